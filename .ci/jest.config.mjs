@@ -1,0 +1,43 @@
+// One configuration, four projects: unit (pure, no servers), integration (real Postgres, RabbitMQ, anvil),
+// e2e (the gateway as real processes) and full (what takes longer than a commit may wait for).
+const shared = {
+  rootDir: '..',
+  testEnvironment: 'node',
+  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'import', 'default'] },
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2024', parser: { syntax: 'typescript' } } }],
+  },
+  modulePathIgnorePatterns: ['/dist/', '/.local/'],
+};
+const servers = {
+  globalSetup: '<rootDir>/libs/testkit/src/jest/global-setup.ts',
+  globalTeardown: '<rootDir>/libs/testkit/src/jest/global-teardown.ts',
+};
+
+export default {
+  rootDir: '..',
+  testTimeout: 60_000,
+  projects: [
+    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/{libs,services,deploy}/*/src/**/*.test.ts'] },
+    {
+      ...shared,
+      ...servers,
+      displayName: 'integration',
+      testMatch: ['<rootDir>/{libs,services,deploy}/*/test/**/*.test.ts'],
+      testPathIgnorePatterns: ['\\.full\\.test\\.ts$', '/deploy/e2e/'],
+    },
+    {
+      ...shared,
+      displayName: 'e2e',
+      testMatch: ['<rootDir>/deploy/e2e/test/**/*.test.ts'],
+      testPathIgnorePatterns: ['\\.full\\.test\\.ts$'],
+    },
+    {
+      ...shared,
+      ...servers,
+      displayName: 'full',
+      testMatch: ['<rootDir>/{libs,services,deploy}/*/test/**/*.full.test.ts'],
+    },
+  ],
+};
