@@ -1,0 +1,65 @@
+import { EVENT_CATALOG, EVENT_TYPES, type EventType, type ServiceName } from './event-catalog.ts';
+
+/** The durable topic exchange of all events. */
+export const EVENTS_EXCHANGE = 'opentill.events';
+/** Where rejected and exhausted messages go. */
+export const DEAD_EXCHANGE = 'opentill.dead';
+/** After so many returns without an answer a message is dead: a consumer that dies by it must not die for ever. */
+export const DELIVERY_LIMIT = 20;
+
+export interface QueueDefinition {
+  readonly name: string;
+  readonly service: ServiceName;
+  readonly type: EventType;
+  /** Binding key on EVENTS_EXCHANGE. */
+  readonly bindingKey: string;
+  /** Name of its dead-letter queue, bound to DEAD_EXCHANGE by this same name. */
+  readonly deadLetterQueue: string;
+  /** Arguments for assertQueue; changing one means a new queue name. */
+  readonly arguments: Readonly<Record<string, string | number>>;
+}
+
+/** `<service>.<event>`, dots of the event turned to dashes. */
+export function queueName(service: ServiceName, type: EventType): string {
+  return `${service}.${type.replace('.', '-')}`;
+}
+
+/** Every queue of the gateway, computed from the catalog. */
+export function queues(): readonly QueueDefinition[] {
+  return EVENT_TYPES.flatMap((type) =>
+    EVENT_CATALOG[type].consumers.map((service) => {
+      const name = queueName(service, type);
+      const deadLetterQueue = `${name}.dead`;
+      return {
+        name,
+        service,
+        type,
+        bindingKey: `${type}.*`,
+        deadLetterQueue,
+        arguments: {
+          'x-queue-type': 'quorum',
+          'x-delivery-limit': DELIVERY_LIMIT,
+          'x-dead-letter-exchange': DEAD_EXCHANGE,
+          'x-dead-letter-routing-key': deadLetterQueue,
+          'x-dead-letter-strategy': 'at-least-once',
+          'x-overflow': 'reject-publish',
+        },
+      };
+    }),
+  );
+}
+
+/** RabbitMQ permissions of a service's user: it writes only its own event types, reads only its own queues. */
+export function permissions(service: ServiceName): {
+  readonly write: string;
+  readonly read: string;
+  readonly topicWrite: string;
+} {
+  const own = EVENT_TYPES.filter((type) => EVENT_CATALOG[type].producers.includes(service));
+  const escape = (text: string) => text.replace(/[.]/g, '\\.');
+  return {
+    write: own.length === 0 ? '^$' : `^${escape(EVENTS_EXCHANGE)}$`,
+    read: `^${escape(service)}\\..*$`,
+    topicWrite: own.length === 0 ? '^$' : `^(${own.map(escape).join('|')})\\..*$`,
+  };
+}
