@@ -1,0 +1,169 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash, BlockHeader } from '@opentill/chain/block';
+import { readerError } from '@opentill/chain/reader-error';
+import type { CandidateTransfer, TokenContract, TxHash } from '@opentill/chain/transfer';
+import { baseUnits } from '@opentill/domain/money';
+import { isBloom } from './bloom.ts';
+
+/** keccak256("Transfer(address,address,uint256)"), the first topic of an ERC-20 transfer. */
+export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+
+const QUANTITY_GRAMMAR = /^0x[0-9a-fA-F]{1,64}$/;
+const HASH_GRAMMAR = /^0x[0-9a-fA-F]{64}$/;
+const ADDRESS_GRAMMAR = /^0x[0-9a-fA-F]{40}$/;
+const DATA_GRAMMAR = /^0x(?:[0-9a-fA-F]{2})*$/;
+const INDEXED_ADDRESS_GRAMMAR = /^0x0{24}[0-9a-fA-F]{40}$/;
+const TRANSFER_TOPICS = 3;
+
+/** A header with what the reader needs to judge the logs of its block. */
+export interface EvmHeader extends BlockHeader {
+  readonly logsBloom: string;
+  readonly transactionCount: number;
+}
+
+/** A log as it stands in the chain; addresses and hashes in lower case. */
+export interface EvmLog {
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+  readonly blockHash: BlockHash;
+  readonly blockHeight: number;
+  readonly txHash: TxHash;
+  readonly logIndex: number;
+}
+
+export interface EvmReceipt {
+  readonly txHash: TxHash;
+  readonly blockHash: BlockHash;
+  readonly blockHeight: number;
+  readonly succeeded: boolean;
+  readonly feeWei: bigint;
+  /** In the order of the receipt; the place in it is the transfer's position. Empty unless it succeeded. */
+  readonly logs: readonly EvmLog[];
+  /** Undefined where the node leaves it out. */
+  readonly logsBloom: string | undefined;
+  /** EIP-2718 type, 0 for the oldest. */
+  readonly type: number;
+}
+
+type Raw = Readonly<Record<string, unknown>>;
+
+function malformed(what: string, raw: unknown): never {
+  throw readerError('INCONSISTENT_ANSWER', `the node's answer is malformed: ${what}`, {
+    sample: JSON.stringify(raw)?.slice(0, 300),
+  });
+}
+
+function object(raw: unknown, what: string): Raw {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) malformed(what, raw);
+  return raw as Raw;
+}
+
+function array(raw: unknown, what: string): readonly unknown[] {
+  return Array.isArray(raw) ? raw : malformed(what, raw);
+}
+
+function matching(grammar: RegExp, raw: unknown, what: string): string {
+  return typeof raw === 'string' && grammar.test(raw) ? raw.toLowerCase() : malformed(what, raw);
+}
+
+function quantity(raw: unknown, what: string): bigint {
+  return BigInt(matching(QUANTITY_GRAMMAR, raw, what));
+}
+
+/** A JSON-RPC quantity that must fit a safe integer, such as a height. */
+export function decodeInteger(raw: unknown, what: string): number {
+  const value = quantity(raw, what);
+  return value <= Number.MAX_SAFE_INTEGER ? Number(value) : malformed(what, raw);
+}
+
+/** A block answered without transaction bodies. Throws INCONSISTENT_ANSWER for anything else, null included. */
+export function decodeHeader(raw: unknown): EvmHeader {
+  const block = object(raw, 'block');
+  return {
+    height: decodeInteger(block['number'], 'block.number'),
+    hash: matching(HASH_GRAMMAR, block['hash'], 'block.hash') as BlockHash,
+    parentHash: matching(HASH_GRAMMAR, block['parentHash'], 'block.parentHash') as BlockHash,
+    timeSeconds: decodeInteger(block['timestamp'], 'block.timestamp'),
+    logsBloom: isBloom(block['logsBloom'])
+      ? block['logsBloom']
+      : malformed('block.logsBloom', block['logsBloom']),
+    transactionCount: array(block['transactions'], 'block.transactions').length,
+  };
+}
+
+/** The header without what only this family knows. */
+export function plainHeader({ height, hash, parentHash, timeSeconds }: EvmHeader): BlockHeader {
+  return { height, hash, parentHash, timeSeconds };
+}
+
+/** A log of an answer. Throws INCONSISTENT_ANSWER for wrong JSON types and for logs that a reorganisation removed. */
+export function decodeLog(raw: unknown): EvmLog {
+  const log = object(raw, 'log');
+  if (log['removed'] === true) malformed('a removed log', raw);
+  return {
+    address: matching(ADDRESS_GRAMMAR, log['address'], 'log.address'),
+    topics: array(log['topics'], 'log.topics').map((topic) => matching(HASH_GRAMMAR, topic, 'log.topics')),
+    data: matching(DATA_GRAMMAR, log['data'], 'log.data'),
+    blockHash: matching(HASH_GRAMMAR, log['blockHash'], 'log.blockHash') as BlockHash,
+    blockHeight: decodeInteger(log['blockNumber'], 'log.blockNumber'),
+    txHash: matching(HASH_GRAMMAR, log['transactionHash'], 'log.transactionHash') as TxHash,
+    logIndex: decodeInteger(log['logIndex'], 'log.logIndex'),
+  };
+}
+
+/** The answer of eth_getLogs, or the logs of a receipt. */
+export function decodeLogs(raw: unknown): readonly EvmLog[] {
+  return array(raw, 'logs').map(decodeLog);
+}
+
+/**
+ * The transfer that a log states, or undefined when it states none that counts: another contract or event, an NFT's
+ * transfer (4 topics), not exactly one word of data, an amount of zero. Read from the log's words, never from call
+ * data; fee-on-transfer tokens state what arrived.
+ */
+export function transferOf(log: EvmLog, tokens: ReadonlySet<string>): CandidateTransfer | undefined {
+  const [event, from, to] = log.topics;
+  if (event !== TRANSFER_TOPIC || log.topics.length !== TRANSFER_TOPICS || !tokens.has(log.address))
+    return undefined;
+  if (!HASH_GRAMMAR.test(log.data) || from === undefined || to === undefined) return undefined;
+  if (!INDEXED_ADDRESS_GRAMMAR.test(from) || !INDEXED_ADDRESS_GRAMMAR.test(to)) return undefined;
+  const amount = BigInt(log.data);
+  if (amount === 0n) return undefined;
+  return {
+    txHash: log.txHash,
+    blockHash: log.blockHash,
+    blockHeight: log.blockHeight,
+    indexInBlock: log.logIndex,
+    contract: log.address as TokenContract,
+    from: `0x${from.slice(-40)}` as Address,
+    to: `0x${to.slice(-40)}` as Address,
+    amountBaseUnits: baseUnits(amount),
+  };
+}
+
+/** A receipt. Its logs must be in one piece: of this transaction and block, with consecutive indices. */
+export function decodeReceipt(raw: unknown): EvmReceipt {
+  const receipt = object(raw, 'receipt');
+  const status = decodeInteger(receipt['status'], 'receipt.status');
+  if (status > 1) malformed('receipt.status', raw);
+  const decoded = {
+    txHash: matching(HASH_GRAMMAR, receipt['transactionHash'], 'receipt.transactionHash') as TxHash,
+    blockHash: matching(HASH_GRAMMAR, receipt['blockHash'], 'receipt.blockHash') as BlockHash,
+    blockHeight: decodeInteger(receipt['blockNumber'], 'receipt.blockNumber'),
+    succeeded: status === 1,
+    feeWei:
+      quantity(receipt['gasUsed'], 'receipt.gasUsed') *
+      quantity(receipt['effectiveGasPrice'], 'receipt.effectiveGasPrice'),
+    logs: decodeLogs(receipt['logs']),
+    logsBloom: isBloom(receipt['logsBloom']) ? receipt['logsBloom'] : undefined,
+    type: receipt['type'] === undefined ? 0 : decodeInteger(receipt['type'], 'receipt.type'),
+  };
+  const first = decoded.logs[0]?.logIndex ?? 0;
+  decoded.logs.forEach((log, place) => {
+    if (log.logIndex !== first + place) malformed('receipt.logs has a gap', raw);
+    if (log.txHash !== decoded.txHash || log.blockHash !== decoded.blockHash) malformed('receipt.logs', raw);
+  });
+  if (!decoded.succeeded && decoded.logs.length > 0) malformed('a failed transaction with logs', raw);
+  return decoded;
+}

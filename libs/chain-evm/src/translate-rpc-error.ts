@@ -1,0 +1,118 @@
+import type { ReaderErrorCode } from '@opentill/chain/reader-error';
+import { isReaderError } from '@opentill/chain/reader-error';
+
+/** A JSON-RPC error as a node sends it. */
+export interface RpcErrorAnswer {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** Codes that mean one thing wherever they are used (JSON-RPC 2.0, EIP-1474, HTTP statuses used as codes). */
+const BY_CODE: Readonly<Record<number, ReaderErrorCode>> = {
+  429: 'RPC_RATE_LIMITED',
+  [-32601]: 'RPC_METHOD_MISSING',
+  [-32004]: 'RPC_METHOD_MISSING',
+  [-32603]: 'RPC_UNAVAILABLE',
+  // QuickNode's caps per second and per minute.
+  [-32007]: 'RPC_RATE_LIMITED',
+  [-32008]: 'RPC_RATE_LIMITED',
+  // QuickNode, and the endpoints it runs for others: more blocks, or a larger answer, than the account may ask for.
+  [-32614]: 'RPC_RANGE_TOO_LARGE',
+  [-32616]: 'RPC_RANGE_TOO_LARGE',
+  // EIP-1474's "limit exceeded": of requests. Results are told apart by their wording first.
+  [-32005]: 'RPC_RATE_LIMITED',
+};
+
+/**
+ * What nodes and providers say in words, first match first. The same code means different things at different
+ * vendors (-32000, -32005, -32600, -32602), so words go before codes. The wordings stand in the test of this file.
+ */
+const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
+  [
+    /finalized block (?:is )?not found|finalized header not found|safe block not found/i,
+    'FINALITY_UNAVAILABLE',
+  ],
+  // Beyond the node's head: geth ≥ 1.17, reth, bsc, coreth, besu, anvil, erigon, nethermind.
+  [/beyond (?:current |the )?(?:head|latest)/i, 'BLOCK_NOT_FOUND'],
+  [/invalid block range params/i, 'BLOCK_NOT_FOUND'],
+  [/after last accepted block/i, 'BLOCK_NOT_FOUND'],
+  [/BlockOutOfRangeError|block height is \d+ but requested was/i, 'BLOCK_NOT_FOUND'],
+  [
+    /(?:unknown|missing) block|block (?:is )?not (?:yet )?(?:found|available)|(?:header|body) (?:for hash )?not found/i,
+    'BLOCK_NOT_FOUND',
+  ],
+  [/(?:could not|cannot) find block|greater than latest block/i, 'BLOCK_NOT_FOUND'],
+  // More blocks or results than one answer may hold.
+  [/block range (?:is )?(?:too (?:wide|large|big)|limit|exceed)/i, 'RPC_RANGE_TOO_LARGE'],
+  [
+    /limited to (?:a |an )?[\d,]+ (?:blocks? )?range|up to (?:a |an )?[\d,]+k? blocks? range/i,
+    'RPC_RANGE_TOO_LARGE',
+  ],
+  [
+    /exceed(?:s|ed)? (?:the )?(?:max(?:imum)? )?(?:allowed )?(?:block )?(?:range|results)/i,
+    'RPC_RANGE_TOO_LARGE',
+  ],
+  [/max(?:imum)? (?:block )?range|too wide blocks range|ranges? over [\d,]+ blocks/i, 'RPC_RANGE_TOO_LARGE'],
+  [
+    /(?:query returned|returns?) more than [\d,]+ (?:results|logs)|too many (?:logs|results|blocks)/i,
+    'RPC_RANGE_TOO_LARGE',
+  ],
+  [/requested too many blocks|logs matched by query exceeds/i, 'RPC_RANGE_TOO_LARGE'],
+  [
+    /response (?:size|is) (?:exceed|too)|response size should not|response too (?:large|big)|log response size/i,
+    'RPC_RANGE_TOO_LARGE',
+  ],
+  [/query (?:timeout exceeded|timed out)|query execution timed? ?out/i, 'RPC_RANGE_TOO_LARGE'],
+  // Too often.
+  [
+    /rate limit|too many requests|request limit|requests? (?:per|a) (?:second|minute)|compute units|throughput|quota|capacity/i,
+    'RPC_RATE_LIMITED',
+  ],
+  [/daily (?:request|relay)/i, 'RPC_RATE_LIMITED'],
+  // Not offered, or not to this caller.
+  [
+    /method (?:\S+ )?(?:does not exist|not (?:found|supported|available|allowed|whitelisted))|unsupported method/i,
+    'RPC_METHOD_MISSING',
+  ],
+  [
+    /unauthori[sz]ed|invalid (?:api|project) ?(?:key|id)|must be authenticated|api key (?:is )?(?:disabled|invalid)/i,
+    'RPC_FORBIDDEN',
+  ],
+  [
+    /timed? ?out|timeout|internal (?:server )?error|temporarily unavailable|service unavailable|overloaded/i,
+    'RPC_UNAVAILABLE',
+  ],
+];
+
+/** The reader's code for an error that a node or provider answered. RPC_REFUSED for what is not in the tables. */
+export function codeOfRpcError(error: RpcErrorAnswer): ReaderErrorCode {
+  return (
+    BY_WORDING.find(([wording]) => wording.test(error.message))?.[1] ?? BY_CODE[error.code] ?? 'RPC_REFUSED'
+  );
+}
+
+/** The reader's code for an HTTP status that came without a JSON-RPC answer; undefined for a success. */
+export function codeOfHttpStatus(status: number): ReaderErrorCode | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  if (status === 429) return 'RPC_RATE_LIMITED';
+  if (status === 413) return 'RPC_RANGE_TOO_LARGE';
+  if (status === 401 || status === 403) return 'RPC_FORBIDDEN';
+  return status >= 500 || status === 408 ? 'RPC_UNAVAILABLE' : 'RPC_REFUSED';
+}
+
+/**
+ * Whether the fault may be of this one URL, so that the next call should try another: everything about reaching and
+ * being served, and a node that lags; not what any node would say of the same request.
+ */
+export function mayBeBetterElsewhere(error: unknown): boolean {
+  return (
+    isReaderError(error, 'RPC_UNAVAILABLE') ||
+    isReaderError(error, 'RPC_RATE_LIMITED') ||
+    isReaderError(error, 'RPC_FORBIDDEN') ||
+    isReaderError(error, 'RPC_METHOD_MISSING') ||
+    isReaderError(error, 'RPC_REFUSED') ||
+    isReaderError(error, 'BLOCK_NOT_FOUND') ||
+    isReaderError(error, 'INCONSISTENT_ANSWER') ||
+    isReaderError(error, 'WRONG_CHAIN')
+  );
+}

@@ -1,0 +1,94 @@
+import type { Chain } from '@opentill/domain/chains';
+import type { BlockHeader } from './block.ts';
+import type { CandidateTransfer, Transfer } from './transfer.ts';
+
+/** A consistent reading of a range of blocks. */
+export interface RangeRead {
+  /** Every block of the range, ascending, each the parent of the next. Never fewer than asked for. */
+  readonly headers: readonly BlockHeader[];
+  /**
+   * Every transfer of the configured tokens in the range and nothing else, ascending by block and index, without
+   * duplicates. Each names the hash of one of `headers`.
+   */
+  readonly transfers: readonly CandidateTransfer[];
+}
+
+/** What the seen pass recorded of a transfer, for the verified pass to find again. */
+export type ExpectedTransfer = Pick<
+  CandidateTransfer,
+  'blockHash' | 'txHash' | 'contract' | 'to' | 'amountBaseUnits'
+>;
+
+/** What became of candidates once their receipts were read. Every candidate is in one of the two. */
+export interface ConfirmedTransfers {
+  /** Proven by the receipt; in the order of the candidates. */
+  readonly confirmed: readonly Transfer[];
+  /**
+   * Not proven: the logs named them, but their transaction's receipt in the same block and the receipts of the whole
+   * block both say the transaction failed or has no such log. Not to be recorded; worth an alert about the node.
+   */
+  readonly refuted: readonly CandidateTransfer[];
+}
+
+export interface ReadOptions {
+  /** Ends the call with READ_ABORTED. Without it every call still ends by the reader's own request timeouts. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Reads one network. No method ever answers with less than it was asked for: a lagging node, an empty or partial
+ * answer, a reorganisation under the read are GatewayErrors with a ReaderErrorCode. The caller retries; the reader
+ * itself only splits ranges that a provider finds too large.
+ * No state of the chain is kept between calls, so several callers may share a reader.
+ */
+export interface ChainReader {
+  readonly chain: Chain;
+
+  /**
+   * Asks the node whether it is the configured network and the configured tokens are what they are said to be.
+   * To be awaited before anything else. WRONG_CHAIN and TOKEN_MISMATCH are the operator's to mend.
+   */
+  checkNetwork(options?: ReadOptions): Promise<void>;
+
+  /** The newest block the node has. May be older than what it answered before: nodes behind one URL differ. */
+  head(options?: ReadOptions): Promise<BlockHeader>;
+
+  /** Height of the newest block that the chain itself calls final. FINALITY_UNAVAILABLE when it has none to name. */
+  finalizedHeight(options?: ReadOptions): Promise<number>;
+
+  /** The blocks `from` to `to` (both included), linked. BLOCK_NOT_FOUND when the node has not got all of them. */
+  headers(from: number, to: number, options?: ReadOptions): Promise<readonly BlockHeader[]>;
+
+  /** For the seen pass: the blocks `from` to `to` and their transfers. BLOCK_NOT_FOUND beyond the node's head. */
+  readSeen(from: number, to: number, options?: ReadOptions): Promise<RangeRead>;
+
+  /**
+   * For the verified pass, at depths where the answer must be right: reads anew, from a second source where there is
+   * one, and has every difference settled by the receipts of the block. `expected` are the transfers recorded from
+   * this range and not orphaned; one that the logs lack is looked for in the block's receipts. Expected transfers of
+   * blocks that are not in the range any more are left to the caller's reorganisation logic.
+   */
+  readVerified(
+    from: number,
+    to: number,
+    expected: readonly ExpectedTransfer[],
+    options?: ReadOptions,
+  ): Promise<RangeRead>;
+
+  /**
+   * Reads the receipt of each candidate's transaction, once per transaction: success, the log really in it, in the
+   * same block. Only for candidates whose recipients matter: it costs a request per transaction.
+   * INCONSISTENT_ANSWER when the transaction is in another block by now, BLOCK_NOT_FOUND when in none.
+   */
+  confirmTransfers(
+    candidates: readonly CandidateTransfer[],
+    options?: ReadOptions,
+  ): Promise<ConfirmedTransfers>;
+
+  /**
+   * Wakes the caller up at new heads until the signal is aborted; reconnects by itself, resolves when stopped, never
+   * rejects. A hint only: heads may be missed or repeated, so polling stays. Absent where the network has no
+   * subscription.
+   */
+  readonly subscribeHeads?: (onHead: () => void, signal: AbortSignal) => Promise<void>;
+}

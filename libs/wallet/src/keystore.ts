@@ -1,0 +1,172 @@
+import type { ScryptOptions } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto';
+import { readClosedFile } from './read-closed-file.ts';
+import { walletError } from './wallet-error.ts';
+import { writeFileAtomically } from './write-file-atomically.ts';
+
+/** What a keystore may hold. */
+export type KeystorePurpose = 'seed';
+
+/** What is read from a keystore. The caller zeroes `secret` after use. */
+export interface OpenedKeystore {
+  readonly keyId: string;
+  readonly secret: Uint8Array;
+}
+
+/** Characters. Scrypt makes a guess cost about half a second; the length makes the guesses many. */
+export const PASSPHRASE_LENGTH_MIN = 12;
+
+const FORMAT = 'opentill-keystore';
+const VERSION = 1;
+/** Fixed by the version: a file cannot ask for weaker or dearer work. */
+const KDF = { name: 'scrypt', n: 2 ** 17, r: 8, p: 1 } as const;
+const SCRYPT: ScryptOptions = { N: KDF.n, r: KDF.r, p: KDF.p, maxmem: 256 * 1024 * 1024 };
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const SALT_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const OWNER_ONLY = 0o600;
+
+interface KeystoreFile {
+  readonly format: typeof FORMAT;
+  readonly version: typeof VERSION;
+  readonly purpose: string;
+  readonly keyId: string;
+  readonly kdf: {
+    readonly name: string;
+    readonly n: number;
+    readonly r: number;
+    readonly p: number;
+    readonly salt: string;
+  };
+  readonly cipher: { readonly name: string; readonly iv: string; readonly tag: string };
+  readonly ciphertext: string;
+  /** SHA-256 of everything above. Guards against accidents only; against people, the cipher's tag does. */
+  readonly checksum: string;
+}
+
+/**
+ * Encrypts a secret into a new file (mode 0600, written whole or not at all). `keyId` is public and names the secret:
+ * the fingerprint of the seed. Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT. Does not zero `secret`.
+ */
+export async function createKeystore(
+  path: string,
+  contents: { readonly purpose: KeystorePurpose; readonly keyId: string; readonly secret: Uint8Array },
+  passphrase: string,
+): Promise<void> {
+  if ([...passphrase].length < PASSPHRASE_LENGTH_MIN) {
+    throw walletError(
+      'PASSPHRASE_TOO_SHORT',
+      `the passphrase needs at least ${PASSPHRASE_LENGTH_MIN} characters`,
+    );
+  }
+  const salt = randomBytes(SALT_BYTES);
+  const iv = randomBytes(IV_BYTES);
+  const key = await deriveKey(passphrase, salt);
+  try {
+    const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
+    cipher.setAAD(boundContext(VERSION, contents.purpose, contents.keyId));
+    const ciphertext = Buffer.concat([cipher.update(contents.secret), cipher.final()]);
+    const unsummed = {
+      format: FORMAT,
+      version: VERSION,
+      purpose: contents.purpose,
+      keyId: contents.keyId,
+      kdf: { ...KDF, salt: salt.toString('base64') },
+      cipher: { name: CIPHER, iv: iv.toString('base64'), tag: cipher.getAuthTag().toString('base64') },
+      ciphertext: ciphertext.toString('base64'),
+    } as const;
+    const file: KeystoreFile = { ...unsummed, checksum: checksumOf(unsummed) };
+    await writeFileAtomically(path, `${JSON.stringify(file, null, 2)}\n`, {
+      mode: OWNER_ONLY,
+      replace: false,
+    });
+  } finally {
+    key.fill(0);
+  }
+}
+
+/**
+ * Opens a keystore. Throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED (not whole),
+ * KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE.
+ */
+export async function openKeystore(
+  path: string,
+  purpose: KeystorePurpose,
+  passphrase: string,
+): Promise<OpenedKeystore> {
+  const file = parseKeystore(await readClosedFile(path), path);
+  if (file.purpose !== purpose) {
+    throw walletError('KEYSTORE_WRONG_PURPOSE', `${path} holds a ${file.purpose}, not a ${purpose}`, {
+      path,
+    });
+  }
+  const key = await deriveKey(passphrase, Buffer.from(file.kdf.salt, 'base64'));
+  try {
+    const decipher = createDecipheriv(CIPHER, key, Buffer.from(file.cipher.iv, 'base64'), {
+      authTagLength: TAG_BYTES,
+    });
+    decipher.setAAD(boundContext(file.version, file.purpose, file.keyId));
+    decipher.setAuthTag(Buffer.from(file.cipher.tag, 'base64'));
+    const first = decipher.update(Buffer.from(file.ciphertext, 'base64'));
+    try {
+      return { keyId: file.keyId, secret: Buffer.concat([first, decipher.final()]) };
+    } catch (cause) {
+      // The checksum held, so no accident changed the file.
+      throw walletError('KEYSTORE_WRONG_PASSPHRASE', `the passphrase does not open ${path}`, { path }, cause);
+    } finally {
+      first.fill(0);
+    }
+  } finally {
+    key.fill(0);
+  }
+}
+
+/** What the cipher's tag vouches for besides the secret, so that no file passes for another. */
+function boundContext(version: number, purpose: string, keyId: string): Buffer {
+  return Buffer.from(`${version}|${purpose}|${keyId}`, 'utf8');
+}
+
+/** NFKC, so that the same passphrase typed on another system has the same bytes. */
+function deriveKey(passphrase: string, salt: Uint8Array): Promise<Buffer> {
+  const bytes = Buffer.from(passphrase.normalize('NFKC'), 'utf8');
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  scrypt(bytes, salt, KEY_BYTES, SCRYPT, (error, key) => {
+    bytes.fill(0);
+    if (error === null) resolve(key);
+    else reject(error);
+  });
+  return promise;
+}
+
+function checksumOf(file: Omit<KeystoreFile, 'checksum'>): string {
+  return createHash('sha256').update(JSON.stringify(file)).digest('hex');
+}
+
+function parseKeystore(text: string, path: string): KeystoreFile {
+  const damaged = (why: string, cause?: unknown): never => {
+    throw walletError('KEYSTORE_DAMAGED', `${path} is damaged or not a keystore: ${why}`, { path }, cause);
+  };
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    return damaged('it is not JSON', cause);
+  }
+  if (typeof json !== 'object' || json === null) return damaged('it is not an object');
+  const { checksum, ...unsummed } = json as KeystoreFile;
+  if (unsummed.format !== FORMAT) damaged(`its format is not ${FORMAT}`);
+  if (checksumOf(unsummed) !== checksum) damaged('its checksum does not hold');
+  // From here on the bytes are as somebody wrote them; what is checked is that this version wrote them.
+  if (unsummed.version !== VERSION) damaged(`its version is not ${VERSION}`);
+  const { salt, ...kdf } = unsummed.kdf;
+  if (JSON.stringify(kdf) !== JSON.stringify(KDF)) damaged('its key derivation is not that of its version');
+  const { cipher } = unsummed;
+  const bytes = (encoded: unknown): number =>
+    typeof encoded === 'string' ? Buffer.from(encoded, 'base64').length : 0;
+  const wrongLength =
+    bytes(salt) !== SALT_BYTES || bytes(cipher.iv) !== IV_BYTES || bytes(cipher.tag) !== TAG_BYTES;
+  if (cipher.name !== CIPHER || wrongLength) damaged('its cipher is not that of its version');
+  return { ...unsummed, checksum };
+}

@@ -1,0 +1,43 @@
+import { generateMnemonic as generate, mnemonicToSeedSync, validateMnemonic } from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { walletError } from './wallet-error.ts';
+
+/** Bits of entropy of 24 words. */
+const ENTROPY_BITS = 256;
+
+/** A mnemonic whose words and checksum were checked: English words, lower case, single spaces. A secret. */
+export type Mnemonic = string & { readonly __brand: 'Mnemonic' };
+
+/** 24 new words from the operating system's randomness. */
+export function generateMnemonic(): Mnemonic {
+  return generate(wordlist, ENTROPY_BITS) as Mnemonic;
+}
+
+/**
+ * Reads a mnemonic that a person typed: any white space and case, 12 to 24 English words with a right checksum
+ * (BIP-39). Throws MNEMONIC_INVALID without repeating any of the words.
+ */
+export function parseMnemonic(text: string): Mnemonic {
+  const words = text
+    .normalize('NFKD')
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  const mnemonic = words.join(' ');
+  if (!validateMnemonic(mnemonic, wordlist)) {
+    throw walletError(
+      'MNEMONIC_INVALID',
+      'these are not the words of a mnemonic, or one of them is mistyped',
+      {
+        words: words.length,
+        unknownPlaces: words.flatMap((word, place) => (wordlist.includes(word) ? [] : [place + 1])),
+      },
+    );
+  }
+  return mnemonic as Mnemonic;
+}
+
+/** The 64 bytes that all keys derive from (BIP-39, without a passphrase of its own). The caller zeroes them. */
+export function seedOf(mnemonic: Mnemonic): Uint8Array {
+  return mnemonicToSeedSync(mnemonic);
+}

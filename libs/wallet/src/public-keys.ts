@@ -1,0 +1,133 @@
+import { readFile } from 'node:fs/promises';
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { Family } from '@opentill/domain/chains';
+import { FAMILIES } from '@opentill/domain/chains';
+import { depositBranch, depositXpub, hotWalletPublicKey, seedFingerprint } from './derivation.ts';
+import { walletError } from './wallet-error.ts';
+import { writeFileAtomically } from './write-file-atomically.ts';
+
+export interface FamilyPublicKeys {
+  /** Extended public key of the deposit account (`DERIVATION_PATHS[family].deposits`). */
+  readonly depositXpub: string;
+  /** The hot wallet's addresses in canonical form; none while the family has no address codec. */
+  readonly hotWallets: readonly Address[];
+}
+
+/** All that services without the keystore know of the keys. Holds nothing private. */
+export interface PublicKeys {
+  /** Which seed they belong to: `seedFingerprint`. */
+  readonly fingerprint: string;
+  readonly families: Readonly<Record<Family, FamilyPublicKeys>>;
+}
+
+const FORMAT = 'opentill-public-keys';
+const VERSION = 1;
+const WORLD_READABLE = 0o644;
+
+/** Derives the public keys of all families; hot wallet addresses for those that have a codec. Does not zero `seed`. */
+export function publicKeysOf(seed: Uint8Array, codecs: readonly AddressCodec[]): PublicKeys {
+  const keysOf = (family: Family): FamilyPublicKeys => ({
+    depositXpub: depositXpub(seed, family),
+    hotWallets: codecs
+      .filter((codec) => codec.family === family)
+      .map((codec) => codec.fromPublicKey(hotWalletPublicKey(seed, family))),
+  });
+  return {
+    fingerprint: seedFingerprint(seed),
+    families: { EVM: keysOf('EVM'), TRON: keysOf('TRON'), SUI: keysOf('SUI') },
+  };
+}
+
+/** Writes the public key file, replacing an older one. */
+export async function writePublicKeys(path: string, keys: PublicKeys): Promise<void> {
+  const text = `${JSON.stringify({ format: FORMAT, version: VERSION, ...keys }, null, 2)}\n`;
+  await writeFileAtomically(path, text, { mode: WORLD_READABLE, replace: true });
+}
+
+/** Reads the public key file. Throws FILE_UNREADABLE, PUBLIC_KEYS_INVALID. */
+export async function readPublicKeys(path: string, codecs: readonly AddressCodec[]): Promise<PublicKeys> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw walletError('FILE_UNREADABLE', `${path} cannot be read`, { path }, cause);
+  });
+  return parsePublicKeys(text, codecs);
+}
+
+/**
+ * Checks the contents of a public key file: every field, no other field, every extended key public and of the deposit
+ * account, every hot wallet address valid for its family (checked where there is a codec). Throws PUBLIC_KEYS_INVALID
+ * with all mistakes; no value is repeated in it, as it may be a private key put in the wrong place.
+ */
+export function parsePublicKeys(text: string, codecs: readonly AddressCodec[]): PublicKeys {
+  const mistakes: string[] = [];
+  const keys = collectMistakes(parseJson(text), codecs, mistakes);
+  if (mistakes.length > 0) {
+    throw walletError('PUBLIC_KEYS_INVALID', `the public key file is invalid: ${mistakes.join('; ')}`, {
+      mistakes,
+    });
+  }
+  return keys;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The cause is left out: its message repeats the text.
+    throw walletError('PUBLIC_KEYS_INVALID', 'the public key file is invalid: it is not JSON');
+  }
+}
+
+/** The object at `path`, with exactly the given fields. */
+function fieldsOf(value: unknown, path: string, names: readonly string[], mistakes: string[]): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    mistakes.push(`${path} is not an object`);
+    return {};
+  }
+  for (const name of names) if (!Object.hasOwn(value, name)) mistakes.push(`${path}.${name} is missing`);
+  for (const name of Object.keys(value))
+    if (!names.includes(name)) mistakes.push(`${path}.${name} is unknown`);
+  return value as Fields;
+}
+
+function collectMistakes(json: unknown, codecs: readonly AddressCodec[], mistakes: string[]): PublicKeys {
+  const file = fieldsOf(json, 'file', ['format', 'version', 'fingerprint', 'families'], mistakes);
+  if (file['format'] !== FORMAT) mistakes.push(`file.format is not ${FORMAT}`);
+  if (file['version'] !== VERSION) mistakes.push(`file.version is not ${VERSION}`);
+  const { fingerprint } = file;
+  if (typeof fingerprint !== 'string' || !/^[0-9a-f]{8}$/.test(fingerprint)) {
+    mistakes.push('file.fingerprint is not 8 lower-case hex digits');
+  }
+  const families = fieldsOf(file['families'], 'families', FAMILIES, mistakes);
+  const keysOf = (family: Family): FamilyPublicKeys => familyKeys(families[family], family, codecs, mistakes);
+  return {
+    fingerprint: String(fingerprint),
+    families: { EVM: keysOf('EVM'), TRON: keysOf('TRON'), SUI: keysOf('SUI') },
+  };
+}
+
+function familyKeys(
+  value: unknown,
+  family: Family,
+  codecs: readonly AddressCodec[],
+  mistakes: string[],
+): FamilyPublicKeys {
+  const fields = fieldsOf(value, family, ['depositXpub', 'hotWallets'], mistakes);
+  const xpub = typeof fields['depositXpub'] === 'string' ? fields['depositXpub'] : '';
+  try {
+    depositBranch(xpub);
+  } catch (error) {
+    const why = error instanceof TypeError ? error.message : 'not base58 with a checksum';
+    mistakes.push(`${family}.depositXpub: ${why}`);
+  }
+  const hotWallets: readonly unknown[] = Array.isArray(fields['hotWallets'])
+    ? fields['hotWallets']
+    : [undefined];
+  const codec = codecs.find((candidate) => candidate.family === family);
+  hotWallets.forEach((address, place) => {
+    const valid = typeof address === 'string' && (codec === undefined || codec.parse(address) === address);
+    if (!valid) mistakes.push(`${family}.hotWallets[${place}] is not a canonical address`);
+  });
+  return { depositXpub: xpub, hotWallets: hotWallets as readonly Address[] };
+}

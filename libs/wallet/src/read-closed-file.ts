@@ -1,0 +1,26 @@
+import { open } from 'node:fs/promises';
+import { walletError } from './wallet-error.ts';
+
+const FILE_BYTES_MAX = 64 * 1024;
+/** Not for others, and not writable by the group; a group may read, as orchestrators mount secrets that way. */
+const FORBIDDEN_BITS = 0o027;
+
+/**
+ * The text of a small file that holds a secret. Throws FILE_UNREADABLE (not there, no right to it, longer than
+ * 64 KiB) and FILE_TOO_OPEN.
+ */
+export async function readClosedFile(path: string): Promise<string> {
+  const file = await open(path, 'r').catch((cause: unknown) => {
+    throw walletError('FILE_UNREADABLE', `${path} cannot be read`, { path }, cause);
+  });
+  try {
+    const { mode, size } = await file.stat();
+    if ((mode & FORBIDDEN_BITS) !== 0) {
+      throw walletError('FILE_TOO_OPEN', `${path} must not be open to others: chmod 600`, { path });
+    }
+    if (size > FILE_BYTES_MAX) throw walletError('FILE_UNREADABLE', `${path} is too large`, { path, size });
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,34 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+/** Why the wallet could not do what it was asked. None of them passes by itself; none names a secret. */
+export type WalletErrorCode =
+  /** Not the words of a BIP-39 mnemonic, or their checksum is wrong. */
+  | 'MNEMONIC_INVALID'
+  /** Shorter than a passphrase may be. */
+  | 'PASSPHRASE_TOO_SHORT'
+  /** The file is there already; keystores are never overwritten. */
+  | 'FILE_EXISTS'
+  /** The file is not there or may not be read. */
+  | 'FILE_UNREADABLE'
+  /** The file is not a keystore, or its bytes changed since it was written. Restore it from a copy. */
+  | 'KEYSTORE_DAMAGED'
+  /** The file is whole, but this passphrase does not open it. */
+  | 'KEYSTORE_WRONG_PASSPHRASE'
+  /** The keystore holds something else than what was asked for. */
+  | 'KEYSTORE_WRONG_PURPOSE'
+  /** Readable or writable by others than its owner. */
+  | 'FILE_TOO_OPEN'
+  /** The public key file is not what `opentill` writes; the message names every mistake. */
+  | 'PUBLIC_KEYS_INVALID'
+  /** The family has no public keys or no address codec here. */
+  | 'FAMILY_UNKNOWN';
+
+/** Makes a wallet's error. `context` and `message` must not hold secrets. */
+export function walletError(
+  code: WalletErrorCode,
+  message: string,
+  context: Readonly<Record<string, unknown>> = {},
+  cause?: unknown,
+): GatewayError<WalletErrorCode> {
+  return new GatewayError(code, message, { retryable: false, context, cause });
+}

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { link, open, rename, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { walletError } from './wallet-error.ts';
+
+export interface WriteFileOptions {
+  /** Permission bits, whatever the umask is. */
+  readonly mode: number;
+  /** Whether a file of that name may be replaced; otherwise FILE_EXISTS. */
+  readonly replace: boolean;
+}
+
+/**
+ * Writes a file so that it is there whole and on disk, or not at all: to a new name beside it, synced, then given
+ * its name, and the directory synced.
+ */
+export async function writeFileAtomically(
+  path: string,
+  text: string,
+  options: WriteFileOptions,
+): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  const file = await open(temporary, 'wx', options.mode);
+  try {
+    await file.chmod(options.mode);
+    await file.writeFile(text);
+    await file.sync();
+    await file.close();
+    if (options.replace) await rename(temporary, path);
+    // Unlike rename, link never replaces, also not a file that another process makes at this moment.
+    else await link(temporary, path);
+    await syncDirectory(dirname(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw walletError('FILE_EXISTS', `${path} exists already and is not overwritten`, { path }, error);
+  } finally {
+    await file.close().catch(() => undefined);
+    await unlink(temporary).catch(() => undefined);
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
