@@ -1,7 +1,8 @@
 // One configuration, four projects: unit (pure, no servers), integration (real Postgres, RabbitMQ, anvil),
 // e2e (the gateway as real processes) and full (what takes longer than a commit may wait for).
+const rootDir = new URL('..', import.meta.url).pathname; // absolute: jest reads a project's against the outer one
 const shared = {
-  rootDir: '..',
+  rootDir,
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'import', 'default'] },
   extensionsToTreatAsEsm: ['.ts'],
@@ -16,7 +17,7 @@ const servers = {
 };
 
 export default {
-  rootDir: '..',
+  rootDir,
   testTimeout: 60_000,
   projects: [
     { ...shared, displayName: 'unit', testMatch: ['<rootDir>/{libs,services,deploy}/*/src/**/*.test.ts'] },

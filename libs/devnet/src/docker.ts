@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { startProcessGroup, type ProcessGroup } from './process-group.ts';
+
+const ENGINE_DEADLINE_MS = 5_000;
+const PULL_DEADLINE_MS = 180_000;
+const REMOVE_DEADLINE_MS = 10_000;
+
+/** A container in the foreground of its own `docker run`, so that its end is seen and our end stops it. */
+export interface ContainerOptions {
+  readonly name: string;
+  readonly image: string;
+  /** Port on 127.0.0.1 → port in the container. */
+  readonly ports: readonly { readonly host: number; readonly container: number }[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Volume name → path in the container; undefined volumes are anonymous and go with the container. */
+  readonly volume?: { readonly name: string; readonly path: string };
+  readonly hostname?: string;
+  readonly args?: readonly string[];
+  readonly stopSignal: NodeJS.Signals;
+  /** Directory of the log file. */
+  readonly dir: string;
+  readonly isReady: () => boolean | Promise<boolean>;
+  readonly readyDeadlineMs: number;
+}
+
+/** Whether a Docker engine answers the `docker` command. */
+export async function isDockerAnswering(): Promise<boolean> {
+  return docker(['version', '--format', '{{.Server.Version}}'], ENGINE_DEADLINE_MS);
+}
+
+/** Whether the engine has the image, pulling it if it must. */
+export async function hasOrPullsImage(image: string, say: (line: string) => void): Promise<boolean> {
+  if (await docker(['image', 'inspect', image], ENGINE_DEADLINE_MS)) return true;
+  say(`pulling ${image}`);
+  return docker(['pull', '--quiet', image], PULL_DEADLINE_MS);
+}
+
+/** Removes a named volume; no error when there is none. */
+export async function removeVolume(name: string): Promise<void> {
+  await docker(['volume', 'rm', '--force', name], REMOVE_DEADLINE_MS);
+}
+
+/** Starts a container and waits until it is ready. Throws GatewayError of process-group, with nothing left running. */
+export async function startContainer(options: ContainerOptions): Promise<ProcessGroup> {
+  const containerName = `opentill-${options.name}-${randomBytes(4).toString('hex')}`;
+  const remove = async (): Promise<void> => {
+    await docker(['rm', '--force', '--volumes', containerName], REMOVE_DEADLINE_MS);
+  };
+  try {
+    const group = await startProcessGroup(
+      {
+        name: `container ${containerName} of ${options.image}`,
+        command: 'docker',
+        args: runArguments(options, containerName),
+        env: process.env,
+        logFile: join(options.dir, `${options.name}.log`),
+        stopSignal: options.stopSignal, // the docker command hands it on to the container
+      },
+      { isReady: options.isReady, deadlineMs: options.readyDeadlineMs, pollIntervalMs: 200 },
+    );
+    return {
+      ...group,
+      stop: async (request) => {
+        await group.stop(request);
+        await remove(); // --rm does it; not when the command had to be killed
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+function runArguments(options: ContainerOptions, containerName: string): string[] {
+  return [
+    'run',
+    '--rm',
+    '--name',
+    containerName,
+    ...options.ports.flatMap(({ host, container }) => ['--publish', `127.0.0.1:${host}:${container}`]),
+    ...Object.entries(options.env).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
+    ...(options.volume === undefined ? [] : ['--volume', `${options.volume.name}:${options.volume.path}`]),
+    ...(options.hostname === undefined ? [] : ['--hostname', options.hostname]),
+    options.image,
+    ...(options.args ?? []),
+  ];
+}
+
+/** Runs the docker command; false when it fails, is missing, or takes too long. */
+async function docker(args: readonly string[], deadlineMs: number): Promise<boolean> {
+  try {
+    await promisify(execFile)('docker', args, { timeout: deadlineMs, killSignal: 'SIGKILL' });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,21 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+const TAIL_BYTES = 32_768;
+
+/** The last lines of a text file, read from at most its last 32 KiB; empty when the file can't be read. */
+export function readLastLines(file: string, count: number): string {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, 'r');
+  } catch {
+    return '';
+  }
+  try {
+    const size = fstatSync(descriptor).size;
+    const tail = Buffer.alloc(Math.min(size, TAIL_BYTES));
+    const read = readSync(descriptor, tail, 0, tail.length, size - tail.length);
+    return tail.subarray(0, read).toString('utf8').trimEnd().split('\n').slice(-count).join('\n');
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+/** - `RABBITMQ_MISSING`: no broker is installed and it could not be installed; the message says what to do. */
+export type RabbitMqInstallErrorCode = 'RABBITMQ_MISSING';
+
+/** Absolute paths of RabbitMQ's programs. */
+export interface RabbitMqBinaries {
+  readonly server: string;
+  readonly ctl: string;
+  readonly epmd: string;
+}
+
+/** Debian's /usr/sbin/rabbitmq-server is a wrapper that changes user and directory: the real script comes first. */
+const SCRIPT_DIRECTORIES = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin'];
+const ERLANG_DIRECTORIES = ['/usr/lib/erlang/bin', '/opt/homebrew/bin', '/usr/local/lib/erlang/bin'];
+
+/** A package must not start a broker of its own beside ours: policy-rc.d(8) says no while it is installed. */
+const INSTALL_SCRIPT = `
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\\nexit 101\\n' >"$policy" && chmod 755 "$policy" && trap 'rm -f "$policy"' EXIT
+fi
+export DEBIAN_FRONTEND=noninteractive
+install() { apt-get install -y -qq --no-install-recommends rabbitmq-server; }
+install || { apt-get update -qq && install; } || exit 1
+systemctl disable rabbitmq-server.service >/dev/null 2>&1 || true`;
+
+const INSTALL_DEADLINE_MS = 300_000;
+
+/** The installed broker's programs, or undefined when RabbitMQ or Erlang's epmd is not found. */
+export function findRabbitMq(path: string = process.env['PATH'] ?? ''): RabbitMqBinaries | undefined {
+  const searchPath = path.split(delimiter).filter((directory) => directory.startsWith('/'));
+  const find = (name: string, directories: readonly string[]): string | undefined =>
+    directories.map((directory) => join(directory, name)).find((file) => existsSync(file));
+  const server = find('rabbitmq-server', [...SCRIPT_DIRECTORIES, ...searchPath]);
+  const ctl = find('rabbitmqctl', [...SCRIPT_DIRECTORIES, ...searchPath]);
+  const epmd = find('epmd', [...ERLANG_DIRECTORIES, ...searchPath, '/usr/bin']);
+  return server && ctl && epmd ? { server, ctl, epmd } : undefined;
+}
+
+/**
+ * The broker's programs; on Debian and its kin the package is installed first when it is missing and we are root or
+ * sudo asks for no password. `say` gets one line before that. Throws GatewayError<RabbitMqInstallErrorCode>.
+ */
+export async function findOrInstallRabbitMq(say: (line: string) => void): Promise<RabbitMqBinaries> {
+  const found = findRabbitMq();
+  if (found !== undefined) return found;
+  if (existsSync('/usr/bin/apt-get')) {
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot || (await succeeds('sudo', ['-n', 'true'], 5_000))) {
+      say('installing the Debian package rabbitmq-server');
+      const shell = ['-c', INSTALL_SCRIPT];
+      await (isRoot
+        ? succeeds('sh', shell, INSTALL_DEADLINE_MS)
+        : succeeds('sudo', ['-n', 'sh', ...shell], INSTALL_DEADLINE_MS));
+      const installed = findRabbitMq();
+      if (installed !== undefined) return installed;
+    }
+  }
+  throw new GatewayError<RabbitMqInstallErrorCode>(
+    'RABBITMQ_MISSING',
+    'RabbitMQ is not installed: run "sudo apt-get install rabbitmq-server", or set AMQP_URL to a broker of your own.',
+    { retryable: false },
+  );
+}
+
+async function succeeds(command: string, args: readonly string[], deadlineMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: 'ignore', timeout: deadlineMs });
+    child.once('error', () => resolve(false));
+    child.once('exit', (code) => resolve(code === 0));
+  });
+}

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findFreePort } from './free-port.ts';
+import { acceptsTcp, answersAmqp } from './probe-server.ts';
+import { startProcessGroup, type ProcessGroup } from './process-group.ts';
+import { findOrInstallRabbitMq, type RabbitMqBinaries } from './rabbitmq-install.ts';
+import { chooseServiceUser, makeUserDirectory, type ServiceUser } from './service-user.ts';
+
+/** `graceful` closes queues and tables; `kill` is SIGKILL to the node, as a crash would be. epmd goes in both. */
+export type RabbitMqStopMode = 'graceful' | 'kill';
+
+export interface RabbitMqOptions {
+  /** Holds data, logs and configuration; a broker started again here goes on. */
+  readonly dir: string;
+  /** AMQP port on 127.0.0.1. */
+  readonly port: number;
+  /** Adds the management plugin's HTTP API on this port of 127.0.0.1; it needs about a second more to start. */
+  readonly managementPort?: number;
+  /** Gets a line when the package has to be installed first. */
+  readonly say?: (line: string) => void;
+}
+
+export interface RabbitMqServer {
+  /** The default user guest, who may do everything. */
+  readonly url: string;
+  /** HTTP API with the same user, if asked for. */
+  readonly managementUrl?: string;
+  readonly port: number;
+  /** Leader of the broker's process group: the start script. */
+  readonly pid: number;
+  readonly logFile: string;
+  /** Path of rabbitmqctl and the environment it needs to reach this node. */
+  readonly ctl: { readonly command: string; readonly env: Readonly<Record<string, string>> };
+  /** Resolves when the node has ended, for whatever reason. */
+  readonly exited: Promise<unknown>;
+  isRunning(): boolean;
+  lastLogLines(count: number): string;
+  /** Default graceful. Leaves no process, epmd included. */
+  stop(mode?: RabbitMqStopMode): Promise<void>;
+}
+
+const START_DEADLINE_MS = 90_000;
+const EPMD_DEADLINE_MS = 10_000;
+/** What a node prints when its listeners are open and its queues recovered. */
+const STARTED = 'Server startup complete';
+
+/**
+ * Starts a RabbitMQ node of our own with its own epmd (which Erlang would otherwise leave behind as a daemon), node
+ * name, ports and directories; everything listens on 127.0.0.1 only. Started by root it runs as the package's user.
+ * Throws GatewayError of process-group, service-user or rabbitmq-install.
+ */
+export async function startRabbitMq(options: RabbitMqOptions): Promise<RabbitMqServer> {
+  const binaries = await findOrInstallRabbitMq(options.say ?? (() => {}));
+  const user = chooseServiceUser(['rabbitmq', 'nobody']);
+  makeUserDirectory(options.dir, user);
+  const env = await writeConfiguration(options);
+  const epmd = await startEpmd(binaries, options.dir, env, user);
+  try {
+    const node = await startNode(binaries, options, env, user);
+    const stop = async (mode: RabbitMqStopMode = 'graceful'): Promise<void> => {
+      await node.stop(mode === 'kill' ? { signal: 'SIGKILL' } : {});
+      await epmd.stop();
+    };
+    return {
+      url: `amqp://guest:guest@127.0.0.1:${options.port}`,
+      ...(options.managementPort === undefined
+        ? {}
+        : { managementUrl: `http://guest:guest@127.0.0.1:${options.managementPort}` }),
+      port: options.port,
+      pid: node.pid,
+      logFile: node.logFile,
+      ctl: { command: binaries.ctl, env },
+      exited: node.exited,
+      isRunning: node.isRunning,
+      lastLogLines: node.lastLogLines,
+      stop,
+    };
+  } catch (error) {
+    await epmd.stop();
+    throw error;
+  }
+}
+
+/** Writes the node's files and answers with its environment. The name depends on the directory alone: data bear it. */
+async function writeConfiguration(options: RabbitMqOptions): Promise<Record<string, string>> {
+  const { dir, port, managementPort } = options;
+  const configFile = join(dir, 'rabbitmq.conf');
+  const pluginsFile = join(dir, 'enabled_plugins');
+  const management =
+    managementPort === undefined
+      ? []
+      : [
+          `management.tcp.port = ${managementPort}`,
+          'management.tcp.ip = 127.0.0.1',
+          'management_agent.disable_metrics_collector = true', // its HTTP API is what is wanted, not its charts
+        ];
+  const listener = `listeners.tcp.1 = 127.0.0.1:${port}`;
+  const lines = [listener, 'loopback_users = none', 'log.console = true', 'log.file = false', ...management];
+  writeFileSync(configFile, `${lines.join('\n')}\n`, { mode: 0o644 });
+  writeFileSync(pluginsFile, managementPort === undefined ? '[].\n' : '[rabbitmq_management].\n', {
+    mode: 0o644,
+  });
+  return {
+    PATH: `/usr/lib/erlang/bin:${process.env['PATH'] ?? '/usr/bin:/bin'}`,
+    HOME: dir, // where Erlang keeps the cookie
+    LANG: 'C.UTF-8',
+    ERL_EPMD_ADDRESS: '127.0.0.1',
+    ERL_EPMD_PORT: `${await findFreePort()}`,
+    RABBITMQ_NODENAME: `opentill-${createHash('sha256').update(dir).digest('hex').slice(0, 12)}@localhost`,
+    RABBITMQ_DIST_PORT: `${await findFreePort()}`,
+    RABBITMQ_CONF_ENV_FILE: '/dev/null', // not the machine's /etc/rabbitmq/rabbitmq-env.conf
+    RABBITMQ_CONFIG_FILE: configFile,
+    RABBITMQ_ENABLED_PLUGINS_FILE: pluginsFile,
+    RABBITMQ_MNESIA_BASE: join(dir, 'mnesia'),
+    RABBITMQ_LOG_BASE: join(dir, 'log'),
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-kernel inet_dist_use_interface {127,0,0,1}',
+  };
+}
+
+async function startEpmd(
+  binaries: RabbitMqBinaries,
+  dir: string,
+  env: Readonly<Record<string, string>>,
+  user: ServiceUser | undefined,
+): Promise<ProcessGroup> {
+  const port = Number(env['ERL_EPMD_PORT']);
+  return startProcessGroup(
+    {
+      name: `Erlang's port mapper on port ${port}`,
+      command: binaries.epmd,
+      args: ['-port', `${port}`, '-address', '127.0.0.1'],
+      env,
+      cwd: dir,
+      logFile: join(dir, 'epmd.log'),
+      stopDeadlineMs: 2_000,
+      ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
+    },
+    { isReady: async () => acceptsTcp(port), deadlineMs: EPMD_DEADLINE_MS, pollIntervalMs: 10 },
+  );
+}
+
+async function startNode(
+  binaries: RabbitMqBinaries,
+  options: RabbitMqOptions,
+  env: Readonly<Record<string, string>>,
+  user: ServiceUser | undefined,
+): Promise<ProcessGroup> {
+  const logFile = join(options.dir, 'rabbitmq.log');
+  const earlierLogBytes = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
+  return startProcessGroup(
+    {
+      name: `RabbitMQ on port ${options.port}`,
+      command: binaries.server,
+      args: [],
+      env,
+      cwd: options.dir,
+      logFile,
+      ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
+    },
+    {
+      isReady: async () =>
+        readFileSync(logFile).subarray(earlierLogBytes).includes(STARTED) &&
+        (await answersAmqp(options.port)),
+      deadlineMs: START_DEADLINE_MS,
+    },
+  );
+}

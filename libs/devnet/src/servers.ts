@@ -1,0 +1,217 @@
+import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasOrPullsImage, isDockerAnswering, removeVolume, startContainer } from './docker.ts';
+import { findFreePort } from './free-port.ts';
+import { startPostgres } from './postgres.ts';
+import { answersAmqp, answersPostgres } from './probe-server.ts';
+import type { ProcessGroup } from './process-group.ts';
+import { startRabbitMq } from './rabbitmq.ts';
+
+/** Where a server comes from: named by the environment, a container of ours, or a local process of ours. */
+export type ServerOrigin = 'given' | 'container' | 'local';
+
+export interface ServersOptions {
+  /** Holds the servers' data and logs: `postgres/`, `rabbitmq/`, and `binaries/`, which may stay between runs. */
+  readonly dir: string;
+  /** DATABASE_URL and AMQP_URL, where the environment names servers; an empty string counts as not set. */
+  readonly given: { readonly databaseUrl?: string | undefined; readonly amqpUrl?: string | undefined };
+  /** Ports on 127.0.0.1 for servers of ours; free ones by default. */
+  readonly ports?: { readonly database?: number; readonly broker?: number };
+  /** true goes on with the data of the last run in this directory; false starts empty. */
+  readonly keepData: boolean;
+  /** false, for throw-away data: Postgres syncs nothing to the disk, and servers are ended at once. Default true. */
+  readonly durable?: boolean;
+  /** Brings RabbitMQ's HTTP API too (virtual hosts can't be made over AMQP). Default false. */
+  readonly management?: boolean;
+  /** Gets a line for every step that takes time. */
+  readonly say?: (line: string) => void;
+}
+
+/** A server that we started and must stop. */
+export interface OwnServer {
+  readonly name: string;
+  readonly exited: Promise<unknown>;
+  isRunning(): boolean;
+  lastLogLines(count: number): string;
+  stop(): Promise<void>;
+}
+
+export interface FoundServer {
+  readonly url: string;
+  readonly origin: ServerOrigin;
+  /** RabbitMQ's HTTP API, if it was asked for and the broker is ours. */
+  readonly managementUrl?: string;
+  /** Undefined for a given server: its life is its owner's affair. */
+  readonly own?: OwnServer;
+}
+
+export interface Servers {
+  readonly database: FoundServer;
+  readonly broker: FoundServer;
+  /** Stops what we started: the broker, then the database. */
+  stop(): Promise<void>;
+}
+
+const POSTGRES_IMAGE = 'postgres:17-bookworm';
+const RABBITMQ_IMAGE = 'rabbitmq:4-management';
+const CONTAINER_DEADLINE_MS = 60_000;
+
+/**
+ * Finds or brings a database and a broker, in the order: given URL, container, local process. A container that does
+ * not come up counts as none. Both start at once; if one fails, the other is stopped again.
+ * Throws GatewayError of postgres, rabbitmq-install and process-group.
+ */
+export async function findOrBringServers(options: ServersOptions): Promise<Servers> {
+  const say = options.say ?? (() => {});
+  const hasEngine = options.given.databaseUrl && options.given.amqpUrl ? false : await isDockerAnswering();
+  const [database, broker] = await Promise.allSettled([
+    findOrBringDatabase(options, hasEngine, say),
+    findOrBringBroker(options, hasEngine, say),
+  ]);
+  const stop = async (): Promise<void> => {
+    for (const result of [broker, database]) {
+      if (result.status === 'fulfilled') await result.value.own?.stop();
+    }
+  };
+  if (database.status === 'fulfilled' && broker.status === 'fulfilled') {
+    return { database: database.value, broker: broker.value, stop };
+  }
+  await stop();
+  throw database.status === 'rejected' ? database.reason : (broker as PromiseRejectedResult).reason;
+}
+
+async function findOrBringDatabase(
+  options: ServersOptions,
+  hasEngine: boolean,
+  say: (line: string) => void,
+): Promise<FoundServer> {
+  if (options.given.databaseUrl) return { url: options.given.databaseUrl, origin: 'given' };
+  const port = options.ports?.database ?? (await findFreePort());
+  const dir = join(options.dir, 'postgres');
+  if (!options.keepData) await rm(dir, { recursive: true, force: true });
+  if (hasEngine && (await hasOrPullsImage(POSTGRES_IMAGE, say))) {
+    const container = await bringContainer(say, async () => startPostgresContainer(options, port));
+    if (container !== undefined) return container;
+  }
+  const durable = options.durable ?? true;
+  const server = await startPostgres({ dir, port, durable, binariesDir: join(options.dir, 'binaries') });
+  const stop = async (): Promise<void> => server.stop(durable ? 'fast' : 'immediate');
+  return { url: server.url, origin: 'local', own: { ...server, name: 'Postgres', stop } };
+}
+
+async function findOrBringBroker(
+  options: ServersOptions,
+  hasEngine: boolean,
+  say: (line: string) => void,
+): Promise<FoundServer> {
+  if (options.given.amqpUrl) return { url: options.given.amqpUrl, origin: 'given' };
+  const port = options.ports?.broker ?? (await findFreePort());
+  const managementPort = options.management ? await findFreePort() : undefined;
+  const dir = join(options.dir, 'rabbitmq');
+  if (!options.keepData) await rm(dir, { recursive: true, force: true });
+  if (hasEngine && (await hasOrPullsImage(RABBITMQ_IMAGE, say))) {
+    const container = await bringContainer(say, async () =>
+      startRabbitMqContainer(options, port, managementPort),
+    );
+    if (container !== undefined) return container;
+  }
+  const server = await startRabbitMq({
+    dir,
+    port,
+    say,
+    ...(managementPort === undefined ? {} : { managementPort }),
+  });
+  const stop = async (): Promise<void> => server.stop(options.durable === false ? 'kill' : 'graceful');
+  return {
+    url: server.url,
+    origin: 'local',
+    ...(server.managementUrl === undefined ? {} : { managementUrl: server.managementUrl }),
+    own: { ...server, name: 'RabbitMQ', stop },
+  };
+}
+
+async function bringContainer(
+  say: (line: string) => void,
+  start: () => Promise<FoundServer>,
+): Promise<FoundServer | undefined> {
+  try {
+    return await start();
+  } catch (error) {
+    say(
+      `a container did not come up, a local server is used: ${error instanceof Error ? error.message : error}`,
+    );
+    return undefined;
+  }
+}
+
+async function startPostgresContainer(options: ServersOptions, port: number): Promise<FoundServer> {
+  const volume = await prepareVolume(options, 'postgres');
+  const settings = [
+    'max_connections=300',
+    ...(options.durable === false ? ['fsync=off', 'full_page_writes=off'] : []),
+  ];
+  const group = await startContainer({
+    name: 'postgres',
+    image: POSTGRES_IMAGE,
+    ports: [{ host: port, container: 5432 }],
+    env: { POSTGRES_USER: 'opentill', POSTGRES_PASSWORD: 'opentill', POSTGRES_DB: 'opentill' },
+    volume: { name: volume, path: '/var/lib/postgresql/data' },
+    args: ['postgres', ...settings.flatMap((setting) => ['-c', setting])],
+    stopSignal: 'SIGINT', // Postgres' fast shutdown
+    dir: options.dir,
+    isReady: async () => answersPostgres(port, 'opentill'),
+    readyDeadlineMs: CONTAINER_DEADLINE_MS,
+  });
+  return {
+    url: `postgres://opentill:opentill@127.0.0.1:${port}/opentill`,
+    origin: 'container',
+    own: ownContainer('Postgres', group, options, volume),
+  };
+}
+
+async function startRabbitMqContainer(
+  options: ServersOptions,
+  port: number,
+  managementPort: number | undefined,
+): Promise<FoundServer> {
+  const volume = await prepareVolume(options, 'rabbitmq');
+  const group = await startContainer({
+    name: 'rabbitmq',
+    image: RABBITMQ_IMAGE,
+    ports: [
+      { host: port, container: 5672 },
+      ...(managementPort === undefined ? [] : [{ host: managementPort, container: 15672 }]),
+    ],
+    env: { RABBITMQ_DEFAULT_USER: 'opentill', RABBITMQ_DEFAULT_PASS: 'opentill' },
+    volume: { name: volume, path: '/var/lib/rabbitmq' },
+    hostname: 'opentill', // part of the node's name, which the data bear
+    stopSignal: 'SIGTERM',
+    dir: options.dir,
+    isReady: async () => answersAmqp(port),
+    readyDeadlineMs: CONTAINER_DEADLINE_MS,
+  });
+  return {
+    url: `amqp://opentill:opentill@127.0.0.1:${port}`,
+    origin: 'container',
+    ...(managementPort === undefined
+      ? {}
+      : { managementUrl: `http://opentill:opentill@127.0.0.1:${managementPort}` }),
+    own: ownContainer('RabbitMQ', group, options, volume),
+  };
+}
+
+function ownContainer(name: string, group: ProcessGroup, options: ServersOptions, volume: string): OwnServer {
+  const stop = async (): Promise<void> => {
+    await group.stop();
+    if (options.durable === false) await removeVolume(volume);
+  };
+  return { ...group, name, stop };
+}
+
+/** The volume of this state directory; emptied unless the data are to be kept. */
+async function prepareVolume(options: ServersOptions, server: string): Promise<string> {
+  const name = `opentill-${server}-${createHash('sha256').update(options.dir).digest('hex').slice(0, 12)}`;
+  if (!options.keepData) await removeVolume(name);
+  return name;
+}

@@ -1,0 +1,60 @@
+import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findOrBringServers } from '@opentill/devnet/servers';
+import { keptServersFile } from './test-servers.ts';
+
+/*
+ * Brings one Postgres and one RabbitMQ for tests and stays until it is told to go: by SIGINT or SIGTERM, or, with
+ * --while-stdin, by the end of its standard input (so that it can't outlive a test run, however that ends).
+ *
+ *   node --conditions=source libs/testkit/src/jest/keep-servers.ts [--while-stdin] [--urls-file]
+ *
+ * With --urls-file later test runs of this checkout find the servers by themselves.
+ * Prints one line of JSON, {"pid", "databaseUrl", "amqpUrl", "managementUrl"}, when both are ready; the same goes
+ * into the file, which it removes at its end. Data live in a temporary directory and are not synced to the disk.
+ */
+const args = process.argv.slice(2);
+const urlsFile = args.includes('--urls-file') ? keptServersFile() : undefined;
+
+const stopRequested = new Promise<void>((resolve) => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+  if (args.includes('--while-stdin'))
+    process.stdin
+      .on('end', resolve)
+      .on('error', () => resolve())
+      .resume();
+});
+
+const dir = mkdtempSync(join(tmpdir(), 'opentill-test-'));
+chmodSync(dir, 0o711); // started by root, the servers run as other users
+try {
+  const servers = await findOrBringServers({
+    dir,
+    given: { databaseUrl: process.env['DATABASE_URL'], amqpUrl: process.env['AMQP_URL'] },
+    keepData: false,
+    durable: false,
+    management: true,
+    say: (line) => console.error(line),
+  });
+  try {
+    const urls = JSON.stringify({
+      pid: process.pid,
+      databaseUrl: servers.database.url,
+      amqpUrl: servers.broker.url,
+      managementUrl: servers.broker.managementUrl,
+    });
+    if (urlsFile !== undefined) {
+      writeFileSync(`${urlsFile}.partial`, urls, { mode: 0o600 });
+      renameSync(`${urlsFile}.partial`, urlsFile);
+    }
+    process.stdout.write(`${urls}\n`);
+    await stopRequested;
+  } finally {
+    if (urlsFile !== undefined) rmSync(urlsFile, { force: true });
+    await servers.stop();
+  }
+} finally {
+  rmSync(dir, { recursive: true, force: true });
+}
+process.exit();
