@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import ajvFormats from 'ajv-formats';
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+export type ConfigErrorCode =
+  /** The environment does not fit the schema; `context.problems` lists every mistake. */
+  'CONFIG_INVALID';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** JSON Schema of one variable; `default` and everything ajv knows may be used. */
+export interface VariableSchema {
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'array';
+  readonly default?: unknown;
+  readonly [keyword: string]: unknown;
+}
+/** A service's whole configuration: one property per environment variable. */
+export interface ConfigSchema {
+  readonly properties: Readonly<Record<string, VariableSchema>>;
+  readonly required?: readonly string[];
+}
+
+/**
+ * Reads the variables that `schema` names out of `env`, and nothing else of it.
+ *
+ * Text becomes what the schema asks for: integers, booleans (true, false, 1, 0), lists (separated by commas); an
+ * empty variable counts as absent. A text variable X may come from a file instead: X_FILE names it, and one line
+ * break at the file's end is dropped. No value is ever repeated in a message: it may be a secret.
+ *
+ * @throws GatewayError CONFIG_INVALID, not retryable, that names every mistake at once.
+ */
+export function readConfig<T>(schema: ConfigSchema, env: Environment): T {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  const unreadable = new Set<string>();
+  for (const [name, variable] of Object.entries(schema.properties)) {
+    try {
+      const text = readText(name, variable, schema, env);
+      if (text !== undefined) values[name] = coerce(text, variable);
+    } catch (error) {
+      unreadable.add(name);
+      problems.push(`${name} ${(error as Error).message}`);
+    }
+  }
+  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, strictRequired: false });
+  ajvFormats.default(ajv);
+  const validate = ajv.compile({ type: 'object', ...schema });
+  if (!validate(values)) {
+    for (const error of validate.errors ?? []) {
+      const problem = describe(error);
+      if (!unreadable.has(problem.split(' ', 1)[0] ?? '')) problems.push(problem);
+    }
+  }
+  if (problems.length > 0) {
+    throw new GatewayError<ConfigErrorCode>('CONFIG_INVALID', `configuration: ${problems.join('; ')}`, {
+      retryable: false,
+      context: { problems },
+    });
+  }
+  return values as T;
+}
+
+function readText(
+  name: string,
+  variable: VariableSchema,
+  schema: ConfigSchema,
+  env: Environment,
+): string | undefined {
+  const direct = env[name] === '' ? undefined : env[name];
+  const fileVariable = `${name}_FILE`;
+  const path =
+    variable.type === 'string' && !(fileVariable in schema.properties) ? env[fileVariable] : undefined;
+  if (path === undefined || path === '') return direct;
+  if (direct !== undefined) throw new Error(`is set twice: here and by ${fileVariable}`);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new Error(
+      `cannot be read from the file in ${fileVariable} (${(error as NodeJS.ErrnoException).code})`,
+      {
+        cause: error,
+      },
+    );
+  }
+  if (text === '') throw new Error(`comes from an empty file in ${fileVariable}`);
+  return text;
+}
+
+/** Text that does not look like the wanted type stays text, for the schema to refuse. */
+function coerce(text: string, variable: Readonly<Record<string, unknown>>): unknown {
+  switch (variable['type']) {
+    case 'integer':
+    case 'number':
+      return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
+    case 'boolean':
+      return { true: true, '1': true, false: false, '0': false }[text.trim().toLowerCase()] ?? text;
+    case 'array': {
+      const items = (variable['items'] ?? {}) as Readonly<Record<string, unknown>>;
+      return text
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '')
+        .map((item) => coerce(item, items));
+    }
+    default:
+      return text;
+  }
+}
+
+/** ajv's words without the value; for an enumeration with what is allowed. */
+function describe(error: ErrorObject): string {
+  if (error.keyword === 'required') return `${String(error.params['missingProperty'])} is missing`;
+  const [name = '', ...rest] = error.instancePath.slice(1).split('/');
+  const item = rest.length === 0 ? '' : ` (item ${Number(rest[0]) + 1})`;
+  const allowed =
+    error.keyword === 'enum' ? `: ${(error.params['allowedValues'] as unknown[]).join(', ')}` : '';
+  return `${name}${item} ${error.message ?? 'is invalid'}${allowed}`;
+}

@@ -1,0 +1,124 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { withDeadline } from './deadline.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface CheckResult {
+  readonly ok: boolean;
+  /** For a human: what is wrong, or the figure behind the verdict. No secrets. */
+  readonly detail?: string;
+}
+export type Checks = Readonly<Record<string, () => Promise<CheckResult>>>;
+
+export interface HealthServerOptions {
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly host: string;
+  readonly metrics: Pick<Metrics, 'render' | 'contentType'>;
+  /** What readiness means, by name; or a function that gives them, where they change while running. */
+  readonly checks: Checks | (() => Checks);
+  /** A check that takes longer has failed. @default 2000 */
+  readonly checkTimeoutMs?: number;
+}
+
+export interface HealthServer {
+  /** Resolves with the port once the server listens. */
+  start(): Promise<number>;
+  /** From now on /readyz answers 503 whatever the checks say: the service is stopping. */
+  drain(): void;
+  stop(): Promise<void>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/**
+ * /livez: 200 while the process turns its event loop. /readyz: 200 when every check passes, else 503; each check is
+ * listed with its verdict. /metrics: for Prometheus. For the operators' network only.
+ */
+export function createHealthServer(options: HealthServerOptions): HealthServer {
+  let draining = false;
+
+  async function answer(path: string): Promise<Answer> {
+    switch (path) {
+      case '/livez':
+        return json(200, { status: 'alive' });
+      case '/readyz':
+        return await readiness(options, draining);
+      case '/metrics':
+        return { status: 200, type: options.metrics.contentType, body: await options.metrics.render() };
+      default:
+        return json(404, { status: 'not found' });
+    }
+  }
+
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      send(request, response, json(405, { status: 'method not allowed' }));
+      return;
+    }
+    answer((request.url ?? '/').split('?', 1)[0] ?? '/').then(
+      (result) => send(request, response, result),
+      () => send(request, response, json(500, { status: 'error' })),
+    );
+  });
+  server.headersTimeout = 5_000;
+  server.requestTimeout = 5_000;
+
+  return {
+    start: () =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(options.port, options.host, () => {
+          server.off('error', reject);
+          resolve((server.address() as AddressInfo).port);
+        });
+      }),
+    drain() {
+      draining = true;
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function readiness(options: HealthServerOptions, draining: boolean): Promise<Answer> {
+  const checks = typeof options.checks === 'function' ? options.checks() : options.checks;
+  const results = await Promise.all(
+    Object.entries(checks).map(
+      async ([name, check]) => [name, await runCheck(check, options.checkTimeoutMs ?? 2_000)] as const,
+    ),
+  );
+  const ready = !draining && results.every(([, result]) => result.ok);
+  return json(ready ? 200 : 503, {
+    status: draining ? 'stopping' : ready ? 'ready' : 'not ready',
+    checks: Object.fromEntries(results),
+  });
+}
+
+async function runCheck(check: () => Promise<CheckResult>, timeoutMs: number): Promise<CheckResult> {
+  try {
+    return await withDeadline(timeoutMs, check, () => new Error(`no answer within ${timeoutMs} ms`));
+  } catch (error) {
+    return { ok: false, detail: error instanceof Error ? error.message : 'failed' };
+  }
+}
+
+function json(status: number, body: unknown): Answer {
+  return { status, type: 'application/json', body: JSON.stringify(body) };
+}
+
+function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  response.writeHead(answer.status, {
+    'content-type': answer.type,
+    'content-length': Buffer.byteLength(answer.body),
+    'cache-control': 'no-store',
+  });
+  response.end(request.method === 'HEAD' ? undefined : answer.body);
+}

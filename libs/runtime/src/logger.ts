@@ -1,0 +1,61 @@
+import { createLogger as createWinston, format, transports } from 'winston';
+import { redact, redactText } from './redact.ts';
+
+export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
+/** 'silent' is for tests. */
+export type LogLevel = (typeof LOG_LEVELS)[number] | 'silent';
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/**
+ * Logs fields, not sentences: `logger.info('transfer matched', { transferId, orderPk })`.
+ *
+ * error: somebody must look. warn: it mends itself, but watch it. info: what happened to a payment, start and stop.
+ * debug: the rest. An error goes in as a field: `{ error }`.
+ */
+export interface Logger {
+  error(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  debug(message: string, fields?: LogFields): void;
+  /** The same logger with these fields on each of its lines. */
+  child(fields: LogFields): Logger;
+}
+
+export interface LoggerOptions {
+  readonly service: string;
+  readonly level: LogLevel;
+  /** Where lines go. @default standard output */
+  readonly stream?: NodeJS.WritableStream;
+}
+
+/** One JSON object a line: time, level, service, message, then the fields, redacted (redact.ts). */
+export function createLogger(options: LoggerOptions): Logger {
+  const winston = createWinston({
+    level: options.level === 'silent' ? 'error' : options.level,
+    silent: options.level === 'silent',
+    format: format.printf((info) => String(info['line'])),
+    transports: [new transports.Stream({ stream: options.stream ?? process.stdout, eol: '\n' })],
+  });
+
+  function bind(bound: LogFields): Logger {
+    const write = (level: Exclude<LogLevel, 'silent'>) => (message: string, fields?: LogFields) => {
+      if (!winston.isLevelEnabled(level)) return;
+      const line = JSON.stringify({
+        ...(redact({ ...bound, ...fields }) as object),
+        time: new Date().toISOString(),
+        level,
+        service: options.service,
+        message: redactText(message),
+      });
+      winston.log({ level, message, line });
+    };
+    return {
+      error: write('error'),
+      warn: write('warn'),
+      info: write('info'),
+      debug: write('debug'),
+      child: (fields) => bind({ ...bound, ...fields }),
+    };
+  }
+  return bind({});
+}
