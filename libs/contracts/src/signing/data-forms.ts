@@ -1,0 +1,122 @@
+import { endOf, findMember, startOf, type JsonDocument } from './json-document.ts';
+import { findEdits, findGaps, withoutWhiteSpace, writeText, type Edits } from './respell-data.ts';
+import { byCodePoint, layOut, layOutSorted, listKeyOrders, type Layout } from './sort-members.ts';
+import { DIALECTS } from './spelling.ts';
+
+/** A text that the sender may have signed, all of one meaning: that of the member `data`. */
+export interface DataForm {
+  /** `as-received`, `compact` or a dialect's name, with `+sorted…` when the keys are sorted. For logs. */
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** The forms of one body's `data`; each list is made when first asked for and kept. No list holds a text twice. */
+export interface DataForms {
+  /** The bytes as received and, if it is another text, the tokens without white space between them. */
+  literal(): readonly DataForm[];
+  /** The tokens with strings spelled as each of the dialects does, and all of these with the keys sorted. */
+  respelled(): readonly DataForm[];
+}
+
+/**
+ * What bounds the work on one body (measure-signing.ts measures it). The limits lie far above any request of this API:
+ * its `data` has a dozen members of at most a few hundred bytes. A body beyond a limit is still accepted in the forms
+ * that are tried, always among them the bytes as received and the tokens without white space.
+ */
+export const FORM_LIMITS = {
+  /** Length of `data` up to which it is respelled and sorted. */
+  dataBytes: 8_192,
+  /** Characters on which serialisers may differ, and runs of white space. */
+  edits: 1_024,
+  /** Members, of all objects together, that are sorted. */
+  members: 64,
+  /** What all respelled forms may cost together, in the units of `COSTS`, about nanoseconds. */
+  cost: 135_000,
+} as const;
+
+/** What a form costs to write and sign: for itself and for each of its bytes and edits; and what each member costs to sort. */
+const COSTS = { form: 2_500, byte: 1.1, edit: 14, member: 500 } as const;
+
+const NONE: readonly DataForm[] = [];
+
+/** The forms of the top-level member `data`; none when there is no such member. */
+export function createDataForms(document: JsonDocument): DataForms {
+  const token = findMember(document, 'data');
+  if (token === undefined) return { literal: () => NONE, respelled: () => NONE };
+  let literal: readonly DataForm[] | undefined;
+  let respelled: readonly DataForm[] | undefined;
+  const listLiteral = (): readonly DataForm[] => (literal ??= makeLiteral(document, token));
+  return {
+    literal: listLiteral,
+    respelled: () => (respelled ??= makeRespelled(document, token, listLiteral())),
+  };
+}
+
+/**
+ * The one text all equal `data` have in common: keys sorted by code point at every level, strings spelled as
+ * JSON.stringify does, number literals kept, no white space.
+ *
+ * @throws RangeError when there is no member `data`
+ */
+export function canonicalData(document: JsonDocument): Buffer {
+  const token = findMember(document, 'data');
+  const edits = token === undefined ? undefined : findEdits(document, token, Number.POSITIVE_INFINITY);
+  if (token === undefined || edits === undefined) throw new RangeError('The document has no member data.');
+  return writeText(document.bytes, layOutSorted(document, token, byCodePoint), edits, 0);
+}
+
+function makeLiteral(document: JsonDocument, token: number): readonly DataForm[] {
+  const received = document.bytes.subarray(startOf(document, token), endOf(document, token));
+  const asReceived: DataForm = { name: 'as-received', bytes: received };
+  const compact = withoutWhiteSpace(document, token);
+  return compact === undefined ? [asReceived] : [asReceived, { name: 'compact', bytes: compact }];
+}
+
+function makeRespelled(
+  document: JsonDocument,
+  token: number,
+  literal: readonly DataForm[],
+): readonly DataForm[] {
+  if ((literal.at(-1)?.bytes.length ?? 0) > FORM_LIMITS.dataBytes) return NONE;
+  const edits = findEdits(document, token, FORM_LIMITS.edits);
+  if (edits === undefined) return NONE;
+  const forms: DataForm[] = [];
+  let cost = 0;
+  const add = (name: string, layout: Layout, changes: Edits, differences: number): boolean => {
+    const bytes = writeText(document.bytes, layout, changes, differences);
+    cost += COSTS.form + COSTS.byte * bytes.length + COSTS.edit * changes.starts.length;
+    if (cost > FORM_LIMITS.cost) return false;
+    if (!hasText(literal, bytes) && !hasText(forms, bytes)) forms.push({ name, bytes });
+    return true;
+  };
+  const dialects = listDialects(edits);
+  const addDialects = (suffix: string, layout: Layout): boolean =>
+    dialects.every(({ name, differences }) => add(`${name}${suffix}`, layout, edits, differences));
+
+  if (!addDialects('', layOut(document, token))) return forms;
+  const gaps = findGaps(document, token);
+  const { members, orders } = listKeyOrders(document, token, FORM_LIMITS.members);
+  for (const { name, order } of orders) {
+    cost += COSTS.member * members;
+    const layout = layOutSorted(document, token, order);
+    if (layout.length === 2) continue;
+    if (!add(`compact+${name}`, layout, gaps, 0) || !addDialects(`+${name}`, layout)) return forms;
+  }
+  return forms;
+}
+
+/** The dialects that spell these characters differently from each other; none when there are no such characters. */
+function listDialects(edits: Edits): readonly { readonly name: string; readonly differences: number }[] {
+  if (edits.characters === 0) return [];
+  const seen = new Set<number>();
+  return DIALECTS.filter(({ differences }) => {
+    const shown = differences & edits.differences;
+    if (seen.has(shown)) return false;
+    seen.add(shown);
+    return true;
+  });
+}
+
+function hasText(forms: readonly DataForm[], bytes: Buffer): boolean {
+  return forms.some((form) => form.bytes.length === bytes.length && bytes.equals(form.bytes));
+}

@@ -1,0 +1,83 @@
+/** What a token is. A member's key is a token of its own, directly before its value. */
+export const TokenKind = {
+  object: 0,
+  array: 1,
+  key: 2,
+  string: 3,
+  number: 4,
+  true: 5,
+  false: 6,
+  null: 7,
+} as const;
+export type TokenKind = (typeof TokenKind)[keyof typeof TokenKind];
+
+/** Why a string may be spelled otherwise by another serialiser; a key or string without a trait has one spelling. */
+export const StringTrait = {
+  /** It holds a backslash escape. */
+  escape: 8,
+  /** It holds a raw character that some serialiser escapes: one of / < > & ' = or DEL, or anything beyond ASCII. */
+  special: 16,
+} as const;
+
+/** Numbers a token takes in `JsonDocument.tokens`: kind and traits, start, end, index of the token after it. */
+export const TOKEN_STRIDE = 4;
+
+/**
+ * A tokenized JSON text. The tokens stand in the order of the text, token 0 is the top-level object. Offsets count
+ * bytes. Read it through the functions of this file and of json-value.ts; the layout is theirs alone.
+ */
+export interface JsonDocument {
+  /** The text as received; not copied, so the caller must not change it. */
+  readonly bytes: Buffer;
+  readonly tokens: Int32Array;
+  readonly tokenCount: number;
+  /** Start and end of every run of white space between tokens, in order. */
+  readonly gaps: Int32Array;
+  /** Twice the number of runs. */
+  readonly gapsLength: number;
+}
+
+/** The kind of the token. */
+export function kindOf(document: JsonDocument, token: number): TokenKind {
+  return ((document.tokens[token * TOKEN_STRIDE] ?? 0) & 7) as TokenKind;
+}
+
+/** The traits of a key or string, a sum of `StringTrait`; 0 for anything else. */
+export function traitsOf(document: JsonDocument, token: number): number {
+  return (document.tokens[token * TOKEN_STRIDE] ?? 0) & ~7;
+}
+
+/** Offset of the token's first byte, for strings the quotation mark. */
+export function startOf(document: JsonDocument, token: number): number {
+  return document.tokens[token * TOKEN_STRIDE + 1] ?? 0;
+}
+
+/** Offset after the token's last byte, for objects and arrays after the closing bracket. */
+export function endOf(document: JsonDocument, token: number): number {
+  return document.tokens[token * TOKEN_STRIDE + 2] ?? 0;
+}
+
+/** Index of the first token that is not part of this one: of its next sibling, where there is one. */
+export function afterOf(document: JsonDocument, token: number): number {
+  return document.tokens[token * TOKEN_STRIDE + 3] ?? 0;
+}
+
+/** The text of a key or string, unescaped. */
+export function decodeString(document: JsonDocument, token: number): string {
+  const start = startOf(document, token);
+  const end = endOf(document, token);
+  if ((traitsOf(document, token) & StringTrait.escape) === 0) {
+    return document.bytes.toString('utf8', start + 1, end - 1);
+  }
+  // The tokenizer has checked this literal; JSON.parse only unescapes it.
+  return JSON.parse(document.bytes.toString('utf8', start, end)) as string;
+}
+
+/** The token of a top-level member's value; undefined when there is no such member. */
+export function findMember(document: JsonDocument, name: string): number | undefined {
+  const end = afterOf(document, 0);
+  for (let key = 1; key < end; key = afterOf(document, key + 1)) {
+    if (decodeString(document, key) === name) return key + 1;
+  }
+  return undefined;
+}

@@ -1,0 +1,115 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { canonicalData, type DataForm, type DataForms } from './data-forms.ts';
+import type { JsonDocument } from './json-document.ts';
+
+/** Codes of this module. */
+export type SigningErrorCode =
+  /** A key is empty, with which anybody could sign. Permanent: a mistake of the configuration. */
+  'SIGNING_KEY_EMPTY';
+
+/** Whether a signature is the token's, and on which form of `data` (`DataForm.name`, for logs). */
+export type SignatureVerdict = { readonly ok: true; readonly form: string } | { readonly ok: false };
+
+/**
+ * Verifies a request of signature version 1: `sign` is the hex HMAC-SHA256, keyed with the merchant token, of any of
+ * the forms of `data`. As every form has the one meaning that was parsed, a signature never covers another.
+ *
+ * @throws GatewayError `SIGNING_KEY_EMPTY`
+ */
+export function verifyDataSignature(input: {
+  readonly forms: DataForms;
+  readonly token: string;
+  /** 64 hex digits of either case; anything else verifies nothing. */
+  readonly sign: string;
+}): SignatureVerdict {
+  const { forms, token } = input;
+  const expected = parseSign(input.sign);
+  if (expected === undefined) return { ok: false };
+  const digest = (form: DataForm): Buffer => hmac(token).update(form.bytes).digest();
+  const literal = matchAny(forms.literal(), expected, digest);
+  return literal.ok ? literal : matchAny(forms.respelled(), expected, digest);
+}
+
+/**
+ * Verifies a request of signature version 2: the message is timestamp, nonce, path and `data` (as received or without
+ * white space), joined by points. Nothing else can be read from such a message: the timestamp has no point in it, and
+ * no other part of the message that starts after `.<path>.` and runs to its end is a JSON object, because inside a
+ * string of `data` the quotation marks to its end are odd in number.
+ *
+ * @throws GatewayError `SIGNING_KEY_EMPTY`
+ */
+export function verifyRequestSignature(input: {
+  readonly forms: DataForms;
+  readonly token: string;
+  readonly sign: string;
+  /** The envelope's literal: decimal digits. */
+  readonly timestamp: string;
+  readonly nonce: string;
+  /** The request's path without query, for example `/v1/order/createPayout`. */
+  readonly path: string;
+}): SignatureVerdict {
+  const { forms, token, timestamp, nonce, path } = input;
+  const expected = parseSign(input.sign);
+  if (expected === undefined) return { ok: false };
+  const prefix = `${timestamp}.${nonce}.${path}.`;
+  return matchAny(forms.literal(), expected, (form) =>
+    hmac(token).update(prefix).update(form.bytes).digest(),
+  );
+}
+
+/** Lowercase hex HMAC-SHA256 of a text in UTF-8. */
+export function signText(key: string, text: string | Uint8Array): string {
+  return hmac(key).update(text).digest('hex');
+}
+
+/** The signature of the GET endpoints: of the order id's value. Lowercase hex. */
+export function signOrderId(token: string, orderId: string): string {
+  return signText(token, orderId);
+}
+
+/** Verifies the signature of the GET endpoints, in constant time. */
+export function verifyOrderIdSignature(input: {
+  readonly token: string;
+  readonly orderId: string;
+  readonly sign: string;
+}): boolean {
+  const expected = parseSign(input.sign);
+  return (
+    expected !== undefined && timingSafeEqual(hmac(input.token).update(input.orderId).digest(), expected)
+  );
+}
+
+/**
+ * Lowercase hex SHA-256 of `canonicalData`: the same for all bodies that one signature covers, and for no other. The
+ * identity of a payout that has no order id.
+ *
+ * @throws RangeError when there is no member `data`
+ */
+export function canonicalDataHash(document: JsonDocument): string {
+  return createHash('sha256').update(canonicalData(document)).digest('hex');
+}
+
+/** Compares the digests of all forms, in constant time each and to the last, so that time tells nothing of a near miss. */
+function matchAny(
+  forms: readonly DataForm[],
+  expected: Buffer,
+  digest: (form: DataForm) => Buffer,
+): SignatureVerdict {
+  let match: DataForm | undefined;
+  for (const form of forms) if (timingSafeEqual(digest(form), expected)) match ??= form;
+  return match === undefined ? { ok: false } : { ok: true, form: match.name };
+}
+
+function parseSign(sign: string): Buffer | undefined {
+  return /^[0-9a-fA-F]{64}$/.test(sign) ? Buffer.from(sign, 'hex') : undefined;
+}
+
+function hmac(key: string): ReturnType<typeof createHmac> {
+  if (key === '') {
+    throw new GatewayError<SigningErrorCode>('SIGNING_KEY_EMPTY', 'The signing key is empty.', {
+      retryable: false,
+    });
+  }
+  return createHmac('sha256', key);
+}
