@@ -1,0 +1,79 @@
+/** The import rules of ARCHITECTURE.md: dependencies point one way, a service never imports a service. */
+const libsAllowed = {
+  domain: [],
+  contracts: ['domain', 'chain'],
+  chain: ['domain'],
+  db: ['domain', 'contracts'],
+  messaging: ['domain', 'contracts'],
+  runtime: ['domain', 'contracts'],
+  wallet: ['domain', 'contracts', 'chain'],
+  'chain-evm': ['domain', 'contracts', 'chain'],
+  scanner: ['domain', 'contracts', 'chain', 'db', 'messaging', 'runtime'],
+  devnet: ['domain'],
+};
+const tests = '\\.test\\.ts$|/test/';
+
+export default {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-orphans',
+      severity: 'error',
+      comment: 'A file that nothing imports and that is no entry point is dead.',
+      from: { orphan: true, pathNot: [tests, '/main\\.ts$', '\\.mjs$', 'libs/testkit/', '/measure-[^/]+\\.ts$', '/scripts/'] },
+      to: {},
+    },
+    ...Object.entries(libsAllowed).map(([lib, allowed]) => ({
+      name: `${lib}-imports`,
+      severity: 'error',
+      comment: `libs/${lib} may import only: ${allowed.join(', ') || 'nothing of ours'}`,
+      from: { path: `^libs/${lib}/`, pathNot: tests },
+      to: { path: '^(libs|services|deploy)/', pathNot: `^libs/(${[lib, ...allowed].join('|')})/` },
+    })),
+    {
+      name: 'domain-is-pure',
+      severity: 'error',
+      comment: 'libs/domain imports nothing, not even Node.',
+      from: { path: '^libs/domain/src', pathNot: tests },
+      to: { pathNot: '^libs/domain/src' },
+    },
+    {
+      name: 'services-are-islands',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/', pathNot: tests },
+      to: { path: '^(services|deploy)/', pathNot: '^services/$1/' },
+    },
+    {
+      name: 'testkit-only-in-tests',
+      severity: 'error',
+      from: { path: '^(libs|services|deploy)/', pathNot: [tests, '^libs/testkit/', '^deploy/(e2e|bench)/'] },
+      to: { path: '^libs/testkit/' },
+    },
+    {
+      name: 'ethers-only-where-evm-is-spoken',
+      severity: 'error',
+      from: { path: '^(libs|services)/', pathNot: ['^libs/(chain-evm|devnet|testkit)/', tests] },
+      to: { path: 'node_modules/ethers/' },
+    },
+    {
+      name: 'one-importer-of-amqplib-and-pg',
+      severity: 'error',
+      from: { path: '^(libs|services)/', pathNot: ['^libs/(messaging|db|testkit)/', tests] },
+      to: { path: 'node_modules/(amqplib|pg)/' },
+    },
+    {
+      name: 'only-production-dependencies',
+      severity: 'error',
+      from: { path: '^(libs|services)/[^/]+/src', pathNot: [tests, '^libs/(testkit|devnet)/'] },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|artifacts|golden|fixtures)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    parser: 'swc',
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['source', 'types', 'import', 'default'], extensions: ['.ts', '.js', '.mjs'] },
+  },
+};

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { parseNetworkFile } from '@opentill/contracts/network-config';
+import { systemClock } from '@opentill/runtime/clock';
+import { readConfig } from '@opentill/runtime/config';
+import { createHealthServer } from '@opentill/runtime/health';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { runService } from '@opentill/runtime/service';
+import { createApp } from './app.ts';
+import { createCallbackBook } from './callbacks.ts';
+import { SHOP_CONFIG_SCHEMA, type ShopEnvironment } from './config.ts';
+import { createDevnetWallet } from './devnet-wallet.ts';
+import { createGatewayClient } from './gateway-client.ts';
+
+const name = 'demo-shop';
+const logger = createLogger({ service: name, level: 'info' });
+
+await runService({
+  name,
+  logger,
+  start: async () => {
+    const config = readConfig<ShopEnvironment>(SHOP_CONFIG_SCHEMA, process.env);
+    const networks = parseNetworkFile(await readFile(config.NETWORKS_FILE, 'utf8'), config.NETWORKS_FILE);
+    const enabled = networks.filter((network) => network.enabled);
+    const app = createApp({
+      port: config.PORT,
+      networks: enabled,
+      gateway: createGatewayClient(config.GATEWAY_URL, config.MERCHANT_TOKEN, () => systemClock.now()),
+      wallet: createDevnetWallet(enabled),
+      callbacks: createCallbackBook(config.WEBHOOK_SECRET),
+      clock: systemClock,
+      newId,
+      logger,
+    });
+    const health = createHealthServer({
+      port: config.HEALTH_PORT,
+      host: config.HEALTH_HOST,
+      metrics: createMetrics(name),
+      checks: {},
+    });
+    await app.start();
+    await health.start();
+    return {
+      stop: async () => {
+        await health.stop();
+        await app.stop();
+      },
+    };
+  },
+});

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { listMerchants, rotateToken, rotateWebhookSecret, upsertMerchant } from '@opentill/db/merchants';
+import type { CliContext, CliErrorCode } from '../context.ts';
+import { secretsKey, withOpsDatabase } from '../open-ops-database.ts';
+
+const SECRET_BYTES = 32;
+
+/** Creates a merchant and shows its token and webhook secret, once. */
+export async function createMerchant(
+  context: CliContext,
+  options: {
+    readonly id: string;
+    readonly name?: string;
+    readonly version: string;
+    readonly callbackUrl?: string;
+    readonly returnOrigin?: readonly string[];
+  },
+): Promise<void> {
+  if (options.version !== 'V2' && options.version !== 'V3') {
+    throw new GatewayError<CliErrorCode>('CLI_USAGE', '--merchant-version must be V2 or V3.', {
+      retryable: false,
+    });
+  }
+  const version = options.version;
+  const token = randomBytes(SECRET_BYTES).toString('hex');
+  const webhookSecret = randomBytes(SECRET_BYTES).toString('hex');
+  await withOpsDatabase(context, async ({ kysely }) => {
+    if ((await listMerchants(kysely)).some((m) => m.merchantId === options.id)) {
+      throw new GatewayError<CliErrorCode>('CLI_USAGE', `Merchant ${options.id} exists already.`, {
+        retryable: false,
+      });
+    }
+    await upsertMerchant(kysely, secretsKey(context), {
+      merchantId: options.id,
+      name: options.name ?? options.id,
+      version,
+      token,
+      webhookSecret,
+      callbackUrl: options.callbackUrl ?? null,
+      returnOrigins: options.returnOrigin ?? [],
+    });
+  });
+  context.print(`merchant        ${options.id}`);
+  context.print(`token           ${token}`);
+  context.print(`webhook secret  ${webhookSecret}`);
+  context.print('Both are shown once. The token signs requests, the webhook secret verifies callbacks.');
+}
+
+/** Lists the merchants without their secrets. */
+export async function printMerchants(context: CliContext): Promise<void> {
+  await withOpsDatabase(context, async ({ kysely }) => {
+    for (const m of await listMerchants(kysely)) {
+      context.print(
+        `${m.merchantId}\t${m.version}\t${m.enabled ? 'enabled' : 'disabled'}\t${m.callbackUrl ?? '-'}\t${m.name}`,
+      );
+    }
+  });
+}
+
+/** Replaces a merchant's token or webhook secret and shows the new one, once. The old one stops working at once. */
+export async function rotateMerchant(
+  context: CliContext,
+  options: { readonly id: string; readonly what: string },
+): Promise<void> {
+  if (options.what !== 'token' && options.what !== 'webhook-secret') {
+    throw new GatewayError<CliErrorCode>('CLI_USAGE', 'Say what to rotate: token or webhook-secret.', {
+      retryable: false,
+    });
+  }
+  const secret = randomBytes(SECRET_BYTES).toString('hex');
+  const rotate = options.what === 'token' ? rotateToken : rotateWebhookSecret;
+  await withOpsDatabase(context, async ({ kysely }) => {
+    if (!(await rotate(kysely, secretsKey(context), options.id, secret))) {
+      throw new GatewayError<CliErrorCode>('NOT_FOUND', `There is no merchant ${options.id}.`, {
+        retryable: false,
+      });
+    }
+  });
+  context.print(`new ${options.what} of ${options.id}: ${secret}`);
+}

@@ -1,0 +1,55 @@
+import { isChain } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { delay } from '@opentill/runtime/abortable-delay';
+import type { CliContext, CliErrorCode } from '../context.ts';
+import { withOpsDatabase } from '../open-ops-database.ts';
+import { requestRescan, rescanAnswer } from '../store.ts';
+
+const ANSWER_TIMEOUT_MS = 60_000;
+const POLL_INTERVAL_MS = 200;
+
+/**
+ * Has the chain's scanner read the blocks `from` to `to` again. What was missing is found, what was there stays as it is.
+ * @throws GatewayError CLI_USAGE, NO_ANSWER_YET
+ */
+export async function rescan(
+  context: CliContext,
+  options: { readonly chain: string; readonly from: string; readonly to: string },
+): Promise<void> {
+  const { chain } = options;
+  if (!isChain(chain)) throw usage(`${chain} is not a chain value.`);
+  const from = height(options.from, '--from');
+  const to = height(options.to, '--to');
+  if (to < from) throw usage('--to is below --from.');
+  await withOpsDatabase(context, async ({ kysely }) => {
+    const requestId = await requestRescan(kysely, chain, from, to);
+    const deadline = context.clock.now().getTime() + ANSWER_TIMEOUT_MS;
+    while (context.clock.now().getTime() < deadline) {
+      const answer = await rescanAnswer(kysely, requestId);
+      if (answer.done) {
+        context.print(
+          `Blocks ${from} to ${to} of ${chain} read again: ${answer.found} transfers were missing and are recorded now.`,
+        );
+        return;
+      }
+      await delay(POLL_INTERVAL_MS);
+    }
+    throw new GatewayError<CliErrorCode>(
+      'NO_ANSWER_YET',
+      `Request ${requestId} waits: no scanner of ${chain} has answered.`,
+      {
+        retryable: true,
+      },
+    );
+  });
+}
+
+function height(text: string, option: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw usage(`${option} must be a block height.`);
+  return value;
+}
+
+function usage(message: string): GatewayError<CliErrorCode> {
+  return new GatewayError('CLI_USAGE', message, { retryable: false });
+}

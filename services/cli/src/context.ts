@@ -1,0 +1,21 @@
+import type { Clock } from '@opentill/runtime/clock';
+
+/** What a command may touch: everything that differs between a terminal, a script and a test. */
+export interface CliContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  /** Writes one line of the answer. */
+  readonly print: (line: string) => void;
+  /** Asks on the terminal without echo; rejects with NO_TERMINAL when there is none. */
+  readonly askSecret: (question: string) => Promise<string>;
+}
+
+export type CliErrorCode =
+  /** A needed environment variable or option is missing or wrong; the message says which. */
+  | 'CLI_USAGE'
+  /** A secret was to be asked for, but there is no terminal. */
+  | 'NO_TERMINAL'
+  /** What was asked about does not exist. */
+  | 'NOT_FOUND'
+  /** No scanner answered in time; the request stays and is answered when one runs. */
+  | 'NO_ANSWER_YET';

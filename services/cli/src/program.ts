@@ -1,0 +1,100 @@
+import { Command } from 'commander';
+import type { CliContext } from './context.ts';
+import { recordTopUp } from './commands/book-top-up.ts';
+import { explain } from './commands/explain.ts';
+import { initKeys } from './commands/init-keys.ts';
+import { createMerchant, printMerchants, rotateMerchant } from './commands/manage-merchants.ts';
+import { replayWebhook } from './commands/replay-webhook.ts';
+import { rescan } from './commands/rescan.ts';
+import { setUp } from './commands/setup.ts';
+
+/** The `opentill` command line. Commands only translate words into calls; errors come out as GatewayError. */
+export function createProgram(context: CliContext): Command {
+  const program = new Command('opentill').description('Operates an Opentill gateway.').exitOverride();
+  program.configureOutput({ writeOut: (text) => context.print(text.trimEnd()) });
+
+  program
+    .command('setup')
+    .description('migrations, roles, the merchant of the settings, broker topology with its canary')
+    .action(() => setUp(context));
+
+  addKeys(program, context);
+  addMerchant(program, context);
+  addRepairs(program, context);
+  return program;
+}
+
+function addKeys(program: Command, context: CliContext): void {
+  const keys = program.command('keys').description('the wallet');
+  keys
+    .command('init')
+    .description('make a new wallet: words, encrypted keystore, public key file')
+    .requiredOption('--keystore <file>', 'where the encrypted keystore goes')
+    .requiredOption('--public-keys <file>', 'where the public key file goes')
+    .option('--passphrase-file <file>', 'file with the passphrase (otherwise asked for)')
+    .action((options: Parameters<typeof initKeys>[1]) => initKeys(context, options));
+
+  program
+    .command('wallet')
+    .command('book-top-up')
+    .description('book what was sent to a hot wallet')
+    .requiredOption('--chain <chain>')
+    .requiredOption('--symbol <symbol>')
+    .requiredOption('--amount <amount>', 'in display units')
+    .requiredOption('--txid <txid>')
+    .action((o: { chain: string; symbol: string; amount: string; txid: string }) => recordTopUp(context, o));
+}
+
+function addMerchant(program: Command, context: CliContext): void {
+  const merchant = program.command('merchant').description('the shops that may call the API');
+  merchant
+    .command('create')
+    .requiredOption('--id <id>', 'merchant id')
+    .option('--name <name>')
+    .option('--merchant-version <version>', 'V2 or V3', 'V3')
+    .option('--callback-url <url>')
+    .option('--return-origin <origin...>', 'origins that returnUrl may have')
+    .action(
+      (o: {
+        id: string;
+        name?: string;
+        merchantVersion: string;
+        callbackUrl?: string;
+        returnOrigin?: string[];
+      }) => createMerchant(context, { ...o, version: o.merchantVersion }),
+    );
+  merchant.command('list').action(() => printMerchants(context));
+  merchant
+    .command('rotate')
+    .description('a new token or webhook secret')
+    .argument('<id>')
+    .argument('<what>', 'token or webhook-secret')
+    .action((id: string, what: string) => rotateMerchant(context, { id, what }));
+}
+
+function addRepairs(program: Command, context: CliContext): void {
+  program
+    .command('rescan')
+    .description('have a chain read again; idempotent')
+    .requiredOption('--chain <chain>')
+    .requiredOption('--from <height>')
+    .requiredOption('--to <height>')
+    .action((options: { chain: string; from: string; to: string }) => rescan(context, options));
+
+  program
+    .command('webhook')
+    .command('replay')
+    .description('send callbacks again')
+    .option('--event <id>', 'one callback by its nonce')
+    .option('--order <orderId>', 'all callbacks of an order')
+    .option('--merchant <id>', 'the merchant of the order', 'default')
+    .action((options: { event?: string; order?: string; merchant: string }) =>
+      replayWebhook(context, options),
+    );
+
+  program
+    .command('explain')
+    .description('everything known of an order, a transaction or an address')
+    .argument('<orderId | txid | address>')
+    .action((wanted: string) => explain(context, wanted));
+}
