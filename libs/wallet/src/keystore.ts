@@ -55,7 +55,7 @@ export async function createKeystore(
   contents: { readonly purpose: KeystorePurpose; readonly keyId: string; readonly secret: Uint8Array },
   passphrase: string,
 ): Promise<void> {
-  if ([...passphrase].length < PASSPHRASE_LENGTH_MIN) {
+  if (passphrase.length < PASSPHRASE_LENGTH_MIN) {
     throw walletError(
       'PASSPHRASE_TOO_SHORT',
       `the passphrase needs at least ${PASSPHRASE_LENGTH_MIN} characters`,
@@ -160,9 +160,11 @@ function parseKeystore(text: string, path: string): KeystoreFile {
   if (checksumOf(unsummed) !== checksum) damaged('its checksum does not hold');
   // From here on the bytes are as somebody wrote them; what is checked is that this version wrote them.
   if (unsummed.version !== VERSION) damaged(`its version is not ${VERSION}`);
-  const { salt, ...kdf } = unsummed.kdf;
+  const { salt, ...kdf } = (unsummed.kdf as Partial<KeystoreFile['kdf']> | null) ?? {};
   if (JSON.stringify(kdf) !== JSON.stringify(KDF)) damaged('its key derivation is not that of its version');
-  const { cipher } = unsummed;
+  const cipher = (unsummed.cipher as Partial<KeystoreFile['cipher']> | null) ?? {};
+  if (typeof unsummed.keyId !== 'string' || typeof unsummed.ciphertext !== 'string')
+    damaged('a field is missing');
   const bytes = (encoded: unknown): number =>
     typeof encoded === 'string' ? Buffer.from(encoded, 'base64').length : 0;
   const wrongLength =

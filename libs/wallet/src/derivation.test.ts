@@ -1,0 +1,92 @@
+import { describe, expect, it } from '@jest/globals';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { FAMILIES } from '@opentill/domain/chains';
+import { BIP32Factory } from 'bip32';
+import * as secp256k1 from 'tiny-secp256k1';
+import { createDepositDeriver } from './deposit-address-deriver.ts';
+import { DERIVATION_PATHS, depositBranch, hotWalletPublicKey, seedFingerprint } from './derivation.ts';
+import { parseMnemonic, seedOf } from './mnemonic.ts';
+import { publicKeysOf } from './public-keys.ts';
+
+const bip32 = BIP32Factory(secp256k1);
+const seed = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
+const keys = publicKeysOf(seed, [evmAddressCodec]);
+const deriver = createDepositDeriver(keys, [evmAddressCodec]);
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+describe('deposit addresses', () => {
+  it("are those every EVM wallet derives: Hardhat's accounts 0 and 1", () => {
+    expect(evmAddressCodec.format(deriver.address('EVM', 0))).toBe(
+      '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+    );
+    expect(evmAddressCodec.format(deriver.address('EVM', 1))).toBe(
+      '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+    );
+  });
+
+  it("has the public key of TRON's vector: TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6 is 0x41 and these 20 bytes", () => {
+    const { publicKey } = depositBranch(keys.families.TRON.depositXpub).derive(0);
+    expect(hex(publicKey)).toBe('030738c1aa72b07ff1a894198374a34c760913db0e6a5679d48477873b8f1fa865');
+    expect(evmAddressCodec.fromPublicKey(publicKey)).toBe('0xe2e1a54926527fbb4e4420de4c6bab82beaee24d');
+  });
+
+  it.each(FAMILIES)(
+    'of %s are the same from the public and from the private side, 5,000 of them',
+    (family) => {
+      const branch = depositBranch(keys.families[family].depositXpub);
+      const parent = bip32.fromSeed(seed).derivePath(`${DERIVATION_PATHS[family].deposits}/0`);
+      const publicly: string[] = [];
+      const privately: string[] = [];
+      for (let place = 0; place < 5_000; place += 1) {
+        // Every other index from the whole range, so that large ones are met too.
+        const index = place % 2 === 0 ? place : (place * 429_467) % 0x8000_0000;
+        publicly.push(`${index} ${hex(branch.derive(index).publicKey)}`);
+        privately.push(`${index} ${hex(parent.derive(index).publicKey)}`);
+      }
+      expect(publicly).toEqual(privately);
+      expect(new Set(publicly.map((line) => line.split(' ')[1])).size).toBe(5_000);
+    },
+  );
+
+  it('refuses indices that are hardened, negative or no integers', () => {
+    for (const index of [-1, 0.5, 2 ** 31, Number.NaN])
+      expect(() => deriver.address('EVM', index)).toThrow(RangeError);
+    expect(deriver.address('EVM', 2 ** 31 - 1)).toMatch(/^0x[0-9a-f]{40}$/);
+  });
+
+  it('refuses a family without codec', () => {
+    expect(deriver.families).toEqual(['EVM']);
+    expect(() => deriver.address('TRON', 0)).toThrow(expect.objectContaining({ code: 'FAMILY_UNKNOWN' }));
+  });
+});
+
+describe('keys', () => {
+  it('leaves the seed as it was and can be derived again', () => {
+    expect(publicKeysOf(seed, [evmAddressCodec])).toEqual(keys);
+    expect(seedFingerprint(seed)).toBe(hex(bip32.fromSeed(seed).fingerprint));
+  });
+
+  it.each(FAMILIES)(
+    'keeps the hot wallet of %s out of reach of the deposit keys: another hardened account',
+    (family) => {
+      expect(hex(hotWalletPublicKey(seed, family))).toBe(
+        hex(bip32.fromSeed(seed).derivePath(DERIVATION_PATHS[family].hotWallet).publicKey),
+      );
+      const [deposits, hot] = [DERIVATION_PATHS[family].deposits, DERIVATION_PATHS[family].hotWallet].map(
+        (p) => p.split('/')[3],
+      );
+      expect(deposits).not.toBe(hot);
+      expect(hot).toMatch(/'$/);
+    },
+  );
+
+  it('cannot sign: nothing in the public keys is private', () => {
+    for (const family of FAMILIES) {
+      const branch = depositBranch(keys.families[family].depositXpub);
+      expect(branch.isNeutered()).toBe(true);
+      expect(branch.privateKey).toBeUndefined();
+      expect(() => branch.deriveHardened(0)).toThrow();
+    }
+    expect(JSON.stringify(keys)).not.toContain('prv');
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import { generateMnemonic, parseMnemonic, seedOf } from './mnemonic.ts';
+
+const HARDHAT = 'test test test test test test test test test test test junk';
+
+describe('mnemonic', () => {
+  it('makes 24 words that it accepts itself, other ones each time', () => {
+    const made = Array.from({ length: 5 }, generateMnemonic);
+    expect(new Set(made).size).toBe(5);
+    for (const mnemonic of made) {
+      expect(mnemonic.split(' ')).toHaveLength(24);
+      expect(parseMnemonic(mnemonic)).toBe(mnemonic);
+    }
+  });
+
+  it('reads what people type: case and white space do not matter', () => {
+    expect(parseMnemonic(`  ${HARDHAT.toUpperCase().replaceAll(' ', '\n  ')} `)).toBe(HARDHAT);
+  });
+
+  it('names the place of a wrong word, never a word', () => {
+    const error = captured(() => parseMnemonic(HARDHAT.replace('junk', 'jumk')));
+    expect(error).toMatchObject({
+      code: 'MNEMONIC_INVALID',
+      retryable: false,
+      context: { unknownPlaces: [12] },
+    });
+    expect(JSON.stringify(error) + String(error)).not.toMatch(/jumk|test/);
+  });
+
+  it.each([
+    ['', 0],
+    [HARDHAT.replace('junk', 'test'), 12],
+    [HARDHAT.slice(5), 11],
+  ])('refuses %p', (text) => {
+    expect(captured(() => parseMnemonic(text))).toMatchObject({ code: 'MNEMONIC_INVALID' });
+  });
+
+  it("gives BIP-39's seed (vector of the BIP's reference, without its passphrase: all zero entropy)", () => {
+    const seed = seedOf(parseMnemonic(`${'abandon '.repeat(11)}about`));
+    expect(Buffer.from(seed).toString('hex')).toBe(
+      '5eb00bbddcf069084889a8ab9155568165f5c453ccb85e70811aaed6f6da5fc1' +
+        '9a5ac40b389cd370d086206dec8aa6c43daea6690f20ad3d8d48b2d2ce9e38e4',
+    );
+  });
+});
+
+function captured(call: () => unknown): unknown {
+  try {
+    return call();
+  } catch (error) {
+    return error;
+  }
+}

@@ -1,0 +1,98 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { BIP32Factory } from 'bip32';
+import * as secp256k1 from 'tiny-secp256k1';
+import { parseMnemonic, seedOf } from './mnemonic.ts';
+import { parsePublicKeys, publicKeysOf, readPublicKeys, writePublicKeys } from './public-keys.ts';
+
+const seed = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
+const keys = publicKeysOf(seed, [evmAddressCodec]);
+const codecs = [evmAddressCodec];
+const text = JSON.stringify({ format: 'opentill-public-keys', version: 1, ...keys });
+const bip32 = BIP32Factory(secp256k1);
+let dir: string;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'wallet-'));
+});
+afterAll(() => rm(dir, { recursive: true }));
+
+describe('the public key file', () => {
+  it('is read as it was written, and replaced by a newer one', async () => {
+    const path = join(dir, 'public-keys.json');
+    await writePublicKeys(path, publicKeysOf(seed, []));
+    await writePublicKeys(path, keys);
+    expect(await readPublicKeys(path, codecs)).toEqual(keys);
+    expect((await stat(path)).mode & 0o777).toBe(0o644);
+    expect(await readFile(path, 'utf8')).not.toMatch(/prv|mnemonic|seed/);
+  });
+
+  it('has hot wallets only where an address codec exists', () => {
+    expect(keys.families.EVM.hotWallets).toEqual(['0x8c8d35429f74ec245f8ef2f4fd1e551cff97d650']);
+    expect(keys.families.TRON.hotWallets).toEqual([]);
+    expect(keys.families.SUI.hotWallets).toEqual([]);
+  });
+
+  it('refuses a file that is not there', async () => {
+    await expect(readPublicKeys(join(dir, 'none'), codecs)).rejects.toMatchObject({
+      code: 'FILE_UNREADABLE',
+    });
+  });
+
+  it('refuses an extended private key without repeating it, whichever way it stands there', async () => {
+    const xprv = bip32.fromSeed(seed).derivePath("m/44'/60'/0'").toBase58();
+    const wrong = text.replace(keys.families.EVM.depositXpub, xprv);
+    const path = join(dir, 'private.json');
+    for (const bad of [wrong, wrong.slice(0, -1)]) {
+      await writeFile(path, bad);
+      const error: unknown = await readPublicKeys(path, codecs).catch((refusal: unknown) => refusal);
+      expect(error).toMatchObject({ code: 'PUBLIC_KEYS_INVALID' });
+      expect(String(error) + JSON.stringify(error)).not.toContain(xprv.slice(0, 12));
+    }
+    expect(() => parsePublicKeys(wrong, codecs)).toThrow(/EVM\.depositXpub: an extended private key/);
+  });
+
+  it('names all mistakes at once', () => {
+    const address = bip32.fromSeed(seed).derivePath("m/44'/60'/1'").neutered().toBase58();
+    const bad = JSON.stringify({
+      format: 'other',
+      version: 2,
+      fingerprint: 'XYZ',
+      extra: 1,
+      families: {
+        EVM: { depositXpub: address, hotWallets: ['0x8C8D35429F74EC245F8EF2F4FD1E551CFF97D650'] },
+        TRON: { depositXpub: 'xpub', hotWallets: [], seed: 'x' },
+        SUI: { depositXpub: keys.families.SUI.depositXpub, hotWallets: 'none' },
+      },
+    });
+    expect(() => parsePublicKeys(bad, codecs)).toThrow(
+      expect.objectContaining({
+        context: {
+          mistakes: [
+            'file.extra is unknown',
+            'file.format is not opentill-public-keys',
+            'file.version is not 1',
+            'file.fingerprint is not 8 lower-case hex digits',
+            'EVM.depositXpub: not the extended public key of account 0',
+            'EVM.hotWallets[0] is not a canonical address',
+            'TRON.seed is unknown',
+            'TRON.depositXpub: not base58 with a checksum',
+            'SUI.hotWallets[0] is not a canonical address',
+          ],
+        },
+      }),
+    );
+  });
+
+  it.each(['', 'null', '[]', '{}', '"x"', '{"families": null}', '{"families": {"EVM": []}}'])(
+    'refuses %p',
+    (bad) => {
+      expect(() => parsePublicKeys(bad, codecs)).toThrow(
+        expect.objectContaining({ code: 'PUBLIC_KEYS_INVALID' }),
+      );
+    },
+  );
+});
