@@ -1,0 +1,67 @@
+/**
+ * Every refusal of the merchant API with its HTTP status (= `code` of the envelope) and its exact text (= `msg`).
+ * The texts are a contract: seed.md section 7, api.md sections 1 to 4.
+ */
+export const API_ERRORS = {
+  /** Not UTF-8, not JSON, not an object, a duplicate key, too deep or too many values. */
+  BODY_NOT_JSON: { status: 400, msg: 'The request body is not valid JSON.' },
+  DATA_BLANK: { status: 400, msg: 'The data cannot be left blank.' },
+  /** Missing, null, or not `digits[.digits]` of at most 30 digits. */
+  AMOUNT_BLANK: { status: 400, msg: 'The amount cannot be left blank.' },
+  AMOUNT_ZERO: { status: 400, msg: 'The amount must be greater than zero.' },
+  AMOUNT_TOO_MANY_DECIMALS: { status: 400, msg: 'The amount has too many decimals.' },
+  /** Outside the token's configured minimum and maximum. */
+  AMOUNT_OUT_OF_RANGE: { status: 400, msg: 'The amount is out of range.' },
+  SYMBOL_BLANK: { status: 400, msg: 'The symbol cannot be left blank.' },
+  /** Missing, or not one of the twelve chain values. */
+  CHAIN_BLANK: { status: 400, msg: 'The chain cannot be left blank.' },
+  /** The symbol is not configured on the chain, or the chain is not enabled. */
+  SYMBOL_UNSUPPORTED: { status: 400, msg: 'Unsupported symbol or chain' },
+  /** supportSymbols was asked for a chain that is none of the twelve. */
+  CHAIN_UNSUPPORTED: { status: 400, msg: 'Unsupported chain' },
+  RECEIVE_ADDRESS_BLANK: { status: 400, msg: 'The receiveAddress cannot be left blank.' },
+  /** Wrong for the chain, the zero address, the token's contract, or an address of the gateway's own wallets. */
+  RECEIVE_ADDRESS_WRONG: { status: 400, msg: 'ReceiveAddress error' },
+  UID_BLANK: { status: 400, msg: 'The uid cannot be left blank.' },
+  UID_ZERO: { status: 400, msg: 'The uid cannot be zero.' },
+  UID_INVALID: { status: 400, msg: 'The uid is invalid.' },
+  ORDER_ID_BLANK: { status: 400, msg: 'The orderId cannot be left blank.' },
+  ORDER_ID_INVALID: { status: 400, msg: 'The orderId is invalid.' },
+  RETURN_URL_INVALID: { status: 400, msg: 'The returnUrl is invalid.' },
+  DESCRIPTION_INVALID: { status: 400, msg: 'The description is invalid.' },
+  EXPIRES_IN_INVALID: { status: 400, msg: 'The expiresIn is invalid.' },
+  /** The request line or the URL cannot be read. */
+  BAD_REQUEST: { status: 400, msg: 'Bad request' },
+  SIGN_BLANK: { status: 401, msg: 'The sign cannot be left blank.' },
+  TIMESTAMP_BLANK: { status: 401, msg: 'The timestamp cannot be left blank.' },
+  NONCE_BLANK: { status: 401, msg: 'The nonce cannot be left blank.' },
+  SIGN_WRONG: { status: 401, msg: 'Sign verification failed' },
+  TIMESTAMP_EXPIRED: { status: 401, msg: 'Timestamp expired' },
+  NONCE_USED: { status: 401, msg: 'Nonce already used' },
+  ORDER_NOT_FOUND: { status: 404, msg: 'Order not found' },
+  /** No such path. */
+  NOT_FOUND: { status: 404, msg: 'Not found' },
+  METHOD_NOT_ALLOWED: { status: 405, msg: 'Method not allowed' },
+  REQUEST_TIMEOUT: { status: 408, msg: 'Request timeout' },
+  /** The same orderId with other contents or another type. */
+  ORDER_ID_EXISTS: { status: 409, msg: 'Order ID already exists.' },
+  BODY_TOO_LARGE: { status: 413, msg: 'The request body is too large.' },
+  /** Not `application/json`, or encoded. */
+  MEDIA_TYPE_UNSUPPORTED: { status: 415, msg: 'Unsupported media type' },
+  EXPECTATION_FAILED: { status: 417, msg: 'Expectation failed' },
+  /** The hot wallet's free balance does not cover the payout. */
+  BALANCE_INSUFFICIENT: { status: 422, msg: 'Insufficient balance' },
+  TOO_MANY_REQUESTS: { status: 429, msg: 'Too many requests. Please slow down.' },
+  HEADERS_TOO_LARGE: { status: 431, msg: 'Request header fields too large' },
+  INTERNAL: { status: 500, msg: 'Internal server error.' },
+  SERVICE_UNAVAILABLE: { status: 503, msg: 'Service unavailable' },
+  /** The chain's scanner has not committed a first cursor yet. */
+  CHAIN_NOT_READY: { status: 503, msg: 'Chain not ready' },
+} as const satisfies Readonly<Record<string, { readonly status: number; readonly msg: string }>>;
+
+export type ApiErrorCode = keyof typeof API_ERRORS;
+
+/** The text of the 409 for a payout without orderId whose signed data was accepted before, as order `orderId`. */
+export function duplicateOfOrderText(orderId: string): string {
+  return `Duplicate of order ${orderId}`;
+}

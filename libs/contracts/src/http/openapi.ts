@@ -1,0 +1,210 @@
+import { API_ERRORS, duplicateOfOrderText, type ApiErrorCode } from './api-errors.ts';
+import { API_SCHEMAS, successEnvelope, type ApiSchemaName, type JsonSchema } from './schemas.ts';
+
+const ref = (name: ApiSchemaName): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+
+/** Refusals of the HTTP layer that any operation may answer. */
+const ALWAYS: readonly ApiErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL', 'SERVICE_UNAVAILABLE'];
+const SIGNED_GET: readonly ApiErrorCode[] = ['ORDER_ID_BLANK', 'SIGN_BLANK', 'SIGN_WRONG', 'ORDER_NOT_FOUND'];
+const SIGNED_POST: readonly ApiErrorCode[] = [
+  'BODY_NOT_JSON',
+  'DATA_BLANK',
+  'SIGN_BLANK',
+  'TIMESTAMP_BLANK',
+  'NONCE_BLANK',
+  'SIGN_WRONG',
+  'TIMESTAMP_EXPIRED',
+  'NONCE_USED',
+  'BODY_TOO_LARGE',
+  'MEDIA_TYPE_UNSUPPORTED',
+];
+const ORDER_FIELDS: readonly ApiErrorCode[] = [
+  'AMOUNT_BLANK',
+  'AMOUNT_ZERO',
+  'AMOUNT_TOO_MANY_DECIMALS',
+  'AMOUNT_OUT_OF_RANGE',
+  'SYMBOL_BLANK',
+  'CHAIN_BLANK',
+  'SYMBOL_UNSUPPORTED',
+  'UID_BLANK',
+  'UID_ZERO',
+  'UID_INVALID',
+  'ORDER_ID_BLANK',
+  'ORDER_ID_INVALID',
+  'ORDER_ID_EXISTS',
+  'CHAIN_NOT_READY',
+];
+
+function answer(description: string, schema: JsonSchema): object {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+/** The responses of an operation: the success, and each status it may refuse with, every text as an example. */
+function responses(
+  success: JsonSchema,
+  errors: readonly ApiErrorCode[],
+  more: readonly [number, string][] = [],
+) {
+  const textsByStatus = new Map<number, string[]>();
+  const all = [...errors, ...ALWAYS].map((code) => [API_ERRORS[code].status, API_ERRORS[code].msg] as const);
+  for (const [status, msg] of [...all, ...more].toSorted((a, b) => a[0] - b[0])) {
+    textsByStatus.set(status, [...(textsByStatus.get(status) ?? []), msg]);
+  }
+  const refusals = [...textsByStatus].map(([status, texts]) => [
+    String(status),
+    {
+      description: texts.join(' · '),
+      ...(status === 429
+        ? { headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } } }
+        : {}),
+      content: {
+        'application/json': {
+          schema: ref('ErrorEnvelope'),
+          examples: Object.fromEntries(
+            texts.map((msg) => [msg, { value: { code: status, msg, data: null } }]),
+          ),
+        },
+      },
+    },
+  ]);
+  return { '200': answer('Success', successEnvelope(success)), ...Object.fromEntries(refusals) };
+}
+
+function requestBody(data: ApiSchemaName): object {
+  return {
+    required: true,
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [ref('RequestEnvelope'), { type: 'object', properties: { data: ref(data) } }],
+        },
+      },
+    },
+  };
+}
+
+function parameter(name: string, place: 'query' | 'path' | 'header', required: boolean, description: string) {
+  return { name, in: place, required, description, schema: { type: 'string' } };
+}
+
+const merchantId = parameter(
+  'X-Merchant-Id',
+  'header',
+  false,
+  'Names the merchant. Without it, the merchant whose token verifies the signature is the caller.',
+);
+const orderIdQuery = parameter('orderId', 'query', true, 'Identifier given at creation.');
+const signQuery = parameter(
+  'sign',
+  'query',
+  true,
+  'Hex HMAC-SHA256 of the orderId with the merchant token as key.',
+);
+
+const paths = {
+  '/v1/order/createCollection': {
+    post: {
+      operationId: 'createCollection',
+      summary: 'Create an order to receive a payment',
+      description:
+        'Answers a deposit address of its own and a checkout URL. The same orderId with equal values returns the order as first created.',
+      tags: ['Orders'],
+      parameters: [merchantId],
+      requestBody: requestBody('CreateCollectionData'),
+      responses: responses(ref('CreatedOrder'), [
+        ...SIGNED_POST,
+        ...ORDER_FIELDS,
+        'RETURN_URL_INVALID',
+        'DESCRIPTION_INVALID',
+        'EXPIRES_IN_INVALID',
+      ]),
+    },
+  },
+  '/v1/order/createPayout': {
+    post: {
+      operationId: 'createPayout',
+      summary: 'Send funds from the hot wallet',
+      description:
+        'Payouts move real funds and cannot be reversed. The amount is reserved in the hot wallet before the answer.',
+      tags: ['Orders'],
+      parameters: [merchantId],
+      requestBody: requestBody('CreatePayoutData'),
+      responses: responses(
+        ref('CreatedOrder'),
+        [
+          ...SIGNED_POST,
+          ...ORDER_FIELDS,
+          'RECEIVE_ADDRESS_BLANK',
+          'RECEIVE_ADDRESS_WRONG',
+          'BALANCE_INSUFFICIENT',
+        ],
+        [[409, duplicateOfOrderText('order-1001')]],
+      ),
+    },
+  },
+  '/v1/order/status/{orderId}': {
+    get: {
+      operationId: 'status',
+      summary: 'The full state of a collection or a payout',
+      tags: ['Orders'],
+      parameters: [
+        parameter('orderId', 'path', true, 'Identifier given at creation.'),
+        signQuery,
+        merchantId,
+      ],
+      responses: responses(
+        ref('NotifyOrder'),
+        SIGNED_GET.filter((code) => code !== 'ORDER_ID_BLANK'),
+      ),
+    },
+  },
+  '/v1/order/pay': {
+    get: {
+      operationId: 'pay',
+      summary: 'What the checkout page shows of a collection',
+      description: 'May be called by a page of any configured origin.',
+      tags: ['Checkout'],
+      parameters: [orderIdQuery, signQuery, merchantId],
+      responses: responses(ref('PayinOrder'), SIGNED_GET),
+    },
+  },
+  '/v1/order/getOrderStatus': {
+    get: {
+      operationId: 'getOrderStatus',
+      summary: 'The status alone, for polling',
+      description: 'May be called by a page of any configured origin.',
+      tags: ['Checkout'],
+      parameters: [orderIdQuery, signQuery, merchantId],
+      responses: responses(ref('PaymentOrderStatus'), SIGNED_GET),
+    },
+  },
+  '/v1/symbol/supportSymbols': {
+    get: {
+      operationId: 'supportSymbols',
+      summary: 'The tokens configured on the gateway',
+      description: 'May be called by a page of any configured origin; needs no signature.',
+      tags: ['Symbols'],
+      parameters: [
+        parameter('chain', 'query', false, 'Only of this chain.'),
+        parameter('symbol', 'query', false, 'Only this symbol, matched without case.'),
+      ],
+      responses: responses({ type: 'array', items: ref('SupportedSymbol') }, ['CHAIN_UNSUPPORTED']),
+    },
+  },
+};
+
+/** The merchant API as an OpenAPI 3.1 document; `golden/openapi.json` is its copy under review. */
+export const OPENAPI_DOCUMENT = {
+  openapi: '3.1.0',
+  info: {
+    title: 'Opentill merchant API',
+    version: '1.0.0',
+    description:
+      'Every answer is `{"code","msg","data"}` in that order, with the HTTP status equal to `code`; `data` is null on error. Requests are authenticated by a signature made with the merchant token, which is never sent. Amounts are decimal strings. `X-Request-Id` of an answer ties it to the log.',
+    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+  },
+  servers: [{ url: '/' }],
+  tags: [{ name: 'Orders' }, { name: 'Checkout' }, { name: 'Symbols' }],
+  paths,
+  components: { schemas: API_SCHEMAS },
+} as const;

@@ -1,0 +1,70 @@
+/** So many requests are answered per window; the next ones get 429. */
+export interface RateLimit {
+  readonly requests: number;
+  readonly seconds: number;
+}
+
+/** The endpoints that have a limit of their own. */
+export type LimitedEndpoint =
+  'createCollection' | 'createPayout' | 'status' | 'pay' | 'getOrderStatus' | 'supportSymbols';
+
+/** What a merchant's `rate_limits` column holds: its own limits, the defaults for what it does not name. */
+export type RateLimitOverrides = { readonly [E in LimitedEndpoint]?: RateLimit };
+
+/** seed.md section 8. What each is counted by: api.md section 7. */
+export const DEFAULT_RATE_LIMITS: { readonly [E in LimitedEndpoint]: RateLimit } = {
+  createCollection: { requests: 100, seconds: 10 },
+  createPayout: { requests: 100, seconds: 10 },
+  status: { requests: 1000, seconds: 10 },
+  pay: { requests: 2, seconds: 1 },
+  getOrderStatus: { requests: 2, seconds: 1 },
+  supportSymbols: { requests: 50, seconds: 10 },
+};
+
+const rateLimitSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['requests', 'seconds'],
+  properties: {
+    requests: { type: 'integer', minimum: 1, maximum: 1_000_000 },
+    seconds: { type: 'integer', minimum: 1, maximum: 3600 },
+  },
+};
+
+/** JSON Schema (2020-12) of a merchant's `rate_limits`. */
+export const RATE_LIMIT_OVERRIDES_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: Object.fromEntries(Object.keys(DEFAULT_RATE_LIMITS).map((name) => [name, rateLimitSchema])),
+};
+
+/**
+ * The limits named in a merchant's `rate_limits` column. Entries that are not limits are left out, so that a slip of
+ * an operator's hand falls back to the default instead of shutting a merchant out.
+ */
+export function readRateLimitOverrides(value: unknown): RateLimitOverrides {
+  if (typeof value !== 'object' || value === null) return {};
+  const read: { [E in LimitedEndpoint]?: RateLimit } = {};
+  for (const endpoint of Object.keys(DEFAULT_RATE_LIMITS) as LimitedEndpoint[]) {
+    const limit: unknown = Object.hasOwn(value, endpoint)
+      ? (value as Record<string, unknown>)[endpoint]
+      : undefined;
+    if (isRateLimit(limit)) read[endpoint] = { requests: limit.requests, seconds: limit.seconds };
+  }
+  return read;
+}
+
+function isRateLimit(value: unknown): value is RateLimit {
+  if (typeof value !== 'object' || value === null) return false;
+  const { requests, seconds } = value as Partial<RateLimit>;
+  const { minimum, maximum } = rateLimitSchema.properties.requests;
+  const bounds = rateLimitSchema.properties.seconds;
+  return (
+    Number.isSafeInteger(requests) &&
+    Number.isSafeInteger(seconds) &&
+    Number(requests) >= minimum &&
+    Number(requests) <= maximum &&
+    Number(seconds) >= bounds.minimum &&
+    Number(seconds) <= bounds.maximum
+  );
+}
