@@ -1,0 +1,105 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+/**
+ * - `DATABASE_UNAVAILABLE`: not reachable, shutting down, out of connections or too slow. What was under way may or
+ *   may not have been committed, so a retry needs a natural key. Retryable.
+ * - `DATABASE_CONFLICT`: a deadlock, a serialization failure or a lock not granted in time; nothing was done. Retryable.
+ * - `DATABASE_CONSTRAINT`: a constraint refuses the row; context has `constraint`, `table`, `sqlState`. Permanent.
+ * - `DATABASE_FORBIDDEN`: the role may not do this. Permanent.
+ * - `DATABASE_VALUE_UNREADABLE`: a stored number does not fit its type in code. Permanent.
+ * - `DATABASE_QUERY_FAILED`: anything else Postgres refuses; most likely a bug. Retryable, so that none loses work.
+ */
+export type DatabaseErrorCode =
+  | 'DATABASE_UNAVAILABLE'
+  | 'DATABASE_CONFLICT'
+  | 'DATABASE_CONSTRAINT'
+  | 'DATABASE_FORBIDDEN'
+  | 'DATABASE_VALUE_UNREADABLE'
+  | 'DATABASE_QUERY_FAILED';
+
+interface PgFields {
+  readonly code?: unknown;
+  readonly constraint?: unknown;
+  readonly table?: unknown;
+  readonly severity?: unknown;
+}
+
+/** Errors of sockets and name look-ups as Node reports them. */
+const NETWORK_CODES = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|EADDR|ERR_SOCKET|ERR_STREAM|ENOENT)/;
+/** What pg says without any code when the connection or the pool failed. */
+const DRIVER_MESSAGES =
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Client was closed|Cannot use a pool after calling end|connection has been discarded/;
+/** 57P0x shutdown, 57014 statement timeout, 25P03/25P04/57P05 idle timeouts. */
+const UNAVAILABLE_STATES = new Set([
+  '57P01',
+  '57P02',
+  '57P03',
+  '57P04',
+  '57P05',
+  '57014',
+  '25P03',
+  '25P04',
+  '25006',
+]);
+const CONFLICT_STATES = new Set(['40001', '40P01', '55P03', '40003']);
+
+function sqlStateOf(error: unknown): string | undefined {
+  const code = (error as PgFields | null)?.code;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
+function codeOf(error: unknown, sqlState: string | undefined): DatabaseErrorCode {
+  if (sqlState === undefined) {
+    const { code } = error as PgFields;
+    const network = typeof code === 'string' && NETWORK_CODES.test(code);
+    const driver = error instanceof Error && DRIVER_MESSAGES.test(error.message);
+    const aggregate = error instanceof AggregateError;
+    return network || driver || aggregate ? 'DATABASE_UNAVAILABLE' : 'DATABASE_QUERY_FAILED';
+  }
+  // 08 connection, 53 resources (disk, memory, connections), 58 system
+  if (UNAVAILABLE_STATES.has(sqlState) || /^(08|53|58)/.test(sqlState)) return 'DATABASE_UNAVAILABLE';
+  if (CONFLICT_STATES.has(sqlState)) return 'DATABASE_CONFLICT';
+  if (sqlState.startsWith('23')) return 'DATABASE_CONSTRAINT';
+  if (sqlState === '42501' || sqlState.startsWith('28')) return 'DATABASE_FORBIDDEN';
+  return 'DATABASE_QUERY_FAILED';
+}
+
+const PERMANENT: ReadonlySet<DatabaseErrorCode> = new Set(['DATABASE_CONSTRAINT', 'DATABASE_FORBIDDEN']);
+
+/** Turns an error of pg into a GatewayError; a GatewayError stays as it is. */
+export function translateDatabaseError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const sqlState = sqlStateOf(error);
+  const code = codeOf(error, sqlState);
+  const { constraint, table } = (error ?? {}) as PgFields;
+  return new GatewayError<DatabaseErrorCode>(code, error instanceof Error ? error.message : String(error), {
+    retryable: !PERMANENT.has(code),
+    context: {
+      ...(sqlState === undefined ? {} : { sqlState }),
+      ...(typeof constraint === 'string' ? { constraint } : {}),
+      ...(typeof table === 'string' ? { table } : {}),
+    },
+    cause: error,
+  });
+}
+
+/** Whether after this error nothing more may be asked on the same connection. */
+export function breaksConnection(error: unknown): boolean {
+  const sqlState = sqlStateOf(error);
+  if (sqlState === undefined) return codeOf(error, sqlState) === 'DATABASE_UNAVAILABLE';
+  return (error as PgFields).severity === 'FATAL' || sqlState.startsWith('08');
+}
+
+/** Whether the database could not be reached or did not answer in time, as opposed to having refused something. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'DATABASE_UNAVAILABLE';
+}
+
+/** Whether the error is a violation of the constraint of this name. */
+export function violates(error: unknown, constraint: string): boolean {
+  return (
+    error instanceof GatewayError &&
+    error.code === 'DATABASE_CONSTRAINT' &&
+    error.context['constraint'] === constraint
+  );
+}

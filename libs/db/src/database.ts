@@ -1,0 +1,122 @@
+import {
+  Kysely,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  type Transaction,
+} from 'kysely';
+import pg from 'pg';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { breaksConnection, translateDatabaseError, type DatabaseErrorCode } from './database-error.ts';
+import type { Tables } from './tables.ts';
+import { valueParsers } from './value-parsers.ts';
+
+export { isDatabaseUnavailable, type DatabaseErrorCode } from './database-error.ts';
+
+export type Db = Kysely<Tables>;
+export type Tx = Transaction<Tables>;
+
+export interface DatabaseOptions {
+  /** postgres://role@host:port/database */
+  readonly url: string;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  /** Most connections at once. Default 10. */
+  readonly poolMax?: number;
+  /** Postgres ends a statement after this; the client gives up a second later. Default 10 000. */
+  readonly statementTimeoutMs?: number;
+  /** Postgres ends a session that leaves a transaction open and idle so long. Default 15 000. */
+  readonly idleInTransactionTimeoutMs?: number;
+  /** How long to wait for a new connection, or for a free one of the pool. Default 5 000. */
+  readonly connectTimeoutMs?: number;
+  /** Told of connections that died while nobody used them; the pool replaces them itself. */
+  readonly onConnectionLost?: (error: Error) => void;
+}
+
+export interface Database {
+  readonly kysely: Db;
+  /** For libraries that bring their own SQL. Its errors are pg's own, and a timed-out connection is not discarded. */
+  readonly pool: pg.Pool;
+  /** Connections open, idle of these, and callers that wait for one. */
+  stats(): { readonly total: number; readonly idle: number; readonly waiting: number };
+  /** Waits for what is under way, then closes every connection. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** How much later than Postgres the client gives up, so that its own answer comes first. */
+const QUERY_TIMEOUT_MARGIN_MS = 1_000;
+
+/**
+ * Opens a pool. No connection is made before the first query. Every error is a GatewayError with a
+ * DatabaseErrorCode; after a timeout or a lost connection the connection is discarded, never used again.
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 10_000;
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: options.applicationName,
+    max: options.poolMax ?? 10,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + QUERY_TIMEOUT_MARGIN_MS,
+    idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs ?? 15_000,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 5_000,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    types: valueParsers,
+  });
+  // Without a listener the loss of an idle connection would end the process.
+  pool.on('error', (error) => options.onConnectionLost?.(error));
+  const kysely: Db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guardPool(pool) }) });
+  let closing: Promise<void> | undefined;
+  return {
+    kysely,
+    pool,
+    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    close: () => (closing ??= pool.end()),
+  };
+}
+
+function guardPool(pool: pg.Pool): PostgresPool {
+  const guarded = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    async connect() {
+      const client = await pool.connect().catch((error: unknown) => {
+        throw translateDatabaseError(error);
+      });
+      const known = guarded.get(client) ?? guardClient(client);
+      guarded.set(client, known);
+      return known;
+    },
+  };
+}
+
+/** Puts one connection under guard: errors are translated, and once it broke it answers nothing and is not reused. */
+function guardClient(client: pg.PoolClient): PostgresPoolClient {
+  let broken: unknown;
+  // The pool listens only while the connection is idle; a loss between two queries of a transaction ends up here.
+  client.on('error', (error) => (broken ??= error));
+
+  async function query(text: string, values: readonly unknown[]): Promise<pg.QueryResult> {
+    if (broken !== undefined) {
+      // Postgres rolls back by itself when the session ends; so the error that broke it is the one that is seen.
+      if (text === 'rollback') return { command: 'ROLLBACK', rowCount: 0, rows: [], fields: [], oid: 0 };
+      throw new GatewayError<DatabaseErrorCode>('DATABASE_UNAVAILABLE', 'the connection was lost', {
+        retryable: true,
+        cause: broken,
+      });
+    }
+    try {
+      return await client.query(text, [...values]);
+    } catch (error) {
+      if (breaksConnection(error)) broken = error;
+      throw translateDatabaseError(error);
+    }
+  }
+
+  return {
+    query: query as unknown as PostgresPoolClient['query'], // without its overload for cursors, which nothing uses
+    release: (discard?: boolean) => client.release(broken !== undefined || discard === true),
+  };
+}

@@ -1,0 +1,28 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from './database.ts';
+import type { ServiceSchema } from './service-schema.ts';
+
+export interface InboxKey {
+  readonly schema: ServiceSchema;
+  /** Which consumer of the service; each handles an event once. */
+  readonly consumer: string;
+  readonly eventId: string;
+}
+
+/**
+ * Does `work` once per (consumer, event): the inbox row and the effect are one transaction, so a redelivery does
+ * nothing, two deliveries at the same moment wait for one another, and work that throws leaves no trace.
+ */
+export function handleOnce<T>(
+  db: Db,
+  key: InboxKey,
+  work: (tx: Tx) => Promise<T>,
+): Promise<{ readonly handled: true; readonly result: T } | { readonly handled: false }> {
+  return db.transaction().execute(async (tx) => {
+    const { rows } = await sql`
+      insert into ${sql.table(`${key.schema}.inbox`)} (consumer, event_id) values (${key.consumer}, ${key.eventId})
+      on conflict do nothing returning event_id`.execute(tx);
+    if (rows.length === 0) return { handled: false };
+    return { handled: true, result: await work(tx) };
+  });
+}

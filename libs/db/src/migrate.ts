@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { translateDatabaseError } from './database-error.ts';
+import { MIGRATIONS, type Migration } from './migrations/list.ts';
+import { restrictDatabase } from './roles.ts';
+
+/**
+ * - `MIGRATION_CHANGED`: a migration that this database has seen reads differently now. Permanent.
+ * - `MIGRATION_UNKNOWN`: the database has a migration that this version does not know, so it is newer. Permanent.
+ * - `MIGRATION_FAILED`: Postgres refused a migration; nothing of it was kept. Permanent.
+ */
+export type MigrationErrorCode = 'MIGRATION_CHANGED' | 'MIGRATION_UNKNOWN' | 'MIGRATION_FAILED';
+
+export interface MigrateOptions {
+  /** Default: the migrations of this version. */
+  readonly migrations?: readonly Migration[];
+  /** How long to wait for another migrator to finish. Default 60 000. */
+  readonly waitMs?: number;
+}
+
+/** Chosen at random; every migrator of a database takes this advisory lock. */
+const LOCK_KEY = '7350192744501138';
+
+/** SHA-256 of a migration's SQL, in hex. */
+export function checksum(migration: Migration): string {
+  return createHash('sha256').update(migration.sql, 'utf8').digest('hex');
+}
+
+/**
+ * Brings a database to the schema of this version: each missing migration in one transaction, in order, and then
+ * who may connect. Safe to run at any time and from several places at once: one works, the others wait and find
+ * nothing to do. `adminUrl` is a role that owns the database and may create roles.
+ * @returns the names of the migrations applied now.
+ */
+export async function migrate(adminUrl: string, options: MigrateOptions = {}): Promise<readonly string[]> {
+  const { migrations = MIGRATIONS, waitMs = 60_000 } = options;
+  const client = new pg.Client({
+    connectionString: adminUrl,
+    application_name: 'opentill-migrate',
+    connectionTimeoutMillis: 10_000,
+    lock_timeout: waitMs,
+  });
+  client.on('error', () => undefined); // the query under way rejects
+  try {
+    await client.connect();
+    await client.query('set search_path = public, pg_temp');
+    await client.query(`select pg_advisory_lock(${LOCK_KEY})`);
+    const applied = await applyMissing(client, migrations);
+    await restrictDatabase(client);
+    return applied;
+  } catch (error) {
+    throw translateDatabaseError(error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function applyMissing(client: pg.Client, migrations: readonly Migration[]): Promise<string[]> {
+  await client.query(`create table if not exists schema_migration (
+    name text primary key,
+    checksum text not null,
+    applied_at timestamptz not null default now()
+  )`);
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    'select name, checksum from schema_migration order by name',
+  );
+  const known = new Set(migrations.map((migration) => migration.name));
+  for (const row of rows) {
+    if (!known.has(row.name)) {
+      throw new GatewayError<MigrationErrorCode>(
+        'MIGRATION_UNKNOWN',
+        `the database has the migration ${row.name}, which this version does not know: it is older than its database`,
+        { retryable: false, context: { migration: row.name } },
+      );
+    }
+  }
+  const seen = new Map(rows.map((row) => [row.name, row.checksum]));
+  const applied: string[] = [];
+  for (const migration of migrations) {
+    const sum = checksum(migration);
+    const before = seen.get(migration.name);
+    if (before === undefined) {
+      await apply(client, migration, sum);
+      applied.push(migration.name);
+    } else if (before !== sum) {
+      throw new GatewayError<MigrationErrorCode>(
+        'MIGRATION_CHANGED',
+        `the migration ${migration.name} was changed after this database got it; write a later migration instead`,
+        { retryable: false, context: { migration: migration.name, applied: before, present: sum } },
+      );
+    }
+  }
+  return applied;
+}
+
+async function apply(client: pg.Client, migration: Migration, sum: string): Promise<void> {
+  await client.query('begin');
+  try {
+    await client.query(migration.sql);
+    await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [
+      migration.name,
+      sum,
+    ]);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    const translated = translateDatabaseError(error);
+    if (translated.code === 'DATABASE_UNAVAILABLE' || translated.code === 'DATABASE_CONFLICT')
+      throw translated;
+    throw new GatewayError<MigrationErrorCode>(
+      'MIGRATION_FAILED',
+      `${migration.name}: ${translated.message}`,
+      {
+        retryable: false,
+        context: { migration: migration.name, ...translated.context },
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,10 @@
+import * as foundations from './0001-foundations.ts';
+
+/** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
+export interface Migration {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** Every migration in the order of its application. Forward only. */
+export const MIGRATIONS: readonly Migration[] = [foundations];

@@ -1,0 +1,109 @@
+import { sql } from 'kysely';
+import type { EventData, EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
+import { routingKey } from '@opentill/contracts/event-catalog';
+import type { Family } from '@opentill/domain/chains';
+import type { Db, Tx } from './database.ts';
+import type { ServiceSchema } from './service-schema.ts';
+
+/** An event and where it goes. */
+export interface OutboxEvent {
+  readonly envelope: EventEnvelope;
+  readonly routingKey: string;
+}
+
+/** One event as the relay publishes it; `payload` is the envelope's JSON text. */
+export interface OutboxRow {
+  readonly eventId: string;
+  readonly routingKey: string;
+  readonly payload: string;
+}
+
+export interface OutboxStore {
+  /**
+   * Publishes the oldest events and deletes them, all in one transaction: select in id order, `publish`, delete,
+   * commit. When `publish` rejects, nothing is deleted and the same events come again. Delivery is at least once.
+   * @returns how many were published; less than `limit` means the outbox was emptied. 'busy': another replica drains.
+   */
+  drain(limit: number, publish: (rows: readonly OutboxRow[]) => Promise<void>): Promise<number | 'busy'>;
+  /** Events that wait, and the age of the oldest one in seconds (0 when none waits), for the metrics. */
+  backlog(): Promise<{ readonly events: number; readonly oldestSeconds: number }>;
+}
+
+/** Makes an event of the present moment. `family` '_' where none applies. */
+export function newEvent<T extends EventType>(
+  type: T,
+  family: Family | '_',
+  data: EventData[T],
+  deps: { readonly newId: () => string; readonly clock: { now(): Date } },
+): OutboxEvent {
+  const envelope = {
+    id: deps.newId(),
+    type,
+    version: 1,
+    occurredAt: deps.clock.now().toISOString(),
+    data,
+  } as const;
+  return { envelope: envelope as unknown as EventEnvelope, routingKey: routingKey(type, family) };
+}
+
+/**
+ * Appends events to the outbox of a service, in the transaction that made them true.
+ *
+ * Lock the aggregate's row (order, chain cursor) BEFORE you append: ids are taken at insert, not at commit, and only
+ * the lock makes the order of ids the order of commits for one aggregate. Between aggregates no order is promised.
+ */
+export async function appendToOutbox(
+  tx: Tx,
+  schema: ServiceSchema,
+  events: readonly OutboxEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const ids = events.map((event) => event.envelope.id);
+  const keys = events.map((event) => event.routingKey);
+  const payloads = events.map((event) => JSON.stringify(event.envelope));
+  await sql`
+    insert into ${sql.table(`${schema}.outbox`)} (event_id, routing_key, payload)
+    select e.event_id, e.routing_key, e.payload
+    from unnest(${ids}::uuid[], ${keys}::text[], ${payloads}::text[])
+      with ordinality as e (event_id, routing_key, payload, place)
+    order by e.place`.execute(tx);
+}
+
+interface StoredRow {
+  readonly id: number;
+  readonly event_id: string;
+  readonly routing_key: string;
+  readonly payload: string;
+}
+
+/** The relay's side of a service's outbox. One active relay per service keeps the order of ids (`OutboxStore.drain`). */
+export function createOutboxStore(db: Db, schema: ServiceSchema): OutboxStore {
+  const table = sql.table(`${schema}.outbox`);
+  return {
+    drain: (limit, publish) =>
+      db.transaction().execute(async (tx) => {
+        // A statement of its own: the select below needs a snapshot taken when the lock is already held, or it
+        // would see what the previous holder has just deleted.
+        const lock = await sql<{ granted: boolean }>`
+          select pg_try_advisory_xact_lock(hashtextextended(${`outbox:${schema}`}, 0)) as granted`.execute(
+          tx,
+        );
+        if (lock.rows[0]?.granted !== true) return 'busy';
+        const { rows } = await sql<StoredRow>`
+          select id, event_id, routing_key, payload from ${table} order by id limit ${limit}`.execute(tx);
+        if (rows.length === 0) return 0;
+        await publish(
+          rows.map((row) => ({ eventId: row.event_id, routingKey: row.routing_key, payload: row.payload })),
+        );
+        await sql`delete from ${table} where id = any(${rows.map((row) => row.id)}::bigint[])`.execute(tx);
+        return rows.length;
+      }),
+    async backlog() {
+      const { rows } = await sql<{ events: number; oldest_seconds: number }>`
+        select count(*) as events,
+          coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest_seconds
+        from ${table}`.execute(db);
+      return { events: rows[0]?.events ?? 0, oldestSeconds: rows[0]?.oldest_seconds ?? 0 };
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { translateDatabaseError } from './database-error.ts';
+import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from './service-schema.ts';
+
+const SCRAM_ITERATIONS = 4096;
+
+/**
+ * What Postgres stores of a password (RFC 5803 as in its documentation of pg_authid): sent instead of the password,
+ * which so is in no server log.
+ */
+export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
+  const salted = pbkdf2Sync(password.normalize('NFKC'), salt, SCRAM_ITERATIONS, 32, 'sha256');
+  const hmac = (text: string) => createHmac('sha256', salted).update(text).digest();
+  const storedKey = createHash('sha256').update(hmac('Client Key')).digest('base64');
+  const serverKey = hmac('Server Key').toString('base64');
+  return `SCRAM-SHA-256$${SCRAM_ITERATIONS}:${salt.toString('base64')}$${storedKey}:${serverKey}`;
+}
+
+/** Sets the passwords of the services' roles; roles not named keep theirs. The roles exist since the first migration. */
+export async function setRolePasswords(
+  adminUrl: string,
+  passwords: Readonly<Partial<Record<ServiceSchema, string>>>,
+): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl, application_name: 'opentill-setup' });
+  client.on('error', () => undefined); // the query under way rejects
+  try {
+    await client.connect();
+    for (const schema of SERVICE_SCHEMAS) {
+      const password = passwords[schema];
+      if (password === undefined) continue;
+      const verifier = client.escapeLiteral(scramVerifier(password));
+      await client.query(`alter role ${client.escapeIdentifier(serviceRole(schema))} password ${verifier}`);
+    }
+  } catch (error) {
+    throw translateDatabaseError(error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** The same server and database, as the role of a service. */
+export function roleUrl(adminUrl: string, schema: ServiceSchema, password?: string): string {
+  const url = new URL(adminUrl);
+  url.username = serviceRole(schema);
+  url.password = password === undefined ? '' : encodeURIComponent(password);
+  return url.toString();
+}
+
+/**
+ * Lets only the services' roles connect, and nobody make temporary tables. These rights belong to the database, not
+ * to what is in it, so a copy made of a template does not have them: it must be restricted as well.
+ */
+export async function restrictDatabase(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name');
+  const database = rows[0]?.name;
+  await client.query(`revoke all on database ${database} from public`);
+  await client.query(
+    `grant connect on database ${database} to ${SERVICE_SCHEMAS.map((schema) => serviceRole(schema)).join(', ')}`,
+  );
+}

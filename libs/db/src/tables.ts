@@ -1,0 +1,303 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { Chain, Family } from '@opentill/domain/chains';
+import type { NotifyType, OrderStatus, OrderType } from '@opentill/contracts/notify-order';
+import type { ServiceSchema } from './service-schema.ts';
+
+/** numeric(78,0): base units. */
+type Amount = bigint;
+/** A column with a default. Written by few, read by all. */
+type Defaulted<T> = Generated<T>;
+/** A nullable column. */
+type Nullable<T> = T | null;
+/** bigint generated always as identity: never written. */
+type Identity = ColumnType<number, never, never>;
+type Jsonb<T extends object> = JSONColumnType<T, string | undefined, string>;
+
+export interface MerchantTable {
+  merchant_id: string;
+  name: string;
+  version: 'V2' | 'V3';
+  sign_version: Defaulted<1 | 2>;
+  token_sealed: Buffer;
+  webhook_secret_sealed: Buffer;
+  callback_url: Nullable<string>;
+  return_origins: Defaulted<string[]>;
+  order_ttl_seconds: Defaulted<number>;
+  underpayment_tolerance_bps: Defaulted<number>;
+  late_grace_seconds: Defaulted<number>;
+  notify_reverted: Defaulted<boolean>;
+  rate_limits: Jsonb<Record<string, unknown>>;
+  enabled: Defaulted<boolean>;
+  created_at: Defaulted<Date>;
+  updated_at: Defaulted<Date>;
+}
+
+export interface RequestNonceTable {
+  merchant_id: string;
+  nonce: string;
+  expires_at: Date;
+}
+
+export interface RateCounterTable {
+  key: string;
+  points: Defaulted<number>;
+  expire: Nullable<number>;
+}
+
+export interface OrdersTable {
+  order_pk: string;
+  merchant_id: string;
+  order_id: string;
+  order_type: OrderType;
+  uid: Nullable<string>;
+  status: Defaulted<OrderStatus>;
+  reason: Nullable<string>;
+  chain: Chain;
+  family: Family;
+  symbol: string;
+  contract_address: Nullable<string>;
+  decimals: number;
+  display_decimals: number;
+  amount: Amount;
+  accepted_amount: Amount;
+  detected_amount: Defaulted<Amount>;
+  actual_amount: Nullable<Amount>;
+  address: string;
+  source_address: Nullable<string>;
+  confirmations_required: Nullable<number>;
+  late_grace_seconds: Defaulted<number>;
+  return_url: Nullable<string>;
+  description: Nullable<string>;
+  signed_data_hash: Nullable<Buffer>;
+  version: Defaulted<number>;
+  created_at: Date;
+  expires_at: Date;
+  updated_at: Defaulted<Date>;
+}
+
+export interface DepositAddressTable {
+  family: Family;
+  address: string;
+  derivation_index: number;
+  order_pk: string;
+  created_at: Defaulted<Date>;
+}
+
+export interface NotificationTable {
+  event_id: string;
+  merchant_id: string;
+  subject_id: string;
+  sequence: number;
+  notify_type: NotifyType;
+  data: string;
+  occurred_at: Date;
+}
+
+export interface ChainCursorTable {
+  chain: Chain;
+  family: Family;
+  head_height: number;
+  head_hash: string;
+  head_time: Date;
+  finalized_height: Nullable<number>;
+  seen_height: number;
+  seen_hash: string;
+  verified_height: number;
+  verified_hash: string;
+  verified_time: Date;
+  fencing_token: number;
+  updated_at: Defaulted<Date>;
+}
+
+export interface BlockTable {
+  chain: Chain;
+  height: number;
+  hash: string;
+  parent_hash: string;
+  block_time: Date;
+}
+
+export type TransferState = 'DETECTED' | 'VERIFIED' | 'ORPHANED';
+
+export interface TransferTable {
+  transfer_id: Identity;
+  chain: Chain;
+  family: Family;
+  tx_hash: string;
+  position: string;
+  contract_address: Nullable<string>;
+  symbol: string;
+  from_address: string;
+  to_address: string;
+  amount: Amount;
+  network_fee: Nullable<Amount>;
+  block_height: number;
+  block_hash: string;
+  block_time: Date;
+  first_block_time: Date;
+  state: TransferState;
+  version: Defaulted<number>;
+  detected_at: Defaulted<Date>;
+  verified_at: Nullable<Date>;
+  updated_at: Defaulted<Date>;
+}
+
+export interface RescanRequestTable {
+  request_id: Identity;
+  chain: Chain;
+  from_height: number;
+  to_height: number;
+  requested_at: Defaulted<Date>;
+  done_at: Nullable<Date>;
+  found: Nullable<number>;
+}
+
+export interface TransferSettlementTable {
+  transfer_id: number;
+  settled_version: number;
+  order_pk: Nullable<string>;
+  booked: Defaulted<boolean>;
+  bookings: Defaulted<number>;
+  credited: Defaulted<boolean>;
+  updated_at: Defaulted<Date>;
+}
+
+export type UnmatchedReason =
+  'WRONG_TOKEN' | 'WRONG_CHAIN' | 'LATE' | 'UNDERPAID' | 'AFTER_SUCCESS' | 'ORDER_FAILED';
+
+export interface UnmatchedDepositTable {
+  transfer_id: number;
+  merchant_id: string;
+  order_pk: string;
+  reason: UnmatchedReason;
+  withdrawn: Defaulted<boolean>;
+  created_at: Defaulted<Date>;
+  updated_at: Defaulted<Date>;
+}
+
+export interface IncidentTable {
+  incident_id: string;
+  kind: 'CREDITED_TRANSFER_ORPHANED';
+  chain: Chain;
+  symbol: Nullable<string>;
+  order_pk: Nullable<string>;
+  transfer_id: Nullable<number>;
+  details: Jsonb<Record<string, unknown>>;
+  opened_at: Date;
+  closed_at: Nullable<Date>;
+}
+
+export interface AssetHoldTable {
+  hold_id: string;
+  chain: Chain;
+  symbol: string;
+  incident_id: Nullable<string>;
+  reason: string;
+  set_at: Date;
+  released_at: Nullable<Date>;
+}
+
+export type LedgerAccountKind =
+  'DEPOSIT' | 'SUSPENSE' | 'MERCHANT' | 'HOT_AVAILABLE' | 'HOT_RESERVED' | 'PAID_OUT' | 'OWNER';
+
+export interface LedgerAccountTable {
+  account_id: Identity;
+  kind: LedgerAccountKind;
+  chain: Chain;
+  symbol: string;
+  merchant_id: Nullable<string>;
+  /** Kept by a trigger. */
+  balance: ColumnType<Amount, never, never>;
+}
+
+export type LedgerTransactionKind =
+  'DEPOSIT' | 'DEPOSIT_REVERSED' | 'CREDIT' | 'CREDIT_REVERSED' | 'RESERVE' | 'RELEASE' | 'PAYOUT' | 'TOP_UP';
+
+export interface LedgerTransactionTable {
+  ledger_tx_id: Identity;
+  ref: string;
+  kind: LedgerTransactionKind;
+  order_pk: Nullable<string>;
+  created_at: Defaulted<Date>;
+  /** The database transaction that wrote it: only the same one may add postings. Never written by code. */
+  written_by: ColumnType<string, never, never>;
+}
+
+export interface LedgerPostingTable {
+  ledger_tx_id: number;
+  account_id: number;
+  /** Positive debit, negative credit. */
+  amount: Amount;
+}
+
+export interface DeliveryTable {
+  event_id: string;
+  merchant_id: string;
+  subject_id: string;
+  sequence: number;
+  state: Defaulted<'PENDING' | 'DELIVERED' | 'SUPERSEDED' | 'DEAD'>;
+  attempts: Defaulted<number>;
+  next_attempt_at: Date;
+  lease_until: Nullable<Date>;
+  lease_holder: Nullable<string>;
+  created_at: Defaulted<Date>;
+  finished_at: Nullable<Date>;
+}
+
+export interface DeliveryAttemptTable {
+  event_id: string;
+  attempt: number;
+  started_at: Date;
+  duration_ms: number;
+  status_code: Nullable<number>;
+  error: Nullable<string>;
+  response_excerpt: Nullable<string>;
+}
+
+export interface OutboxTable {
+  id: Identity;
+  event_id: string;
+  routing_key: string;
+  payload: string;
+  created_at: Defaulted<Date>;
+}
+
+export interface InboxTable {
+  consumer: string;
+  event_id: string;
+  received_at: Defaulted<Date>;
+}
+
+export interface LeaseTable {
+  name: string;
+  holder: string;
+  fencing_token: number;
+  expires_at: Date;
+}
+
+type ServiceTables = { [S in ServiceSchema as `${S}.outbox`]: OutboxTable } & {
+  [S in ServiceSchema as `${S}.inbox`]: InboxTable;
+} & { [S in ServiceSchema as `${S}.lease`]: LeaseTable };
+
+/** Every table of the database. Which role may write which is said by the grants of the migrations. */
+export interface Tables extends ServiceTables {
+  merchant: MerchantTable;
+  request_nonce: RequestNonceTable;
+  rate_counter: RateCounterTable;
+  orders: OrdersTable;
+  deposit_address: DepositAddressTable;
+  notification: NotificationTable;
+  chain_cursor: ChainCursorTable;
+  block: BlockTable;
+  transfer: TransferTable;
+  rescan_request: RescanRequestTable;
+  transfer_settlement: TransferSettlementTable;
+  unmatched_deposit: UnmatchedDepositTable;
+  incident: IncidentTable;
+  asset_hold: AssetHoldTable;
+  ledger_account: LedgerAccountTable;
+  ledger_transaction: LedgerTransactionTable;
+  ledger_posting: LedgerPostingTable;
+  delivery: DeliveryTable;
+  delivery_attempt: DeliveryAttemptTable;
+}

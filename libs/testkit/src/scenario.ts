@@ -1,0 +1,174 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { sql, type Insertable, type Selectable } from 'kysely';
+import { familyOf, type Chain } from '@opentill/domain/chains';
+import type { Db } from '@opentill/db/database';
+import { upsertMerchant, type MerchantSettings } from '@opentill/db/merchants';
+import type { ChainCursorTable, OrdersTable, TransferTable } from '@opentill/db/tables';
+
+/** The key under which scenario merchants' secrets are sealed, and its form for the environment. */
+export const TEST_SECRETS_KEY = Buffer.alloc(32, 'opentill-test-key');
+export const TEST_SECRETS_KEY_BASE64 = TEST_SECRETS_KEY.toString('base64');
+
+export type OrderRow = Selectable<OrdersTable>;
+export type TransferRow = Selectable<TransferTable>;
+export type ChainCursorRow = Selectable<ChainCursorTable>;
+
+/** One USDT of the default asset: 6 decimals on ETH_SEPOLIA. */
+export const ONE_USDT = 1_000_000n;
+const USDT_CONTRACT = '0x00000000000000000000000000000000000dec06';
+const MINUTE_MS = 60_000;
+
+/** 20 random bytes in the canonical form of the EVM family: 0x and lower-case hex. */
+export function anEvmAddress(): string {
+  return `0x${randomBytes(20).toString('hex')}`;
+}
+
+/** 32 random bytes as a hash of a block or transaction. */
+export function aHash(): string {
+  return `0x${randomBytes(32).toString('hex')}`;
+}
+
+/**
+ * A V3 merchant without a callback URL; secrets in clear are in the answer. `db` of all helpers here: opened as
+ * 'admin', because they write what several services write.
+ */
+export async function aMerchant(
+  db: Db,
+  overrides: Partial<MerchantSettings> = {},
+): Promise<MerchantSettings> {
+  const id = overrides.merchantId ?? `m-${randomBytes(6).toString('hex')}`;
+  const merchant: MerchantSettings = {
+    merchantId: id,
+    name: `Merchant ${id}`,
+    version: 'V3',
+    token: `token-of-${id}`,
+    webhookSecret: `secret-of-${id}`,
+    ...overrides,
+  };
+  await upsertMerchant(db, TEST_SECRETS_KEY, merchant);
+  return merchant;
+}
+
+type OrderOverrides = Partial<Insertable<OrdersTable>>;
+
+async function anOrder(db: Db, defaults: OrderOverrides, overrides: OrderOverrides): Promise<OrderRow> {
+  const chain: Chain = overrides.chain ?? 'ETH_SEPOLIA';
+  const createdAt = overrides.created_at ?? new Date();
+  const amount = overrides.amount ?? 250n * ONE_USDT;
+  const order: Insertable<OrdersTable> = {
+    order_pk: randomUUID(),
+    merchant_id: overrides.merchant_id ?? (await aMerchant(db)).merchantId,
+    order_id: `order-${randomBytes(6).toString('hex')}`,
+    order_type: 'COLLECTION',
+    chain,
+    family: familyOf(chain),
+    symbol: 'USDT',
+    contract_address: USDT_CONTRACT,
+    decimals: 6,
+    display_decimals: 2,
+    amount,
+    accepted_amount: amount,
+    address: anEvmAddress(),
+    confirmations_required: 3,
+    created_at: createdAt,
+    expires_at: new Date(createdAt.getTime() + 30 * MINUTE_MS),
+    ...defaults,
+    ...overrides,
+  };
+  return await db.insertInto('orders').values(order).returningAll().executeTakeFirstOrThrow();
+}
+
+/** A collection of 250 USDT on ETH_SEPOLIA with its deposit address, INIT, expiring in 30 minutes. */
+export async function aCollection(db: Db, overrides: OrderOverrides = {}): Promise<OrderRow> {
+  const order = await anOrder(db, {}, overrides);
+  const { rows } = await sql<{ index: number }>`
+    select nextval(${`deposit_index_${order.family.toLowerCase()}`}::regclass) as index`.execute(db);
+  await db
+    .insertInto('deposit_address')
+    .values({
+      family: order.family,
+      address: order.address,
+      derivation_index: rows[0]?.index ?? 0,
+      order_pk: order.order_pk,
+    })
+    .execute();
+  return order;
+}
+
+/** A payout of 250 USDT on ETH_SEPOLIA, INIT and not reserved. */
+export function aPayout(db: Db, overrides: OrderOverrides = {}): Promise<OrderRow> {
+  return anOrder(db, { order_type: 'PAYOUT', confirmations_required: null }, overrides);
+}
+
+/** A transfer that pays `order` in full a moment before now, DETECTED in block 100; overrides for anything else. */
+export async function aTransfer(
+  db: Db,
+  order: Pick<OrderRow, 'chain' | 'family' | 'symbol' | 'contract_address' | 'address' | 'amount'>,
+  overrides: Partial<Insertable<TransferTable>> = {},
+): Promise<TransferRow> {
+  const blockTime = overrides.block_time ?? new Date();
+  return await db
+    .insertInto('transfer')
+    .values({
+      chain: order.chain,
+      family: order.family,
+      tx_hash: aHash(),
+      position: 'log:0',
+      contract_address: order.contract_address,
+      symbol: order.symbol,
+      from_address: anEvmAddress(),
+      to_address: order.address,
+      amount: order.amount,
+      network_fee: 21_000_000_000_000n,
+      block_height: 100,
+      block_hash: aHash(),
+      block_time: blockTime,
+      first_block_time: blockTime,
+      state: 'DETECTED',
+      ...overrides,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** The cursor of a chain whose head, seen and verified block are all block 100 of now; overrides for anything else. */
+export async function aChainCursor(
+  db: Db,
+  overrides: Partial<Insertable<ChainCursorTable>> = {},
+): Promise<ChainCursorRow> {
+  const chain: Chain = overrides.chain ?? 'ETH_SEPOLIA';
+  const now = new Date();
+  const row: Insertable<ChainCursorTable> = {
+    chain,
+    family: familyOf(chain),
+    head_height: 100,
+    head_hash: aHash(),
+    head_time: now,
+    finalized_height: null,
+    seen_height: 100,
+    seen_hash: aHash(),
+    verified_height: 100,
+    verified_hash: aHash(),
+    verified_time: now,
+    fencing_token: 1,
+    ...overrides,
+  };
+  return await db
+    .insertInto('chain_cursor')
+    .values(row)
+    .onConflict((conflict) => conflict.column('chain').doUpdateSet(row))
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Money in the hot wallet, booked as a top-up of the operator. */
+export async function aHotWallet(
+  db: Db,
+  {
+    chain = 'ETH_SEPOLIA',
+    symbol = 'USDT',
+    amount = 1_000n * ONE_USDT,
+  }: Partial<Pick<OrderRow, 'chain' | 'symbol' | 'amount'>> = {},
+): Promise<void> {
+  await sql`select book_top_up(${`${chain}:${aHash()}:log:0`}, ${chain}, ${symbol}, ${amount})`.execute(db);
+}

@@ -1,0 +1,134 @@
+import { createHash, randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { openDatabase, type Database } from '@opentill/db/database';
+import { checksum, migrate } from '@opentill/db/migrate';
+import { MIGRATIONS } from '@opentill/db/migrations/list';
+import { restrictDatabase, roleUrl } from '@opentill/db/roles';
+import type { ServiceSchema } from '@opentill/db/service-schema';
+
+/** A migrated database of one test file's own. */
+export interface TestDatabase {
+  /** As the owner (superuser): may do everything; for arranging and looking. */
+  readonly adminUrl: string;
+  /** As the role of a service. */
+  url(role: ServiceSchema): string;
+  /** Opens a pool as a role, or as the owner; close it before `drop`. */
+  open(role: ServiceSchema | 'admin'): Database;
+  /** Drops the database. Rejects when a connection to it is still open: a pool was not closed. */
+  drop(): Promise<void>;
+}
+
+const TEMPLATE_LOCK = '5123907745120934';
+/** How long closed connections may take to vanish from Postgres' view. */
+const CLOSING_MS = 2_000;
+const STALE_AFTER_SECONDS = 3_600;
+
+/** The server of the tests: a superuser's URL, any database. Roles connect without a password (trust). */
+function serverUrl(): string {
+  const url = process.env['OPENTILL_TEST_DATABASE_URL'];
+  if (url === undefined || url === '') {
+    throw new Error(
+      'OPENTILL_TEST_DATABASE_URL is not set: run the tests by `npm test`, which starts Postgres',
+    );
+  }
+  return url;
+}
+
+function databaseUrl(name: string): string {
+  const url = new URL(serverUrl());
+  url.pathname = `/${name}`;
+  return url.toString();
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, application_name: 'opentill-testkit' });
+  client.on('error', () => undefined); // the query under way rejects
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Name of the template: of the migrations' contents, so that a changed migration makes a new one. */
+function templateName(): string {
+  const hash = createHash('sha256');
+  for (const migration of MIGRATIONS) hash.update(`${migration.name} ${checksum(migration)}\n`);
+  return `opentill_template_${hash.digest('hex').slice(0, 16)}`;
+}
+
+/** Migrates the template unless it exists. Test files race here; one of them works, the others wait. */
+async function ensureTemplate(server: pg.Client): Promise<string> {
+  const name = templateName();
+  const exists = async () =>
+    (await server.query('select from pg_database where datname = $1 and datistemplate', [name])).rowCount ===
+    1;
+  if (await exists()) return name;
+  await server.query(`select pg_advisory_lock(${TEMPLATE_LOCK})`);
+  try {
+    if (await exists()) return name;
+    await server.query(`drop database if exists ${name} with (force)`); // left half made by a run that was killed
+    await dropStaleDatabases(server);
+    await server.query(`create database ${name}`);
+    await migrate(databaseUrl(name));
+    await server.query(`alter database ${name} with is_template true allow_connections false`);
+    return name;
+  } finally {
+    await server.query(`select pg_advisory_unlock(${TEMPLATE_LOCK})`);
+  }
+}
+
+/** Drops what killed runs left: test databases are named by the second they were made in. */
+async function dropStaleDatabases(server: pg.Client): Promise<void> {
+  const { rows } = await server.query<{ datname: string }>(
+    `select datname from pg_database d where datname ~ '^opentill_test_[0-9]+_'
+       and split_part(datname, '_', 3)::bigint < extract(epoch from now()) - ${STALE_AFTER_SECONDS}
+       and not exists (select from pg_stat_activity a where a.datname = d.datname)`,
+  );
+  for (const { datname } of rows) await server.query(`drop database if exists ${datname}`);
+}
+
+/** Clones the migrated template: about 50 ms. Call `drop` in afterAll. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const name = `opentill_test_${Math.floor(Date.now() / 1000)}_${randomBytes(6).toString('hex')}`;
+  const adminUrl = databaseUrl(name);
+  await withClient(serverUrl(), async (server) => {
+    await server.query(`create database ${name} template ${await ensureTemplate(server)}`);
+  });
+  await withClient(adminUrl, restrictDatabase);
+  const url = (role: ServiceSchema): string => roleUrl(adminUrl, role);
+  return {
+    adminUrl,
+    url,
+    open: (role) =>
+      openDatabase({
+        url: role === 'admin' ? adminUrl : url(role),
+        applicationName: `test ${role}`,
+        poolMax: 20,
+      }),
+    drop: () => dropDatabase(name),
+  };
+}
+
+async function dropDatabase(name: string): Promise<void> {
+  await withClient(serverUrl(), async (server) => {
+    const left = await connectionsLeft(server, name);
+    await server.query(`drop database if exists ${name} with (force)`);
+    if (left.length > 0) throw new Error(`connections left open at the end of the test: ${left.join('; ')}`);
+  });
+}
+
+/** Who is still connected, once the connections that are just closing had time to close. */
+async function connectionsLeft(server: pg.Client, name: string): Promise<readonly string[]> {
+  const deadline = Date.now() + CLOSING_MS;
+  for (;;) {
+    const { rows } = await server.query<{ who: string }>(
+      `select format('%s as %s, %s: %s', application_name, usename, state, left(query, 80)) as who
+       from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
+      [name],
+    );
+    if (rows.length === 0 || Date.now() > deadline) return rows.map((row) => row.who);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
