@@ -1,0 +1,73 @@
+import type { Channel } from 'amqplib';
+import type { Logger } from '@opentill/runtime/logger';
+import { openChannel, openLink, type ChannelLink, type LinkOptions, type LinkState } from './channel-link.ts';
+import { messagingError } from './messaging-error.ts';
+
+/**
+ * connecting: at least one link has no channel now. blocked: the broker holds publishers back. closed: by `close()`.
+ */
+export type BrokerState = 'connecting' | 'connected' | 'blocked' | 'closed';
+
+/** The broker as a process sees it: one connection for its publisher and one for each of its consumers. */
+export interface Broker {
+  readonly state: BrokerState;
+  /**
+   * Resolves once every publisher and consumer created so far works (with none: once the broker answers).
+   *
+   * @throws GatewayError BROKER_UNAVAILABLE (retryable) or BROKER_REFUSED after `timeoutMs` (default 10 000).
+   */
+  ready(timeoutMs?: number): Promise<void>;
+  /** Closes every connection, within about 2 s. Stop relays and consumers first. */
+  close(): Promise<void>;
+  /** For publisher.ts and consumer.ts. */
+  openLink<C extends Channel>(options: Omit<LinkOptions<C>, 'url' | 'logger'>): ChannelLink<C>;
+}
+
+export interface BrokerOptions {
+  /** `amqp[s]://user:password@host:port/virtual-host`. */
+  readonly url: string;
+  readonly logger: Logger;
+  /** Who connects, for the broker's list of connections. */
+  readonly name: string;
+}
+
+/** Connects as publishers and consumers ask for it, and again whenever a connection is lost, until closed. */
+export function connectBroker(options: BrokerOptions): Broker {
+  const links = new Set<ChannelLink<Channel>>();
+  let closed = false;
+
+  function open<C extends Channel>(linkOptions: Omit<LinkOptions<C>, 'url' | 'logger'>): ChannelLink<C> {
+    if (closed) throw messagingError('BROKER_UNAVAILABLE', 'the broker connection is closed');
+    const link = openLink<C>({
+      ...linkOptions,
+      name: `${options.name} ${linkOptions.name}`,
+      url: options.url,
+      logger: options.logger,
+    });
+    links.add(link);
+    return link;
+  }
+
+  return {
+    get state() {
+      return closed ? 'closed' : stateOf([...links].map((link) => link.state));
+    },
+    async ready(timeoutMs = 10_000) {
+      if (links.size === 0)
+        open({ name: 'probe', createChannel: openChannel, setup: () => Promise.resolve() });
+      const live = [...links].filter((link) => link.state !== 'closed');
+      await Promise.all(live.map((link) => link.untilOpen(timeoutMs)));
+    },
+    async close() {
+      closed = true;
+      await Promise.all([...links].map((link) => link.close()));
+    },
+    openLink: open,
+  };
+}
+
+function stateOf(links: readonly LinkState[]): BrokerState {
+  const live = links.filter((state) => state !== 'closed');
+  if (live.length === 0 || live.includes('connecting')) return 'connecting';
+  return live.includes('blocked') ? 'blocked' : 'connected';
+}

@@ -1,0 +1,35 @@
+import type { Metrics } from '@opentill/runtime/metrics';
+
+export interface ConsumerMetrics {
+  settled(outcome: 'handled' | 'retried' | 'dead' | 'unreadable'): void;
+  inFlight(count: number): void;
+  /** Returns what ends the measurement. */
+  startTimer(): () => void;
+}
+
+/** What a consumer counts, labelled with its queue. */
+export function createConsumerMetrics(metrics: Metrics, queue: string): ConsumerMetrics {
+  const settled = metrics.counter({
+    name: 'opentill_events_consumed_total',
+    help: 'Deliveries by outcome; a retry is counted each time, dead and unreadable ones are dead letters',
+    labelNames: ['queue', 'outcome'],
+  });
+  const inFlight = metrics.gauge({
+    name: 'opentill_events_in_flight_count',
+    help: 'Messages in hand: being handled or waiting for their retry',
+    labelNames: ['queue'],
+  });
+  const duration = metrics.histogram({
+    name: 'opentill_event_handling_seconds',
+    help: 'Duration of one run of a handler',
+    labelNames: ['queue'],
+  });
+  return {
+    settled: (outcome) => settled.inc({ queue, outcome }),
+    inFlight: (count) => inFlight.set({ queue }, count),
+    startTimer: () => {
+      const end = duration.startTimer({ queue });
+      return () => void end();
+    },
+  };
+}

@@ -1,0 +1,163 @@
+import { connect, type Channel, type ChannelModel } from 'amqplib';
+import { DEAD_EXCHANGE, EVENTS_EXCHANGE, queues, type QueueDefinition } from '@opentill/contracts/topology';
+import { abortableDelay } from '@opentill/runtime/abortable-delay';
+import { withDeadline } from '@opentill/runtime/deadline';
+import { CANARY, sendCanary } from './send-canary.ts';
+import { messagingError } from './messaging-error.ts';
+
+export interface TopologyOptions {
+  /**
+   * How long to wait after declaring a queue that did not exist. RabbitMQ writes a new quorum queue's name to disk
+   * only some time after it said yes: a broker killed less than about a second later came back with the queue
+   * empty, without a leader, and lost every message that it had confirmed. @default 3000
+   */
+  readonly settleMs?: number;
+  /** Limit for each answer of the broker. @default 10 000 */
+  readonly callTimeoutMs?: number;
+}
+
+export interface TopologyReport {
+  /** Queues that did not exist before. */
+  readonly declared: readonly string[];
+  /** Queues that answered. */
+  readonly verified: readonly string[];
+}
+
+/**
+ * Dead letters wait for an operator, who may hand them back any number of times: RabbitMQ 4 would drop them after 20
+ * returns if no limit were set, 3.10 does not accept -1.
+ */
+const DEAD_LETTER_ARGUMENTS = { 'x-queue-type': 'quorum', 'x-delivery-limit': 1_000_000 };
+
+/**
+ * Declares exchanges, queues and dead-letter queues, and proves that they work; safe to repeat while services run.
+ *
+ * Every queue must answer a command that its leader has to agree to (a passive declaration is not one: it succeeds
+ * for a queue without a leader), and a canary message goes the whole way of an event, and of a dead one, through a
+ * queue of its own with the same arguments. Nothing is left in the services' queues.
+ *
+ * @throws GatewayError BROKER_UNAVAILABLE, BROKER_REFUSED; TOPOLOGY_BROKEN when a queue exists with other arguments
+ *   or does not answer (repair: `rabbitmq-queues` or delete the queue; the database's sweepers bring its work back).
+ */
+export async function declareTopology(url: string, options: TopologyOptions = {}): Promise<TopologyReport> {
+  const callTimeoutMs = options.callTimeoutMs ?? 10_000;
+  const model = await open(url, callTimeoutMs);
+  try {
+    const session: Session = { model, call: (what, work) => call(what, callTimeoutMs, work) };
+    const definitions: DeclaredQueue[] = [...queues(), CANARY];
+    const declared: string[] = [];
+    const channel = await openChannel(session);
+    await declareExchanges(session, channel);
+    for (const definition of definitions)
+      declared.push(...(await declareQueue(session, channel, definition)));
+    if (declared.length > 0) await abortableDelay(options.settleMs ?? 3_000);
+    const verified = definitions.flatMap((definition) => [definition.name, definition.deadLetterQueue]);
+    for (const queue of verified) await verifyAnswers(session, channel, queue);
+    await sendCanary(session);
+    return { declared, verified };
+  } finally {
+    await withDeadline(
+      2_000,
+      () => model.close(),
+      () => new Error('no answer'),
+    ).catch(() => undefined);
+  }
+}
+
+type DeclaredQueue = Omit<QueueDefinition, 'service' | 'type'>;
+
+/** A connection whose calls all have a time limit and name what failed. */
+export interface Session {
+  readonly model: ChannelModel;
+  call<T>(what: string, work: () => Promise<T>): Promise<T>;
+}
+
+async function open(url: string, timeoutMs: number): Promise<ChannelModel> {
+  try {
+    const model = await withDeadline(
+      timeoutMs,
+      () => connect(url, { timeout: timeoutMs, clientProperties: { connection_name: 'opentill topology' } }),
+      () => new Error(`no answer within ${timeoutMs} ms`),
+    );
+    model.on('error', () => undefined); // the call in progress rejects as well
+    return model;
+  } catch (error) {
+    const refused = /(403|530)\b|ACCESS_REFUSED/.test(String(error));
+    throw messagingError(
+      refused ? 'BROKER_REFUSED' : 'BROKER_UNAVAILABLE',
+      'cannot open the broker',
+      {},
+      error,
+    );
+  }
+}
+
+async function call<T>(what: string, timeoutMs: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await withDeadline(timeoutMs, work, () => new Error(`no answer within ${timeoutMs} ms`));
+  } catch (error) {
+    const { code } = error as { code?: number };
+    throw messagingError(code === 403 ? 'BROKER_REFUSED' : 'TOPOLOGY_BROKEN', `${what} failed`, {}, error);
+  }
+}
+
+async function openChannel(session: Session): Promise<Channel> {
+  const channel = await session.call('opening a channel', () => session.model.createChannel());
+  channel.on('error', () => undefined); // the call in progress rejects as well
+  return channel;
+}
+
+async function declareExchanges(session: Session, channel: Channel): Promise<void> {
+  await session.call(EVENTS_EXCHANGE, () =>
+    channel.assertExchange(EVENTS_EXCHANGE, 'topic', { durable: true }),
+  );
+  await session.call(DEAD_EXCHANGE, () => channel.assertExchange(DEAD_EXCHANGE, 'direct', { durable: true }));
+}
+
+/** The dead-letter queue first: no message may die into nothing. @returns the names of those that are new. */
+async function declareQueue(
+  session: Session,
+  channel: Channel,
+  definition: DeclaredQueue,
+): Promise<string[]> {
+  const { name, deadLetterQueue, bindingKey } = definition;
+  const declared: string[] = [];
+  for (const [queue, queueArguments] of [
+    [deadLetterQueue, DEAD_LETTER_ARGUMENTS],
+    [name, definition.arguments],
+  ] as const) {
+    if (!(await exists(session, queue))) declared.push(queue);
+    const declaration = { durable: true, arguments: queueArguments };
+    await session.call(`declaring ${queue}`, () => channel.assertQueue(queue, declaration));
+  }
+  const bindDead = () => channel.bindQueue(deadLetterQueue, DEAD_EXCHANGE, deadLetterQueue);
+  await session.call(`binding ${deadLetterQueue}`, bindDead);
+  await session.call(`binding ${name}`, () => channel.bindQueue(name, EVENTS_EXCHANGE, bindingKey));
+  return declared;
+}
+
+/** Asking for a queue that does not exist costs the channel. */
+async function exists(session: Session, queue: string): Promise<boolean> {
+  const channel = await openChannel(session);
+  const answer = await session.call(`looking for ${queue}`, () =>
+    channel.checkQueue(queue).then(
+      () => true,
+      (error: { code?: number }) => {
+        if (error.code === 404) return false;
+        throw error as unknown as Error;
+      },
+    ),
+  );
+  if (answer) await session.call('closing a channel', () => channel.close());
+  return answer;
+}
+
+/** A queue with messages has counted them, which its leader does; an empty one is asked for a message. */
+async function verifyAnswers(session: Session, channel: Channel, queue: string): Promise<void> {
+  await session.call(`${queue} answering`, async () => {
+    const { messageCount } = await channel.checkQueue(queue);
+    if (messageCount > 0) return;
+    const message = await channel.get(queue, { noAck: false });
+    if (message !== false) channel.nack(message, false, true); // it came this very moment, and goes back
+  });
+}

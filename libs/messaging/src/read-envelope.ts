@@ -1,0 +1,46 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import ajvFormats from 'ajv-formats';
+import { EVENT_CATALOG, type EventEnvelope, type EventType } from '@opentill/contracts/event-catalog';
+import { messagingError } from './messaging-error.ts';
+
+/** No event comes near it: 500 ids of 19 digits are 11 kB. */
+const MAX_BYTES = 256 * 1024;
+
+/**
+ * Makes a reader for one event type.
+ *
+ * The reader throws GatewayError ENVELOPE_UNREADABLE for bytes that are not JSON, an envelope of another type or
+ * version, or data that does not fit the catalog's schema; unknown further fields pass.
+ */
+export function createEnvelopeReader<T extends EventType>(type: T): (content: Buffer) => EventEnvelope<T> {
+  const ajv = new Ajv2020({ strict: true });
+  ajvFormats.default(ajv);
+  const validate: ValidateFunction<EventEnvelope<T>> = ajv.compile({
+    type: 'object',
+    additionalProperties: true,
+    required: ['id', 'type', 'version', 'occurredAt', 'data'],
+    properties: {
+      id: { type: 'string', format: 'uuid' },
+      type: { const: type },
+      version: { const: 1 },
+      occurredAt: { type: 'string', format: 'date-time' },
+      data: EVENT_CATALOG[type].data,
+    },
+  });
+
+  return (content) => {
+    if (content.byteLength > MAX_BYTES) throw unreadable(type, `more than ${MAX_BYTES} bytes`);
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(content.toString('utf8'));
+    } catch {
+      throw unreadable(type, 'not JSON');
+    }
+    if (!validate(parsed)) throw unreadable(type, ajv.errorsText(validate.errors, { dataVar: 'envelope' }));
+    return parsed;
+  };
+}
+
+function unreadable(type: EventType, problem: string): Error {
+  return messagingError('ENVELOPE_UNREADABLE', `no ${type} event: ${problem}`, { type });
+}
