@@ -1,0 +1,117 @@
+import type { Chain } from '@opentill/domain/chains';
+import { confirmedNum, isDeepEnough, type TransferState } from '@opentill/domain/confirmations';
+import { formatAmount } from '@opentill/domain/money';
+import type { NotifyOrder, OrderStatus, OrderType, TransactionView } from './notify-order.ts';
+import { serializeCallbackData } from './signing/callback.ts';
+
+/** The columns of an order that its view shows; amounts in base units. */
+export interface OrderToFormat {
+  readonly orderId: string;
+  readonly uid: string | null;
+  readonly orderType: OrderType;
+  readonly status: OrderStatus;
+  readonly reason: string | null;
+  readonly chain: Chain;
+  readonly symbol: string;
+  /** Canonical form; null for the native coin. */
+  readonly contractAddress: string | null;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+  readonly amount: bigint;
+  readonly actualAmount: bigint | null;
+  /** Null: the finalized tag decides. */
+  readonly confirmationsRequired: number | null;
+}
+
+/** A transfer of the order's own token that becomes `transaction`; addresses in canonical form. */
+export interface TransferToFormat {
+  readonly txHash: string;
+  readonly fromAddress: string;
+  readonly toAddress: string;
+  readonly amount: bigint;
+  /** Base units of the native coin; null while unknown. */
+  readonly networkFee: bigint | null;
+  readonly blockHeight: number;
+  readonly blockTimeSeconds: number;
+  readonly state: TransferState;
+}
+
+/** What else the view of a transaction needs. */
+export interface TransactionContext {
+  /** Newest block known of the order's chain. */
+  readonly headHeight: number;
+  readonly nativeDecimals: number;
+  /** AddressCodec.format of the chain's family. */
+  readonly formatAddress: (address: string) => string;
+  /** The same where a contract is an address (EVM, TRON); the identity for coin types (SUI). */
+  readonly formatContract: (contract: string) => string;
+}
+
+/**
+ * The one view of an order: answer of GET status and `data` of every order callback (seed.md 2.5, api.md section 4).
+ * Pure. `transaction` is the latest transfer of the order that is not orphaned, null while there is none.
+ */
+export function toNotifyOrder(
+  order: OrderToFormat,
+  transaction: { readonly transfer: TransferToFormat; readonly context: TransactionContext } | null,
+): NotifyOrder {
+  const amountOf = (value: bigint) => formatAmount(value, order.decimals, order.displayDecimals);
+  return {
+    orderId: order.orderId,
+    uid: order.uid,
+    orderType: order.orderType,
+    status: order.status,
+    reason: order.reason,
+    amount: amountOf(order.amount),
+    actualAmount: order.actualAmount === null ? null : amountOf(order.actualAmount),
+    fee: '0',
+    feeRatio: '0',
+    transaction:
+      transaction === null ? null : toTransactionView(order, transaction.transfer, transaction.context),
+  };
+}
+
+/**
+ * `transaction` of the API (seed.md 2.6): SUCCESS once it is deep enough for the order, FAILED when a reorganisation
+ * took it back (only ORDER_REVERTED shows such a one), else PENDING.
+ */
+export function toTransactionView(
+  order: OrderToFormat,
+  transfer: TransferToFormat,
+  context: TransactionContext,
+): TransactionView {
+  return {
+    chain: order.chain,
+    symbol: order.symbol,
+    contractAddress: order.contractAddress === null ? null : context.formatContract(order.contractAddress),
+    decimals: order.decimals,
+    txid: transfer.txHash,
+    from: context.formatAddress(transfer.fromAddress),
+    to: context.formatAddress(transfer.toAddress),
+    amount: formatAmount(transfer.amount, order.decimals, order.displayDecimals),
+    blockNum: transfer.blockHeight,
+    confirmedNum: confirmedNum(context.headHeight, transfer.blockHeight),
+    status: transactionStatus(order, transfer, context.headHeight),
+    timestamp: transfer.blockTimeSeconds,
+    txGas: transfer.networkFee === null ? null : formatAmount(transfer.networkFee, context.nativeDecimals, 0),
+  };
+}
+
+function transactionStatus(
+  order: OrderToFormat,
+  transfer: TransferToFormat,
+  headHeight: number,
+): TransactionView['status'] {
+  if (transfer.state === 'ORPHANED') return 'FAILED';
+  return isDeepEnough(transfer, headHeight, order.confirmationsRequired) ? 'SUCCESS' : 'PENDING';
+}
+
+/**
+ * The data text of a callback, fixed when the notification is written: keys sorted, only characters that every
+ * serialiser leaves alone (api.md section 6).
+ * @throws GatewayError CALLBACK_DATA_NOT_PORTABLE for a reason that did not pass toPortableText
+ */
+export function notifyOrderText(notifyOrder: NotifyOrder): string {
+  const { transaction, ...order } = notifyOrder;
+  return serializeCallbackData({ ...order, transaction: transaction === null ? null : { ...transaction } });
+}

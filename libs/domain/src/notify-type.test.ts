@@ -1,0 +1,14 @@
+import { expect, test } from '@jest/globals';
+import { notifyTypeOf } from './notify-type.ts';
+import { COLLECTION_STATUSES } from './order-status.ts';
+
+test('every status has its callback', () => {
+  expect(Object.fromEntries(COLLECTION_STATUSES.map((s) => [s, notifyTypeOf(s)]))).toEqual({
+    INIT: 'ORDER_PENDING',
+    PENDING: 'ORDER_PENDING',
+    PENDING_CONFIRMATION: 'ORDER_PENDING_CONFIRMATION',
+    SUCCESS: 'ORDER_SUCCESS',
+    EXPIRED: 'ORDER_EXPIRED',
+    FAILED: 'ORDER_FAILED',
+  });
+});

@@ -1,0 +1,24 @@
+import type { CollectionStatus, PayoutStatus } from './order-status.ts';
+
+/** Callbacks that speak of an order (api.md section 6). */
+export type OrderNotifyType =
+  | 'ORDER_PENDING'
+  | 'ORDER_PENDING_CONFIRMATION'
+  | 'ORDER_SUCCESS'
+  | 'ORDER_EXPIRED'
+  | 'ORDER_FAILED'
+  | 'ORDER_REVERTED';
+
+const BY_STATUS: { readonly [S in CollectionStatus | PayoutStatus]: OrderNotifyType } = {
+  INIT: 'ORDER_PENDING',
+  PENDING: 'ORDER_PENDING',
+  PENDING_CONFIRMATION: 'ORDER_PENDING_CONFIRMATION',
+  SUCCESS: 'ORDER_SUCCESS',
+  EXPIRED: 'ORDER_EXPIRED',
+  FAILED: 'ORDER_FAILED',
+};
+
+/** The callback that tells of an order in `status`. ORDER_REVERTED is told beside a SUCCESS that stays. */
+export function notifyTypeOf(status: CollectionStatus | PayoutStatus): OrderNotifyType {
+  return BY_STATUS[status];
+}

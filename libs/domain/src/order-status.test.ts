@@ -1,0 +1,114 @@
+import { describe, expect, test } from '@jest/globals';
+import { GatewayError } from './gateway-error.ts';
+import {
+  COLLECTION_EVENTS,
+  COLLECTION_STATUSES,
+  COLLECTION_TRANSITIONS,
+  PAYOUT_EVENTS,
+  PAYOUT_STATUSES,
+  PAYOUT_TRANSITIONS,
+  isTerminal,
+  nextStatus,
+  type TransitionTable,
+} from './order-status.ts';
+
+/** `from to` of every move that changes the status. */
+function edges<S extends string, E extends string>(table: TransitionTable<S, E>): string[] {
+  const found = new Set<string>();
+  for (const from of Object.keys(table) as S[]) {
+    for (const to of Object.values(table[from]) as S[]) if (to !== from) found.add(`${from} ${to}`);
+  }
+  return [...found].toSorted();
+}
+
+function reachable<S extends string, E extends string>(table: TransitionTable<S, E>, start: S): Set<S> {
+  const seen = new Set<S>([start]);
+  for (const status of seen) for (const to of Object.values(table[status]) as S[]) seen.add(to);
+  return seen;
+}
+
+const TABLES = [
+  {
+    name: 'collection',
+    table: COLLECTION_TRANSITIONS as TransitionTable<string, string>,
+    statuses: COLLECTION_STATUSES as readonly string[],
+    events: COLLECTION_EVENTS as readonly string[],
+    terminal: ['SUCCESS', 'FAILED'],
+  },
+  {
+    name: 'payout',
+    table: PAYOUT_TRANSITIONS as TransitionTable<string, string>,
+    statuses: PAYOUT_STATUSES as readonly string[],
+    events: PAYOUT_EVENTS as readonly string[],
+    terminal: ['SUCCESS', 'FAILED'],
+  },
+];
+
+describe.each(TABLES)('state table of a $name', ({ table, statuses, events, terminal }) => {
+  test('names every status and reaches each from INIT', () => {
+    expect(Object.keys(table)).toEqual(statuses);
+    expect([...reachable(table, 'INIT')].toSorted()).toEqual([...statuses].toSorted());
+  });
+
+  test('answers every pair with a status or a typed refusal', () => {
+    for (const status of statuses) {
+      for (const event of events) {
+        const listed = table[status]?.[event];
+        if (listed !== undefined) {
+          expect(statuses).toContain(nextStatus(table, status, event));
+          continue;
+        }
+        const refused = () => nextStatus(table, status, event);
+        expect(refused).toThrow(GatewayError);
+        expect(refused).toThrow(
+          expect.objectContaining({ code: 'ORDER_TRANSITION_REFUSED', retryable: false }),
+        );
+      }
+    }
+  });
+
+  test('uses every event somewhere and knows no other', () => {
+    const used = new Set(statuses.flatMap((status) => Object.keys(table[status] ?? {})));
+    expect([...used].toSorted()).toEqual([...events].toSorted());
+  });
+
+  test('ends in the terminal statuses and nowhere else', () => {
+    expect(statuses.filter((status) => isTerminal(table, status))).toEqual(terminal);
+  });
+});
+
+test('a collection moves as section 5 of the API says', () => {
+  expect(edges(COLLECTION_TRANSITIONS)).toEqual(
+    [
+      'INIT PENDING',
+      'PENDING PENDING_CONFIRMATION',
+      'PENDING_CONFIRMATION SUCCESS',
+      // a reorganisation took transfers back
+      'PENDING INIT',
+      'PENDING_CONFIRMATION INIT',
+      'PENDING_CONFIRMATION PENDING',
+      'INIT EXPIRED',
+      'PENDING EXPIRED',
+      'EXPIRED SUCCESS',
+      'EXPIRED PENDING_CONFIRMATION',
+      // any but SUCCESS, refused by an operator
+      'INIT FAILED',
+      'PENDING FAILED',
+      'PENDING_CONFIRMATION FAILED',
+      'EXPIRED FAILED',
+    ].toSorted(),
+  );
+});
+
+test('a payout moves as section 5 of the API says', () => {
+  expect(edges(PAYOUT_TRANSITIONS)).toEqual(
+    [
+      'INIT PENDING',
+      'PENDING PENDING_CONFIRMATION',
+      'PENDING_CONFIRMATION SUCCESS',
+      'INIT FAILED',
+      'PENDING FAILED',
+      'PENDING_CONFIRMATION FAILED',
+    ].toSorted(),
+  );
+});
