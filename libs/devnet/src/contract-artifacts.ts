@@ -1,0 +1,27 @@
+import { Interface, type InterfaceAbi } from 'ethers';
+import fakeToken from './artifacts/FakeToken.json' with { type: 'json' };
+import tetherLike from './artifacts/TetherLike.json' with { type: 'json' };
+import transferBatch from './artifacts/TransferBatch.json' with { type: 'json' };
+import upgradedTether from './artifacts/UpgradedTether.json' with { type: 'json' };
+import usdcLike from './artifacts/UsdcLike.json' with { type: 'json' };
+
+/** The test contracts of src/contracts/, compiled (scripts/compile-contracts.ts). */
+const ARTIFACTS = {
+  FakeToken: fakeToken,
+  TetherLike: tetherLike,
+  TransferBatch: transferBatch,
+  UpgradedTether: upgradedTether,
+  UsdcLike: usdcLike,
+};
+
+export type ContractName = keyof typeof ARTIFACTS;
+
+/** Call data and events of a test contract. */
+export function contractInterface(name: ContractName): Interface {
+  return new Interface(ARTIFACTS[name].abi as InterfaceAbi);
+}
+
+/** Creation code with encoded constructor arguments, hex with 0x. */
+export function creationCode(name: ContractName, constructorArguments: readonly unknown[]): string {
+  return ARTIFACTS[name].bytecode + contractInterface(name).encodeDeploy(constructorArguments).slice(2);
+}

@@ -1,0 +1,19 @@
+import { expect, test } from '@jest/globals';
+import { listeningInodes } from './port-owner.ts';
+
+// Captured from /proc/net/tcp: a listener on 0BB8 (3000), a connection from the same local port, a listener on 0BB9.
+const TABLE = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:0BB8 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 41001 1 0000000000000000 100 0 0 10 0
+   1: 0100007F:0BB8 0100007F:D431 01 00000000:00000000 00:00000000 00000000     0        0 41002 1 0000000000000000 20 4 30 10 -1
+   2: 00000000:0BB9 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 41003 1 0000000000000000 100 0 0 10 0
+`;
+
+test('only listening sockets of the port count', () => {
+  expect(listeningInodes(TABLE, 3000)).toEqual(['41001']);
+  expect(listeningInodes(TABLE, 3001)).toEqual(['41003']);
+});
+
+test('a port nobody listens on has no socket', () => {
+  expect(listeningInodes(TABLE, 0xd431)).toEqual([]);
+  expect(listeningInodes('', 3000)).toEqual([]);
+});

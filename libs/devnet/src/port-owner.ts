@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { isPortFree } from './free-port.ts';
+
+/** - `PORT_TAKEN`: somebody listens on a port that we must have; the message names it and, if it can be seen, whom. */
+export type PortOwnerErrorCode = 'PORT_TAKEN';
+
+/** State "listening" in /proc/net/tcp (Linux, include/net/tcp_states.h). */
+const TCP_LISTEN = '0A';
+
+/** Throws GatewayError<PortOwnerErrorCode> naming every taken port of the list; `purpose` is what it is for. */
+export async function requireFreePorts(
+  ports: readonly { readonly port: number; readonly purpose: string }[],
+): Promise<void> {
+  const problems: string[] = [];
+  for (const { port, purpose } of ports) {
+    if (await isPortFree(port)) continue;
+    const owner = findPortOwner(port);
+    const whose = owner === undefined ? 'another process' : `process ${owner.pid} (${owner.command})`;
+    problems.push(`port ${port}, needed for ${purpose}, is taken by ${whose}`);
+  }
+  if (problems.length === 0) return;
+  const sentence = `${problems.join('; ')}.`;
+  throw new GatewayError<PortOwnerErrorCode>(
+    'PORT_TAKEN',
+    `${sentence[0]?.toUpperCase()}${sentence.slice(1)} Stop it first.`,
+    { retryable: false },
+  );
+}
+
+/** The process that listens on a TCP port; undefined when it can't be found out (another user's, or no /proc). */
+export function findPortOwner(port: number): { pid: number; command: string } | undefined {
+  const inodes = new Set(
+    ['tcp', 'tcp6'].flatMap((table) => listeningInodes(readText(`/proc/net/${table}`), port)),
+  );
+  if (inodes.size === 0) return undefined;
+  for (const pid of listDirectory('/proc').filter((name) => /^\d+$/.test(name))) {
+    for (const descriptor of listDirectory(`/proc/${pid}/fd`)) {
+      const inode = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/${pid}/fd/${descriptor}`))?.[1];
+      if (inode === undefined || !inodes.has(inode)) continue;
+      const command = readText(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
+      return { pid: Number(pid), command: command.length > 100 ? `${command.slice(0, 100)}…` : command };
+    }
+  }
+  return undefined;
+}
+
+/** Inodes of the sockets that listen on a port, from the text of /proc/net/tcp or tcp6. */
+export function listeningInodes(table: string, port: number): string[] {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const inodes: string[] = [];
+  for (const line of table.split('\n').slice(1)) {
+    const [, localAddress, , state, , , , , , inode] = line.trim().split(/\s+/);
+    if (localAddress?.endsWith(suffix) && state === TCP_LISTEN && inode !== undefined) inodes.push(inode);
+  }
+  return inodes;
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function readLink(file: string): string {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return '';
+  }
+}
+
+function listDirectory(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
