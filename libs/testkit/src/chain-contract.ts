@@ -1,0 +1,398 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
+import type { CandidateTransfer, TokenContract, Transfer, TxHash } from '@opentill/chain/transfer';
+import { baseUnits } from '@opentill/domain/money';
+
+/** One thing that a transaction does. What a family does not have, its harness leaves out of `movements`. */
+export type Movement =
+  /** A transfer of the first or second configured token. Zero is allowed, as it is on chains. */
+  | {
+      readonly kind: 'transfer';
+      readonly token: 0 | 1;
+      readonly from?: Address;
+      readonly to: Address;
+      readonly amount: bigint;
+    }
+  /** The same event from a contract that is not configured. */
+  | { readonly kind: 'fakeToken'; readonly to: Address; readonly amount: bigint }
+  /** A configured token's contract says something that is not a transfer, though it looks like one. */
+  | { readonly kind: 'malformed'; readonly to: Address }
+  /** Another event of a configured token. */
+  | { readonly kind: 'otherEvent' };
+
+/** A devnet of one family, and the family's parts reading it. Blocks are made only by `mine` and `reorg`. */
+export interface ChainHarness {
+  readonly codec: AddressCodec;
+  readonly reader: ChainReader;
+  readonly tokens: readonly [TokenContract, TokenContract];
+  readonly movements: readonly Movement['kind'][];
+  /** A secp256k1 public key, compressed, and the canonical address it gives. */
+  readonly keyPair: { readonly publicKey: Uint8Array; readonly address: string };
+  /** Texts that `parse` must refuse, and such that it must take, with their canonical forms. */
+  readonly refusedAddresses: readonly string[];
+  readonly acceptedAddresses: readonly (readonly [text: string, canonical: string])[];
+  /** An address that was never used. */
+  newAddress(): Address;
+  /** Sends one transaction with all these movements; it waits for `mine`. With `fails` it is mined and undone. */
+  submit(movements: readonly Movement[], options?: { readonly fails?: boolean }): Promise<TxHash>;
+  /** Sends a transaction of before once more, the same bytes. */
+  resubmit(txHash: TxHash): Promise<void>;
+  /** Makes a block of all that waits, in order of sending; gives its height. */
+  mine(): Promise<number>;
+  /** Replaces the last `depth` blocks by as many empty ones; what they held is gone until sent again. */
+  reorg(depth: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * What every family's address codec and reader must do, on a devnet. Heights, amounts and addresses are the suite's
+ * own; so it can run beside nothing else on that devnet.
+ */
+export function describeChainFamily(name: string, makeHarness: () => Promise<ChainHarness>): void {
+  describe(name, () => {
+    let chain: ChainHarness;
+    beforeAll(async () => {
+      chain = await makeHarness();
+    });
+    afterAll(() => chain.stop());
+
+    describeAddresses(() => chain);
+    describeBlocks(() => chain);
+    describeTransfers(() => chain);
+    describeReceipts(() => chain);
+    describeReorganisations(() => chain);
+  });
+}
+
+type Get = () => ChainHarness;
+
+/** Sends one transaction, mines it, and gives where it is. */
+async function mined(
+  chain: ChainHarness,
+  movements: readonly Movement[],
+): Promise<{ txHash: TxHash; height: number }> {
+  const txHash = await chain.submit(movements);
+  return { txHash, height: await chain.mine() };
+}
+
+function pays(to: Address, amount: bigint, token: 0 | 1 = 0): Movement {
+  return { kind: 'transfer', token, to, amount };
+}
+
+/** What a test compares of a transfer. */
+function shown(transfers: readonly CandidateTransfer[]): unknown {
+  return transfers.map(({ txHash, contract, to, amountBaseUnits }) => ({
+    txHash,
+    contract,
+    to,
+    amountBaseUnits,
+  }));
+}
+
+function describeAddresses(get: Get): void {
+  describe('addresses', () => {
+    it('are read into their canonical form, shown, and read again', () => {
+      const { codec, acceptedAddresses } = get();
+      expect(acceptedAddresses.length).toBeGreaterThan(0);
+      for (const [text, canonical] of acceptedAddresses) {
+        const address = codec.parse(text);
+        expect({ text, address }).toEqual({ text, address: canonical });
+        expect(codec.parse(codec.format(address!))).toBe(canonical);
+        expect(codec.parse(canonical)).toBe(canonical);
+        expect(codec.isZero(address!)).toBe(false);
+      }
+    });
+
+    it('are refused when anything about them is wrong', () => {
+      const { codec, refusedAddresses } = get();
+      expect(refusedAddresses.length).toBeGreaterThan(3);
+      for (const text of [...refusedAddresses, '', ' ', 'x'.repeat(10_000)]) {
+        expect({ text, address: codec.parse(text) }).toEqual({ text, address: undefined });
+      }
+    });
+
+    it('come from public keys, and from nothing else', () => {
+      const { codec, keyPair } = get();
+      expect(codec.fromPublicKey(keyPair.publicKey)).toBe(keyPair.address);
+      for (const bad of [
+        keyPair.publicKey.slice(1),
+        new Uint8Array(33),
+        new Uint8Array(65),
+        new Uint8Array(0),
+      ]) {
+        expect(() => codec.fromPublicKey(bad)).toThrow(TypeError);
+      }
+    });
+  });
+}
+
+function describeBlocks(get: Get): void {
+  describe('blocks', () => {
+    it('are read with the head, linked, each at its height', async () => {
+      const { reader, mine } = get();
+      await reader.checkNetwork();
+      let last = 0;
+      for (let count = 0; count < 45; count += 1) last = await mine();
+      const head = await reader.head();
+      expect(head.height).toBe(last);
+      const headers = await reader.headers(last - 44, last);
+      expect(headers.map((header) => header.height)).toEqual(
+        Array.from({ length: 45 }, (_, place) => last - 44 + place),
+      );
+      expect(headers.at(-1)).toEqual(head);
+      for (const [place, header] of headers.entries()) {
+        if (place > 0) expect(header.parentHash).toBe(headers[place - 1]!.hash);
+        expect(Number.isSafeInteger(header.timeSeconds)).toBe(true);
+      }
+      expect(Math.abs(head.timeSeconds - Date.now() / 1_000)).toBeLessThan(86_400);
+    });
+
+    it('are final at some depth', async () => {
+      const { reader } = get();
+      const finalized = await reader.finalizedHeight();
+      expect(finalized).toBeGreaterThanOrEqual(0);
+      expect(finalized).toBeLessThanOrEqual((await reader.head()).height);
+    });
+
+    it('beyond the head are an error, never empty', async () => {
+      const { reader } = get();
+      const { height } = await reader.head();
+      const beyond = { code: 'BLOCK_NOT_FOUND', retryable: true };
+      for (const [from, to] of [
+        [height + 1, height + 1],
+        [height, height + 1],
+        [height - 30, height + 500],
+      ] as const) {
+        await expect(reader.headers(from, to)).rejects.toMatchObject(beyond);
+        await expect(reader.readSeen(from, to)).rejects.toMatchObject(beyond);
+        await expect(reader.readVerified(from, to, [])).rejects.toMatchObject(beyond);
+      }
+    });
+
+    it('are not read backwards', async () => {
+      await expect(get().reader.readSeen(3, 2)).rejects.toThrow(RangeError);
+      await expect(get().reader.headers(-1, 2)).rejects.toThrow(RangeError);
+    });
+
+    it('are not read any more after an abort', async () => {
+      const signal = AbortSignal.abort();
+      await expect(get().reader.head({ signal })).rejects.toMatchObject({
+        code: 'READ_ABORTED',
+        retryable: true,
+      });
+      await expect(get().reader.readSeen(0, 0, { signal })).rejects.toMatchObject({ code: 'READ_ABORTED' });
+    });
+  });
+}
+
+function describeTransfers(get: Get): void {
+  /** Both passes must find exactly these. */
+  async function found(from: number, to: number): Promise<RangeRead> {
+    const seen = await get().reader.readSeen(from, to);
+    expect(await get().reader.readVerified(from, to, [])).toEqual(seen);
+    return seen;
+  }
+
+  describe('transfers', () => {
+    it('are found exactly, several in one transaction and several in a block, to one address and to many', async () => {
+      const { newAddress, submit, mine, tokens } = get();
+      const [a, b, c] = [newAddress(), newAddress(), newAddress()];
+      const first = await submit([pays(a, 5n), pays(a, 5n), pays(b, 7n, 1)]);
+      const second = await submit([pays(c, 10n ** 30n)]);
+      const height = await mine();
+      const read = await found(height, height);
+      expect(shown(read.transfers)).toEqual([
+        { txHash: first, contract: tokens[0], to: a, amountBaseUnits: 5n },
+        { txHash: first, contract: tokens[0], to: a, amountBaseUnits: 5n },
+        { txHash: first, contract: tokens[1], to: b, amountBaseUnits: 7n },
+        { txHash: second, contract: tokens[0], to: c, amountBaseUnits: 10n ** 30n },
+      ]);
+      for (const transfer of read.transfers) {
+        expect(transfer).toMatchObject({ blockHash: read.headers[0]!.hash, blockHeight: height });
+      }
+      expect(new Set(read.transfers.map((transfer) => transfer.indexInBlock)).size).toBe(4);
+    });
+
+    it('are found over a long range, each in its block', async () => {
+      const { newAddress, mine, submit } = get();
+      const to = newAddress();
+      const expected: [number, bigint][] = [];
+      for (let count = 0; count < 50; count += 1) {
+        if (count % 3 === 0) await submit([pays(to, BigInt(count + 1))]);
+        const height = await mine();
+        if (count % 3 === 0) expected.push([height, BigInt(count + 1)]);
+      }
+      const last = expected.at(-1)![0];
+      const { transfers } = await found(last - 49, last);
+      const ours = transfers.filter((transfer) => transfer.to === to);
+      expect(ours.map((transfer) => [transfer.blockHeight, transfer.amountBaseUnits])).toEqual(expected);
+    });
+
+    it('of an address to itself are transfers', async () => {
+      const self = get().newAddress();
+      const { height } = await mined(get(), [
+        { kind: 'transfer', token: 0, from: self, to: self, amount: 3n },
+      ]);
+      expect((await found(height, height)).transfers).toMatchObject([
+        { from: self, to: self, amountBaseUnits: 3n },
+      ]);
+    });
+
+    it('of the largest amount are exact', async () => {
+      const to = get().newAddress();
+      const { height } = await mined(get(), [pays(to, 2n ** 256n - 1n)]);
+      expect((await found(height, height)).transfers).toMatchObject([
+        { to, amountBaseUnits: 2n ** 256n - 1n },
+      ]);
+    });
+
+    it('of nothing, of other contracts, of other events and malformed ones are not', async () => {
+      const { newAddress, movements } = get();
+      const to = newAddress();
+      const nothing: Movement[] = [
+        pays(to, 0n),
+        { kind: 'fakeToken', to, amount: 5n },
+        { kind: 'malformed', to },
+        { kind: 'otherEvent' },
+      ];
+      const here = nothing.filter((movement) => movements.includes(movement.kind));
+      const one = await mined(get(), [...here, pays(to, 1n), ...here]);
+      expect((await found(one.height, one.height)).transfers).toMatchObject([{ to, amountBaseUnits: 1n }]);
+      const none = await mined(get(), here);
+      expect((await found(none.height, none.height)).transfers).toEqual([]);
+    });
+
+    it('of failed transactions are not', async () => {
+      const { newAddress, submit, mine } = get();
+      const to = newAddress();
+      await submit([pays(to, 5n)], { fails: true });
+      const height = await mine();
+      expect((await found(height, height)).transfers).toEqual([]);
+    });
+  });
+}
+
+function describeReceipts(get: Get): void {
+  describe('receipts', () => {
+    it('prove transfers and give their places, fees and natural keys', async () => {
+      const { newAddress, reader, submit, mine } = get();
+      const [a, b] = [newAddress(), newAddress()];
+      const first = await submit([pays(a, 1n), pays(b, 2n)]);
+      const second = await submit([pays(b, 3n), pays(a, 4n)]);
+      const height = await mine();
+      const { transfers } = await reader.readSeen(height, height);
+      const ours = transfers.filter((transfer) => transfer.to === a);
+      const { confirmed, refuted } = await reader.confirmTransfers(ours);
+      expect(refuted).toEqual([]);
+      expect(confirmed.map((transfer) => [transfer.txHash, transfer.amountBaseUnits])).toEqual([
+        [first, 1n],
+        [second, 4n],
+      ]);
+      const all = await reader.confirmTransfers(transfers);
+      const places = all.confirmed.map((transfer) => `${transfer.txHash} ${transfer.position}`);
+      expect(new Set(places).size).toBe(4);
+      for (const transfer of all.confirmed) {
+        expect(transfer.chain).toBe(reader.chain);
+        expect(transfer.feeBaseUnits).toBeGreaterThan(0n);
+        expect(transfer.position).toMatch(/^\S+$/);
+      }
+    });
+
+    it('refute what no transaction did', async () => {
+      const { newAddress, reader } = get();
+      const to = newAddress();
+      const { height } = await mined(get(), [pays(to, 1n)]);
+      const [real] = (await reader.readSeen(height, height)).transfers;
+      const lies: CandidateTransfer[] = [
+        { ...real!, amountBaseUnits: baseUnits(2n) },
+        { ...real!, to: newAddress() },
+        { ...real!, contract: get().tokens[1] },
+        { ...real!, indexInBlock: real!.indexInBlock + 1_000 },
+      ];
+      const { confirmed, refuted } = await reader.confirmTransfers([...lies, real!]);
+      expect(confirmed).toMatchObject([{ to, amountBaseUnits: 1n }]);
+      expect(refuted).toEqual(lies);
+    });
+
+    it('of another block are not taken for those of this one', async () => {
+      const { newAddress, reader } = get();
+      const { height } = await mined(get(), [pays(newAddress(), 1n)]);
+      const { headers, transfers } = await reader.readSeen(height - 1, height);
+      const moved = { ...transfers.at(-1)!, blockHash: headers[0]!.hash, blockHeight: height - 1 };
+      await expect(reader.confirmTransfers([moved])).rejects.toMatchObject({
+        code: 'INCONSISTENT_ANSWER',
+        retryable: true,
+      });
+    });
+
+    it('of no candidates are not asked for', async () => {
+      expect(await get().reader.confirmTransfers([])).toEqual({ confirmed: [], refuted: [] });
+    });
+  });
+}
+
+function describeReorganisations(get: Get): void {
+  async function paid(
+    movements: readonly Movement[],
+  ): Promise<{ txHash: TxHash; height: number; proven: readonly Transfer[] }> {
+    const { txHash, height } = await mined(get(), movements);
+    const { reader } = get();
+    const { transfers } = await reader.readSeen(height, height);
+    const { confirmed } = await reader.confirmTransfers(
+      transfers.filter((transfer) => transfer.txHash === txHash),
+    );
+    return { txHash, height, proven: confirmed };
+  }
+
+  describe('reorganisations', () => {
+    it('show in the hashes, and take transfers away', async () => {
+      const { newAddress, reader, reorg, mine } = get();
+      const { height, proven } = await paid([pays(newAddress(), 1n)]);
+      await mine();
+      const before = await reader.headers(height - 1, height + 1);
+      await reorg(2);
+      const after = await reader.readSeen(height - 1, height + 1);
+      expect(after.headers[0]).toEqual(before[0]);
+      expect(after.headers[1]!.hash).not.toBe(before[1]!.hash);
+      expect(after.headers[2]!.hash).not.toBe(before[2]!.hash);
+      expect(after.transfers.filter((transfer) => transfer.blockHeight >= height)).toEqual([]);
+      await expect(reader.confirmTransfers(proven)).rejects.toMatchObject({
+        code: 'BLOCK_NOT_FOUND',
+        retryable: true,
+      });
+      // What was recorded on the lost branch is the caller's to undo; it must not make the new branch unreadable.
+      expect((await reader.readVerified(height, height + 1, proven)).transfers).toEqual([]);
+    });
+
+    it('move a transaction, whose transfers keep their natural keys though their place in the block changes', async () => {
+      const { newAddress, reader, reorg, resubmit, submit, mine } = get();
+      const [a, b] = [newAddress(), newAddress()];
+      const before = await paid([pays(b, 1n), pays(a, 2n)]);
+      await reorg(1);
+      await submit([pays(b, 9n), pays(b, 9n), pays(b, 9n)]);
+      await resubmit(before.txHash);
+      const height = await mine();
+      const { transfers } = await reader.readSeen(height, height);
+      const { confirmed } = await reader.confirmTransfers(
+        transfers.filter((transfer) => transfer.txHash === before.txHash),
+      );
+      const keys = (proven: readonly Transfer[]): unknown =>
+        proven.map(({ txHash, position, to, amountBaseUnits }) => ({
+          txHash,
+          position,
+          to,
+          amountBaseUnits,
+        }));
+      expect(confirmed).toHaveLength(2);
+      expect(keys(confirmed)).toEqual(keys(before.proven));
+      expect(confirmed.map((transfer) => transfer.indexInBlock)).not.toEqual(
+        before.proven.map((transfer) => transfer.indexInBlock),
+      );
+      const hashes = (proven: readonly Transfer[]): BlockHash[] =>
+        proven.map((transfer) => transfer.blockHash);
+      expect(hashes(confirmed)).not.toEqual(hashes(before.proven));
+    });
+  });
+}

@@ -1,0 +1,276 @@
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** What nodes and the providers before them do wrong. The first group befalls an HTTP request, the second one call. */
+export type RpcFault =
+  /** 429 with `Retry-After: 1`. */
+  | 'rateLimited'
+  /** The connection is reset before any answer. */
+  | 'connectionReset'
+  /** Half of the answer, then an orderly end, as if it were whole. */
+  | 'truncatedJson'
+  /** HTTP 503 with a page in HTML. */
+  | 'unavailable'
+  /** The answer comes after `delayMs`. */
+  | 'delayed'
+  /** The node behind the request is `lagBlocks` behind: older head, null for newer blocks, short logs without error. */
+  | 'laggingNode'
+  /** One answer of a batch is left out. */
+  | 'answerMissing'
+  /** -32603 internal error. */
+  | 'internalError'
+  /** eth_chainId of another network. */
+  | 'wrongChainId'
+  /** Blocks are up to date, but the logs are those of a node `lagBlocks` behind (batches split among nodes). */
+  | 'laggingLogs'
+  /** eth_getLogs answers [] although there are some. */
+  | 'falseEmpty'
+  /** eth_getLogs leaves out all logs of one block. */
+  | 'droppedBlockOfLogs'
+  /** eth_getLogs leaves out one log. Not revealed by one source while the block has other logs. */
+  | 'droppedLog'
+  /** eth_getLogs answers a log twice. */
+  | 'duplicatedLog'
+  /** eth_getLogs answers a log of a block that is not in the chain. */
+  | 'orphanedLog'
+  /** A receipt is answered as null. */
+  | 'receiptMissing'
+  /** A block's receipts lack the last one. */
+  | 'blockReceiptsShort';
+
+export interface LyingRpcOptions {
+  readonly upstreamUrl: string;
+  readonly seed: number;
+  /** Chance of each fault, 0 to 1, wherever it can befall. */
+  readonly faults?: Partial<Record<RpcFault, number>>;
+  /** @default 4 */
+  readonly lagBlocks?: number;
+  /** @default 300 */
+  readonly delayMs?: number;
+  /** More blocks than this in one eth_getLogs are refused, in a provider's words. */
+  readonly rangeCapBlocks?: number;
+  /** More logs than this in one answer are refused, in a provider's words. */
+  readonly resultCapLogs?: number;
+}
+
+/** The proxy. Its counters and faults may be read and changed at any time. */
+export interface LyingRpcProxy {
+  readonly url: string;
+  /** How often each fault was injected where it could do harm. */
+  readonly injected: Partial<Record<RpcFault | 'rangeCap' | 'resultCap', number>>;
+  /** How often each method was called. */
+  readonly calls: Record<string, number>;
+  setFaults(faults: Partial<Record<RpcFault, number>>): void;
+  close(): Promise<void>;
+}
+
+interface RpcCall {
+  readonly id: unknown;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+type RpcAnswer = { jsonrpc: '2.0'; id: unknown; result?: unknown; error?: { code: number; message: string } };
+interface RawLog {
+  readonly blockHash: string;
+}
+interface LogFilter {
+  readonly fromBlock?: string;
+  readonly toBlock?: string;
+  readonly blockHash?: string;
+}
+
+/** A node as seen by one HTTP request: how far behind it is. */
+interface View {
+  readonly lagBlocks: number;
+  readonly head: number;
+}
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const hex = (value: number): string => `0x${value.toString(16)}`;
+
+/**
+ * An HTTP JSON-RPC node that lies, in front of one that does not, on a free port of 127.0.0.1. The same seed and the
+ * same sequence of requests give the same lies.
+ */
+export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<LyingRpcProxy> {
+  const random = seededRandom(options.seed);
+  const lagBlocks = options.lagBlocks ?? 4;
+  let faults = options.faults ?? {};
+  const injected: LyingRpcProxy['injected'] = {};
+  const calls: Record<string, number> = {};
+
+  const count = (fault: keyof typeof injected): true => {
+    injected[fault] = (injected[fault] ?? 0) + 1;
+    return true;
+  };
+  const happens = (fault: RpcFault): boolean => random() < (faults[fault] ?? 0);
+  const strikes = (fault: RpcFault): boolean => happens(fault) && count(fault);
+  const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
+  const refusal = (id: unknown, code: number, message: string): RpcAnswer => ({
+    jsonrpc: '2.0',
+    id,
+    error: { code, message },
+  });
+
+  async function upstream(body: RpcCall): Promise<RpcAnswer> {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(options.upstreamUrl, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+    });
+    return (await response.json()) as RpcAnswer;
+  }
+
+  async function answerLogs(request: RpcCall, view: View): Promise<RpcAnswer> {
+    const filter = request.params[0] as LogFilter;
+    const lag = happens('laggingLogs') ? Math.max(view.lagBlocks, lagBlocks) : view.lagBlocks;
+    let asked = request;
+    if (filter.fromBlock !== undefined && filter.toBlock !== undefined) {
+      const [from, to] = [Number(filter.fromBlock), Number(filter.toBlock)];
+      if (options.rangeCapBlocks !== undefined && to - from + 1 > options.rangeCapBlocks) {
+        count('rangeCap');
+        return refusal(request.id, -32614, `eth_getLogs is limited to a ${options.rangeCapBlocks} range`);
+      }
+      const end = Math.min(to, view.head - lag);
+      if (end < to && lag > view.lagBlocks) count('laggingLogs');
+      if (end < from) return { jsonrpc: '2.0', id: request.id, result: [] };
+      asked = { ...request, params: [{ ...filter, toBlock: hex(end) }] };
+    }
+    const answer = await upstream(asked);
+    return Array.isArray(answer.result) ? falsified(answer, answer.result as RawLog[]) : answer;
+  }
+
+  function falsified(answer: RpcAnswer, logs: readonly RawLog[]): RpcAnswer {
+    if (options.resultCapLogs !== undefined && logs.length > options.resultCapLogs) {
+      count('resultCap');
+      return refusal(answer.id, -32005, `query returned more than ${options.resultCapLogs} results`);
+    }
+    if (logs.length === 0) return answer;
+    if (strikes('falseEmpty')) return { ...answer, result: [] };
+    let result = [...logs];
+    if (strikes('droppedBlockOfLogs')) {
+      const { blockHash } = pick(result);
+      result = result.filter((log) => log.blockHash !== blockHash);
+    }
+    if (result.length > 0 && strikes('droppedLog')) result.splice(Math.floor(random() * result.length), 1);
+    if (result.length > 0 && strikes('duplicatedLog')) result.push(pick(result));
+    if (result.length > 0 && strikes('orphanedLog')) {
+      const log = pick(result);
+      result.push({ ...log, blockHash: `0x${'ab'.repeat(32)}` });
+    }
+    return { ...answer, result };
+  }
+
+  async function answerCall(request: RpcCall, view: View): Promise<RpcAnswer> {
+    calls[request.method] = (calls[request.method] ?? 0) + 1;
+    if (strikes('internalError')) return refusal(request.id, -32603, 'internal error');
+    const behind = view.head - view.lagBlocks;
+    switch (request.method) {
+      case 'eth_chainId':
+        return strikes('wrongChainId')
+          ? { jsonrpc: '2.0', id: request.id, result: '0x1' }
+          : upstream(request);
+      case 'eth_blockNumber':
+        return { jsonrpc: '2.0', id: request.id, result: hex(behind) };
+      case 'eth_getBlockByNumber': {
+        const [tag, full] = request.params;
+        if (tag === 'latest') return upstream({ ...request, params: [hex(behind), full] });
+        if (typeof tag === 'string' && tag.startsWith('0x') && Number(tag) > behind)
+          return { jsonrpc: '2.0', id: request.id, result: null };
+        return upstream(request);
+      }
+      case 'eth_getLogs':
+        return answerLogs(request, view);
+      case 'eth_getTransactionReceipt':
+        return strikes('receiptMissing')
+          ? { jsonrpc: '2.0', id: request.id, result: null }
+          : upstream(request);
+      case 'eth_getBlockReceipts': {
+        const answer = await upstream(request);
+        const receipts = Array.isArray(answer.result) ? (answer.result as readonly unknown[]) : [];
+        return receipts.length > 0 && strikes('blockReceiptsShort')
+          ? { ...answer, result: receipts.slice(0, -1) }
+          : answer;
+      }
+      default:
+        return upstream(request);
+    }
+  }
+
+  async function answerRequest(body: string, response: ServerResponse): Promise<void> {
+    if (strikes('connectionReset')) {
+      response.socket?.resetAndDestroy();
+      return;
+    }
+    if (strikes('rateLimited')) {
+      response.writeHead(429, { 'retry-after': '1', 'content-type': 'application/json' });
+      response.end('{"jsonrpc":"2.0","id":null,"error":{"code":429,"message":"Too Many Requests"}}');
+      return;
+    }
+    if (strikes('unavailable')) {
+      response.writeHead(503, { 'content-type': 'text/html' });
+      response.end('<html><h1>Error 503 Backend fetch failed</h1></html>');
+      return;
+    }
+    if (strikes('delayed')) await delay(options.delayMs ?? 300);
+    const parsed = JSON.parse(body) as RpcCall | readonly RpcCall[];
+    const { result: head } = await upstream({ id: 0, method: 'eth_blockNumber', params: [] });
+    const view = { head: Number(head), lagBlocks: strikes('laggingNode') ? lagBlocks : 0 };
+    const isBatch = Array.isArray(parsed);
+    const answers: RpcAnswer[] = [];
+    // One after another, so that the same seed lies to the same calls.
+    for (const request of isBatch ? (parsed as readonly RpcCall[]) : [parsed as RpcCall])
+      answers.push(await answerCall(request, view));
+    if (isBatch && answers.length > 1 && strikes('answerMissing'))
+      answers.splice(Math.floor(random() * answers.length), 1);
+    const text = JSON.stringify(isBatch ? answers : answers[0]);
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(strikes('truncatedJson') ? text.slice(0, text.length >> 1) : text);
+  }
+
+  const server = createServer((request, response) => {
+    readBody(request)
+      .then((body) => answerRequest(body, response))
+      .catch(() => response.destroy());
+  });
+  return {
+    url: await listen(server),
+    injected,
+    calls,
+    setFaults(changed) {
+      faults = changed;
+    },
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
