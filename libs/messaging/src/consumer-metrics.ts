@@ -2,7 +2,8 @@ import type { Metrics } from '@opentill/runtime/metrics';
 
 export interface ConsumerMetrics {
   settled(outcome: 'handled' | 'retried' | 'dead' | 'unreadable'): void;
-  inFlight(count: number): void;
+  /** +1 when a message comes into hand, -1 when it is answered. */
+  inFlight(change: 1 | -1): void;
   /** Returns what ends the measurement. */
   startTimer(): () => void;
 }
@@ -26,7 +27,7 @@ export function createConsumerMetrics(metrics: Metrics, queue: string): Consumer
   });
   return {
     settled: (outcome) => settled.inc({ queue, outcome }),
-    inFlight: (count) => inFlight.set({ queue }, count),
+    inFlight: (change) => inFlight.inc({ queue }, change),
     startTimer: () => {
       const end = duration.startTimer({ queue });
       return () => void end();

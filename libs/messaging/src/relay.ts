@@ -3,7 +3,8 @@ import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import type { Logger } from '@opentill/runtime/logger';
 import { startLoop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
-import type { OutboundMessage, Publisher } from './publisher.ts';
+import type { OutboundMessage } from './confirm-batch.ts';
+import type { Publisher } from './publisher.ts';
 
 /** What the relay needs of libs/db's outbox. */
 export interface OutboxStore {
@@ -15,6 +16,8 @@ export interface OutboxStore {
     limit: number,
     publish: (rows: readonly OutboundMessage[]) => Promise<void>,
   ): Promise<number | 'busy'>;
+  /** How many events wait, and the age of the oldest in seconds; 0 when none waits. */
+  backlog(): Promise<{ readonly events: number; readonly oldestSeconds: number }>;
 }
 
 export interface RelayOptions {
@@ -47,11 +50,10 @@ const MAX_BACKOFF_MS = 1_000;
 export function startRelay(options: RelayOptions): Relay {
   const { store, publisher, logger } = options;
   const maxBatch = options.batch ?? 200;
-  const observe = createRelayMetrics(options.metrics);
+  const observe = createRelayMetrics(options);
   let limit = maxBatch;
 
   async function publish(rows: readonly OutboundMessage[]): Promise<void> {
-    observe.oldestIs(occurredAt(rows[0]));
     await publisher.publish(rows);
     observe.published(rows.length);
   }
@@ -70,9 +72,7 @@ export function startRelay(options: RelayOptions): Relay {
     }
     const wasFull = drained >= limit;
     if (drained > 0) limit = Math.min(maxBatch, limit * 2);
-    if (wasFull) return 'again';
-    observe.oldestIs(undefined);
-    return undefined;
+    return wasFull ? 'again' : undefined;
   }
 
   const loop = startLoop({
@@ -91,14 +91,11 @@ export function startRelay(options: RelayOptions): Relay {
 }
 
 interface RelayMetrics {
-  /** Milliseconds since 1970 of the first row in line; undefined when none waits. */
-  oldestIs(occurredAtMs: number | undefined): void;
   published(count: number): void;
   failed(code: string): void;
 }
 
-function createRelayMetrics(metrics: Metrics): RelayMetrics {
-  let oldestMs: number | undefined;
+function createRelayMetrics({ metrics, store }: Pick<RelayOptions, 'metrics' | 'store'>): RelayMetrics {
   const published = metrics.counter({
     name: 'opentill_outbox_published_total',
     help: 'Events confirmed by the broker',
@@ -108,24 +105,23 @@ function createRelayMetrics(metrics: Metrics): RelayMetrics {
     help: 'Attempts to drain the outbox that failed',
     labelNames: ['code'],
   });
+  const waiting = metrics.gauge({
+    name: 'opentill_outbox_waiting_count',
+    help: 'Events that the broker has not confirmed yet',
+  });
   metrics.gauge({
     name: 'opentill_outbox_lag_seconds',
-    help: 'Age of the oldest event that the relay knows of and the broker has not confirmed',
-    collect: (gauge) => gauge.set(oldestMs === undefined ? 0 : Math.max(0, (Date.now() - oldestMs) / 1_000)),
+    help: 'Age of the oldest event that the broker has not confirmed yet',
+    async collect(lag) {
+      // Without the database the last figures stay; its own metrics tell.
+      const backlog = await store.backlog().catch(() => undefined);
+      if (backlog === undefined) return;
+      lag.set(backlog.oldestSeconds);
+      waiting.set(backlog.events);
+    },
   });
   return {
-    oldestIs: (occurredAtMs) => (oldestMs = occurredAtMs),
     published: (count) => published.inc(count),
     failed: (code) => failures.inc({ code }),
   };
-}
-
-function occurredAt(row: OutboundMessage | undefined): number | undefined {
-  if (row === undefined) return undefined;
-  try {
-    const ms = Date.parse((JSON.parse(row.payload) as { occurredAt?: string }).occurredAt ?? '');
-    return Number.isNaN(ms) ? undefined : ms;
-  } catch {
-    return undefined;
-  }
 }

@@ -47,7 +47,7 @@ export function createHealthServer(options: HealthServerOptions): HealthServer {
       case '/livez':
         return json(200, { status: 'alive' });
       case '/readyz':
-        return await readiness(options, draining);
+        return readiness(options, draining);
       case '/metrics':
         return { status: 200, type: options.metrics.contentType, body: await options.metrics.render() };
       default:

@@ -1,0 +1,78 @@
+import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
+import { abortableDelay } from '@opentill/runtime/abortable-delay';
+import { backoffMs } from '@opentill/runtime/backoff';
+import { withDeadline } from '@opentill/runtime/deadline';
+import type { Logger } from '@opentill/runtime/logger';
+import type { ConsumerMetrics } from './consumer-metrics.ts';
+import { judgeFailure } from './judge-failure.ts';
+import { messagingError } from './messaging-error.ts';
+
+/** What to answer the broker; abandoned: nothing, so that it delivers again. */
+export type Outcome = 'ack' | 'dead' | 'abandoned';
+
+export interface HandlingOptions<T extends EventType> {
+  readonly handle: (envelope: EventEnvelope<T>) => Promise<void>;
+  readonly queue: string;
+  readonly logger: Logger;
+  readonly metrics: ConsumerMetrics;
+  readonly handleTimeoutMs: number;
+  readonly firstRetryDelayMs: number;
+  readonly maxRetryDelayMs: number;
+}
+
+/**
+ * Runs the handler until it succeeds or judge-failure.ts gives up, with growing pauses between. `giveUp` cuts a pause
+ * short (the channel is lost, or the consumer stops), never a handler. Never rejects.
+ */
+export async function handleUntilDone<T extends EventType>(
+  envelope: EventEnvelope<T>,
+  giveUp: AbortSignal,
+  options: HandlingOptions<T>,
+): Promise<Outcome> {
+  const { metrics, logger, queue } = options;
+  let failures = 0;
+  let counted = 0;
+  for (;;) {
+    try {
+      await handleOnce(envelope, options);
+      metrics.settled('handled');
+      return 'ack';
+    } catch (error) {
+      failures += 1;
+      const verdict = judgeFailure(error, counted + 1);
+      const fields = { queue, eventId: envelope.id, failures, error };
+      if (verdict === 'dead') {
+        metrics.settled('dead');
+        logger.error('event dead', fields);
+        return 'dead';
+      }
+      if (verdict === 'retry') counted += 1;
+      metrics.settled('retried');
+      logger.warn('event failed', fields);
+    }
+    const pauseMs = backoffMs(failures, {
+      firstMs: options.firstRetryDelayMs,
+      maxMs: options.maxRetryDelayMs,
+    });
+    if (!(await abortableDelay(pauseMs, giveUp))) return 'abandoned';
+  }
+}
+
+async function handleOnce<T extends EventType>(
+  envelope: EventEnvelope<T>,
+  { handle, metrics, handleTimeoutMs }: HandlingOptions<T>,
+): Promise<void> {
+  const end = metrics.startTimer();
+  try {
+    // In an async function a handler that throws before its first await is one that rejects.
+    const work = async () => handle(envelope);
+    await withDeadline(handleTimeoutMs, work, () =>
+      messagingError('HANDLER_TIMEOUT', `the handler took more than ${handleTimeoutMs} ms`, {
+        type: envelope.type,
+        eventId: envelope.id,
+      }),
+    );
+  } finally {
+    end();
+  }
+}
