@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { readConfig, type ConfigSchema, type Environment } from './config.ts';
+
+const schema: ConfigSchema = {
+  required: ['DATABASE_URL', 'SECRETS_KEY'],
+  properties: {
+    DATABASE_URL: { type: 'string', format: 'uri' },
+    SECRETS_KEY: { type: 'string', minLength: 8 },
+    PORT: { type: 'integer', minimum: 1, maximum: 65_535, default: 3010 },
+    RATIO: { type: 'number', default: 0.5 },
+    ALLOW_HTTP: { type: 'boolean', default: false },
+    CHAINS: { type: 'array', items: { type: 'string' } },
+    SCHEDULE: { type: 'array', items: { type: 'integer', minimum: 1 }, default: [1, 5] },
+    LOG_LEVEL: { type: 'string', enum: ['info', 'debug'], default: 'info' },
+    NETWORKS_FILE: { type: 'string', default: 'networks.json' },
+  },
+};
+const good: Environment = { DATABASE_URL: 'postgres://a@b/c', SECRETS_KEY: 'very-secret-key' };
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'opentill-config-'));
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+function file(name: string, text: string): string {
+  const path = join(dir, name);
+  writeFileSync(path, text);
+  return path;
+}
+function problemsOf(env: Environment): string[] {
+  try {
+    readConfig(schema, env);
+  } catch (error) {
+    expect(error).toBeInstanceOf(GatewayError);
+    expect(error).toMatchObject({ code: 'CONFIG_INVALID', retryable: false });
+    return (error as GatewayError).context['problems'] as string[];
+  }
+  throw new Error('accepted');
+}
+
+describe('readConfig', () => {
+  test('takes what the schema names, with defaults, and nothing else', () => {
+    expect(readConfig(schema, { ...good, HOME: '/root', PATH: '/bin' })).toEqual({
+      ...good,
+      PORT: 3010,
+      RATIO: 0.5,
+      ALLOW_HTTP: false,
+      SCHEDULE: [1, 5],
+      LOG_LEVEL: 'info',
+      NETWORKS_FILE: 'networks.json',
+    });
+  });
+
+  test('turns text into integers, numbers, booleans and lists', () => {
+    const env = { ...good, PORT: '80', RATIO: '0.25', ALLOW_HTTP: '1', CHAINS: 'A, B,,', SCHEDULE: '1,300' };
+    expect(readConfig(schema, env)).toMatchObject({
+      PORT: 80,
+      RATIO: 0.25,
+      ALLOW_HTTP: true,
+      CHAINS: ['A', 'B'],
+      SCHEDULE: [1, 300],
+    });
+  });
+
+  test('an empty variable is an absent one', () => {
+    expect(readConfig(schema, { ...good, PORT: '' })).toMatchObject({ PORT: 3010 });
+    expect(problemsOf({ ...good, SECRETS_KEY: '' })).toEqual(['SECRETS_KEY is missing']);
+  });
+
+  test('names every mistake at once', () => {
+    const problems = problemsOf({
+      DATABASE_URL: 'nonsense',
+      PORT: '8o',
+      ALLOW_HTTP: 'yes',
+      SCHEDULE: '5,x,0',
+      LOG_LEVEL: 'loud',
+    });
+    expect(problems.sort()).toEqual([
+      'ALLOW_HTTP must be boolean',
+      'DATABASE_URL must match format "uri"',
+      'LOG_LEVEL must be equal to one of the allowed values: info, debug',
+      'PORT must be integer',
+      'SCHEDULE (item 2) must be integer',
+      'SCHEDULE (item 3) must be >= 1',
+      'SECRETS_KEY is missing',
+    ]);
+  });
+
+  test.each(['1.5', '0', '65536', '1e3', '-1', ' '])('PORT=%j is no port', (PORT) => {
+    expect(problemsOf({ ...good, PORT })).toHaveLength(1);
+  });
+
+  test('never repeats a value', () => {
+    const value = 'hunter2';
+    const problems = problemsOf(
+      Object.fromEntries(Object.keys(schema.properties).map((name) => [name, value])) as Environment,
+    );
+    expect(problems.length).toBeGreaterThan(5);
+    expect(problems.join()).not.toContain(value);
+  });
+
+  test('reads a variable from a file, without the line break at its end', () => {
+    const SECRETS_KEY_FILE = file('key', 'from the file \n');
+    const env = { DATABASE_URL: good['DATABASE_URL'], SECRETS_KEY_FILE };
+    expect(readConfig(schema, env)).toMatchObject({ SECRETS_KEY: 'from the file ' });
+  });
+
+  test('refuses a variable given twice, a missing file and an empty one, each once', () => {
+    const both = { ...good, SECRETS_KEY_FILE: file('key2', 'long enough') };
+    expect(problemsOf(both)).toEqual(['SECRETS_KEY is set twice: here and by SECRETS_KEY_FILE']);
+    const missing = { DATABASE_URL: good['DATABASE_URL'], SECRETS_KEY_FILE: join(dir, 'absent') };
+    expect(problemsOf(missing)).toEqual([
+      'SECRETS_KEY cannot be read from the file in SECRETS_KEY_FILE (ENOENT)',
+    ]);
+    const empty = { DATABASE_URL: good['DATABASE_URL'], SECRETS_KEY_FILE: file('key3', '\n') };
+    expect(problemsOf(empty)).toEqual(['SECRETS_KEY comes from an empty file in SECRETS_KEY_FILE']);
+  });
+
+  test('a variable whose own name ends in _FILE is a path, not read', () => {
+    expect(readConfig(schema, { ...good, NETWORKS_FILE: '/absent' })).toMatchObject({
+      NETWORKS_FILE: '/absent',
+    });
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals';
+import { createMetrics } from './metrics.ts';
+
+test('renders its own metrics and the default ones, labelled with the service', async () => {
+  const metrics = createMetrics('api');
+  metrics
+    .counter({ name: 'orders_created_total', help: 'h', labelNames: ['chain'] })
+    .inc({ chain: 'ETH' }, 2);
+  metrics.gauge({ name: 'lag_seconds', help: 'h', collect: (gauge) => gauge.set(7) });
+  metrics.histogram({ name: 'request_seconds', help: 'h' }).observe(0.3);
+  const text = await metrics.render();
+  expect(text).toContain('orders_created_total{chain="ETH",service="api"} 2');
+  expect(text).toContain('lag_seconds{service="api"} 7');
+  expect(text).toContain('request_seconds_bucket{le="0.5",service="api"} 1');
+  expect(text).toContain('process_cpu_seconds_total');
+});
+
+test('gives the same metric for the same name, in this registry only', async () => {
+  const metrics = createMetrics('a');
+  const options = { name: 'things_total', help: 'h' } as const;
+  metrics.counter(options).inc();
+  metrics.counter(options).inc();
+  expect(await metrics.render()).toContain('things_total{service="a"} 2');
+  expect(await createMetrics('b').render()).not.toContain('things_total');
+});
+
+test('refuses names without a unit, and one name for two kinds', () => {
+  const metrics = createMetrics('a');
+  expect(() => metrics.counter({ name: 'orders', help: 'h' })).toThrow();
+  expect(() => metrics.gauge({ name: 'Lag-Seconds', help: 'h' })).toThrow();
+  metrics.gauge({ name: 'lag_seconds', help: 'h' });
+  expect(() => metrics.histogram({ name: 'lag_seconds', help: 'h' })).toThrow();
+});

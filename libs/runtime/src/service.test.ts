@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { describe, expect, test } from '@jest/globals';
+
+/** Runs `body` as a service in a process of its own; `signals` are sent one after another, each after `ready`. */
+async function runScript(body: string, signals: readonly NodeJS.Signals[] = [], stopTimeoutMs = 10_000) {
+  const script = `
+    const { runService } = await import(${JSON.stringify(new URL('service.ts', import.meta.url).href)});
+    const { createLogger } = await import(${JSON.stringify(new URL('logger.ts', import.meta.url).href)});
+    const { GatewayError } = await import('@opentill/domain/gateway-error');
+    setInterval(() => {}, 1000); // something that would keep the process alive
+    await runService({ name: 'test', logger: createLogger({ service: 'test', level: 'info' }), stopTimeoutMs: ${stopTimeoutMs},
+      start: async (signal, fail) => { ${body} } });`;
+  const child = spawn(
+    process.execPath,
+    ['--conditions=source', '--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script],
+    { cwd: new URL('.', import.meta.url), stdio: ['ignore', 'pipe', 'inherit'], env: {} },
+  );
+  let output = '';
+  const send = [...signals];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    if (text.includes('ready') && send.length > 0) child.kill(send.shift());
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  const messages = output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => (JSON.parse(line) as { message: string }).message);
+  return { code, output, messages };
+}
+const say = (word: string) => `process.stdout.write('${word}\\n');`;
+const ready = `setImmediate(() => { ${say('ready')} });`;
+
+describe('runService', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s stops in order, exit 0', async (signal) => {
+    const { code, messages, output } = await runScript(
+      `${ready} return { stop: async () => { ${say('closed')} } };`,
+      [signal],
+    );
+    expect(code).toBe(0);
+    expect(output).toContain('closed');
+    expect(messages).toEqual(['service started', 'service stopping', 'service stopped']);
+  });
+
+  test('a signal while starting aborts the start; what it opened is stopped', async () => {
+    const { code, output } = await runScript(
+      `${ready} await new Promise((resolve) => signal.addEventListener('abort', resolve));
+       return { stop: async () => { ${say('closed')} } };`,
+      ['SIGTERM'],
+    );
+    expect(code).toBe(0);
+    expect(output).toContain('closed');
+  });
+
+  test("the operator's mistake is exit 1", async () => {
+    const { code } = await runScript(`throw new GatewayError('CONFIG_INVALID', 'x', { retryable: false });`);
+    expect(code).toBe(1);
+  });
+
+  test('what may work later is exit 75, an unknown error too', async () => {
+    const retryable = await runScript(
+      `throw new GatewayError('BROKER_UNAVAILABLE', 'x', { retryable: true });`,
+    );
+    expect(retryable.code).toBe(75);
+    expect((await runScript(`throw new Error('bug');`)).code).toBe(75);
+  });
+
+  test.each([
+    ['unhandled rejection', `Promise.reject(new Error('lost'))`],
+    ['uncaught exception', `setImmediate(() => { throw new Error('lost'); })`],
+  ])('an %s is logged, the service stopped, exit 75', async (_name, bug) => {
+    const { code, messages, output } = await runScript(
+      `${bug}; return { stop: async () => { ${say('closed')} } };`,
+    );
+    expect(code).toBe(75);
+    expect(messages).toContain('uncaught');
+    expect(output).toContain('closed');
+  });
+
+  test('fail() stops in order and decides the exit code', async () => {
+    const { code, output } = await runScript(
+      `setImmediate(() => fail(new GatewayError('FORK', 'x', { retryable: false })));
+       return { stop: async () => { ${say('closed')} } };`,
+    );
+    expect(code).toBe(1);
+    expect(output).toContain('closed');
+  });
+
+  test('a stop that hangs ends at the deadline, exit 75; one that fails too', async () => {
+    const hangs = await runScript(`${ready} return { stop: () => new Promise(() => {}) };`, ['SIGTERM'], 100);
+    expect(hangs.code).toBe(75);
+    expect(hangs.messages).toContain('service did not stop in time');
+    const fails = await runScript(`${ready} return { stop: async () => { throw new Error('no'); } };`, [
+      'SIGTERM',
+    ]);
+    expect(fails.code).toBe(75);
+  });
+
+  test('a second signal ends it at once', async () => {
+    const { code } = await runScript(
+      `${ready} return { stop: () => { ${say('ready')} return new Promise(() => {}); } };`,
+      ['SIGTERM', 'SIGINT'],
+    );
+    expect(code).toBe(75);
+  });
+});
