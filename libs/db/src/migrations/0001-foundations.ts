@@ -20,12 +20,20 @@ begin
   end loop;
 end $$;
 
+-- A function is nobody's to call unless granted, also one of a later migration.
+alter default privileges revoke execute on functions from public;
 revoke all on schema public from public;
 grant usage on schema public to opentill_api, opentill_scanner_evm, opentill_tracker, opentill_signer, opentill_webhook, opentill_ops;
 `;
 
 /** One schema per service with its own outbox, inbox and leases: a stolen role can't forge another's events. */
 const SERVICE_SCHEMAS = `
+-- A lease's row stays for ever, or its fencing token would start anew; only presences may be forgotten.
+create function lease_refuse_delete() returns trigger language plpgsql as $$
+begin
+  raise exception 'the lease % is kept for its fencing token', old.name using errcode = 'integrity_constraint_violation';
+end $$;
+
 do $$
 declare s text; r text;
 begin
@@ -47,15 +55,18 @@ begin
         received_at timestamptz not null default now(),
         primary key (consumer, event_id)
       );
+      create index inbox_received_at on %1$I.inbox (received_at);
       create table %1$I.lease (
         name text primary key,
         holder text not null,
         fencing_token bigint not null,
         expires_at timestamptz not null
       );
-      grant select, insert, delete, update on %1$I.outbox to %2$I;
-      grant select, insert on %1$I.inbox to %2$I;
-      grant select, insert, update on %1$I.lease to %2$I;
+      create trigger lease_kept before delete on %1$I.lease for each row
+        when (not starts_with(old.name, 'presence/')) execute function lease_refuse_delete();
+      grant select, insert, delete on %1$I.outbox to %2$I;
+      grant select, insert, delete on %1$I.inbox to %2$I;
+      grant select, insert, update, delete on %1$I.lease to %2$I;
     $t$, s, r);
   end loop;
 end $$;
@@ -87,6 +98,7 @@ create table request_nonce ( -- writer: api
   expires_at timestamptz not null,
   primary key (merchant_id, nonce)
 );
+create index request_nonce_expires_at on request_nonce (expires_at);
 
 create unlogged table rate_counter ( -- writer: api; emptied by a crash of Postgres, which opens one window
   key text primary key,
@@ -96,9 +108,9 @@ create unlogged table rate_counter ( -- writer: api; emptied by a crash of Postg
 `;
 
 const ORDERS = `
-create sequence deposit_index_evm as bigint minvalue 0 start 0;
-create sequence deposit_index_tron as bigint minvalue 0 start 0;
-create sequence deposit_index_sui as bigint minvalue 0 start 0;
+create sequence deposit_index_evm as bigint minvalue 0 maxvalue 2147483647 start 0;
+create sequence deposit_index_tron as bigint minvalue 0 maxvalue 2147483647 start 0;
+create sequence deposit_index_sui as bigint minvalue 0 maxvalue 2147483647 start 0;
 
 create table orders ( -- writer: api at creation, tracker from then on
   order_pk uuid primary key,
@@ -141,6 +153,14 @@ create unique index orders_signed_data on orders (merchant_id, signed_data_hash)
 create index orders_open_expiry on orders (chain, expires_at) where order_type = 'COLLECTION' and status in ('INIT', 'PENDING');
 create index orders_confirming on orders (chain) where order_type = 'COLLECTION' and status = 'PENDING_CONFIRMATION';
 
+create function orders_refuse_change_of_success() returns trigger language plpgsql as $$
+begin
+  raise exception 'order % is SUCCESS for good', old.order_pk using errcode = 'integrity_constraint_violation';
+end $$;
+create trigger orders_success_kept before update on orders for each row
+  when (old.status = 'SUCCESS' and (new.status <> 'SUCCESS' or new.actual_amount is distinct from old.actual_amount))
+  execute function orders_refuse_change_of_success();
+
 create table deposit_address ( -- writer: api
   family text not null check (family in ('EVM', 'TRON', 'SUI')),
   address text not null,
@@ -165,8 +185,17 @@ create table notification ( -- writers: api (the first of an order), tracker
 comment on table notification is 'What a callback will say, fixed when it happened; subject_id is the order (or the sweep), sequence its order in it.';
 create index notification_occurred_at on notification (occurred_at);
 alter table notification enable row level security;
-create policy api_first_only on notification for insert to opentill_api
-  with check (sequence = 1 and notify_type = 'ORDER_PENDING' and (data::jsonb ->> 'status') = 'INIT');
+-- All that the api may tell a merchant: this collection of yours now waits, nothing has come. The keys are counted
+-- twice because jsonb keeps the last of equal keys and a merchant's parser might take the first.
+create policy api_first_only on notification for insert to opentill_api with check (
+  sequence = 1 and notify_type = 'ORDER_PENDING'
+  and data::jsonb ->> 'status' = 'INIT' and data::jsonb ->> 'transaction' is null and data::jsonb ->> 'actualAmount' is null
+  and (select count(*) from json_object_keys(data::json)) = (select count(*) from jsonb_object_keys(data::jsonb))
+  and exists (
+    select from orders o where o.order_pk = notification.subject_id and o.merchant_id = notification.merchant_id
+      and o.order_id = notification.data::jsonb ->> 'orderId' and o.order_type = 'COLLECTION' and o.status = 'INIT'
+  )
+);
 create policy api_reads on notification for select to opentill_api using (true);
 create policy tracker_inserts on notification for insert to opentill_tracker with check (true);
 create policy tracker_reads on notification for select to opentill_tracker using (true);
@@ -312,8 +341,11 @@ create table ledger_transaction (
   ref text not null unique,
   kind text not null check (kind in ('DEPOSIT', 'DEPOSIT_REVERSED', 'CREDIT', 'CREDIT_REVERSED', 'RESERVE', 'RELEASE', 'PAYOUT', 'TOP_UP')),
   order_pk uuid references orders,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  written_by xid8 not null default pg_current_xact_id()
 );
+comment on column ledger_transaction.written_by is 'The database transaction that wrote it: postings are added by this one or never.';
+create index ledger_transaction_order on ledger_transaction (order_pk) where order_pk is not null;
 
 create table ledger_posting (
   ledger_tx_id bigint not null references ledger_transaction,
@@ -327,6 +359,9 @@ begin
   if tg_op <> 'INSERT' then
     raise exception 'the ledger is append-only' using errcode = 'integrity_constraint_violation';
   end if;
+  if (select written_by from ledger_transaction where ledger_tx_id = new.ledger_tx_id) is distinct from pg_current_xact_id() then
+    raise exception 'ledger transaction % is closed', new.ledger_tx_id using errcode = 'integrity_constraint_violation';
+  end if;
   update ledger_account set balance = balance + new.amount where account_id = new.account_id;
   return new;
 end $$;
@@ -339,6 +374,9 @@ begin
 end $$;
 create trigger ledger_transaction_kept before update or delete on ledger_transaction
   for each row execute function ledger_refuse_change();
+create trigger ledger_transaction_not_emptied before truncate on ledger_transaction execute function ledger_refuse_change();
+create trigger ledger_posting_not_emptied before truncate on ledger_posting execute function ledger_refuse_change();
+create trigger ledger_account_not_emptied before truncate on ledger_account execute function ledger_refuse_change();
 
 create function ledger_check_zero_sum() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -395,14 +433,25 @@ begin
 end $$;
 
 -- Books what the operator put into the hot wallet; p_ref is the transfer's natural key, so twice is once.
+-- True when booked now, false when booked before; another amount or asset under the same key is refused.
 create function book_top_up(p_ref text, p_chain text, p_symbol text, p_amount numeric) returns boolean
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare v_tx bigint;
 begin
-  if p_amount <= 0 then raise exception 'a top-up is positive' using errcode = 'check_violation'; end if;
+  if p_amount is null or p_amount <= 0 or p_amount <> trunc(p_amount) then
+    raise exception 'a top-up is a positive whole number of base units' using errcode = 'check_violation';
+  end if;
   insert into ledger_transaction (ref, kind) values ('top-up:' || p_ref, 'TOP_UP') on conflict (ref) do nothing
     returning ledger_tx_id into v_tx;
-  if v_tx is null then return false; end if;
+  if v_tx is null then
+    if not exists (
+      select from ledger_transaction t join ledger_posting using (ledger_tx_id) join ledger_account a using (account_id)
+      where t.ref = 'top-up:' || p_ref and a.kind = 'HOT_AVAILABLE' and a.chain = p_chain and a.symbol = p_symbol and amount = p_amount
+    ) then
+      raise exception 'the top-up % was booked with another amount or asset', p_ref using errcode = 'check_violation';
+    end if;
+    return false;
+  end if;
   insert into ledger_posting (ledger_tx_id, account_id, amount) values
     (v_tx, ledger_account_for('HOT_AVAILABLE', p_chain, p_symbol, null), p_amount),
     (v_tx, ledger_account_for('OWNER', p_chain, p_symbol, null), -p_amount);
@@ -425,7 +474,7 @@ create table delivery ( -- writer: webhook-sender
   finished_at timestamptz,
   unique (subject_id, sequence)
 );
-create index delivery_due on delivery (next_attempt_at) where state = 'PENDING';
+create index delivery_due on delivery (merchant_id, next_attempt_at) where state = 'PENDING';
 
 create table delivery_attempt ( -- writer: webhook-sender
   event_id uuid not null references delivery,
@@ -451,6 +500,9 @@ end $$;
 const CREATION = `
 create function create_order_row(p jsonb) returns boolean language plpgsql as $$
 begin
+  if p ->> 'amount' !~ '^[0-9]{1,78}$' or p ->> 'acceptedAmount' !~ '^[0-9]{1,78}$' then
+    raise exception 'amounts are whole numbers of base units' using errcode = 'check_violation'; -- a cast would round them
+  end if;
   insert into orders (order_pk, merchant_id, order_id, order_type, uid, chain, family, symbol, contract_address, decimals,
       display_decimals, amount, accepted_amount, address, source_address, confirmations_required, late_grace_seconds,
       return_url, description, signed_data_hash, created_at, expires_at)
@@ -473,11 +525,14 @@ end $$;
 create function create_collection(p jsonb) returns table (outcome text, existing orders) language plpgsql as $$
 declare o jsonb := p -> 'order'; e orders;
 begin
+  if o ->> 'orderType' is distinct from 'COLLECTION' then
+    raise exception 'not a collection' using errcode = 'check_violation';
+  end if;
   if not spend_nonce(o ->> 'merchantId', p ->> 'nonce', (p ->> 'nonceExpiresAt')::timestamptz) then
     return query select 'NONCE_USED', null::orders; return;
   end if;
   if not create_order_row(o) then
-    select * into e from orders where merchant_id = o ->> 'merchantId' and order_id = o ->> 'orderId';
+    select * into strict e from orders where merchant_id = o ->> 'merchantId' and order_id = o ->> 'orderId';
     return query select 'EXISTS', e; return;
   end if;
   insert into deposit_address (family, address, derivation_index, order_pk)
@@ -495,6 +550,9 @@ end $$;
 create function create_payout(p jsonb) returns table (outcome text, existing orders) language plpgsql as $$
 declare o jsonb := p -> 'order'; e orders;
 begin
+  if o ->> 'orderType' is distinct from 'PAYOUT' then
+    raise exception 'not a payout' using errcode = 'check_violation';
+  end if;
   if not spend_nonce(o ->> 'merchantId', p ->> 'nonce', (p ->> 'nonceExpiresAt')::timestamptz) then
     return query select 'NONCE_USED', null::orders; return;
   end if;
@@ -502,7 +560,7 @@ begin
     if not create_order_row(o) then
       select * into e from orders where merchant_id = o ->> 'merchantId' and signed_data_hash = decode(o ->> 'signedDataHash', 'hex');
       if found then return query select 'DUPLICATE', e; return; end if;
-      select * into e from orders where merchant_id = o ->> 'merchantId' and order_id = o ->> 'orderId';
+      select * into strict e from orders where merchant_id = o ->> 'merchantId' and order_id = o ->> 'orderId';
       return query select 'EXISTS', e; return;
     end if;
     if not reserve((o ->> 'orderPk')::uuid) then
@@ -523,7 +581,7 @@ revoke all on all functions in schema public from public;
 -- api
 grant select (merchant_id, name, version, sign_version, token_sealed, return_origins, order_ttl_seconds,
   underpayment_tolerance_bps, late_grace_seconds, rate_limits, enabled, updated_at) on merchant to opentill_api;
-grant select, insert on request_nonce to opentill_api;
+grant select, insert, delete on request_nonce to opentill_api;
 grant select, insert, update, delete on rate_counter to opentill_api;
 grant select on orders, deposit_address, transfer, chain_cursor to opentill_api;
 grant insert (order_pk, merchant_id, order_id, order_type, uid, chain, family, symbol, contract_address, decimals, display_decimals,
@@ -550,7 +608,9 @@ grant select, update (status, reason, detected_amount, actual_amount, version, u
 grant select on deposit_address, chain_cursor, block, transfer, ledger_account, ledger_transaction, ledger_posting to opentill_tracker;
 grant select, insert, update on transfer_settlement, unmatched_deposit to opentill_tracker;
 grant select, insert on incident, asset_hold, notification to opentill_tracker;
-grant insert on ledger_transaction, ledger_posting to opentill_tracker;
+grant update (details, closed_at) on incident to opentill_tracker;
+grant insert (ref, kind, order_pk, created_at) on ledger_transaction to opentill_tracker;
+grant insert on ledger_posting to opentill_tracker;
 grant execute on function ledger_account_for(text, text, text, text) to opentill_tracker;
 
 -- payout-signer

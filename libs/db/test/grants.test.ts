@@ -1,0 +1,517 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { randomUUID } from 'node:crypto';
+import type { Database, Db } from '@opentill/db/database';
+import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '@opentill/db/service-schema';
+import { aChainCursor, aCollection, aHotWallet, aPayout, aTransfer } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+
+/*
+ * Who may do what, written a second time and by hand: ARCHITECTURE.md, "Services". A grant that is not here is a bug
+ * of the migration, a line here without a grant is one as well.
+ */
+type Columns = '*' | readonly string[];
+interface Rights {
+  readonly select?: Columns;
+  readonly insert?: Columns;
+  readonly update?: Columns;
+  readonly delete?: true;
+}
+const ALL: Columns = '*';
+const READ: Rights = { select: ALL };
+
+const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
+  api: {
+    merchant: {
+      select: [
+        'merchant_id',
+        'name',
+        'version',
+        'sign_version',
+        'token_sealed',
+        'return_origins',
+        'order_ttl_seconds',
+        'underpayment_tolerance_bps',
+        'late_grace_seconds',
+        'rate_limits',
+        'enabled',
+        'updated_at',
+      ],
+    },
+    request_nonce: { select: ALL, insert: ALL, delete: true },
+    rate_counter: { select: ALL, insert: ALL, update: ALL, delete: true },
+    orders: {
+      select: ALL,
+      insert: [
+        'order_pk',
+        'merchant_id',
+        'order_id',
+        'order_type',
+        'uid',
+        'chain',
+        'family',
+        'symbol',
+        'contract_address',
+        'decimals',
+        'display_decimals',
+        'amount',
+        'accepted_amount',
+        'address',
+        'source_address',
+        'confirmations_required',
+        'late_grace_seconds',
+        'return_url',
+        'description',
+        'signed_data_hash',
+        'created_at',
+        'expires_at',
+      ],
+    },
+    deposit_address: { select: ALL, insert: ALL },
+    notification: { select: ALL, insert: ALL }, // rows by policy: the first of a collection alone
+    transfer: READ,
+    chain_cursor: READ,
+    'tracker.lease': READ,
+    'webhook.lease': READ,
+    'scanner_evm.lease': READ,
+  },
+  scanner_evm: {
+    chain_cursor: { select: ALL, insert: ALL, update: ALL },
+    block: { select: ALL, insert: ALL, update: ALL, delete: true },
+    transfer: { select: ALL, insert: ALL, update: ALL },
+    deposit_address: READ,
+    rescan_request: { select: ALL, update: ['done_at', 'found'] },
+  },
+  tracker: {
+    merchant: { select: ['merchant_id', 'notify_reverted', 'enabled'] },
+    orders: {
+      select: ALL,
+      update: ['status', 'reason', 'detected_amount', 'actual_amount', 'version', 'updated_at'],
+    },
+    deposit_address: READ,
+    chain_cursor: READ,
+    block: READ,
+    transfer: READ,
+    transfer_settlement: { select: ALL, insert: ALL, update: ALL },
+    unmatched_deposit: { select: ALL, insert: ALL, update: ALL },
+    incident: { select: ALL, insert: ALL, update: ['details', 'closed_at'] },
+    asset_hold: { select: ALL, insert: ALL },
+    notification: { select: ALL, insert: ALL },
+    ledger_account: READ,
+    ledger_transaction: { select: ALL, insert: ['ref', 'kind', 'order_pk', 'created_at'] },
+    ledger_posting: { select: ALL, insert: ALL },
+  },
+  signer: { orders: READ, chain_cursor: READ, transfer: READ, asset_hold: READ, ledger_account: READ },
+  webhook: {
+    merchant: { select: ['merchant_id', 'webhook_secret_sealed', 'callback_url', 'enabled', 'updated_at'] },
+    notification: READ,
+    delivery: { select: ALL, insert: ALL, update: ALL },
+    delivery_attempt: { select: ALL, insert: ALL },
+  },
+  ops: {
+    ...Object.fromEntries(
+      [
+        'request_nonce',
+        'rate_counter',
+        'orders',
+        'deposit_address',
+        'notification',
+        'chain_cursor',
+        'block',
+        'transfer',
+        'transfer_settlement',
+        'unmatched_deposit',
+        'incident',
+        'ledger_account',
+        'ledger_transaction',
+        'ledger_posting',
+        'delivery',
+        'delivery_attempt',
+        'schema_migration',
+      ].map((table) => [table, READ]),
+    ),
+    merchant: { select: ALL, insert: ALL, update: ALL },
+    rescan_request: { select: ALL, insert: ALL },
+    asset_hold: { select: ALL, update: ['released_at'] },
+  },
+};
+
+/** What every service has in its own schema. */
+const OWN: Record<string, Rights> = {
+  outbox: { select: ALL, insert: ALL, delete: true },
+  inbox: { select: ALL, insert: ALL, delete: true },
+  lease: { select: ALL, insert: ALL, update: ALL, delete: true }, // deletes by trigger: presences alone
+};
+
+const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
+  api: ['create_collection', 'create_order_row', 'create_payout', 'reserve', 'spend_nonce'],
+  scanner_evm: [],
+  tracker: ['ledger_account_for'],
+  signer: [],
+  webhook: [],
+  ops: ['book_top_up', 'replay_delivery'],
+};
+const SEQUENCES: Record<ServiceSchema, readonly string[]> = {
+  api: ['deposit_index_evm', 'deposit_index_sui', 'deposit_index_tron'],
+  scanner_evm: [],
+  tracker: [],
+  signer: [],
+  webhook: [],
+  ops: [],
+};
+const USES_SCHEMAS: Record<ServiceSchema, readonly ServiceSchema[]> = {
+  api: ['api', 'scanner_evm', 'tracker', 'webhook'],
+  scanner_evm: ['scanner_evm'],
+  tracker: ['tracker'],
+  signer: ['signer'],
+  webhook: ['webhook'],
+  ops: ['ops'],
+};
+
+let testDatabase: TestDatabase;
+let admin: Database;
+const opened = new Map<ServiceSchema, Database>();
+const as = (role: ServiceSchema): Db => opened.get(role)!.kysely;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  for (const role of SERVICE_SCHEMAS) opened.set(role, testDatabase.open(role));
+});
+afterAll(async () => {
+  await Promise.all([admin, ...opened.values()].map((database) => database.close()));
+  await testDatabase.drop();
+});
+
+describe.each(SERVICE_SCHEMAS)('the matrix of %s', (role) => {
+  test('tables and columns', async () => {
+    const { rows } = await sql<{ name: string; col: string; s: boolean; i: boolean; u: boolean; r: boolean }>`
+      select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name, a.attname as col,
+        has_column_privilege(${serviceRole(role)}, c.oid, a.attnum, 'select') as s,
+        has_column_privilege(${serviceRole(role)}, c.oid, a.attnum, 'insert') as i,
+        has_column_privilege(${serviceRole(role)}, c.oid, a.attnum, 'update') as u,
+        has_column_privilege(${serviceRole(role)}, c.oid, a.attnum, 'references') as r
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+      where c.relkind in ('r', 'p', 'v', 'm', 'f') and a.attnum > 0 and not a.attisdropped
+        and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+      order by 1, a.attnum`.execute(admin.kysely);
+    const expected = { ...EXPECTED[role] };
+    for (const [table, rights] of Object.entries(OWN)) expected[`${role}.${table}`] = rights;
+    const tables = new Set(rows.map((row) => row.name));
+    expect(Object.keys(expected).filter((table) => !tables.has(table))).toEqual([]);
+    expect(tables.size).toBeGreaterThan(35);
+
+    const has = (columns: Columns | undefined, column: string) =>
+      columns === '*' || (columns?.includes(column) ?? false);
+    const differences = rows.flatMap((row) => {
+      const rights = expected[row.name] ?? {};
+      const want = [
+        has(rights.select, row.col),
+        has(rights.insert, row.col),
+        has(rights.update, row.col),
+        false,
+      ];
+      const got = [row.s, row.i, row.u, row.r];
+      return want.every((value, index) => value === got[index])
+        ? []
+        : [`${row.name}.${row.col}: wanted select, insert, update, references = ${want}; has ${got}`];
+    });
+    expect(differences).toEqual([]);
+  });
+
+  test('delete, truncate, trigger', async () => {
+    const { rows } = await sql<{ name: string; d: boolean; x: boolean; owner: boolean }>`
+      select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name,
+        has_table_privilege(${serviceRole(role)}, c.oid, 'delete') as d,
+        has_table_privilege(${serviceRole(role)}, c.oid, 'truncate')
+          or has_table_privilege(${serviceRole(role)}, c.oid, 'trigger') as x,
+        pg_get_userbyid(c.relowner) = ${serviceRole(role)} as owner
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+      order by 1`.execute(admin.kysely);
+    const deletable = Object.entries(EXPECTED[role]).flatMap(([table, rights]) =>
+      rights.delete ? [table] : [],
+    );
+    deletable.push(
+      ...Object.entries(OWN).flatMap(([table, rights]) => (rights.delete ? [`${role}.${table}`] : [])),
+    );
+    expect(rows.filter((row) => row.d).map((row) => row.name)).toEqual(deletable.sort());
+    expect(rows.filter((row) => row.x || row.owner)).toEqual([]);
+  });
+
+  test('functions, sequences, schemas, the database, the role itself', async () => {
+    const functions = await sql<{ name: string }>`
+      select p.proname as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+        and has_function_privilege(${serviceRole(role)}, p.oid, 'execute') order by 1`.execute(admin.kysely);
+    expect(functions.rows.map((row) => row.name)).toEqual(FUNCTIONS[role]);
+
+    const sequences = await sql<{ name: string; u: boolean; w: boolean }>`
+      select c.relname as name, has_sequence_privilege(${serviceRole(role)}, c.oid, 'usage') as u,
+        has_sequence_privilege(${serviceRole(role)}, c.oid, 'update') as w
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind = 'S' and n.nspname !~ '^pg_' order by 1`.execute(admin.kysely);
+    expect(sequences.rows.filter((row) => row.u).map((row) => row.name)).toEqual(SEQUENCES[role]);
+    expect(sequences.rows.filter((row) => row.w)).toEqual([]);
+
+    const schemas = await sql<{ name: string; u: boolean; c: boolean }>`
+      select nspname as name, has_schema_privilege(${serviceRole(role)}, oid, 'usage') as u,
+        has_schema_privilege(${serviceRole(role)}, oid, 'create') as c
+      from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' order by 1`.execute(
+      admin.kysely,
+    );
+    expect(schemas.rows.filter((row) => row.u).map((row) => row.name)).toEqual(
+      ['public', ...USES_SCHEMAS[role]].sort(),
+    );
+    expect(schemas.rows.filter((row) => row.c)).toEqual([]);
+
+    const self = await sql<Record<string, boolean>>`
+      select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,
+        has_database_privilege(rolname, current_database(), 'create') as creates,
+        has_database_privilege(rolname, current_database(), 'temporary') as temporary,
+        exists (select from pg_auth_members where member = r.oid) as member
+      from pg_roles r where rolname = ${serviceRole(role)}`.execute(admin.kysely);
+    expect(Object.values(self.rows[0]!)).toEqual(Array.from({ length: 8 }, () => false));
+  });
+
+  test('makes nothing of its own, and takes nothing away', async () => {
+    for (const statement of [
+      'create table public.mine (x int)',
+      'create temporary table orders (x int)',
+      `create table ${role}.mine (x int)`,
+      'create function public.mine() returns int language sql as $$ select 1 $$',
+      `create function ${role}.mine() returns int language sql as $$ select 1 $$`,
+      'create schema mine',
+      'create view public.mine as select 1',
+      'truncate orders cascade',
+      'truncate ledger_posting',
+      `truncate ${role}.outbox`,
+      'drop table orders',
+      'alter table orders disable trigger all',
+      'delete from orders',
+      'delete from ledger_posting',
+      'update ledger_posting set amount = 1',
+      'update ledger_transaction set ref = ref',
+      'update ledger_account set balance = 0',
+      'delete from ledger_account',
+      'delete from notification',
+      'update notification set data = data',
+      "set session_replication_role = 'replica'",
+      'set role opentill_ops_of_nobody',
+      'update schema_migration set checksum = checksum',
+      "select setval('deposit_index_evm', 0)",
+    ]) {
+      await expect(sql.raw(statement).execute(as(role))).rejects.toThrow(
+        /permission denied|must be owner|does not exist|ledger is append-only/,
+      );
+    }
+  });
+
+  test('becomes none of the others', async () => {
+    for (const other of SERVICE_SCHEMAS.filter((schema) => schema !== role)) {
+      await expect(sql.raw(`set role ${serviceRole(other)}`).execute(as(role))).rejects.toMatchObject({
+        code: 'DATABASE_FORBIDDEN',
+      });
+      await expect(
+        sql`insert into ${sql.table(`${other}.outbox`)} (event_id, routing_key, payload)
+          values (${randomUUID()}, 'order.changed._', '{}')`.execute(as(role)),
+      ).rejects.toMatchObject({ code: 'DATABASE_FORBIDDEN' });
+      await expect(
+        sql`update ${sql.table(`${other}.lease`)} set holder = 'me'`.execute(as(role)),
+      ).rejects.toMatchObject({ code: 'DATABASE_FORBIDDEN' });
+      await expect(sql`delete from ${sql.table(`${other}.inbox`)}`.execute(as(role))).rejects.toMatchObject({
+        code: 'DATABASE_FORBIDDEN',
+      });
+    }
+  });
+});
+
+describe('attempts', () => {
+  const refused = { code: 'DATABASE_FORBIDDEN' };
+
+  test('only the tracker moves an order, and only its state', async () => {
+    const order = await aCollection(admin.kysely);
+    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'tracker')) {
+      const move = as(role)
+        .updateTable('orders')
+        .set({ status: 'SUCCESS' })
+        .where('order_pk', '=', order.order_pk);
+      await expect(move.execute()).rejects.toMatchObject(refused);
+    }
+    const tracker = as('tracker').updateTable('orders').where('order_pk', '=', order.order_pk);
+    await expect(tracker.set({ amount: 1n }).execute()).rejects.toMatchObject(refused);
+    await expect(tracker.set({ address: '0xmine' }).execute()).rejects.toMatchObject(refused);
+    await tracker.set({ status: 'PENDING' }).execute();
+  });
+
+  test('only the api creates orders, and never one that is further than INIT', async () => {
+    const { updated_at: _, ...order } = await aCollection(admin.kysely);
+    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'api')) {
+      const insert = as(role)
+        .insertInto('orders')
+        .values({ ...order, order_pk: randomUUID(), order_id: role });
+      await expect(insert.execute()).rejects.toMatchObject(refused);
+    }
+    const paid = as('api')
+      .insertInto('orders')
+      .values({ ...order, order_pk: randomUUID(), order_id: 'x', status: 'SUCCESS' });
+    await expect(paid.execute()).rejects.toMatchObject(refused);
+  });
+
+  test('only a scanner writes transfers and cursors', async () => {
+    const order = await aCollection(admin.kysely);
+    const { transfer_id: _, ...transfer } = await aTransfer(admin.kysely, order);
+    const cursor = await aChainCursor(admin.kysely);
+    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'scanner_evm')) {
+      const insert = as(role)
+        .insertInto('transfer')
+        .values({ ...transfer, position: `log:${role}` });
+      await expect(insert.execute()).rejects.toMatchObject(refused);
+      await expect(
+        as(role).updateTable('transfer').set({ state: 'VERIFIED' }).execute(),
+      ).rejects.toMatchObject(refused);
+      await expect(
+        as(role).updateTable('chain_cursor').set({ verified_height: 1 }).execute(),
+      ).rejects.toMatchObject(refused);
+    }
+    await as('scanner_evm')
+      .insertInto('transfer')
+      .values({ ...transfer, position: 'log:1' })
+      .execute();
+    await as('scanner_evm')
+      .updateTable('chain_cursor')
+      .set({ head_height: cursor.head_height + 1 })
+      .execute();
+  });
+
+  test('only ops writes merchants; secrets are seen by those that need them', async () => {
+    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'ops')) {
+      await expect(
+        as(role).updateTable('merchant').set({ callback_url: 'http://mine' }).execute(),
+      ).rejects.toMatchObject(refused);
+    }
+    await expect(
+      as('api').selectFrom('merchant').select('webhook_secret_sealed').execute(),
+    ).rejects.toMatchObject(refused);
+    await expect(as('webhook').selectFrom('merchant').select('token_sealed').execute()).rejects.toMatchObject(
+      refused,
+    );
+    for (const role of ['tracker', 'scanner_evm', 'signer'] as const) {
+      await expect(as(role).selectFrom('merchant').select('token_sealed').execute()).rejects.toMatchObject(
+        refused,
+      );
+    }
+  });
+
+  test('the api says nothing to a merchant but that a collection waits', async () => {
+    const order = await aCollection(admin.kysely);
+    const payout = await aPayout(admin.kysely);
+    const other = await aCollection(admin.kysely);
+    const paid = await aCollection(admin.kysely, { status: 'SUCCESS', actual_amount: 1n });
+    const data = { orderId: order.order_id, status: 'INIT', actualAmount: null, transaction: null };
+    const notification = {
+      event_id: randomUUID(),
+      merchant_id: order.merchant_id,
+      subject_id: order.order_pk,
+      sequence: 1,
+      notify_type: 'ORDER_PENDING' as const,
+      data: JSON.stringify(data),
+      occurred_at: new Date(),
+    };
+    const forged: Partial<typeof notification | { notify_type: 'ORDER_SUCCESS' }>[] = [
+      { notify_type: 'ORDER_SUCCESS' },
+      { sequence: 2 },
+      { data: JSON.stringify({ ...data, status: 'SUCCESS' }) },
+      { data: `{"status":"SUCCESS",${JSON.stringify(data).slice(1)}` },
+      { data: `{"st\\u0061tus":"SUCCESS",${JSON.stringify(data).slice(1)}` },
+      { data: JSON.stringify({ ...data, actualAmount: '250.00' }) },
+      { data: JSON.stringify({ ...data, transaction: { txid: '0x' } }) },
+      { data: JSON.stringify({ ...data, orderId: other.order_id }) },
+      { merchant_id: other.merchant_id },
+      { subject_id: randomUUID() },
+      {
+        subject_id: payout.order_pk,
+        merchant_id: payout.merchant_id,
+        data: JSON.stringify({ ...data, orderId: payout.order_id }),
+      },
+      {
+        subject_id: paid.order_pk,
+        merchant_id: paid.merchant_id,
+        data: JSON.stringify({ ...data, orderId: paid.order_id }),
+      },
+    ];
+    for (const change of forged) {
+      const insert = as('api')
+        .insertInto('notification')
+        .values({ ...notification, ...change });
+      await expect(insert.execute()).rejects.toMatchObject(refused);
+    }
+    await as('api').insertInto('notification').values(notification).execute();
+    for (const role of ['scanner_evm', 'webhook', 'ops', 'signer'] as const) {
+      const insert = as(role)
+        .insertInto('notification')
+        .values({ ...notification, event_id: randomUUID(), sequence: 2 });
+      await expect(insert.execute()).rejects.toMatchObject(refused);
+    }
+    await as('tracker')
+      .insertInto('notification')
+      .values({ ...notification, event_id: randomUUID(), sequence: 2, notify_type: 'ORDER_SUCCESS' })
+      .execute();
+  });
+
+  test('money moves by the functions alone', async () => {
+    const payout = await aPayout(admin.kysely);
+    await aHotWallet(admin.kysely);
+    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'ops')) {
+      await expect(sql`select book_top_up('x', 'ETH', 'USDT', 1)`.execute(as(role))).rejects.toMatchObject(
+        refused,
+      );
+    }
+    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'api')) {
+      await expect(sql`select reserve(${payout.order_pk})`.execute(as(role))).rejects.toMatchObject(refused);
+    }
+    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'tracker')) {
+      const book = as(role).insertInto('ledger_transaction').values({ ref: 'x', kind: 'TOP_UP' });
+      await expect(book.execute()).rejects.toMatchObject(refused);
+      await expect(
+        sql`insert into ledger_posting (ledger_tx_id, account_id, amount) values (1, 1, 1)`.execute(as(role)),
+      ).rejects.toMatchObject(refused);
+    }
+    const forgedAge = sql`insert into ledger_transaction (ref, kind, written_by) values ('x', 'TOP_UP', '1')`;
+    await expect(forgedAge.execute(as('tracker'))).rejects.toMatchObject(refused);
+  });
+
+  test("ops asks for a rescan and lifts a hold; it can't answer or set one", async () => {
+    await as('ops')
+      .insertInto('rescan_request')
+      .values({ chain: 'ETH', from_height: 1, to_height: 2 })
+      .execute();
+    await expect(as('ops').updateTable('rescan_request').set({ found: 1 }).execute()).rejects.toMatchObject(
+      refused,
+    );
+    await as('scanner_evm').updateTable('rescan_request').set({ found: 1, done_at: new Date() }).execute();
+    const hold = {
+      hold_id: randomUUID(),
+      chain: 'ETH',
+      symbol: 'USDT',
+      reason: 'test',
+      set_at: new Date(),
+    } as const;
+    await expect(as('ops').insertInto('asset_hold').values(hold).execute()).rejects.toMatchObject(refused);
+    await as('tracker').insertInto('asset_hold').values(hold).execute();
+    await expect(
+      as('tracker').updateTable('asset_hold').set({ released_at: new Date() }).execute(),
+    ).rejects.toMatchObject(refused);
+    await as('ops').updateTable('asset_hold').set({ released_at: new Date() }).execute();
+  });
+
+  test('a function of a later migration is nobody’s until granted', async () => {
+    await sql`create function later_migration() returns integer language sql as 'select 1'`.execute(
+      admin.kysely,
+    );
+    for (const role of SERVICE_SCHEMAS) {
+      await expect(sql`select later_migration()`.execute(as(role))).rejects.toMatchObject(refused);
+    }
+    await sql`drop function later_migration()`.execute(admin.kysely);
+  });
+});
