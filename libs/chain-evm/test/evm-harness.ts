@@ -1,11 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { setTimeout as delay } from 'node:timers/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import { startAnvil } from '@opentill/devnet/anvil';
+import { DEV_MNEMONIC } from '@opentill/devnet/evm-accounts';
+import { reorg, setBlockTime } from '@opentill/devnet/evm-devnet';
 import { findFreePort } from '@opentill/devnet/free-port';
+import { callRpc } from '@opentill/devnet/json-rpc';
 import type { ChainHarness, Movement } from '@opentill/testkit/chain-contract';
 import {
   HDNodeWallet,
@@ -22,7 +26,6 @@ import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
 import { createEvmReader } from '../src/reader.ts';
 
 export const CHAIN_ID = 11155111;
-const MNEMONIC = 'test test test test test test test test test test test junk';
 /** keccak256("Approval(address,address,uint256)"). */
 const APPROVAL_TOPIC = '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925';
 const FEE_WEI = 10n ** 11n;
@@ -60,60 +63,18 @@ function compileEmitter(): { abi: Interface; bytecode: string } {
   return { abi: new Interface(contract.abi), bytecode: `0x${contract.evm.bytecode.object}` };
 }
 
-function anvilBinary(): string {
-  const require = createRequire(createRequire(import.meta.url).resolve('@opentill/devnet/package.json'));
-  const inner = createRequire(require.resolve('@foundry-rs/anvil/package.json'));
-  return inner.resolve(
-    `@foundry-rs/anvil-${process.platform}-${process.arch === 'x64' ? 'amd64' : 'arm64'}/bin/anvil`,
-  );
-}
-
-/** Starts anvil; `stop` ends it and waits for its end. */
-async function startAnvil(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const port = await findFreePort();
-  const fixed = [
-    '--no-mining',
-    '--order',
-    'fifo',
-    '--slots-in-an-epoch',
-    '2',
-    '--quiet',
-    '--gas-limit',
-    '60000000',
-  ];
-  const child = spawn(anvilBinary(), ['--port', `${port}`, '--chain-id', `${CHAIN_ID}`, ...fixed], {
-    stdio: 'ignore',
-  });
-  const url = `http://127.0.0.1:${port}`;
-  const deadline = Date.now() + 20_000;
-  for (;;) {
-    const answers = await call(url, 'eth_chainId', []).then(
-      () => true,
-      () => false,
-    );
-    if (answers) break;
-    if (Date.now() > deadline || child.exitCode !== null) throw new Error('anvil did not start');
-    await delay(20);
-  }
+/** anvil with no block but those that are asked for. `stop` leaves nothing of it. */
+async function startQuietAnvil(): Promise<{ url: string; stop: () => Promise<void> }> {
+  const dir = await mkdtemp(join(tmpdir(), 'chain-evm-'));
+  const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: CHAIN_ID, slotsInAnEpoch: 2 });
+  await setBlockTime(anvil.rpcUrl, 0);
   return {
-    url,
+    url: anvil.rpcUrl,
     stop: async () => {
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
+      await anvil.stop('kill');
+      await rm(dir, { recursive: true });
     },
   };
-}
-
-async function call(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-  });
-  const answer = (await response.json()) as { result?: unknown; error?: unknown };
-  if (answer.error !== undefined) throw new Error(`${method}: ${JSON.stringify(answer.error)}`);
-  return answer.result;
 }
 
 const word = (address: string): string => zeroPadValue(address, 32);
@@ -169,10 +130,10 @@ export async function makeEvmHarness(
   overrides: Partial<EvmNetwork> = {},
   deps: EvmReaderDeps = {},
 ): Promise<EvmHarness> {
-  const anvil = await startAnvil();
-  const rpc = (method: string, ...params: unknown[]): Promise<unknown> => call(anvil.url, method, params);
+  const anvil = await startQuietAnvil();
+  const rpc = (method: string, ...params: unknown[]): Promise<unknown> => callRpc(anvil.url, method, params);
   const emitter = compileEmitter();
-  const root = HDNodeWallet.fromPhrase(MNEMONIC, undefined, "m/44'/60'/0'/0");
+  const root = HDNodeWallet.fromPhrase(DEV_MNEMONIC, undefined, "m/44'/60'/0'/0");
   const wallets = Array.from({ length: 10 }, (_, index) => root.deriveChild(index));
   const wallet = root.deriveChild(0);
   const sent = new Map<TxHash, string>();
@@ -245,12 +206,7 @@ export async function makeEvmHarness(
       await rpc('eth_sendRawTransaction', sent.get(txHash));
     },
     mine,
-    reorg: async (depth) => {
-      await rpc('anvil_rollback', depth);
-      await rpc('anvil_dropAllTransactions');
-      await rpc('evm_increaseTime', 1);
-      for (let count = 0; count < depth; count += 1) await rpc('evm_mine');
-    },
+    reorg: (depth) => reorg({ rpcUrl: anvil.url, depth }),
     stop: anvil.stop,
   };
 }

@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import { bloomBits, bloomIsExplainedBy, bloomMayHold, isBloom } from './bloom.ts';
+
+/** From go-ethereum's bloom9_test.go: the filter holds "testtest" and no other of its words. */
+const word = (text: string): string => `0x${Buffer.from(text).toString('hex')}`;
+
+function bloomOf(values: readonly string[]): string {
+  const bytes = Buffer.alloc(256);
+  for (const bit of values.flatMap(bloomBits))
+    bytes.writeUInt8(bytes.readUInt8(255 - (bit >> 3)) | (1 << (bit & 7)), 255 - (bit >> 3));
+  return `0x${bytes.toString('hex')}`;
+}
+
+describe('bloom filters', () => {
+  it('set the bits that the Yellow Paper says, the first of them computed by hand', () => {
+    // keccak256 of an address of 20 zero bytes begins 5380c7b7ae81.
+    expect(bloomBits(`0x${'00'.repeat(20)}`)).toEqual([0x5380 & 2047, 0xc7b7 & 2047, 0xae81 & 2047]);
+  });
+
+  it('hold what was put in, and little else', () => {
+    const inside = ['testtest', 'test', 'hallo', 'other'].map(word);
+    const bloom = bloomOf(inside);
+    for (const value of inside) expect(bloomMayHold(bloom, bloomBits(value))).toBe(true);
+    for (const value of ['tes', 'lo'].map(word)) expect(bloomMayHold(bloom, bloomBits(value))).toBe(false);
+  });
+
+  it('are explained by all of their logs, not by fewer', () => {
+    const logs = [
+      { address: word('a'), topics: [word('b'), word('c')] },
+      { address: word('a'), topics: [] },
+      { address: word('d'), topics: [word('e')] },
+    ];
+    const bloom = bloomOf(logs.flatMap((log) => [log.address, ...log.topics]));
+    expect(bloomIsExplainedBy(bloom, logs)).toBe(true);
+    expect(bloomIsExplainedBy(bloom, [...logs, { address: word('f'), topics: [] }])).toBe(true);
+    expect(bloomIsExplainedBy(bloom, logs.slice(1))).toBe(false);
+    expect(bloomIsExplainedBy(bloomOf([]), [])).toBe(true);
+    expect(bloomIsExplainedBy(bloom, [])).toBe(false);
+  });
+
+  it('have 256 bytes', () => {
+    expect(isBloom(bloomOf([]))).toBe(true);
+    for (const value of [undefined, null, '0x', bloomOf([]).slice(0, -1)]) expect(isBloom(value)).toBe(false);
+  });
+});

@@ -1,0 +1,161 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { deployDevTokens, mine, payToken } from '@opentill/devnet/evm-devnet';
+import { devAccount } from '@opentill/devnet/evm-accounts';
+import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EvmNetwork } from '../src/reader.ts';
+import { createEvmReader } from '../src/reader.ts';
+import { evmFamily } from '../src/family.ts';
+import { subscribeHeads } from '../src/subscribe-heads.ts';
+
+let dir: string;
+let anvil: Anvil;
+let network: EvmNetwork;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'chain-evm-'));
+  anvil = await startAnvil({ dir, port: await findFreePort(), chainId: 97 });
+  const tokens = await deployDevTokens({ rpcUrl: anvil.rpcUrl, usdtDecimals: 18, usdcDecimals: 6 });
+  const token = (symbol: 'USDT' | 'USDC', decimals: number): EvmNetwork['tokens'][number] => ({
+    symbol,
+    contract: tokens[symbol],
+    decimals,
+    displayDecimals: 2,
+    minAmount: null,
+    maxAmount: null,
+  });
+  const coin = { ...token('USDT', 18), symbol: 'BNB', contract: null };
+  network = {
+    chain: 'BSC_TEST',
+    chainId: 97,
+    rpcUrls: [anvil.rpcUrl],
+    wsUrl: anvil.wsUrl,
+    bloom: true,
+    maxBlockRange: 500,
+    tokens: [token('USDT', 18), token('USDC', 6), coin],
+  };
+});
+afterAll(async () => {
+  await anvil.stop('kill');
+  await rm(dir, { recursive: true });
+});
+
+describe('reading real tokens', () => {
+  it('finds and proves a payment', async () => {
+    const reader = evmFamily.createReader(network, {});
+    await reader.checkNetwork();
+    const to = evmFamily.addressCodec.parse(devAccount(7).address)!;
+    const { privateKey: fromKey, address: from } = devAccount(1);
+    for (const [place, amountBaseUnits] of [
+      [0, 12_340_000_000_000_000_001n],
+      [1, 5_000_000n],
+    ] as const) {
+      const txHash = await payToken({
+        rpcUrl: anvil.rpcUrl,
+        token: network.tokens[place]!.contract!,
+        fromKey,
+        to,
+        amountBaseUnits,
+      });
+      await mine({ rpcUrl: anvil.rpcUrl, blocks: 2 });
+      const head = await reader.head();
+      const { transfers } = await reader.readSeen(head.height - 3, head.height);
+      const ours = transfers.filter((transfer) => transfer.txHash === txHash);
+      const { confirmed } = await reader.confirmTransfers(ours);
+      expect(confirmed).toEqual([
+        expect.objectContaining({
+          chain: 'BSC_TEST',
+          txHash,
+          position: 'log:0',
+          contract: network.tokens[place]!.contract!.toLowerCase(),
+          from: from.toLowerCase(),
+          to,
+          amountBaseUnits,
+        }),
+      ]);
+      expect(confirmed[0]!.feeBaseUnits).toBeGreaterThan(21_000n);
+    }
+  });
+});
+
+describe('the network that is configured', () => {
+  const changed = (change: Partial<EvmNetwork['tokens'][number]>): EvmNetwork => ({
+    ...network,
+    tokens: [{ ...network.tokens[0]!, ...change }],
+  });
+
+  it('must have the tokens with their decimals', async () => {
+    await expect(createEvmReader(changed({ decimals: 6 })).checkNetwork()).rejects.toMatchObject({
+      code: 'TOKEN_MISMATCH',
+      retryable: false,
+    });
+    await expect(
+      createEvmReader(changed({ contract: devAccount(9).address })).checkNetwork(),
+    ).rejects.toMatchObject({ code: 'TOKEN_MISMATCH' });
+  });
+
+  it('must be the chain', async () => {
+    await expect(createEvmReader({ ...network, chainId: 56 }).checkNetwork()).rejects.toMatchObject({
+      code: 'WRONG_CHAIN',
+      retryable: false,
+    });
+  });
+
+  it('must have a chain id and token addresses', () => {
+    const { chainId: _, ...without } = network;
+    expect(() => createEvmReader(without)).toThrow(TypeError);
+    expect(() => createEvmReader(changed({ contract: 'USDT' as TokenContract }))).toThrow(TypeError);
+  });
+});
+
+describe('wake-ups at new heads', () => {
+  it('come with every block and end with the signal', async () => {
+    const reader = createEvmReader(network);
+    const controller = new AbortController();
+    const waiting: (() => void)[] = [];
+    const nextHead = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
+    const connected = nextHead();
+    const done = reader.subscribeHeads!(() => waiting.splice(0).forEach((wake) => wake()), controller.signal);
+    await connected;
+    for (let count = 0; count < 3; count += 1) {
+      const woken = nextHead();
+      await mine({ rpcUrl: anvil.rpcUrl, blocks: 1 });
+      await woken;
+    }
+    controller.abort();
+    await done;
+  });
+
+  it('are tried again while there is no server, and stop at once', async () => {
+    let connections = 0;
+    const { promise: thrice, resolve } = Promise.withResolvers<void>();
+    const server = createServer();
+    server.on('connection', (socket) => {
+      connections += 1;
+      socket.destroy();
+      if (connections === 3) resolve();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const controller = new AbortController();
+    const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const done = subscribeHeads({ url, reconnectMs: 10 }, () => undefined, controller.signal);
+    await thrice;
+    controller.abort();
+    await done;
+    server.close();
+    await subscribeHeads({ url }, () => undefined, AbortSignal.abort());
+  });
+
+  it('need a WebSocket URL', () => {
+    const { wsUrl: _, ...without } = network;
+    expect(createEvmReader(without).subscribeHeads).toBeUndefined();
+  });
+});

@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { isReaderError, readerError } from './reader-error.ts';
+import { transferKey } from './transfer.ts';
+
+describe('reader errors', () => {
+  it('are retryable unless somebody has to mend something', () => {
+    expect(readerError('INCONSISTENT_ANSWER', 'x').retryable).toBe(true);
+    expect(readerError('RPC_RATE_LIMITED', 'x', { retryAfterMs: 5 })).toMatchObject({
+      retryable: true,
+      context: { retryAfterMs: 5 },
+    });
+    for (const code of ['WRONG_CHAIN', 'TOKEN_MISMATCH', 'RPC_FORBIDDEN', 'RPC_METHOD_MISSING'] as const) {
+      expect(readerError(code, 'x').retryable).toBe(false);
+    }
+  });
+
+  it('are told apart by their code', () => {
+    expect(isReaderError(readerError('BLOCK_NOT_FOUND', 'x'), 'BLOCK_NOT_FOUND')).toBe(true);
+    expect(isReaderError(readerError('BLOCK_NOT_FOUND', 'x'), 'WRONG_CHAIN')).toBe(false);
+    expect(isReaderError(new Error('BLOCK_NOT_FOUND'), 'BLOCK_NOT_FOUND')).toBe(false);
+    expect(readerError('BLOCK_NOT_FOUND', 'x', {}, 'why')).toBeInstanceOf(GatewayError);
+  });
+});
+
+describe('the natural key of a transfer', () => {
+  it('is chain, transaction and position', () => {
+    expect(transferKey({ chain: 'BSC', txHash: '0xab' as never, position: 'log:3' as never })).toBe(
+      'BSC:0xab:log:3',
+    );
+  });
+});
