@@ -1,0 +1,42 @@
+import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import type { CandidateTransfer } from '@opentill/chain/transfer';
+import type { Scanning } from './scanning.ts';
+import { readerError } from '@opentill/chain/reader-error';
+import type { MatchedTransfer } from './scan-change.ts';
+
+/**
+ * Finds the transfers of a range that went to deposit addresses and has them proven by their receipts. Asks the
+ * database, not a cache: an address is known to it before anybody can learn it, hence before a payment to it.
+ *
+ * Payments of the gateway to its own addresses will have to be left out here, by their transaction hashes, from the
+ * day the gateway sends transactions.
+ */
+export async function matchTransfers(
+  { network, reader, store, observe }: Scanning,
+  range: RangeRead,
+  options: ReadOptions,
+): Promise<readonly MatchedTransfer[]> {
+  const recipients = new Set(range.transfers.map((transfer) => transfer.to));
+  if (recipients.size === 0) return [];
+  const ours = await store.findDepositAddresses(network.family, [...recipients]);
+  const candidates = range.transfers.filter((transfer) => ours.has(transfer.to));
+  if (candidates.length === 0) return [];
+  const { confirmed, refuted } = await reader.confirmTransfers(candidates, options);
+  if (refuted.length > 0) observe.refuted(network.chain, refuted);
+  const times = new Map(range.headers.map((header) => [header.hash, header.timeSeconds]));
+  return confirmed.map((transfer) => ({
+    ...transfer,
+    symbol: known(network.symbols.get(transfer.contract), transfer),
+    blockTimeSeconds: known(times.get(transfer.blockHash), transfer),
+  }));
+}
+
+/** The reader promises both: only configured tokens, and only transfers of the headers it gave. */
+function known<T>(value: T | undefined, { txHash, contract, blockHash }: CandidateTransfer): T {
+  if (value !== undefined) return value;
+  throw readerError('INCONSISTENT_ANSWER', 'a transfer that was not asked for', {
+    txHash,
+    contract,
+    blockHash,
+  });
+}

@@ -1,0 +1,215 @@
+import type { CandidateTransfer } from '@opentill/chain/transfer';
+import type { Chain } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { Clock } from '@opentill/runtime/clock';
+import type { CheckResult } from '@opentill/runtime/health';
+import type { Logger } from '@opentill/runtime/logger';
+import type { Metrics } from '@opentill/runtime/metrics';
+import { seenBlock, type ChainState } from './chain-state.ts';
+import type { LiveTransfer, WrittenTransfers } from './scan-change.ts';
+import { isHalt } from './scan-error.ts';
+
+/** What can fail on its own: the seen pass stops the whole chain. */
+export type ScanPart = 'seen' | 'verified' | 'lease';
+
+/** What happens to a chain, in words; told once it is committed. */
+export interface ScanObserver {
+  /** This replica begins to scan the chain. */
+  opened(chain: Chain, state: ChainState, isFirst: boolean): void;
+  /** Another replica scans the chain now. */
+  closed(chain: Chain): void;
+  /** A round went through, with or without something new. */
+  ticked(chain: Chain): void;
+  committed(
+    chain: Chain,
+    commit: {
+      readonly before: ChainState;
+      readonly state: ChainState;
+      readonly written: WrittenTransfers;
+      /** Stored blocks that a reorganisation took back; mostly 0. */
+      readonly depthBlocks: number;
+    },
+  ): void;
+  failed(chain: Chain, part: ScanPart, error: unknown, failuresInRow: number): void;
+  /** The node's logs named transfers that its receipts know nothing of. */
+  refuted(chain: Chain, candidates: readonly CandidateTransfer[]): void;
+  /** What the seen pass recorded is not in the chain's record: taken back. */
+  seenButNotVerified(chain: Chain, transfers: readonly LiveTransfer[]): void;
+  /** A rescan did not find what is recorded and verified. Nothing was changed: somebody has to look. */
+  rescanContradicts(chain: Chain, transfers: readonly LiveTransfer[]): void;
+  /** Whether the chain is scanned, or its standby works, as a health check says it. */
+  health(chain: Chain): CheckResult;
+}
+
+interface ChainFigures {
+  state: ChainState | undefined;
+  headMovedAtMs: number;
+  verifiedMovedAtMs: number;
+  tickedAtMs: number | undefined;
+  /** Why the chain stands still, as long as it does. */
+  halted: string | undefined;
+}
+
+/** A chain whose rounds fail for so long is not ready. */
+const UNREADY_AFTER_MS = 30_000;
+
+function createMeters(metrics: Metrics, figures: ReadonlyMap<Chain, ChainFigures>, clock: Clock) {
+  const perChain = (
+    name: string,
+    help: string,
+    value: (figure: ChainFigures, nowMs: number) => number | undefined,
+  ): void => {
+    metrics.gauge<'chain'>({
+      name,
+      help,
+      labelNames: ['chain'],
+      collect(gauge) {
+        gauge.reset();
+        for (const [chain, figure] of figures) {
+          const now = value(figure, clock.now().getTime());
+          if (now !== undefined) gauge.set({ chain }, now);
+        }
+      },
+    });
+  };
+  perChain('scanner_head_height_blocks', 'Newest known block', (f) => f.state?.head.height);
+  perChain('scanner_seen_height_blocks', 'Seen cursor', (f) => f.state && seenBlock(f.state).height);
+  perChain('scanner_verified_height_blocks', 'Verified cursor', (f) => f.state?.verifiedHeight);
+  perChain(
+    'scanner_head_age_seconds',
+    'Since the head moved last',
+    (f, now) => f.state && (now - f.headMovedAtMs) / 1000,
+  );
+  perChain('scanner_verified_age_seconds', 'Since the verified cursor moved last', (f, now) =>
+    f.state ? (now - f.verifiedMovedAtMs) / 1000 : undefined,
+  );
+  perChain('scanner_halted_chains', '1 while the chain stands still until somebody looks', (f) =>
+    f.halted ? 1 : 0,
+  );
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    metrics.counter<L>({ name, help, labelNames });
+  return {
+    errors: counter('scanner_errors_total', 'Failed rounds, by code', ['chain', 'part', 'code']),
+    transfers: counter('scanner_transfers_total', 'Transfers written, by what became of them', [
+      'chain',
+      'state',
+    ]),
+    commits: counter('scanner_commits_total', 'Committed changes', ['chain']),
+    reorganisations: counter('scanner_reorganisations_total', 'Reorganisations followed', ['chain']),
+    contradictions: counter(
+      'scanner_contradictions_total',
+      'Transfers that a node contradicted itself about',
+      ['chain', 'kind'],
+    ),
+    depth: metrics.histogram<'chain'>({
+      name: 'scanner_reorganisation_depth_blocks',
+      help: 'Stored blocks taken back by a reorganisation',
+      labelNames: ['chain'],
+      buckets: [1, 2, 3, 5, 8, 16, 32, 64, 128, 256],
+    }),
+  };
+}
+
+/** Logs, counts and judges what the scan loops of a process report. */
+export function createScanObserver(deps: {
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}): ScanObserver {
+  const { logger, clock } = deps;
+  const figures = new Map<Chain, ChainFigures>();
+  const meters = createMeters(deps.metrics, figures, clock);
+  const nowMs = (): number => clock.now().getTime();
+  const figureOf = (chain: Chain): ChainFigures => {
+    const known = figures.get(chain);
+    if (known !== undefined) return known;
+    const fresh = {
+      state: undefined,
+      headMovedAtMs: 0,
+      verifiedMovedAtMs: 0,
+      tickedAtMs: undefined,
+      halted: undefined,
+    };
+    figures.set(chain, fresh);
+    return fresh;
+  };
+  const contradicted =
+    (kind: string) => (chain: Chain, transfers: readonly { readonly txHash: string }[]) => {
+      meters.contradictions.inc({ chain, kind }, transfers.length);
+      logger.error('transfers contradicted', {
+        chain,
+        kind,
+        txHashes: transfers.slice(0, 20).map((t) => t.txHash),
+      });
+    };
+
+  return {
+    opened(chain, state, isFirst) {
+      const figure = figureOf(chain);
+      Object.assign(figure, { state, headMovedAtMs: nowMs(), verifiedMovedAtMs: nowMs() });
+      logger.info('chain opened', { chain, isFirst, ...positions(state) });
+    },
+    closed(chain) {
+      figureOf(chain).state = undefined;
+      logger.info('chain given up', { chain });
+    },
+    ticked(chain) {
+      Object.assign(figureOf(chain), { tickedAtMs: nowMs(), halted: undefined });
+    },
+    committed(chain, { before, state, written, depthBlocks }) {
+      const figure = figureOf(chain);
+      figure.state = state;
+      if (state.head.hash !== before.head.hash) figure.headMovedAtMs = nowMs();
+      if (state.verifiedHeight !== before.verifiedHeight) figure.verifiedMovedAtMs = nowMs();
+      meters.commits.inc({ chain });
+      if (depthBlocks > 0) {
+        meters.reorganisations.inc({ chain });
+        meters.depth.observe({ chain }, depthBlocks);
+        logger.warn('reorganisation followed', { chain, depthBlocks, ...positions(state) });
+      }
+      for (const [name, ids] of Object.entries({
+        detected: written.detectedIds,
+        verified: written.verifiedIds,
+        orphaned: written.orphanedIds,
+      })) {
+        if (ids.length === 0) continue;
+        meters.transfers.inc({ chain, state: name }, ids.length);
+        logger.info(`transfers ${name}`, {
+          chain,
+          transferIds: ids.slice(0, 50),
+          count: ids.length,
+          ...positions(state),
+        });
+      }
+    },
+    failed(chain, part, error, failuresInRow) {
+      const code = error instanceof GatewayError ? error.code : 'UNKNOWN';
+      meters.errors.inc({ chain, part, code });
+      if (isHalt(error)) figureOf(chain).halted = code;
+      // Told at the first failure and then ever more rarely; the counter has them all.
+      if (!Number.isInteger(Math.log2(failuresInRow))) return;
+      const level = error instanceof GatewayError && error.retryable ? 'warn' : 'error';
+      logger[level]('scan failed', { chain, part, code, failuresInRow, halted: isHalt(error), error });
+    },
+    refuted: contradicted('refuted'),
+    seenButNotVerified: contradicted('seen-not-verified'),
+    rescanContradicts: contradicted('rescan'),
+    health(chain) {
+      const figure = figureOf(chain);
+      if (figure.halted !== undefined) return { ok: false, detail: `halted: ${figure.halted}` };
+      if (figure.tickedAtMs === undefined) return { ok: false, detail: 'no round went through yet' };
+      const agoMs = nowMs() - figure.tickedAtMs;
+      if (agoMs > UNREADY_AFTER_MS)
+        return { ok: false, detail: `the last round went through ${agoMs} ms ago` };
+      const { state } = figure;
+      return {
+        ok: true,
+        detail: state ? `verified ${state.verifiedHeight} of ${state.head.height}` : 'standby',
+      };
+    },
+  };
+}
+
+function positions(state: ChainState): Readonly<Record<string, unknown>> {
+  return { head: state.head.height, seen: seenBlock(state).height, verified: state.verifiedHeight };
+}

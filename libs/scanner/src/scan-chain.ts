@@ -1,0 +1,89 @@
+import { isReaderError } from '@opentill/chain/reader-error';
+import type { LeaseKeeper } from '@opentill/db/lease';
+import type { Chain } from '@opentill/domain/chains';
+import { abortableDelay } from '@opentill/runtime/abortable-delay';
+import { startLoop } from '@opentill/runtime/loop';
+import { retryAfterMs } from './hold-off.ts';
+import { createScanTick, type ScanTickDeps } from './scan-tick.ts';
+
+export interface ScanChainDeps extends Omit<ScanTickDeps, 'lease'> {
+  readonly lease: LeaseKeeper;
+  /** How often the lease is renewed, or asked for: a third of its time to live. */
+  readonly leaseIntervalMs: number;
+  /** The node serves another network, or other tokens, than is configured: only the operator can mend that. */
+  readonly onMisconfigured: (error: unknown) => void;
+}
+
+/** A chain that is being scanned, or waited for while another replica scans it. */
+export interface ChainScan {
+  readonly chain: Chain;
+  /** Looks for a new head now. */
+  wake(): void;
+  /** Ends what is under way and gives the lease back. */
+  stop(): Promise<void>;
+}
+
+const MAX_BACKOFF_MS = 5_000;
+
+/**
+ * Scans one chain for as long as this replica holds its lease, and competes for the lease while it does not. Two loops
+ * run beside each other, so that a node that answers slowly does not cost the lease: one keeps the lease, the other
+ * scans, woken by heads where the reader announces them and by time anyway. Nothing is scanned before the node was
+ * found to be the configured network.
+ */
+export function startChainScan(deps: ScanChainDeps): ChainScan {
+  const { network, reader, lease, observe } = deps;
+  const tick = createScanTick(deps);
+  const stopping = new AbortController();
+  let isNetworkChecked = false;
+
+  async function checkNetwork(signal: AbortSignal): Promise<void> {
+    try {
+      await reader.checkNetwork({ signal });
+      isNetworkChecked = true;
+    } catch (error) {
+      if (isReaderError(error, 'WRONG_CHAIN') || isReaderError(error, 'TOKEN_MISMATCH'))
+        deps.onMisconfigured(error);
+      throw error;
+    }
+  }
+
+  const scanLoop = startLoop({
+    name: `scan ${network.chain}`,
+    intervalMs: network.pollIntervalMs,
+    maxBackoffMs: MAX_BACKOFF_MS,
+    run: async (signal) => {
+      try {
+        if (!isNetworkChecked) await checkNetwork(signal);
+        const outcome = await tick(signal);
+        observe.ticked(network.chain);
+        return outcome;
+      } catch (error) {
+        await abortableDelay(retryAfterMs(error), signal);
+        throw error;
+      }
+    },
+    onError: (error, failuresInRow) => observe.failed(network.chain, 'seen', error, failuresInRow),
+  });
+  const leaseLoop = startLoop({
+    name: `lease ${network.chain}`,
+    intervalMs: deps.leaseIntervalMs,
+    maxBackoffMs: MAX_BACKOFF_MS,
+    run: async () => {
+      const wasHeld = lease.current() !== undefined;
+      if ((await lease.acquire()) !== undefined && !wasHeld) scanLoop.wake();
+    },
+    onError: (error, failuresInRow) => observe.failed(network.chain, 'lease', error, failuresInRow),
+  });
+  const subscription = reader.subscribeHeads?.(() => scanLoop.wake(), stopping.signal);
+
+  return {
+    chain: network.chain,
+    wake: () => scanLoop.wake(),
+    async stop() {
+      stopping.abort();
+      await Promise.all([scanLoop.stop(), leaseLoop.stop(), subscription]);
+      await lease.release().catch((error: unknown) => observe.failed(network.chain, 'lease', error, 1));
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { Transfer } from '@opentill/chain/transfer';
+import type { ChainStep } from './chain-state.ts';
+
+/** A proven transfer to one of the gateway's deposit addresses, as it is recorded. */
+export interface MatchedTransfer extends Transfer {
+  readonly symbol: string;
+  /** Time of its block in whole seconds since 1970. */
+  readonly blockTimeSeconds: number;
+}
+
+/** A recorded transfer that is not orphaned, as far as a pass has to find it again. */
+export interface LiveTransfer extends Pick<
+  MatchedTransfer,
+  'txHash' | 'position' | 'blockHash' | 'contract' | 'to' | 'amountBaseUnits'
+> {
+  /** Decimal text of the row's id. */
+  readonly transferId: string;
+}
+
+/** All that one commit writes. */
+export interface ScanChange {
+  readonly step: ChainStep;
+  /** New transfers, or known ones in another block or state; in the order of the chain. */
+  readonly matched: readonly MatchedTransfer[];
+  /** What the matched ones are from now on; DETECTED takes nothing from one that is VERIFIED in the same block. */
+  readonly matchedState: 'DETECTED' | 'VERIFIED';
+  /** Transfers that the chain does not have any more. None of them is among the matched ones. */
+  readonly orphanedIds: readonly string[];
+  /** The rescan that this commit is a part of, if any. */
+  readonly rescan?: { readonly requestId: string; readonly isDone: boolean };
+}
+
+/** What a commit made of the transfers, by row id; unchanged rows are in neither. */
+export interface WrittenTransfers {
+  readonly detectedIds: readonly string[];
+  readonly verifiedIds: readonly string[];
+  readonly orphanedIds: readonly string[];
+}
+
+/** The live transfers that are not among those found; a transfer is told by transaction and position alone. */
+export function notFound(live: readonly LiveTransfer[], found: readonly Transfer[]): readonly LiveTransfer[] {
+  const keys = new Set(found.map(keyInChain));
+  return live.filter((transfer) => !keys.has(keyInChain(transfer)));
+}
+
+function keyInChain(transfer: Pick<Transfer, 'txHash' | 'position'>): string {
+  return `${transfer.txHash} ${transfer.position}`;
+}

@@ -1,0 +1,35 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+/** Why a scanner stopped where it stands. Nothing was written. */
+export type ScanErrorCode =
+  /** The chain forked below everything that is stored, or below a block it had called final. An operator decides. */
+  | 'REORG_TOO_DEEP'
+  /** The node's head lies below every stored block: it lags so far that it can't tell anything. Retryable. */
+  | 'NODE_FAR_BEHIND'
+  /** The verified read saw other blocks than the seen pass: two nodes, or a reorganisation just now. Retryable. */
+  | 'BRANCHES_DIFFER'
+  /** The stored blocks and the cursor don't fit together. An operator decides. */
+  | 'STORED_CHAIN_BROKEN'
+  /** The cursor in the database is not the one this replica goes on from. Retryable: it is loaded again. */
+  | 'CURSOR_MOVED';
+
+const PERMANENT: ReadonlySet<ScanErrorCode> = new Set<ScanErrorCode>([
+  'REORG_TOO_DEEP',
+  'STORED_CHAIN_BROKEN',
+]);
+
+export type ScanError = GatewayError<ScanErrorCode>;
+
+/** Makes a scanner's error; whether it is retryable follows from the code. */
+export function scanError(
+  code: ScanErrorCode,
+  message: string,
+  context: Readonly<Record<string, unknown>> = {},
+): ScanError {
+  return new GatewayError(code, message, { retryable: !PERMANENT.has(code), context });
+}
+
+/** Whether a chain stands still until somebody looks: the error will not pass by itself, though it is tried again. */
+export function isHalt(error: unknown): error is ScanError {
+  return error instanceof GatewayError && PERMANENT.has(error.code as ScanErrorCode);
+}

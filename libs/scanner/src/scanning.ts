@@ -1,0 +1,12 @@
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { ScanNetwork } from './scan-network.ts';
+import type { ScanObserver } from './observe.ts';
+import type { ScanStore } from './store.ts';
+
+/** What the passes over a chain work with. */
+export interface Scanning {
+  readonly network: ScanNetwork;
+  readonly reader: ChainReader;
+  readonly store: ScanStore;
+  readonly observe: ScanObserver;
+}

@@ -1,0 +1,187 @@
+import { sql } from 'kysely';
+import type { BlockHash, BlockHeader } from '@opentill/chain/block';
+import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract, TransferPosition, TxHash } from '@opentill/chain/transfer';
+import type { Db } from '@opentill/db/database';
+import { assertLease, type Lease } from '@opentill/db/lease';
+import { appendToOutbox } from '@opentill/db/outbox';
+import type { ServiceSchema } from '@opentill/db/service-schema';
+import type { Chain, Family } from '@opentill/domain/chains';
+import { baseUnits } from '@opentill/domain/money';
+import type { Clock } from '@opentill/runtime/clock';
+import type { NewId } from '@opentill/runtime/ids';
+import { checkState, takeStep, type ChainState } from './chain-state.ts';
+import { scanError } from './scan-error.ts';
+import { eventsOf } from './scan-events.ts';
+import type { LiveTransfer, ScanChange, WrittenTransfers } from './scan-change.ts';
+import type { ScanNetwork } from './scan-network.ts';
+import type { RescanRequest } from './verified-pass.ts';
+import {
+  answerRescan,
+  insertCursor,
+  markOrphaned,
+  moveCursor,
+  recordTransfers,
+  upsertBlocks,
+} from './write-chain.ts';
+
+/** What a scanner reads and writes in Postgres. Every write asserts the lease first: a stale holder writes nothing. */
+export interface ScanStore {
+  /** Where the chain stands, or undefined before its first cursor. Throws STORED_CHAIN_BROKEN. */
+  loadState(chain: Chain): Promise<ChainState | undefined>;
+  /** Commits the first cursor: from then on the chain takes orders. */
+  insertFirstState(lease: Lease, network: ScanNetwork, state: ChainState): Promise<void>;
+  /** Commits a change whole, events included, and gives the state after it. Throws LEASE_LOST, CURSOR_MOVED. */
+  commit(
+    lease: Lease,
+    network: ScanNetwork,
+    before: ChainState,
+    change: ScanChange,
+  ): Promise<{ readonly state: ChainState; readonly written: WrittenTransfers }>;
+  /** Those of the addresses that were given out as deposit addresses of the family. */
+  findDepositAddresses(family: Family, addresses: readonly Address[]): Promise<ReadonlySet<Address>>;
+  /** Recorded transfers in blocks of these heights that are not orphaned; without `to` up to the highest. */
+  liveTransfers(chain: Chain, from: number, to?: number): Promise<readonly LiveTransfer[]>;
+  /** The oldest rescan that is asked for and not done. */
+  nextRescan(chain: Chain): Promise<RescanRequest | undefined>;
+}
+
+export interface ScanStoreDeps {
+  readonly db: Db;
+  readonly schema: ServiceSchema;
+  readonly clock: Clock;
+  readonly newId: NewId;
+}
+
+/** Most addresses looked up by one statement. */
+const ADDRESSES_PER_LOOKUP = 10_000;
+
+/** The SQL of a scanner; the statements that write stand in write-chain.ts. */
+export function createScanStore(deps: ScanStoreDeps): ScanStore {
+  const { db, schema } = deps;
+  return {
+    loadState: (chain) => loadState(db, chain),
+
+    insertFirstState: (lease, network, state) =>
+      db.transaction().execute(async (tx) => {
+        await assertLease(tx, schema, lease);
+        await upsertBlocks(tx, network.chain, state.blocks);
+        await insertCursor(tx, network, state, lease.fencingToken);
+      }),
+
+    async commit(lease, network, before, change) {
+      const state = takeStep(before, change.step, network.reorgWindow);
+      const written = await db.transaction().execute(async (tx) => {
+        await assertLease(tx, schema, lease);
+        await moveCursor(tx, network.chain, before, {
+          state,
+          newBlocks: change.step.newBlocks,
+          token: lease.fencingToken,
+        });
+        const transfers = {
+          ...(await recordTransfers(tx, network, change.matched, change.matchedState)),
+          orphanedIds: await markOrphaned(tx, network.chain, change.orphanedIds),
+        };
+        await appendToOutbox(tx, schema, eventsOf(network, before, state, transfers, deps));
+        if (change.rescan !== undefined) await answerRescan(tx, change.rescan, transfers.verifiedIds.length);
+        return transfers;
+      });
+      return { state, written };
+    },
+
+    async findDepositAddresses(family, addresses) {
+      const found = new Set<Address>();
+      for (let at = 0; at < addresses.length; at += ADDRESSES_PER_LOOKUP) {
+        const { rows } = await sql<{ address: Address }>`
+          select address from deposit_address
+          where family = ${family} and address = any(${addresses.slice(at, at + ADDRESSES_PER_LOOKUP)})`.execute(
+          db,
+        );
+        for (const row of rows) found.add(row.address);
+      }
+      return found;
+    },
+
+    liveTransfers: (chain, from, to) => liveTransfers(db, chain, from, to),
+
+    async nextRescan(chain) {
+      const { rows } = await sql<{ request_id: string; from_height: number; to_height: number }>`
+        select request_id::text, from_height, to_height from rescan_request
+        where chain = ${chain} and done_at is null order by request_id limit 1`.execute(db);
+      const row = rows[0];
+      return row && { requestId: row.request_id, fromHeight: row.from_height, toHeight: row.to_height };
+    },
+  };
+}
+
+interface CursorRow {
+  readonly head_height: number;
+  readonly head_hash: BlockHash;
+  readonly head_time: number;
+  readonly finalized_height: number | null;
+  readonly seen_hash: BlockHash;
+  readonly verified_height: number;
+  readonly verified_hash: BlockHash;
+}
+
+async function loadState(db: Db, chain: Chain): Promise<ChainState | undefined> {
+  const { rows } = await sql<CursorRow>`
+    select head_height, head_hash, extract(epoch from head_time)::int8 as head_time, finalized_height, seen_hash,
+      verified_height, verified_hash
+    from chain_cursor where chain = ${chain}`.execute(db);
+  const cursor = rows[0];
+  if (cursor === undefined) return undefined;
+  const stored = await sql<{ height: number; hash: BlockHash; parent_hash: BlockHash; block_time: number }>`
+    select height, hash, parent_hash, extract(epoch from block_time)::int8 as block_time
+    from block where chain = ${chain} order by height`.execute(db);
+  const blocks = stored.rows.map((row): BlockHeader => ({
+    height: row.height,
+    hash: row.hash,
+    parentHash: row.parent_hash,
+    timeSeconds: row.block_time,
+  }));
+  const state = checkState({
+    head: { height: cursor.head_height, hash: cursor.head_hash, timeSeconds: cursor.head_time },
+    finalizedHeight: cursor.finalized_height,
+    verifiedHeight: cursor.verified_height,
+    blocks,
+  });
+  const verified = blocks.find((block) => block.height === cursor.verified_height);
+  if (blocks.at(-1)?.hash !== cursor.seen_hash || verified?.hash !== cursor.verified_hash) {
+    throw scanError('STORED_CHAIN_BROKEN', 'the cursor names other blocks than are stored', { chain });
+  }
+  return state;
+}
+
+async function liveTransfers(
+  db: Db,
+  chain: Chain,
+  from: number,
+  to: number | undefined,
+): Promise<readonly LiveTransfer[]> {
+  const { rows } = await sql<{
+    transfer_id: string;
+    tx_hash: TxHash;
+    position: TransferPosition;
+    block_hash: BlockHash;
+    contract_address: TokenContract | null;
+    to_address: Address;
+    amount: bigint;
+  }>`
+    select transfer_id::text, tx_hash, position, block_hash, contract_address, to_address, amount from transfer
+    where chain = ${chain} and block_height >= ${from} and (${to ?? null}::int8 is null or block_height <= ${to ?? null})
+      and state <> 'ORPHANED'`.execute(db);
+  return rows.flatMap((row) =>
+    row.contract_address === null
+      ? []
+      : {
+          transferId: row.transfer_id,
+          txHash: row.tx_hash,
+          position: row.position,
+          blockHash: row.block_hash,
+          contract: row.contract_address,
+          to: row.to_address,
+          amountBaseUnits: baseUnits(row.amount),
+        },
+  );
+}

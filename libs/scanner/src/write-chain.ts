@@ -1,0 +1,154 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { BlockHeader } from '@opentill/chain/block';
+import type { Tx } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+import { seenBlock, verifiedBlock, type ChainState } from './chain-state.ts';
+import { scanError } from './scan-error.ts';
+import type { MatchedTransfer, ScanChange, WrittenTransfers } from './scan-change.ts';
+import type { ScanNetwork } from './scan-network.ts';
+
+/** Blocks as a table (height, hash, parent_hash, block_time). */
+function blockRows(blocks: readonly BlockHeader[]): RawBuilder<unknown> {
+  return sql`unnest(${blocks.map((b) => b.height)}::int8[], ${blocks.map((b) => b.hash)}::text[],
+    ${blocks.map((b) => b.parentHash)}::text[], ${blocks.map((b) => b.timeSeconds)}::int8[])
+    as b (height, hash, parent_hash, block_time)`;
+}
+
+/** Stores blocks; of one height the last stays. */
+export async function upsertBlocks(tx: Tx, chain: Chain, blocks: readonly BlockHeader[]): Promise<void> {
+  await sql`
+    insert into block (chain, height, hash, parent_hash, block_time)
+    select ${chain}, b.height, b.hash, b.parent_hash, to_timestamp(b.block_time) from ${blockRows(blocks)}
+    on conflict (chain, height) do update
+      set hash = excluded.hash, parent_hash = excluded.parent_hash, block_time = excluded.block_time`.execute(
+    tx,
+  );
+}
+
+/** The first row of a chain's cursor. Does nothing when there is one: another replica was first. */
+export async function insertCursor(
+  tx: Tx,
+  { chain, family }: ScanNetwork,
+  state: ChainState,
+  fencingToken: number,
+): Promise<void> {
+  const seen = seenBlock(state);
+  const verified = verifiedBlock(state);
+  await sql`
+    insert into chain_cursor (chain, family, head_height, head_hash, head_time, finalized_height, seen_height, seen_hash,
+      verified_height, verified_hash, verified_time, fencing_token)
+    values (${chain}, ${family}, ${state.head.height}, ${state.head.hash}, to_timestamp(${state.head.timeSeconds}),
+      ${state.finalizedHeight}, ${seen.height}, ${seen.hash}, ${verified.height}, ${verified.hash},
+      to_timestamp(${verified.timeSeconds}), ${fencingToken})
+    on conflict (chain) do nothing`.execute(tx);
+}
+
+/**
+ * Moves the cursor from one state to the next with its blocks, in one statement: new ones in, those that left the
+ * chain or the window out. Throws CURSOR_MOVED when the row is not what `before` says.
+ */
+export async function moveCursor(
+  tx: Tx,
+  chain: Chain,
+  before: ChainState,
+  to: { readonly state: ChainState; readonly newBlocks: readonly BlockHeader[]; readonly token: number },
+): Promise<void> {
+  const { head, finalizedHeight, blocks } = to.state;
+  const seen = seenBlock(to.state);
+  const verified = verifiedBlock(to.state);
+  const { rows } = await sql`
+    with stored as (
+      insert into block (chain, height, hash, parent_hash, block_time)
+      select ${chain}, b.height, b.hash, b.parent_hash, to_timestamp(b.block_time) from ${blockRows(to.newBlocks)}
+      on conflict (chain, height) do update
+        set hash = excluded.hash, parent_hash = excluded.parent_hash, block_time = excluded.block_time
+    ), dropped as (
+      delete from block where chain = ${chain} and (height < ${blocks[0]?.height ?? 0} or height > ${seen.height})
+    )
+    update chain_cursor set head_height = ${head.height}, head_hash = ${head.hash},
+      head_time = to_timestamp(${head.timeSeconds}), finalized_height = ${finalizedHeight},
+      seen_height = ${seen.height}, seen_hash = ${seen.hash}, verified_height = ${verified.height},
+      verified_hash = ${verified.hash}, verified_time = to_timestamp(${verified.timeSeconds}),
+      fencing_token = ${to.token}, updated_at = now()
+    where chain = ${chain} and seen_hash = ${seenBlock(before).hash} and verified_hash = ${verifiedBlock(before).hash}
+      and fencing_token <= ${to.token}
+    returning chain`.execute(tx);
+  if (rows.length === 0)
+    throw scanError('CURSOR_MOVED', 'the stored cursor is not the one gone on from', { chain });
+}
+
+/**
+ * Records transfers by their natural key. One that is known is changed only when its block, its contents or its state
+ * differ; then its version grows, and the time it was first mined stays. Gives the ids of new and changed rows.
+ */
+export async function recordTransfers(
+  tx: Tx,
+  { chain, family }: ScanNetwork,
+  transfers: readonly MatchedTransfer[],
+  state: ScanChange['matchedState'],
+): Promise<Omit<WrittenTransfers, 'orphanedIds'>> {
+  if (transfers.length === 0) return { detectedIds: [], verifiedIds: [] };
+  const rows = transfers.map((transfer, place) => ({
+    place,
+    tx_hash: transfer.txHash,
+    position: transfer.position,
+    contract_address: transfer.contract,
+    symbol: transfer.symbol,
+    from_address: transfer.from,
+    to_address: transfer.to,
+    amount: transfer.amountBaseUnits.toString(),
+    network_fee: transfer.feeBaseUnits.toString(),
+    block_height: transfer.blockHeight,
+    block_hash: transfer.blockHash,
+    block_time: transfer.blockTimeSeconds,
+  }));
+  const written = await sql<{ transfer_id: string; state: ScanChange['matchedState'] }>`
+    insert into transfer as t (chain, family, tx_hash, position, contract_address, symbol, from_address, to_address, amount,
+      network_fee, block_height, block_hash, block_time, first_block_time, state, verified_at)
+    select ${chain}, ${family}, f.tx_hash, f.position, f.contract_address, f.symbol, f.from_address, f.to_address, f.amount,
+      f.network_fee, f.block_height, f.block_hash, to_timestamp(f.block_time), to_timestamp(f.block_time), ${state}::text,
+      case when ${state}::text = 'VERIFIED' then now() end
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as f (place int, tx_hash text, position text,
+      contract_address text, symbol text, from_address text, to_address text, amount numeric, network_fee numeric,
+      block_height int8, block_hash text, block_time int8)
+    order by f.place
+    on conflict (chain, tx_hash, position) do update
+      set contract_address = excluded.contract_address, symbol = excluded.symbol, from_address = excluded.from_address,
+        to_address = excluded.to_address, amount = excluded.amount, network_fee = excluded.network_fee,
+        block_height = excluded.block_height, block_hash = excluded.block_hash, block_time = excluded.block_time,
+        first_block_time = least(t.first_block_time, excluded.first_block_time),
+        state = excluded.state, verified_at = excluded.verified_at, version = t.version + 1, updated_at = now()
+      where (t.block_hash, t.contract_address, t.from_address, t.to_address, t.amount)
+          is distinct from (excluded.block_hash, excluded.contract_address, excluded.from_address, excluded.to_address,
+            excluded.amount)
+        or t.state = 'ORPHANED' or t.state = 'DETECTED' and excluded.state = 'VERIFIED'
+    returning transfer_id::text, state`.execute(tx);
+  const idsOf = (wanted: ScanChange['matchedState']): readonly string[] =>
+    written.rows.flatMap((row) => (row.state === wanted ? row.transfer_id : []));
+  return { detectedIds: idsOf('DETECTED'), verifiedIds: idsOf('VERIFIED') };
+}
+
+/** Marks transfers that the chain does not have any more; they are never deleted. Gives the ids that were live. */
+export async function markOrphaned(
+  tx: Tx,
+  chain: Chain,
+  transferIds: readonly string[],
+): Promise<readonly string[]> {
+  if (transferIds.length === 0) return [];
+  const { rows } = await sql<{ transfer_id: string }>`
+    update transfer set state = 'ORPHANED', verified_at = null, version = version + 1, updated_at = now()
+    where chain = ${chain} and transfer_id = any(${transferIds}::int8[]) and state <> 'ORPHANED'
+    returning transfer_id::text`.execute(tx);
+  return rows.map((row) => row.transfer_id);
+}
+
+/** Adds what a part of a rescan found; the last part closes the request. */
+export async function answerRescan(
+  tx: Tx,
+  rescan: { readonly requestId: string; readonly isDone: boolean },
+  found: number,
+): Promise<void> {
+  await sql`
+    update rescan_request set found = coalesce(found, 0) + ${found}, done_at = case when ${rescan.isDone} then now() end
+    where request_id = ${rescan.requestId}`.execute(tx);
+}

@@ -1,0 +1,196 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash, BlockHeader } from '@opentill/chain/block';
+import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
+import { readerError } from '@opentill/chain/reader-error';
+import type {
+  CandidateTransfer,
+  TokenContract,
+  Transfer,
+  TransferPosition,
+  TxHash,
+} from '@opentill/chain/transfer';
+import type { Chain } from '@opentill/domain/chains';
+import { baseUnits } from '@opentill/domain/money';
+
+export const MOCK_TOKEN = '0xtoken' as TokenContract;
+
+/** A transaction of a mock chain. The same object mined again is the same transaction. */
+export interface MockTx {
+  readonly hash: TxHash;
+  readonly pays: readonly { readonly to: Address; readonly amount: bigint }[];
+}
+
+interface MockBlock extends BlockHeader {
+  readonly txs: readonly MockTx[];
+}
+
+/** Where the node deviates from the truth. */
+export interface MockNodeFaults {
+  /** Blocks that the node is behind of what was mined. */
+  lagBlocks: number;
+  /** Transactions that the seen pass is not told of. */
+  readonly hiddenFromSeen: Set<TxHash>;
+  /** Transactions that the verified pass finds neither in logs nor in receipts. */
+  readonly hiddenFromVerified: Set<TxHash>;
+  /** Transactions whose receipts say that they failed. */
+  readonly failed: Set<TxHash>;
+  /** Before each call; may throw. */
+  beforeCall: ((method: string) => void) | undefined;
+  finalityStalled: boolean;
+}
+
+/** A chain in memory with a reader of it, for what a devnet can't be made to do at the right moment. */
+export interface MockNode {
+  readonly reader: ChainReader;
+  readonly faults: MockNodeFaults;
+  readonly calls: string[];
+  mine(...txs: readonly MockTx[]): BlockHeader;
+  /** Replaces the last `depth` blocks by new ones with these transactions. */
+  reorg(depth: number, ...blocks: readonly (readonly MockTx[])[]): void;
+  /** Height below which `finalized` lies. */
+  finalize(height: number): void;
+  head(): BlockHeader;
+  /** Every transfer of the chain as it is now. */
+  transfers(): readonly Transfer[];
+}
+
+const SECONDS_PER_BLOCK = 12;
+
+export function createMockNode(chain: Chain): MockNode {
+  const blocks: MockBlock[] = [];
+  let branch = 0;
+  let finalized = 0;
+  const calls: string[] = [];
+  const faults: MockNodeFaults = {
+    lagBlocks: 0,
+    hiddenFromSeen: new Set(),
+    hiddenFromVerified: new Set(),
+    failed: new Set(),
+    beforeCall: undefined,
+    finalityStalled: false,
+  };
+
+  function mine(...txs: readonly MockTx[]): BlockHeader {
+    const height = blocks.length;
+    const block: MockBlock = {
+      height,
+      hash: `0xblock-${height}-${branch}` as BlockHash,
+      parentHash: blocks.at(-1)?.hash ?? ('0xgenesis' as BlockHash),
+      timeSeconds: 1_700_000_000 + height * SECONDS_PER_BLOCK + branch,
+      txs,
+    };
+    blocks.push(block);
+    return headerOf(block);
+  }
+  mine();
+
+  const visible = (): readonly MockBlock[] => blocks.slice(0, Math.max(1, blocks.length - faults.lagBlocks));
+
+  function candidates(block: MockBlock): readonly CandidateTransfer[] {
+    let indexInBlock = 0;
+    return block.txs.flatMap((tx) =>
+      tx.pays.map(({ to, amount }): CandidateTransfer => ({
+        txHash: tx.hash,
+        blockHash: block.hash,
+        blockHeight: block.height,
+        indexInBlock: indexInBlock++,
+        contract: MOCK_TOKEN,
+        from: '0xpayer' as Address,
+        to,
+        amountBaseUnits: baseUnits(amount),
+      })),
+    );
+  }
+
+  function prove(block: MockBlock, candidate: CandidateTransfer): Transfer | undefined {
+    const all = candidates(block);
+    const stated = all.find((transfer) => transfer.indexInBlock === candidate.indexInBlock);
+    if (faults.failed.has(candidate.txHash) || stated?.txHash !== candidate.txHash) return undefined;
+    const firstOfTx = all.findIndex((transfer) => transfer.txHash === candidate.txHash);
+    return {
+      ...candidate,
+      chain,
+      position: `log:${candidate.indexInBlock - firstOfTx}` as TransferPosition,
+      feeBaseUnits: baseUnits(21_000n),
+    };
+  }
+
+  function range(from: number, to: number): readonly MockBlock[] {
+    const read = visible().slice(from, to + 1);
+    if (from < 0 || to < from) throw new RangeError('not a range');
+    if (read.length < to - from + 1) throw readerError('BLOCK_NOT_FOUND', 'beyond the head', { from, to });
+    return read;
+  }
+
+  function readRange(from: number, to: number, hidden: ReadonlySet<TxHash>): RangeRead {
+    const read = range(from, to);
+    const transfers = read.flatMap(candidates).filter((transfer) => !hidden.has(transfer.txHash));
+    return { headers: read.map(headerOf), transfers };
+  }
+
+  // async, so that what beforeCall throws is a rejection, as it is of a node
+  async function call<T>(method: string, work: () => T): Promise<T> {
+    calls.push(method);
+    await Promise.resolve();
+    faults.beforeCall?.(method);
+    return work();
+  }
+
+  const reader: ChainReader = {
+    chain,
+    checkNetwork: () => call('checkNetwork', () => undefined),
+    head: () => call('head', () => headerOf(visible().at(-1)!)),
+    finalizedHeight: () =>
+      call('finalizedHeight', () => {
+        if (faults.finalityStalled) throw readerError('FINALITY_UNAVAILABLE', 'stalled');
+        return finalized;
+      }),
+    headers: (from, to) => call('headers', () => range(from, to).map(headerOf)),
+    readSeen: (from, to) => call('readSeen', () => readRange(from, to, faults.hiddenFromSeen)),
+    readVerified: (from, to) => call('readVerified', () => readRange(from, to, faults.hiddenFromVerified)),
+    confirmTransfers: (asked) =>
+      call('confirmTransfers', () => {
+        const confirmed: Transfer[] = [];
+        const refuted: CandidateTransfer[] = [];
+        for (const candidate of asked) {
+          const block = visible().find((b) => b.txs.some((tx) => tx.hash === candidate.txHash));
+          if (block === undefined) throw readerError('BLOCK_NOT_FOUND', 'in no block');
+          if (block.hash !== candidate.blockHash)
+            throw readerError('INCONSISTENT_ANSWER', 'in another block');
+          const proven = prove(block, candidate);
+          if (proven === undefined) refuted.push(candidate);
+          else confirmed.push(proven);
+        }
+        return { confirmed, refuted };
+      }),
+  };
+
+  return {
+    reader,
+    faults,
+    calls,
+    mine,
+    reorg(depth, ...replacement) {
+      blocks.splice(blocks.length - depth, depth);
+      branch += 1;
+      for (const txs of replacement) mine(...txs);
+    },
+    finalize(height) {
+      finalized = height;
+    },
+    head: () => headerOf(blocks.at(-1)!),
+    transfers: () => blocks.flatMap((block) => candidates(block).flatMap((c) => prove(block, c) ?? [])),
+  };
+}
+
+function headerOf({ height, hash, parentHash, timeSeconds }: MockBlock): BlockHeader {
+  return { height, hash, parentHash, timeSeconds };
+}
+
+let lastTx = 0;
+
+/** A transaction with a hash of its own. */
+export function aTx(...pays: MockTx['pays']): MockTx {
+  lastTx += 1;
+  return { hash: `0xtx-${lastTx}` as TxHash, pays };
+}

@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { EventEnvelope } from '@opentill/contracts/event-catalog';
+import type { Db } from '@opentill/db/database';
+import { keepLease, type LeaseKeeper } from '@opentill/db/lease';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createScanObserver, type ScanObserver } from '../src/observe.ts';
+import type { ScanNetwork } from '../src/scan-network.ts';
+import { createScanTick } from '../src/scan-tick.ts';
+import { createScanStore, type ScanStore } from '../src/store.ts';
+import { MOCK_TOKEN } from './mock-node.ts';
+
+export const CHAIN = 'ETH_SEPOLIA';
+
+/** Three confirmations, small numbers; for chains in memory. */
+export const MOCK_NETWORK: ScanNetwork = {
+  chain: CHAIN,
+  family: 'EVM',
+  confirmations: 3,
+  symbols: new Map([[MOCK_TOKEN, 'USDT']]),
+  pollIntervalMs: 10,
+  reorgWindow: 10,
+  maxBlockRange: 4,
+};
+
+/** A clock that stands still until it is moved. */
+export interface TestClock {
+  now(): Date;
+  pass(ms: number): void;
+}
+
+export function createTestClock(): TestClock {
+  let ms = Date.UTC(2026, 0, 1);
+  return {
+    now: () => new Date(ms),
+    pass(byMs) {
+      ms += byMs;
+    },
+  };
+}
+
+/** One replica's scan of a chain, moved by hand. */
+export interface TestScan {
+  readonly lease: LeaseKeeper;
+  readonly clock: TestClock;
+  readonly metrics: Metrics;
+  readonly observe: ScanObserver;
+  /** One round. */
+  tick(): Promise<void | 'again'>;
+  /** Rounds until there is nothing more to do, failures included; rejects when it never ends. */
+  settle(): Promise<void>;
+}
+
+export interface TestScanOptions {
+  readonly db: Db;
+  readonly reader: ChainReader;
+  readonly network?: ScanNetwork;
+  readonly holder?: string;
+  readonly ttlMs?: number;
+  /** Puts something between the scan and its store. */
+  readonly wrapStore?: (store: ScanStore) => ScanStore;
+  readonly onCommitted?: () => void;
+}
+
+/** Takes the lease unless another has it. */
+export async function openScan(options: TestScanOptions): Promise<TestScan> {
+  const { db, reader, network = MOCK_NETWORK } = options;
+  const clock = createTestClock();
+  const metrics = createMetrics('test');
+  const observe = createScanObserver({
+    metrics,
+    logger: createLogger({ service: 'test', level: 'silent' }),
+    clock,
+  });
+  const lease = keepLease({
+    db,
+    schema: 'scanner_evm',
+    name: `chain:${network.chain}`,
+    holder: options.holder ?? 'replica-1',
+    ttlMs: options.ttlMs ?? 60_000,
+  });
+  await lease.acquire();
+  const store = createScanStore({ db, schema: 'scanner_evm', clock: systemClock, newId });
+  const tick = createScanTick({
+    network,
+    reader,
+    store: options.wrapStore?.(store) ?? store,
+    observe,
+    lease,
+    clock,
+    onCommitted: options.onCommitted ?? (() => undefined),
+  });
+  return {
+    lease,
+    clock,
+    metrics,
+    observe,
+    tick: () => tick(new AbortController().signal),
+    async settle() {
+      for (let round = 0; round < 500; round += 1) {
+        clock.pass(20_000);
+        if ((await tick(new AbortController().signal)) !== 'again') return;
+      }
+      throw new Error('the scan never comes to rest');
+    },
+  };
+}
+
+/** Gives these addresses out, each to an order of its own. `db`: as the owner. */
+export async function giveOut(db: Db, addresses: readonly string[], family = 'EVM'): Promise<void> {
+  await sql`insert into merchant (merchant_id, name, version, token_sealed, webhook_secret_sealed)
+    values ('m', 'm', 'V3', '', '') on conflict do nothing`.execute(db);
+  for (const address of addresses) {
+    const orderPk = randomUUID();
+    await sql`
+      with o as (
+        insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, decimals, display_decimals,
+          amount, accepted_amount, address, created_at, expires_at)
+        values (${orderPk}, 'm', ${orderPk}, 'COLLECTION', ${CHAIN}, ${family}, 'USDT', 6, 2, 1, 1, ${address}, now(), now())
+      )
+      insert into deposit_address (family, address, derivation_index, order_pk)
+      values (${family}, ${address}, nextval('deposit_index_evm'), ${orderPk})`.execute(db);
+  }
+}
+
+export const address = (name: string): Address => `0x${name}` as Address;
+
+/** What is recorded, without what differs from run to run. */
+export interface RecordedTransfer {
+  readonly tx: string;
+  readonly position: string;
+  readonly to: string;
+  readonly amount: bigint;
+  readonly height: number;
+  readonly block: string;
+  readonly state: string;
+}
+
+export async function recordedTransfers(db: Db): Promise<readonly RecordedTransfer[]> {
+  const { rows } = await sql<RecordedTransfer>`
+    select tx_hash as tx, position, to_address as to, amount, block_height as height, block_hash as block, state
+    from transfer order by tx_hash, position`.execute(db);
+  return rows;
+}
+
+/** id, state and version of each transfer. */
+export async function transferVersions(
+  db: Db,
+): Promise<
+  readonly { readonly id: string; readonly tx: string; readonly state: string; readonly version: number }[]
+> {
+  const { rows } = await sql<{ id: string; tx: string; state: string; version: number }>`
+    select transfer_id::text as id, tx_hash as tx, state, version from transfer order by transfer_id`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** The events in the outbox, oldest first. */
+export async function outboxEvents(db: Db): Promise<readonly EventEnvelope[]> {
+  const { rows } = await sql<{ payload: string }>`select payload from scanner_evm.outbox order by id`.execute(
+    db,
+  );
+  return rows.map((row) => JSON.parse(row.payload) as EventEnvelope);
+}
+
+export async function storedCursor(db: Db): Promise<{
+  readonly head: number;
+  readonly seen: number;
+  readonly seenHash: string;
+  readonly verified: number;
+  readonly token: number;
+  readonly blocks: readonly string[];
+}> {
+  const { rows } = await sql<{
+    head: number;
+    seen: number;
+    seenHash: string;
+    verified: number;
+    token: number;
+    blocks: string[];
+  }>`
+    select head_height as head, seen_height as seen, seen_hash as "seenHash", verified_height as verified,
+      fencing_token as token,
+      (select array_agg(hash order by height) from block b where b.chain = c.chain) as blocks
+    from chain_cursor c where chain = ${CHAIN}`.execute(db);
+  const row = rows[0];
+  if (row === undefined) throw new Error('no cursor');
+  return row;
+}
+
+/** Forgets everything a scanner wrote. */
+export async function forgetScans(db: Db): Promise<void> {
+  await sql`truncate chain_cursor, block, transfer, rescan_request, transfer_settlement, unmatched_deposit, incident,
+    scanner_evm.outbox, scanner_evm.lease, asset_hold cascade`.execute(db);
+}
+
+export const tokenSymbols = (contracts: readonly string[]): ReadonlyMap<TokenContract, string> =>
+  new Map(contracts.map((contract, place) => [contract as TokenContract, place === 0 ? 'USDT' : 'USDC']));

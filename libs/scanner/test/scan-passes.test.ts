@@ -1,0 +1,497 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Database } from '@opentill/db/database';
+import { readerError } from '@opentill/chain/reader-error';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { aTx, createMockNode, type MockNode } from './mock-node.ts';
+import {
+  address,
+  CHAIN,
+  forgetScans,
+  giveOut,
+  MOCK_NETWORK,
+  openScan,
+  outboxEvents,
+  recordedTransfers,
+  storedCursor,
+  transferVersions,
+  type TestScan,
+} from './scan-harness.ts';
+
+const [ALICE, BOB, STRANGER] = [address('alice'), address('bob'), address('stranger')];
+
+let database: TestDatabase;
+let admin: Database;
+let scanner: Database;
+let node: MockNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = database.open('admin');
+  scanner = database.open('scanner_evm');
+  await giveOut(admin.kysely, [ALICE, BOB]);
+});
+afterAll(async () => {
+  await scanner.close();
+  await admin.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await forgetScans(admin.kysely);
+  node = createMockNode(CHAIN);
+  mineEmpty(20);
+});
+
+function mineEmpty(count: number): void {
+  for (let i = 0; i < count; i += 1) node.mine();
+}
+
+const open = (): Promise<TestScan> => openScan({ db: scanner.kysely, reader: node.reader });
+const states = async (): Promise<readonly string[]> =>
+  (await recordedTransfers(admin.kysely)).map((t) => `${t.tx} ${t.height} ${t.state}`);
+const eventTypes = async (): Promise<readonly string[]> =>
+  (await outboxEvents(admin.kysely)).map((e) => e.type);
+const clearOutbox = (): Promise<unknown> => sql`delete from scanner_evm.outbox`.execute(admin.kysely);
+
+describe('the first cursor', () => {
+  it('is committed at the verified depth under the head, with the blocks of the window', async () => {
+    const scan = await open();
+    await scan.tick();
+    const cursor = await storedCursor(admin.kysely);
+    expect(cursor).toMatchObject({ head: 20, seen: 20, verified: 18 });
+    expect(cursor.blocks[0]).toBe('0xblock-8-0');
+    expect(cursor.blocks).toHaveLength(13);
+  });
+
+  it('is block 0 on a chain that is younger than its confirmations', async () => {
+    node = createMockNode(CHAIN);
+    const scan = await open();
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ head: 0, seen: 0, verified: 0 });
+  });
+
+  it('lies at the finalized block where finality decides', async () => {
+    node.finalize(11);
+    const network = { ...MOCK_NETWORK, confirmations: 'finalized' } as const;
+    const scan = await openScan({ db: scanner.kysely, reader: node.reader, network });
+    await scan.settle();
+    const cursor = await storedCursor(admin.kysely);
+    expect(cursor).toMatchObject({ head: 20, seen: 20, verified: 11 });
+    expect(cursor.blocks[0]).toBe('0xblock-11-0');
+  });
+});
+
+describe('a deposit', () => {
+  it('is detected in the head and verified at its depth', async () => {
+    const scan = await open();
+    await scan.settle();
+    await clearOutbox();
+    const tx = aTx({ to: ALICE, amount: 5n }, { to: STRANGER, amount: 6n }, { to: BOB, amount: 7n });
+    const block = node.mine(tx);
+    await scan.settle();
+    expect(await recordedTransfers(admin.kysely)).toEqual([
+      {
+        tx: tx.hash,
+        position: 'log:0',
+        to: ALICE,
+        amount: 5n,
+        height: 21,
+        block: block.hash,
+        state: 'DETECTED',
+      },
+      {
+        tx: tx.hash,
+        position: 'log:2',
+        to: BOB,
+        amount: 7n,
+        height: 21,
+        block: block.hash,
+        state: 'DETECTED',
+      },
+    ]);
+    mineEmpty(1);
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 DETECTED`, `${tx.hash} 21 DETECTED`]);
+    mineEmpty(1);
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 VERIFIED`, `${tx.hash} 21 VERIFIED`]);
+    const ids = (await transferVersions(admin.kysely)).map((t) => t.id);
+    const events = await outboxEvents(admin.kysely);
+    expect(events.map((event) => event.type)).toEqual([
+      'transfer.detected',
+      'block.verified',
+      'block.verified',
+      'block.verified',
+    ]);
+    expect(events[0]?.data).toEqual({ chain: CHAIN, transferIds: ids });
+    expect(events[3]?.data).toEqual({
+      chain: CHAIN,
+      height: 21,
+      blockTimeSeconds: block.timeSeconds,
+      transferIds: ids,
+    });
+  });
+
+  it('that the seen pass was not told of is recorded as verified', async () => {
+    const scan = await open();
+    const tx = aTx({ to: ALICE, amount: 5n });
+    node.faults.hiddenFromSeen.add(tx.hash);
+    node.mine(tx);
+    mineEmpty(1);
+    await scan.settle();
+    expect(await states()).toEqual([]);
+    mineEmpty(1);
+    await clearOutbox();
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 VERIFIED`]);
+    const [id] = (await transferVersions(admin.kysely)).map((t) => t.id);
+    expect(await outboxEvents(admin.kysely)).toMatchObject([
+      { type: 'block.verified', data: { height: 21, transferIds: [id] } },
+    ]);
+  });
+
+  it('that the verified read does not find is taken back', async () => {
+    const scan = await open();
+    const tx = aTx({ to: ALICE, amount: 5n });
+    node.mine(tx);
+    await scan.settle();
+    node.faults.hiddenFromVerified.add(tx.hash);
+    mineEmpty(1);
+    await scan.settle();
+    mineEmpty(1);
+    await clearOutbox();
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 ORPHANED`]);
+    expect(await eventTypes()).toEqual(['transfer.orphaned', 'block.verified']);
+    expect(await scan.metrics.render()).toContain(
+      'scanner_contradictions_total{chain="ETH_SEPOLIA",kind="seen-not-verified"',
+    );
+  });
+
+  it('of a failed transaction is not recorded', async () => {
+    const scan = await open();
+    const tx = aTx({ to: ALICE, amount: 5n });
+    node.faults.failed.add(tx.hash);
+    node.mine(tx);
+    await scan.settle();
+    expect(await states()).toEqual([]);
+    expect(await scan.metrics.render()).toContain('kind="refuted"');
+  });
+
+  it('is found when many blocks passed while nobody scanned', async () => {
+    const before = await open();
+    await before.settle();
+    await before.lease.release();
+    const txs = Array.from({ length: 50 }, (_, i) =>
+      aTx({ to: i % 2 === 0 ? ALICE : STRANGER, amount: BigInt(i + 1) }),
+    );
+    for (const tx of txs) node.mine(tx);
+    const scan = await open();
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ head: 70, seen: 70, verified: 68 });
+    const recorded = await recordedTransfers(admin.kysely);
+    expect(recorded).toHaveLength(25);
+    expect(recorded.filter((t) => t.state === 'VERIFIED')).toHaveLength(24);
+  });
+});
+
+describe('the seen cursor', () => {
+  it('stays while the node lags, and does not take a lagging node for a reorganisation', async () => {
+    const scan = await open();
+    mineEmpty(5);
+    await scan.settle();
+    const before = await storedCursor(admin.kysely);
+    await clearOutbox();
+    node.faults.lagBlocks = 4;
+    await scan.settle();
+    mineEmpty(2);
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toEqual(before);
+    expect(await eventTypes()).toEqual([]);
+    node.faults.lagBlocks = 0;
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ head: 27, seen: 27, verified: 25 });
+  });
+
+  it('stays when the node is behind everything that is stored', async () => {
+    const scan = await open();
+    await scan.settle();
+    const before = await storedCursor(admin.kysely);
+    node.faults.lagBlocks = 15;
+    await expect(scan.tick()).rejects.toMatchObject({ code: 'NODE_FAR_BEHIND', retryable: true });
+    expect(await storedCursor(admin.kysely)).toEqual(before);
+  });
+
+  it('never passes a block that could not be read', async () => {
+    const scan = await open();
+    await scan.settle();
+    const tx = aTx({ to: ALICE, amount: 5n });
+    node.mine(tx);
+    for (const method of ['head', 'readSeen', 'confirmTransfers']) {
+      node.faults.beforeCall = (called) => {
+        if (called === method) throw readerError('RPC_UNAVAILABLE', 'down');
+      };
+      await expect(scan.tick()).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
+      expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 20, head: 20 });
+    }
+    node.faults.beforeCall = undefined;
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 DETECTED`]);
+  });
+
+  it('goes on while the verified pass fails, which is tried again later', async () => {
+    const scan = await open();
+    await scan.settle();
+    node.faults.beforeCall = (called) => {
+      if (called === 'readVerified') throw readerError('RPC_UNAVAILABLE', 'down');
+    };
+    mineEmpty(3);
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, verified: 18 });
+    node.faults.beforeCall = undefined;
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, verified: 21 });
+  });
+
+  it('goes on while finality stalls', async () => {
+    node.finalize(15);
+    const network = { ...MOCK_NETWORK, confirmations: 'finalized' } as const;
+    const scan = await openScan({ db: scanner.kysely, reader: node.reader, network });
+    await scan.settle();
+    node.faults.finalityStalled = true;
+    mineEmpty(3);
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, verified: 15 });
+    node.faults.finalityStalled = false;
+    node.finalize(22);
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, verified: 22 });
+    node.finalize(19); // another node, behind
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, verified: 22 });
+  });
+});
+
+describe('a reorganisation', () => {
+  it('takes back what is gone and records what is new', async () => {
+    const scan = await open();
+    const [gone, stays] = [aTx({ to: ALICE, amount: 1n }), aTx({ to: BOB, amount: 2n })];
+    node.mine(stays);
+    node.mine(gone);
+    await scan.settle();
+    await clearOutbox();
+    const fresh = aTx({ to: BOB, amount: 3n });
+    node.reorg(1, [fresh]);
+    await scan.settle();
+    expect(await states()).toEqual(
+      [`${stays.hash} 21 DETECTED`, `${gone.hash} 22 ORPHANED`, `${fresh.hash} 22 DETECTED`].sort(),
+    );
+    expect(await eventTypes()).toEqual(['transfer.orphaned', 'transfer.detected']);
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 22, seenHash: node.head().hash });
+  });
+
+  it('that moves a payment changes it once, without taking it back', async () => {
+    const scan = await open();
+    const [tx, other] = [
+      aTx({ to: ALICE, amount: 1n }),
+      aTx({ to: STRANGER, amount: 9n }, { to: BOB, amount: 2n }),
+    ];
+    node.mine(tx);
+    await scan.settle();
+    await clearOutbox();
+    const [before] = await transferVersions(admin.kysely);
+    const firstTime = await sql<{
+      t: number;
+    }>`select extract(epoch from first_block_time)::int8 as t from transfer`.execute(admin.kysely);
+    node.reorg(1, [], [other, tx]);
+    await scan.tick();
+    const versions = await transferVersions(admin.kysely);
+    expect(versions.filter((t) => t.tx === tx.hash)).toEqual([
+      { id: before!.id, tx: tx.hash, state: 'DETECTED', version: before!.version + 1 },
+    ]);
+    expect((await eventTypes()).filter((type) => type.startsWith('transfer'))).toEqual(['transfer.detected']);
+    const after = await sql<{ t: number; height: number }>`
+      select extract(epoch from first_block_time)::int8 as t, block_height as height from transfer
+      where tx_hash = ${tx.hash}`.execute(admin.kysely);
+    expect(after.rows).toEqual([{ t: firstTime.rows[0]!.t, height: 22 }]);
+  });
+
+  it('to a shorter branch is followed at once', async () => {
+    const scan = await open();
+    const tx = aTx({ to: ALICE, amount: 1n });
+    mineEmpty(2);
+    node.mine(tx);
+    await scan.settle();
+    node.reorg(3, []);
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({
+      head: 21,
+      seen: 21,
+      seenHash: node.head().hash,
+    });
+    expect(await states()).toEqual([`${tx.hash} 23 ORPHANED`]);
+    node.mine(tx);
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 22 DETECTED`]);
+  });
+
+  it('below the verified cursor takes it back too', async () => {
+    const scan = await open();
+    await scan.settle();
+    const [gone, moved] = [aTx({ to: ALICE, amount: 1n }), aTx({ to: BOB, amount: 2n })];
+    node.mine(gone, moved);
+    mineEmpty(5);
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 26, verified: 24 });
+    await clearOutbox();
+    node.reorg(7, [], [], [], [], [], [], [moved]);
+    await scan.tick();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 26, seenHash: node.head().hash });
+    expect(await states()).toEqual([`${gone.hash} 21 ORPHANED`, `${moved.hash} 26 DETECTED`].sort());
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 26, verified: 24 });
+    const types = await eventTypes();
+    expect(types.slice(0, 2)).toEqual(['transfer.orphaned', 'transfer.detected']);
+    mineEmpty(2);
+    await scan.settle();
+    expect(await states()).toEqual([`${gone.hash} 21 ORPHANED`, `${moved.hash} 26 VERIFIED`].sort());
+  });
+
+  it('back to the branch of before brings everything back', async () => {
+    const scan = await open();
+    const tx = aTx({ to: ALICE, amount: 1n });
+    node.mine(tx);
+    await scan.settle();
+    node.reorg(1, []);
+    await scan.settle();
+    node.reorg(1, [tx]);
+    await scan.settle();
+    expect(await transferVersions(admin.kysely)).toMatchObject([
+      { tx: tx.hash, state: 'DETECTED', version: 3 },
+    ]);
+  });
+
+  it('below the window halts the chain, and goes on when the node is back on the known branch', async () => {
+    const scan = await open();
+    mineEmpty(10);
+    await scan.settle();
+    const before = await storedCursor(admin.kysely);
+    await scan.lease.release();
+    const fork = createMockNode(CHAIN);
+    fork.reorg(1, ...Array.from({ length: 40 }, () => []));
+    const halted = await openScan({ db: scanner.kysely, reader: fork.reader });
+    halted.observe.failed(CHAIN, 'seen', await halted.tick().catch((error: unknown) => error), 1);
+    expect(halted.observe.health(CHAIN)).toEqual({ ok: false, detail: 'halted: REORG_TOO_DEEP' });
+    expect(await halted.metrics.render()).toContain(
+      'scanner_halted_chains{chain="ETH_SEPOLIA",service="test"} 1',
+    );
+    expect(await storedCursor(admin.kysely)).toEqual(before);
+    await halted.lease.release();
+    await scan.lease.acquire();
+    mineEmpty(1);
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 31 });
+  });
+
+  it('below a finalized block halts the chain', async () => {
+    node.finalize(18);
+    const network = { ...MOCK_NETWORK, confirmations: 'finalized' } as const;
+    const scan = await openScan({ db: scanner.kysely, reader: node.reader, network });
+    await scan.settle();
+    node.reorg(2, [], []); // blocks 19 and 20: above
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 20, seenHash: node.head().hash });
+    const before = await storedCursor(admin.kysely);
+    node.reorg(3, [], [], [], []);
+    await expect(scan.tick()).rejects.toMatchObject({ code: 'REORG_TOO_DEEP', retryable: false });
+    expect(await storedCursor(admin.kysely)).toEqual(before);
+  });
+
+  it('between the two passes stops the verified one', async () => {
+    const scan = await open();
+    const tx = aTx({ to: ALICE, amount: 1n });
+    node.mine(tx);
+    await scan.settle();
+    mineEmpty(2);
+    node.faults.beforeCall = (called) => {
+      if (called !== 'readVerified') return;
+      node.faults.beforeCall = undefined;
+      node.reorg(3, [], [], []);
+    };
+    await scan.tick();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, verified: 20 - 1 });
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 ORPHANED`]);
+    expect(await storedCursor(admin.kysely)).toMatchObject({
+      seen: 23,
+      verified: 21,
+      seenHash: node.head().hash,
+    });
+  });
+});
+
+describe('a rescan', () => {
+  const ask = (from: number, to: number): Promise<unknown> =>
+    sql`insert into rescan_request (chain, from_height, to_height) values (${CHAIN}, ${from}, ${to})`.execute(
+      admin.kysely,
+    );
+  const answers = async (): Promise<unknown> =>
+    (
+      await sql`select found, done_at is not null as done from rescan_request order by request_id`.execute(
+        admin.kysely,
+      )
+    ).rows;
+
+  it('records what is missing below the verified cursor, once', async () => {
+    const [old, older] = [aTx({ to: ALICE, amount: 1n }), aTx({ to: BOB, amount: 2n })];
+    node = createMockNode(CHAIN);
+    node.mine(older);
+    mineEmpty(9);
+    node.mine(old);
+    mineEmpty(9);
+    const scan = await open();
+    await scan.settle();
+    expect(await states()).toEqual([]);
+    await clearOutbox();
+    await ask(0, 100);
+    await ask(5, 12);
+    await scan.settle();
+    await scan.settle();
+    expect(await answers()).toEqual([
+      { found: 2, done: true },
+      { found: 0, done: true },
+    ]);
+    expect(await states()).toEqual([`${old.hash} 11 VERIFIED`, `${older.hash} 1 VERIFIED`].sort());
+    expect((await outboxEvents(admin.kysely)).map((e) => e.type)).toEqual([
+      'block.verified',
+      'block.verified',
+    ]);
+    const before = await transferVersions(admin.kysely);
+    await ask(0, 18);
+    await scan.settle();
+    expect(await transferVersions(admin.kysely)).toEqual(before);
+  });
+
+  it('takes nothing back', async () => {
+    const scan = await open();
+    await scan.settle();
+    const tx = aTx({ to: ALICE, amount: 1n });
+    node.mine(tx);
+    mineEmpty(4);
+    await scan.settle();
+    node.faults.hiddenFromVerified.add(tx.hash);
+    await ask(20, 22);
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 VERIFIED`]);
+    expect(await answers()).toEqual([{ found: 0, done: true }]);
+    expect(await scan.metrics.render()).toContain('kind="rescan"');
+  });
+
+  it('of blocks above the verified cursor is done at once', async () => {
+    const scan = await open();
+    await scan.settle();
+    await ask(500, 600);
+    await scan.settle();
+    expect(await answers()).toEqual([{ found: 0, done: true }]);
+  });
+});
