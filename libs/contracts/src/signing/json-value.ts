@@ -52,7 +52,8 @@ export function asSafeInteger(value: JsonValue | undefined): number | undefined 
   const lexeme = asNumberLexeme(value);
   if (lexeme === undefined || !/^-?\d{1,16}$/.test(lexeme)) return undefined;
   const integer = Number(lexeme);
-  return Number.isSafeInteger(integer) ? integer : undefined;
+  if (!Number.isSafeInteger(integer)) return undefined;
+  return integer === 0 ? 0 : integer;
 }
 
 /** The members, when the value is an object. */

@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { access } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+/** A language runtime of this machine, and the generator of this folder that it runs. */
+export interface Serialiser {
+  readonly name: string;
+  /** Runs the generator: `again` with a text on standard input, else to make the vectors. Returns what it prints. */
+  readonly run: (input?: { readonly again: string }) => Promise<unknown>;
+}
+
+const RUN_TIMEOUT_MS = 240_000;
+const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+const JARS = `${FOLDER}java/.local/jars`;
+
+/** Runs a program in a folder of this one; what it prints. */
+function execute(program: string, args: readonly string[], folder = '', input = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { cwd: `${FOLDER}${folder}`, timeout: RUN_TIMEOUT_MS, maxBuffer: 16 << 20 };
+    const child = execFile(program, args, options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(`${program} ${args.join(' ')}: ${stderr || error.message}`));
+    });
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input);
+  });
+}
+
+function answers(program: string, ...args: string[]): Promise<boolean> {
+  return execute(program, args).then(
+    () => true,
+    () => false,
+  );
+}
+
+function serialiser(
+  name: string,
+  program: string,
+  args: readonly string[],
+  usual: readonly string[] = [],
+  folder = '',
+): Serialiser {
+  return {
+    name,
+    run: async (input) => {
+      const rest = input === undefined ? usual : ['again'];
+      return JSON.parse(await execute(program, [...args, ...rest], folder, input?.again)) as unknown;
+    },
+  };
+}
+
+/** Jackson and Gson, fetched once; not there without Maven or without its repository. */
+async function hasJars(): Promise<boolean> {
+  const isThere = await access(JARS).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) return true;
+  return execute(
+    'mvn',
+    ['-q', '-B', 'dependency:copy-dependencies', `-DoutputDirectory=${JARS}`],
+    'java',
+  ).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * The serialisers this machine can run: Node.js always, the others where their runtime is installed.
+ *
+ * @param olderGo a second go binary, of 1.21 or before, whose vectors are named `go-1.21/…`
+ */
+export async function listSerialisers(olderGo?: string): Promise<readonly Serialiser[]> {
+  const found = [serialiser('javascript', process.execPath, ['javascript.mjs'])];
+  if (await answers('python3', '--version')) found.push(serialiser('python', 'python3', ['python.py']));
+  if (await answers('php', '--version')) found.push(serialiser('php', 'php', ['php.php']));
+  if (await answers('go', 'version')) found.push(serialiser('go', 'go', ['run', '.'], ['go'], 'go'));
+  if (olderGo !== undefined) found.push(serialiser('go-1.21', olderGo, ['run', '.'], ['go-1.21'], 'go'));
+  if ((await answers('java', '--version')) && (await hasJars())) {
+    found.push(serialiser('java', 'java', ['-cp', `${JARS}/*`, 'java/Vectors.java'], ['payloads.json']));
+  }
+  return found;
+}
