@@ -176,6 +176,11 @@ describe('a reader of a lying node', () => {
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
   });
 
+  it.each([true, false])('does not believe receipts that are not all, bloom %p', async (bloom) => {
+    const reader = readerOf(await liar({ faults: { falseEmpty: 1, blockReceiptsShort: 1 } }), {}, bloom);
+    await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
+  });
+
   it('misses a dropped log beside others with one source, and finds it when it was seen before', async () => {
     const height = truth.headers.at(-3)!.height;
     const logs = truth.transfers.filter((transfer) => transfer.blockHeight === height);
