@@ -10,7 +10,7 @@ export interface ExplainedOrder {
   readonly orderType: string;
   readonly status: string;
   readonly reason: string | null;
-  readonly chain: string;
+  readonly chain: Chain;
   readonly symbol: string;
   readonly decimals: number;
   readonly displayDecimals: number;
@@ -134,7 +134,7 @@ export async function attemptsOf(db: Db, eventId: string) {
 }
 
 /** How far a chain has been read. */
-export async function cursorOf(db: Db, chain: string) {
+export async function cursorOf(db: Db, chain: Chain) {
   return db
     .selectFrom('chain_cursor')
     .select([

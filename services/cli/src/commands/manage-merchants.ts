@@ -68,14 +68,9 @@ export async function rotateMerchant(
       retryable: false,
     });
   }
-  const secret = randomBytes(SECRET_BYTES).toString('hex');
   const rotate = options.what === 'token' ? rotateToken : rotateWebhookSecret;
-  await withOpsDatabase(context, async ({ kysely }) => {
-    if (!(await rotate(kysely, secretsKey(context), options.id, secret))) {
-      throw new GatewayError<CliErrorCode>('NOT_FOUND', `There is no merchant ${options.id}.`, {
-        retryable: false,
-      });
-    }
-  });
+  const secret = await withOpsDatabase(context, ({ kysely }) =>
+    rotate(kysely, secretsKey(context), options.id),
+  );
   context.print(`new ${options.what} of ${options.id}: ${secret}`);
 }

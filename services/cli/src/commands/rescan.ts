@@ -1,6 +1,6 @@
 import { isChain } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { delay } from '@opentill/runtime/abortable-delay';
+import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import type { CliContext, CliErrorCode } from '../context.ts';
 import { withOpsDatabase } from '../open-ops-database.ts';
 import { requestRescan, rescanAnswer } from '../store.ts';
@@ -32,7 +32,7 @@ export async function rescan(
         );
         return;
       }
-      await delay(POLL_INTERVAL_MS);
+      await abortableDelay(POLL_INTERVAL_MS);
     }
     throw new GatewayError<CliErrorCode>(
       'NO_ANSWER_YET',

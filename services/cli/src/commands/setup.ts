@@ -1,7 +1,8 @@
 import { migrate } from '@opentill/db/migrate';
 import { upsertMerchant } from '@opentill/db/merchants';
 import { openDatabase } from '@opentill/db/database';
-import { SERVICE_ROLES, setRolePasswords, type ServiceRole } from '@opentill/db/roles';
+import { setRolePasswords } from '@opentill/db/roles';
+import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { CliContext, CliErrorCode } from '../context.ts';
@@ -29,14 +30,14 @@ export async function setUp(context: CliContext): Promise<void> {
 }
 
 async function setPasswords(context: CliContext, adminUrl: string): Promise<void> {
-  const passwords: Partial<Record<ServiceRole, string>> = {};
-  for (const role of SERVICE_ROLES) {
+  const passwords: Partial<Record<ServiceSchema, string>> = {};
+  for (const role of SERVICE_SCHEMAS) {
     const password = context.env[`DATABASE_PASSWORD_${role.toUpperCase()}`];
     if (password) passwords[role] = password;
   }
   await setRolePasswords(adminUrl, passwords);
   context.print(
-    `database: passwords set for ${Object.keys(passwords).length} of ${SERVICE_ROLES.length} roles`,
+    `database: passwords set for ${Object.keys(passwords).length} of ${SERVICE_SCHEMAS.length} roles`,
   );
 }
 

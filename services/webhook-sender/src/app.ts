@@ -1,0 +1,131 @@
+import type { Database } from '@opentill/db/database';
+import { announcePresence } from '@opentill/db/presence';
+import type { Broker } from '@opentill/messaging/connection';
+import { startConsumer, type Consumer } from '@opentill/messaging/consumer';
+import type { Clock } from '@opentill/runtime/clock';
+import type { Checks } from '@opentill/runtime/health';
+import type { Logger } from '@opentill/runtime/logger';
+import type { Loop } from '@opentill/runtime/loop';
+import type { Metrics } from '@opentill/runtime/metrics';
+import { startDeliverer, type Deliverer } from './deliver-due.ts';
+import { createAddressGuard } from './forbidden-addresses.ts';
+import { onOrderNotified } from './handlers/on-order-notified.ts';
+import { createObserver, type Observer } from './observe.ts';
+import type { ResolveHost } from './resolve-endpoint.ts';
+import { oldestDueSeconds } from './store.ts';
+import { startSweeper } from './sweep-notifications.ts';
+
+export interface WebhookSenderOptions {
+  readonly instance: string;
+  readonly retryScheduleSeconds: readonly number[];
+  readonly allowedCallbackAddresses: readonly string[];
+  readonly allowHttpCallbacks: boolean;
+  readonly concurrency: number;
+  readonly concurrencyPerEndpoint: number;
+  /** Whole-request deadline of an attempt. @default 10 000 */
+  readonly attemptDeadlineMs?: number;
+  /** How often due retries are looked for; new callbacks wake. @default 250 */
+  readonly pollIntervalMs?: number;
+  /** How often lost events are looked for. @default 5 000 */
+  readonly sweepIntervalMs?: number;
+}
+
+export interface WebhookSenderDeps {
+  readonly database: Database;
+  readonly broker: Broker;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly resolveHost: ResolveHost;
+  readonly secretsKey: Buffer;
+}
+
+const PREFETCH = 30;
+
+interface Work {
+  readonly consumers: readonly Consumer[];
+  readonly deliverer: Deliverer;
+  readonly sweeper: Loop;
+  readonly presence: { stop(): Promise<void> };
+}
+
+/** webhook-sender: notifications in, signed callbacks out. */
+export function createApp(options: WebhookSenderOptions, deps: WebhookSenderDeps) {
+  const { kysely: db } = deps.database;
+  const observer = createObserver(deps.logger, deps.metrics);
+  let work: Work | undefined;
+
+  deps.metrics.gauge({
+    name: 'webhook_oldest_due_seconds',
+    help: 'How long the oldest due callback has waited',
+    collect: async (gauge) => gauge.set(await oldestDueSeconds(db)),
+  });
+
+  function start(): void {
+    work = startWork(options, deps, observer);
+  }
+
+  async function stop(): Promise<void> {
+    if (work === undefined) return;
+    const { consumers, deliverer, sweeper, presence } = work;
+    work = undefined;
+    await presence.stop();
+    await Promise.all([...consumers.map((consumer) => consumer.stop()), sweeper.stop()]);
+    await deliverer.stop();
+  }
+
+  const checks: Checks = {
+    database: async () => {
+      const seconds = await oldestDueSeconds(db);
+      return { ok: true, detail: `oldest due callback waits ${seconds.toFixed(1)} s` };
+    },
+    broker: async () => ({ ok: deps.broker.state === 'connected', detail: deps.broker.state }),
+  };
+  return { start, stop, checks };
+}
+
+function startWork(options: WebhookSenderOptions, deps: WebhookSenderDeps, observer: Observer): Work {
+  const { kysely: db } = deps.database;
+  const deliverer = startDeliverer({
+    db,
+    clock: deps.clock,
+    random: deps.random,
+    observer,
+    secretsKey: deps.secretsKey,
+    instance: options.instance,
+    rules: {
+      guard: createAddressGuard(options.allowedCallbackAddresses),
+      allowHttp: options.allowHttpCallbacks,
+      resolveHost: deps.resolveHost,
+    },
+    retryScheduleSeconds: options.retryScheduleSeconds,
+    attemptDeadlineMs: options.attemptDeadlineMs ?? 10_000,
+    concurrency: options.concurrency,
+    concurrencyPerEndpoint: options.concurrencyPerEndpoint,
+    pollIntervalMs: options.pollIntervalMs ?? 250,
+  });
+  const wake = (): void => deliverer.wake();
+  const consume = (type: 'order.created' | 'order.changed') =>
+    startConsumer({
+      broker: deps.broker,
+      service: 'webhook-sender',
+      type,
+      prefetch: PREFETCH,
+      handle: (event) => onOrderNotified({ db, observer, wake }, event),
+      logger: deps.logger,
+      metrics: deps.metrics,
+    });
+  return {
+    deliverer,
+    consumers: [consume('order.created'), consume('order.changed')],
+    sweeper: startSweeper({
+      db,
+      clock: deps.clock,
+      observer,
+      intervalMs: options.sweepIntervalMs ?? 5_000,
+      wake,
+    }),
+    presence: announcePresence({ db, schema: 'webhook', instance: options.instance }),
+  };
+}

@@ -1,0 +1,87 @@
+import { BlockList, isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * Addresses that a callback must not reach: everything that is not the public internet. IANA's special-purpose
+ * registries; IPv6 forms that carry an IPv4 address are judged by that address.
+ */
+const FORBIDDEN_IPV4 = [
+  '0.0.0.0/8', // this network
+  '10.0.0.0/8', // private
+  '100.64.0.0/10', // carrier-grade NAT
+  '127.0.0.0/8', // loopback
+  '169.254.0.0/16', // link-local, cloud metadata
+  '172.16.0.0/12', // private
+  '192.0.0.0/24', // protocol assignments
+  '192.0.2.0/24', // documentation
+  '192.88.99.0/24', // 6to4 relays
+  '192.168.0.0/16', // private
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, broadcast
+];
+const FORBIDDEN_IPV6 = [
+  '::/8', // unspecified, loopback, IPv4-compatible (mapped ones are decoded before)
+  '64:ff9b:1::/48', // NAT64, locally used
+  '100::/64', // discard
+  '2001::/23', // protocol assignments, Teredo
+  '2001:db8::/32', // documentation
+  '2002::/16', // 6to4
+  '3fff::/20', // documentation
+  '5f00::/16', // segment routing
+  'fc00::/7', // private
+  'fe80::/10', // link-local
+  'fec0::/10', // site-local, once
+  'ff00::/8', // multicast
+];
+const NAT64_PREFIX = '64:ff9b::/96';
+
+/** Judges addresses; made once from the configuration. */
+export interface AddressGuard {
+  /** Whether a callback may connect to this IP address. Anything that is not an IP address may not. */
+  isAllowed(address: string): boolean;
+}
+
+/**
+ * @param allowed addresses or CIDR ranges that are allowed although they are private (the local profile)
+ * @throws Error for what is neither an address nor a range
+ */
+export function createAddressGuard(allowed: readonly string[]): AddressGuard {
+  const forbidden = rangeList([...FORBIDDEN_IPV4, ...FORBIDDEN_IPV6]);
+  const exceptions = rangeList(allowed);
+  return {
+    isAllowed(address) {
+      const judged = embeddedIpv4(address) ?? address;
+      return isIP(judged) !== 0 && (exceptions(judged) || !forbidden(judged));
+    },
+  };
+}
+
+/** The IPv4 address inside an IPv4-mapped or NAT64 address, which is where a connection would end. */
+function embeddedIpv4(address: string): string | undefined {
+  if (isIP(address) !== 6) return undefined;
+  const zoneless = address.split('%')[0] ?? address;
+  const parsed = ipaddr.IPv6.parse(zoneless);
+  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
+  if (parsed.match(ipaddr.IPv6.parseCIDR(NAT64_PREFIX))) return parsed.toByteArray().slice(12).join('.');
+  return undefined;
+}
+
+/** Two lists, because one BlockList would judge IPv4 addresses by the IPv6 ranges around ::ffff:0:0/96. */
+function rangeList(ranges: readonly string[]): (address: string) => boolean {
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
+  for (const range of ranges) {
+    const [address = '', prefix] = range.split('/');
+    if (isIP(address) === 0) throw new Error(`${range} is neither an IP address nor a CIDR range`);
+    const family = familyOf(address);
+    const bits = family === 'ipv4' ? 32 : 128;
+    lists[family].addSubnet(address, prefix === undefined ? bits : Number(prefix), family);
+  }
+  return (address) => lists[familyOf(address)].check(address, familyOf(address));
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
+}
