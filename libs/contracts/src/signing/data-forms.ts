@@ -24,7 +24,7 @@ export interface DataForms {
  * that are tried, always among them the bytes as received and the tokens without white space.
  */
 export const FORM_LIMITS = {
-  /** Length of `data` up to which it is respelled and sorted. */
+  /** Length of `data` as received up to which it is respelled and sorted. */
   dataBytes: 8_192,
   /** Characters on which serialisers may differ, and runs of white space. */
   edits: 1_024,
@@ -77,7 +77,7 @@ function makeRespelled(
   token: number,
   literal: readonly DataForm[],
 ): readonly DataForm[] {
-  if ((literal.at(-1)?.bytes.length ?? 0) > FORM_LIMITS.dataBytes) return NONE;
+  if ((literal[0]?.bytes.length ?? 0) > FORM_LIMITS.dataBytes) return NONE;
   const edits = findEdits(document, token, FORM_LIMITS.edits);
   if (edits === undefined) return NONE;
   const forms: DataForm[] = [];

@@ -58,6 +58,11 @@ const BODIES: Record<string, Buffer> = {
     60,
     (index) => `"${index % 2 === 0 ? index : `😀${hex(index)}`}":"/é"`,
   ),
+  'at all limits at once': members(
+    60,
+    (index) =>
+      ` "${index % 3 === 0 ? index : `😀${hex(index)}`}" : [ "${EVERY_CLASS.slice(0, 5)}${'x'.repeat(80)}" , 1 , 2 ]`,
+  ),
   '64 members, deep': envelope(
     Array.from({ length: 14 }, (_, depth) => `{"z":1,"y":"/${hex(depth)}","x":2,"a":`).join('') +
       '1' +
