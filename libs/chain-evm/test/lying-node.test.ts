@@ -105,14 +105,16 @@ describe('a reader of a lying node', () => {
     async (seed) => {
       const rare = Object.fromEntries(REVEALED.map((fault) => [fault, 0.04]));
       // Per call, of which a request has many; only after faults; only near the head.
-      const faults = { ...rare, internalError: 0.003, wrongChainId: 0.3, laggingLogs: 0.5, laggingNode: 0.1 };
+      const faults = { ...rare, internalError: 0.006, wrongChainId: 0.3, laggingLogs: 0.5, laggingNode: 0.1 };
       const proxy = await liar({ seed, faults, delayMs: 250, rangeCapBlocks: 15, resultCapLogs: 60 });
       const exchanges: RpcExchange[] = [];
       const reader = readerOf(proxy, { onExchange: (exchange) => exchanges.push(exchange) });
       const ours = truth.transfers.filter((transfer) => transfer.to === payee);
       const proven = (await chain.reader.confirmTransfers(ours)).confirmed;
       let failures = 0;
-      for (let round = 0; round < 12; round += 1) {
+      // Real timeouts shift the sequence of lies, so it goes on until each was told.
+      const untold = () => REVEALED.filter((fault) => proxy.injected[fault] === undefined);
+      for (let round = 0; round < 6 || (round < 60 && untold().length > 0); round += 1) {
         for (let first = from; first <= to; first += 15) {
           const last = Math.min(to, first + 14);
           const inRange = ({ blockHeight }: { blockHeight: number }): boolean =>
@@ -128,9 +130,8 @@ describe('a reader of a lying node', () => {
           failures += seen.failures.length + verified.failures.length + confirmed.failures.length;
         }
       }
-      // The test is worth something only if every fault happened.
-      for (const fault of REVEALED) expect([fault, proxy.injected[fault] ?? 0]).not.toEqual([fault, 0]);
-      expect(failures).toBeGreaterThan(50);
+      expect(untold()).toEqual([]);
+      expect(failures).toBeGreaterThan(20);
       expect(exchanges.some((exchange) => exchange.outcome === 'OK')).toBe(true);
     },
     120_000,
