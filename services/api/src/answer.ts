@@ -1,0 +1,85 @@
+import type { ServerResponse } from 'node:http';
+import { API_ERRORS, type ApiErrorCode } from '@opentill/contracts/http/api-errors';
+import { isDatabaseUnavailable } from '@opentill/db/database';
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+/** What a request is answered with: a status and a finished body. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  /** Default: JSON. */
+  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** 200 with the envelope round `data`. */
+export function success(data: unknown): Answer {
+  return { status: 200, body: envelope(200, 'success', data) };
+}
+
+function envelope(code: number, msg: string, data: unknown): string {
+  return JSON.stringify({ code, msg, data });
+}
+
+const REFUSALS = Object.fromEntries(
+  Object.entries(API_ERRORS).map(([code, { status, msg }]) => [
+    code,
+    { status, body: envelope(status, msg, null) },
+  ]),
+) as unknown as Readonly<Record<ApiErrorCode, Answer>>;
+
+/** The answer of a refusal; always the same object. */
+export function refusal(code: ApiErrorCode): Answer {
+  return REFUSALS[code];
+}
+
+/** A refusal whose text is not fixed. */
+export function refusalSaying(status: number, msg: string): Answer {
+  return { status, body: envelope(status, msg, null) };
+}
+
+/** 429 with the seconds to wait. */
+export function tooManyRequests(retryAfterSeconds: number): Answer {
+  return { ...REFUSALS.TOO_MANY_REQUESTS, headers: { 'Retry-After': String(retryAfterSeconds) } };
+}
+
+/** An HTML page. `contentSecurityPolicy` names what it may load and run. */
+export function page(status: number, html: string, contentSecurityPolicy: string): Answer {
+  return {
+    status,
+    body: html,
+    contentType: 'text/html; charset=utf-8',
+    headers: { 'Content-Security-Policy': contentSecurityPolicy },
+  };
+}
+
+/**
+ * The one table from errors to refusals. What is not in it is 500 and says nothing of its cause.
+ * The database: unreachable or out of resources is 503, and so is a conflict that outlived its retries.
+ */
+export function refusalOf(error: unknown): ApiErrorCode {
+  if (!(error instanceof GatewayError)) return 'INTERNAL';
+  if (isDatabaseUnavailable(error) || error.code === 'DATABASE_CONFLICT') return 'SERVICE_UNAVAILABLE';
+  switch (error.code) {
+    case 'BODY_NOT_JSON':
+      return 'BODY_NOT_JSON';
+    case 'DEPOSIT_ADDRESSES_EXHAUSTED':
+      return 'SERVICE_UNAVAILABLE';
+    default:
+      return 'INTERNAL';
+  }
+}
+
+/** Writes the answer out. Does nothing when the client has gone. */
+export function send(response: ServerResponse, answer: Answer): void {
+  if (response.headersSent || response.destroyed) return;
+  response.statusCode = answer.status;
+  response.setHeader('Content-Type', answer.contentType ?? JSON_TYPE);
+  response.setHeader('Content-Length', Buffer.byteLength(answer.body));
+  if (answer.headers !== undefined) {
+    for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
+  }
+  response.end(answer.body);
+}

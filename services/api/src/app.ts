@@ -1,0 +1,175 @@
+import type { AddressCodec } from '@opentill/chain/address-codec';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Database } from '@opentill/db/database';
+import { isDatabaseUnavailable } from '@opentill/db/database';
+import type { Clock } from '@opentill/runtime/clock';
+import type { Checks } from '@opentill/runtime/health';
+import type { NewId } from '@opentill/runtime/ids';
+import type { Logger } from '@opentill/runtime/logger';
+import { startLoop, type Loop } from '@opentill/runtime/loop';
+import type { Metrics } from '@opentill/runtime/metrics';
+import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
+import type { PublicKeys } from '@opentill/wallet/public-keys';
+import { createAssetBook } from './asset-book.ts';
+import { createChainReadiness } from './chain-readiness.ts';
+import { createDepositAddressPool } from './deposit-address-pool.ts';
+import { createMerchantBook } from './merchant-book.ts';
+import { createObserve } from './observe.ts';
+import { createRateLimits } from './rate-limits.ts';
+import { answerReadiness, apiChecks, gatewayChecks, type ReadinessDeps } from './readiness.ts';
+import { buildRouter, type RouterDeps } from './routes/build-router.ts';
+import { createApiServer } from './server.ts';
+import { createStore } from './store.ts';
+
+export interface ApiDeps {
+  /** As the role opentill_api. Stays open when the app stops. */
+  readonly database: Database;
+  readonly networks: readonly NetworkConfig[];
+  readonly codecs: readonly AddressCodec[];
+  readonly publicKeys: PublicKeys;
+  readonly secretsKey: Buffer;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Tells the relay that events wait. */
+  readonly wakeRelay: () => void;
+  readonly brokerConnected: () => boolean;
+  readonly settings: ApiSettings;
+}
+
+export interface ApiSettings {
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly host: string;
+  /** Without query. */
+  readonly checkoutBaseUrl: string;
+  readonly trustedProxies: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly timestampWindowSeconds: number;
+  readonly rateLimitStore: 'memory' | 'postgres';
+  readonly profile: 'production' | 'local';
+}
+
+export interface Api {
+  /** Listens also while the database is away: requests get 503 until it is there. Resolves with the port. */
+  start(): Promise<number>;
+  /** Finishes the requests in flight. */
+  stop(): Promise<void>;
+  /** What readiness of this service means, for its health port. */
+  readonly checks: Checks;
+}
+
+const MERCHANTS_READ_EVERY_MS = 3_000;
+const HOUSEKEEPING_EVERY_MS = 60_000;
+const STOP_GRACE_MS = 8_000;
+
+/** The merchant-facing API. Opens nothing but its port. */
+export function createApp(deps: ApiDeps): Api {
+  const { settings } = deps;
+  const parts = createParts(deps);
+  const { observe, merchants, store, pool } = parts;
+  const readiness: ReadinessDeps = { ...parts, brokerConnected: deps.brokerConnected };
+  const answerReady = () => answerReadiness(gatewayChecks(readiness));
+  const router = buildRouter({ ...parts, readiness: settings.profile === 'local' ? answerReady : undefined });
+  const server = createApiServer(router, observe);
+  let loops: readonly Loop[] = [];
+
+  return {
+    checks: apiChecks(readiness),
+    async start() {
+      await merchants.refresh().catch((error: unknown) => {
+        if (!isDatabaseUnavailable(error)) throw error;
+        observe.merchantsNotRead(error);
+      });
+      loops = [
+        startLoop({
+          name: 'merchants',
+          intervalMs: MERCHANTS_READ_EVERY_MS,
+          maxBackoffMs: MERCHANTS_READ_EVERY_MS,
+          run: merchants.refresh,
+          onError: observe.merchantsNotRead,
+        }),
+        startLoop({
+          name: 'housekeeping',
+          intervalMs: HOUSEKEEPING_EVERY_MS,
+          run: store.forgetSpent,
+          onError: observe.housekeepingFailed,
+        }),
+      ];
+      pool.start();
+      const port = await server.listen(settings.port, settings.host);
+      observe.listening(port);
+      return port;
+    },
+    async stop() {
+      await server.close(STOP_GRACE_MS);
+      await Promise.all([pool.stop(), ...loops.map((loop) => loop.stop())]);
+    },
+  };
+}
+
+/** Everything that the routes are made of. */
+function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
+  const { database, settings, clock, newId } = deps;
+  const observe = createObserve(deps);
+  const store = createStore(database.kysely);
+  const assets = createAssetBook(deps.networks, deps.codecs);
+  const merchants = createMerchantBook({
+    store,
+    secretsKey: deps.secretsKey,
+    observe,
+    nowMs: () => performance.now(),
+  });
+  const pool = createDepositAddressPool({
+    families: assets.enabledFamilies,
+    reserveIndexes: store.reserveDepositIndexes,
+    derive: createDepositDeriver(deps.publicKeys, deps.codecs).address,
+    observe,
+  });
+  observePools(deps.metrics, pool, assets.enabledFamilies, database);
+  const limits = createRateLimits(settings.rateLimitStore === 'memory' ? 'memory' : database.pool);
+  const local = settings.profile === 'local';
+  return {
+    store,
+    assets,
+    merchants,
+    pool,
+    limits,
+    clock,
+    newId,
+    observe,
+    chains: createChainReadiness(store),
+    timestampWindowSeconds: settings.timestampWindowSeconds,
+    checkoutBaseUrl: settings.checkoutBaseUrl,
+    hotWallets: new Map(
+      Object.entries(deps.publicKeys.families).map(([name, keys]) => [name, keys.hotWallets]),
+    ),
+    wakeRelay: deps.wakeRelay,
+    allowHttpReturnUrl: local,
+    strictTransportSecurity: !local,
+    trustedProxies: settings.trustedProxies,
+    corsOrigins: settings.corsOrigins,
+  };
+}
+
+function observePools(
+  metrics: Metrics,
+  pool: Pick<RouterDeps['pool'], 'level'>,
+  families: readonly Parameters<RouterDeps['pool']['level']>[0][],
+  database: Database,
+): void {
+  metrics.gauge({
+    name: 'api_deposit_addresses_ready_total',
+    help: 'Deposit addresses derived ahead of orders.',
+    labelNames: ['family'],
+    collect: (gauge) => {
+      for (const family of families) gauge.set({ family }, pool.level(family));
+    },
+  });
+  metrics.gauge({
+    name: 'api_database_callers_waiting_total',
+    help: 'Requests that wait for a database connection.',
+    collect: (gauge) => gauge.set(database.stats().waiting),
+  });
+}

@@ -1,0 +1,132 @@
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import { confirmationsFor, type NetworkConfig, type TokenConfig } from '@opentill/contracts/network-config';
+import type { SupportedSymbolAnswer } from '@opentill/contracts/http/answers';
+import type { Chain, Family } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { formatAmount, parseAmount, type BaseUnits } from '@opentill/domain/money';
+
+export type AssetBookErrorCode =
+  /** A token's contract in the network file is not an address of its chain. */
+  'TOKEN_CONTRACT_INVALID';
+
+/** A token on an enabled chain, with everything an order of it needs. Amounts in base units. */
+export interface Asset {
+  readonly chain: Chain;
+  readonly family: Family;
+  readonly codec: AddressCodec;
+  /** As the operator spells it. */
+  readonly symbol: string;
+  /** Canonical; null for the native coin. */
+  readonly contract: Address | null;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+  readonly minAmount: BaseUnits | null;
+  readonly maxAmount: BaseUnits | null;
+  /** null: the finalized tag decides. */
+  confirmationsFor(amount: BaseUnits): number | null;
+  /** Whether the address is a token's contract on this chain: nothing sent there comes back. */
+  isTokenContract(address: Address): boolean;
+}
+
+export interface AssetBook {
+  /** The asset of an enabled chain; the symbol is matched without case. */
+  find(chain: Chain, symbol: string): Asset | undefined;
+  /** What supportSymbols answers. */
+  list(filter: { readonly chain?: Chain; readonly symbol?: string }): readonly SupportedSymbolAnswer[];
+  /** Decimals of a chain's native coin, whether the chain is enabled or not. */
+  nativeDecimals(chain: Chain): number;
+  readonly enabledChains: readonly Chain[];
+  readonly enabledFamilies: readonly Family[];
+  /** An address as people see it. */
+  formatAddress(family: Family, address: string): string;
+  /** The canonical form of what somebody typed, undefined when it is no address of the family. */
+  parseAddress(family: Family, text: string): Address | undefined;
+}
+
+/** EVM's coins have 18 decimals; for a chain that the configuration does not name any more. */
+const USUAL_NATIVE_DECIMALS = 18;
+
+/**
+ * The configured assets, read once. A chain without an address codec in this version counts as not enabled.
+ * @throws GatewayError TOKEN_CONTRACT_INVALID
+ */
+export function createAssetBook(
+  networks: readonly NetworkConfig[],
+  codecs: readonly AddressCodec[],
+): AssetBook {
+  const codecOf = new Map(codecs.map((codec) => [codec.family, codec]));
+  const enabled = networks.filter((network) => network.enabled && codecOf.has(network.family));
+  const assets = enabled.flatMap((network) => {
+    const codec = codecOf.get(network.family);
+    return codec === undefined ? [] : network.tokens.map((token) => toAsset(network, token, codec));
+  });
+  const byKey = new Map(assets.map((asset) => [keyOf(asset.chain, asset.symbol), asset]));
+  const symbols = assets.map(toSupportedSymbol);
+  const native = new Map(networks.map((network) => [network.chain, network.nativeDecimals]));
+  return {
+    find: (chain, symbol) => byKey.get(keyOf(chain, symbol)),
+    list: ({ chain, symbol }) =>
+      symbols.filter(
+        (asset) =>
+          (chain === undefined || asset.chain === chain) &&
+          (symbol === undefined || asset.symbol.toUpperCase() === symbol.toUpperCase()),
+      ),
+    nativeDecimals: (chain) => native.get(chain) ?? USUAL_NATIVE_DECIMALS,
+    enabledChains: enabled.map((network) => network.chain),
+    enabledFamilies: [...new Set(enabled.map((network) => network.family))],
+    formatAddress: (family, address) => codecOf.get(family)?.format(address as Address) ?? address,
+    parseAddress: (family, text) => codecOf.get(family)?.parse(text),
+  };
+}
+
+function keyOf(chain: Chain, symbol: string): string {
+  return `${chain} ${symbol.toUpperCase()}`;
+}
+
+function toAsset(network: NetworkConfig, token: TokenConfig, codec: AddressCodec): Asset {
+  const contracts = new Set(network.tokens.map((each) => contractOf(network, each, codec)));
+  return {
+    chain: network.chain,
+    family: network.family,
+    codec,
+    symbol: token.symbol,
+    contract: contractOf(network, token, codec),
+    decimals: token.decimals,
+    displayDecimals: token.displayDecimals,
+    minAmount: limit(token.minAmount, token.decimals),
+    maxAmount: limit(token.maxAmount, token.decimals),
+    confirmationsFor: (amount) => confirmationsFor(network, token, amount),
+    isTokenContract: (address) => contracts.has(address),
+  };
+}
+
+function contractOf(network: NetworkConfig, token: TokenConfig, codec: AddressCodec): Address | null {
+  if (token.contract === null) return null;
+  const contract = network.family === 'SUI' ? (token.contract as Address) : codec.parse(token.contract);
+  if (contract !== undefined) return contract;
+  throw new GatewayError<AssetBookErrorCode>(
+    'TOKEN_CONTRACT_INVALID',
+    `${network.chain} ${token.symbol}: ${token.contract} is not an address of the chain`,
+    { retryable: false, context: { chain: network.chain, symbol: token.symbol } },
+  );
+}
+
+function limit(text: string | null, decimals: number): BaseUnits | null {
+  if (text === null) return null;
+  const parsed = parseAmount(text, decimals);
+  return parsed.ok ? parsed.value : null; // zero is no limit; anything else the network file's check has refused
+}
+
+function toSupportedSymbol(asset: Asset): SupportedSymbolAnswer {
+  const show = (amount: BaseUnits | null) =>
+    amount === null ? null : formatAmount(amount, asset.decimals, asset.displayDecimals);
+  return {
+    symbol: asset.symbol,
+    chain: asset.chain,
+    contractAddress:
+      asset.contract === null || asset.family === 'SUI' ? asset.contract : asset.codec.format(asset.contract),
+    decimals: asset.decimals,
+    minAmount: show(asset.minAmount),
+    maxAmount: show(asset.maxAmount),
+  };
+}

@@ -1,0 +1,80 @@
+import { hostname } from 'node:os';
+import type { ConfigSchema } from '@opentill/runtime/config';
+import type { ApiSettings } from './app.ts';
+import { LOG_LEVELS, type LogLevel } from '@opentill/runtime/logger';
+
+/** The api's environment. Secrets have no default. */
+export interface ApiConfig {
+  readonly LOG_LEVEL: LogLevel;
+  readonly INSTANCE_ID: string;
+  readonly PORT: number;
+  readonly HOST: string;
+  readonly HEALTH_PORT: number;
+  readonly HEALTH_HOST: string;
+  readonly DATABASE_URL: string;
+  readonly DATABASE_POOL_MAX: number;
+  readonly AMQP_URL: string;
+  readonly NETWORKS_FILE: string;
+  readonly PUBLIC_KEYS_FILE: string;
+  readonly SECRETS_KEY: string;
+  readonly CHECKOUT_BASE_URL: string;
+  readonly TRUSTED_PROXIES: readonly string[];
+  readonly CORS_ORIGINS: readonly string[];
+  readonly TIMESTAMP_WINDOW_SECONDS: number;
+  readonly RATE_LIMIT_STORE: 'memory' | 'postgres';
+  readonly PROFILE: 'production' | 'local';
+}
+
+const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
+const text = { type: 'string', minLength: 1 } as const;
+
+/** Schema of the environment; every mistake is named at once. */
+export const API_CONFIG_SCHEMA: ConfigSchema = {
+  required: [
+    'DATABASE_URL',
+    'AMQP_URL',
+    'NETWORKS_FILE',
+    'PUBLIC_KEYS_FILE',
+    'SECRETS_KEY',
+    'CHECKOUT_BASE_URL',
+  ],
+  properties: {
+    LOG_LEVEL: { type: 'string', enum: [...LOG_LEVELS, 'silent'], default: 'info' },
+    INSTANCE_ID: { ...text, default: `${hostname()}-${process.pid}` },
+    PORT: { ...port, default: 3010 },
+    HOST: { ...text, default: '0.0.0.0' },
+    HEALTH_PORT: { ...port, default: 3020 },
+    HEALTH_HOST: { ...text, default: '127.0.0.1' },
+    DATABASE_URL: text,
+    DATABASE_POOL_MAX: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
+    AMQP_URL: text,
+    NETWORKS_FILE: text,
+    PUBLIC_KEYS_FILE: text,
+    SECRETS_KEY: text,
+    /** Without query: `?orderId=…&sign=…` is put behind it. */
+    CHECKOUT_BASE_URL: { type: 'string', pattern: '^https?://[^?#\\s]+$' },
+    TRUSTED_PROXIES: { type: 'array', items: { type: 'string' }, default: [] },
+    CORS_ORIGINS: {
+      type: 'array',
+      items: { type: 'string', pattern: '^(\\*|https?://[^/\\s]+)$' },
+      default: ['*'],
+    },
+    TIMESTAMP_WINDOW_SECONDS: { type: 'integer', minimum: 1, maximum: 3_600, default: 300 },
+    RATE_LIMIT_STORE: { type: 'string', enum: ['memory', 'postgres'], default: 'memory' },
+    PROFILE: { type: 'string', enum: ['production', 'local'], default: 'production' },
+  },
+};
+
+/** What createApp is told of it. */
+export function toSettings(config: ApiConfig): ApiSettings {
+  return {
+    port: config.PORT,
+    host: config.HOST,
+    checkoutBaseUrl: config.CHECKOUT_BASE_URL,
+    trustedProxies: config.TRUSTED_PROXIES,
+    corsOrigins: config.CORS_ORIGINS,
+    timestampWindowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
+    rateLimitStore: config.RATE_LIMIT_STORE,
+    profile: config.PROFILE,
+  };
+}

@@ -1,0 +1,132 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { Family } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { startLoop, type Loop } from '@opentill/runtime/loop';
+import type { Observe } from './observe.ts';
+
+export type DepositAddressPoolErrorCode =
+  /** No derived address was left and none came in time. Retryable. */
+  'DEPOSIT_ADDRESSES_EXHAUSTED';
+
+/** A derived address that no order has. */
+export interface FreshAddress {
+  readonly family: Family;
+  readonly derivationIndex: number;
+  readonly address: Address;
+}
+
+export interface DepositAddressPool {
+  /** Begins to fill itself in the background. */
+  start(): void;
+  stop(): Promise<void>;
+  /** An address for one order; the caller's alone from then on. @throws GatewayError DEPOSIT_ADDRESSES_EXHAUSTED */
+  take(family: Family): Promise<FreshAddress>;
+  /**
+   * Takes back an address that surely no order has: the database said so. Never after a timeout or a lost connection:
+   * the order may exist.
+   */
+  giveBack(address: FreshAddress): void;
+  /** Addresses ready. */
+  level(family: Family): number;
+}
+
+export interface DepositAddressPoolOptions {
+  readonly families: readonly Family[];
+  /** Reserves indices that nobody else gets, in any process, ever. */
+  readonly reserveIndexes: (family: Family, count: number) => Promise<readonly number[]>;
+  /** Derives one address; a fraction of a millisecond of CPU. */
+  readonly derive: (family: Family, index: number) => Address;
+  readonly observe: Pick<Observe, 'depositAddressesLow'>;
+  /** How many are kept ready. What is ready at a restart is never used: indices are plentiful. @default 256 */
+  readonly target?: number;
+  /** How long an order waits for one. @default 3 000 */
+  readonly waitMs?: number;
+}
+
+/** Indices reserved at once. */
+const BLOCK = 64;
+/** Addresses derived between two turns of the event loop: about a millisecond. */
+const SLICE = 4;
+/** BIP-32: indices from here on are hardened. */
+const INDEX_END = 0x8000_0000;
+
+interface Waiter {
+  readonly resolve: (address: FreshAddress) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** Keeps derived addresses ready, so that creating an order costs no derivation; refilled below half. */
+export function createDepositAddressPool(options: DepositAddressPoolOptions): DepositAddressPool {
+  const target = options.target ?? 256;
+  const ready = new Map<Family, FreshAddress[]>(options.families.map((family) => [family, []]));
+  const waiting = new Map<Family, Set<Waiter>>(options.families.map((family) => [family, new Set()]));
+  let loop: Loop | undefined;
+
+  function put(fresh: FreshAddress): void {
+    const waiters = waiting.get(fresh.family) ?? new Set();
+    for (const waiter of waiters) {
+      waiters.delete(waiter);
+      clearTimeout(waiter.timer);
+      waiter.resolve(fresh);
+      return;
+    }
+    ready.get(fresh.family)?.push(fresh);
+  }
+
+  async function refill(family: Family, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (ready.get(family)?.length ?? 0) < target) {
+      const indexes = await options.reserveIndexes(family, BLOCK);
+      for (const [place, derivationIndex] of indexes.entries()) {
+        if (signal.aborted) return;
+        if (derivationIndex >= INDEX_END) throw exhausted(family);
+        put({ family, derivationIndex, address: options.derive(family, derivationIndex) });
+        if (place % SLICE === SLICE - 1) await new Promise(setImmediate);
+      }
+    }
+  }
+
+  function wait(family: Family): Promise<FreshAddress> {
+    return new Promise((resolve, reject) => {
+      const waiters = waiting.get(family);
+      const timer = setTimeout(() => {
+        waiters?.delete(waiter);
+        reject(exhausted(family));
+      }, options.waitMs ?? 3_000);
+      const waiter = { resolve, timer };
+      waiters?.add(waiter);
+      loop?.wake();
+    });
+  }
+
+  return {
+    start() {
+      loop ??= startLoop({
+        name: 'deposit addresses',
+        intervalMs: 5_000,
+        maxBackoffMs: 2_000,
+        run: async (signal) => {
+          for (const family of options.families) await refill(family, signal);
+        },
+        onError: (error) => options.observe.depositAddressesLow(error),
+      });
+    },
+    async stop() {
+      await loop?.stop();
+    },
+    async take(family) {
+      const fresh = ready.get(family)?.pop();
+      if (fresh === undefined) return wait(family);
+      if ((ready.get(family)?.length ?? 0) < target / 2) loop?.wake();
+      return fresh;
+    },
+    giveBack: put,
+    level: (family) => ready.get(family)?.length ?? 0,
+  };
+}
+
+function exhausted(family: Family): GatewayError<DepositAddressPoolErrorCode> {
+  return new GatewayError('DEPOSIT_ADDRESSES_EXHAUSTED', `no deposit address of family ${family} is ready`, {
+    retryable: true,
+    context: { family },
+  });
+}

@@ -1,0 +1,76 @@
+import type { Logger } from '@opentill/runtime/logger';
+import type { Metrics } from '@opentill/runtime/metrics';
+import type { Exchange } from './exchange.ts';
+import type { NewOrder } from './store.ts';
+
+/** What happens in the api, by name: each logs and counts in one place. */
+export type Observe = ReturnType<typeof createObserve>;
+
+/** Levels: every request is info; a request that failed by our fault is error; one refused for a down part is warn. */
+export function createObserve({ logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics }) {
+  const duration = metrics.histogram({
+    name: 'api_request_duration_seconds',
+    help: 'Time from the request to its answer.',
+    labelNames: ['route', 'code'],
+  });
+  const signatures = metrics.counter({
+    name: 'api_signatures_accepted_total',
+    help: 'Accepted request signatures by the form of data that matched.',
+    labelNames: ['form'],
+  });
+  const orders = metrics.counter({
+    name: 'api_orders_created_total',
+    help: 'Orders created.',
+    labelNames: ['type', 'chain', 'symbol'],
+  });
+
+  return {
+    requestAnswered(exchange: Exchange, code: number): void {
+      const durationMs = performance.now() - exchange.startedMs;
+      duration.observe({ route: exchange.route, code }, durationMs / 1000);
+      const { requestId, method, route, clientAddress, merchantId, orderId } = exchange;
+      logger.info('request', {
+        requestId,
+        method,
+        route,
+        code,
+        durationMs: Math.round(durationMs * 1000) / 1000,
+        clientAddress,
+        merchantId,
+        orderId,
+      });
+    },
+    /** An answer of 500 or 503: why. */
+    requestFailed(exchange: Exchange, code: number, error: unknown): void {
+      const { requestId, route } = exchange;
+      logger[code === 500 ? 'error' : 'warn']('request failed', { requestId, route, code, error });
+    },
+    signatureAccepted(merchantId: string, form: string): void {
+      signatures.inc({ form });
+      logger.debug('signature accepted', { merchantId, form });
+    },
+    orderCreated(order: NewOrder): void {
+      const { orderPk, orderType, merchantId, orderId, chain, symbol } = order;
+      orders.inc({ type: orderType, chain, symbol });
+      logger.info('order created', { orderPk, orderType, merchantId, orderId, chain, symbol });
+    },
+    merchantUnreadable(merchantId: string, error: unknown): void {
+      logger.error('merchant left out: its token cannot be opened', { merchantId, error });
+    },
+    merchantsNotRead(error: unknown): void {
+      logger.warn('merchants not read', { error });
+    },
+    depositAddressesLow(error: unknown): void {
+      logger.warn('deposit addresses not refilled', { error });
+    },
+    housekeepingFailed(error: unknown): void {
+      logger.warn('spent nonces and counters not forgotten', { error });
+    },
+    connectionRefused(reason: string): void {
+      logger.debug('connection refused', { reason });
+    },
+    listening(port: number): void {
+      logger.info('listening', { port });
+    },
+  };
+}

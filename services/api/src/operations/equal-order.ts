@@ -1,0 +1,27 @@
+import type { OrderType } from '@opentill/contracts/notify-order';
+import type { Family } from '@opentill/domain/chains';
+import { parseAmount } from '@opentill/domain/money';
+import type { OrderFields } from '../order-fields.ts';
+import type { CreatedOrder } from '../store.ts';
+
+/**
+ * Whether a request asks for the very order that exists: equal parsed values, not bytes (api.md section 4). Uses
+ * nothing of today's configuration, so that an order stays repeatable whatever became of its token or its limits.
+ */
+export function isEqualOrder(
+  existing: CreatedOrder,
+  request: OrderFields & { readonly orderType: OrderType; readonly receiveAddress?: string },
+  parseAddress: (family: Family, text: string) => string | undefined,
+): boolean {
+  const amount = parseAmount(request.amount, existing.decimals);
+  return (
+    existing.orderType === request.orderType &&
+    amount.ok &&
+    amount.value === existing.amount &&
+    existing.symbol.toUpperCase() === request.symbol.toUpperCase() &&
+    existing.chain === request.chain &&
+    existing.uid === request.uid &&
+    (request.receiveAddress === undefined ||
+      existing.address === parseAddress(existing.family, request.receiveAddress))
+  );
+}

@@ -1,0 +1,101 @@
+import type { OrderAnswer, PayinOrderAnswer } from '@opentill/contracts/http/answers';
+import type { NotifyOrder } from '@opentill/contracts/notify-order';
+import {
+  toNotifyOrder,
+  type TransactionContext,
+  type TransferToFormat,
+} from '@opentill/contracts/format-order';
+import { signOrderId } from '@opentill/contracts/signing/verify-signature';
+import { confirmedNum } from '@opentill/domain/confirmations';
+import { formatAmount } from '@opentill/domain/money';
+import type { AssetBook } from '../asset-book.ts';
+import type { Merchant } from '../merchant-book.ts';
+import type { CreatedOrder, OrderRow } from '../store.ts';
+
+/** `<checkout base>?orderId=<id>&sign=<sign>`; an order id holds nothing that a query would have to escape. */
+export function paymentUrl(checkoutBaseUrl: string, token: string, orderId: string): string {
+  return `${checkoutBaseUrl}?orderId=${orderId}&sign=${signOrderId(token, orderId)}`;
+}
+
+/** What both creations answer, from the order as it was first created. */
+export function toOrderAnswer(
+  order: CreatedOrder,
+  merchant: Merchant,
+  deps: { readonly assets: AssetBook; readonly checkoutBaseUrl: string },
+): OrderAnswer {
+  const collection = order.orderType === 'COLLECTION';
+  return {
+    address: deps.assets.formatAddress(
+      order.family,
+      collection ? order.address : (order.sourceAddress ?? ''),
+    ),
+    amount: formatAmount(order.amount, order.decimals, order.displayDecimals),
+    symbol: order.symbol,
+    chain: order.chain,
+    uid: order.uid,
+    orderId: order.orderId,
+    expiredTime: unixSeconds(order.expiresAt),
+    paymentUrl: collection ? paymentUrl(deps.checkoutBaseUrl, merchant.token, order.orderId) : null,
+  };
+}
+
+/** What GET status answers. */
+export function toStatusAnswer(order: OrderRow, assets: AssetBook): NotifyOrder {
+  const transfer = transferOf(order);
+  if (transfer === undefined) return toNotifyOrder(order, null);
+  const context: TransactionContext = {
+    headHeight: order.headHeight ?? transfer.blockHeight,
+    nativeDecimals: assets.nativeDecimals(order.chain),
+    formatAddress: (address) => assets.formatAddress(order.family, address),
+    formatContract: (contract) =>
+      order.family === 'SUI' ? contract : assets.formatAddress(order.family, contract),
+  };
+  return toNotifyOrder(order, { transfer, context });
+}
+
+/** What GET pay answers. */
+export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): PayinOrderAnswer {
+  const show = (amount: bigint) => formatAmount(amount, order.decimals, order.displayDecimals);
+  return {
+    orderId: order.orderId,
+    chain: order.chain,
+    symbol: order.symbol,
+    address: assets.formatAddress(order.family, order.address),
+    amount: show(order.amount),
+    actualAmount: order.actualAmount === null ? null : show(order.actualAmount),
+    expiredTime: unixSeconds(order.expiresAt),
+    status: order.status,
+    reason: order.reason,
+    receivedAmount: show(order.detectedAmount),
+    txid: order.txHash,
+    confirmedNum:
+      order.blockHeight === null || order.headHeight === null
+        ? 0
+        : confirmedNum(order.headHeight, order.blockHeight),
+    requiredConfirmations: order.confirmationsRequired,
+    returnUrl: order.returnUrl,
+    description: order.description,
+    serverTime: unixSeconds(now),
+  };
+}
+
+function transferOf(order: OrderRow): TransferToFormat | undefined {
+  const { txHash, fromAddress, toAddress, transferAmount, blockHeight, blockTime, transferState } = order;
+  if (txHash === null || fromAddress === null || toAddress === null) return undefined;
+  if (transferAmount === null || blockHeight === null || blockTime === null || transferState === null)
+    return undefined;
+  return {
+    txHash,
+    fromAddress,
+    toAddress,
+    amount: transferAmount,
+    networkFee: order.networkFee,
+    blockHeight,
+    blockTimeSeconds: unixSeconds(blockTime),
+    state: transferState,
+  };
+}
+
+function unixSeconds(time: Date): number {
+  return Math.floor(time.getTime() / 1000);
+}

@@ -1,0 +1,23 @@
+import type { NewId } from '@opentill/runtime/ids';
+import type { Clock } from '@opentill/runtime/clock';
+import type { AssetBook } from '../asset-book.ts';
+import type { ChainReadiness } from '../chain-readiness.ts';
+import type { DepositAddressPool } from '../deposit-address-pool.ts';
+import type { Observe } from '../observe.ts';
+import type { Store } from '../store.ts';
+
+/** What creating orders needs. */
+export interface OrderDeps {
+  readonly store: Store;
+  readonly assets: AssetBook;
+  readonly chains: ChainReadiness;
+  readonly pool: DepositAddressPool;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly observe: Pick<Observe, 'orderCreated'>;
+  readonly checkoutBaseUrl: string;
+  /** The hot wallet of a family, where payouts are sent from; undefined when it has none. */
+  readonly hotWallets: ReadonlyMap<string, readonly string[]>;
+  /** Tells the relay that events wait; right after a commit. */
+  readonly wakeRelay: () => void;
+}

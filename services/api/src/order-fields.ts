@@ -1,0 +1,143 @@
+import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
+import {
+  asNumberLexeme,
+  asSafeInteger,
+  type JsonObject,
+  type JsonValue,
+} from '@opentill/contracts/signing/json-value';
+import { isChain, type Chain } from '@opentill/domain/chains';
+import { isAmountText } from '@opentill/domain/money';
+
+/** What both kinds of orders ask for, as far as a field alone can tell whether it is right. */
+export interface OrderFields {
+  /** A decimal string greater than zero, as sent. */
+  readonly amount: string;
+  readonly symbol: string;
+  readonly chain: Chain;
+  readonly uid: string | null;
+  /** null: only of a V2 merchant, for whom the gateway makes one. */
+  readonly orderId: string | null;
+}
+
+export interface CollectionFields extends OrderFields {
+  readonly returnUrl: URL | null;
+  readonly description: string | null;
+  readonly expiresInSeconds: number | null;
+}
+
+export interface PayoutFields extends OrderFields {
+  /** As sent: its form depends on the chain. */
+  readonly receiveAddress: string;
+}
+
+export interface FieldRules {
+  readonly version: 'V2' | 'V3';
+  /** The local profile lets customers return to http. */
+  readonly allowHttpReturnUrl: boolean;
+}
+
+const NAME_GRAMMAR = /^[A-Za-z0-9_.:~@-]{1,64}$/;
+const INTEGER_LITERAL = /^-?(?:0|[1-9][0-9]*)$/;
+const DESCRIPTION_CHARACTERS = 120;
+const RETURN_URL_CHARACTERS = 2_048;
+const EXPIRES_IN_MIN_SECONDS = 60;
+const EXPIRES_IN_MAX_SECONDS = 86_400;
+
+/** Reads `data` of createCollection. The code of the first thing that is wrong, in the order of api.md section 3. */
+export function readCollectionFields(data: JsonObject, rules: FieldRules): CollectionFields | ApiErrorCode {
+  const order = readOrderFields(data, rules, undefined);
+  if (typeof order === 'string') return order;
+  const returnUrl = readReturnUrl(data.get('returnUrl'), rules.allowHttpReturnUrl);
+  if (returnUrl === undefined) return 'RETURN_URL_INVALID';
+  const description = readDescription(data.get('description'));
+  if (description === undefined) return 'DESCRIPTION_INVALID';
+  const expiresInSeconds = readExpiresIn(data.get('expiresIn'));
+  if (expiresInSeconds === undefined) return 'EXPIRES_IN_INVALID';
+  return { ...order, returnUrl, description, expiresInSeconds };
+}
+
+/** Reads `data` of createPayout; as readCollectionFields. */
+export function readPayoutFields(data: JsonObject, rules: FieldRules): PayoutFields | ApiErrorCode {
+  const receiveAddress = readText(data.get('receiveAddress'));
+  const order = readOrderFields(data, rules, receiveAddress ?? null);
+  if (typeof order === 'string') return order;
+  return { ...order, receiveAddress: receiveAddress ?? '' };
+}
+
+/** `receiveAddress` undefined: the kind of order has none. */
+function readOrderFields(
+  data: JsonObject,
+  rules: FieldRules,
+  receiveAddress: string | null | undefined,
+): OrderFields | ApiErrorCode {
+  const amount = readAmount(data.get('amount'));
+  if (amount === undefined) return 'AMOUNT_BLANK';
+  if (isZero(amount)) return 'AMOUNT_ZERO';
+  const symbol = readText(data.get('symbol'));
+  if (symbol === undefined) return 'SYMBOL_BLANK';
+  const chain = data.get('chain');
+  if (!isChain(chain)) return 'CHAIN_BLANK';
+  if (receiveAddress === null) return 'RECEIVE_ADDRESS_BLANK';
+  const uid = readUid(data.get('uid'));
+  if (uid === undefined) return 'UID_INVALID';
+  if (uid === null && rules.version === 'V2') return 'UID_BLANK';
+  if (uid === '0' || uid === '-0') return 'UID_ZERO';
+  const orderId = readName(data.get('orderId'));
+  if (orderId === undefined) return 'ORDER_ID_INVALID';
+  if (orderId === null && rules.version === 'V3') return 'ORDER_ID_BLANK';
+  return { amount, symbol, chain, uid, orderId };
+}
+
+/** A decimal string, or a number's literal; never through a float. */
+function readAmount(value: JsonValue | undefined): string | undefined {
+  const text = typeof value === 'string' ? value : asNumberLexeme(value);
+  return text !== undefined && isAmountText(text) ? text : undefined;
+}
+
+function isZero(amount: string): boolean {
+  return /^[0.]+$/.test(amount);
+}
+
+function isBlank(value: JsonValue | undefined): boolean {
+  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
+}
+
+function readText(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && !isBlank(value) ? value : undefined;
+}
+
+/** null when blank, undefined when it is something else than a name. */
+function readName(value: JsonValue | undefined): string | null | undefined {
+  if (isBlank(value)) return null;
+  return typeof value === 'string' && NAME_GRAMMAR.test(value) ? value : undefined;
+}
+
+function readUid(value: JsonValue | undefined): string | null | undefined {
+  const literal = asNumberLexeme(value);
+  if (literal === undefined) return readName(value);
+  return INTEGER_LITERAL.test(literal) ? readName(literal) : undefined;
+}
+
+function readReturnUrl(value: JsonValue | undefined, allowHttp: boolean): URL | null | undefined {
+  if (isBlank(value)) return null;
+  if (typeof value !== 'string' || value.length > RETURN_URL_CHARACTERS || !/^[\x21-\x7e]+$/.test(value)) {
+    return undefined;
+  }
+  const url = URL.parse(value);
+  if (url === null || url.username !== '' || url.password !== '') return undefined;
+  return url.protocol === 'https:' || (allowHttp && url.protocol === 'http:') ? url : undefined;
+}
+
+function readDescription(value: JsonValue | undefined): string | null | undefined {
+  if (isBlank(value)) return null;
+  if (typeof value !== 'string' || Array.from(value).length > DESCRIPTION_CHARACTERS) return undefined;
+  return /\p{Cc}/u.test(value) ? undefined : value;
+}
+
+function readExpiresIn(value: JsonValue | undefined): number | null | undefined {
+  if (value === undefined || value === null) return null;
+  const seconds = asSafeInteger(value);
+  if (seconds === undefined || seconds < EXPIRES_IN_MIN_SECONDS || seconds > EXPIRES_IN_MAX_SECONDS)
+    return undefined;
+  return seconds;
+}

@@ -1,0 +1,82 @@
+import {
+  RateLimiterMemory,
+  RateLimiterPostgres,
+  RateLimiterRes,
+  type RateLimiterAbstract,
+} from 'rate-limiter-flexible';
+import type { LimitedEndpoint, RateLimit } from '@opentill/contracts/http/rate-limits';
+import type { Database } from '@opentill/db/database';
+import { translateDatabaseError } from '@opentill/db/database-error';
+
+/** Who or what a request is counted by; one counter per kind, endpoint and key. */
+export type LimitKind =
+  | `ip:${'createCollection' | 'createPayout' | 'status' | 'supportSymbols'}`
+  | `merchant:${'createCollection' | 'createPayout'}`
+  | `order:${'pay' | 'getOrderStatus' | 'checkout'}`
+  | 'refused';
+
+export interface RateLimits {
+  /**
+   * Counts one request. 0: within the limit; else the seconds until the window ends.
+   * @throws GatewayError DATABASE_UNAVAILABLE when the shared store is not reachable
+   */
+  take(kind: LimitKind, key: string, limit: RateLimit): Promise<number>;
+}
+
+/** How many refused signatures a client address may send before it is told to slow down. */
+export const REFUSED_SIGNATURE_LIMIT: RateLimit = { requests: 100, seconds: 10 };
+/** The hosted page asks every few seconds, and a customer may have it open twice. */
+export const CHECKOUT_PAGE_LIMIT: RateLimit = { requests: 10, seconds: 5 };
+
+/** Endpoints whose limit is also counted by client address. */
+export type IpLimitedEndpoint = Exclude<LimitedEndpoint, 'pay' | 'getOrderStatus'>;
+
+/**
+ * Counts in windows that begin with a key's first request. `memory` counts for this process alone; a database's pool
+ * counts for every replica in the table rate_counter, and what is over its limit is remembered here until its window
+ * ends, so that a flood costs the database nothing.
+ */
+export function createRateLimits(store: 'memory' | Database['pool']): RateLimits {
+  // One limiter per kind and limit: as many as there are different limits among the merchants.
+  const limiters = new Map<string, RateLimiterAbstract>();
+
+  function limiterFor(kind: LimitKind, limit: RateLimit): RateLimiterAbstract {
+    const name = `${kind}:${limit.requests}:${limit.seconds}`;
+    let limiter = limiters.get(name);
+    if (limiter === undefined) {
+      limiter = createLimiter(store, kind, limit);
+      limiters.set(name, limiter);
+    }
+    return limiter;
+  }
+
+  return {
+    async take(kind, key, limit) {
+      try {
+        await limiterFor(kind, limit).consume(key);
+        return 0;
+      } catch (reason) {
+        if (reason instanceof RateLimiterRes) return Math.max(1, Math.ceil(reason.msBeforeNext / 1000));
+        throw translateDatabaseError(reason);
+      }
+    },
+  };
+}
+
+function createLimiter(
+  store: 'memory' | Database['pool'],
+  kind: LimitKind,
+  limit: RateLimit,
+): RateLimiterAbstract {
+  const options = { keyPrefix: kind, points: limit.requests, duration: limit.seconds };
+  if (store === 'memory') return new RateLimiterMemory(options);
+  return new RateLimiterPostgres({
+    ...options,
+    storeClient: store,
+    storeType: 'pool',
+    tableName: 'rate_counter',
+    tableCreated: true,
+    clearExpiredByTimeout: false, // store.ts forgets them
+    inMemoryBlockOnConsumed: limit.requests,
+  });
+}

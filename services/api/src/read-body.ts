@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http';
+import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
+
+/** The largest body that is read (api.md section 1). */
+export const BODY_LIMIT_BYTES = 64 * 1024;
+
+const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;|$)/i;
+
+/**
+ * Reads a request's body as it came: `application/json` only, not encoded, at most 64 KiB. What is too large is not
+ * kept. Undefined when the client went away before its end, so that there is nobody to answer.
+ */
+export async function readBody(request: IncomingMessage): Promise<Buffer | ApiErrorCode | undefined> {
+  if (!JSON_MEDIA_TYPE.test(request.headers['content-type'] ?? ''))
+    return refuseBody(request, 'MEDIA_TYPE_UNSUPPORTED');
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    return refuseBody(request, 'MEDIA_TYPE_UNSUPPORTED');
+  }
+  if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT_BYTES)
+    return refuseBody(request, 'BODY_TOO_LARGE');
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= BODY_LIMIT_BYTES) chunks.push(chunk);
+      else resolve('BODY_TOO_LARGE');
+    });
+    request.on('end', () =>
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
+    );
+    request.on('error', () => resolve(undefined));
+    request.on('close', () => resolve(undefined));
+  });
+}
+
+/** Lets the rest of the body run into the void, so that the client gets to read the answer. */
+function refuseBody(request: IncomingMessage, code: ApiErrorCode): ApiErrorCode {
+  request.resume();
+  return code;
+}

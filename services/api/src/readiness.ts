@@ -1,0 +1,78 @@
+import type { CheckResult, Checks } from '@opentill/runtime/health';
+import { withDeadline } from '@opentill/runtime/deadline';
+import type { Answer } from './answer.ts';
+import type { AssetBook } from './asset-book.ts';
+import type { MerchantBook } from './merchant-book.ts';
+import type { Store } from './store.ts';
+
+export interface ReadinessDeps {
+  readonly store: Store;
+  readonly assets: AssetBook;
+  readonly merchants: MerchantBook;
+  /** Whether the relay's broker connection stands. Shown alone: events wait in the database without it. */
+  readonly brokerConnected: () => boolean;
+}
+
+/** A scanner that has not committed for so long does not follow its chain. */
+const CURSOR_AGE_MAX_SECONDS = 60;
+const CHECK_TIMEOUT_MS = 2_000;
+
+/** What this service needs to serve merchants. */
+export function apiChecks({ store, merchants, brokerConnected }: ReadinessDeps): Checks {
+  return {
+    database: async () => {
+      await store.readCursorAges();
+      return { ok: true };
+    },
+    merchants: () => Promise.resolve({ ok: merchants.loaded && merchants.candidates(undefined).length > 0 }),
+    broker: () =>
+      Promise.resolve({ ok: true, detail: brokerConnected() ? 'connected' : 'not connected, events wait' }),
+  };
+}
+
+/** The whole gateway: what this service needs, every enabled chain followed, every other service alive. */
+export function gatewayChecks(deps: ReadinessDeps): Checks {
+  const { store, assets } = deps;
+  const present = (schema: Parameters<Store['listPresence']>[0]) => async (): Promise<CheckResult> => {
+    const instances = await store.listPresence(schema);
+    return { ok: instances.length > 0, detail: `${instances.length} alive` };
+  };
+  return {
+    ...apiChecks(deps),
+    chains: async () => {
+      const ages = await store.readCursorAges();
+      const behind = assets.enabledChains.filter(
+        (chain) => (ages.get(chain) ?? Infinity) > CURSOR_AGE_MAX_SECONDS,
+      );
+      return {
+        ok: behind.length === 0,
+        detail: behind.length === 0 ? 'followed' : `waiting for ${behind.join(', ')}`,
+      };
+    },
+    scanner: present('scanner_evm'),
+    tracker: present('tracker'),
+    webhookSender: present('webhook'),
+  };
+}
+
+/** GET /readyz of the public port, in the form of every service's health port. */
+export async function answerReadiness(checks: Checks): Promise<Answer> {
+  const results = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => [name, await run(check)] as const),
+  );
+  const ready = results.every(([, result]) => result.ok);
+  const body = { status: ready ? 'ready' : 'not ready', checks: Object.fromEntries(results) };
+  return { status: ready ? 200 : 503, body: JSON.stringify(body) };
+}
+
+async function run(check: () => Promise<CheckResult>): Promise<CheckResult> {
+  try {
+    return await withDeadline(
+      CHECK_TIMEOUT_MS,
+      check,
+      () => new Error(`no answer within ${CHECK_TIMEOUT_MS} ms`),
+    );
+  } catch {
+    return { ok: false, detail: 'failed' }; // the public port says nothing of causes
+  }
+}

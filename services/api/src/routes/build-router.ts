@@ -1,0 +1,146 @@
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import helmet from 'helmet';
+import { refusal, refusalOf, send, type Answer } from '../answer.ts';
+import type { NewId } from '@opentill/runtime/ids';
+import { exchangeOf, keepExchange } from '../exchange.ts';
+import type { Observe } from '../observe.ts';
+import { createClientAddress } from '../client-address.ts';
+import { checkoutErrorPage, checkoutRoute } from './checkout.ts';
+import { allowOrigins, answerPreflight } from './cross-origin.ts';
+import { docsAnswer, openApiAnswer } from './docs.ts';
+import {
+  CREATE_COLLECTION_PATH,
+  CREATE_PAYOUT_PATH,
+  createCollectionRoute,
+  createPayoutRoute,
+  getOrderStatusRoute,
+  payRoute,
+  statusRoute,
+  type OrderRouteDeps,
+  type Route,
+} from './order-routes.ts';
+import { supportSymbolsRoute } from './support-symbols.ts';
+
+export interface RouterDeps extends OrderRouteDeps {
+  readonly observe: Observe;
+  readonly newId: NewId;
+  readonly trustedProxies: readonly string[];
+  readonly corsOrigins: readonly string[];
+  /** The production profile is behind TLS. */
+  readonly strictTransportSecurity: boolean;
+  /** GET /readyz; undefined where the public port has none. */
+  readonly readiness: (() => Promise<Answer>) | undefined;
+}
+
+/** All routes. A path that exists answers other methods with 405, any other path with 404. */
+export function buildRouter(deps: RouterDeps): Express {
+  const { observe } = deps;
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  app.use(beginExchange(deps), securityHeaders(deps.strictTransportSecurity));
+
+  const answering = (name: string, route: Route, errorPage?: (status: number) => Answer): RequestHandler =>
+    answerWith(observe, name, route, errorPage);
+  const notAllowed = (allow: string): RequestHandler => {
+    const answer = { ...refusal('METHOD_NOT_ALLOWED'), headers: { Allow: allow } };
+    return answering('method not allowed', () => answer);
+  };
+  const post = (path: string, route: Route) =>
+    app.route(path).post(answering(path, route)).all(notAllowed('POST'));
+  const get = (path: string, route: Route, errorPage?: (status: number) => Answer) =>
+    app
+      .route(path)
+      .get(answering(path, route, errorPage))
+      .all(notAllowed('GET, HEAD'));
+  const origins = allowOrigins(deps.corsOrigins);
+  const preflight = answerPreflight(observe);
+  const getFromAnyPage = (path: string, route: Route) =>
+    app
+      .route(path)
+      .get(origins, answering(path, route))
+      .options(origins, preflight)
+      .all(notAllowed('GET, HEAD, OPTIONS'));
+
+  post(CREATE_COLLECTION_PATH, createCollectionRoute(deps));
+  post(CREATE_PAYOUT_PATH, createPayoutRoute(deps));
+  get('/v1/order/status/:orderId', statusRoute(deps));
+  getFromAnyPage('/v1/order/pay', payRoute(deps));
+  getFromAnyPage('/v1/order/getOrderStatus', getOrderStatusRoute(deps));
+  getFromAnyPage('/v1/symbol/supportSymbols', supportSymbolsRoute(deps));
+  get('/checkout', checkoutRoute(deps), checkoutErrorPage);
+  const openApi = openApiAnswer();
+  const docs = docsAnswer();
+  get('/openapi.json', () => openApi);
+  get('/docs', () => docs);
+  if (deps.readiness !== undefined) get('/readyz', deps.readiness);
+
+  app.use(answering('not found', () => refusal('NOT_FOUND')));
+  app.use(answerRouterError(observe));
+  return app;
+}
+
+/** Gives the request its id and its place in the log. */
+function beginExchange(deps: Pick<RouterDeps, 'newId' | 'trustedProxies'>): RequestHandler {
+  const clientAddressOf = createClientAddress(deps.trustedProxies);
+  return (request, response, next) => {
+    const requestId = deps.newId();
+    keepExchange(response, {
+      requestId,
+      startedMs: performance.now(),
+      clientAddress: clientAddressOf(request),
+      method: request.method,
+      route: 'none',
+    });
+    response.setHeader('X-Request-Id', requestId);
+    response.setHeader('Cache-Control', 'no-store');
+    next();
+  };
+}
+
+/** For answers that are data: nothing may be loaded from them. Pages set their own policy over it. */
+function securityHeaders(strictTransportSecurity: boolean): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"], 'base-uri': ["'none'"] },
+    },
+    strictTransportSecurity,
+  });
+}
+
+function answerWith(
+  observe: Observe,
+  name: string,
+  route: Route,
+  errorPage: ((status: number) => Answer) | undefined,
+): RequestHandler {
+  return async (request, response) => {
+    const exchange = exchangeOf(response);
+    exchange.route = name;
+    let answer: Answer | undefined;
+    try {
+      answer = await route(request, exchange);
+    } catch (error) {
+      const refused = refusal(refusalOf(error));
+      if (refused.status >= 500) observe.requestFailed(exchange, refused.status, error);
+      answer = errorPage === undefined ? refused : errorPage(refused.status);
+    }
+    if (answer === undefined) return;
+    // What is left of a body that was not read must not be taken for the next request.
+    if (!request.complete) response.setHeader('Connection', 'close');
+    send(response, answer);
+    observe.requestAnswered(exchange, answer.status);
+  };
+}
+
+/** What express itself refuses: a path whose percent signs make no sense. */
+function answerRouterError(observe: Observe): ErrorRequestHandler {
+  return (error: unknown, _request, response, _next) => {
+    const exchange = exchangeOf(response);
+    const unreadable = (error as { status?: unknown } | null)?.status === 400;
+    const answer = refusal(unreadable ? 'BAD_REQUEST' : 'INTERNAL');
+    if (!unreadable) observe.requestFailed(exchange, answer.status, error);
+    send(response, answer);
+    observe.requestAnswered(exchange, answer.status);
+  };
+}

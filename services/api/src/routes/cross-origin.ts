@@ -1,0 +1,32 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { send, success } from '../answer.ts';
+import { exchangeOf } from '../exchange.ts';
+import type { Observe } from '../observe.ts';
+
+/** Lets pages of the configured origins read the answer, refusals included. `*`: pages of any origin. */
+export function allowOrigins(origins: readonly string[]): RequestHandler {
+  const any = origins.includes('*');
+  return (request: Request, response: Response, next) => {
+    const { origin } = request.headers;
+    if (!any) response.setHeader('Vary', 'Origin');
+    if (origin !== undefined && (any || origins.includes(origin))) {
+      response.setHeader('Access-Control-Allow-Origin', any ? '*' : origin);
+      response.setHeader('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After');
+    }
+    next();
+  };
+}
+
+/** Answers a preflight of an endpoint that allowOrigins stands before. */
+export function answerPreflight(observe: Pick<Observe, 'requestAnswered'>): RequestHandler {
+  return (_request: Request, response: Response) => {
+    if (response.hasHeader('Access-Control-Allow-Origin')) {
+      response.setHeader('Access-Control-Allow-Methods', 'GET');
+      response.setHeader('Access-Control-Allow-Headers', 'Content-Type, X-Merchant-Id');
+      response.setHeader('Access-Control-Max-Age', '600');
+    }
+    response.setHeader('Allow', 'GET, HEAD, OPTIONS');
+    send(response, success(null));
+    observe.requestAnswered(exchangeOf(response), 200);
+  };
+}

@@ -1,0 +1,130 @@
+import type { Request } from 'express';
+import { canonicalDataHash } from '@opentill/contracts/signing/verify-signature';
+import { refusal, success, tooManyRequests, type Answer } from '../answer.ts';
+import { authenticateOrderId, authenticatePost, type AuthenticateDeps } from '../authenticate.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Merchant } from '../merchant-book.ts';
+import { createCollection } from '../operations/create-collection.ts';
+import { createPayout } from '../operations/create-payout.ts';
+import { toPayinAnswer, toStatusAnswer } from '../operations/order-answer.ts';
+import type { OrderDeps } from '../operations/order-deps.ts';
+import { refuseSpending } from '../operations/settle-without-effect.ts';
+import { readCollectionFields, readPayoutFields, type FieldRules } from '../order-fields.ts';
+import type { LimitKind } from '../rate-limits.ts';
+import { queryOf, singleParameter } from './query.ts';
+
+/** A route: what a request is answered. Undefined: the client has gone. */
+export type Route = (request: Request, exchange: Exchange) => Promise<Answer | undefined> | Answer;
+
+export interface OrderRouteDeps extends Omit<OrderDeps, 'observe'>, AuthenticateDeps {
+  readonly observe: OrderDeps['observe'] & AuthenticateDeps['observe'];
+  readonly allowHttpReturnUrl: boolean;
+}
+
+export const CREATE_COLLECTION_PATH = '/v1/order/createCollection';
+export const CREATE_PAYOUT_PATH = '/v1/order/createPayout';
+
+/** What can be an order's id at all; anything else names no order and is not asked for. */
+const ORDER_ID_GRAMMAR = /^[A-Za-z0-9_.:~@-]{1,64}$/;
+
+function rulesFor(merchant: Merchant, deps: OrderRouteDeps): FieldRules {
+  return { version: merchant.version, allowHttpReturnUrl: deps.allowHttpReturnUrl };
+}
+
+/** POST createCollection. */
+export function createCollectionRoute(deps: OrderRouteDeps): Route {
+  return async (request, exchange) => {
+    const signed = await authenticatePost(deps, request, exchange, {
+      endpoint: 'createCollection',
+      path: CREATE_COLLECTION_PATH,
+    });
+    if (signed === undefined || 'status' in signed) return signed;
+    const { merchant, nonce } = signed;
+    const fields = readCollectionFields(signed.data, rulesFor(merchant, deps));
+    if (typeof fields === 'string') return refuseSpending(deps, nonce, fields);
+    if (fields.orderId !== null) exchange.orderId = fields.orderId;
+    return createCollection(deps, { merchant, nonce, fields });
+  };
+}
+
+/** POST createPayout. */
+export function createPayoutRoute(deps: OrderRouteDeps): Route {
+  return async (request, exchange) => {
+    const signed = await authenticatePost(deps, request, exchange, {
+      endpoint: 'createPayout',
+      path: CREATE_PAYOUT_PATH,
+    });
+    if (signed === undefined || 'status' in signed) return signed;
+    const { merchant, nonce, document } = signed;
+    const fields = readPayoutFields(signed.data, rulesFor(merchant, deps));
+    if (typeof fields === 'string') return refuseSpending(deps, nonce, fields);
+    if (fields.orderId !== null) exchange.orderId = fields.orderId;
+    return createPayout(deps, { merchant, nonce, fields, dataHash: () => canonicalDataHash(document) });
+  };
+}
+
+/** GET status/{orderId}. */
+export function statusRoute(deps: OrderRouteDeps): Route {
+  return async (request, exchange) => {
+    const limit = deps.merchants.ipLimit('status');
+    const wait = await deps.limits.take('ip:status', exchange.clientAddress, limit);
+    if (wait > 0) return tooManyRequests(wait);
+    const orderId = String(request.params['orderId'] ?? '');
+    const sign = singleParameter(queryOf(request), 'sign');
+    const merchant = await authenticateOrderId(deps, request, exchange, { orderId, sign });
+    if ('status' in merchant) return merchant;
+    exchange.orderId = orderId;
+    const order = await findOrder(deps, merchant, orderId);
+    return order === undefined ? refusal('ORDER_NOT_FOUND') : success(toStatusAnswer(order, deps.assets));
+  };
+}
+
+/** GET pay: collections alone. */
+export function payRoute(deps: OrderRouteDeps): Route {
+  return async (request, exchange) => {
+    const asked = await readOrderQuery(deps, request, exchange, 'pay');
+    if ('status' in asked) return asked;
+    const order = await findOrder(deps, asked.merchant, asked.orderId);
+    if (order === undefined || order.orderType !== 'COLLECTION') return refusal('ORDER_NOT_FOUND');
+    return success(toPayinAnswer(order, deps.assets, deps.clock.now()));
+  };
+}
+
+/** GET getOrderStatus: both kinds of orders. */
+export function getOrderStatusRoute(deps: OrderRouteDeps): Route {
+  return async (request, exchange) => {
+    const asked = await readOrderQuery(deps, request, exchange, 'getOrderStatus');
+    if ('status' in asked) return asked;
+    const { merchant, orderId } = asked;
+    const status = ORDER_ID_GRAMMAR.test(orderId)
+      ? deps.store.findStatus(merchant.merchantId, orderId)
+      : undefined;
+    return status === undefined ? refusal('ORDER_NOT_FOUND') : success({ status });
+  };
+}
+
+/** An order by id; undefined also for what cannot be an id. */
+export async function findOrder(deps: Pick<OrderDeps, 'store'>, merchant: Merchant, orderId: string) {
+  return ORDER_ID_GRAMMAR.test(orderId) ? deps.store.findOrder(merchant.merchantId, orderId) : undefined;
+}
+
+/** `orderId` and `sign` of the query: signature first, then the limit of this order. */
+async function readOrderQuery(
+  deps: OrderRouteDeps,
+  request: Request,
+  exchange: Exchange,
+  endpoint: 'pay' | 'getOrderStatus',
+): Promise<{ readonly merchant: Merchant; readonly orderId: string } | Answer> {
+  const query = queryOf(request);
+  const sign = singleParameter(query, 'sign');
+  if (sign === undefined) return refusal('SIGN_BLANK');
+  const orderId = singleParameter(query, 'orderId');
+  if (orderId === undefined) return refusal('ORDER_ID_BLANK');
+  const merchant = await authenticateOrderId(deps, request, exchange, { orderId, sign });
+  if ('status' in merchant) return merchant;
+  exchange.orderId = orderId;
+  const kind: LimitKind = `order:${endpoint}`;
+  const limit = deps.merchants.limitOf(merchant, endpoint);
+  const wait = await deps.limits.take(kind, `${merchant.merchantId} ${orderId}`, limit);
+  return wait > 0 ? tooManyRequests(wait) : { merchant, orderId };
+}

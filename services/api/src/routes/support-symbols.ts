@@ -1,0 +1,23 @@
+import { isChain } from '@opentill/domain/chains';
+import { refusal, success, tooManyRequests } from '../answer.ts';
+import type { OrderRouteDeps, Route } from './order-routes.ts';
+import { queryOf, singleParameter } from './query.ts';
+
+/** GET supportSymbols?chain=&symbol=: what is configured; no signature. */
+export function supportSymbolsRoute(deps: Pick<OrderRouteDeps, 'assets' | 'limits' | 'merchants'>): Route {
+  return async (request, exchange) => {
+    const limit = deps.merchants.ipLimit('supportSymbols');
+    const wait = await deps.limits.take('ip:supportSymbols', exchange.clientAddress, limit);
+    if (wait > 0) return tooManyRequests(wait);
+    const query = queryOf(request);
+    const chain = singleParameter(query, 'chain');
+    const symbol = singleParameter(query, 'symbol');
+    if (chain !== undefined && !isChain(chain)) return refusal('CHAIN_UNSUPPORTED');
+    return success(
+      deps.assets.list({
+        ...(chain === undefined ? {} : { chain }),
+        ...(symbol === undefined ? {} : { symbol }),
+      }),
+    );
+  };
+}

@@ -1,0 +1,299 @@
+import { sql } from 'kysely';
+import type { OutboxEvent } from '@opentill/db/outbox';
+import type { Db } from '@opentill/db/database';
+import { forgetExpiredNonces } from '@opentill/db/housekeeping';
+import { listPresence } from '@opentill/db/presence';
+import type { ServiceSchema } from '@opentill/db/service-schema';
+import type { OrderStatus, OrderType } from '@opentill/contracts/notify-order';
+import type { Chain, Family } from '@opentill/domain/chains';
+import type { BaseUnits } from '@opentill/domain/money';
+
+/** A merchant as it stands in the database. */
+export interface MerchantRow {
+  readonly merchantId: string;
+  readonly version: 'V2' | 'V3';
+  readonly signVersion: 1 | 2;
+  readonly tokenSealed: Buffer;
+  readonly returnOrigins: readonly string[];
+  readonly orderTtlSeconds: number;
+  readonly underpaymentToleranceBps: number;
+  readonly lateGraceSeconds: number;
+  readonly rateLimits: unknown;
+  readonly enabled: boolean;
+  readonly updatedAt: Date;
+}
+
+/** An order to be created. Amounts in base units, addresses canonical. */
+export interface NewOrder {
+  readonly orderPk: string;
+  readonly merchantId: string;
+  readonly orderId: string;
+  readonly orderType: OrderType;
+  readonly uid: string | null;
+  readonly chain: Chain;
+  readonly family: Family;
+  readonly symbol: string;
+  readonly contractAddress: string | null;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+  readonly amount: BaseUnits;
+  readonly acceptedAmount: bigint;
+  readonly address: string;
+  readonly sourceAddress: string | null;
+  readonly confirmationsRequired: number | null;
+  readonly lateGraceSeconds: number;
+  readonly returnUrl: string | null;
+  readonly description: string | null;
+  /** Lower-case hex. */
+  readonly signedDataHash: string | null;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** The request that is spent with the effect it has. */
+export interface SpentNonce {
+  readonly merchantId: string;
+  readonly nonce: string;
+  readonly expiresAt: Date;
+}
+
+/** An order as first created: what an equal request is compared with, and what it is answered. */
+export interface CreatedOrder {
+  readonly orderId: string;
+  readonly orderType: OrderType;
+  readonly uid: string | null;
+  readonly chain: Chain;
+  readonly family: Family;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+  readonly amount: bigint;
+  readonly address: string;
+  readonly sourceAddress: string | null;
+  readonly expiresAt: Date;
+}
+
+export type CollectionOutcome =
+  | { readonly outcome: 'CREATED' | 'NONCE_USED' }
+  | { readonly outcome: 'EXISTS'; readonly existing: CreatedOrder };
+export type PayoutOutcome =
+  | { readonly outcome: 'CREATED' | 'NONCE_USED' | 'INSUFFICIENT' }
+  | { readonly outcome: 'EXISTS' | 'DUPLICATE'; readonly existing: CreatedOrder };
+
+/** An order with its latest transfer and the height of its chain's head. */
+export interface OrderRow extends CreatedOrder {
+  readonly status: OrderStatus;
+  readonly reason: string | null;
+  readonly contractAddress: string | null;
+  readonly detectedAmount: bigint;
+  readonly actualAmount: bigint | null;
+  readonly confirmationsRequired: number | null;
+  readonly returnUrl: string | null;
+  readonly description: string | null;
+  readonly headHeight: number | null;
+  readonly txHash: string | null;
+  readonly fromAddress: string | null;
+  readonly toAddress: string | null;
+  readonly transferAmount: bigint | null;
+  readonly networkFee: bigint | null;
+  readonly blockHeight: number | null;
+  readonly blockTime: Date | null;
+  readonly transferState: 'DETECTED' | 'VERIFIED' | null;
+}
+
+export type Store = ReturnType<typeof createStore>;
+
+const createdColumns = (row: string) =>
+  sql.raw(
+    [
+      ['order_id', 'orderId'],
+      ['order_type', 'orderType'],
+      ['uid', 'uid'],
+      ['chain', 'chain'],
+      ['family', 'family'],
+      ['symbol', 'symbol'],
+      ['decimals', 'decimals'],
+      ['display_decimals', 'displayDecimals'],
+      ['amount', 'amount'],
+      ['address', 'address'],
+      ['source_address', 'sourceAddress'],
+      ['expires_at', 'expiresAt'],
+    ]
+      .map(([column, name]) => `${row}.${column} as "${name}"`)
+      .join(', '),
+  );
+const FUNCTION_COLUMNS = createdColumns('(r.existing)');
+const ORDER_COLUMNS = createdColumns('o');
+
+/** All SQL of the api. Every method is one statement unless it says otherwise. */
+export function createStore(db: Db) {
+  return { ...creations(db), ...orderReads(db), ...upkeep(db) };
+}
+
+/** What creates orders or refuses to. */
+function creations(db: Db) {
+  return {
+    /** Spends the nonce and creates the collection with its address, first notification and events, or nothing of it. */
+    async createCollection(input: {
+      readonly order: NewOrder;
+      readonly nonce: SpentNonce;
+      readonly derivationIndex: number;
+      readonly notificationId: string;
+      readonly notificationData: string;
+      readonly events: readonly OutboxEvent[];
+    }): Promise<CollectionOutcome> {
+      const { notificationId, notificationData, derivationIndex } = input;
+      const p = JSON.stringify({ ...creation(input), derivationIndex, notificationId, notificationData });
+      const { rows } = await sql<CollectionOutcome & CreatedOrder>`
+        select r.outcome, ${FUNCTION_COLUMNS} from create_collection(${p}) r`.execute(db);
+      return withExisting(rows[0]);
+    },
+
+    /** Spends the nonce, stores the payout and reserves its amount, or only spends the nonce. */
+    async createPayout(input: {
+      readonly order: NewOrder;
+      readonly nonce: SpentNonce;
+      readonly events: readonly OutboxEvent[];
+    }): Promise<PayoutOutcome> {
+      const p = JSON.stringify(creation(input));
+      const { rows } = await sql<PayoutOutcome & CreatedOrder>`
+        select r.outcome, ${FUNCTION_COLUMNS} from create_payout(${p}) r`.execute(db);
+      return withExisting(rows[0]);
+    },
+
+    /** False: the nonce was used before. */
+    async spendNonce({ merchantId, nonce, expiresAt }: SpentNonce): Promise<boolean> {
+      const { rows } = await sql<{ spent: boolean }>`
+        select spend_nonce(${merchantId}, ${nonce}, ${expiresAt}) as spent`.execute(db);
+      return rows[0]?.spent === true;
+    },
+
+    /** The order of this id, or else the payout of this signed data; and whether the nonce was used before. */
+    async findCreated(key: {
+      readonly merchantId: string;
+      readonly orderId: string | null;
+      readonly signedDataHash: string | null;
+      readonly nonce: string;
+    }): Promise<{ readonly nonceUsed: boolean; readonly existing: CreatedOrder | undefined }> {
+      const { rows } = await sql<
+        { nonceUsed: boolean } & { [K in keyof CreatedOrder]: CreatedOrder[K] | null }
+      >`
+        select n.used as "nonceUsed", ${ORDER_COLUMNS}
+        from (select exists (
+          select from request_nonce where merchant_id = ${key.merchantId} and nonce = ${key.nonce}) as used) n
+        left join orders o on o.merchant_id = ${key.merchantId}
+          and (o.order_id = ${key.orderId} or o.signed_data_hash = decode(${key.signedDataHash}, 'hex'))
+        limit 1`.execute(db);
+      const row = rows[0];
+      return {
+        nonceUsed: row?.nonceUsed === true,
+        existing: row === undefined || row.orderId === null ? undefined : (row as CreatedOrder),
+      };
+    },
+
+    /** Whether the address is the deposit address of some order. */
+    async isDepositAddress(family: Family, address: string): Promise<boolean> {
+      const { rows } = await sql`
+        select from deposit_address where family = ${family} and address = ${address}`.execute(db);
+      return rows.length > 0;
+    },
+  };
+}
+
+/** What answers about orders. */
+function orderReads(db: Db) {
+  return {
+    async findOrder(merchantId: string, orderId: string): Promise<OrderRow | undefined> {
+      const { rows } = await sql<OrderRow>`
+        select ${ORDER_COLUMNS}, o.status, o.reason, o.contract_address as "contractAddress",
+          o.detected_amount as "detectedAmount", o.actual_amount as "actualAmount",
+          o.confirmations_required as "confirmationsRequired", o.return_url as "returnUrl", o.description,
+          c.head_height as "headHeight", t.tx_hash as "txHash", t.from_address as "fromAddress",
+          t.to_address as "toAddress", t.amount as "transferAmount", t.network_fee as "networkFee",
+          t.block_height as "blockHeight", t.block_time as "blockTime", t.state as "transferState"
+        from orders o
+        left join chain_cursor c on c.chain = o.chain
+        left join lateral (
+          select * from transfer
+          where family = o.family and to_address = o.address and chain = o.chain
+            and contract_address is not distinct from o.contract_address
+            and state <> 'ORPHANED' and o.order_type = 'COLLECTION'
+          order by block_height desc, transfer_id desc limit 1
+        ) t on true
+        where o.merchant_id = ${merchantId} and o.order_id = ${orderId}`.execute(db);
+      return rows[0];
+    },
+
+    async findStatus(merchantId: string, orderId: string): Promise<OrderStatus | undefined> {
+      const { rows } = await sql<{ status: OrderStatus }>`
+        select status from orders where merchant_id = ${merchantId} and order_id = ${orderId}`.execute(db);
+      return rows[0]?.status;
+    },
+  };
+}
+
+/** What the api needs besides orders. */
+function upkeep(db: Db) {
+  return {
+    /** Merchants changed since then, or all. */
+    async readMerchants(since: Date | undefined): Promise<readonly MerchantRow[]> {
+      const { rows } = await sql<MerchantRow>`
+        select merchant_id as "merchantId", version, sign_version as "signVersion", token_sealed as "tokenSealed",
+          return_origins as "returnOrigins", order_ttl_seconds as "orderTtlSeconds",
+          underpayment_tolerance_bps as "underpaymentToleranceBps", late_grace_seconds as "lateGraceSeconds",
+          rate_limits as "rateLimits", enabled, updated_at as "updatedAt"
+        from merchant where ${since ?? null}::timestamptz is null or updated_at >= ${since ?? null}`.execute(
+        db,
+      );
+      return rows;
+    },
+
+    /** Reserves indices for this process alone; a sequence never gives one twice, also when this rolls back. */
+    async reserveDepositIndexes(family: Family, count: number): Promise<readonly number[]> {
+      const sequence = `deposit_index_${family.toLowerCase()}`;
+      const { rows } = await sql<{ index: number }>`
+        select nextval(${sequence}::regclass) as index from generate_series(1, ${count}::int)`.execute(db);
+      return rows.map((row) => row.index);
+    },
+
+    /** The chains whose scanner has committed a cursor, with the seconds since it last did. */
+    async readCursorAges(): Promise<ReadonlyMap<string, number>> {
+      const { rows } = await sql<{ chain: string; age: number }>`
+        select chain, extract(epoch from now() - updated_at)::float8 as age from chain_cursor`.execute(db);
+      return new Map(rows.map((row) => [row.chain, row.age]));
+    },
+
+    listPresence(schema: ServiceSchema): Promise<readonly string[]> {
+      return listPresence(db, schema);
+    },
+
+    /** Forgets nonces that no request can use any more, and counters whose window ended an hour ago. Two statements. */
+    async forgetSpent(): Promise<void> {
+      await forgetExpiredNonces(db);
+      await sql`delete from rate_counter where expire < ${Date.now() - 3_600_000}`.execute(db);
+    },
+  };
+}
+
+/** What create_collection and create_payout have in common; base units as decimal text. */
+function creation(input: { order: NewOrder; nonce: SpentNonce; events: readonly OutboxEvent[] }) {
+  const { order, nonce, events } = input;
+  return {
+    nonce: nonce.nonce,
+    nonceExpiresAt: nonce.expiresAt,
+    order: { ...order, amount: String(order.amount), acceptedAmount: String(order.acceptedAmount) },
+    events: events.map(({ envelope, routingKey }) => ({
+      eventId: envelope.id,
+      routingKey,
+      payload: JSON.stringify(envelope),
+    })),
+  };
+}
+
+function withExisting<Outcome extends { readonly outcome: string }>(
+  row: (Outcome & CreatedOrder) | undefined,
+): Outcome & { readonly existing: CreatedOrder } {
+  if (row === undefined) throw new Error('the function answered nothing');
+  const { outcome, ...existing } = row;
+  return { outcome, existing } as unknown as Outcome & { readonly existing: CreatedOrder };
+}
