@@ -8,9 +8,10 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import { seenBlock, type ChainState } from './chain-state.ts';
 import type { LiveTransfer, WrittenTransfers } from './scan-change.ts';
 import { isHalt } from './scan-error.ts';
+import { createChainFigures, createScanMeters, type ChainFigures } from './scan-meters.ts';
 
 /** What can fail on its own: the seen pass stops the whole chain. */
-export type ScanPart = 'seen' | 'verified' | 'lease';
+export type ScanPart = 'seen' | 'verified' | 'rescan' | 'lease';
 
 /** What happens to a chain, in words; told once it is committed. */
 export interface ScanObserver {
@@ -41,74 +42,9 @@ export interface ScanObserver {
   health(chain: Chain): CheckResult;
 }
 
-interface ChainFigures {
-  state: ChainState | undefined;
-  headMovedAtMs: number;
-  verifiedMovedAtMs: number;
-  tickedAtMs: number | undefined;
-  /** Why the chain stands still, as long as it does. */
-  halted: string | undefined;
-}
-
 /** A chain whose rounds fail for so long is not ready. */
 const UNREADY_AFTER_MS = 30_000;
-
-function createMeters(metrics: Metrics, figures: ReadonlyMap<Chain, ChainFigures>, clock: Clock) {
-  const perChain = (
-    name: string,
-    help: string,
-    value: (figure: ChainFigures, nowMs: number) => number | undefined,
-  ): void => {
-    metrics.gauge<'chain'>({
-      name,
-      help,
-      labelNames: ['chain'],
-      collect(gauge) {
-        gauge.reset();
-        for (const [chain, figure] of figures) {
-          const now = value(figure, clock.now().getTime());
-          if (now !== undefined) gauge.set({ chain }, now);
-        }
-      },
-    });
-  };
-  perChain('scanner_head_height_blocks', 'Newest known block', (f) => f.state?.head.height);
-  perChain('scanner_seen_height_blocks', 'Seen cursor', (f) => f.state && seenBlock(f.state).height);
-  perChain('scanner_verified_height_blocks', 'Verified cursor', (f) => f.state?.verifiedHeight);
-  perChain(
-    'scanner_head_age_seconds',
-    'Since the head moved last',
-    (f, now) => f.state && (now - f.headMovedAtMs) / 1000,
-  );
-  perChain('scanner_verified_age_seconds', 'Since the verified cursor moved last', (f, now) =>
-    f.state ? (now - f.verifiedMovedAtMs) / 1000 : undefined,
-  );
-  perChain('scanner_halted_chains', '1 while the chain stands still until somebody looks', (f) =>
-    f.halted ? 1 : 0,
-  );
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
-    metrics.counter<L>({ name, help, labelNames });
-  return {
-    errors: counter('scanner_errors_total', 'Failed rounds, by code', ['chain', 'part', 'code']),
-    transfers: counter('scanner_transfers_total', 'Transfers written, by what became of them', [
-      'chain',
-      'state',
-    ]),
-    commits: counter('scanner_commits_total', 'Committed changes', ['chain']),
-    reorganisations: counter('scanner_reorganisations_total', 'Reorganisations followed', ['chain']),
-    contradictions: counter(
-      'scanner_contradictions_total',
-      'Transfers that a node contradicted itself about',
-      ['chain', 'kind'],
-    ),
-    depth: metrics.histogram<'chain'>({
-      name: 'scanner_reorganisation_depth_blocks',
-      help: 'Stored blocks taken back by a reorganisation',
-      labelNames: ['chain'],
-      buckets: [1, 2, 3, 5, 8, 16, 32, 64, 128, 256],
-    }),
-  };
-}
+const LOGGED_IDS_MAX = 50;
 
 /** Logs, counts and judges what the scan loops of a process report. */
 export function createScanObserver(deps: {
@@ -118,20 +54,12 @@ export function createScanObserver(deps: {
 }): ScanObserver {
   const { logger, clock } = deps;
   const figures = new Map<Chain, ChainFigures>();
-  const meters = createMeters(deps.metrics, figures, clock);
+  const meters = createScanMeters(deps.metrics, figures, clock);
   const nowMs = (): number => clock.now().getTime();
   const figureOf = (chain: Chain): ChainFigures => {
-    const known = figures.get(chain);
-    if (known !== undefined) return known;
-    const fresh = {
-      state: undefined,
-      headMovedAtMs: 0,
-      verifiedMovedAtMs: 0,
-      tickedAtMs: undefined,
-      halted: undefined,
-    };
-    figures.set(chain, fresh);
-    return fresh;
+    const figure = figures.get(chain) ?? createChainFigures();
+    figures.set(chain, figure);
+    return figure;
   };
   const contradicted =
     (kind: string) => (chain: Chain, transfers: readonly { readonly txHash: string }[]) => {
@@ -139,7 +67,7 @@ export function createScanObserver(deps: {
       logger.error('transfers contradicted', {
         chain,
         kind,
-        txHashes: transfers.slice(0, 20).map((t) => t.txHash),
+        txHashes: transfers.slice(0, LOGGED_IDS_MAX).map((t) => t.txHash),
       });
     };
 
@@ -167,19 +95,10 @@ export function createScanObserver(deps: {
         meters.depth.observe({ chain }, depthBlocks);
         logger.warn('reorganisation followed', { chain, depthBlocks, ...positions(state) });
       }
-      for (const [name, ids] of Object.entries({
-        detected: written.detectedIds,
-        verified: written.verifiedIds,
-        orphaned: written.orphanedIds,
-      })) {
-        if (ids.length === 0) continue;
+      for (const [name, ids] of namedTransfers(written)) {
         meters.transfers.inc({ chain, state: name }, ids.length);
-        logger.info(`transfers ${name}`, {
-          chain,
-          transferIds: ids.slice(0, 50),
-          count: ids.length,
-          ...positions(state),
-        });
+        const transferIds = ids.slice(0, LOGGED_IDS_MAX);
+        logger.info(`transfers ${name}`, { chain, transferIds, count: ids.length, ...positions(state) });
       }
     },
     failed(chain, part, error, failuresInRow) {
@@ -194,20 +113,26 @@ export function createScanObserver(deps: {
     refuted: contradicted('refuted'),
     seenButNotVerified: contradicted('seen-not-verified'),
     rescanContradicts: contradicted('rescan'),
-    health(chain) {
-      const figure = figureOf(chain);
-      if (figure.halted !== undefined) return { ok: false, detail: `halted: ${figure.halted}` };
-      if (figure.tickedAtMs === undefined) return { ok: false, detail: 'no round went through yet' };
-      const agoMs = nowMs() - figure.tickedAtMs;
-      if (agoMs > UNREADY_AFTER_MS)
-        return { ok: false, detail: `the last round went through ${agoMs} ms ago` };
-      const { state } = figure;
-      return {
-        ok: true,
-        detail: state ? `verified ${state.verifiedHeight} of ${state.head.height}` : 'standby',
-      };
-    },
+    health: (chain) => healthOf(figureOf(chain), nowMs()),
   };
+}
+
+function namedTransfers(written: WrittenTransfers): readonly (readonly [string, readonly string[]])[] {
+  const named = [
+    ['detected', written.detectedIds],
+    ['verified', written.verifiedIds],
+    ['orphaned', written.orphanedIds],
+  ] as const;
+  return named.filter(([, ids]) => ids.length > 0);
+}
+
+function healthOf(figure: ChainFigures, nowMs: number): CheckResult {
+  if (figure.halted !== undefined) return { ok: false, detail: `halted: ${figure.halted}` };
+  if (figure.tickedAtMs === undefined) return { ok: false, detail: 'no round went through yet' };
+  const agoMs = nowMs - figure.tickedAtMs;
+  if (agoMs > UNREADY_AFTER_MS) return { ok: false, detail: `the last round went through ${agoMs} ms ago` };
+  const { state } = figure;
+  return { ok: true, detail: state ? `verified ${state.verifiedHeight} of ${state.head.height}` : 'standby' };
 }
 
 function positions(state: ChainState): Readonly<Record<string, unknown>> {

@@ -4,11 +4,12 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 import { seenBlock, verifiedTarget, type ChainState } from './chain-state.ts';
 import { readFirstState } from './first-state.ts';
-import { createHoldOff } from './hold-off.ts';
+import { createHoldOff, type HoldOff } from './hold-off.ts';
+import { createRescans } from './rescan.ts';
 import type { ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
 import { planSeenPass } from './seen-pass.ts';
-import { planRescan, planVerifiedPass, type RescanRequest } from './verified-pass.ts';
+import { planVerifiedPass } from './verified-pass.ts';
 
 export interface ScanTickDeps extends Scanning {
   readonly lease: Pick<LeaseKeeper, 'current' | 'renew'>;
@@ -23,98 +24,102 @@ interface Held {
   readonly state: ChainState;
 }
 
-const RESCAN_LOOKUP_INTERVAL_MS = 5_000;
-
 /**
  * Makes the round of one chain: the seen pass, the verified pass, a part of a rescan, each committed by itself. Does
  * nothing without the lease. 'again' when there is more to do at once. After any error the state is read again from
- * the database, since a commit whose answer was lost may stand. Errors of the verified pass keep only that pass back:
- * payments are shown on while a chain's finality stalls.
+ * the database, since a commit whose answer was lost may stand. Where reading for the verified pass or a rescan fails,
+ * only that waits: payments are shown on while a chain's finality stalls.
  */
 export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Promise<void | 'again'> {
-  const { network, store, observe } = deps;
+  const { network, observe } = deps;
   const verifying = createHoldOff(deps.clock);
+  const rescanning = createHoldOff(deps.clock);
+  const rescans = createRescans(deps);
   let held: Held | undefined;
-  let rescan: RescanRequest | undefined;
-  let rescanLookupAtMs = 0;
 
-  async function open(lease: Lease, options: ReadOptions): Promise<Held> {
-    rescan = undefined;
-    const stored = await store.loadState(network.chain);
-    const state = stored ?? (await readFirstState(deps, options));
-    if (stored === undefined) await store.insertFirstState(lease, network, state);
-    observe.opened(network.chain, state, stored === undefined);
-    return { lease, state };
-  }
-
-  async function commit({ lease, state: before }: Held, change: ScanChange): Promise<Held> {
-    const { state, written } = await store.commit(lease, network, before, change);
-    deps.onCommitted();
-    const depthBlocks = seenBlock(before).height - change.step.ancestorHeight;
-    observe.committed(network.chain, { before, state, written, depthBlocks });
-    return { lease, state };
-  }
-
-  async function followVerified(from: Held, options: ReadOptions): Promise<Held> {
-    if (!verifying.isDue()) return from;
-    let change: ScanChange | undefined;
+  /** Undefined when the plan fails, which then waits by itself; a commit is for the caller, and never left out. */
+  async function planApart(
+    part: 'verified' | 'rescan',
+    holdOff: HoldOff,
+    plan: () => Promise<ScanChange | undefined>,
+    signal: AbortSignal,
+  ): Promise<ScanChange | undefined> {
+    if (!holdOff.isDue()) return undefined;
     try {
-      change = await planVerifiedPass(deps, from.state, options);
-      verifying.succeeded();
+      const change = await plan();
+      holdOff.succeeded();
+      return change;
     } catch (error) {
-      if (options.signal?.aborted === true) throw error;
-      observe.failed(network.chain, 'verified', error, verifying.failed(error));
-      return from;
+      if (signal.aborted) throw error;
+      observe.failed(network.chain, part, error, holdOff.failed(error));
+      return undefined;
     }
-    return change === undefined ? from : commit(from, change);
   }
 
-  async function serveRescan(from: Held, options: ReadOptions): Promise<Held> {
-    const nowMs = deps.clock.now().getTime();
-    if (rescan === undefined && nowMs >= rescanLookupAtMs) {
-      rescanLookupAtMs = nowMs + RESCAN_LOOKUP_INTERVAL_MS;
-      rescan = await store.nextRescan(network.chain);
-    }
-    if (rescan === undefined) return from;
-    const { change, nextHeight } = await planRescan(deps, from.state, rescan, options);
-    const next = await commit(from, change);
-    if (change.rescan?.isDone === true) {
-      rescanLookupAtMs = 0; // perhaps another waits
-      rescan = undefined;
-    } else rescan = { ...rescan, fromHeight: nextHeight };
-    return next;
+  async function round({ lease, state: before }: Held, signal: AbortSignal): Promise<Held> {
+    const options = { signal };
+    const seen = await commit(deps, lease, before, await planSeenPass(deps, before, options));
+    const verify = await planApart(
+      'verified',
+      verifying,
+      () => planVerifiedPass(deps, seen, options),
+      signal,
+    );
+    const verified = await commit(deps, lease, seen, verify);
+    const part = await planApart('rescan', rescanning, () => rescans.planNext(verified, options), signal);
+    const state = await commit(deps, lease, verified, part);
+    if (part !== undefined) rescans.committed();
+    return { lease, state };
   }
 
   function hasMore(state: ChainState): boolean {
-    const verifiable = verifiedTarget(state, network.confirmations) > state.verifiedHeight;
-    return (
-      seenBlock(state).height < state.head.height || (verifiable && verifying.isDue()) || rescan !== undefined
-    );
+    const isVerifiable = verifiedTarget(state, network.confirmations) > state.verifiedHeight;
+    const isBehind = seenBlock(state).height < state.head.height;
+    return isBehind || (isVerifiable && verifying.isDue()) || (rescans.isPending() && rescanning.isDue());
   }
 
   return async (signal) => {
     const lease = deps.lease.current();
+    const before = held;
+    held = undefined;
     if (lease === undefined) {
-      if (held !== undefined) observe.closed(network.chain);
-      held = undefined;
+      if (before !== undefined) observe.closed(network.chain);
       return undefined;
     }
-    const options = { signal };
     try {
-      let at = held?.lease.fencingToken === lease.fencingToken ? held : await open(lease, options);
-      held = undefined;
-      const seen = await planSeenPass(deps, at.state, options);
-      if (seen !== undefined) at = await commit(at, seen);
-      at = await followVerified(at, options);
-      at = await serveRescan(at, options);
-      held = at;
-      return hasMore(at.state) ? 'again' : undefined;
+      const isCurrent = before?.lease.fencingToken === lease.fencingToken;
+      if (!isCurrent) rescans.forget();
+      held = await round(isCurrent ? before : await open(deps, lease, { signal }), signal);
+      return hasMore(held.state) ? 'again' : undefined;
     } catch (error) {
-      held = undefined;
+      rescans.forget();
       if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;
       await deps.lease.renew(); // finds the lease gone and forgets it
       observe.closed(network.chain);
       return undefined;
     }
   };
+}
+
+async function open(deps: ScanTickDeps, lease: Lease, options: ReadOptions): Promise<Held> {
+  const { network, store, observe } = deps;
+  const stored = await store.loadState(network.chain);
+  const state = stored ?? (await readFirstState(deps, options));
+  if (stored === undefined) await store.insertFirstState(lease, network, state);
+  observe.opened(network.chain, state, stored === undefined);
+  return { lease, state };
+}
+
+async function commit(
+  { network, store, observe, onCommitted }: ScanTickDeps,
+  lease: Lease,
+  before: ChainState,
+  change: ScanChange | undefined,
+): Promise<ChainState> {
+  if (change === undefined) return before;
+  const { state, written } = await store.commit(lease, network, before, change);
+  onCommitted();
+  const depthBlocks = seenBlock(before).height - change.step.ancestorHeight;
+  observe.committed(network.chain, { before, state, written, depthBlocks });
+  return state;
 }

@@ -15,7 +15,7 @@ import { scanError } from './scan-error.ts';
 import { eventsOf } from './scan-events.ts';
 import type { LiveTransfer, ScanChange, WrittenTransfers } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
-import type { RescanRequest } from './verified-pass.ts';
+import type { RescanRequest } from './rescan.ts';
 import {
   answerRescan,
   insertCursor,

@@ -37,46 +37,8 @@ export async function planVerifiedPass(
   };
 }
 
-/** A request of an operator to read blocks once more. */
-export interface RescanRequest {
-  readonly requestId: string;
-  /** First height that is still to be read. */
-  readonly fromHeight: number;
-  readonly toHeight: number;
-}
-
-/**
- * Reads the next part of a rescan. Only blocks below the verified cursor are read: the ones above it are about to be
- * read anew anyway. It records what is missing and takes nothing back: what it does not find is an operator's case.
- */
-export async function planRescan(
-  scanning: Scanning,
-  state: ChainState,
-  request: RescanRequest,
-  options: ReadOptions,
-): Promise<{ readonly change: ScanChange; readonly nextHeight: number }> {
-  const { network, observe } = scanning;
-  const last = Math.min(request.toHeight, state.verifiedHeight);
-  const to = Math.min(last, request.fromHeight + network.maxBlockRange - 1);
-  const { matched, live } =
-    to < request.fromHeight
-      ? { matched: [], live: [] }
-      : await readAnew(scanning, state, request.fromHeight, to, options);
-  const missing = notFound(live, matched);
-  if (missing.length > 0) observe.rescanContradicts(network.chain, missing);
-  return {
-    change: {
-      step: standStill(state),
-      matched,
-      matchedState: 'VERIFIED',
-      orphanedIds: [],
-      rescan: { requestId: request.requestId, isDone: to >= last },
-    },
-    nextHeight: to + 1,
-  };
-}
-
-async function readAnew(
+/** Reads a range anew with what is recorded of it, and matches it. Throws BRANCHES_DIFFER. */
+export async function readAnew(
   scanning: Scanning,
   state: ChainState,
   from: number,
@@ -103,7 +65,8 @@ function checkAgainstStored(state: ChainState, range: RangeRead): void {
   }
 }
 
-function standStill(state: ChainState): ChainStep {
+/** A step that changes nothing. */
+export function standStill(state: ChainState): ChainStep {
   return {
     head: state.head,
     finalizedHeight: state.finalizedHeight,

@@ -1,0 +1,103 @@
+import type { Chain } from '@opentill/domain/chains';
+import type { Clock } from '@opentill/runtime/clock';
+import type { Metrics } from '@opentill/runtime/metrics';
+import { seenBlock, type ChainState } from './chain-state.ts';
+
+/** What is known of a chain between two scrapes. */
+export interface ChainFigures {
+  state: ChainState | undefined;
+  headMovedAtMs: number;
+  verifiedMovedAtMs: number;
+  tickedAtMs: number | undefined;
+  /** Why the chain stands still, as long as it does. */
+  halted: string | undefined;
+}
+
+/** Nothing is known yet. */
+export function createChainFigures(): ChainFigures {
+  return {
+    state: undefined,
+    headMovedAtMs: 0,
+    verifiedMovedAtMs: 0,
+    tickedAtMs: undefined,
+    halted: undefined,
+  };
+}
+
+/** What is counted as it happens. */
+export interface ScanMeters {
+  readonly errors: ReturnType<Metrics['counter']>;
+  readonly transfers: ReturnType<Metrics['counter']>;
+  readonly commits: ReturnType<Metrics['counter']>;
+  readonly reorganisations: ReturnType<Metrics['counter']>;
+  readonly contradictions: ReturnType<Metrics['counter']>;
+  readonly depth: ReturnType<Metrics['histogram']>;
+}
+
+/** The metrics of the scan loops. The gauges are computed from `figures` at each scrape. */
+export function createScanMeters(
+  metrics: Metrics,
+  figures: ReadonlyMap<Chain, ChainFigures>,
+  clock: Clock,
+): ScanMeters {
+  const perChain = (
+    name: string,
+    help: string,
+    value: (figure: ChainFigures, nowMs: number) => number | undefined,
+  ): void => {
+    metrics.gauge<'chain'>({
+      name,
+      help,
+      labelNames: ['chain'],
+      collect(gauge) {
+        gauge.reset();
+        for (const [chain, figure] of figures) {
+          const now = value(figure, clock.now().getTime());
+          if (now !== undefined) gauge.set({ chain }, now);
+        }
+      },
+    });
+  };
+  perChain('scanner_head_height_blocks', 'Newest known block', (f) => f.state?.head.height);
+  perChain('scanner_seen_height_blocks', 'Seen cursor', (f) => f.state && seenBlock(f.state).height);
+  perChain('scanner_verified_height_blocks', 'Verified cursor', (f) => f.state?.verifiedHeight);
+  perChain(
+    'scanner_head_age_seconds',
+    'Since the head moved last',
+    (f, now) => f.state && (now - f.headMovedAtMs) / 1000,
+  );
+  perChain('scanner_verified_age_seconds', 'Since the verified cursor moved last', (f, now) =>
+    f.state ? (now - f.verifiedMovedAtMs) / 1000 : undefined,
+  );
+  perChain('scanner_halted_chains', '1 while the chain stands still until somebody looks', (f) =>
+    f.halted ? 1 : 0,
+  );
+  const counter = (
+    name: string,
+    help: string,
+    ...labelNames: readonly string[]
+  ): ReturnType<Metrics['counter']> => metrics.counter<string>({ name, help, labelNames });
+  return {
+    errors: counter('scanner_errors_total', 'Failed rounds, by code', 'chain', 'part', 'code'),
+    transfers: counter(
+      'scanner_transfers_total',
+      'Transfers written, by what became of them',
+      'chain',
+      'state',
+    ),
+    commits: counter('scanner_commits_total', 'Committed changes', 'chain'),
+    reorganisations: counter('scanner_reorganisations_total', 'Reorganisations followed', 'chain'),
+    contradictions: counter(
+      'scanner_contradictions_total',
+      'Transfers on which answers differed',
+      'chain',
+      'kind',
+    ),
+    depth: metrics.histogram<string>({
+      name: 'scanner_reorganisation_depth_blocks',
+      help: 'Stored blocks taken back by a reorganisation',
+      labelNames: ['chain'],
+      buckets: [1, 2, 3, 5, 8, 16, 32, 64, 128, 256],
+    }),
+  };
+}

@@ -1,0 +1,355 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import type { Database } from '@opentill/db/database';
+import { readerError } from '@opentill/chain/reader-error';
+import type { ScanStore } from '../src/store.ts';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts';
+import {
+  address,
+  CHAIN,
+  forgetScans,
+  giveOut,
+  openScan,
+  outboxEvents,
+  recordedTransfers,
+  storedCursor,
+  transferVersions,
+} from './scan-harness.ts';
+
+const OURS = [address('alice'), address('bob')];
+const STRANGER = address('stranger');
+
+let database: TestDatabase;
+let admin: Database;
+let scanner: Database;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = database.open('admin');
+  scanner = database.open('scanner_evm');
+  await giveOut(admin.kysely, OURS);
+});
+afterAll(async () => {
+  await scanner.close();
+  await admin.close();
+  await database.drop();
+});
+
+class Crash extends Error {}
+
+/** Counts side effects; at the chosen one it crashes, before or after it happened. */
+function createCrasher(): {
+  crashAt: number;
+  steps: number;
+  step(): void;
+  wrap(store: ScanStore): ScanStore;
+} {
+  const crasher = {
+    crashAt: -1,
+    steps: 0,
+    step() {
+      crasher.steps += 1;
+      if (crasher.steps - 1 === crasher.crashAt) throw new Crash(`at step ${crasher.crashAt}`);
+    },
+    wrap(store: ScanStore): ScanStore {
+      const around =
+        <A extends unknown[], T>(work: (...args: A) => Promise<T>) =>
+        async (...args: A): Promise<T> => {
+          crasher.step();
+          const result = await work(...args);
+          crasher.step();
+          return result;
+        };
+      return {
+        loadState: around(store.loadState),
+        insertFirstState: around(store.insertFirstState),
+        commit: around(store.commit),
+        findDepositAddresses: around(store.findDepositAddresses),
+        liveTransfers: around(store.liveTransfers),
+        nextRescan: around(store.nextRescan),
+      };
+    },
+  };
+  return crasher;
+}
+
+interface World {
+  readonly node: MockNode;
+  /** One replica after another: each ends at its crash, the next one takes over. */
+  scanUntilQuiet(): Promise<void>;
+}
+
+function createWorld(crasher: ReturnType<typeof createCrasher>): World {
+  const node = createMockNode(CHAIN);
+  node.faults.beforeCall = () => crasher.step();
+  let replica = 0;
+  return {
+    node,
+    async scanUntilQuiet() {
+      for (;;) {
+        replica += 1;
+        // What a dead replica leaves behind: a lease that runs out.
+        await sql`update scanner_evm.lease set expires_at = now()`.execute(admin.kysely);
+        const scan = await openScan({
+          db: scanner.kysely,
+          reader: node.reader,
+          holder: `replica-${replica}`,
+          wrapStore: crasher.wrap,
+        });
+        try {
+          const crashAt = crasher.crashAt;
+          const stepsBefore = crasher.steps;
+          await scan.settle();
+          // A crash while reading for the verified pass holds back that pass alone: the replica survives it.
+          if (crashAt >= stepsBefore && crashAt < crasher.steps) await scan.settle();
+          return;
+        } catch (error) {
+          if (!(error instanceof Crash)) throw error;
+        }
+      }
+    },
+  };
+}
+
+/** What must hold at the end, whatever happened on the way. */
+async function checkEndState(node: MockNode): Promise<void> {
+  const cursor = await storedCursor(admin.kysely);
+  expect(cursor).toMatchObject({
+    head: node.head().height,
+    seen: node.head().height,
+    seenHash: node.head().hash,
+  });
+  const recorded = await recordedTransfers(admin.kysely);
+  const live = recorded.filter((t) => t.state !== 'ORPHANED');
+  const truth = node
+    .transfers()
+    .filter((t) => OURS.includes(t.to) && t.blockHeight > FIRST_BLOCKS)
+    .map((t) => ({
+      tx: t.txHash as string,
+      position: t.position as string,
+      to: t.to as string,
+      amount: t.amountBaseUnits as bigint,
+      height: t.blockHeight,
+      block: t.blockHash as string,
+      state: t.blockHeight <= cursor.verified ? 'VERIFIED' : 'DETECTED',
+    }));
+  const inOrder = <T extends { tx: string; position: string }>(rows: readonly T[]): readonly T[] =>
+    [...rows].sort((a, b) => (`${a.tx} ${a.position}` < `${b.tx} ${b.position}` ? -1 : 1));
+  expect(inOrder(live)).toEqual(inOrder(truth));
+  await checkEvents();
+}
+
+/** The last that was said of every transfer is what it is, and nothing was said of any other. */
+async function checkEvents(): Promise<void> {
+  const last = new Map<string, string>();
+  let verified = -1;
+  for (const event of await outboxEvents(admin.kysely)) {
+    const ids = (event.data as { transferIds: string[] }).transferIds;
+    for (const id of ids) last.set(id, event.type);
+    if (event.type === 'block.verified') verified = (event.data as { height: number }).height;
+  }
+  const says = { DETECTED: 'transfer.detected', VERIFIED: 'block.verified', ORPHANED: 'transfer.orphaned' };
+  const versions = await transferVersions(admin.kysely);
+  expect(Object.fromEntries(last)).toEqual(
+    Object.fromEntries(versions.map((t) => [t.id, says[t.state as keyof typeof says]])),
+  );
+  if (verified >= 0) expect(verified).toBe((await storedCursor(admin.kysely)).verified);
+}
+
+/** Blocks before the first cursor. */
+const FIRST_BLOCKS = 8;
+
+describe('a scan that crashes at any of its steps', () => {
+  /** Deposits, a reorganisation that drops one, moves one and brings one, and a deep one below the verified cursor. */
+  async function story({ node, scanUntilQuiet }: World): Promise<void> {
+    for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
+    await scanUntilQuiet();
+    const [a, b] = OURS as [(typeof OURS)[0], (typeof OURS)[0]];
+    const [stays, moves, goes] = [
+      aTx({ to: a, amount: 1n }, { to: b, amount: 2n }),
+      aTx({ to: STRANGER, amount: 3n }, { to: b, amount: 4n }),
+      aTx({ to: a, amount: 5n }),
+    ];
+    node.mine(stays);
+    node.mine(moves, goes);
+    await scanUntilQuiet();
+    const comes = aTx({ to: b, amount: 6n });
+    node.reorg(1, [comes], [moves]);
+    await scanUntilQuiet();
+    await checkEndState(node);
+    node.mine();
+    await scanUntilQuiet();
+    node.reorg(4, [], [], [goes], [moves], []);
+    await scanUntilQuiet();
+  }
+
+  it('ends as one that nothing disturbed', async () => {
+    await forgetScans(admin.kysely);
+    const undisturbed = createCrasher();
+    const world = createWorld(undisturbed);
+    await story(world);
+    await checkEndState(world.node);
+    const total = undisturbed.steps;
+    expect(total).toBeGreaterThan(40);
+    for (let crashAt = 0; crashAt < total; crashAt += 1) {
+      await forgetScans(admin.kysely);
+      const crasher = createCrasher();
+      crasher.crashAt = crashAt;
+      const disturbed = createWorld(crasher);
+      await story(disturbed);
+      expect(crasher.steps).toBeGreaterThan(crashAt);
+      await checkEndState(disturbed.node);
+    }
+  });
+});
+
+describe('a scan of any history', () => {
+  type Deed =
+    | { readonly kind: 'mine'; readonly payments: readonly number[] }
+    | {
+        readonly kind: 'reorg';
+        readonly depth: number;
+        readonly ahead: number;
+        readonly keep: readonly boolean[];
+      }
+    | { readonly kind: 'lag'; readonly blocks: number }
+    | { readonly kind: 'fail'; readonly method: string }
+    | { readonly kind: 'tick'; readonly count: number }
+    | { readonly kind: 'hide' }
+    | { readonly kind: 'loseAnswer' }
+    | { readonly kind: 'crash' };
+  const deeds = fc.array(
+    fc.oneof(
+      {
+        weight: 5,
+        arbitrary: fc.record({
+          kind: fc.constant('mine' as const),
+          payments: fc.array(fc.nat(2), { maxLength: 3 }),
+        }),
+      },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          kind: fc.constant('reorg' as const),
+          depth: fc.integer({ min: 1, max: 7 }),
+          ahead: fc.integer({ min: -1, max: 2 }),
+          keep: fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
+        }),
+      },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('lag' as const), blocks: fc.nat(3) }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          kind: fc.constant('fail' as const),
+          method: fc.constantFrom('head', 'readSeen', 'readVerified', 'confirmTransfers', 'headers'),
+        }),
+      },
+      {
+        weight: 5,
+        arbitrary: fc.record({ kind: fc.constant('tick' as const), count: fc.integer({ min: 1, max: 3 }) }),
+      },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('hide' as const) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('loseAnswer' as const) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const) }) },
+    ),
+    { minLength: 5, maxLength: 40 },
+  );
+
+  it('ends with what the chain says', async () => {
+    let reorganisations = 0;
+    await fc.assert(
+      fc.asyncProperty(deeds, async (history: readonly Deed[]) => {
+        await forgetScans(admin.kysely);
+        const node = createMockNode(CHAIN);
+        for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
+        let isAnswerLost = false;
+        const wrapStore = (store: ScanStore): ScanStore => ({
+          ...store,
+          async commit(...args) {
+            const result = await store.commit(...args);
+            if (!isAnswerLost) return result;
+            isAnswerLost = false;
+            throw readerError('RPC_UNAVAILABLE', 'the commit stands, its answer was lost');
+          },
+        });
+        let scan = await openScan({ db: scanner.kysely, reader: node.reader, wrapStore });
+        await scan.settle();
+        /** Transactions per block above the first ones. */
+        const mined: MockTx[][] = [];
+        const fresh = (payments: readonly number[]): MockTx[] =>
+          payments.map((to) =>
+            aTx({ to: [...OURS, STRANGER][to]!, amount: 1n }, { to: OURS[0]!, amount: 2n }),
+          );
+        for (const deed of history) {
+          switch (deed.kind) {
+            case 'mine':
+              mined.push(fresh(deed.payments));
+              node.mine(...mined.at(-1)!);
+              break;
+            case 'reorg': {
+              const depth = Math.min(deed.depth, mined.length);
+              if (depth === 0) break;
+              const lost = mined.splice(mined.length - depth, depth).flat();
+              const kept = lost.filter((_, place) => deed.keep[place % 12] === true);
+              const blocks: MockTx[][] = Array.from({ length: Math.max(1, depth + deed.ahead) }, () => []);
+              kept.forEach((tx, place) => blocks[(place + depth) % blocks.length]!.push(tx));
+              mined.push(...blocks);
+              node.reorg(depth, ...blocks);
+              reorganisations += 1;
+              break;
+            }
+            case 'lag':
+              node.faults.lagBlocks = deed.blocks;
+              break;
+            case 'fail':
+              node.faults.beforeCall = (method) => {
+                if (method !== deed.method) return;
+                node.faults.beforeCall = undefined;
+                throw readerError('RPC_UNAVAILABLE', 'down');
+              };
+              break;
+            case 'hide': {
+              const tx = mined.flat().at(-1);
+              if (tx !== undefined) node.faults.hiddenFromSeen.add(tx.hash);
+              break;
+            }
+            case 'loseAnswer':
+              isAnswerLost = true;
+              break;
+            case 'tick':
+              for (let i = 0; i < deed.count; i += 1) await scan.tick().catch(mustBeRetryable);
+              scan.clock.pass(1_000);
+              break;
+            case 'crash':
+              await scan.lease.release();
+              scan = await openScan({
+                db: scanner.kysely,
+                reader: node.reader,
+                holder: 'another',
+                wrapStore,
+              });
+              break;
+          }
+        }
+        node.faults.lagBlocks = 0;
+        node.faults.beforeCall = undefined;
+        isAnswerLost = false;
+        const isAllVisible = node.faults.hiddenFromSeen.size === 0;
+        node.faults.hiddenFromSeen.clear();
+        await scan.settle();
+        if (isAllVisible) await checkEndState(node);
+        for (let i = 0; i < 3; i += 1) node.mine();
+        await scan.settle();
+        await checkEndState(node);
+      }),
+      { numRuns: 60 },
+    );
+    expect(reorganisations).toBeGreaterThan(20);
+  });
+
+  function mustBeRetryable(error: unknown): void {
+    expect(error).toMatchObject({ retryable: true });
+  }
+});
