@@ -135,7 +135,7 @@ export function runForwarding(command, args, env) {
     const child = spawn(command, args, { cwd: ROOT, env, stdio: 'inherit', detached: true });
     let forwarded = false;
     const forward = (signal) => {
-      if (forwarded) return;
+      if (forwarded || child.pid === undefined) return;
       forwarded = true;
       try {
         process.kill(-child.pid, signal);

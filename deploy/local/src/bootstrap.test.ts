@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals';
+import { countResults, translateJestArguments } from '../bootstrap.mjs';
+
+const results = { numPassedTests: 7, numFailedTests: 2, numRuntimeErrorTestSuites: 1 };
+
+test('a suite that could not run counts as a failure', () => {
+  expect(countResults(results, 1)).toEqual({ passed: 7, failed: 3 });
+});
+
+test('a run that fails although its tests passed, or without results, is a failure', () => {
+  expect(countResults({ ...results, numFailedTests: 0, numRuntimeErrorTestSuites: 0 }, 1)).toEqual({
+    passed: 7,
+    failed: 1,
+  });
+  expect(countResults(undefined, 1)).toEqual({ passed: 0, failed: 1 });
+  expect(countResults(undefined, 0)).toEqual({ passed: 0, failed: 0 });
+});
+
+test('the old name of the path pattern option is understood', () => {
+  expect(
+    translateJestArguments(['--testPathPattern', 'x', '--testPathPattern=y', '--testPathPatterns=z', 'w']),
+  ).toEqual(['--testPathPatterns', 'x', '--testPathPatterns=y', '--testPathPatterns=z', 'w']);
+});

@@ -1,0 +1,71 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+
+/** The processes of the gateway, in the order of the payment's way. */
+export const SERVICE_NAMES = [
+  'api',
+  'scanner-evm',
+  'confirmation-tracker',
+  'webhook-sender',
+  'demo-shop',
+] as const;
+export type ServiceName = (typeof SERVICE_NAMES)[number];
+
+/** The chains that the local profile brings a devnet for. */
+export const DEVNET_CHAINS = ['ETH_SEPOLIA', 'BSC_TEST'] as const;
+export type DevnetChain = (typeof DEVNET_CHAINS)[number];
+
+/** Ports of 127.0.0.1 (the API and the shop also elsewhere, as their configuration says). */
+export interface GatewayPorts {
+  readonly api: number;
+  readonly shop: number;
+  /** /livez, /readyz and /metrics of each service. */
+  readonly health: Readonly<Record<ServiceName, number>>;
+  readonly chains: Readonly<Record<DevnetChain, number>>;
+}
+
+/** Fixed by the architecture document, so that scripts can rely on them. */
+export const LOCAL_PORTS: GatewayPorts = {
+  api: 3010,
+  shop: 3011,
+  health: {
+    api: 3020,
+    'scanner-evm': 3021,
+    'confirmation-tracker': 3022,
+    'webhook-sender': 3023,
+    'demo-shop': 3029,
+  },
+  chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546 },
+};
+
+/** The merchant that exists from the start. */
+export interface MerchantSettings {
+  readonly token: string;
+  readonly webhookSecret: string;
+  readonly callbackUrl: string;
+  readonly version: 'V2' | 'V3';
+}
+
+export interface GatewayOptions {
+  /** Holds all state and logs. Only one gateway may use it at a time. */
+  readonly stateDir: string;
+  /** Goes on with database, broker and chains of the last run; false empties them. */
+  readonly keep: boolean;
+  readonly ports: GatewayPorts;
+  readonly merchant: MerchantSettings;
+  /** Servers named by DATABASE_URL and AMQP_URL, if any. */
+  readonly given: { readonly databaseUrl?: string | undefined; readonly amqpUrl?: string | undefined };
+  /** false: data are thrown away anyway, so nothing is synced to the disk. Default true. */
+  readonly durable?: boolean;
+  /** Default 1. */
+  readonly blockTimeSeconds?: number;
+  /** Changes to every network of deploy/networks/local.json; the RPC addresses follow `ports` anyway. */
+  readonly networkChanges?: Partial<Pick<NetworkConfig, 'confirmations' | 'pollIntervalMs' | 'reorgWindow'>>;
+  /** Further environment variables of single services, over the ones of service-environments.ts. */
+  readonly extraEnvironment?: Readonly<Partial<Record<ServiceName, Readonly<Record<string, string>>>>>;
+  /** The services to start. Default all. */
+  readonly services?: readonly ServiceName[];
+  /** Gets a line for every step. */
+  readonly say?: (line: string) => void;
+  /** Ends the start early; everything that was started is stopped again. */
+  readonly signal?: AbortSignal;
+}

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { CHECKOUT } from './checkout.ts';
+import { readStartOptions } from './read-start-options.ts';
+import { startGateway, type Gateway } from './start-gateway.ts';
+import { summaryScreen, withoutPassword } from './summary.ts';
+
+/** With what bootstrap and npm need around it, all of npm start must be over in 15 s. */
+const STOP_DEADLINE_MS = 14_000;
+const PARENT_POLL_MS = 500;
+
+const startedAt = performance.now();
+const say = (line: string): void => {
+  process.stderr.write(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
+};
+
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => requestStop(signal));
+// bootstrap.mjs runs us in a group of our own: if it is killed, no signal reaches us.
+if (process.env['OPENTILL_STARTED_BY'] === `${process.ppid}`) {
+  const parent = process.ppid;
+  setInterval(() => process.ppid === parent || requestStop('the end of the parent'), PARENT_POLL_MS).unref();
+}
+
+function requestStop(why: string): void {
+  if (stopping.signal.aborted) return;
+  say(`stopping (${why})`);
+  stopping.abort();
+  // The guards of the process groups end what is left, so that even then nothing stays behind.
+  setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
+}
+
+let gateway: Gateway | undefined;
+try {
+  const isRoot = process.getuid?.() === 0;
+  const options = readStartOptions({
+    args: process.argv.slice(2),
+    env: process.env,
+    isRoot,
+    checkout: CHECKOUT,
+  });
+  gateway = await startGateway({ ...options, say, signal: stopping.signal });
+  process.stdout.write(
+    summaryScreen({
+      apiUrl: gateway.apiUrl,
+      shopUrl: gateway.shopUrl,
+      merchant: options.merchant,
+      chains: gateway.chains.map(({ network, node }) => ({ chain: network.chain, rpcUrl: node.rpcUrl })),
+      database: withoutPassword(gateway.database.url),
+      broker: withoutPassword(gateway.broker.url),
+      logs: gateway.directory.logs,
+      orderId: `first-${randomBytes(4).toString('hex')}`,
+      keep: options.keep,
+    }),
+  );
+  await Promise.race([
+    gateway.died,
+    new Promise((resolve) => stopping.signal.addEventListener('abort', resolve)),
+  ]);
+} catch (error) {
+  if (!stopping.signal.aborted) {
+    process.exitCode = 1;
+    const message =
+      error instanceof GatewayError ? error.message : String(error instanceof Error ? error.stack : error);
+    process.stderr.write(`opentill: ${message}\n`);
+    requestStop('an error');
+  }
+}
+try {
+  await gateway?.stop();
+  say('stopped');
+} catch (error) {
+  process.exitCode = 1;
+  process.stderr.write(`opentill: ${error instanceof Error ? error.message : String(error)}\n`);
+}
+process.exit();

@@ -1,0 +1,68 @@
+import { expect, test } from '@jest/globals';
+import { createMembers, type Member } from './members.ts';
+
+interface FakeMember extends Member {
+  die(): void;
+}
+
+function member(name: string, log: string[], failure?: Error): FakeMember {
+  let die: () => void = () => undefined;
+  const exited = new Promise<void>((resolve) => (die = resolve));
+  return {
+    name,
+    exited,
+    lastLogLines: () => `last words of ${name}`,
+    stop: async () => {
+      log.push(name);
+      die();
+      if (failure !== undefined) throw failure;
+    },
+    die: () => die(),
+  };
+}
+
+test('layers stop in their order, once', async () => {
+  const log: string[] = [];
+  const members = createMembers();
+  members.add('database', member('postgres', log));
+  members.add('services', member('api', log));
+  members.add('chains and broker', member('anvil', log));
+  await Promise.all([members.stop(), members.stop()]);
+  expect(log).toEqual(['api', 'anvil', 'postgres']);
+  expect(members.firstDeath()).toBeUndefined();
+});
+
+test('a failure to stop does not keep the others running', async () => {
+  const log: string[] = [];
+  const members = createMembers();
+  members.add('services', member('api', log, new Error('stuck')));
+  members.add('database', member('postgres', log));
+  await expect(members.stop()).rejects.toThrow('stuck');
+  expect(log).toEqual(['api', 'postgres']);
+});
+
+test('an unexpected end is named, with the last log lines; the first one counts', async () => {
+  const members = createMembers();
+  const [tracker, api] = [member('tracker', []), member('api', [])];
+  members.add('services', tracker);
+  members.add('services', api);
+  tracker.die();
+  await expect(members.died).rejects.toMatchObject({
+    code: 'MEMBER_DIED',
+    message: expect.stringMatching(/tracker ended unexpectedly[^]*last words of tracker/),
+  });
+  api.die();
+  await api.exited;
+  expect(members.firstDeath()).toMatchObject({ context: { name: 'tracker' } });
+});
+
+test('a member that was released may end', async () => {
+  const members = createMembers();
+  const api = member('api', []);
+  members.add('services', api);
+  members.release(api);
+  api.die();
+  await api.exited;
+  await Promise.resolve();
+  expect(members.firstDeath()).toBeUndefined();
+});

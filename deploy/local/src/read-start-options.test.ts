@@ -1,0 +1,51 @@
+import { expect, test } from '@jest/globals';
+import { chooseStateDirectory, readStartOptions } from './read-start-options.ts';
+
+const request = { args: [], env: {}, isRoot: false, checkout: '/home/dev/opentill' };
+
+test('the local profile without any settings', () => {
+  expect(readStartOptions(request)).toMatchObject({
+    stateDir: '/home/dev/opentill/.local',
+    keep: false,
+    merchant: {
+      token: 'dev-merchant-token',
+      webhookSecret: 'dev-webhook-secret',
+      callbackUrl: 'http://localhost:3011/callbacks',
+      version: 'V3',
+    },
+    ports: { api: 3010, chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546 } },
+  });
+});
+
+test('each setting can be given; an empty one counts as not given', () => {
+  const env = {
+    MERCHANT_TOKEN: 'mine',
+    WEBHOOK_SECRET: '',
+    CALLBACK_URL: 'http://localhost:9/x',
+    MERCHANT_VERSION: 'V2',
+    DATABASE_URL: 'postgres://somewhere/db',
+  };
+  const options = readStartOptions({ ...request, args: ['--keep'], env });
+  expect(options.merchant).toEqual({
+    token: 'mine',
+    webhookSecret: 'dev-webhook-secret',
+    callbackUrl: 'http://localhost:9/x',
+    version: 'V2',
+  });
+  expect(options).toMatchObject({ keep: true, given: { databaseUrl: 'postgres://somewhere/db' } });
+});
+
+test('what is not known is refused by name', () => {
+  expect(() => readStartOptions({ ...request, args: ['--kep'] })).toThrow(/--kep/);
+  expect(() => readStartOptions({ ...request, env: { MERCHANT_VERSION: 'V4' } })).toThrow(/V4/);
+});
+
+test('root keeps its state where other users can enter, one directory per checkout', () => {
+  const [one, other] = ['/root/a', '/root/b'].map((checkout) =>
+    chooseStateDirectory({ ...request, isRoot: true, checkout }),
+  );
+  expect(one).toMatch(/^\/var\/tmp\/opentill-[0-9a-f]{12}$/);
+  expect(other).not.toBe(one);
+  const env = { OPENTILL_STATE_DIR: 'state' };
+  expect(chooseStateDirectory({ isRoot: true, env, checkout: '/root/a' })).toBe('/root/a/state');
+});

@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { LOCAL_PORTS, type GatewayOptions } from './gateway-options.ts';
+
+/** - `START_USAGE`: an argument or a setting that npm start doesn't know; the message says which. */
+export type StartOptionsErrorCode = 'START_USAGE';
+
+/** What npm start is told: arguments, environment, who asks and where. */
+export interface StartRequest {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly isRoot: boolean;
+  readonly checkout: string;
+}
+
+/** The options of the local profile. Throws GatewayError<StartOptionsErrorCode>. */
+export function readStartOptions(request: StartRequest): GatewayOptions {
+  const { args, env } = request;
+  const unknown = args.filter((argument) => argument !== '--keep');
+  if (unknown.length > 0) {
+    throw usage(
+      `npm start doesn't know ${unknown.join(' ')}; it knows --keep (go on with the last run's data).`,
+    );
+  }
+  const version = env['MERCHANT_VERSION'] || 'V3';
+  if (version !== 'V2' && version !== 'V3') throw usage(`MERCHANT_VERSION must be V2 or V3, not ${version}.`);
+  return {
+    stateDir: chooseStateDirectory(request),
+    keep: args.includes('--keep'),
+    ports: LOCAL_PORTS,
+    merchant: {
+      token: env['MERCHANT_TOKEN'] || 'dev-merchant-token',
+      webhookSecret: env['WEBHOOK_SECRET'] || 'dev-webhook-secret',
+      callbackUrl: env['CALLBACK_URL'] || `http://localhost:${LOCAL_PORTS.shop}/callbacks`,
+      version,
+    },
+    given: { databaseUrl: env['DATABASE_URL'], amqpUrl: env['AMQP_URL'] },
+  };
+}
+
+/**
+ * OPENTILL_STATE_DIR; else inside the checkout; for root in /var/tmp, named by the checkout, since the database runs
+ * as another user, who can't enter a checkout under /root.
+ */
+export function chooseStateDirectory({ env, isRoot, checkout }: Omit<StartRequest, 'args'>): string {
+  const chosen = env['OPENTILL_STATE_DIR'];
+  if (chosen) return resolve(checkout, chosen);
+  if (!isRoot) return join(checkout, '.local');
+  return `/var/tmp/opentill-${createHash('sha256').update(checkout).digest('hex').slice(0, 12)}`;
+}
+
+function usage(message: string): GatewayError<StartOptionsErrorCode> {
+  return new GatewayError('START_USAGE', message, { retryable: false });
+}

@@ -1,0 +1,106 @@
+import { roleUrl } from '@opentill/db/roles';
+import type { ServiceSchema } from '@opentill/db/service-schema';
+import type { GatewayPorts, MerchantSettings, ServiceName } from './gateway-options.ts';
+import type { LocalSecrets } from './state-directory.ts';
+
+/** What the environments are made of. */
+export interface EnvironmentSource {
+  readonly adminUrl: string;
+  readonly amqpUrl: string;
+  readonly secrets: LocalSecrets;
+  readonly ports: GatewayPorts;
+  readonly merchant: MerchantSettings;
+  readonly networksFile: string;
+  readonly publicKeysFile: string;
+}
+
+export type Environment = Readonly<Record<string, string>>;
+
+/** The environment of `opentill setup`, the step before all services. */
+export function setupEnvironment(source: EnvironmentSource): Environment {
+  const passwords = Object.entries(source.secrets.rolePasswords).map(
+    ([schema, password]) => [`DATABASE_PASSWORD_${schema.toUpperCase()}`, password] as const,
+  );
+  return {
+    DATABASE_ADMIN_URL: source.adminUrl,
+    AMQP_URL: source.amqpUrl,
+    SECRETS_KEY: source.secrets.secretsKey,
+    MERCHANT_TOKEN: source.merchant.token,
+    MERCHANT_VERSION: source.merchant.version,
+    WEBHOOK_SECRET: source.merchant.webhookSecret,
+    CALLBACK_URL: source.merchant.callbackUrl,
+    RETURN_ORIGINS: `http://localhost:${source.ports.shop}`,
+    ...Object.fromEntries(passwords),
+  };
+}
+
+/** The environment of an operator's command. */
+export function operatorEnvironment(source: EnvironmentSource): Environment {
+  return {
+    OPS_DATABASE_URL: databaseUrl(source, 'ops'),
+    SECRETS_KEY: source.secrets.secretsKey,
+    NETWORKS_FILE: source.networksFile,
+  };
+}
+
+export function apiEnvironment(source: EnvironmentSource): Environment {
+  return {
+    ...common(source, 'api', 'api'),
+    NETWORKS_FILE: source.networksFile,
+    PORT: `${source.ports.api}`,
+    PUBLIC_KEYS_FILE: source.publicKeysFile,
+    SECRETS_KEY: source.secrets.secretsKey,
+    CHECKOUT_BASE_URL: `http://localhost:${source.ports.api}/checkout`,
+    PROFILE: 'local',
+  };
+}
+
+export function scannerEnvironment(source: EnvironmentSource): Environment {
+  return { ...common(source, 'scanner-evm', 'scanner_evm'), NETWORKS_FILE: source.networksFile };
+}
+
+export function trackerEnvironment(source: EnvironmentSource): Environment {
+  return { ...common(source, 'confirmation-tracker', 'tracker'), NETWORKS_FILE: source.networksFile };
+}
+
+export function webhookSenderEnvironment(source: EnvironmentSource): Environment {
+  return {
+    ...common(source, 'webhook-sender', 'webhook'),
+    SECRETS_KEY: source.secrets.secretsKey,
+    ALLOW_HTTP_CALLBACKS: 'true',
+    ALLOWED_CALLBACK_ADDRESSES: '127.0.0.1/32,::1/128',
+  };
+}
+
+export function shopEnvironment(source: EnvironmentSource): Environment {
+  return {
+    HEALTH_PORT: `${source.ports.health['demo-shop']}`,
+    PORT: `${source.ports.shop}`,
+    GATEWAY_URL: `http://127.0.0.1:${source.ports.api}`,
+    MERCHANT_TOKEN: source.merchant.token,
+    WEBHOOK_SECRET: source.merchant.webhookSecret,
+    NETWORKS_FILE: source.networksFile,
+  };
+}
+
+/** The function that makes a service's environment. */
+export const SERVICE_ENVIRONMENTS: Readonly<Record<ServiceName, (source: EnvironmentSource) => Environment>> =
+  {
+    api: apiEnvironment,
+    'scanner-evm': scannerEnvironment,
+    'confirmation-tracker': trackerEnvironment,
+    'webhook-sender': webhookSenderEnvironment,
+    'demo-shop': shopEnvironment,
+  };
+
+function common(source: EnvironmentSource, service: ServiceName, schema: ServiceSchema): Environment {
+  return {
+    DATABASE_URL: databaseUrl(source, schema),
+    AMQP_URL: source.amqpUrl,
+    HEALTH_PORT: `${source.ports.health[service]}`,
+  };
+}
+
+function databaseUrl(source: EnvironmentSource, schema: ServiceSchema): string {
+  return roleUrl(source.adminUrl, schema, source.secrets.rolePasswords[schema]);
+}

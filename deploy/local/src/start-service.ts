@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { startProcessGroup, type ProcessGroup } from '@opentill/devnet/process-group';
+import { entryPoint } from './checkout.ts';
+import type { ServiceName } from './gateway-options.ts';
+import type { Environment } from './service-environments.ts';
+
+/** Below the services' own ten seconds, so that a whole gateway stops within fifteen. */
+const STOP_DEADLINE_MS = 9_000;
+const READY_DEADLINE_MS = 45_000;
+const PROBE_TIMEOUT_MS = 3_000;
+
+const PACKAGES: Readonly<Record<ServiceName, string>> = {
+  api: 'services/api',
+  'scanner-evm': 'services/scanner-evm',
+  'confirmation-tracker': 'services/confirmation-tracker',
+  'webhook-sender': 'services/webhook-sender',
+  'demo-shop': 'deploy/demo-shop',
+};
+
+export interface ServiceStart {
+  readonly service: ServiceName;
+  readonly env: Environment;
+  readonly logs: string;
+  /** Another name than the service's, for a further replica. */
+  readonly instance?: string;
+}
+
+/** Starts a service from its built entry point and waits for its /readyz. Throws GatewayError of process-group. */
+export async function startService(start: ServiceStart): Promise<ProcessGroup> {
+  const { service, env, logs } = start;
+  const name = start.instance ?? service;
+  return startProcessGroup(
+    {
+      name,
+      command: process.execPath,
+      args: ['--enable-source-maps', entryPoint(PACKAGES[service])],
+      env: { ...inherited(), TZ: 'UTC', INSTANCE_ID: name, ...env },
+      logFile: join(logs, `${name}.log`),
+      stopDeadlineMs: STOP_DEADLINE_MS,
+    },
+    {
+      isReady: async () => isReady(`http://127.0.0.1:${env['HEALTH_PORT']}/readyz`),
+      deadlineMs: READY_DEADLINE_MS,
+      pollIntervalMs: 100,
+    },
+  );
+}
+
+/** What a service may see of our own environment: how to find programs and whose certificates to trust. */
+function inherited(): Record<string, string | undefined> {
+  const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
+  return { PATH, ...(NODE_EXTRA_CA_CERTS === undefined ? {} : { NODE_EXTRA_CA_CERTS }) };
+}
+
+/** Whether a health address answers 200. */
+export async function isReady(url: string): Promise<boolean> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
+  await response.arrayBuffer();
+  return response.status === 200;
+}

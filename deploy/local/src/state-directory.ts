@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+/** - `STATE_DIR_UNSAFE`: the directory is somebody else's or a symbolic link. */
+export type StateDirectoryErrorCode = 'STATE_DIR_UNSAFE';
+
+/** Where things lie in the state directory. */
+export interface StateDirectory {
+  readonly root: string;
+  readonly servers: string;
+  readonly chains: string;
+  readonly logs: string;
+  readonly keys: string;
+  readonly networksFile: string;
+  /** Payments to hot wallets that the ledger doesn't know of yet. */
+  readonly topUpsFile: string;
+}
+
+/** What every run in a state directory shares, so that a kept database goes on being readable. */
+export interface LocalSecrets {
+  /** Seals merchants' tokens: 32 bytes in base64. */
+  readonly secretsKey: string;
+  /** Opens the keystore. */
+  readonly keystorePassphrase: string;
+  readonly rolePasswords: Readonly<Record<ServiceSchema, string>>;
+}
+
+/**
+ * Makes the directory and empties what a fresh start must not see. Keys and secrets stay: they are as good for an
+ * empty database, and making a keystore takes a second.
+ * Throws GatewayError<StateDirectoryErrorCode>.
+ */
+export function prepareStateDirectory(root: string, keep: boolean): StateDirectory {
+  mkdirSync(root, { recursive: true, mode: 0o711 }); // other users pass through to the servers' directories
+  const { uid } = lstatSync(root);
+  if (!lstatSync(root).isDirectory() || (process.getuid !== undefined && uid !== process.getuid())) {
+    throw new GatewayError<StateDirectoryErrorCode>(
+      'STATE_DIR_UNSAFE',
+      `${root} belongs to another user: set OPENTILL_STATE_DIR to a directory of yours.`,
+      { retryable: false },
+    );
+  }
+  const directory: StateDirectory = {
+    root,
+    servers: join(root, 'servers'),
+    chains: join(root, 'chains'),
+    logs: join(root, 'logs'),
+    keys: join(root, 'keys'),
+    networksFile: join(root, 'networks.json'),
+    topUpsFile: join(root, 'chains', 'top-ups.json'),
+  };
+  rmSync(directory.logs, { recursive: true, force: true });
+  if (!keep) rmSync(directory.chains, { recursive: true, force: true });
+  mkdirSync(directory.servers, { recursive: true, mode: 0o711 });
+  for (const path of [directory.chains, directory.logs, directory.keys]) {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  }
+  return directory;
+}
+
+/** The secrets of this state directory, made at its first use. */
+export function readOrMakeSecrets(directory: StateDirectory): LocalSecrets {
+  const file = join(directory.keys, 'secrets.json');
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as LocalSecrets;
+  const secrets: LocalSecrets = {
+    secretsKey: randomBytes(32).toString('base64'),
+    keystorePassphrase: randomBytes(24).toString('base64url'),
+    rolePasswords: Object.fromEntries(
+      SERVICE_SCHEMAS.map((schema) => [schema, randomBytes(18).toString('base64url')]),
+    ) as Record<ServiceSchema, string>,
+  };
+  writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 });
+  return secrets;
+}

@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { createCollectionCommand, summaryScreen, withoutPassword } from './summary.ts';
+
+const source = {
+  apiUrl: 'http://localhost:3010',
+  shopUrl: 'http://localhost:3011',
+  merchant: {
+    token: 'a token',
+    webhookSecret: 'a secret',
+    callbackUrl: 'http://localhost:3011/callbacks',
+    version: 'V3',
+  },
+  chains: [{ chain: 'ETH_SEPOLIA', rpcUrl: 'http://127.0.0.1:8545' }],
+  database: 'postgres://opentill@127.0.0.1:5432/opentill',
+  broker: 'amqp://guest:***@127.0.0.1:5672',
+  logs: '/state/logs',
+  orderId: 'first-1',
+  keep: false,
+} as const;
+
+test('the command on the screen, as a shell reads it, sends a body with a right signature', () => {
+  const command = createCollectionCommand(source).replace(/^\s*curl .* -d /, 'printf %s ');
+  const body = JSON.parse(execFileSync('/bin/sh', ['-c', command], { encoding: 'utf8' })) as Record<
+    string,
+    unknown
+  >;
+  const sign = createHmac('sha256', 'a token').update(JSON.stringify(body['data'])).digest('hex');
+  expect(body).toEqual({
+    sign,
+    timestamp: expect.any(Number),
+    nonce: expect.stringMatching(/^\d+/),
+    data: { orderId: 'first-1', amount: '12.50', symbol: 'USDT', chain: 'ETH_SEPOLIA', uid: 'customer-1' },
+  });
+});
+
+test('the screen names what a newcomer needs', () => {
+  const screen = summaryScreen(source);
+  for (const part of [
+    'http://localhost:3010',
+    'http://localhost:3011',
+    'a token',
+    'http://127.0.0.1:8545',
+    '/state/logs',
+    '--keep',
+  ]) {
+    expect(screen).toContain(part);
+  }
+});
+
+test('passwords are not shown', () => {
+  expect(withoutPassword('amqp://guest:hidden@127.0.0.1:5672/x')).not.toContain('hidden');
+  expect(withoutPassword('postgres://opentill@127.0.0.1:1/x')).toBe('postgres://opentill@127.0.0.1:1/x');
+});
