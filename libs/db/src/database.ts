@@ -35,7 +35,7 @@ export interface DatabaseOptions {
 
 export interface Database {
   readonly kysely: Db;
-  /** For libraries that bring their own SQL. Its errors are pg's own, and a timed-out connection is not discarded. */
+  /** For libraries that bring their own SQL by `pool.query`. Its errors are pg's own. */
   readonly pool: pg.Pool;
   /** Connections open, idle of these, and callers that wait for one. */
   stats(): { readonly total: number; readonly idle: number; readonly waiting: number };

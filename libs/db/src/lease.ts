@@ -50,6 +50,9 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
   let held: Lease | undefined;
 
   async function take(): Promise<Lease | undefined> {
+    // Asked first, because the statement below locks the row even where it changes nothing.
+    const taken = await sql`select from ${table} where name = ${name} and expires_at > now()`.execute(db);
+    if (taken.rows.length > 0) return undefined;
     // The row is never deleted, so that the token grows for ever.
     const { rows } = await sql<{ fencing_token: number }>`
       insert into ${table} as l (name, holder, fencing_token, expires_at) values (${name}, ${holder}, 1, ${end})

@@ -71,7 +71,7 @@ export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: Merch
 
 /** Every merchant by id, without secrets. */
 export async function listMerchants(db: Db): Promise<readonly MerchantSummary[]> {
-  return await db
+  return db
     .selectFrom('merchant')
     .select([
       'merchant_id as merchantId',

@@ -75,7 +75,7 @@ async function anOrder(db: Db, defaults: OrderOverrides, overrides: OrderOverrid
     ...defaults,
     ...overrides,
   };
-  return await db.insertInto('orders').values(order).returningAll().executeTakeFirstOrThrow();
+  return db.insertInto('orders').values(order).returningAll().executeTakeFirstOrThrow();
 }
 
 /** A collection of 250 USDT on ETH_SEPOLIA with its deposit address, INIT, expiring in 30 minutes. */
@@ -107,7 +107,7 @@ export async function aTransfer(
   overrides: Partial<Insertable<TransferTable>> = {},
 ): Promise<TransferRow> {
   const blockTime = overrides.block_time ?? new Date();
-  return await db
+  return db
     .insertInto('transfer')
     .values({
       chain: order.chain,
@@ -153,7 +153,7 @@ export async function aChainCursor(
     fencing_token: 1,
     ...overrides,
   };
-  return await db
+  return db
     .insertInto('chain_cursor')
     .values(row)
     .onConflict((conflict) => conflict.column('chain').doUpdateSet(row))

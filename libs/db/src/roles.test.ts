@@ -1,0 +1,10 @@
+import { expect, test } from '@jest/globals';
+import { scramVerifier } from './roles.ts';
+
+test('the verifier is what Postgres 15 stores for the same password and salt', () => {
+  // taken from pg_authid after: alter role … password 'pencil'
+  const stored =
+    'SCRAM-SHA-256$4096:Ojd3Z0dItciXhGSv46OwPg==$dkDtOVwvRz8SiJFZH695AhBbfWIZOhGOxuOd3UVYio8=:2c9YjL63+K3bPSCypXhW9WxkR6SVjb/OKoIoB3705ms=';
+  const salt = Buffer.from(stored.split(/[:$]/)[2] ?? '', 'base64');
+  expect(scramVerifier('pencil', salt)).toBe(stored);
+});

@@ -1,0 +1,322 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Database } from '@opentill/db/database';
+import { violates } from '@opentill/db/database-error';
+import { forgetExpiredNonces } from '@opentill/db/housekeeping';
+import { aHotWallet, aMerchant, anEvmAddress } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let api: Database;
+let merchantId: string;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  api = testDatabase.open('api');
+});
+beforeEach(async () => {
+  merchantId = (await aMerchant(admin.kysely)).merchantId;
+});
+afterAll(async () => {
+  await Promise.all([admin.close(), api.close()]);
+  await testDatabase.drop();
+});
+
+type Fields = Record<string, unknown>;
+let nextIndex = 0;
+const future = () => new Date(Date.now() + 600_000).toISOString();
+
+function anOrder(overrides: Fields): Fields {
+  return {
+    orderPk: randomUUID(),
+    merchantId,
+    orderId: randomUUID(),
+    uid: '7',
+    chain: 'ETH_SEPOLIA',
+    family: 'EVM',
+    symbol: 'USDT',
+    contractAddress: anEvmAddress(),
+    decimals: 6,
+    displayDecimals: 2,
+    amount: '115792089237316195423570985008687907853269984665640564039457584007913129639935', // 2^256 - 1
+    acceptedAmount: '250000000',
+    address: anEvmAddress(),
+    sourceAddress: null,
+    confirmationsRequired: 12,
+    returnUrl: null,
+    description: null,
+    signedDataHash: null,
+    createdAt: new Date().toISOString(),
+    expiresAt: future(),
+    ...overrides,
+  };
+}
+
+function collectionRequest(overrides: Fields = {}, envelope: Fields = {}): Fields {
+  const order = anOrder({ orderType: 'COLLECTION', ...overrides });
+  return {
+    order,
+    nonce: randomUUID(),
+    nonceExpiresAt: future(),
+    derivationIndex: (nextIndex += 1),
+    notificationId: randomUUID(),
+    notificationData: JSON.stringify({
+      orderId: order['orderId'],
+      status: 'INIT',
+      actualAmount: null,
+      transaction: null,
+    }),
+    events: [{ eventId: randomUUID(), routingKey: 'order.created._', payload: '{}' }],
+    ...envelope,
+  };
+}
+
+function payoutRequest(overrides: Fields = {}, envelope: Fields = {}): Fields {
+  return {
+    order: anOrder({
+      orderType: 'PAYOUT',
+      amount: '100',
+      acceptedAmount: '100',
+      confirmationsRequired: null,
+      ...overrides,
+    }),
+    nonce: randomUUID(),
+    nonceExpiresAt: future(),
+    events: [{ eventId: randomUUID(), routingKey: 'payout.requested.evm', payload: '{}' }],
+    ...envelope,
+  };
+}
+
+interface Answer {
+  readonly outcome: string;
+  readonly order_pk: string | null;
+  readonly address: string | null;
+  readonly amount: bigint | null;
+  readonly created_at: Date | null;
+}
+
+async function call(fn: 'create_collection' | 'create_payout', request: Fields): Promise<Answer> {
+  const { rows } = await sql<Answer>`
+    select outcome, (existing).* from ${sql.ref(fn)}(${JSON.stringify(request)}::jsonb)`.execute(api.kysely);
+  expect(rows).toHaveLength(1);
+  return rows[0]!;
+}
+const createCollection = (request: Fields) => call('create_collection', request);
+const createPayout = (request: Fields) => call('create_payout', request);
+
+async function count(table: string): Promise<number> {
+  const where = { orders: 'merchant_id', notification: 'merchant_id', request_nonce: 'merchant_id' }[table];
+  const filter = where === undefined ? sql`true` : sql`${sql.ref(where)} = ${merchantId}`;
+  const { rows } = await sql<{
+    n: number;
+  }>`select count(*) as n from ${sql.table(table)} where ${filter}`.execute(admin.kysely);
+  return rows[0]!.n;
+}
+const outcomes = (answers: readonly Answer[]) =>
+  answers.reduce<Record<string, number>>(
+    (sum, { outcome }) => ({ ...sum, [outcome]: (sum[outcome] ?? 0) + 1 }),
+    {},
+  );
+
+describe('create_collection', () => {
+  test('makes the order, its address, its first notification and its event in one go', async () => {
+    const events = await count('api.outbox');
+    const request = collectionRequest();
+    const order = request['order'] as Fields;
+    expect(await createCollection(request)).toMatchObject({ outcome: 'CREATED', order_pk: null });
+    const row = await api.kysely
+      .selectFrom('orders')
+      .innerJoin('deposit_address', 'deposit_address.order_pk', 'orders.order_pk')
+      .innerJoin('notification', 'notification.subject_id', 'orders.order_pk')
+      .select([
+        'orders.amount',
+        'orders.status',
+        'deposit_address.address',
+        'notification.sequence',
+        'derivation_index',
+      ])
+      .where('orders.order_pk', '=', order['orderPk'] as string)
+      .executeTakeFirstOrThrow();
+    expect(row).toEqual({
+      amount: 2n ** 256n - 1n,
+      status: 'INIT',
+      address: order['address'],
+      sequence: 1,
+      derivation_index: request['derivationIndex'],
+    });
+    expect(await count('api.outbox')).toBe(events + 1);
+  });
+
+  test('50 equal ones at once make one order with one address, and everybody is given it', async () => {
+    const events = await count('api.outbox');
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => createCollection(collectionRequest({ orderId: 'same' }))),
+    );
+    expect(outcomes(answers)).toEqual({ CREATED: 1, EXISTS: 49 });
+    expect(await count('orders')).toBe(1);
+    expect(await count('notification')).toBe(1);
+    expect(await count('request_nonce')).toBe(50);
+    expect(await count('api.outbox')).toBe(events + 1);
+    const stored = await admin.kysely
+      .selectFrom('orders')
+      .innerJoin('deposit_address', 'deposit_address.order_pk', 'orders.order_pk')
+      .select(['orders.order_pk', 'deposit_address.address', 'orders.amount', 'orders.created_at'])
+      .where('merchant_id', '=', merchantId)
+      .executeTakeFirstOrThrow();
+    for (const answer of answers.filter(({ outcome }) => outcome === 'EXISTS'))
+      expect(answer).toMatchObject(stored);
+  });
+
+  test('one nonce is spent once, also by many at once and for different orders', async () => {
+    const nonce = randomUUID();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => createCollection(collectionRequest({}, { nonce }))),
+    );
+    expect(outcomes(answers)).toEqual({ CREATED: 1, NONCE_USED: 19 });
+    expect(await count('orders')).toBe(1);
+    const another = await aMerchant(admin.kysely);
+    expect(
+      await createCollection(collectionRequest({ merchantId: another.merchantId }, { nonce })),
+    ).toMatchObject({ outcome: 'CREATED' });
+  });
+
+  test('an address or index that is taken, and amounts that are not whole, undo everything, the nonce too', async () => {
+    const taken = collectionRequest();
+    await createCollection(taken);
+    const address = (taken['order'] as Fields)['address'];
+    const failures: [Fields, string | undefined][] = [
+      [collectionRequest({ address }), 'deposit_address_pkey'],
+      [
+        collectionRequest({}, { derivationIndex: taken['derivationIndex'] }),
+        'deposit_address_family_derivation_index_key',
+      ],
+      [collectionRequest({ amount: '250.5' }), undefined],
+      [collectionRequest({ acceptedAmount: '-1' }), undefined],
+      [collectionRequest({ orderType: 'PAYOUT' }), undefined],
+      [collectionRequest({ orderId: 'no spaces' }), 'orders_order_id_check'],
+      [collectionRequest({ merchantId: 'nobody' }), 'request_nonce_merchant_id_fkey'],
+    ];
+    for (const [request, constraint] of failures) {
+      const error: unknown = await createCollection(request).catch((failure: unknown) => failure);
+      expect(error).toMatchObject({ code: 'DATABASE_CONSTRAINT', retryable: false });
+      if (constraint !== undefined) expect(violates(error, constraint)).toBe(true);
+    }
+    expect(await count('orders')).toBe(1);
+    expect(await count('request_nonce')).toBe(1);
+  });
+
+  test('the notification it carries must be that of the order', async () => {
+    const request = collectionRequest(
+      {},
+      { notificationData: JSON.stringify({ orderId: 'other', status: 'INIT' }) },
+    );
+    await expect(createCollection(request)).rejects.toMatchObject({ code: 'DATABASE_FORBIDDEN' });
+    expect(await count('orders')).toBe(0);
+  });
+});
+
+describe('create_payout', () => {
+  const wallet = (amount: bigint, symbol: string) => aHotWallet(admin.kysely, { symbol, amount });
+  const reservations = async () =>
+    (
+      await sql<{ n: number }>`select count(*) as n from ledger_transaction t join orders o using (order_pk)
+      where t.kind = 'RESERVE' and o.merchant_id = ${merchantId}`.execute(admin.kysely)
+    ).rows[0]!.n;
+
+  test('reserves, and says so to the signer', async () => {
+    await wallet(100n, 'A');
+    const events = await count('api.outbox');
+    expect(await createPayout(payoutRequest({ symbol: 'A' }))).toMatchObject({ outcome: 'CREATED' });
+    expect(await reservations()).toBe(1);
+    expect(await count('api.outbox')).toBe(events + 1);
+    expect(await count('notification')).toBe(0);
+  });
+
+  test('not covered: nothing is left but the spent nonce', async () => {
+    await wallet(99n, 'B');
+    const events = await count('api.outbox');
+    const request = payoutRequest({ symbol: 'B' });
+    expect(await createPayout(request)).toMatchObject({ outcome: 'INSUFFICIENT', order_pk: null });
+    expect([await count('orders'), await reservations(), await count('api.outbox')]).toEqual([0, 0, events]);
+    expect(await createPayout(request)).toMatchObject({ outcome: 'NONCE_USED' });
+    await wallet(1n, 'B');
+    expect(await createPayout({ ...request, nonce: randomUUID() })).toMatchObject({ outcome: 'CREATED' });
+  });
+
+  test('50 different ones for the last money: one is made', async () => {
+    await wallet(199n, 'C');
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => createPayout(payoutRequest({ symbol: 'C' }))),
+    );
+    expect(outcomes(answers)).toEqual({ CREATED: 1, INSUFFICIENT: 49 });
+    expect([await count('orders'), await reservations(), await count('request_nonce')]).toEqual([1, 1, 50]);
+  });
+
+  test('50 equal ones by orderId: one is made and reserved, the others are given it', async () => {
+    await wallet(10_000n, 'D');
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => createPayout(payoutRequest({ symbol: 'D', orderId: 'same' }))),
+    );
+    expect(outcomes(answers)).toEqual({ CREATED: 1, EXISTS: 49 });
+    expect(await reservations()).toBe(1);
+    expect(
+      new Set(answers.filter(({ outcome }) => outcome === 'EXISTS').map((answer) => answer.order_pk)).size,
+    ).toBe(1);
+  });
+
+  test('50 equal ones without orderId: the signed data are the identity', async () => {
+    await wallet(10_000n, 'E');
+    const signedDataHash = randomBytes(32).toString('hex');
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => createPayout(payoutRequest({ symbol: 'E', signedDataHash }))),
+    );
+    expect(outcomes(answers)).toEqual({ CREATED: 1, DUPLICATE: 49 });
+    expect(await reservations()).toBe(1);
+    const another = await aMerchant(admin.kysely);
+    expect(
+      await createPayout(payoutRequest({ symbol: 'E', signedDataHash, merchantId: another.merchantId })),
+    ).toMatchObject({ outcome: 'CREATED' });
+  });
+
+  test('the id of a collection is taken for payouts too', async () => {
+    const collection = collectionRequest({ orderId: 'both' });
+    await createCollection(collection);
+    expect(await createPayout(payoutRequest({ orderId: 'both' }))).toMatchObject({
+      outcome: 'EXISTS',
+      order_pk: (collection['order'] as Fields)['orderPk'],
+    });
+  });
+
+  test('is not a way to make a collection', async () => {
+    await expect(createPayout(payoutRequest({ orderType: 'COLLECTION' }))).rejects.toMatchObject({
+      code: 'DATABASE_CONSTRAINT',
+    });
+  });
+});
+
+test('an order that is SUCCESS stays so, with its amount', async () => {
+  const tracker = testDatabase.open('tracker');
+  const request = collectionRequest();
+  await createCollection(request);
+  const orders = tracker.kysely
+    .updateTable('orders')
+    .where('order_pk', '=', (request['order'] as Fields)['orderPk'] as string);
+  await orders.set({ status: 'SUCCESS', actual_amount: 5n }).execute();
+  await orders.set({ detected_amount: 6n, version: 3 }).execute();
+  for (const change of [{ status: 'FAILED' }, { actual_amount: 6n }, { actual_amount: null }] as const) {
+    await expect(orders.set(change).execute()).rejects.toThrow(/SUCCESS for good/);
+  }
+  await tracker.close();
+});
+
+test('expired nonces are forgotten in bounded steps, live ones are kept', async () => {
+  for (let n = 0; n < 5; n += 1)
+    await createCollection(collectionRequest({}, { nonceExpiresAt: new Date(0).toISOString() }));
+  await createCollection(collectionRequest());
+  expect([await forgetExpiredNonces(api.kysely, 3), await forgetExpiredNonces(api.kysely, 3)]).toEqual([
+    3, 2,
+  ]);
+  expect(await count('request_nonce')).toBe(1);
+});

@@ -1,0 +1,286 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
+import { sql } from 'kysely';
+import {
+  isDatabaseUnavailable,
+  openDatabase,
+  type Database,
+  type DatabaseOptions,
+} from '@opentill/db/database';
+import { aCollection } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+const opened: Database[] = [];
+const open = (options: Partial<DatabaseOptions> = {}): Database => {
+  const database = openDatabase({
+    url: testDatabase.url('tracker'),
+    applicationName: 'under test',
+    ...options,
+  });
+  opened.push(database);
+  return database;
+};
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((database) => database.close()));
+});
+afterAll(async () => {
+  await admin.close();
+  await testDatabase.drop();
+});
+
+const unavailable = { code: 'DATABASE_UNAVAILABLE', retryable: true };
+const one = (database: Database) =>
+  sql<{ one: number }>`select 1 as one`.execute(database.kysely).then(({ rows }) => rows[0]?.one);
+const pidOf = async (database: Pick<Database, 'kysely'>) =>
+  (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(database.kysely)).rows[0]!.pid;
+const terminate = (pid: number) => sql`select pg_terminate_backend(${pid}, 5000)`.execute(admin.kysely);
+
+describe('values', () => {
+  test('numeric is bigint, int8 is number, timestamptz is Date; both ways and in arrays', async () => {
+    const { rows } = await sql`
+      select ${2n ** 255n}::numeric as big, ${-1n}::numeric as negative, ${9_007_199_254_740_991}::bigint as safe,
+        ${new Date(1_700_000_000_123)}::timestamptz as at, array[1, null, 3]::numeric[] as numerics,
+        array[1, 2]::bigint[] as ints, array[]::bigint[] as none, null::numeric as nothing`.execute(
+      admin.kysely,
+    );
+    expect(rows[0]).toEqual({
+      big: 2n ** 255n,
+      negative: -1n,
+      safe: 9_007_199_254_740_991,
+      at: new Date(1_700_000_000_123),
+      numerics: [1n, null, 3n],
+      ints: [1, 2],
+      none: [],
+      nothing: null,
+    });
+  });
+
+  test('what does not fit is an error, never a rounded number', async () => {
+    for (const expression of ['9007199254740992::bigint', '0.5::numeric', "'NaN'::numeric"]) {
+      await expect(sql.raw(`select ${expression} as x`).execute(admin.kysely)).rejects.toMatchObject({
+        code: 'DATABASE_VALUE_UNREADABLE',
+        retryable: false,
+      });
+    }
+    expect(await one(admin)).toBe(1);
+  });
+
+  test('parsers are the pool’s own: pg elsewhere in the process is as it was', async () => {
+    const { default: pg } = await import('pg');
+    const client = new pg.Client({ connectionString: testDatabase.adminUrl });
+    await client.connect();
+    expect((await client.query('select 1::numeric as n, 2::bigint as b')).rows).toEqual([{ n: '1', b: '2' }]);
+    await client.end();
+  });
+});
+
+describe('errors', () => {
+  test('a constraint names itself and is permanent; a right that is missing too', async () => {
+    const order = await aCollection(admin.kysely);
+    await expect(admin.kysely.insertInto('orders').values(order).execute()).rejects.toMatchObject({
+      code: 'DATABASE_CONSTRAINT',
+      retryable: false,
+      context: { sqlState: '23505', constraint: 'orders_pkey', table: 'orders' },
+    });
+    await expect(sql`delete from orders`.execute(open().kysely)).rejects.toMatchObject({
+      code: 'DATABASE_FORBIDDEN',
+      retryable: false,
+    });
+    await expect(sql`select nonsense`.execute(open().kysely)).rejects.toMatchObject({
+      code: 'DATABASE_QUERY_FAILED',
+      retryable: true,
+    });
+  });
+
+  test('a deadlock is a conflict for one of the two', async () => {
+    const [a, b] = [await aCollection(admin.kysely), await aCollection(admin.kysely)];
+    const database = open();
+    const locked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const lock = (
+      tx: Parameters<Parameters<ReturnType<Database['kysely']['transaction']>['execute']>[0]>[0],
+      pk: string,
+    ) => tx.selectFrom('orders').select('order_pk').where('order_pk', '=', pk).forUpdate().execute();
+    const cross = (first: string, second: string, mine: 0 | 1) =>
+      database.kysely.transaction().execute(async (tx) => {
+        await lock(tx, first);
+        locked[mine].resolve();
+        await locked[1 - mine]!.promise;
+        await lock(tx, second);
+      });
+    const results = await Promise.allSettled([
+      cross(a.order_pk, b.order_pk, 0),
+      cross(b.order_pk, a.order_pk, 1),
+    ]);
+    const failures = results.flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as unknown] : [],
+    );
+    expect(failures).toMatchObject([{ code: 'DATABASE_CONFLICT', retryable: true }]);
+  });
+
+  test('nobody there, a wrong name, and a pool that is used up are unavailable', async () => {
+    await expect(one(open({ url: 'postgres://x@127.0.0.1:1/none' }))).rejects.toMatchObject(unavailable);
+    await expect(one(open({ url: 'postgres://x@name.invalid/none' }))).rejects.toMatchObject(unavailable);
+    const small = open({ poolMax: 1, connectTimeoutMs: 50 });
+    const holding = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const transaction = small.kysely.transaction().execute(async (tx) => {
+      await sql`select 1`.execute(tx);
+      begun.resolve();
+      await holding.promise;
+    });
+    await begun.promise;
+    await expect(one(small)).rejects.toMatchObject(unavailable);
+    expect(small.stats()).toEqual({ total: 1, idle: 0, waiting: 0 });
+    holding.resolve();
+    await transaction;
+    expect(await one(small)).toBe(1);
+    await small.close();
+    await expect(one(small)).rejects.toMatchObject(unavailable);
+  });
+});
+
+describe('connections that break', () => {
+  test('a statement that takes too long is ended by Postgres; the connection lives on', async () => {
+    const database = open({ statementTimeoutMs: 100, poolMax: 1 });
+    const pid = await pidOf(database);
+    const error: unknown = await sql`select pg_sleep(5)`
+      .execute(database.kysely)
+      .catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ ...unavailable, context: { sqlState: '57014' } });
+    expect(isDatabaseUnavailable(error)).toBe(true);
+    expect(await pidOf(database)).toBe(pid);
+  });
+
+  test('an idle one that is lost is replaced, and told', async () => {
+    const lost = Promise.withResolvers<Error>();
+    const database = open({ poolMax: 1, onConnectionLost: lost.resolve });
+    await terminate(await pidOf(database));
+    expect((await lost.promise).message).toMatch(/terminat/);
+    expect(await one(database)).toBe(1);
+  });
+
+  test('one lost between two statements of a transaction is an error there, and no crash', async () => {
+    const database = open({ poolMax: 1 });
+    const transaction = database.kysely.transaction().execute(async (tx) => {
+      await terminate(await pidOf({ kysely: tx }));
+      await new Promise((resolve) => setImmediate(resolve));
+      await sql`select 1`.execute(tx);
+    });
+    await expect(transaction).rejects.toMatchObject(unavailable);
+    expect(await one(database)).toBe(1);
+  });
+
+  test('one lost before the commit: the commit fails', async () => {
+    const database = open({ poolMax: 1 });
+    await expect(
+      database.kysely.transaction().execute(async (tx) => {
+        await terminate(await pidOf({ kysely: tx }));
+        return 'not committed';
+      }),
+    ).rejects.toMatchObject(unavailable);
+  });
+
+  test('an error of the work itself is seen, also when the connection was lost with it', async () => {
+    const database = open({ poolMax: 1 });
+    await expect(
+      database.kysely.transaction().execute(async (tx) => {
+        await terminate(await pidOf({ kysely: tx }));
+        await sql`select 1`.execute(tx).catch(() => undefined);
+        throw new Error('the reason');
+      }),
+    ).rejects.toThrow('the reason');
+    expect(await one(database)).toBe(1);
+  });
+
+  test('a transaction left open is ended by Postgres and never commits', async () => {
+    const order = await aCollection(admin.kysely);
+    const database = open({ poolMax: 1, idleInTransactionTimeoutMs: 50 });
+    const transaction = database.kysely.transaction().execute(async (tx) => {
+      await tx
+        .updateTable('orders')
+        .set({ reason: 'left open' })
+        .where('order_pk', '=', order.order_pk)
+        .execute();
+      // Postgres gives the lock back when it ends the session
+      await admin.kysely
+        .updateTable('orders')
+        .set({ version: 7 })
+        .where('order_pk', '=', order.order_pk)
+        .execute();
+    });
+    await expect(transaction).rejects.toMatchObject(unavailable);
+    const row = await admin.kysely
+      .selectFrom('orders')
+      .selectAll()
+      .where('order_pk', '=', order.order_pk)
+      .executeTakeFirstOrThrow();
+    expect(row).toMatchObject({ reason: null, version: 7 });
+  });
+
+  test('a network that swallows everything: the client gives up, discards the connection and recovers', async () => {
+    const tunnel = await startTunnel(testDatabase.url('tracker'));
+    const database = open({ url: tunnel.url, poolMax: 1, statementTimeoutMs: 100, connectTimeoutMs: 500 });
+    try {
+      const pid = await pidOf(database);
+      tunnel.swallow(true);
+      const began = Date.now();
+      await expect(one(database)).rejects.toMatchObject(unavailable); // statement timeout + 1 s
+      expect(Date.now() - began).toBeLessThan(3_000);
+      await expect(one(database)).rejects.toMatchObject(unavailable); // a new connection gets no answer either
+      tunnel.swallow(false);
+      expect(await pidOf(database)).not.toBe(pid);
+      const transaction = database.kysely.transaction().execute(async (tx) => {
+        await sql`select 1`.execute(tx);
+        tunnel.swallow(true);
+        await sql`select 2`.execute(tx);
+      });
+      await expect(transaction).rejects.toMatchObject(unavailable); // and the rollback does not wait another time
+      expect(Date.now() - began).toBeLessThan(8_000);
+      tunnel.swallow(false);
+      expect(await one(database)).toBe(1);
+      expect(database.stats().total).toBe(1);
+    } finally {
+      await database.close();
+      await tunnel.stop();
+    }
+  });
+});
+
+/** A TCP tunnel to a database that can swallow what passes, without closing anything. */
+async function startTunnel(
+  target: string,
+): Promise<{ url: string; swallow(on: boolean): void; stop(): Promise<void> }> {
+  const url = new URL(target);
+  const [port, host] = [Number(url.port), url.hostname];
+  let swallowing = false;
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((client) => {
+    const upstream = connect(port, host);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (data) => void (swallowing || to.write(data)));
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.toString(),
+    swallow: (on) => (swallowing = on),
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

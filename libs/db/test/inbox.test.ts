@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { randomUUID } from 'node:crypto';
+import type { Database, Tx } from '@opentill/db/database';
+import { forgetHandledEvents } from '@opentill/db/housekeeping';
+import { handleOnce } from '@opentill/db/inbox';
+import { aCollection } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let tracker: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  tracker = testDatabase.open('tracker');
+});
+afterAll(async () => {
+  await Promise.all([admin.close(), tracker.close()]);
+  await testDatabase.drop();
+});
+
+const key = (eventId: string, consumer = 'settle') => ({ schema: 'tracker', consumer, eventId }) as const;
+const bump = (orderPk: string) => (tx: Tx) =>
+  tx
+    .updateTable('orders')
+    .set({ version: sql`version + 1` })
+    .where('order_pk', '=', orderPk)
+    .returning('version')
+    .executeTakeFirstOrThrow();
+const versionOf = async (orderPk: string) =>
+  (
+    await admin.kysely
+      .selectFrom('orders')
+      .select('version')
+      .where('order_pk', '=', orderPk)
+      .executeTakeFirstOrThrow()
+  ).version;
+
+test('one event in many transactions at once has one effect', async () => {
+  const order = await aCollection(admin.kysely);
+  const eventId = randomUUID();
+  const results = await Promise.all(
+    Array.from({ length: 12 }, () => handleOnce(tracker.kysely, key(eventId), bump(order.order_pk))),
+  );
+  expect(results.filter((result) => result.handled)).toEqual([{ handled: true, result: { version: 2 } }]);
+  expect(await versionOf(order.order_pk)).toBe(2);
+  expect(await handleOnce(tracker.kysely, key(eventId), bump(order.order_pk))).toEqual({ handled: false });
+});
+
+test('another consumer handles the same event on its own account', async () => {
+  const order = await aCollection(admin.kysely);
+  const eventId = randomUUID();
+  for (const consumer of ['one', 'two']) {
+    expect((await handleOnce(tracker.kysely, key(eventId, consumer), bump(order.order_pk))).handled).toBe(
+      true,
+    );
+  }
+  expect(await versionOf(order.order_pk)).toBe(3);
+});
+
+test('work that throws leaves neither effect nor inbox row, and one that waited for it takes over', async () => {
+  const order = await aCollection(admin.kysely);
+  const eventId = randomUUID();
+  const begun = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<void>();
+  const failing = handleOnce(tracker.kysely, key(eventId), async (tx) => {
+    await bump(order.order_pk)(tx);
+    begun.resolve();
+    await second.promise;
+    throw new Error('a crash');
+  });
+  failing.catch(() => undefined);
+  await begun.promise;
+  const waiting = handleOnce(tracker.kysely, key(eventId), bump(order.order_pk));
+  await untilSomebodyWaitsForALock();
+  second.resolve();
+  await expect(failing).rejects.toThrow('a crash');
+  expect((await waiting).handled).toBe(true);
+  expect(await versionOf(order.order_pk)).toBe(2);
+});
+
+test('old events are forgotten, in bounded steps, by their own service', async () => {
+  for (let n = 0; n < 5; n += 1)
+    await handleOnce(tracker.kysely, key(randomUUID(), 'old'), async () => undefined);
+  await sql`update tracker.inbox set received_at = now() - interval '8 days' where consumer = 'old'`.execute(
+    admin.kysely,
+  );
+  const week = 7 * 86_400;
+  expect(await forgetHandledEvents(tracker.kysely, 'tracker', week, 3)).toBe(3);
+  expect(await forgetHandledEvents(tracker.kysely, 'tracker', week, 3)).toBe(2);
+  expect(await forgetHandledEvents(tracker.kysely, 'tracker', week, 3)).toBe(0);
+});
+
+async function untilSomebodyWaitsForALock(): Promise<void> {
+  for (;;) {
+    const { rows } = await sql`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(admin.kysely);
+    if (rows.length > 0) return;
+  }
+}

@@ -1,0 +1,298 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import type { Database } from '@opentill/db/database';
+import { assertLease, keepLease, type Lease } from '@opentill/db/lease';
+import { announcePresence, listPresence } from '@opentill/db/presence';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let one: Database;
+let two: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  one = testDatabase.open('scanner_evm');
+  two = testDatabase.open('scanner_evm');
+  await sql`create table lease_log (id bigint generated always as identity, token bigint, holder text)`.execute(
+    admin.kysely,
+  );
+  await sql`grant select, insert on lease_log to opentill_scanner_evm`.execute(admin.kysely);
+});
+beforeEach(async () => {
+  await sql`truncate scanner_evm.lease`.execute(admin.kysely);
+});
+afterAll(async () => {
+  await Promise.all([admin.close(), one.close(), two.close()]);
+  await testDatabase.drop();
+});
+
+const keeper = (database: Database, holder: string, ttlMs = 60_000, name = 'chain/ETH') =>
+  keepLease({ db: database.kysely, schema: 'scanner_evm', name, holder, ttlMs });
+const expire = () =>
+  sql`update scanner_evm.lease set expires_at = now() - interval '1 millisecond'`.execute(admin.kysely);
+const write = (database: Database, lease: Lease) =>
+  database.kysely.transaction().execute(async (tx) => {
+    await assertLease(tx, 'scanner_evm', lease);
+    await sql`insert into lease_log (token, holder) values (${lease.fencingToken}, 'x')`.execute(tx);
+  });
+const lost = { code: 'LEASE_LOST', retryable: true };
+
+describe('a lease', () => {
+  test('is held by one, renewed by it, taken by another only when given back', async () => {
+    const [a, b] = [keeper(one, 'a'), keeper(two, 'b')];
+    expect(await a.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 1 });
+    expect(await b.acquire()).toBeUndefined();
+    expect(b.current()).toBeUndefined();
+    expect(await a.renew()).toBe(true);
+    expect(await a.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 1 });
+    await a.release();
+    expect(a.current()).toBeUndefined();
+    expect(await b.acquire()).toEqual({ name: 'chain/ETH', fencingToken: 2 });
+    expect(await a.renew()).toBe(false);
+    expect(await a.acquire()).toBeUndefined();
+  });
+
+  test('is taken over after its end by the clock of the database; the stale holder is refused', async () => {
+    const [a, b] = [keeper(one, 'a'), keeper(two, 'b')];
+    const stale = (await a.acquire())!;
+    await expire();
+    const fresh = (await b.acquire())!;
+    expect(fresh.fencingToken).toBe(stale.fencingToken + 1);
+    await expect(write(one, stale)).rejects.toMatchObject({ ...lost, context: { takenBy: 'b' } });
+    await write(two, fresh);
+    expect(await a.renew()).toBe(false);
+    expect(a.current()).toBeUndefined();
+    await a.release(); // gives back nothing that is another's
+    await write(two, fresh);
+    expect(await b.renew()).toBe(true);
+  });
+
+  test('that expired unseen gets a new token, also in the same hands', async () => {
+    const a = keeper(one, 'a');
+    const before = (await a.acquire())!;
+    await expire();
+    expect(await a.renew()).toBe(false);
+    const after = (await a.acquire())!;
+    expect(after.fencingToken).toBe(before.fencingToken + 1);
+    await expect(write(one, before)).rejects.toMatchObject(lost);
+    await write(one, after);
+  });
+
+  test('that expired but that nobody took still covers a write', async () => {
+    const lease = (await keeper(one, 'a').acquire())!;
+    await expire();
+    await write(one, lease);
+  });
+
+  test('can not be taken over while a write under it is open: the write comes first', async () => {
+    const lease = (await keeper(one, 'a', 30).acquire())!;
+    const asserted = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const order: string[] = [];
+    const writing = one.kysely.transaction().execute(async (tx) => {
+      await assertLease(tx, 'scanner_evm', lease);
+      asserted.resolve();
+      await goOn.promise;
+      order.push('write');
+    });
+    await asserted.promise;
+    await untilTrue(sql`select expires_at < now() from scanner_evm.lease`);
+    const taking = keeper(two, 'b')
+      .acquire()
+      .then((taken) => order.push(`taken ${taken?.fencingToken}`));
+    await untilTrue(sql`select count(*) > 0 from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`);
+    goOn.resolve();
+    await Promise.all([writing, taking]);
+    expect(order).toEqual(['write', 'taken 2']);
+  });
+
+  test('of a missing row is lost, and its row is never deleted', async () => {
+    await expect(write(one, { name: 'chain/NONE', fencingToken: 1 })).rejects.toMatchObject(lost);
+    await keeper(one, 'a').acquire();
+    await expect(sql`delete from scanner_evm.lease`.execute(one.kysely)).rejects.toMatchObject({
+      code: 'DATABASE_CONSTRAINT',
+    });
+  });
+});
+
+describe('many takeovers', () => {
+  test('fresh in two hands: every write under an older token stands before every write under a newer one', async () => {
+    await sql`truncate lease_log`.execute(admin.kysely);
+    let refusals = 0;
+    let takeovers = 0;
+    const until = Date.now() + 3_000;
+    const keep = async (database: Database, holder: string) => {
+      const mine = keeper(database, holder, 4);
+      while (Date.now() < until) {
+        const lease = await mine.acquire();
+        if (lease === undefined) continue;
+        takeovers += 1;
+        for (let n = 0; n < 4; n += 1) {
+          // sometimes the holder is slow, and finds out only when it writes
+          if ((takeovers + n) % 3 === 0) await new Promise((resolve) => setTimeout(resolve, 6));
+          const refused = await database.kysely
+            .transaction()
+            .execute(async (tx) => {
+              await assertLease(tx, 'scanner_evm', lease);
+              await sql`insert into lease_log (token, holder) values (${lease.fencingToken}, ${holder})`.execute(
+                tx,
+              );
+              return false;
+            })
+            .catch((error: unknown) => {
+              expect(error).toMatchObject(lost);
+              return true;
+            });
+          if (refused) refusals += 1;
+        }
+      }
+    };
+    await Promise.all([keep(one, 'a'), keep(two, 'b')]);
+    const { rows } = await sql<{
+      token: number;
+      holder: string;
+    }>`select token, holder from lease_log order by id`.execute(admin.kysely);
+    const tokens = rows.map((row) => row.token);
+    expect(tokens).toEqual(tokens.toSorted((a, b) => a - b));
+    const holders = new Map<number, Set<string>>();
+    for (const row of rows) holders.set(row.token, (holders.get(row.token) ?? new Set()).add(row.holder));
+    expect([...holders.values()].every((set) => set.size === 1)).toBe(true);
+    expect(new Set(rows.map((row) => row.holder)).size).toBe(2);
+    expect(refusals).toBeGreaterThan(10);
+    expect(holders.size).toBeGreaterThan(50);
+  });
+
+  test('of many that ask at once one gets it', async () => {
+    const asked = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        keeper(n % 2 === 0 ? one : two, `k${n}`, 60_000, 'chain/BSC').acquire(),
+      ),
+    );
+    expect(asked.filter((lease) => lease !== undefined)).toEqual([{ name: 'chain/BSC', fencingToken: 1 }]);
+    await expire();
+    const again = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        keeper(n % 2 === 0 ? one : two, `k${n}`, 60_000, 'chain/BSC').acquire(),
+      ),
+    );
+    expect(again.filter((lease) => lease !== undefined)).toEqual([{ name: 'chain/BSC', fencingToken: 2 }]);
+  });
+
+  test('a holder that was paused and woken is refused', async () => {
+    const script = fileURLToPath(new URL('lease-holder.ts', import.meta.url));
+    const child = spawn(
+      process.execPath,
+      ['--conditions=source', script, testDatabase.url('scanner_evm'), '500'],
+      {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      },
+    );
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const next = async () => (await lines.next()).value as string | undefined;
+    try {
+      expect(await next()).toBe('took 1');
+      child.stdin.write('write\n');
+      expect(await next()).toBe('written');
+      child.kill('SIGSTOP');
+      const successor = keeper(one, 'successor');
+      let lease: Lease | undefined;
+      while (lease === undefined) lease = await successor.acquire();
+      expect(lease.fencingToken).toBe(2);
+      child.kill('SIGCONT');
+      child.stdin.write('write\n');
+      expect(await next()).toBe('LEASE_LOST');
+      child.stdin.write('renew\n');
+      expect(await next()).toBe('renewed false');
+      await write(one, lease);
+      const { rows } = await sql`select payload from scanner_evm.outbox where routing_key = 'stale'`.execute(
+        admin.kysely,
+      );
+      expect(rows).toEqual([{ payload: '1' }]);
+    } finally {
+      child.kill('SIGCONT');
+      child.stdin.end();
+      if (child.exitCode === null) await once(child, 'exit');
+    }
+  });
+});
+
+describe('presence', () => {
+  test('is announced at once, renewed, seen by the api, and withdrawn', async () => {
+    const api = testDatabase.open('api');
+    const errors: unknown[] = [];
+    const options = {
+      db: one.kysely,
+      schema: 'scanner_evm',
+      intervalMs: 20,
+      ttlMs: 200,
+      onError: (error: unknown) => errors.push(error),
+    } as const;
+    const a = announcePresence({ ...options, instance: 'a' });
+    const b = announcePresence({ ...options, instance: 'b' });
+    const present = () => listPresence(api.kysely, 'scanner_evm');
+    await untilTrue(sql`select count(*) = 2 from scanner_evm.lease`);
+    expect(await present()).toEqual(['a', 'b']);
+    const { rows } = await sql<{ seen: Date }>`select max(expires_at) as seen from scanner_evm.lease`.execute(
+      admin.kysely,
+    );
+    await untilTrue(sql`select min(expires_at) > ${rows[0]!.seen} from scanner_evm.lease`); // both renewed
+    await a.stop();
+    expect(await present()).toEqual(['b']);
+    await b.stop();
+    expect(await present()).toEqual([]);
+    expect(errors).toEqual([]);
+    await api.close();
+  });
+
+  test('that nobody renews ends by itself, and is forgotten a day later', async () => {
+    const gone = announcePresence({
+      db: one.kysely,
+      schema: 'scanner_evm',
+      instance: 'gone',
+      intervalMs: 60_000,
+      ttlMs: 50,
+    });
+    await untilTrue(sql`select count(*) = 1 from scanner_evm.lease`);
+    await untilTrue(sql`select expires_at < now() from scanner_evm.lease`);
+    expect(await listPresence(one.kysely, 'scanner_evm')).toEqual([]);
+    await sql`update scanner_evm.lease set expires_at = now() - interval '25 hours'`.execute(admin.kysely);
+    await keeper(one, 'a').acquire();
+    const next = announcePresence({ db: one.kysely, schema: 'scanner_evm', instance: 'next' });
+    await untilTrue(sql`select not exists (select from scanner_evm.lease where name = 'presence/gone')`);
+    expect((await sql`select name from scanner_evm.lease order by 1`.execute(admin.kysely)).rows).toEqual([
+      { name: 'chain/ETH' },
+      { name: 'presence/next' },
+    ]);
+    await Promise.all([gone.stop(), next.stop()]);
+  });
+
+  test('an announcement that fails is told, and the next one comes', async () => {
+    const own = testDatabase.open('scanner_evm');
+    const failed = Promise.withResolvers<unknown>();
+    const presence = announcePresence({
+      db: own.kysely,
+      schema: 'tracker',
+      instance: 'a',
+      intervalMs: 5,
+      onError: failed.resolve,
+    });
+    expect(await failed.promise).toMatchObject({ code: 'DATABASE_FORBIDDEN' });
+    await presence.stop();
+    await own.close();
+  });
+});
+
+/** Asks the database until it says true. */
+async function untilTrue(question: ReturnType<typeof sql>): Promise<void> {
+  for (;;) {
+    const { rows } = await question.execute(admin.kysely);
+    const [row] = rows as Record<string, unknown>[];
+    if (row !== undefined && Object.values(row)[0] === true) return;
+  }
+}

@@ -1,0 +1,285 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { randomUUID } from 'node:crypto';
+import type { Database, Tx } from '@opentill/db/database';
+import type { LedgerAccountKind, LedgerTransactionKind } from '@opentill/db/tables';
+import { aHotWallet, aMerchant, aPayout } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let tracker: Database;
+let api: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  [admin, tracker, api] = [
+    testDatabase.open('admin'),
+    testDatabase.open('tracker'),
+    testDatabase.open('api'),
+  ];
+});
+afterAll(async () => {
+  await Promise.all([admin.close(), tracker.close(), api.close()]);
+  await testDatabase.drop();
+});
+
+type Posting = readonly [kind: LedgerAccountKind, symbol: string, merchantId: string | null, amount: bigint];
+
+async function book(
+  tx: Tx,
+  kind: LedgerTransactionKind,
+  postings: readonly Posting[],
+  ref = randomUUID() as string,
+) {
+  const { ledger_tx_id } = await tx
+    .insertInto('ledger_transaction')
+    .values({ ref, kind })
+    .returning('ledger_tx_id')
+    .executeTakeFirstOrThrow();
+  for (const [accountKind, symbol, merchantId, amount] of postings) {
+    await sql`
+      insert into ledger_posting (ledger_tx_id, account_id, amount)
+      values (${ledger_tx_id}, ledger_account_for(${accountKind}, 'ETH', ${symbol}, ${merchantId}), ${amount})`.execute(
+      tx,
+    );
+  }
+  return ledger_tx_id;
+}
+const inOne = <T>(work: (tx: Tx) => Promise<T>) => tracker.kysely.transaction().execute(work);
+
+async function balance(kind: LedgerAccountKind, chain: string, symbol: string): Promise<bigint> {
+  const { rows } = await sql<{ balance: bigint | null }>`
+    select sum(balance) as balance from ledger_account
+    where kind = ${kind} and chain = ${chain} and symbol = ${symbol}`.execute(admin.kysely);
+  return rows[0]?.balance ?? 0n;
+}
+
+const constraint = { code: 'DATABASE_CONSTRAINT' };
+
+describe('a ledger transaction', () => {
+  test('sums to zero per asset when it commits', async () => {
+    const { merchantId } = await aMerchant(admin.kysely);
+    await inOne((tx) =>
+      book(tx, 'DEPOSIT', [
+        ['DEPOSIT', 'USDT', null, 5n],
+        ['SUSPENSE', 'USDT', merchantId, -5n],
+      ]),
+    );
+    const unbalanced: readonly (readonly Posting[])[] = [
+      [],
+      [['DEPOSIT', 'USDT', null, 5n]],
+      [
+        ['DEPOSIT', 'USDT', null, 5n],
+        ['SUSPENSE', 'USDT', merchantId, -4n],
+      ],
+      [
+        ['DEPOSIT', 'USDT', null, 5n],
+        ['SUSPENSE', 'USDC', merchantId, -5n],
+      ],
+    ];
+    for (const postings of unbalanced) {
+      await expect(inOne((tx) => book(tx, 'DEPOSIT', postings))).rejects.toMatchObject(constraint);
+    }
+    expect(await balance('DEPOSIT', 'ETH', 'USDT')).toBe(5n);
+  });
+
+  test('is closed once committed: nobody adds to it, changes or removes anything', async () => {
+    const { merchantId } = await aMerchant(admin.kysely);
+    const id = await inOne((tx) =>
+      book(tx, 'DEPOSIT', [
+        ['DEPOSIT', 'DAI', null, 9n],
+        ['SUSPENSE', 'DAI', merchantId, -9n],
+      ]),
+    );
+    await expect(
+      inOne(async (tx) => {
+        for (const [kind, amount] of [
+          ['HOT_AVAILABLE', 1n],
+          ['OWNER', -1n],
+        ] as const) {
+          await sql`insert into ledger_posting (ledger_tx_id, account_id, amount)
+            values (${id}, ledger_account_for(${kind}, 'ETH', 'DAI', null), ${amount})`.execute(tx);
+        }
+      }),
+    ).rejects.toMatchObject({ ...constraint, message: expect.stringContaining('is closed') });
+    for (const statement of [
+      'update ledger_posting set amount = amount + 1',
+      'delete from ledger_posting',
+      'truncate ledger_posting',
+      "update ledger_transaction set kind = 'PAYOUT'",
+      'delete from ledger_transaction',
+      'truncate ledger_transaction cascade',
+      'truncate ledger_account cascade',
+    ]) {
+      await expect(sql.raw(statement).execute(admin.kysely)).rejects.toThrow(/append-only/); // even the owner
+    }
+  });
+
+  test('is booked once per ref', async () => {
+    const { merchantId } = await aMerchant(admin.kysely);
+    const ref = `deposit:${randomUUID()}`;
+    const postings: Posting[] = [
+      ['DEPOSIT', 'EURC', null, 7n],
+      ['SUSPENSE', 'EURC', merchantId, -7n],
+    ];
+    const results = await Promise.allSettled(
+      Array.from({ length: 8 }, () => inOne((tx) => book(tx, 'DEPOSIT', postings, ref))),
+    );
+    expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
+    expect(await balance('DEPOSIT', 'ETH', 'EURC')).toBe(7n);
+  });
+
+  test('leaves no asset below zero and no debt to a merchant above', async () => {
+    const { merchantId } = await aMerchant(admin.kysely);
+    const negative: readonly (readonly Posting[])[] = [
+      [
+        ['HOT_AVAILABLE', 'PYUSD', null, -1n],
+        ['PAID_OUT', 'PYUSD', null, 1n],
+      ],
+      [
+        ['DEPOSIT', 'PYUSD', null, -1n],
+        ['OWNER', 'PYUSD', null, 1n],
+      ],
+      [
+        ['HOT_RESERVED', 'PYUSD', merchantId, -1n],
+        ['PAID_OUT', 'PYUSD', null, 1n],
+      ],
+    ];
+    for (const postings of negative) {
+      await expect(inOne((tx) => book(tx, 'PAYOUT', postings))).rejects.toMatchObject({
+        ...constraint,
+        context: { constraint: 'ledger_assets_not_negative' },
+      });
+    }
+    await expect(
+      inOne((tx) =>
+        book(tx, 'CREDIT', [
+          ['SUSPENSE', 'PYUSD', merchantId, 1n],
+          ['MERCHANT', 'PYUSD', merchantId, -1n],
+        ]),
+      ),
+    ).rejects.toMatchObject({ ...constraint, context: { constraint: 'ledger_liabilities_not_positive' } });
+  });
+
+  test('accounts made by many at once are one', async () => {
+    const { merchantId } = await aMerchant(admin.kysely);
+    const ids = await Promise.all(
+      Array.from({ length: 16 }, async () => {
+        const { rows } = await sql<{ id: number }>`
+          select ledger_account_for('MERCHANT', 'ETH', 'RACE', ${merchantId}) as id`.execute(tracker.kysely);
+        return rows[0]!.id;
+      }),
+    );
+    expect(new Set(ids).size).toBe(1);
+  });
+});
+
+describe('top-ups', () => {
+  const topUp = (ref: string, amount: string, symbol = 'TOPUP') =>
+    sql<{ booked: boolean }>`select book_top_up(${ref}, 'ETH', ${symbol}, ${amount}::numeric) as booked`
+      .execute(admin.kysely)
+      .then(({ rows }) => rows[0]?.booked);
+
+  test('one transfer is booked once, whoever asks', async () => {
+    const ref = randomUUID();
+    const booked = await Promise.all(Array.from({ length: 10 }, () => topUp(ref, '100')));
+    expect(booked.filter(Boolean)).toHaveLength(1);
+    expect(await balance('HOT_AVAILABLE', 'ETH', 'TOPUP')).toBe(100n);
+  });
+
+  test('another amount or asset under the same key, nothing, less, or a fraction is refused', async () => {
+    const ref = randomUUID();
+    await topUp(ref, '5', 'REFUSED');
+    for (const [amount, symbol, key] of [
+      ['6', 'REFUSED', ref],
+      ['5', 'OTHER', ref],
+      ['0', 'REFUSED', randomUUID()],
+      ['-5', 'REFUSED', randomUUID()],
+      ['0.5', 'REFUSED', randomUUID()],
+    ] as const) {
+      await expect(topUp(key, amount, symbol)).rejects.toMatchObject(constraint);
+    }
+    expect(await balance('HOT_AVAILABLE', 'ETH', 'REFUSED')).toBe(5n);
+  });
+});
+
+describe('reserve', () => {
+  const reserve = (orderPk: string) =>
+    sql<{ reserved: boolean }>`select reserve(${orderPk}) as reserved`
+      .execute(api.kysely)
+      .then(({ rows }) => rows[0]!.reserved);
+
+  test('of 50 at once exactly one gets the last money', async () => {
+    const { merchantId } = await aMerchant(admin.kysely);
+    const asset = { chain: 'BSC', symbol: 'LAST' } as const;
+    await aHotWallet(admin.kysely, { ...asset, amount: 199n });
+    const payouts = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        aPayout(admin.kysely, { ...asset, merchant_id: merchantId, amount: 100n }),
+      ),
+    );
+    const reserved = await Promise.all(payouts.map((payout) => reserve(payout.order_pk)));
+    expect(reserved.filter(Boolean)).toHaveLength(1);
+    expect(await balance('HOT_AVAILABLE', 'BSC', 'LAST')).toBe(99n);
+    expect(await balance('HOT_RESERVED', 'BSC', 'LAST')).toBe(100n);
+  });
+
+  test('property: what is reserved was there, and nothing refused would have fitted into the rest', async () => {
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.bigInt({ min: 0n, max: 10n ** 30n }),
+        fc.array(fc.bigInt({ min: 1n, max: 10n ** 30n }), { minLength: 2, maxLength: 25 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (wallet, amounts, merchantCount) => {
+          const symbol = `P${(run += 1)}`;
+          const merchants = await Promise.all(
+            Array.from({ length: merchantCount }, () => aMerchant(admin.kysely)),
+          );
+          if (wallet > 0n) await aHotWallet(admin.kysely, { chain: 'BSC', symbol, amount: wallet });
+          const payouts = await Promise.all(
+            amounts.map((amount, index) =>
+              aPayout(admin.kysely, {
+                chain: 'BSC',
+                symbol,
+                amount,
+                merchant_id: merchants[index % merchantCount]!.merchantId,
+              }),
+            ),
+          );
+          // each asked twice at the same moment: the second answer is that of the first
+          const answers = await Promise.all(
+            payouts.map((payout) => Promise.all([reserve(payout.order_pk), reserve(payout.order_pk)])),
+          );
+          const available = await balance('HOT_AVAILABLE', 'BSC', symbol);
+          const reserved = await balance('HOT_RESERVED', 'BSC', symbol);
+          let expected = 0n;
+          for (const [index, amount] of amounts.entries()) {
+            const granted = answers[index]!.some(Boolean);
+            if (granted) expected += amount;
+            else expect(amount).toBeGreaterThan(available);
+          }
+          expect(reserved).toBe(expected);
+          expect(available + reserved).toBe(wallet);
+        },
+      ),
+      { numRuns: 12 },
+    );
+  });
+
+  test('is for payouts in INIT alone', async () => {
+    await expect(reserve(randomUUID())).rejects.toThrow(/waits for a reservation/);
+    const payout = await aPayout(admin.kysely, { status: 'FAILED' });
+    await expect(reserve(payout.order_pk)).rejects.toThrow(/waits for a reservation/);
+  });
+});
+
+test('at the end balances are the sums of their postings, and everything sums to zero', async () => {
+  const { rows } = await sql<{ wrong: number; total: bigint | null }>`
+    select count(*) filter (where balance <> coalesce(posted, 0)) as wrong, sum(balance) as total
+    from ledger_account left join (
+      select account_id, sum(amount) as posted from ledger_posting group by account_id
+    ) p using (account_id)`.execute(admin.kysely);
+  expect(rows[0]).toEqual({ wrong: 0, total: 0n });
+});

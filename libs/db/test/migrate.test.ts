@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { migrate } from '@opentill/db/migrate';
+import { MIGRATIONS, type Migration } from '@opentill/db/migrations/list';
+import { roleUrl, setRolePasswords } from '@opentill/db/roles';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+
+let testDatabase: TestDatabase;
+let server: pg.Client;
+let name: string;
+let url: string;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  server = new pg.Client({ connectionString: testDatabase.adminUrl });
+  await server.connect();
+});
+beforeEach(async () => {
+  if (name) await server.query(`drop database ${name} with (force)`);
+  name = `opentill_test_${Math.floor(Date.now() / 1000)}_${randomBytes(6).toString('hex')}`;
+  await server.query(`create database ${name}`);
+  const own = new URL(testDatabase.adminUrl);
+  own.pathname = `/${name}`;
+  url = own.toString();
+});
+afterAll(async () => {
+  await server.query(`drop database ${name} with (force)`);
+  await server.end();
+  await testDatabase.drop();
+});
+
+async function query<T extends object>(text: string): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<T>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+const names = MIGRATIONS.map((migration) => migration.name);
+const later: Migration = { name: '0002-later', sql: 'create table later (x integer)' };
+
+describe('migrate', () => {
+  test('brings an empty database to the schema, and does nothing the second time', async () => {
+    expect(await migrate(url)).toEqual(names);
+    expect(await migrate(url)).toEqual([]);
+    expect((await query('select name from schema_migration')).length).toBe(names.length);
+  });
+
+  test('from several places at once: one works, the others wait', async () => {
+    const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(url)));
+    expect(applied.filter((list) => list.length > 0)).toEqual([names]);
+  });
+
+  test('of two databases of one server at once: the roles are made once', async () => {
+    const other = `${name}b`;
+    await server.query(`create database ${other}`);
+    try {
+      await Promise.all([migrate(url), migrate(url.replace(name, other))]);
+    } finally {
+      await server.query(`drop database ${other} with (force)`);
+    }
+  });
+
+  test('does not wait for ever', async () => {
+    const blocker = new pg.Client({ connectionString: url });
+    await blocker.connect();
+    const { rows } = await blocker.query<{ key: string }>(
+      `select (classid::bigint << 32 | objid::bigint)::text as key from pg_locks where locktype = 'advisory'`,
+    );
+    expect(rows).toEqual([]);
+    await blocker.query('begin');
+    await migrate(url, { migrations: [] }); // makes the table of migrations
+    await blocker.query('lock table schema_migration in access exclusive mode');
+    await expect(migrate(url, { waitMs: 100 })).rejects.toMatchObject({
+      code: 'DATABASE_CONFLICT',
+      retryable: true,
+    });
+    await blocker.end();
+    expect(await migrate(url)).toEqual(names);
+  });
+
+  test('applies what is new, in the order of the list', async () => {
+    await migrate(url);
+    const third = { name: '0003-after', sql: 'alter table later add column y integer' };
+    expect(await migrate(url, { migrations: [...MIGRATIONS, later, third] })).toEqual([
+      '0002-later',
+      '0003-after',
+    ]);
+  });
+
+  test('refuses a migration that was changed after it was applied', async () => {
+    await migrate(url, { migrations: [later] });
+    const changed = { ...later, sql: `${later.sql} -- better` };
+    await expect(migrate(url, { migrations: [changed] })).rejects.toMatchObject({
+      code: 'MIGRATION_CHANGED',
+      retryable: false,
+      message: expect.stringContaining('0002-later'),
+    });
+  });
+
+  test('refuses a database that is newer than itself', async () => {
+    await migrate(url, { migrations: [later] });
+    await expect(migrate(url, { migrations: [] })).rejects.toMatchObject({
+      code: 'MIGRATION_UNKNOWN',
+      retryable: false,
+    });
+  });
+
+  test('keeps nothing of a migration that fails, and what came before it', async () => {
+    const broken = { name: '0003-broken', sql: 'create table half (x integer); select 1/0' };
+    await expect(migrate(url, { migrations: [later, broken] })).rejects.toMatchObject({
+      code: 'MIGRATION_FAILED',
+      retryable: false,
+      message: expect.stringContaining('division by zero'),
+    });
+    expect(
+      await query(
+        "select to_regclass('later') is not null as later, to_regclass('half') is not null as half",
+      ),
+    ).toEqual([{ later: true, half: false }]);
+    expect(await migrate(url, { migrations: [later] })).toEqual([]);
+  });
+
+  test('a server that is away is retryable', async () => {
+    await expect(migrate('postgres://nobody@127.0.0.1:1/none')).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      retryable: true,
+    });
+  });
+
+  test('the names are in order and stay unique', () => {
+    expect(names).toEqual(names.toSorted());
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('roles', () => {
+  test('passwords are stored as SCRAM verifiers, and only of the roles named', async () => {
+    await migrate(url);
+    const before = await query<{ rolpassword: string | null }>(
+      "select rolpassword from pg_authid where rolname = 'opentill_api'",
+    );
+    // 'ops' is used by no other test's connection with a password
+    await setRolePasswords(url, { ops: "it's a secret" });
+    const [ops] = await query<{ rolpassword: string }>(
+      "select rolpassword from pg_authid where rolname = 'opentill_ops'",
+    );
+    expect(ops!.rolpassword).toMatch(/^SCRAM-SHA-256\$4096:[^$]+\$[^:]+:.+$/);
+    expect(await query("select rolpassword from pg_authid where rolname = 'opentill_api'")).toEqual(before);
+    // Postgres takes the text as a verifier, not as a password to hash: it stays as sent
+    await setRolePasswords(url, { ops: "it's a secret" });
+    const [again] = await query<{ rolpassword: string }>(
+      "select rolpassword from pg_authid where rolname = 'opentill_ops'",
+    );
+    expect(again!.rolpassword).not.toBe(ops!.rolpassword); // another salt
+  });
+
+  test('a role’s URL keeps server and database', () => {
+    expect(roleUrl('postgres://admin:x@db:5433/till?sslmode=require', 'scanner_evm', 'p@ss/word')).toBe(
+      'postgres://opentill_scanner_evm:p%40ss%2Fword@db:5433/till?sslmode=require',
+    );
+    expect(roleUrl('postgres://admin:x@db/till', 'api')).toBe('postgres://opentill_api@db/till');
+  });
+
+  test('a role can connect to this database, a stranger can not', async () => {
+    await migrate(url);
+    const stranger = `opentill_stranger_${randomBytes(4).toString('hex')}`;
+    await server.query(`create role ${stranger} login`);
+    try {
+      const connect = async (as: string) => {
+        const client = new pg.Client({ connectionString: as });
+        await client.connect();
+        await client.end();
+      };
+      await connect(roleUrl(url, 'tracker'));
+      const foreign = new URL(url);
+      foreign.username = stranger;
+      await expect(connect(foreign.toString())).rejects.toThrow(/permission denied for database/);
+    } finally {
+      await server.query(`drop role ${stranger}`);
+    }
+  });
+});
