@@ -1,0 +1,185 @@
+import { sql } from 'kysely';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { forgetHandledEvents } from '@opentill/db/housekeeping';
+import type { Db } from '@opentill/db/database';
+import { createOutboxStore } from '@opentill/db/outbox';
+import { announcePresence } from '@opentill/db/presence';
+import type { Broker } from '@opentill/messaging/connection';
+import { startConsumer, type Consumer } from '@opentill/messaging/consumer';
+import { createPublisher } from '@opentill/messaging/publisher';
+import { startRelay } from '@opentill/messaging/relay';
+import type { Clock } from '@opentill/runtime/clock';
+import type { CheckResult, Checks } from '@opentill/runtime/health';
+import type { NewId } from '@opentill/runtime/ids';
+import type { Logger } from '@opentill/runtime/logger';
+import { startLoop } from '@opentill/runtime/loop';
+import type { Metrics } from '@opentill/runtime/metrics';
+import { loadDisplayForms } from './display-forms.ts';
+import { onBlockVerified, type BlockVerifiedDeps } from './handlers/on-block-verified.ts';
+import { onTransferDetected } from './handlers/on-transfer-detected.ts';
+import { onTransferOrphaned } from './handlers/on-transfer-orphaned.ts';
+import type { HandlerDeps } from './handlers/settle-event.ts';
+import { createObserve } from './observe.ts';
+import { sweepDueOrders } from './sweep-due-orders.ts';
+import { createTransferSweep, type TransferSweepOptions } from './sweep-transfers.ts';
+
+export interface TrackerDeps {
+  /** As the role opentill_tracker. */
+  readonly db: Db;
+  readonly broker: Broker;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly networks: readonly NetworkConfig[];
+  /** Unique to the process. */
+  readonly instanceId: string;
+  readonly timing?: Partial<TrackerTiming>;
+}
+
+export interface TrackerTiming extends TransferSweepOptions {
+  /** Pause between sweeps over the transfers. */
+  readonly transferSweepMs: number;
+  /** Pause between looks at due orders that no event asked for. */
+  readonly dueSweepMs: number;
+}
+
+export const DEFAULT_TIMING: TrackerTiming = {
+  transferSweepMs: 5_000,
+  dueSweepMs: 1_000,
+  pageSize: 5_000,
+  graceMs: 2_000,
+  lookBackMs: 300_000,
+};
+
+/** The service without its process. */
+export interface TrackerApp {
+  /** What /readyz asks. */
+  readonly checks: Checks;
+  /** Consumers first, so that nothing new is begun. What is not yet published waits in the outbox for the next relay. */
+  stop(): Promise<void>;
+}
+
+/** A sweep that has not succeeded for so long makes the service unready. */
+const SWEEP_STALE_MS = 60_000;
+const HOUSEKEEPING_MS = 600_000;
+const MAX_BACKOFF_MS = 5_000;
+/** No message waits in a queue longer: a sweep has settled what it speaks of within seconds. */
+const INBOX_KEPT_SECONDS = 7 * 24 * 3_600;
+const PREFETCH = 20;
+
+/** Starts consumers, sweeps, the relay and the presence of this instance. Closes none of what it was given. */
+export async function startTracker(deps: TrackerDeps): Promise<TrackerApp> {
+  const { db, broker, logger, metrics, clock, newId } = deps;
+  const observe = createObserve({ logger, metrics, clock });
+  const displayOf = await loadDisplayForms(deps.networks);
+  const publisher = createPublisher(broker);
+  const relay = startRelay({ store: createOutboxStore(db, 'tracker'), publisher, logger, metrics });
+  const wakeRelay = () => relay.wake();
+  const handlerDeps: HandlerDeps = { db, newId, clock, displayOf, observe, wakeRelay };
+  const sweeps = startSweeps(handlerDeps, { ...DEFAULT_TIMING, ...deps.timing });
+  const consumers = startConsumers(deps, { ...handlerDeps, wakeDueSweep: sweeps.wakeDueSweep });
+  const presence = announcePresence({
+    db,
+    schema: 'tracker',
+    instance: deps.instanceId,
+    onError: (error) => observe.presenceFailed(error),
+  });
+  return {
+    checks: {
+      database: () => databaseAnswers(db),
+      broker: () => Promise.resolve(brokerState(broker, consumers)),
+      backlog: () => Promise.resolve(sweeps.check()),
+    },
+    async stop() {
+      await Promise.all(consumers.map((consumer) => consumer.stop()));
+      await sweeps.stop();
+      await relay.stop();
+      await presence.stop();
+    },
+  };
+}
+
+function startConsumers(deps: TrackerDeps, handlerDeps: BlockVerifiedDeps): readonly Consumer[] {
+  const { broker, logger, metrics } = deps;
+  const shared = { broker, service: 'confirmation-tracker', prefetch: PREFETCH, logger, metrics } as const;
+  return [
+    startConsumer({
+      ...shared,
+      type: 'transfer.detected',
+      handle: (envelope) => onTransferDetected(handlerDeps, envelope),
+    }),
+    startConsumer({
+      ...shared,
+      type: 'transfer.orphaned',
+      handle: (envelope) => onTransferOrphaned(handlerDeps, envelope),
+    }),
+    startConsumer({
+      ...shared,
+      type: 'block.verified',
+      handle: (envelope) => onBlockVerified(handlerDeps, envelope),
+    }),
+  ];
+}
+
+interface Sweeps {
+  wakeDueSweep(): void;
+  check(): CheckResult;
+  stop(): Promise<void>;
+}
+
+function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
+  const { clock, observe } = deps;
+  const succeededAt = new Map<string, number>();
+  const sweep = (name: string, intervalMs: number, run: (signal: AbortSignal) => Promise<void | 'again'>) => {
+    succeededAt.set(name, clock.now().getTime());
+    return startLoop({
+      name,
+      intervalMs,
+      maxBackoffMs: MAX_BACKOFF_MS,
+      run: async (signal) => {
+        const result = await run(signal);
+        succeededAt.set(name, clock.now().getTime());
+        return result;
+      },
+      onError: (error, failuresInRow) => observe.sweepFailed(name, error, failuresInRow),
+    });
+  };
+  const trimInbox = async () => {
+    observe.inboxTrimmed(await forgetHandledEvents(deps.db, 'tracker', INBOX_KEPT_SECONDS));
+  };
+  const due = sweep('due orders', timing.dueSweepMs, () => sweepDueOrders(deps));
+  const transfers = sweep('transfers', timing.transferSweepMs, createTransferSweep(deps, timing));
+  const housekeeping = startLoop({
+    name: 'housekeeping',
+    intervalMs: HOUSEKEEPING_MS,
+    run: trimInbox,
+    onError: (error, failuresInRow) => observe.sweepFailed('housekeeping', error, failuresInRow),
+  });
+  return {
+    wakeDueSweep: () => due.wake(),
+    check() {
+      const now = clock.now().getTime();
+      const stale = [...succeededAt].filter(([, at]) => now - at > SWEEP_STALE_MS).map(([name]) => name);
+      return stale.length === 0
+        ? { ok: true }
+        : { ok: false, detail: `no sweep of late: ${stale.join(', ')}` };
+    },
+    async stop() {
+      await Promise.all([due, transfers, housekeeping].map((loop) => loop.stop()));
+    },
+  };
+}
+
+async function databaseAnswers(db: Db): Promise<CheckResult> {
+  await sql`select 1 from chain_cursor limit 1`.execute(db);
+  return { ok: true };
+}
+
+function brokerState(broker: Broker, consumers: readonly Consumer[]): CheckResult {
+  const idle = consumers.filter((consumer) => !consumer.consuming).length;
+  return {
+    ok: idle === 0,
+    detail: `${broker.state}, ${consumers.length - idle} of ${consumers.length} consuming`,
+  };
+}

@@ -1,0 +1,41 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
+import type { ChainDisplay } from './settle-order.ts';
+
+type Format = (address: string) => string;
+
+const asStored: Format = (address) => address;
+
+/** How each family shows addresses. In TRON and SUI the canonical form is the shown one. */
+const FORMATS: { readonly [F in Family]: () => Promise<Format> } = {
+  EVM: async () => {
+    const { evmAddressCodec } = await import('@opentill/chain-evm/address');
+    return (address) => evmAddressCodec.format(address as Address);
+  },
+  TRON: () => Promise.resolve(asStored),
+  SUI: () => Promise.resolve(asStored),
+};
+
+/**
+ * Loads what is needed to show transactions of the configured networks; families that none of them uses stay
+ * unloaded. A chain that is not configured (any more) shows addresses as stored and fees in base units.
+ */
+export async function loadDisplayForms(
+  networks: readonly NetworkConfig[],
+): Promise<(chain: Chain) => ChainDisplay> {
+  const formats = new Map<Family, Format>();
+  for (const family of new Set(networks.map((network) => network.family))) {
+    formats.set(family, await FORMATS[family]());
+  }
+  const decimals = new Map(networks.map((network) => [network.chain, network.nativeDecimals]));
+  return (chain) => {
+    const family = familyOf(chain);
+    const formatAddress = formats.get(family) ?? asStored;
+    return {
+      nativeDecimals: decimals.get(chain) ?? 0,
+      formatAddress,
+      formatContract: family === 'SUI' ? asStored : formatAddress,
+    };
+  };
+}

@@ -1,0 +1,71 @@
+import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
+import { handleOnce } from '@opentill/db/inbox';
+import type { Observe } from '../observe.ts';
+import type { OrderOutcome } from '../order-rows.ts';
+import { isolates, settleOrders, type SettleDeps } from '../settle-orders.ts';
+import { ordersOfTransfers } from '../store.ts';
+
+export interface HandlerDeps extends SettleDeps {
+  readonly observe: Observe;
+  /** After a commit that appended events: has them published now. */
+  readonly wakeRelay: () => void;
+}
+
+/**
+ * Settles the orders of the transfers that an event names: once, in one transaction with its inbox row. What became
+ * of the transfers is read, not taken from the event, so an event that comes late or twice finds nothing to do.
+ *
+ * When one order can't be settled the others are all the same, each in a transaction of its own; the event then
+ * fails and ends as a dead letter that names the one left behind.
+ */
+export async function settleEvent(
+  deps: HandlerDeps,
+  envelope: EventEnvelope<EventType>,
+  transferIds: readonly string[],
+): Promise<void> {
+  const key = { schema: 'tracker', consumer: envelope.type, eventId: envelope.id } as const;
+  try {
+    const once = await handleOnce(deps.db, key, (tx) =>
+      settleOrders(tx, deps, ordersOfTransfers(transferIds)),
+    );
+    if (once.handled) committed(deps, once.result);
+  } catch (error) {
+    if (transferIds.length > 1 && isolates(error)) await settleEach(deps, transferIds);
+    throw error;
+  }
+}
+
+/** Settles the orders of some transfers without an event, one by one; failures are reported, not thrown. */
+export async function settleEach(
+  deps: HandlerDeps,
+  transferIds: readonly (string | number)[],
+): Promise<void> {
+  for (const transferId of transferIds) {
+    try {
+      await settleTransfers(deps, [transferId]);
+    } catch (error) {
+      if (!isolates(error)) throw error;
+      deps.observe.notSettled({ transferId }, error);
+    }
+  }
+}
+
+/** Settles the orders of some transfers without an event, in one transaction. */
+export async function settleTransfers(
+  deps: HandlerDeps,
+  transferIds: readonly (string | number)[],
+): Promise<void> {
+  const outcomes = await deps.db
+    .transaction()
+    .execute((tx) => settleOrders(tx, deps, ordersOfTransfers(transferIds)));
+  committed(deps, outcomes);
+}
+
+/** To be called once the transaction of these outcomes is committed. */
+export function committed(
+  deps: Pick<HandlerDeps, 'observe' | 'wakeRelay'>,
+  outcomes: readonly OrderOutcome[],
+): void {
+  if (outcomes.some((outcome) => outcome.notifications.length > 0)) deps.wakeRelay();
+  for (const outcome of outcomes) deps.observe.orderSettled(outcome);
+}

@@ -1,0 +1,117 @@
+import type { Logger } from '@opentill/runtime/logger';
+import type { Metrics } from '@opentill/runtime/metrics';
+import type { OrderOutcome } from './order-rows.ts';
+
+/** What happens in the tracker, by name: logged and counted in one place. */
+export interface Observe {
+  /** An order was settled and committed; something of it changed. */
+  orderSettled(outcome: OrderOutcome): void;
+  /** One order could not be settled and was left behind; its set went on without it. */
+  notSettled(
+    which: { readonly orderPk?: string; readonly transferId?: string | number },
+    error: unknown,
+  ): void;
+  /** A sweep over the transfers ended; `found` were not settled, so their events never came or came late. */
+  transfersSwept(found: number): void;
+  /** A sweep failed and will be tried again. */
+  sweepFailed(name: string, error: unknown, failuresInRow: number): void;
+  /** This instance could not say that it is alive. */
+  presenceFailed(error: unknown): void;
+  /** Events handled long ago were forgotten. */
+  inboxTrimmed(count: number): void;
+}
+
+export interface ObserveDeps {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock: { now(): Date };
+}
+
+export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe {
+  const count = createCounters(metrics);
+  return {
+    orderSettled(outcome) {
+      const { order, moved, notifications, newestChangeAt } = outcome;
+      if (moved !== null && moved.status !== order.status) {
+        count.moved.inc({ status: moved.status, chain: order.chain });
+      }
+      if (newestChangeAt !== null) {
+        const seconds = (clock.now().getTime() - newestChangeAt.getTime()) / 1_000;
+        count.settleSeconds.observe({ chain: order.chain }, Math.max(0, seconds));
+      }
+      for (const { reason, withdrawn } of outcome.unmatched) if (!withdrawn) count.unmatched.inc({ reason });
+      for (const incident of outcome.incidents) {
+        count.incidents.inc({ chain: incident.chain });
+        logger.error('credited transfer taken back', { orderPk: order.orderPk, ...incident });
+      }
+      if (moved === null) return;
+      logger.info('order moved', {
+        orderPk: order.orderPk,
+        orderId: order.orderId,
+        chain: order.chain,
+        from: order.status,
+        to: moved.status,
+        reason: moved.reason,
+        detectedAmount: moved.detectedAmount.toString(),
+        actualAmount: moved.actualAmount?.toString() ?? null,
+        told: notifications.map((n) => n.notifyType),
+      });
+    },
+    notSettled(which, error) {
+      count.failures.inc();
+      logger.error('order not settled', { ...which, error });
+    },
+    transfersSwept(found) {
+      count.swept.inc(found);
+      count.lastSweep.set(found);
+      if (found > 0) logger.warn('transfers settled by the sweep', { found });
+    },
+    sweepFailed(name, error, failuresInRow) {
+      if (failuresInRow === 1 || failuresInRow % 30 === 0)
+        logger.warn('sweep failed', { name, failuresInRow, error });
+    },
+    presenceFailed(error) {
+      logger.warn('presence not announced', { error });
+    },
+    inboxTrimmed(trimmed) {
+      if (trimmed > 0) logger.debug('inbox trimmed', { trimmed });
+    },
+  };
+}
+
+function createCounters(metrics: Metrics) {
+  return {
+    moved: metrics.counter({
+      name: 'opentill_orders_moved_total',
+      help: 'Collections that entered a status',
+      labelNames: ['status', 'chain'],
+    }),
+    settleSeconds: metrics.histogram({
+      name: 'opentill_order_settlement_seconds',
+      help: "From a scanner's record of a change to the commit of the order that it moved",
+      labelNames: ['chain'],
+    }),
+    unmatched: metrics.counter({
+      name: 'opentill_unmatched_deposits_total',
+      help: 'Deposits that no order takes, by reason',
+      labelNames: ['reason'],
+    }),
+    incidents: metrics.counter({
+      name: 'opentill_incidents_total',
+      help: 'Credited transfers that a reorganisation took back',
+      labelNames: ['chain'],
+    }),
+    failures: metrics.counter({
+      name: 'opentill_orders_not_settled_total',
+      help: 'Attempts to settle an order that failed by the order itself',
+    }),
+    swept: metrics.counter({
+      name: 'opentill_transfers_swept_total',
+      help: 'Transfers that the sweep found unsettled: their events were lost or late',
+    }),
+    lastSweep: metrics.gauge({
+      name: 'opentill_transfers_unsettled_count',
+      help: 'Transfers that the last sweep found unsettled',
+    }),
+  };
+}

@@ -1,0 +1,92 @@
+import type { OrderToFormat, TransferToFormat } from '@opentill/contracts/format-order';
+import type { NotifyType } from '@opentill/contracts/notify-order';
+import type { Chain } from '@opentill/domain/chains';
+import type { LedgerEntry } from '@opentill/domain/ledger';
+import type { BaseUnits } from '@opentill/domain/money';
+import type { CollectionState } from '@opentill/domain/settle-collection';
+import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-transfer';
+
+/** A collection whose row this transaction has locked. */
+export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, CollectionState {
+  readonly orderPk: string;
+  readonly merchantId: string;
+  /** The merchant wants ORDER_REVERTED. */
+  readonly notifyReverted: boolean;
+  readonly acceptedAmount: BaseUnits;
+  /** Expiry plus the late grace, unix time. */
+  readonly cutoffSeconds: number;
+}
+
+/** What is known of an order's chain and address, read in one snapshot after the order was locked. */
+export interface OrderFacts {
+  /** 0 while the chain has no cursor. */
+  readonly headHeight: number;
+  readonly verifiedTimeSeconds: number;
+  /** Sequence of the last notification of the order; 0 for none. */
+  readonly lastSequence: number;
+  /** Every transfer to the address on any chain of the family, by block and id. */
+  readonly transfers: readonly TransferRow[];
+}
+
+/** A transfer with what the tracker has made of it. */
+export interface TransferRow extends TransferToFormat {
+  readonly transferId: number;
+  readonly chain: Chain;
+  readonly symbol: string;
+  readonly contractAddress: string | null;
+  readonly amount: BaseUnits;
+  readonly firstBlockTimeSeconds: number;
+  readonly version: number;
+  readonly updatedAt: Date;
+  /** Null before the first time. */
+  readonly settledVersion: number | null;
+  readonly booking: TransferBooking;
+  readonly unmatched: { readonly reason: UnmatchedReason; readonly withdrawn: boolean } | null;
+}
+
+/** A callback that will be sent, fixed now. */
+export interface NotificationRow {
+  readonly eventId: string;
+  readonly sequence: number;
+  readonly notifyType: NotifyType;
+  readonly data: string;
+}
+
+export interface SettlementRow extends TransferBooking {
+  readonly transferId: number;
+  readonly settledVersion: number;
+}
+
+export interface UnmatchedRow {
+  readonly transferId: number;
+  readonly reason: UnmatchedReason;
+  /** It lies unmatched no more: gone, or credited after all. */
+  readonly withdrawn: boolean;
+}
+
+/** A reorganisation took a credited transfer back. */
+export interface IncidentRow {
+  readonly incidentId: string;
+  readonly holdId: string;
+  readonly transferId: number;
+  readonly chain: Chain;
+  readonly symbol: string;
+  readonly details: Readonly<Record<string, string | number>>;
+}
+
+/** Everything that one settlement of an order writes. */
+export interface OrderOutcome {
+  readonly order: LockedOrder;
+  /** Null when the order itself stays as it is. `steps`: how many moves it made, which its version grows by. */
+  readonly moved: (CollectionState & { readonly steps: number }) | null;
+  readonly notifications: readonly NotificationRow[];
+  readonly settlements: readonly SettlementRow[];
+  readonly unmatched: readonly UnmatchedRow[];
+  readonly incidents: readonly IncidentRow[];
+  /** Credited transfers of earlier incidents that are verified again. */
+  readonly creditedAgain: readonly { readonly transferId: number; readonly booking: number }[];
+  /** In the order in which they must be posted. */
+  readonly entries: readonly LedgerEntry[];
+  /** The newest change of the chain that was not settled before, for measuring how long it took. */
+  readonly newestChangeAt: Date | null;
+}

@@ -1,0 +1,133 @@
+import { sql } from 'kysely';
+import { appendToOutbox, newEvent } from '@opentill/db/outbox';
+import type { Tx } from '@opentill/db/database';
+import type { OrderOutcome } from './order-rows.ts';
+
+export interface SaveDeps {
+  readonly newId: () => string;
+  readonly clock: { now(): Date };
+}
+
+/**
+ * Writes what was made of locked orders, as sets: at most three statements whatever their number. The ledger comes
+ * last, because its accounts are shared by all orders of an asset and stay locked until the commit.
+ */
+export async function saveOutcomes(tx: Tx, deps: SaveDeps, outcomes: readonly OrderOutcome[]): Promise<void> {
+  const now = deps.clock.now();
+  if (outcomes.some(writesRows)) await saveRows(tx, outcomes, now);
+  const events = outcomes.flatMap(({ order, notifications }) =>
+    notifications.map(({ eventId }) =>
+      newEvent(
+        'order.changed',
+        '_',
+        { orderPk: order.orderPk, eventId },
+        { newId: deps.newId, clock: { now: () => now } },
+      ),
+    ),
+  );
+  await appendToOutbox(tx, 'tracker', events);
+  if (outcomes.some((outcome) => outcome.entries.length > 0)) await postEntries(tx, outcomes);
+}
+
+function writesRows(outcome: OrderOutcome): boolean {
+  return outcome.moved !== null || outcome.settlements.length > 0 || outcome.unmatched.length > 0;
+}
+
+/** Everything but outbox and ledger. JSON carries amounts as strings: a JSON number would be rounded on the way. */
+async function saveRows(tx: Tx, outcomes: readonly OrderOutcome[], now: Date): Promise<void> {
+  const each = <T>(rows: (outcome: OrderOutcome) => readonly T[]) =>
+    outcomes.flatMap((outcome) =>
+      rows(outcome).map((row) => ({
+        orderPk: outcome.order.orderPk,
+        merchantId: outcome.order.merchantId,
+        ...row,
+      })),
+    );
+  const rows = JSON.stringify(
+    {
+      moved: each(({ moved }) => (moved === null ? [] : [moved])),
+      notifications: each((outcome) => outcome.notifications),
+      settlements: each((outcome) => outcome.settlements),
+      unmatched: each((outcome) => outcome.unmatched),
+      incidents: each((outcome) => outcome.incidents),
+      creditedAgain: each((outcome) => outcome.creditedAgain),
+    },
+    (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
+  );
+  await sql`
+    with given as (select ${rows}::jsonb as rows, ${now}::timestamptz as at),
+    moved as (
+      update orders o set status = r.status, reason = r.reason, detected_amount = r."detectedAmount",
+        actual_amount = r."actualAmount", version = o.version + r.steps, updated_at = g.at
+      from given g, jsonb_to_recordset(g.rows -> 'moved') as r ("orderPk" uuid, status text, reason text,
+        "detectedAmount" numeric, "actualAmount" numeric, steps integer)
+      where o.order_pk = r."orderPk"
+    ), told as (
+      insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
+      select r."eventId", r."merchantId", r."orderPk", r.sequence, r."notifyType", r.data, g.at
+      from given g, jsonb_to_recordset(g.rows -> 'notifications') as r ("eventId" uuid, "merchantId" text,
+        "orderPk" uuid, sequence integer, "notifyType" text, data text)
+    ), settled as (
+      insert into transfer_settlement (transfer_id, settled_version, order_pk, booked, bookings, credited, updated_at)
+      select r."transferId", r."settledVersion", r."orderPk", r.booked, r.bookings, r.credited, g.at
+      from given g, jsonb_to_recordset(g.rows -> 'settlements') as r ("transferId" bigint, "settledVersion" integer,
+        "orderPk" uuid, booked boolean, bookings integer, credited boolean)
+      on conflict (transfer_id) do update set settled_version = excluded.settled_version, booked = excluded.booked,
+        bookings = excluded.bookings, credited = excluded.credited, updated_at = excluded.updated_at
+    ), unmatched as (
+      insert into unmatched_deposit (transfer_id, merchant_id, order_pk, reason, withdrawn, created_at, updated_at)
+      select r."transferId", r."merchantId", r."orderPk", r.reason, r.withdrawn, g.at, g.at
+      from given g, jsonb_to_recordset(g.rows -> 'unmatched') as r ("transferId" bigint, "merchantId" text,
+        "orderPk" uuid, reason text, withdrawn boolean)
+      on conflict (transfer_id) do update set reason = excluded.reason, withdrawn = excluded.withdrawn,
+        updated_at = excluded.updated_at
+    ), incidents as (
+      insert into incident (incident_id, kind, chain, symbol, order_pk, transfer_id, details, opened_at)
+      select r."incidentId", 'CREDITED_TRANSFER_ORPHANED', r.chain, r.symbol, r."orderPk", r."transferId", r.details, g.at
+      from given g, jsonb_to_recordset(g.rows -> 'incidents') as r ("incidentId" uuid, chain text, symbol text,
+        "orderPk" uuid, "transferId" bigint, details jsonb)
+    ), holds as (
+      insert into asset_hold (hold_id, chain, symbol, incident_id, reason, set_at)
+      select r."holdId", r.chain, r.symbol, r."incidentId", 'a reorganisation took a credited transfer back', g.at
+      from given g, jsonb_to_recordset(g.rows -> 'incidents') as r ("holdId" uuid, chain text, symbol text,
+        "incidentId" uuid)
+    )
+    update incident i set details = i.details || jsonb_build_object('creditedAgainBooking', r.booking, 'creditedAgainAt', g.at)
+    from given g, jsonb_to_recordset(g.rows -> 'creditedAgain') as r ("transferId" bigint, booking integer)
+    where i.transfer_id = r."transferId" and (i.details ->> 'booking')::integer = r.booking - 1`.execute(tx);
+}
+
+/**
+ * Postings go in by account, so that transactions lock the accounts they share in one order; within an account in
+ * the order given, so that no balance turns round on the way. A reference used twice fails: it is a bug, and money.
+ */
+async function postEntries(tx: Tx, outcomes: readonly OrderOutcome[]): Promise<void> {
+  const entries = outcomes.flatMap((outcome) => outcome.entries).map((entry, place) => ({ ...entry, place }));
+  const postings = entries.flatMap(({ ref, place, postings: lines }) =>
+    lines.map(({ account, amount }) => ({ ref, place, ...account, amount: amount.toString() })),
+  );
+  await sql`
+    with entry as (
+      select * from jsonb_to_recordset(${JSON.stringify(entries.map(({ ref, kind, orderPk, place }) => ({ ref, kind, orderPk, place })))}::jsonb)
+        as e (ref text, kind text, "orderPk" uuid, place integer)
+    ), posting as (
+      select * from jsonb_to_recordset(${JSON.stringify(postings)}::jsonb)
+        as p (ref text, place integer, kind text, chain text, symbol text, "merchantId" text, amount numeric)
+    ), account as materialized (
+      select a.*, ledger_account_for(a.kind, a.chain, a.symbol, a."merchantId") as account_id
+      from (
+        select distinct kind, chain, symbol, "merchantId" from posting order by kind, chain, symbol, "merchantId"
+      ) a
+    ), written as (
+      insert into ledger_transaction (ref, kind, order_pk)
+      select ref, kind, "orderPk" from entry order by place
+      returning ledger_tx_id, ref
+    )
+    insert into ledger_posting (ledger_tx_id, account_id, amount)
+    select w.ledger_tx_id, a.account_id, p.amount
+    from posting p
+      join written w on w.ref = p.ref
+      join account a on a.kind = p.kind and a.chain = p.chain and a.symbol = p.symbol
+        and a."merchantId" is not distinct from p."merchantId"
+    order by a.account_id, p.place`.execute(tx);
+}

@@ -1,0 +1,193 @@
+import { notifyOrderText, toNotifyOrder, type TransactionContext } from '@opentill/contracts/format-order';
+import type { NotifyType } from '@opentill/contracts/notify-order';
+import type { Chain } from '@opentill/domain/chains';
+import { isDeepEnough } from '@opentill/domain/confirmations';
+import { creditOrder, type LedgerEntry, type Receipt } from '@opentill/domain/ledger';
+import {
+  COLLECTION_REASONS,
+  isInTime,
+  settleCollection,
+  type CollectionState,
+  type CollectionStep,
+} from '@opentill/domain/settle-collection';
+import {
+  fitOf,
+  settleBooking,
+  unmatchedReason,
+  type TransferBooking,
+  type TransferFit,
+} from '@opentill/domain/settle-transfer';
+import type {
+  IncidentRow,
+  LockedOrder,
+  NotificationRow,
+  OrderFacts,
+  OrderOutcome,
+  SettlementRow,
+  TransferRow,
+  UnmatchedRow,
+} from './order-rows.ts';
+
+/** How a chain's transactions are shown. */
+export type ChainDisplay = Omit<TransactionContext, 'headHeight'>;
+
+export interface SettleOrderDeps {
+  readonly newId: () => string;
+  readonly displayOf: (chain: Chain) => ChainDisplay;
+}
+
+/** A transfer with what this settlement makes of it. */
+interface Judged {
+  readonly transfer: TransferRow;
+  readonly fit: TransferFit;
+  readonly booking: TransferBooking;
+  readonly creditReverted: boolean;
+  readonly creditedAgain: boolean;
+}
+
+/**
+ * What the facts make of one order: its moves and their callbacks, the ledger, unmatched deposits, incidents. Pure but
+ * for new ids. With nothing to do every list is empty, so it may be asked any number of times.
+ */
+export function settleOrder(deps: SettleOrderDeps, order: LockedOrder, facts: OrderFacts): OrderOutcome {
+  const entries: LedgerEntry[] = [];
+  const judged = facts.transfers.map((transfer) => judge(order, transfer, entries));
+  const steps = settleCollection(order, order, {
+    verifiedTimeSeconds: facts.verifiedTimeSeconds,
+    transfers: judged
+      .filter(({ fit }) => fit === 'ORDERED')
+      .map(({ transfer }) => toFact(order, transfer, facts)),
+  });
+  const credited = new Set(steps.flatMap((step) => step.creditedTransferIds));
+  const last = steps.at(-1)?.next ?? order;
+  if (credited.size > 0 && last.actualAmount !== null) {
+    entries.push(creditOrder(receiptOf(order, { ...order, amount: last.actualAmount })));
+  }
+  const settled = judged.map((one) =>
+    credited.has(one.transfer.transferId) ? { ...one, booking: { ...one.booking, credited: true } } : one,
+  );
+  const changed = facts.transfers.filter((t) => t.settledVersion !== t.version);
+  return {
+    order,
+    moved: steps.length === 0 ? null : { ...last, steps: steps.length },
+    notifications: notificationsOf(deps, order, facts, settled, steps),
+    settlements: settled.flatMap(changedSettlement),
+    unmatched: settled.flatMap((one) => changedUnmatched(order, last, one)),
+    incidents: settled.filter((one) => one.creditReverted).map((one) => incidentOf(deps, order, one)),
+    creditedAgain: settled
+      .filter((one) => one.creditedAgain)
+      .map((one) => ({ transferId: one.transfer.transferId, booking: one.booking.bookings })),
+    entries,
+    newestChangeAt: changed.reduce<Date | null>(
+      (newest, t) => (newest === null || t.updatedAt > newest ? t.updatedAt : newest),
+      null,
+    ),
+  };
+}
+
+function judge(order: LockedOrder, transfer: TransferRow, entries: LedgerEntry[]): Judged {
+  const receipt = receiptOf(order, transfer);
+  const settlement = settleBooking(transfer.transferId, receipt, transfer.state, transfer.booking);
+  entries.push(...settlement.entries);
+  return {
+    transfer,
+    fit: fitOf(order, transfer),
+    booking: settlement.booking,
+    creditReverted: settlement.creditReverted,
+    creditedAgain: transfer.booking.credited && settlement.booking.booked && !transfer.booking.booked,
+  };
+}
+
+function receiptOf(order: LockedOrder, received: Pick<Receipt, 'chain' | 'symbol' | 'amount'>): Receipt {
+  const { chain, symbol, amount } = received;
+  return { orderPk: order.orderPk, merchantId: order.merchantId, chain, symbol, amount };
+}
+
+function toFact(order: LockedOrder, transfer: TransferRow, facts: OrderFacts) {
+  return { ...transfer, deepEnough: isDeepEnough(transfer, facts.headHeight, order.confirmationsRequired) };
+}
+
+function changedSettlement({ transfer, booking }: Judged): SettlementRow[] {
+  const held = transfer.booking;
+  const same =
+    transfer.settledVersion === transfer.version &&
+    held.booked === booking.booked &&
+    held.bookings === booking.bookings &&
+    held.credited === booking.credited;
+  return same ? [] : [{ transferId: transfer.transferId, settledVersion: transfer.version, ...booking }];
+}
+
+function changedUnmatched(order: LockedOrder, last: CollectionState, one: Judged): UnmatchedRow[] {
+  const { transfer, fit, booking } = one;
+  const reason = unmatchedReason(last.status, {
+    fit,
+    state: transfer.state,
+    inTime: isInTime(order, transfer),
+    credited: booking.credited,
+  });
+  const held = transfer.unmatched;
+  const wanted =
+    reason === null ? held && { reason: held.reason, withdrawn: true } : { reason, withdrawn: false };
+  if (wanted === null) return [];
+  if (held?.reason === wanted.reason && held.withdrawn === wanted.withdrawn) return [];
+  return [{ transferId: transfer.transferId, ...wanted }];
+}
+
+function incidentOf(deps: SettleOrderDeps, order: LockedOrder, { transfer, booking }: Judged): IncidentRow {
+  return {
+    incidentId: deps.newId(),
+    holdId: deps.newId(),
+    transferId: transfer.transferId,
+    chain: transfer.chain,
+    symbol: transfer.symbol,
+    details: {
+      orderId: order.orderId,
+      merchantId: order.merchantId,
+      txHash: transfer.txHash,
+      amountBaseUnits: transfer.amount.toString(),
+      blockHeight: transfer.blockHeight,
+      transferState: transfer.state,
+      booking: booking.bookings,
+    },
+  };
+}
+
+function notificationsOf(
+  deps: SettleOrderDeps,
+  order: LockedOrder,
+  facts: OrderFacts,
+  settled: readonly Judged[],
+  steps: readonly CollectionStep[],
+): NotificationRow[] {
+  const told: NotificationRow[] = [];
+  const tell = (notifyType: NotifyType, state: CollectionState, transfer: TransferRow | undefined) => {
+    const context = { ...deps.displayOf(order.chain), headHeight: facts.headHeight };
+    const view = toNotifyOrder({ ...order, ...state }, transfer === undefined ? null : { transfer, context });
+    const sequence = facts.lastSequence + told.length + 1;
+    told.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
+  };
+  const live = settled.filter(({ fit, transfer }) => fit === 'ORDERED' && transfer.state !== 'ORPHANED');
+  for (const step of steps) {
+    if (step.notify === null) continue;
+    // A SUCCESS shows a transfer that made it, not one that came after.
+    const shown = step.event === 'confirmed' ? live.filter((one) => one.booking.credited) : live;
+    tell(
+      step.notify,
+      step.next,
+      shown.map((one) => one.transfer).reduce<TransferRow | undefined>(later, undefined),
+    );
+  }
+  if (order.notifyReverted) {
+    for (const { transfer, creditReverted } of settled) {
+      if (creditReverted)
+        tell('ORDER_REVERTED', { ...order, reason: COLLECTION_REASONS.reorganised }, transfer);
+    }
+  }
+  return told;
+}
+
+function later(a: TransferRow | undefined, b: TransferRow): TransferRow {
+  if (a === undefined) return b;
+  if (a.blockHeight !== b.blockHeight) return a.blockHeight > b.blockHeight ? a : b;
+  return a.transferId > b.transferId ? a : b;
+}

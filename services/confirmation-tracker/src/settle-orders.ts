@@ -1,0 +1,44 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { Db, Tx } from '@opentill/db/database';
+import type { OrderOutcome } from './order-rows.ts';
+import { saveOutcomes, type SaveDeps } from './save-outcomes.ts';
+import { settleOrder, type SettleOrderDeps } from './settle-order.ts';
+import { loadFacts, lockOrders, type OrderSelection } from './store.ts';
+
+export interface SettleDeps extends SettleOrderDeps, SaveDeps {
+  readonly db: Db;
+}
+
+/**
+ * Brings the selected orders in line with the chain, within the caller's transaction: lock, facts, decision, save.
+ * The lock comes before the facts, each in a statement and a snapshot of its own, so that what another replica has
+ * just settled is seen. @returns what was done, for orders where anything was.
+ */
+export async function settleOrders(
+  tx: Tx,
+  deps: SettleDeps,
+  selection: OrderSelection,
+  options: { readonly skipLocked?: boolean } = {},
+): Promise<readonly OrderOutcome[]> {
+  const orders = await lockOrders(tx, selection, options);
+  if (orders.length === 0) return [];
+  const facts = await loadFacts(tx, orders);
+  const outcomes = orders.flatMap((order) => {
+    const known = facts.get(order.orderPk);
+    return known === undefined ? [] : [settleOrder(deps, order, known)];
+  });
+  const done = outcomes.filter(
+    (outcome) => outcome.moved !== null || outcome.settlements.length > 0 || outcome.unmatched.length > 0,
+  );
+  if (done.length > 0) await saveOutcomes(tx, deps, done);
+  return done;
+}
+
+/**
+ * Whether an error may lie with one of the orders of a set, so that the others should be settled without it. False
+ * for what has nothing to do with the orders: the database is away, a deadlock, a lost permission.
+ */
+export function isolates(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return true;
+  return !/^DATABASE_(UNAVAILABLE|CONFLICT|FORBIDDEN)$/.test(error.code);
+}

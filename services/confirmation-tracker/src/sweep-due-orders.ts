@@ -1,0 +1,46 @@
+import { committed, type HandlerDeps } from './handlers/settle-event.ts';
+import { isolates, settleOrders } from './settle-orders.ts';
+import { findDueOrders, ORDERS_PER_TRANSACTION, ordersByKey } from './store.ts';
+
+/**
+ * Settles the orders that no transfer moves but the chain's progress: those whose time is up by the verified time of
+ * their chain, and those whose transfers got deep enough. One query when there are none; else in transactions of at
+ * most ORDERS_PER_TRANSACTION. Orders that another replica settles at this moment are left to it.
+ * @returns 'again' when there may be more
+ */
+export async function sweepDueOrders(
+  deps: HandlerDeps,
+  limit: number = ORDERS_PER_TRANSACTION,
+): Promise<void | 'again'> {
+  const orderPks = await findDueOrders(deps.db, limit);
+  if (orderPks.length === 0) return undefined;
+  const settled = await settleDue(deps, orderPks);
+  return settled > 0 && orderPks.length >= limit ? 'again' : undefined;
+}
+
+async function settleDue(deps: HandlerDeps, orderPks: readonly string[]): Promise<number> {
+  try {
+    return await settleKeys(deps, orderPks);
+  } catch (error) {
+    if (!isolates(error)) throw error;
+  }
+  // One of them can't be settled; the others are, each in a transaction of its own.
+  let settled = 0;
+  for (const orderPk of orderPks) {
+    try {
+      settled += await settleKeys(deps, [orderPk]);
+    } catch (error) {
+      if (!isolates(error)) throw error;
+      deps.observe.notSettled({ orderPk }, error);
+    }
+  }
+  return settled;
+}
+
+async function settleKeys(deps: HandlerDeps, orderPks: readonly string[]): Promise<number> {
+  const outcomes = await deps.db
+    .transaction()
+    .execute((tx) => settleOrders(tx, deps, ordersByKey(orderPks), { skipLocked: true }));
+  committed(deps, outcomes);
+  return outcomes.length;
+}

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { anEvmAddress } from '@opentill/testkit/scenario';
+import { settleOrders } from '../src/settle-orders.ts';
+import { ordersByKey } from '../src/store.ts';
+import { sweepDueOrders } from '../src/sweep-due-orders.ts';
+import { createTransferSweep } from '../src/sweep-transfers.ts';
+import { at, createTrackerScenario, T0, TTL, type TrackerScenario } from './tracker-scenario.ts';
+
+let s: TrackerScenario;
+beforeAll(async () => {
+  s = await createTrackerScenario();
+});
+afterAll(() => s.close());
+
+const running = new AbortController().signal;
+const eager = { pageSize: 100, graceMs: 0, lookBackMs: 300_000 };
+
+async function sweepAll(sweep: (signal: AbortSignal) => Promise<void | 'again'>): Promise<number> {
+  let rounds = 1;
+  while ((await sweep(running)) === 'again') rounds += 1;
+  return rounds;
+}
+
+describe('the sweep over the transfers', () => {
+  beforeEach(() => {
+    s.observe.heard.length = 0;
+  });
+
+  test('settles everything when every event is lost', async () => {
+    await s.chainAt(110, 200);
+    const sweep = createTransferSweep(s.deps, eager);
+    const orders = await Promise.all([s.order(), s.order(), s.order()]);
+    const transfers = await Promise.all(orders.map((order) => s.transfer(order, 100n)));
+    await sweepAll(sweep);
+    for (const order of orders)
+      expect(await s.state(order)).toMatchObject({ status: 'PENDING_CONFIRMATION' });
+    for (const transfer of transfers) await s.verify(transfer);
+    await sweepAll(sweep);
+    for (const order of orders) expect(await s.state(order)).toMatchObject({ status: 'SUCCESS' });
+    expect(s.observe.heard.filter((h) => h.what === 'transfersSwept').map((h) => h.detail)).toEqual([3, 3]);
+    await sweepAll(sweep);
+    expect(s.observe.heard.at(-1)).toEqual({ what: 'transfersSwept', detail: 0 });
+  });
+
+  test('goes over the whole table page by page, however old its rows', async () => {
+    const order = await s.order();
+    const old = await s.transfer(order, 100n, { updated_at: new Date(0) });
+    for (let i = 0; i < 25; i += 1) await s.transfer(await s.order(), 1n, { updated_at: new Date(1_000) });
+    const rounds = await sweepAll(createTransferSweep(s.deps, { ...eager, pageSize: 10 }));
+    expect(rounds).toBeGreaterThanOrEqual(3);
+    expect(await s.settlement(old)).toMatchObject({ version: 1 });
+    const { rows } = await sql<{ left: number }>`
+      select count(*) as left from transfer left join transfer_settlement using (transfer_id) where settled_version is null`.execute(
+      s.admin,
+    );
+    expect(rows).toEqual([{ left: 0 }]);
+  });
+
+  test('later goes back only so far', async () => {
+    const sweep = createTransferSweep(s.deps, { ...eager, lookBackMs: 60_000 });
+    await sweepAll(sweep);
+    const hour = await s.transfer(await s.order(), 1n, { updated_at: new Date(Date.now() - 3_600_000) });
+    const recent = await s.transfer(await s.order(), 1n, { updated_at: new Date(Date.now() - 30_000) });
+    await sweepAll(sweep);
+    expect(await s.settlement(recent)).toMatchObject({ version: 1 });
+    expect(await s.settlement(hour)).toBeUndefined();
+    await sweepAll(createTransferSweep(s.deps, eager));
+    expect(await s.settlement(hour)).toMatchObject({ version: 1 });
+  });
+
+  test('leaves fresh transfers to their events', async () => {
+    const fresh = await s.transfer(await s.order(), 1n);
+    await sweepAll(createTransferSweep(s.deps, { ...eager, graceMs: 60_000 }));
+    expect(await s.settlement(fresh)).toBeUndefined();
+  });
+
+  test('goes on past a transfer that cannot be settled', async () => {
+    const bad = await s.verify(await s.transfer(await s.order({ symbol: 'BAD' }), 100n));
+    await sql`
+      with t as (insert into ledger_transaction (ref, kind) values (${`deposit:${bad.transfer_id}:1`}, 'DEPOSIT') returning ledger_tx_id)
+      insert into ledger_posting
+      select ledger_tx_id, ledger_account_for('DEPOSIT', 'ETH_SEPOLIA', 'BAD', null), 1 from t union all
+      select ledger_tx_id, ledger_account_for('OWNER', 'ETH_SEPOLIA', 'BAD', null), -1 from t`.execute(
+      s.admin,
+    );
+    const good = await s.transfer(await s.order(), 100n);
+    await sweepAll(createTransferSweep(s.deps, eager));
+    expect(await s.settlement(good)).toMatchObject({ version: 1 });
+    expect(await s.settlement(bad)).toBeUndefined();
+    expect(s.observe.heard.filter((h) => h.what === 'notSettled').map((h) => h.detail)).toEqual([
+      { transferId: bad.transfer_id },
+    ]);
+  });
+
+  test('stops between batches when it is told to, and goes on from there', async () => {
+    const stopped = new AbortController();
+    stopped.abort();
+    const left = await s.transfer(await s.order(), 1n);
+    const sweep = createTransferSweep(s.deps, eager);
+    expect(await sweep(stopped.signal)).toBeUndefined();
+    expect(await s.settlement(left)).toBeUndefined();
+    await sweepAll(sweep);
+    expect(await s.settlement(left)).toMatchObject({ version: 1 });
+  });
+});
+
+describe('the sweep over due orders', () => {
+  test('leaves an order to whoever settles it at this moment, and takes it up afterwards', async () => {
+    const order = await s.order({ chain: 'BSC_TEST' });
+    await s.chainAt(500, TTL + 1, 'BSC_TEST');
+    await s.admin.transaction().execute(async (tx) => {
+      await sql`select from orders where order_pk = ${order.order_pk} for update`.execute(tx);
+      await sweepDueOrders(s.deps);
+      expect(await s.state(order)).toMatchObject({ status: 'INIT' });
+    });
+    await sweepDueOrders(s.deps);
+    expect(await s.state(order)).toMatchObject({ status: 'EXPIRED' });
+  });
+
+  test('in two replicas at once expires each order once', async () => {
+    const merchant = await s.merchant();
+    const orders = await Promise.all(
+      Array.from({ length: 40 }, () => s.order({ chain: 'BSC_TEST', merchant_id: merchant.merchantId })),
+    );
+    await s.chainAt(500, TTL + 1, 'BSC_TEST');
+    const drain = async () => {
+      while ((await sweepDueOrders(s.deps, 7)) === 'again');
+    };
+    await Promise.all([drain(), drain(), drain()]);
+    await drain();
+    for (const order of orders) expect(await s.story(order)).toEqual(['ORDER_EXPIRED EXPIRED Not paid']);
+  });
+
+  test('never expires an order whose payment is committed together with the time that makes it due', async () => {
+    const orders = [];
+    for (let i = 0; i < 60; i += 1) {
+      orders.push(await s.order({ chain: 'BSC_TEST', expires_at: at(TTL + i * 10) }));
+    }
+    await s.chainAt(1_000, 0, 'BSC_TEST');
+    let scanning = true;
+    const scan = async () => {
+      for (const [i, order] of orders.entries()) {
+        await s.admin.transaction().execute(async (tx) => {
+          const second = TTL + i * 10;
+          await sql`
+            insert into transfer (chain, family, tx_hash, position, contract_address, symbol, from_address, to_address, amount,
+              block_height, block_hash, block_time, first_block_time, state)
+            values ('BSC_TEST', 'EVM', ${`race-${i}`}, 'log:0', ${order.contract_address}, 'USDT', ${anEvmAddress()}, ${order.address}, 100,
+              ${1_000 + i}, '0x0', ${at(second)}, ${at(second)}, 'VERIFIED')`.execute(tx);
+          await sql`
+            update chain_cursor set verified_time = ${at(second + 1)}, head_height = ${1_010 + i} where chain = 'BSC_TEST'`.execute(
+            tx,
+          );
+        });
+      }
+      scanning = false;
+    };
+    const sweep = async () => {
+      while (scanning) await sweepDueOrders(s.deps);
+    };
+    await Promise.all([scan(), sweep(), sweep()]);
+    await s.sweepDue();
+    for (const order of orders) {
+      expect(await s.state(order)).toMatchObject({ status: 'SUCCESS' });
+      expect((await s.story(order)).some((line) => line.startsWith('ORDER_EXPIRED'))).toBe(false);
+    }
+  });
+
+  test('asks one cheap question when nothing is due', async () => {
+    const plan = await sql<{ 'QUERY PLAN': string }>`
+      explain select o.order_pk from chain_cursor c cross join lateral (
+        select o.order_pk from orders o
+        where o.chain = c.chain and o.order_type = 'COLLECTION' and o.status in ('INIT', 'PENDING')
+          and o.expires_at < c.verified_time order by o.expires_at limit 500) o`.execute(s.admin);
+    expect(plan.rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('orders_open_expiry');
+  });
+});
+
+test('settling an order that is as the chain says writes nothing', async () => {
+  await s.chainAt(110, 200);
+  const order = await s.order();
+  await s.detected(await s.transfer(order, 100n));
+  const before = await s.admin
+    .selectFrom('orders')
+    .selectAll()
+    .where('order_pk', '=', order.order_pk)
+    .execute();
+  const outcomes = await s.deps.db
+    .transaction()
+    .execute((tx) => settleOrders(tx, s.deps, ordersByKey([order.order_pk])));
+  expect(outcomes).toEqual([]);
+  const after = await s.admin
+    .selectFrom('orders')
+    .selectAll()
+    .where('order_pk', '=', order.order_pk)
+    .execute();
+  expect(after).toEqual(before);
+  expect(T0).toBe(at(0).getTime() / 1_000);
+});

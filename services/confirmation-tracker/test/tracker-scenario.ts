@@ -1,0 +1,340 @@
+import { randomUUID } from 'node:crypto';
+import { sql, type Insertable } from 'kysely';
+import type { EventData, EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { NotifyOrder } from '@opentill/contracts/notify-order';
+import type { Chain } from '@opentill/domain/chains';
+import type { Db } from '@opentill/db/database';
+import type { OrdersTable, TransferTable } from '@opentill/db/tables';
+import { newId } from '@opentill/runtime/ids';
+import {
+  aChainCursor,
+  aCollection,
+  aHash,
+  aMerchant,
+  aTransfer,
+  type OrderRow,
+  type TransferRow,
+} from '@opentill/testkit/scenario';
+import { createTestDatabase } from '@opentill/testkit/test-database';
+import { loadDisplayForms } from '../src/display-forms.ts';
+import { onBlockVerified } from '../src/handlers/on-block-verified.ts';
+import { onTransferDetected } from '../src/handlers/on-transfer-detected.ts';
+import { onTransferOrphaned } from '../src/handlers/on-transfer-orphaned.ts';
+import type { HandlerDeps } from '../src/handlers/settle-event.ts';
+import type { Observe } from '../src/observe.ts';
+import { sweepDueOrders } from '../src/sweep-due-orders.ts';
+
+export const CHAIN: Chain = 'ETH_SEPOLIA';
+/** Time zero of the scenarios: a whole second, as block times are. */
+export const T0 = 1_800_000_000;
+/** Seconds after T0 at which the scenarios' orders expire. */
+export const TTL = 1_800;
+
+export function at(secondsAfterT0: number): Date {
+  return new Date((T0 + secondsAfterT0) * 1_000);
+}
+
+function network(chain: Chain): NetworkConfig {
+  return {
+    chain,
+    family: 'EVM',
+    enabled: true,
+    chainId: 1,
+    name: chain,
+    rpcUrls: ['http://127.0.0.1:1'],
+    nativeSymbol: 'ETH',
+    nativeDecimals: 18,
+    confirmations: 3,
+    pollIntervalMs: 1_000,
+    reorgWindow: 64,
+    maxBlockRange: 100,
+    bloom: true,
+    tokens: [],
+  };
+}
+export const NETWORKS: readonly NetworkConfig[] = [network('ETH_SEPOLIA'), network('BSC_TEST')];
+
+/** An observer that keeps what it hears of. */
+export function listen(): Observe & {
+  readonly heard: { readonly what: string; readonly detail?: unknown }[];
+} {
+  const heard: { what: string; detail?: unknown }[] = [];
+  const keep = (what: string) => (detail?: unknown) => void heard.push({ what, detail });
+  return {
+    heard,
+    orderSettled: keep('orderSettled'),
+    notSettled: keep('notSettled'),
+    transfersSwept: keep('transfersSwept'),
+    sweepFailed: keep('sweepFailed'),
+    presenceFailed: keep('presenceFailed'),
+    inboxTrimmed: keep('inboxTrimmed'),
+  };
+}
+
+export type Event<T extends EventType> = EventEnvelope<T>;
+
+export function envelope<T extends EventType>(
+  type: T,
+  data: EventData[T],
+  id: string = randomUUID(),
+): Event<T> {
+  return { id, type, version: 1, occurredAt: new Date().toISOString(), data };
+}
+
+type NewTransfer = Partial<Insertable<TransferTable>> & {
+  /** Block time, seconds after T0. */
+  readonly atSecond?: number;
+};
+
+/**
+ * The tracker's handlers on a database of their own, and a hand that writes what scanners write. Money of the tests
+ * is in whole base units of a token with 6 decimals.
+ */
+export async function createTrackerScenario() {
+  const database = await createTestDatabase();
+  const adminDatabase = database.open('admin');
+  const trackerDatabase = database.open('tracker');
+  const admin = adminDatabase.kysely;
+  const displayOf = await loadDisplayForms(NETWORKS);
+  const observe = listen();
+
+  const depsOn = (db: Db): HandlerDeps => ({
+    db,
+    newId,
+    clock: { now: () => new Date() },
+    displayOf,
+    observe,
+    wakeRelay: () => undefined,
+  });
+  const deps = depsOn(trackerDatabase.kysely);
+
+  return {
+    database,
+    admin,
+    deps,
+    depsOn,
+    observe,
+    ...arrange(admin),
+    ...look(admin),
+    /** Delivers an event to its handler, as the consumer does. */
+    async deliver(event: EventEnvelope, on: HandlerDeps = deps): Promise<void> {
+      await handle(event, on);
+    },
+    detected: (...transfers: readonly TransferRow[]) =>
+      handle(envelope('transfer.detected', named(transfers)), deps),
+    orphaned: (...transfers: readonly TransferRow[]) =>
+      handle(envelope('transfer.orphaned', named(transfers)), deps),
+    async verified(...transfers: readonly TransferRow[]): Promise<void> {
+      await handle(verifiedEvent(transfers), deps);
+      await sweepDue(deps);
+    },
+    sweepDue: () => sweepDue(deps),
+    async close() {
+      await trackerDatabase.close();
+      await adminDatabase.close();
+      await database.drop();
+    },
+  };
+}
+export type TrackerScenario = Awaited<ReturnType<typeof createTrackerScenario>>;
+
+export function named(transfers: readonly TransferRow[]): EventData['transfer.detected'] {
+  return { chain: transfers[0]?.chain ?? CHAIN, transferIds: transfers.map((t) => String(t.transfer_id)) };
+}
+
+export function verifiedEvent(transfers: readonly TransferRow[]): Event<'block.verified'> {
+  return envelope('block.verified', { ...named(transfers), height: 100, blockTimeSeconds: T0 });
+}
+
+/** Routes an event to its handler. The due sweep, which a verified block only wakes, is the caller's to run. */
+export async function handle(event: EventEnvelope, deps: HandlerDeps): Promise<void> {
+  switch (event.type) {
+    case 'transfer.detected':
+      return onTransferDetected(deps, event as Event<'transfer.detected'>);
+    case 'transfer.orphaned':
+      return onTransferOrphaned(deps, event as Event<'transfer.orphaned'>);
+    case 'block.verified':
+      return onBlockVerified({ ...deps, wakeDueSweep: () => undefined }, event as Event<'block.verified'>);
+    default:
+      throw new Error(`the tracker does not consume ${event.type}`);
+  }
+}
+
+export async function sweepDue(deps: HandlerDeps): Promise<void> {
+  while ((await sweepDueOrders(deps)) === 'again');
+}
+
+function arrange(admin: Db) {
+  return {
+    merchant: (overrides: Parameters<typeof aMerchant>[1] = {}) => aMerchant(admin, overrides),
+    /** An order of 100 at T0, told to its merchant once, as the api leaves it. */
+    async order(overrides: Partial<Insertable<OrdersTable>> = {}): Promise<OrderRow> {
+      const order = await aCollection(admin, {
+        amount: 100n,
+        created_at: at(0),
+        expires_at: at(TTL),
+        ...overrides,
+      });
+      await admin
+        .insertInto('notification')
+        .values({
+          event_id: newId(),
+          merchant_id: order.merchant_id,
+          subject_id: order.order_pk,
+          sequence: 1,
+          notify_type: 'ORDER_PENDING',
+          data: JSON.stringify({ orderId: order.order_id, status: 'INIT' }),
+          occurred_at: at(0),
+        })
+        .execute();
+      return order;
+    },
+    /** The scanner saw a transfer to the order's address; all but the amount as ordered unless said otherwise. */
+    async transfer(order: OrderRow, amount: bigint, overrides: NewTransfer = {}): Promise<TransferRow> {
+      const { atSecond = 60, ...columns } = overrides;
+      const time = at(atSecond);
+      return aTransfer(admin, order, { amount, block_time: time, first_block_time: time, ...columns });
+    },
+    verify: (transfer: TransferRow) =>
+      change(admin, transfer, { state: 'VERIFIED', verified_at: new Date() }),
+    orphan: (transfer: TransferRow) => change(admin, transfer, { state: 'ORPHANED' }),
+    /** The transaction was mined again in another block. */
+    mineAgain: (transfer: TransferRow, height: number, second: number) =>
+      change(admin, transfer, {
+        state: 'DETECTED',
+        block_height: height,
+        block_hash: aHash(),
+        block_time: at(second),
+      }),
+    /** Head and verified time of a chain, as a scanner commits them. */
+    async chainAt(head: number, verifiedSecond: number, chain: Chain = CHAIN): Promise<void> {
+      const verifiedHeight = Math.max(0, head - 2);
+      await aChainCursor(admin, {
+        chain,
+        head_height: head,
+        seen_height: head,
+        verified_height: verifiedHeight,
+        verified_time: at(verifiedSecond),
+        head_time: at(verifiedSecond + 24),
+      });
+    },
+  };
+}
+
+function change(
+  admin: Db,
+  transfer: Pick<TransferRow, 'transfer_id'>,
+  columns: Partial<Pick<TransferRow, 'state' | 'verified_at' | 'block_height' | 'block_hash' | 'block_time'>>,
+): Promise<TransferRow> {
+  return admin
+    .updateTable('transfer')
+    .set({ ...columns, version: sql`version + 1`, updated_at: sql`now()` })
+    .where('transfer_id', '=', transfer.transfer_id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export interface Told {
+  readonly sequence: number;
+  readonly type: string;
+  readonly data: NotifyOrder;
+}
+
+function look(admin: Db) {
+  const told = async (order: Pick<OrderRow, 'order_pk'>): Promise<Told[]> => {
+    const rows = await admin
+      .selectFrom('notification')
+      .selectAll()
+      .where('subject_id', '=', order.order_pk)
+      .where('sequence', '>', 1)
+      .orderBy('sequence')
+      .execute();
+    return rows.map((row) => ({
+      sequence: row.sequence,
+      type: row.notify_type,
+      data: JSON.parse(row.data) as NotifyOrder,
+    }));
+  };
+  return {
+    /** What an order shows now. */
+    async state(order: Pick<OrderRow, 'order_pk'>) {
+      const row = await admin
+        .selectFrom('orders')
+        .selectAll()
+        .where('order_pk', '=', order.order_pk)
+        .executeTakeFirstOrThrow();
+      return {
+        status: row.status,
+        reason: row.reason,
+        detected: row.detected_amount,
+        actual: row.actual_amount,
+      };
+    },
+    told,
+    /** `TYPE status reason actualAmount` of each callback after the first. */
+    async story(order: Pick<OrderRow, 'order_pk'>): Promise<string[]> {
+      return (await told(order)).map(({ type, data }) =>
+        [type, data.status, data.reason, data.actualAmount].filter((part) => part !== null).join(' '),
+      );
+    },
+    /** Balances of a merchant's asset: DEPOSIT is of all merchants, so use one merchant per database or asset. */
+    async balances(merchantId: string, chain: Chain = CHAIN, symbol = 'USDT') {
+      const rows = await admin
+        .selectFrom('ledger_account')
+        .select(['kind', 'balance'])
+        .where('chain', '=', chain)
+        .where('symbol', '=', symbol)
+        .where((where) => where.or([where('merchant_id', '=', merchantId), where('merchant_id', 'is', null)]))
+        .execute();
+      return Object.fromEntries(rows.map((row) => [row.kind, row.balance]));
+    },
+    async refs(order: Pick<OrderRow, 'order_pk'>): Promise<string[]> {
+      const rows = await admin
+        .selectFrom('ledger_transaction')
+        .select('ref')
+        .where('order_pk', '=', order.order_pk)
+        .orderBy('ledger_tx_id')
+        .execute();
+      return rows.map((row) => row.ref);
+    },
+    async settlement(transfer: Pick<TransferRow, 'transfer_id'>) {
+      const row = await admin
+        .selectFrom('transfer_settlement')
+        .selectAll()
+        .where('transfer_id', '=', transfer.transfer_id)
+        .executeTakeFirst();
+      return (
+        row && {
+          version: row.settled_version,
+          booked: row.booked,
+          bookings: row.bookings,
+          credited: row.credited,
+        }
+      );
+    },
+    async unmatched(transfer: Pick<TransferRow, 'transfer_id'>): Promise<string | null> {
+      const row = await admin
+        .selectFrom('unmatched_deposit')
+        .selectAll()
+        .where('transfer_id', '=', transfer.transfer_id)
+        .executeTakeFirst();
+      return row === undefined ? null : row.withdrawn ? `${row.reason} withdrawn` : row.reason;
+    },
+    incidents: (order: Pick<OrderRow, 'order_pk'>) =>
+      admin
+        .selectFrom('incident')
+        .selectAll()
+        .where('order_pk', '=', order.order_pk)
+        .orderBy('opened_at')
+        .execute(),
+    /** Events in the outbox that speak of an order, by their notification. */
+    async outbox(order: Pick<OrderRow, 'order_pk'>): Promise<string[]> {
+      const rows = await admin.selectFrom('tracker.outbox').select('payload').orderBy('id').execute();
+      return rows
+        .map((row) => JSON.parse(row.payload) as Event<'order.changed'>)
+        .filter((event) => event.data.orderPk === order.order_pk)
+        .map((event) => event.data.eventId);
+    },
+  };
+}
