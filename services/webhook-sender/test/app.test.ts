@@ -1,0 +1,526 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { EventEnvelope } from '@opentill/contracts/event-catalog';
+import { notifyOrderText, toNotifyOrder } from '@opentill/contracts/format-order';
+import type { NotifyType, OrderStatus } from '@opentill/contracts/notify-order';
+import type { Database, Db } from '@opentill/db/database';
+import { handleOnce } from '@opentill/db/inbox';
+import {
+  appendToOutbox,
+  createOutboxStore,
+  newEvent,
+  type OutboxRow,
+  type OutboxStore,
+} from '@opentill/db/outbox';
+import { connectBroker, type Broker } from '@opentill/messaging/connection';
+import { createPublisher } from '@opentill/messaging/publisher';
+import { startRelay, type Relay } from '@opentill/messaging/relay';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { aCollection, aMerchant, type OrderRow, TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { createApp, type WebhookSenderOptions } from '../src/app.ts';
+import { startDeliverer, type Deliverer } from '../src/deliver-due.ts';
+import { createAddressGuard } from '../src/forbidden-addresses.ts';
+import { onOrderNotified } from '../src/handlers/on-order-notified.ts';
+import { createObserver } from '../src/observe.ts';
+import { sendCallback } from '../src/send-callback.ts';
+import { findCallbackProblems, repeatedNonces } from './check-callbacks.ts';
+import { Crash, createCrashPoints, type CrashPoints } from './crashing-database.ts';
+import { startReceiver, type Receiver } from './receiver.ts';
+
+const QUEUE = 'webhook-sender.order-changed';
+const logger = createLogger({ service: 'test', level: 'silent' });
+const deps = { newId, clock: systemClock };
+
+let database: TestDatabase;
+let broker: TestBroker;
+let admin: Database;
+let webhook: Database;
+const producers: Record<'api' | 'tracker', { db: Db; broker: Broker; relay: Relay }> = {} as never;
+const cleanUp: (() => Promise<void>)[] = [];
+let receiver: Receiver;
+/** Ends what a test started, in reverse order. */
+const stops: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  [database, broker] = await Promise.all([createTestDatabase(), createTestBroker()]);
+  admin = database.open('admin');
+  webhook = database.open('webhook');
+  for (const [schema, service] of [
+    ['api', 'api'],
+    ['tracker', 'confirmation-tracker'],
+  ] as const) {
+    const own = database.open(schema);
+    const connection = connectBroker({ url: await broker.urlFor(service), logger, name: service });
+    const relay = startRelay({
+      store: createOutboxStore(own.kysely, schema),
+      publisher: createPublisher(connection),
+      logger,
+      metrics: createMetrics(service),
+    });
+    producers[schema] = { db: own.kysely, broker: connection, relay };
+    cleanUp.push(async () => {
+      await relay.stop();
+      await connection.close();
+      await own.close();
+    });
+  }
+});
+afterAll(async () => {
+  for (const end of cleanUp) await end();
+  await webhook.close();
+  await admin.close();
+  await broker.drop();
+  await database.drop();
+});
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+  await sql`update delivery set state = 'DEAD' where state = 'PENDING'`.execute(admin.kysely);
+  await receiver.close();
+});
+
+async function startSender(overrides: Partial<WebhookSenderOptions> = {}): Promise<Broker> {
+  const own = database.open('webhook');
+  const url = await broker.urlFor('webhook-sender');
+  const connection = connectBroker({ url, logger, name: 'webhook-sender' });
+  const app = createApp(
+    {
+      instance: randomUUID(),
+      retryScheduleSeconds: [0.05, 0.05, 0.05, 0.05],
+      allowedCallbackAddresses: ['127.0.0.1'],
+      allowHttpCallbacks: true,
+      concurrency: 32,
+      concurrencyPerEndpoint: 16,
+      pollIntervalMs: 20,
+      sweepIntervalMs: 3_600_000,
+      ...overrides,
+    },
+    {
+      database: own,
+      broker: connection,
+      logger,
+      metrics: createMetrics('webhook-sender'),
+      clock: systemClock,
+      random: () => 0,
+      resolveHost: async () => ['127.0.0.1'],
+      secretsKey: TEST_SECRETS_KEY,
+    },
+  );
+  app.start();
+  stops.push(async () => {
+    await app.stop();
+    await connection.close();
+    await own.close();
+  });
+  await connection.ready();
+  return connection;
+}
+
+async function anOrder(): Promise<OrderRow> {
+  const { merchantId } = await aMerchant(admin.kysely, { callbackUrl: receiver.url });
+  return aCollection(admin.kysely, { merchant_id: merchantId });
+}
+
+/** The moves of a payment: notification and event of each, written by the service that writes them. */
+const MOVES = [
+  { schema: 'api', eventType: 'order.created', notifyType: 'ORDER_PENDING', status: 'INIT' },
+  {
+    schema: 'tracker',
+    eventType: 'order.changed',
+    notifyType: 'ORDER_PENDING_CONFIRMATION',
+    status: 'PENDING_CONFIRMATION',
+  },
+  { schema: 'tracker', eventType: 'order.changed', notifyType: 'ORDER_SUCCESS', status: 'SUCCESS' },
+] as const satisfies readonly {
+  schema: 'api' | 'tracker';
+  eventType: 'order.created' | 'order.changed';
+  notifyType: NotifyType;
+  status: OrderStatus;
+}[];
+
+/** Writes the notification of a move, and its event unless it is to be lost before it was written. */
+async function move(
+  order: OrderRow,
+  sequence: number,
+  { withEvent = true, wake = true, secondsAgo = 0 } = {},
+): Promise<EventEnvelope> {
+  const { schema, eventType, notifyType, status } = MOVES[sequence - 1]!;
+  const eventId = newId();
+  const view = toNotifyOrder(
+    {
+      orderId: order.order_id,
+      uid: order.uid,
+      orderType: order.order_type,
+      status,
+      reason: null,
+      chain: order.chain,
+      symbol: order.symbol,
+      contractAddress: order.contract_address,
+      decimals: order.decimals,
+      displayDecimals: order.display_decimals,
+      amount: order.amount,
+      actualAmount: null,
+      confirmationsRequired: order.confirmations_required,
+    },
+    null,
+  );
+  const event = newEvent(eventType, order.family, { orderPk: order.order_pk, eventId }, deps);
+  await producers[schema].db.transaction().execute(async (tx) => {
+    await tx
+      .insertInto('notification')
+      .values({
+        event_id: eventId,
+        merchant_id: order.merchant_id,
+        subject_id: order.order_pk,
+        sequence,
+        notify_type: notifyType,
+        data: notifyOrderText(view),
+        occurred_at: new Date(Date.now() - secondsAgo * 1_000),
+      })
+      .execute();
+    if (withEvent) await appendToOutbox(tx, schema, [event]);
+  });
+  if (wake) producers[schema].relay.wake();
+  return event.envelope;
+}
+
+async function pay(order: OrderRow, options: Parameters<typeof move>[2] = {}): Promise<void> {
+  for (let sequence = 1; sequence <= MOVES.length; sequence += 1) await move(order, sequence, options);
+}
+
+const problems = async (orders: readonly OrderRow[]) =>
+  findCallbackProblems(
+    admin.kysely,
+    orders.map((order) => order.order_pk),
+    receiver.received,
+  );
+const untilDelivered = async (orders: readonly OrderRow[], timeoutMs = 15_000) =>
+  waitUntil(
+    'every callback is delivered',
+    async () => {
+      const open = await admin.kysely
+        .selectFrom('notification as n')
+        .leftJoin('delivery as d', 'd.event_id', 'n.event_id')
+        .select('n.event_id')
+        .where(
+          'n.subject_id',
+          'in',
+          orders.map((order) => order.order_pk),
+        )
+        .where((eb) => eb.or([eb('d.state', 'is', null), eb('d.state', '!=', 'DELIVERED')]))
+        .execute();
+      return open.length === 0;
+    },
+    timeoutMs,
+  );
+const types = () => receiver.received.map(({ body }) => body.notifyType);
+
+describe('events of the outboxes', () => {
+  it('become signed callbacks, in the order in which things happened', async () => {
+    await startSender();
+    const order = await anOrder();
+    await pay(order);
+    await untilDelivered([order]);
+    expect(types()).toEqual(MOVES.map((one) => one.notifyType));
+    expect(await problems([order])).toEqual([]);
+    for (const { text, body, headers } of receiver.received) {
+      const secret = `secret-of-${order.merchant_id}`;
+      const data = text.slice(text.indexOf('"data":') + 7, -1);
+      expect(body.sign).toBe(createHmac('sha256', secret).update(data).digest('hex'));
+      const signed = `${body.nonce}.${headers['webhook-timestamp'] as string}.${text}`;
+      const standard = createHmac('sha256', secret).update(signed).digest('base64');
+      expect(headers['webhook-signature']).toBe(`v1,${standard}`);
+    }
+  });
+
+  it('are published within a moment of their commit, without waiting for a poll', async () => {
+    await startSender({ pollIntervalMs: 3_600_000 });
+    const order = await anOrder();
+    const startedAt = Date.now();
+    await move(order, 1);
+    await waitUntil('the callback came', () => receiver.received.length === 1);
+    expect(receiver.received[0]!.at - startedAt).toBeLessThan(1_000);
+  });
+
+  it('wait in the outbox while the broker is gone, and come when it is back', async () => {
+    await startSender();
+    const order = await anOrder();
+    await move(order, 1);
+    await untilDelivered([order]);
+    await broker.cutConnections();
+    await move(order, 2);
+    await broker.cutConnections();
+    await move(order, 3);
+    await untilDelivered([order], 30_000);
+    expect(await problems([order])).toEqual([]);
+  });
+
+  it('survive connections that are closed again and again in the middle of work', async () => {
+    await startSender();
+    const orders = await Promise.all(Array.from({ length: 12 }, () => anOrder()));
+    const paid = Promise.all(orders.map((order) => pay(order)));
+    for (let cut = 0; cut < 3; cut += 1) await broker.cutConnections();
+    await paid;
+    await untilDelivered(orders, 45_000);
+    expect(await problems(orders)).toEqual([]);
+    expect(repeatedNonces(receiver.received)).toEqual([]);
+  });
+
+  it('queue a callback once when they come twice, also to two replicas at the same moment', async () => {
+    await startSender();
+    await startSender();
+    const order = await anOrder();
+    const event = await move(order, 1);
+    await untilDelivered([order]);
+    for (let copy = 0; copy < 20; copy += 1) await broker.publish('order.created.evm', JSON.stringify(event));
+    await move(order, 2);
+    const copies = await move(order, 3, { wake: false, withEvent: false });
+    for (let copy = 0; copy < 20; copy += 1)
+      await broker.publish('order.changed.evm', JSON.stringify(copies));
+    await untilDelivered([order]);
+    await waitUntil('both queues are empty', async () => {
+      const depths = await Promise.all([broker.depth(QUEUE), broker.depth('webhook-sender.order-created')]);
+      return depths.every((depth) => depth === 0);
+    });
+    expect(types()).toEqual(MOVES.map((one) => one.notifyType));
+    const attempts = await admin.kysely
+      .selectFrom('delivery as d')
+      .select('d.attempts')
+      .where('d.subject_id', '=', order.order_pk)
+      .execute();
+    expect(attempts.map((row) => row.attempts)).toEqual([1, 1, 1]);
+  });
+
+  it('that were lost for ever are made good by the sweeper within its interval', async () => {
+    await startSender({ sweepIntervalMs: 200 });
+    const order = await anOrder();
+    await pay(order, { withEvent: false, secondsAgo: 3 });
+    const startedAt = Date.now();
+    await untilDelivered([order]);
+    expect(Date.now() - startedAt).toBeLessThan(2_000);
+    expect(types()).toEqual(MOVES.map((one) => one.notifyType));
+    expect(await problems([order])).toEqual([]);
+  });
+
+  it('that no schema knows end as dead letters and hold nothing up', async () => {
+    await startSender();
+    await broker.take(`${QUEUE}.dead`);
+    await broker.publish('order.changed.evm', '{"not":"an event"}');
+    const order = await anOrder();
+    await pay(order);
+    await untilDelivered([order]);
+    await waitUntil('the dead letter', async () => (await broker.depth(`${QUEUE}.dead`)) === 1);
+    await broker.take(`${QUEUE}.dead`);
+  });
+});
+
+describe('crashes', () => {
+  /** Delivers an event until its handler comes to its end, as a broker does; each failure is the end of a process. */
+  async function handleUntilDone(event: EventEnvelope, crashAt: number): Promise<CrashPoints> {
+    const dying = createCrashPoints(webhook, crashAt);
+    const observer = createObserver(logger, createMetrics('test'));
+    for (const process of [dying, createCrashPoints(webhook)]) {
+      try {
+        await onOrderNotified(
+          { db: process.db, observer, wake: () => undefined },
+          event as EventEnvelope<'order.changed'>,
+        );
+        break;
+      } catch (error) {
+        expect(process.crashed).toBe(true);
+        if (!(error instanceof Crash)) throw error;
+      }
+    }
+    return dying;
+  }
+
+  /** A worker that takes up what is due and ends with its process. */
+  function startWorker(points: CrashPoints): Deliverer {
+    return startDeliverer({
+      db: points.db,
+      clock: systemClock,
+      random: () => 0,
+      observer: createObserver(logger, createMetrics('test')),
+      secretsKey: TEST_SECRETS_KEY,
+      instance: randomUUID(),
+      rules: {
+        guard: createAddressGuard(['127.0.0.1']),
+        allowHttp: true,
+        resolveHost: async () => ['127.0.0.1'],
+      },
+      send: (request) => points.around(() => sendCallback(request)),
+      retryScheduleSeconds: [0.01, 0.01],
+      attemptDeadlineMs: 2_000,
+      concurrency: 1,
+      concurrencyPerEndpoint: 1,
+      pollIntervalMs: 3_600_000,
+    });
+  }
+
+  it('of the handler at any step leave each callback queued once', async () => {
+    const counted = await (async () => {
+      const order = await anOrder();
+      const event = await move(order, 1, { withEvent: false });
+      return (await handleUntilDone(event, Number.POSITIVE_INFINITY)).steps;
+    })();
+    expect(counted).toBeGreaterThanOrEqual(8); // begin, inbox, deliveries, commit: before and after each
+    for (let crashAt = 0; crashAt < counted; crashAt += 1) {
+      const order = await anOrder();
+      const event = await move(order, 1, { withEvent: false });
+      const { crashed } = await handleUntilDone(event, crashAt);
+      expect({ crashAt, crashed }).toEqual({ crashAt, crashed: true });
+      const rows = await admin.kysely
+        .selectFrom('delivery')
+        .select(['state', 'sequence', 'attempts'])
+        .where('subject_id', '=', order.order_pk)
+        .execute();
+      expect({ crashAt, rows }).toEqual({ crashAt, rows: [{ state: 'PENDING', sequence: 1, attempts: 0 }] });
+    }
+  });
+
+  it('of a worker at any step of its attempts lose nothing, keep the order, and repeat only the same nonce', async () => {
+    async function deliver(crashAt: number) {
+      receiver.received.length = 0;
+      const order = await anOrder();
+      for (const sequence of [1, 2]) {
+        const event = await move(order, sequence, { withEvent: false });
+        await handleUntilDone(event, Number.POSITIVE_INFINITY);
+      }
+      const dying = createCrashPoints(webhook, crashAt);
+      const worker = startWorker(dying);
+      const state = async () =>
+        (
+          await admin.kysely
+            .selectFrom('delivery')
+            .select('state')
+            .where('subject_id', '=', order.order_pk)
+            .execute()
+        ).map((row) => row.state);
+      await waitUntil(
+        'the worker is done or dead',
+        async () => dying.crashed || (await state()).every((one) => one === 'DELIVERED'),
+      );
+      await worker.stop();
+      if (dying.crashed) {
+        // What a dead worker leaves behind: a lease that runs out.
+        await sql`update delivery set lease_until = now() - interval '1 second' where lease_until is not null`.execute(
+          admin.kysely,
+        );
+        const next = startWorker(createCrashPoints(webhook));
+        await waitUntil('the next one is done', async () =>
+          (await state()).every((one) => one === 'DELIVERED'),
+        );
+        await next.stop();
+      }
+      return { order, dying };
+    }
+
+    const undisturbed = await deliver(Number.POSITIVE_INFINITY);
+    expect(receiver.received).toHaveLength(2);
+    const total = 12; // claim, request, record: before and after each, for two callbacks
+    expect(undisturbed.dying.steps).toBeGreaterThanOrEqual(total);
+    let repeats = 0;
+    for (let crashAt = 0; crashAt < total; crashAt += 1) {
+      const { order, dying } = await deliver(crashAt);
+      expect({ crashAt, crashed: dying.crashed }).toEqual({ crashAt, crashed: true });
+      expect({ crashAt, problems: await problems([order]) }).toEqual({ crashAt, problems: [] });
+      repeats += repeatedNonces(receiver.received).length;
+    }
+    // Dead between the receiver's 200 and the record of it (two steps of each callback): sent again, as promised.
+    expect(repeats).toBe(4);
+  });
+});
+
+describe('without one of the guards the checks turn red', () => {
+  it('a handler that sends without an inbox sends a redelivered event twice; with it, once', async () => {
+    const order = await anOrder();
+    const event = await move(order, 1, { withEvent: false });
+    const { dataText, send } = await sending(order);
+    const key = { schema: 'webhook', consumer: 'sends at once', eventId: event.id } as const;
+    for (let delivery = 0; delivery < 2; delivery += 1) await handleOnce(webhook.kysely, key, () => send());
+    expect(repeatedNonces(receiver.received)).toEqual([]);
+    for (let delivery = 0; delivery < 2; delivery += 1) await send();
+    expect(repeatedNonces(receiver.received)).not.toEqual([]);
+    expect(dataText).toContain(order.order_id);
+  });
+
+  async function sending(order: OrderRow) {
+    const row = await admin.kysely
+      .selectFrom('notification')
+      .select(['event_id', 'data', 'notify_type'])
+      .where('subject_id', '=', order.order_pk)
+      .executeTakeFirstOrThrow();
+    const body = `{"nonce":"${row.event_id}","notifyType":"${row.notify_type}","data":${row.data}}`;
+    const endpoint = { url: new URL(receiver.url), address: '127.0.0.1' };
+    return {
+      dataText: row.data,
+      send: () => sendCallback({ endpoint, body, headers: {}, deadlineMs: 2_000 }),
+    };
+  }
+
+  /** What must not be done: the rows are gone before the broker has them. */
+  function createStoreThatDeletesFirst(db: Db): OutboxStore {
+    const table = sql.table('tracker.outbox');
+    return {
+      ...createOutboxStore(db, 'tracker'),
+      async drain(limit, publish) {
+        const { rows } = await sql<{ id: number; event_id: string; routing_key: string; payload: string }>`
+          delete from ${table} where id in (select id from ${table} order by id limit ${limit})
+          returning id, event_id, routing_key, payload`.execute(db);
+        const inOrder: OutboxRow[] = rows
+          .sort((a, b) => a.id - b.id)
+          .map((row) => ({ eventId: row.event_id, routingKey: row.routing_key, payload: row.payload }));
+        await publish(inOrder);
+        return rows.length;
+      },
+    };
+  }
+
+  /** Drains an outbox of one payment by a relay whose first process dies, or fails to publish, and whose next works. */
+  async function drainThrough(store: OutboxStore, failure: 'publish fails' | 'dies before the confirm') {
+    await producers.tracker.relay.stop();
+    const order = await anOrder();
+    await move(order, 1);
+    await untilDelivered([order]); // its event would queue the others too
+    await move(order, 2, { wake: false });
+    await move(order, 3, { wake: false });
+    const publisher = createPublisher(producers.tracker.broker);
+    await producers.tracker.broker.ready();
+    const dies = store.drain(200, async () => {
+      if (failure === 'publish fails') throw new Error('the broker did not confirm');
+      throw new Crash('before the confirm');
+    });
+    await expect(dies).rejects.toThrow();
+    await store.drain(200, (rows) => publisher.publish(rows));
+    // What is sent is now sent: a later event of another order comes after all of this one's.
+    const after = await anOrder();
+    await move(after, 1);
+    await move(after, 2, { wake: false });
+    await createOutboxStore(producers.tracker.db, 'tracker').drain(200, (rows) => publisher.publish(rows));
+    await untilDelivered([after]);
+    return problems([order]);
+  }
+
+  it.each(['publish fails', 'dies before the confirm'] as const)(
+    'an outbox row deleted before the confirm is a lost callback when the relay %s; deleted after it, none',
+    async (failure) => {
+      await startSender();
+      const right = createOutboxStore(producers.tracker.db, 'tracker');
+      expect(await drainThrough(right, failure)).toEqual([]);
+      const wrong = createStoreThatDeletesFirst(producers.tracker.db);
+      expect(await drainThrough(wrong, failure)).toEqual([
+        expect.stringMatching(/callback 2 never arrived$/),
+        expect.stringMatching(/callback 3 never arrived$/),
+      ]);
+    },
+  );
+});
