@@ -1,0 +1,116 @@
+/** The chains as the scanners see them. */
+export const CHAIN = `
+create table chain_cursor ( -- writer: scanner
+  chain text primary key,
+  family text not null,
+  head_height bigint not null,
+  head_hash text not null,
+  head_time timestamptz not null,
+  finalized_height bigint,
+  seen_height bigint not null,
+  seen_hash text not null,
+  verified_height bigint not null,
+  verified_hash text not null,
+  verified_time timestamptz not null,
+  fencing_token bigint not null,
+  updated_at timestamptz not null default now(),
+  check (verified_height <= seen_height)
+);
+
+create table block ( -- writer: scanner; the chain as seen, back to a window below the verified cursor
+  chain text not null,
+  height bigint not null,
+  hash text not null,
+  parent_hash text not null,
+  block_time timestamptz not null,
+  primary key (chain, height)
+);
+
+create table transfer ( -- writer: scanner
+  transfer_id bigint generated always as identity primary key,
+  chain text not null,
+  family text not null,
+  tx_hash text not null,
+  position text not null,
+  contract_address text,
+  symbol text not null,
+  from_address text not null,
+  to_address text not null,
+  amount numeric(78, 0) not null check (amount > 0),
+  network_fee numeric(78, 0),
+  block_height bigint not null,
+  block_hash text not null,
+  block_time timestamptz not null,
+  first_block_time timestamptz not null,
+  state text not null check (state in ('DETECTED', 'VERIFIED', 'ORPHANED')),
+  version integer not null default 1,
+  detected_at timestamptz not null default now(),
+  verified_at timestamptz,
+  updated_at timestamptz not null default now(),
+  unique (chain, tx_hash, position)
+);
+comment on column transfer.first_block_time is 'Earliest block time seen: what was first mined in time stays in time when mined again later.';
+comment on column transfer.version is 'Grows with every change of state or block; the tracker remembers which one it has settled.';
+create index transfer_to on transfer (family, to_address);
+create index transfer_block on transfer (chain, block_height);
+create index transfer_updated_at on transfer (updated_at);
+
+create table rescan_request ( -- writer: ops asks, scanner answers
+  request_id bigint generated always as identity primary key,
+  chain text not null,
+  from_height bigint not null,
+  to_height bigint not null check (to_height >= from_height),
+  requested_at timestamptz not null default now(),
+  done_at timestamptz,
+  found integer
+);
+`;
+
+/** What the tracker makes of transfers. */
+export const TRACKING = `
+create table transfer_settlement ( -- writer: tracker: what it has made of each transfer
+  transfer_id bigint primary key references transfer,
+  settled_version integer not null,
+  order_pk uuid references orders,
+  booked boolean not null default false,
+  bookings integer not null default 0,
+  credited boolean not null default false,
+  updated_at timestamptz not null default now()
+);
+comment on column transfer_settlement.booked is 'A verified transfer stands in the ledger; bookings counts how often, so that a re-mined one gets a new ledger reference.';
+comment on column transfer_settlement.credited is 'Part of the actual_amount of an order that is SUCCESS.';
+create index transfer_settlement_order on transfer_settlement (order_pk);
+
+create table unmatched_deposit ( -- writer: tracker
+  transfer_id bigint primary key references transfer,
+  merchant_id text not null references merchant,
+  order_pk uuid not null references orders,
+  reason text not null check (reason in ('WRONG_TOKEN', 'WRONG_CHAIN', 'LATE', 'UNDERPAID', 'AFTER_SUCCESS', 'ORDER_FAILED')),
+  withdrawn boolean not null default false,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+
+create table incident ( -- writer: tracker
+  incident_id uuid primary key,
+  kind text not null check (kind in ('CREDITED_TRANSFER_ORPHANED')),
+  chain text not null,
+  symbol text,
+  order_pk uuid references orders,
+  transfer_id bigint references transfer,
+  details jsonb not null default '{}',
+  opened_at timestamptz not null,
+  closed_at timestamptz
+);
+
+create table asset_hold ( -- writer: tracker sets, ops releases
+  hold_id uuid primary key,
+  chain text not null,
+  symbol text not null,
+  incident_id uuid references incident,
+  reason text not null,
+  set_at timestamptz not null,
+  released_at timestamptz
+);
+create index asset_hold_open on asset_hold (chain, symbol) where released_at is null;
+`;
