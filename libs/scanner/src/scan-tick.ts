@@ -24,6 +24,8 @@ interface Held {
   readonly state: ChainState;
 }
 
+const SHORTER_BRANCH_GRACE_MS = 2_000;
+
 /**
  * Makes the round of one chain: the seen pass, the verified pass, a part of a rescan, each committed by itself. Does
  * nothing without the lease. 'again' when there is more to do at once. After any error the state is read again from
@@ -36,6 +38,20 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
   const rescanning = createHoldOff(deps.clock);
   const rescans = createRescans(deps);
   let held: Held | undefined;
+  /** Since when the node shows a branch that ends below the seen block. */
+  let shorterSinceMs: number | undefined;
+
+  /** A shorter branch is followed when it stays: it may be the chain's, though most grow within a moment. */
+  async function planSeen(
+    state: ChainState,
+    options: ReadOptions,
+  ): Promise<ScanChange | 'shorter-branch' | undefined> {
+    const nowMs = deps.clock.now().getTime();
+    const mayShrink = shorterSinceMs !== undefined && nowMs - shorterSinceMs >= SHORTER_BRANCH_GRACE_MS;
+    const change = await planSeenPass(deps, state, mayShrink, options);
+    shorterSinceMs = change === 'shorter-branch' ? (shorterSinceMs ?? nowMs) : undefined;
+    return change;
+  }
 
   /** Undefined when the plan fails, which then waits by itself; a commit is for the caller, and never left out. */
   async function planApart(
@@ -58,7 +74,9 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
 
   async function round({ lease, state: before }: Held, signal: AbortSignal): Promise<Held> {
     const options = { signal };
-    const seen = await commit(deps, lease, before, await planSeenPass(deps, before, options));
+    const change = await planSeen(before, options);
+    if (change === 'shorter-branch') return { lease, state: before }; // depths reckoned from the old head don't hold
+    const seen = await commit(deps, lease, before, change);
     const verify = await planApart(
       'verified',
       verifying,

@@ -13,12 +13,16 @@ import type { Scanning } from './scanning.ts';
 /**
  * Reads what the seen cursor has to take in next: the blocks up to the head, at most a range of them, or the new
  * branch after a reorganisation. Undefined when there is nothing new; also when the node merely lags.
+ *
+ * A branch that ends below the seen block is 'shorter-branch' unless `mayShrink`: a node in the middle of a
+ * reorganisation shows such, and following it would take payments back that are about to be there again.
  */
 export async function planSeenPass(
   scanning: Scanning,
   state: ChainState,
+  mayShrink: boolean,
   options: ReadOptions,
-): Promise<ScanChange | undefined> {
+): Promise<ScanChange | 'shorter-branch' | undefined> {
   const { network, reader } = scanning;
   const head = await reader.head(options);
   const seen = seenBlock(state);
@@ -29,7 +33,9 @@ export async function planSeenPass(
         head: head.height,
       });
     }
-    return known.hash === head.hash ? undefined : planReorganisation(scanning, state, head, [head], options);
+    if (known.hash === head.hash) return undefined;
+    if (head.height < seen.height && !mayShrink) return 'shorter-branch';
+    return planReorganisation(scanning, state, head, [head], options);
   }
   const to = Math.min(head.height, seen.height + network.maxBlockRange);
   const range = await reader.readSeen(seen.height + 1, to, options);

@@ -316,7 +316,7 @@ describe('a reorganisation', () => {
     expect(after.rows).toEqual([{ t: firstTime.rows[0]!.t, height: 22 }]);
   });
 
-  it('to a shorter branch is followed at once', async () => {
+  it('to a shorter branch is followed when that stays', async () => {
     const scan = await open();
     const tx = aTx({ to: ALICE, amount: 1n });
     mineEmpty(2);
@@ -333,6 +333,24 @@ describe('a reorganisation', () => {
     node.mine(tx);
     await scan.settle();
     expect(await states()).toEqual([`${tx.hash} 22 DETECTED`]);
+  });
+
+  it('that shows half of its new branch first changes a moved payment once', async () => {
+    const scan = await open();
+    const tx = aTx({ to: ALICE, amount: 1n });
+    mineEmpty(2);
+    node.mine(tx);
+    await scan.settle();
+    node.reorg(3, []);
+    await scan.tick();
+    node.mine();
+    await scan.tick();
+    node.mine(tx);
+    await scan.tick();
+    expect(await transferVersions(admin.kysely)).toMatchObject([
+      { tx: tx.hash, state: 'DETECTED', version: 2 },
+    ]);
+    expect(await eventTypes()).not.toContain('transfer.orphaned');
   });
 
   it('below the verified cursor takes it back too', async () => {

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { parseNetworkFile } from '@opentill/contracts/network-config';
+import { openDatabase } from '@opentill/db/database';
+import { connectBroker } from '@opentill/messaging/connection';
+import { systemClock } from '@opentill/runtime/clock';
+import { createHealthServer } from '@opentill/runtime/health';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { runService } from '@opentill/runtime/service';
+import { startScanner } from './app.ts';
+import { readScannerConfig, selectNetworks } from './config.ts';
+
+const SERVICE = 'scanner-evm';
+
+await runService({
+  name: SERVICE,
+  logger: createLogger({ service: SERVICE, level: 'info' }),
+  start: async (_signal, fail) => {
+    const config = readScannerConfig(process.env);
+    const { instanceId } = config;
+    const logger = createLogger({ service: SERVICE, level: config.logLevel });
+    const file = parseNetworkFile(await readFile(config.networksFile, 'utf8'), config.networksFile);
+    const networks = selectNetworks(file, config.chains);
+    const metrics = createMetrics(SERVICE);
+    const opened: (() => Promise<void>)[] = [];
+    const closeAll = async () => {
+      for (const close of opened.splice(0).toReversed()) await close();
+    };
+    try {
+      const database = openDatabase({
+        url: config.databaseUrl,
+        applicationName: `${SERVICE} ${instanceId}`,
+        poolMax: config.databasePoolMax,
+        onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+      });
+      opened.push(() => database.close());
+      const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
+      opened.push(() => broker.close());
+      const app = startScanner({
+        db: database.kysely,
+        broker,
+        logger,
+        metrics,
+        clock: systemClock,
+        newId,
+        networks,
+        instanceId,
+        fail,
+      });
+      opened.push(() => app.stop());
+      const health = createHealthServer({
+        port: config.healthPort,
+        host: config.healthHost,
+        metrics,
+        checks: app.checks,
+      });
+      await health.start();
+      opened.push(() => health.stop());
+      opened.push(() => Promise.resolve(health.drain()));
+    } catch (error) {
+      await closeAll();
+      throw error;
+    }
+    return { stop: closeAll };
+  },
+});

@@ -1,0 +1,291 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { queueName } from '@opentill/contracts/topology';
+import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
+import type { Database } from '@opentill/db/database';
+import { startAnvil, type Anvil, type AnvilOptions } from '@opentill/devnet/anvil';
+import { devAccount } from '@opentill/devnet/evm-accounts';
+import {
+  callContract,
+  DEV_TOKEN_ADDRESSES,
+  deployContract,
+  deployDevTokens,
+  mine,
+  payToken,
+  setBlockTime,
+} from '@opentill/devnet/evm-devnet';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { callRpc } from '@opentill/devnet/json-rpc';
+import { connectBroker } from '@opentill/messaging/connection';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
+import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { startScanner, type ScannerApp } from '../src/app.ts';
+
+export const CHAIN = 'ETH_SEPOLIA';
+const CHAIN_ID = 11155111;
+const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+
+/** A payment as the chain, or the database, tells of it. */
+export interface Payment {
+  readonly tx: string;
+  readonly to: string;
+  readonly amount: string;
+  readonly height: number;
+  readonly block: string;
+}
+
+/** A devnet whose blocks are made by `mine` alone, a database and a broker. */
+export interface ScannerWorld {
+  readonly anvil: Anvil;
+  readonly admin: Database;
+  readonly database: TestDatabase;
+  readonly broker: TestBroker;
+  readonly network: NetworkConfig;
+  readonly usdt: string;
+  /** A deposit address of a new order. */
+  newDepositAddress(): Promise<string>;
+  /** Sends a payment of USDT; a block holds it after `mine`. */
+  pay(to: string, amount: bigint, account?: number): Promise<string>;
+  /** Many transfers in one transaction. */
+  payMany(items: readonly { readonly to: string; readonly amount: bigint }[]): Promise<string>;
+  mine(blocks?: number): Promise<void>;
+  /** What the chain has of payments to deposit addresses after the first cursor, read without the scanner's code. */
+  paymentsOnChain(): Promise<readonly Payment[]>;
+  /** Recorded transfers of one of the states. */
+  recorded(...states: readonly string[]): Promise<readonly Payment[]>;
+  cursor(): Promise<{ head: number; seen: number; verified: number; seenHash: string; token: number }>;
+  /** Waits until the seen cursor is at the node's head, by hash, and the verified one at its depth. */
+  caughtUp(timeoutMs?: number): Promise<void>;
+  /** Takes the waiting messages of a kind out of the tracker's queue. */
+  takeEvents<T extends EventType>(type: T): Promise<readonly EventEnvelope<T>[]>;
+  startReplica(options?: ReplicaOptions): Promise<Replica>;
+  close(): Promise<void>;
+}
+
+export interface ReplicaOptions {
+  readonly name?: string;
+  readonly network?: Partial<NetworkConfig>;
+  readonly leaseTtlMs?: number;
+}
+
+export interface Replica {
+  readonly app: ScannerApp;
+  readonly metrics: Metrics;
+  /** What it said only the operator can mend. */
+  readonly failures: unknown[];
+  stop(): Promise<void>;
+}
+
+export async function createScannerWorld(
+  options: Partial<Pick<AnvilOptions, 'slotsInAnEpoch'>> & { readonly network?: Partial<NetworkConfig> } = {},
+): Promise<ScannerWorld> {
+  const { network: overrides, ...anvilOptions } = options;
+  const dir = await mkdtemp(join(tmpdir(), 'scanner-evm-'));
+  const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: CHAIN_ID, ...anvilOptions });
+  const { rpcUrl } = anvil;
+  await setBlockTime(rpcUrl, 0);
+  await deployDevTokens({ rpcUrl, usdtDecimals: 6, usdcDecimals: 6 });
+  const usdt = DEV_TOKEN_ADDRESSES.USDT;
+  const batch = await deployBatch(rpcUrl, usdt);
+  await mine({ rpcUrl, blocks: 30 });
+  const database = await createTestDatabase();
+  const admin = database.open('admin');
+  const broker = await createTestBroker();
+  const replicas = new Set<Replica>();
+  const network = networkOf(anvil, overrides);
+  let started = 0;
+
+  async function startReplica(replicaOptions: ReplicaOptions = {}): Promise<Replica> {
+    started += 1;
+    const db = database.open('scanner_evm');
+    const metrics = createMetrics('scanner-evm');
+    const logger = createLogger({ service: 'scanner-evm', level: 'silent' });
+    const connection = connectBroker({
+      url: await broker.urlFor('scanner-evm'),
+      logger,
+      name: `replica-${started}`,
+    });
+    const failures: unknown[] = [];
+    const app = startScanner({
+      db: db.kysely,
+      broker: connection,
+      logger,
+      metrics,
+      clock: systemClock,
+      newId,
+      networks: [{ ...network, ...replicaOptions.network }],
+      instanceId: replicaOptions.name ?? `replica-${started}`,
+      fail: (error) => failures.push(error),
+      leaseTtlMs: replicaOptions.leaseTtlMs ?? 1_500,
+    });
+    const replica: Replica = {
+      app,
+      metrics,
+      failures,
+      async stop() {
+        if (!replicas.delete(replica)) return;
+        await app.stop();
+        await connection.close();
+        await db.close();
+      },
+    };
+    replicas.add(replica);
+    return replica;
+  }
+
+  const world: ScannerWorld = {
+    anvil,
+    admin,
+    database,
+    broker,
+    network,
+    usdt,
+    async newDepositAddress() {
+      const address = anEvmAddress();
+      await aCollection(admin.kysely, { chain: CHAIN, address });
+      return address;
+    },
+    pay: (to, amount, account = 1) =>
+      payToken({ rpcUrl, token: usdt, fromKey: devAccount(account).privateKey, to, amountBaseUnits: amount }),
+    payMany: (items) =>
+      callContract({
+        rpcUrl,
+        fromKey: devAccount(2).privateKey,
+        contract: 'TransferBatch',
+        address: batch,
+        method: 'send',
+        methodArguments: [items.map(({ to, amount }) => [usdt, to, amount])],
+        gasLimit: 2_000_000n,
+      }),
+    mine: (blocks = 1) => mine({ rpcUrl, blocks }),
+    async paymentsOnChain() {
+      const { rows } = await sql<{ address: string }>`select address from deposit_address`.execute(
+        admin.kysely,
+      );
+      const ours = new Set(rows.map((row) => row.address));
+      const logs = await callRpc<RawLog[]>(rpcUrl, 'eth_getLogs', [
+        { fromBlock: '0x0', toBlock: 'latest', address: usdt, topics: [TRANSFER_TOPIC] },
+      ]);
+      return sorted(
+        logs
+          .map((log) => ({
+            tx: log.transactionHash,
+            to: `0x${log.topics[2]!.slice(26)}`,
+            amount: BigInt(log.data).toString(),
+            height: Number(log.blockNumber),
+            block: log.blockHash,
+          }))
+          .filter((payment) => ours.has(payment.to)),
+      );
+    },
+    async recorded(...states) {
+      const { rows } = await sql<Payment>`
+        select tx_hash as tx, to_address as to, amount::text as amount, block_height as height, block_hash as block
+        from transfer where state = any(${states})`.execute(admin.kysely);
+      return sorted(rows);
+    },
+    async cursor() {
+      const { rows } = await sql<{
+        head: number;
+        seen: number;
+        verified: number;
+        seenHash: string;
+        token: number;
+      }>`
+        select head_height as head, seen_height as seen, verified_height as verified, seen_hash as "seenHash",
+          fencing_token as token from chain_cursor where chain = ${CHAIN}`.execute(admin.kysely);
+      if (rows[0] === undefined) throw new Error('no cursor yet');
+      return rows[0];
+    },
+    caughtUp: (timeoutMs = 10_000) =>
+      waitUntil(
+        'the scanner is at the head',
+        async () => {
+          const head = await callRpc<{ number: string; hash: string }>(rpcUrl, 'eth_getBlockByNumber', [
+            'latest',
+            false,
+          ]);
+          const { seen, verified, seenHash } = await world.cursor();
+          const depth = network.confirmations === 'finalized' ? undefined : network.confirmations - 1;
+          return seenHash === head.hash && (depth === undefined || verified === seen - depth);
+        },
+        timeoutMs,
+      ),
+    async takeEvents<T extends EventType>(type: T) {
+      const messages = await broker.take(queueName('confirmation-tracker', type));
+      return messages.map((message) => JSON.parse(message.content.toString()) as EventEnvelope<T>);
+    },
+    startReplica,
+    async close() {
+      for (const replica of [...replicas]) await replica.stop();
+      await admin.close();
+      await broker.drop();
+      await database.drop();
+      await anvil.stop('kill');
+      await rm(dir, { recursive: true });
+    },
+  };
+  return world;
+}
+
+interface RawLog {
+  readonly transactionHash: string;
+  readonly blockHash: string;
+  readonly blockNumber: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+}
+
+/** A contract that pays many at once, holding a million USDT. */
+async function deployBatch(rpcUrl: string, usdt: string): Promise<string> {
+  const fromKey = devAccount(2).privateKey;
+  const deploying = deployContract({ rpcUrl, fromKey, contract: 'TransferBatch' });
+  await waitUntil('the creation waits for a block', async () => {
+    const pool = await callRpc<{ pending: string }>(rpcUrl, 'txpool_status', []);
+    return Number(pool.pending) === 1;
+  });
+  await mine({ rpcUrl, blocks: 1 });
+  const batch = await deploying;
+  await payToken({ rpcUrl, token: usdt, fromKey, to: batch, amountBaseUnits: 10n ** 12n });
+  await mine({ rpcUrl, blocks: 1 });
+  return batch;
+}
+
+function networkOf(anvil: Anvil, overrides: Partial<NetworkConfig> = {}): NetworkConfig {
+  const token = { decimals: 6, displayDecimals: 2, minAmount: null, maxAmount: null };
+  return {
+    chain: CHAIN,
+    family: 'EVM',
+    enabled: true,
+    chainId: CHAIN_ID,
+    name: 'devnet',
+    rpcUrls: [anvil.rpcUrl],
+    wsUrl: anvil.wsUrl,
+    nativeSymbol: 'ETH',
+    nativeDecimals: 18,
+    confirmations: 3,
+    pollIntervalMs: 50,
+    reorgWindow: 30,
+    maxBlockRange: 20,
+    bloom: true,
+    tokens: [
+      { symbol: 'USDT', contract: DEV_TOKEN_ADDRESSES.USDT, ...token },
+      { symbol: 'USDC', contract: DEV_TOKEN_ADDRESSES.USDC, ...token },
+    ],
+    ...overrides,
+  };
+}
+
+function sorted(payments: readonly Payment[]): readonly Payment[] {
+  const key = (p: Payment): string => `${p.height} ${p.tx} ${p.to} ${p.amount}`;
+  return [...payments].sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}
