@@ -4,7 +4,7 @@ const libsAllowed = {
   contracts: ['domain', 'chain'],
   chain: ['domain'],
   db: ['domain', 'contracts'],
-  messaging: ['domain', 'contracts'],
+  messaging: ['domain', 'contracts', 'runtime'],
   runtime: ['domain', 'contracts'],
   wallet: ['domain', 'contracts', 'chain'],
   'chain-evm': ['domain', 'contracts', 'chain'],

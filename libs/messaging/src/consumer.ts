@@ -72,7 +72,7 @@ export function startConsumer<T extends EventType>(options: ConsumerOptions<T>):
       await channel.prefetch(options.prefetch);
       const onMessage = (message: ConsumeMessage | null) => {
         if (message === null) drop(new Error('the broker cancelled the consumer'));
-        else if (!stopping.signal.aborted) track(handleMessage(channel, message, giveUp));
+        else if (!stopping.signal.aborted) track(handleMessage(channel, message, giveUp).catch(drop));
       };
       const { consumerTag } = await channel.consume(queue, onMessage, { noAck: false });
       subscription = { channel, consumerTag };
@@ -100,7 +100,7 @@ export function startConsumer<T extends EventType>(options: ConsumerOptions<T>):
   };
 }
 
-/** The wrapper that alone answers the broker. What it returns never rejects. */
+/** The wrapper that alone answers the broker. It rejects only by a mistake of its own, which costs the connection. */
 function createMessageHandler<T extends EventType>(options: ConsumerOptions<T>, queue: string) {
   const { logger } = options;
   const readEnvelope = createEnvelopeReader(options.type);

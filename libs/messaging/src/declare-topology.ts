@@ -2,6 +2,7 @@ import { connect, type Channel, type ChannelModel } from 'amqplib';
 import { DEAD_EXCHANGE, EVENTS_EXCHANGE, queues, type QueueDefinition } from '@opentill/contracts/topology';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { withDeadline } from '@opentill/runtime/deadline';
+import { isRefusal } from './channel-link.ts';
 import { CANARY, sendCanary } from './send-canary.ts';
 import { messagingError } from './messaging-error.ts';
 
@@ -82,13 +83,8 @@ async function open(url: string, timeoutMs: number): Promise<ChannelModel> {
     model.on('error', () => undefined); // the call in progress rejects as well
     return model;
   } catch (error) {
-    const refused = /(403|530)\b|ACCESS_REFUSED/.test(String(error));
-    throw messagingError(
-      refused ? 'BROKER_REFUSED' : 'BROKER_UNAVAILABLE',
-      'cannot open the broker',
-      {},
-      error,
-    );
+    const code = isRefusal(error) ? 'BROKER_REFUSED' : 'BROKER_UNAVAILABLE';
+    throw messagingError(code, 'cannot open the broker', {}, error);
   }
 }
 

@@ -11,6 +11,8 @@ export interface GuardedChannelOptions<C extends Channel> {
   readonly setup: (channel: C, drop: (error: Error) => void) => Promise<void>;
   /** Limit for creating and preparing the channel. */
   readonly setupTimeoutMs: number;
+  /** True once the owner closes the channel: its end is then no accident. */
+  readonly isClosing: () => boolean;
 }
 
 /** After a goodbye nobody answered, the socket would stay. */
@@ -66,14 +68,16 @@ function socketOf(model: ChannelModel): Socket {
   return (model.connection as unknown as { readonly stream: Socket }).stream;
 }
 
-function tieTogether(
+function tieTogether<C extends Channel>(
   model: ChannelModel,
-  channel: Channel,
-  { name, logger }: { readonly name: string; readonly logger: Logger },
+  channel: C,
+  { name, logger, isClosing }: GuardedChannelOptions<C>,
 ): void {
   let reason = new Error('channel closed');
   channel.on('error', (error) => (reason = error));
-  channel.on('close', () => destroyConnection(model, reason));
+  channel.on('close', () => {
+    if (!isClosing()) destroyConnection(model, reason);
+  });
   const onHandlerError = (error: Error, event: string) => {
     logger.error('broker listener failed', { link: name, event, error });
     destroyConnection(model, error);

@@ -22,7 +22,7 @@ export interface HandlingOptions<T extends EventType> {
 
 /**
  * Runs the handler until it succeeds or judge-failure.ts gives up, with growing pauses between. `giveUp` cuts a pause
- * short (the channel is lost, or the consumer stops), never a handler. Never rejects.
+ * short (the channel is lost, or the consumer stops), never a handler.
  */
 export async function handleUntilDone<T extends EventType>(
   envelope: EventEnvelope<T>,
@@ -33,23 +33,22 @@ export async function handleUntilDone<T extends EventType>(
   let failures = 0;
   let counted = 0;
   for (;;) {
-    try {
-      await handleOnce(envelope, options);
+    const failure = await handleOnce(envelope, options);
+    if (failure === undefined) {
       metrics.settled('handled');
       return 'ack';
-    } catch (error) {
-      failures += 1;
-      const verdict = judgeFailure(error, counted + 1);
-      const fields = { queue, eventId: envelope.id, failures, error };
-      if (verdict === 'dead') {
-        metrics.settled('dead');
-        logger.error('event dead', fields);
-        return 'dead';
-      }
-      if (verdict === 'retry') counted += 1;
-      metrics.settled('retried');
-      logger.warn('event failed', fields);
     }
+    failures += 1;
+    const verdict = judgeFailure(failure.error, counted + 1);
+    const fields = { queue, eventId: envelope.id, failures, error: failure.error };
+    if (verdict === 'dead') {
+      metrics.settled('dead');
+      logger.error('event dead', fields);
+      return 'dead';
+    }
+    if (verdict === 'retry') counted += 1;
+    metrics.settled('retried');
+    logger.warn('event failed', fields);
     const pauseMs = backoffMs(failures, {
       firstMs: options.firstRetryDelayMs,
       maxMs: options.maxRetryDelayMs,
@@ -58,20 +57,23 @@ export async function handleUntilDone<T extends EventType>(
   }
 }
 
+/** @returns what the handler threw, if it did. */
 async function handleOnce<T extends EventType>(
   envelope: EventEnvelope<T>,
   { handle, metrics, handleTimeoutMs }: HandlingOptions<T>,
-): Promise<void> {
+): Promise<{ readonly error: unknown } | undefined> {
+  const timeout = () =>
+    messagingError('HANDLER_TIMEOUT', `the handler took more than ${handleTimeoutMs} ms`, {
+      type: envelope.type,
+      eventId: envelope.id,
+    });
   const end = metrics.startTimer();
   try {
     // In an async function a handler that throws before its first await is one that rejects.
-    const work = async () => handle(envelope);
-    await withDeadline(handleTimeoutMs, work, () =>
-      messagingError('HANDLER_TIMEOUT', `the handler took more than ${handleTimeoutMs} ms`, {
-        type: envelope.type,
-        eventId: envelope.id,
-      }),
-    );
+    await withDeadline(handleTimeoutMs, async () => handle(envelope), timeout);
+    return undefined;
+  } catch (error) {
+    return { error };
   } finally {
     end();
   }

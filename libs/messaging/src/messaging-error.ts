@@ -3,7 +3,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 export type MessagingErrorCode =
   /** No open channel to the broker, or it was lost before the broker confirmed. */
   | 'BROKER_UNAVAILABLE'
-  /** The broker knows neither user nor virtual host, or forbids what was asked: the operator must mend it. */
+  /** The broker does not know this user, or forbids what was asked: the operator must mend it. */
   | 'BROKER_REFUSED'
   /** The broker holds back publishers (memory or disk alarm). */
   | 'BROKER_BLOCKED'

@@ -24,10 +24,11 @@ test('gives the same metric for the same name, in this registry only', async () 
   expect(await createMetrics('b').render()).not.toContain('things_total');
 });
 
-test('refuses names without a unit, and one name for two kinds', () => {
+test('refuses names without a unit, and one name for two kinds or two sets of labels', () => {
   const metrics = createMetrics('a');
   expect(() => metrics.counter({ name: 'orders', help: 'h' })).toThrow();
   expect(() => metrics.gauge({ name: 'Lag-Seconds', help: 'h' })).toThrow();
   metrics.gauge({ name: 'lag_seconds', help: 'h' });
   expect(() => metrics.histogram({ name: 'lag_seconds', help: 'h' })).toThrow();
+  expect(() => metrics.gauge({ name: 'lag_seconds', help: 'h', labelNames: ['chain'] })).toThrow();
 });

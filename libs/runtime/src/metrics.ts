@@ -33,11 +33,22 @@ export function createMetrics(service: string): Metrics {
   registry.setDefaultLabels({ service });
   collectDefaultMetrics({ register: registry });
 
-  function once<M>(name: string, kind: new (...args: never[]) => M, create: () => M): M {
-    const existing = registry.getSingleMetric(name);
-    if (existing === undefined) return create();
-    if (!(existing instanceof kind)) throw new Error(`metric ${name} exists as another kind`);
-    return existing;
+  const created = new Map<string, { readonly metric: object; readonly labels: string }>();
+  function once<M extends object>(
+    { name, labelNames = [] }: MetricOptions<string>,
+    kind: new (...args: never[]) => M,
+    create: () => M,
+  ): M {
+    const labels = labelNames.join();
+    const existing = created.get(name);
+    if (existing === undefined) {
+      const metric = create();
+      created.set(name, { metric, labels });
+      return metric;
+    }
+    if (!(existing.metric instanceof kind)) throw new Error(`metric ${name} exists as another kind`);
+    if (existing.labels !== labels) throw new Error(`metric ${name} exists with other labels`);
+    return existing.metric;
   }
   const shared = <L extends string>({ name, help, labelNames }: MetricOptions<L>) => {
     if (!/^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.test(name)) throw new Error(`metric ${name} is not snake_case`);
@@ -47,10 +58,10 @@ export function createMetrics(service: string): Metrics {
   return {
     counter: (options) => {
       if (!options.name.endsWith('_total')) throw new Error(`counter ${options.name} must end in _total`);
-      return once(options.name, Counter, () => new Counter(shared(options)));
+      return once(options, Counter, () => new Counter(shared(options)));
     },
     gauge: <L extends string>(options: GaugeOptions<L>) =>
-      once(options.name, Gauge, () => {
+      once(options, Gauge, () => {
         const { collect } = options;
         const gauge: Gauge<L> = new Gauge({
           ...shared(options),
@@ -59,7 +70,7 @@ export function createMetrics(service: string): Metrics {
         return gauge;
       }),
     histogram: (options) =>
-      once(options.name, Histogram, () => {
+      once(options, Histogram, () => {
         return new Histogram({ ...shared(options), buckets: [...(options.buckets ?? DURATION_BUCKETS)] });
       }),
     render: () => registry.metrics(),

@@ -1,0 +1,40 @@
+import type { EventData, EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
+import { routingKey } from '@opentill/contracts/event-catalog';
+import type { OutboundMessage } from '@opentill/messaging/confirm-batch';
+import { connectBroker, type Broker } from '@opentill/messaging/connection';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+
+/** LOG=1 shows what happens. */
+export const logger = createLogger({ service: 'test', level: process.env['LOG'] ? 'debug' : 'silent' });
+
+export function anEnvelope<T extends EventType>(type: T, data: EventData[T]): EventEnvelope<T> {
+  return { id: newId(), type, version: 1, occurredAt: new Date().toISOString(), data };
+}
+export const anOrderCreated = () => anEnvelope('order.created', { orderPk: newId(), eventId: newId() });
+
+export function toMessage(envelope: EventEnvelope): OutboundMessage {
+  return {
+    eventId: envelope.id,
+    routingKey: routingKey(envelope.type, '_'),
+    payload: JSON.stringify(envelope),
+  };
+}
+
+/** Closes what a test opened, last first, also when the test fails. */
+export function createCleanup() {
+  const steps: (() => Promise<void>)[] = [];
+  return {
+    add: (step: () => Promise<void>) => void steps.push(step),
+    /** What hangs until everything is closed. */
+    hang: () => new Promise<void>((resolve) => steps.unshift(() => Promise.resolve(resolve()))),
+    broker(url: string, name = 'test'): Broker {
+      const broker = connectBroker({ url, logger, name });
+      steps.push(() => broker.close());
+      return broker;
+    },
+    async run() {
+      for (const step of steps.splice(0).reverse()) await step();
+    },
+  };
+}

@@ -1,0 +1,221 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { queueName } from '@opentill/contracts/topology';
+import { createPublisher } from '@opentill/messaging/publisher';
+import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { anOrderCreated, createCleanup, toMessage } from './messaging-harness.ts';
+
+const queue = queueName('webhook-sender', 'order.created');
+const cleanup = createCleanup();
+let server: TestBroker;
+beforeAll(async () => {
+  server = await createTestBroker();
+});
+afterEach(async () => {
+  await cleanup.run();
+  await server.take(queue);
+});
+afterAll(() => server.drop());
+
+async function startPublisher(url = server.url, confirmTimeoutMs?: number) {
+  const broker = cleanup.broker(url);
+  const publisher = createPublisher(broker, confirmTimeoutMs === undefined ? {} : { confirmTimeoutMs });
+  await broker.ready();
+  return { broker, publisher };
+}
+
+describe('publisher', () => {
+  test('a batch is in the queue, persistent and in order, once publish resolves', async () => {
+    const { publisher, broker } = await startPublisher();
+    expect(broker.state).toBe('connected');
+    const rows = Array.from({ length: 500 }, () => toMessage(anOrderCreated()));
+    await publisher.publish(rows);
+    const taken = await server.take(queue);
+    expect(taken.map((message) => message.properties.messageId)).toEqual(rows.map((row) => row.eventId));
+    expect(taken[0]?.properties).toMatchObject({ deliveryMode: 2, contentType: 'application/json' });
+    expect(taken[0]?.content.toString()).toBe(rows[0]?.payload);
+  });
+
+  test('nothing to publish needs no broker', async () => {
+    const { publisher, broker } = await startPublisher();
+    await broker.close();
+    await publisher.publish([]);
+  });
+
+  test('a message that no queue takes fails, although the broker confirms it', async () => {
+    const { publisher } = await startPublisher();
+    const lost = { ...toMessage(anOrderCreated()), routingKey: 'order.unknown._' };
+    const good = toMessage(anOrderCreated());
+    await expect(publisher.publish([good, lost, toMessage(anOrderCreated())])).rejects.toMatchObject({
+      code: 'PUBLISH_UNROUTABLE',
+      retryable: true,
+      context: { eventId: lost.eventId, routingKey: lost.routingKey },
+    });
+    await publisher.publish([good]); // the channel is none the worse
+  });
+
+  test('a queue that is full nacks: failure', async () => {
+    const { publisher } = await startPublisher();
+    const channel = await server.channel();
+    const full = 'full';
+    await channel.assertQueue(full, {
+      durable: true,
+      arguments: { 'x-queue-type': 'classic', 'x-max-length': 0, 'x-overflow': 'reject-publish' },
+    });
+    await channel.bindQueue(full, 'opentill.events', 'full.up._');
+    await expect(
+      publisher.publish([{ ...toMessage(anOrderCreated()), routingKey: 'full.up._' }]),
+    ).rejects.toMatchObject({ code: 'PUBLISH_REFUSED', retryable: true });
+    await channel.deleteQueue(full);
+  });
+
+  test('an exchange that does not exist costs the channel, and only the attempt', async () => {
+    const bare = await createTestBroker({ declare: false });
+    cleanup.add(() => bare.drop());
+    const { publisher } = await startPublisher(bare.url);
+    await expect(publisher.publish([toMessage(anOrderCreated())])).rejects.toMatchObject({
+      code: 'BROKER_UNAVAILABLE',
+    });
+    await waitUntil('rebuilt', () => publisher.state === 'open');
+  });
+
+  test('through a broken connection it fails, and succeeds after recovery', async () => {
+    const { publisher, broker } = await startPublisher();
+    await waitUntil('cut by the broker', async () => {
+      await server.cutConnections();
+      return publisher.state === 'connecting';
+    });
+    expect(broker.state).toBe('connecting');
+    await expect(publisher.publish([toMessage(anOrderCreated())])).rejects.toMatchObject({
+      code: 'BROKER_UNAVAILABLE',
+      retryable: true,
+    });
+    await broker.ready();
+    await publisher.publish([toMessage(anOrderCreated())]);
+    expect(await server.depth(queue)).toBe(1);
+  });
+
+  test('messages in flight when the connection resets fail at once', async () => {
+    const proxy = await startTcpProxy(Number(new URL(server.url).port));
+    cleanup.add(() => proxy.close());
+    const { publisher, broker } = await startPublisher(proxy.through(server.url));
+    proxy.mode = 'half';
+    const publishing = publisher.publish([toMessage(anOrderCreated())]);
+    const failed = expect(publishing).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
+    await waitUntil('stored', async () => (await server.depth(queue)) === 1);
+    proxy.mode = 'pass';
+    proxy.reset();
+    await failed;
+    await broker.ready();
+  });
+
+  test('a silent network fails at the time limit, and the next attempt uses a new connection', async () => {
+    const proxy = await startTcpProxy(Number(new URL(server.url).port));
+    cleanup.add(() => proxy.close());
+    const { publisher, broker } = await startPublisher(proxy.through(server.url), 300);
+    proxy.mode = 'blackhole';
+    await expect(publisher.publish([toMessage(anOrderCreated())])).rejects.toMatchObject({
+      code: 'PUBLISH_TIMEOUT',
+    });
+    await waitUntil('given up', () => publisher.state === 'connecting', 1_000);
+    proxy.mode = 'pass';
+    await broker.ready();
+    await publisher.publish([toMessage(anOrderCreated())]);
+    expect(await server.depth(queue)).toBe(1);
+  });
+
+  test("a service's user may publish its own events and no others", async () => {
+    const { publisher, broker } = await startPublisher(await server.urlFor('api'));
+    await publisher.publish([toMessage(anOrderCreated())]);
+    await expect(
+      publisher.publish([{ ...toMessage(anOrderCreated()), routingKey: 'order.changed._' }]),
+    ).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
+    await broker.ready();
+  });
+});
+
+describe('connection', () => {
+  test('a network that goes silent during set-up does not stall recovery', async () => {
+    const proxy = await startTcpProxy(Number(new URL(server.url).port));
+    cleanup.add(() => proxy.close());
+    const broker = cleanup.broker(proxy.through(server.url));
+    let setups = 0;
+    broker.openLink({
+      name: 'slow set-up',
+      setupTimeoutMs: 200,
+      createChannel: (model) => model.createChannel(),
+      setup: async (channel) => {
+        setups += 1;
+        if (setups === 1) proxy.mode = 'blackhole';
+        await channel.prefetch(1);
+      },
+    });
+    await waitUntil('first set-up', () => setups === 1);
+    await expect(broker.ready(400)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
+    proxy.mode = 'pass';
+    await broker.ready();
+    expect(setups).toBeGreaterThan(1);
+  });
+
+  test('a reset during set-up is survived', async () => {
+    const proxy = await startTcpProxy(Number(new URL(server.url).port));
+    cleanup.add(() => proxy.close());
+    const broker = cleanup.broker(proxy.through(server.url));
+    let setups = 0;
+    broker.openLink({
+      name: 'reset',
+      createChannel: (model) => model.createChannel(),
+      setup: async (channel) => {
+        setups += 1;
+        if (setups <= 3) proxy.reset();
+        await channel.prefetch(1);
+      },
+    });
+    await broker.ready();
+    expect(setups).toBe(4);
+  });
+
+  test('a listener that throws costs the connection, not the process', async () => {
+    const broker = cleanup.broker(server.url);
+    const link = broker.openLink({
+      name: 'thrower',
+      createChannel: (model) => model.createChannel(),
+      setup: () => Promise.resolve(),
+    });
+    await broker.ready();
+    const first = link.channel;
+    first?.on('drain', () => {
+      throw new Error('bug');
+    });
+    (first as unknown as { onBufferDrain(): void }).onBufferDrain();
+    await waitUntil('a new channel', () => link.channel !== undefined && link.channel !== first);
+  });
+
+  test('a broker nobody can reach, and one that refuses, are told apart', async () => {
+    const nowhere = cleanup.broker('amqp://127.0.0.1:1');
+    await expect(nowhere.ready(300)).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE', retryable: true });
+    const wrong = new URL(server.url);
+    wrong.password = 'wrong';
+    const refused = cleanup.broker(wrong.href);
+    await expect(refused.ready(1_000)).rejects.toMatchObject({ code: 'BROKER_REFUSED', retryable: false });
+    const absent = new URL(server.url);
+    absent.pathname = '/absent';
+    await expect(cleanup.broker(absent.href).ready(1_000)).rejects.toMatchObject({
+      code: 'BROKER_UNAVAILABLE',
+    });
+  });
+
+  test('close is quick when the network is silent, and final', async () => {
+    const proxy = await startTcpProxy(Number(new URL(server.url).port));
+    cleanup.add(() => proxy.close());
+    const broker = cleanup.broker(proxy.through(server.url));
+    await broker.ready();
+    proxy.mode = 'blackhole';
+    const start = Date.now();
+    await broker.close();
+    expect(Date.now() - start).toBeLessThan(3_000);
+    expect(broker.state).toBe('closed');
+    expect(() => createPublisher(broker)).toThrow('closed');
+  });
+});

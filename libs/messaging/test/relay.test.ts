@@ -1,0 +1,162 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { queueName } from '@opentill/contracts/topology';
+import type { Database } from '@opentill/db/database';
+import { appendToOutbox, createOutboxStore, newEvent } from '@opentill/db/outbox';
+import { createPublisher } from '@opentill/messaging/publisher';
+import { startRelay } from '@opentill/messaging/relay';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { createCleanup, logger } from './messaging-harness.ts';
+
+const queue = queueName('webhook-sender', 'order.created');
+const cleanup = createCleanup();
+let server: TestBroker;
+let testDatabase: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  [server, testDatabase] = await Promise.all([createTestBroker(), createTestDatabase()]);
+});
+afterAll(async () => {
+  await Promise.all([server.drop(), testDatabase.drop()]);
+});
+beforeEach(() => {
+  database = testDatabase.open('api');
+});
+afterEach(async () => {
+  await cleanup.run();
+  await database.kysely.deleteFrom('api.outbox').execute();
+  await database.close();
+  await server.take(queue);
+});
+
+async function append(
+  count: number,
+  type: 'order.created' | 'order.changed' = 'order.created',
+): Promise<string[]> {
+  const events = Array.from({ length: count }, () =>
+    newEvent(type, '_', { orderPk: newId(), eventId: newId() }, { newId, clock: systemClock }),
+  );
+  await database.kysely.transaction().execute((tx) => appendToOutbox(tx, 'api', events));
+  return events.map((event) => event.envelope.id);
+}
+
+async function start(options: { batch?: number; idleMs?: number } = {}) {
+  const metrics = createMetrics('test');
+  const broker = cleanup.broker(server.url);
+  const publisher = createPublisher(broker);
+  await broker.ready();
+  const relay = startRelay({
+    store: createOutboxStore(database.kysely, 'api'),
+    publisher,
+    logger,
+    metrics,
+    idleMs: 60_000,
+    ...options,
+  });
+  cleanup.add(() => relay.stop());
+  return { relay, publisher, broker, metrics };
+}
+
+async function waiting(): Promise<number> {
+  return (await createOutboxStore(database.kysely, 'api').backlog()).events;
+}
+const delivered = async () =>
+  (await server.take(queue)).map((message) => String(message.properties.messageId));
+
+describe('relay', () => {
+  test('what waits is published at start, in order, in as many batches as it takes', async () => {
+    const ids = await append(1_050);
+    await start({ batch: 100 });
+    await waitUntil('drained', async () => (await waiting()) === 0);
+    expect(await delivered()).toEqual(ids);
+  });
+
+  test('wake publishes within milliseconds of the commit', async () => {
+    const { relay } = await start();
+    const took: number[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      await append(1);
+      const committed = performance.now();
+      relay.wake();
+      while ((await server.depth(queue)) !== round + 1) await new Promise(setImmediate);
+      took.push(performance.now() - committed);
+    }
+    took.sort((a, b) => a - b);
+    expect(took[10]).toBeLessThan(250);
+  });
+
+  test('without a wake the next look finds it', async () => {
+    await start({ idleMs: 20 });
+    const ids = await append(1);
+    await waitUntil('drained', async () => (await waiting()) === 0);
+    expect(await delivered()).toEqual(ids);
+  });
+
+  test('two replicas publish everything once, in order', async () => {
+    const one = await start({ batch: 20, idleMs: 5 });
+    const two = await start({ batch: 20, idleMs: 5 });
+    const ids: string[] = [];
+    for (let round = 0; round < 30; round += 1) {
+      ids.push(...(await append(10)));
+      one.relay.wake();
+      two.relay.wake();
+    }
+    await waitUntil('drained', async () => (await waiting()) === 0);
+    expect(await delivered()).toEqual(ids);
+  });
+
+  test('a row that can not be published stays first; nothing overtakes it, nothing repeats behind it', async () => {
+    const { relay, metrics } = await start();
+    const before = await append(3);
+    const channel = await server.channel();
+    // nothing takes order.changed any more
+    await channel.unbindQueue('webhook-sender.order-changed', 'opentill.events', 'order.changed.*');
+    const stuck = await append(1, 'order.changed');
+    const behind = await append(3);
+    relay.wake();
+    const failures = async () =>
+      Number(/code="PUBLISH_UNROUTABLE"[^}]*} (\d+)/.exec(await metrics.render())?.[1] ?? 0);
+    await waitUntil('it alone is tried', async () => (await failures()) >= 4);
+    const early = await delivered();
+    expect(new Set(early.filter((id) => before.includes(id)))).toEqual(new Set(before));
+    expect(early.filter((id) => behind.includes(id)).length).toBeLessThanOrEqual(2 * behind.length);
+    const seen = await failures();
+    await waitUntil('tried again', async () => (await failures()) >= seen + 2);
+    expect(await delivered()).toEqual([]);
+    expect(await waiting()).toBe(4);
+    expect(await metrics.render()).toMatch(/opentill_outbox_waiting_count{[^}]*} 4/);
+    await channel.bindQueue('webhook-sender.order-changed', 'opentill.events', 'order.changed.*');
+    await waitUntil('drained', async () => (await waiting()) === 0);
+    expect(await delivered()).toEqual(behind);
+    expect((await server.take('webhook-sender.order-changed')).map((m) => m.properties.messageId)).toEqual(
+      stuck,
+    );
+    expect(await metrics.render()).toMatch(/opentill_outbox_lag_seconds{[^}]*} 0/);
+  });
+
+  test('goes on by itself after the broker cut the connection', async () => {
+    const { relay, publisher } = await start();
+    await waitUntil('cut', async () => {
+      await server.cutConnections();
+      return publisher.state === 'connecting';
+    });
+    const ids = await append(5);
+    relay.wake();
+    await waitUntil('drained', async () => (await waiting()) === 0);
+    expect(await delivered()).toEqual(ids);
+  });
+
+  test('stop ends while the broker is away', async () => {
+    const { relay, broker } = await start();
+    await broker.close();
+    await append(5);
+    relay.wake();
+    await relay.stop();
+    expect(await waiting()).toBe(5);
+  });
+});

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { EVENTS_EXCHANGE, queues } from '@opentill/contracts/topology';
+import { declareTopology } from '@opentill/messaging/declare-topology';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+
+let server: TestBroker;
+beforeAll(async () => {
+  server = await createTestBroker({ declare: false });
+});
+afterAll(() => server.drop());
+
+const names = queues().flatMap((queue) => [queue.name, queue.deadLetterQueue]);
+
+describe('declareTopology', () => {
+  test('declares every queue, waits, and says what is new', async () => {
+    const start = Date.now();
+    const first = await declareTopology(server.url, { settleMs: 100 });
+    expect(Date.now() - start).toBeGreaterThanOrEqual(100);
+    expect([...first.declared].sort()).toEqual([...names, 'opentill.canary', 'opentill.canary.dead'].sort());
+    const again = await declareTopology(server.url);
+    expect(again.declared).toEqual([]);
+    expect([...again.verified].sort()).toEqual([...first.declared].sort());
+  });
+
+  test('leaves nothing in any queue, and takes nothing out', async () => {
+    await server.publish('order.created._', 'a message that waits');
+    await declareTopology(server.url);
+    const depths = await Promise.all(names.map((name) => server.depth(name)));
+    expect(depths.reduce((sum, depth) => sum + depth, 0)).toBe(1);
+    expect(await server.depth('opentill.canary')).toBe(0);
+    expect(await server.depth('opentill.canary.dead')).toBe(0);
+    const [message] = await server.take('webhook-sender.order-created');
+    expect(message?.content.toString()).toBe('a message that waits');
+    expect(message?.fields.redelivered).toBe(false);
+  });
+
+  test('two at once do not take each other’s canary', async () => {
+    await Promise.all([1, 2, 3].map(() => declareTopology(server.url)));
+  });
+
+  test('an old canary that was left behind does no harm', async () => {
+    const channel = await server.channel();
+    channel.publish(EVENTS_EXCHANGE, 'opentill.canary._', Buffer.from('canary'), {
+      messageId: 'old',
+      timestamp: Date.now() - 3_600_000,
+    });
+    await channel.waitForConfirms();
+    await declareTopology(server.url);
+    expect(await server.depth('opentill.canary')).toBe(0);
+  });
+
+  test('every event reaches the queues of its consumers', async () => {
+    for (const { name, type } of queues()) {
+      await server.publish(`${type}.evm`, type);
+      expect((await server.take(name)).map((message) => message.content.toString())).toEqual([type]);
+    }
+  });
+
+  test('a queue with other arguments is named', async () => {
+    const other = await createTestBroker({ declare: false });
+    try {
+      await (await other.channel()).assertQueue('webhook-sender.order-changed', { durable: true });
+      await expect(declareTopology(other.url)).rejects.toMatchObject({
+        code: 'TOPOLOGY_BROKEN',
+        retryable: false,
+        message: expect.stringContaining('webhook-sender.order-changed'),
+      });
+    } finally {
+      await other.drop();
+    }
+  });
+
+  test('a broker that is not there, and one that refuses, are told apart', async () => {
+    await expect(declareTopology('amqp://127.0.0.1:1')).rejects.toMatchObject({ code: 'BROKER_UNAVAILABLE' });
+    const wrong = new URL(server.url);
+    wrong.password = 'wrong';
+    await expect(declareTopology(wrong.href)).rejects.toMatchObject({ code: 'BROKER_REFUSED' });
+    await expect(declareTopology(await server.urlFor('api'))).rejects.toMatchObject({
+      code: 'BROKER_REFUSED',
+    });
+  });
+});
