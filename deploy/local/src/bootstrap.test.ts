@@ -1,5 +1,19 @@
 import { expect, test } from '@jest/globals';
-import { countResults, translateJestArguments } from '../bootstrap.mjs';
+
+interface JestResults {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numRuntimeErrorTestSuites: number;
+}
+
+interface Bootstrap {
+  countResults(results: JestResults | undefined, exitCode: number): { passed: number; failed: number };
+  translateJestArguments(args: readonly string[]): string[];
+}
+
+// Plain JavaScript, since it runs before anything is installed: nobody declares its types.
+const file = new URL('../bootstrap.mjs', import.meta.url).href;
+const { countResults, translateJestArguments } = (await import(file)) as Bootstrap;
 
 const results = { numPassedTests: 7, numFailedTests: 2, numRuntimeErrorTestSuites: 1 };
 

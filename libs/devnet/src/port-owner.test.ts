@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { listeningInodes } from './port-owner.ts';
+import { listeningInodes, shortenCommand } from './port-owner.ts';
 
 // Captured from /proc/net/tcp: a listener on 0BB8 (3000), a connection from the same local port, a listener on 0BB9.
 const TABLE = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -16,4 +16,11 @@ test('only listening sockets of the port count', () => {
 test('a port nobody listens on has no socket', () => {
   expect(listeningInodes(TABLE, 0xd431)).toEqual([]);
   expect(listeningInodes('', 3000)).toEqual([]);
+});
+
+test('a command line is told by the ends of its paths', () => {
+  const commandLine =
+    '/root/.npm/_npx/0123456789/node_modules/node/bin/node\0--flag\0/home/dev/opentill/services/api/dist/main.js\0';
+  expect(shortenCommand(commandLine)).toBe('node --flag api/dist/main.js');
+  expect(shortenCommand(`anvil\0${'--long '.repeat(30)}`)).toHaveLength(81);
 });

@@ -38,11 +38,24 @@ export function findPortOwner(port: number): { pid: number; command: string } | 
     for (const descriptor of listDirectory(`/proc/${pid}/fd`)) {
       const inode = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/${pid}/fd/${descriptor}`))?.[1];
       if (inode === undefined || !inodes.has(inode)) continue;
-      const command = readText(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
-      return { pid: Number(pid), command: command.length > 100 ? `${command.slice(0, 100)}…` : command };
+      return { pid: Number(pid), command: shortenCommand(readText(`/proc/${pid}/cmdline`)) };
     }
   }
   return undefined;
+}
+
+/** A command line as /proc gives it, short enough for a sentence: of long paths only the end. */
+export function shortenCommand(commandLine: string): string {
+  const words = commandLine.split('\0').filter((word) => word !== '');
+  const short = words
+    .map((word, index) =>
+      word
+        .split('/')
+        .slice(index === 0 ? -1 : -3)
+        .join('/'),
+    )
+    .join(' ');
+  return short.length > 80 ? `${short.slice(0, 80)}…` : short;
 }
 
 /** Inodes of the sockets that listen on a port, from the text of /proc/net/tcp or tcp6. */
