@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { anEvmAddress } from '@opentill/testkit/scenario';
+import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { settleOrders } from '../src/settle-orders.ts';
 import { ordersByKey } from '../src/store.ts';
 import { sweepDueOrders } from '../src/sweep-due-orders.ts';
@@ -133,7 +133,7 @@ describe('the sweep over due orders', () => {
   });
 
   test('never expires an order whose payment is committed together with the time that makes it due', async () => {
-    const orders = [];
+    const orders: OrderRow[] = [];
     for (let i = 0; i < 60; i += 1) {
       orders.push(await s.order({ chain: 'BSC_TEST', expires_at: at(TTL + i * 10) }));
     }

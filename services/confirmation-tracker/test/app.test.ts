@@ -1,0 +1,223 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { EventEnvelope } from '@opentill/contracts/event-catalog';
+import { routingKey } from '@opentill/contracts/event-catalog';
+import { queueName } from '@opentill/contracts/topology';
+import { listPresence } from '@opentill/db/presence';
+import { connectBroker, type Broker } from '@opentill/messaging/connection';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { startTracker, type TrackerApp } from '../src/app.ts';
+import {
+  createTrackerScenario,
+  envelope,
+  named,
+  NETWORKS,
+  TTL,
+  verifiedEvent,
+  type TrackerScenario,
+} from './tracker-scenario.ts';
+
+interface Replica {
+  readonly app: TrackerApp;
+  readonly metrics: Metrics;
+  stop(): Promise<void>;
+}
+
+let s: TrackerScenario;
+let rabbit: TestBroker;
+const replicas: Replica[] = [];
+const logger = createLogger({ service: 'confirmation-tracker', level: 'silent' });
+const TOLD = queueName('webhook-sender', 'order.changed');
+const DETECTED = queueName('confirmation-tracker', 'transfer.detected');
+
+beforeAll(async () => {
+  s = await createTrackerScenario();
+  rabbit = await createTestBroker();
+  await s.chainAt(110, 200);
+});
+afterEach(async () => {
+  await Promise.all(replicas.splice(0).map((replica) => replica.stop()));
+  await rabbit.take(TOLD);
+});
+afterAll(async () => {
+  await rabbit.drop();
+  await s.close();
+});
+
+/** A replica as main.ts makes it, connected with the rights of its service alone. */
+async function startReplica(timing: Parameters<typeof startTracker>[0]['timing'] = {}): Promise<Replica> {
+  const database = s.database.open('tracker');
+  const broker: Broker = connectBroker({
+    url: await rabbit.urlFor('confirmation-tracker'),
+    logger,
+    name: 'tracker',
+  });
+  const metrics = createMetrics('confirmation-tracker');
+  const app = await startTracker({
+    db: database.kysely,
+    broker,
+    logger,
+    metrics,
+    clock: { now: () => new Date() },
+    newId,
+    networks: NETWORKS,
+    instanceId: `tracker-${replicas.length}`,
+    timing: { transferSweepMs: 60_000, dueSweepMs: 60_000, ...timing },
+  });
+  await broker.ready();
+  const replica = {
+    app,
+    metrics,
+    async stop() {
+      await app.stop();
+      await broker.close();
+      await database.close();
+    },
+  };
+  replicas.push(replica);
+  return replica;
+}
+
+async function publish(event: EventEnvelope): Promise<void> {
+  await rabbit.publish(routingKey(event.type, 'EVM'), JSON.stringify(event));
+}
+
+async function reaches(order: OrderRow, status: string): Promise<void> {
+  await waitUntil(`order ${status}`, async () => (await s.state(order)).status === status);
+}
+
+/** Ids of the notifications of which the webhook-sender has been told, in order. */
+async function toldEvents(): Promise<string[]> {
+  const messages = await rabbit.take(TOLD);
+  return messages.map((message) => {
+    const event = JSON.parse(message.content.toString()) as EventEnvelope<'order.changed'>;
+    expect(message.properties.messageId).toBe(event.id);
+    return event.data.eventId;
+  });
+}
+
+async function notificationIds(order: OrderRow): Promise<string[]> {
+  const rows = await s.admin
+    .selectFrom('notification')
+    .select('event_id')
+    .where('subject_id', '=', order.order_pk)
+    .where('sequence', '>', 1)
+    .orderBy('sequence')
+    .execute();
+  return rows.map((row) => row.event_id);
+}
+
+const depthIs = (queue: string, count: number) => async () => (await rabbit.depth(queue)) === count;
+
+describe('the running service', () => {
+  test('moves an order by events and tells of it over the broker', async () => {
+    const { metrics } = await startReplica();
+    const order = await s.order();
+    const paid = await s.transfer(order, 100n);
+    await publish(envelope('transfer.detected', named([paid])));
+    await reaches(order, 'PENDING_CONFIRMATION');
+    await publish(verifiedEvent([await s.verify(paid)]));
+    await reaches(order, 'SUCCESS');
+    await waitUntil('both told', depthIs(TOLD, 2));
+    expect(await toldEvents()).toEqual(await notificationIds(order));
+    const text = await metrics.render();
+    expect(text).toMatch(/opentill_orders_moved_total\{.*status="SUCCESS".*\} 1/);
+    expect(text).toMatch(/opentill_order_settlement_seconds_count\{.*\} 2/);
+  });
+
+  test('does nothing at all for a redelivery', async () => {
+    await startReplica();
+    const order = await s.order();
+    const event = envelope('transfer.detected', named([await s.transfer(order, 40n)]));
+    await publish(event);
+    await reaches(order, 'PENDING');
+    await waitUntil('told', depthIs(TOLD, 1));
+    await publish(event);
+    await publish(event);
+    const other = await s.order();
+    await publish(envelope('transfer.detected', named([await s.transfer(other, 40n)])));
+    await reaches(other, 'PENDING');
+    await waitUntil('handled', depthIs(DETECTED, 0));
+    await waitUntil('told', depthIs(TOLD, 2));
+    expect(await toldEvents()).toEqual([
+      ...(await notificationIds(order)),
+      ...(await notificationIds(other)),
+    ]);
+  });
+
+  test('expires orders at the word of a verified block without transfers', async () => {
+    await startReplica();
+    const order = await s.order({ chain: 'BSC_TEST' });
+    await s.chainAt(500, TTL + 1, 'BSC_TEST');
+    await publish(
+      envelope('block.verified', { chain: 'BSC_TEST', height: 498, blockTimeSeconds: 1, transferIds: [] }),
+    );
+    await reaches(order, 'EXPIRED');
+  });
+
+  test('settles and expires by its sweeps alone when the broker loses everything', async () => {
+    await startReplica({ transferSweepMs: 20, dueSweepMs: 20, graceMs: 0 });
+    const paid = await s.order();
+    const unpaid = await s.order({ chain: 'BSC_TEST' });
+    const transfer = await s.transfer(paid, 100n);
+    await s.chainAt(500, TTL + 1, 'BSC_TEST');
+    await reaches(paid, 'PENDING_CONFIRMATION');
+    await reaches(unpaid, 'EXPIRED');
+    await s.verify(transfer);
+    await reaches(paid, 'SUCCESS');
+  });
+
+  test('in two replicas settles many orders, each told once and in order', async () => {
+    await startReplica({ transferSweepMs: 10, dueSweepMs: 10, graceMs: 0 });
+    await startReplica();
+    const merchant = await s.merchant();
+    const orders = await Promise.all(
+      Array.from({ length: 30 }, () => s.order({ merchant_id: merchant.merchantId })),
+    );
+    const transfers = await Promise.all(orders.map((order) => s.transfer(order, 100n)));
+    for (const transfer of transfers) await publish(envelope('transfer.detected', named([transfer])));
+    for (const transfer of transfers) await s.verify(transfer);
+    await publish(verifiedEvent(transfers));
+    await publish(verifiedEvent(transfers.toReversed()));
+    for (const order of orders) await reaches(order, 'SUCCESS');
+    await waitUntil('outbox empty', async () => {
+      const { rows } = await sql<{ waiting: number }>`select count(*) as waiting from tracker.outbox`.execute(
+        s.admin,
+      );
+      return rows[0]?.waiting === 0;
+    });
+    const told = await toldEvents();
+    for (const order of orders) {
+      const ids = await notificationIds(order);
+      expect(told.filter((id) => ids.includes(id))).toEqual(ids);
+    }
+    expect((await s.balances(merchant.merchantId))['MERCHANT']).toBe(-3_000n);
+  });
+
+  test('answers its health checks and says that it is alive, until it stops', async () => {
+    const replica = await startReplica();
+    for (const check of Object.values(replica.app.checks)) expect(await check()).toMatchObject({ ok: true });
+    const alive = () => listPresence(s.admin, 'tracker');
+    await waitUntil('present', async () => (await alive()).includes('tracker-0'));
+    expect(await rabbit.consumers(DETECTED)).toBe(1);
+    await replica.stop();
+    replicas.splice(0);
+    expect(await alive()).toEqual([]);
+    await waitUntil('consumers gone', async () => (await rabbit.consumers(DETECTED)) === 0);
+    expect(await replica.app.checks['broker']?.()).toMatchObject({ ok: false });
+  });
+
+  test('goes on after the broker cut its connections', async () => {
+    await startReplica();
+    await rabbit.cutConnections();
+    const order = await s.order();
+    await publish(envelope('transfer.detected', named([await s.transfer(order, 100n)])));
+    await reaches(order, 'PENDING_CONFIRMATION');
+    await waitUntil('told', depthIs(TOLD, 1));
+  });
+});

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Database } from '@opentill/db/database';
+import { createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
+import { liveUndisturbed, liveWithCrashAt } from './tracker-life.ts';
+import { createTrackerScenario, handle, type TrackerScenario } from './tracker-scenario.ts';
+
+let s: TrackerScenario;
+let mortal: Database;
+let crashing: CrashingDatabase;
+beforeAll(async () => {
+  s = await createTrackerScenario();
+  mortal = s.database.open('tracker');
+  crashing = createCrashingDatabase(mortal);
+});
+afterAll(async () => {
+  await mortal.close();
+  await s.close();
+});
+
+test('stopped before or after any statement and started again, the tracker ends as if undisturbed', async () => {
+  const undisturbed = await liveUndisturbed(s, handle);
+  const seen: string[] = [];
+  for (let point = 1; ; point += 1) {
+    const disturbed = await liveWithCrashAt(s, crashing, point, handle);
+    if (crashing.crashedAt === undefined) break;
+    seen.push(crashing.crashedAt);
+    expect({ point, at: crashing.crashedAt, outcome: disturbed }).toEqual({
+      point,
+      at: crashing.crashedAt,
+      outcome: undisturbed,
+    });
+  }
+  // Every kind of side effect was among them, each before and after.
+  const effects = [
+    'insert into "tracker"."inbox"',
+    'with given as',
+    'insert into "tracker"."outbox"',
+    'with entry as',
+  ];
+  for (const effect of ['begin', ...effects, 'commit']) {
+    expect(seen.some((where) => where.startsWith(`before ${effect}`))).toBe(true);
+    expect(seen.some((where) => where.startsWith(`after ${effect}`))).toBe(true);
+  }
+  expect(seen.length).toBeGreaterThan(100);
+}, 600_000);
