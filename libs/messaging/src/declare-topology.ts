@@ -1,10 +1,8 @@
-import { connect, type Channel, type ChannelModel } from 'amqplib';
+import type { Channel } from 'amqplib';
 import { DEAD_EXCHANGE, EVENTS_EXCHANGE, queues, type QueueDefinition } from '@opentill/contracts/topology';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
-import { withDeadline } from '@opentill/runtime/deadline';
-import { isRefusal } from './channel-link.ts';
+import { openSession, type Session } from './broker-session.ts';
 import { CANARY, sendCanary } from './send-canary.ts';
-import { messagingError } from './messaging-error.ts';
 
 export interface TopologyOptions {
   /**
@@ -41,13 +39,11 @@ const DEAD_LETTER_ARGUMENTS = { 'x-queue-type': 'quorum', 'x-delivery-limit': 1_
  *   or does not answer (repair: `rabbitmq-queues` or delete the queue; the database's sweepers bring its work back).
  */
 export async function declareTopology(url: string, options: TopologyOptions = {}): Promise<TopologyReport> {
-  const callTimeoutMs = options.callTimeoutMs ?? 10_000;
-  const model = await open(url, callTimeoutMs);
+  const session = await openSession(url, options.callTimeoutMs ?? 10_000);
   try {
-    const session: Session = { model, call: (what, work) => call(what, callTimeoutMs, work) };
     const definitions: DeclaredQueue[] = [...queues(), CANARY];
     const declared: string[] = [];
-    const channel = await openChannel(session);
+    const channel = await session.openChannel();
     await declareExchanges(session, channel);
     for (const definition of definitions)
       declared.push(...(await declareQueue(session, channel, definition)));
@@ -57,51 +53,11 @@ export async function declareTopology(url: string, options: TopologyOptions = {}
     await sendCanary(session);
     return { declared, verified };
   } finally {
-    await withDeadline(
-      2_000,
-      () => model.close(),
-      () => new Error('no answer'),
-    ).catch(() => undefined);
+    await session.close();
   }
 }
 
 type DeclaredQueue = Omit<QueueDefinition, 'service' | 'type'>;
-
-/** A connection whose calls all have a time limit and name what failed. */
-export interface Session {
-  readonly model: ChannelModel;
-  call<T>(what: string, work: () => Promise<T>): Promise<T>;
-}
-
-async function open(url: string, timeoutMs: number): Promise<ChannelModel> {
-  try {
-    const model = await withDeadline(
-      timeoutMs,
-      () => connect(url, { timeout: timeoutMs, clientProperties: { connection_name: 'opentill topology' } }),
-      () => new Error(`no answer within ${timeoutMs} ms`),
-    );
-    model.on('error', () => undefined); // the call in progress rejects as well
-    return model;
-  } catch (error) {
-    const code = isRefusal(error) ? 'BROKER_REFUSED' : 'BROKER_UNAVAILABLE';
-    throw messagingError(code, 'cannot open the broker', {}, error);
-  }
-}
-
-async function call<T>(what: string, timeoutMs: number, work: () => Promise<T>): Promise<T> {
-  try {
-    return await withDeadline(timeoutMs, work, () => new Error(`no answer within ${timeoutMs} ms`));
-  } catch (error) {
-    const { code } = error as { code?: number };
-    throw messagingError(code === 403 ? 'BROKER_REFUSED' : 'TOPOLOGY_BROKEN', `${what} failed`, {}, error);
-  }
-}
-
-async function openChannel(session: Session): Promise<Channel> {
-  const channel = await session.call('opening a channel', () => session.model.createChannel());
-  channel.on('error', () => undefined); // the call in progress rejects as well
-  return channel;
-}
 
 async function declareExchanges(session: Session, channel: Channel): Promise<void> {
   await session.call(EVENTS_EXCHANGE, () =>
@@ -134,7 +90,7 @@ async function declareQueue(
 
 /** Asking for a queue that does not exist costs the channel. */
 async function exists(session: Session, queue: string): Promise<boolean> {
-  const channel = await openChannel(session);
+  const channel = await session.openChannel();
   const answer = await session.call(`looking for ${queue}`, () =>
     channel.checkQueue(queue).then(
       () => true,

@@ -7,7 +7,7 @@ import {
   type QueueDefinition,
 } from '@opentill/contracts/topology';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
-import type { Session } from './declare-topology.ts';
+import type { Session } from './broker-session.ts';
 
 const NAME = 'opentill.canary';
 /** What a run that was cut short left behind is thrown away after this. */
@@ -32,8 +32,7 @@ export const CANARY: Omit<QueueDefinition, 'service' | 'type'> = {
 
 /** Publishes a message as an event is, receives it, rejects it, and receives it among the dead letters. */
 export async function sendCanary(session: Session): Promise<void> {
-  const channel = await session.call('opening a channel', () => session.model.createConfirmChannel());
-  channel.on('error', () => undefined); // the call in progress rejects as well
+  const channel = await session.openConfirmChannel();
   const id = randomUUID();
   await session.call('publishing the canary', () => publish(channel, id));
   await session.call('receiving the canary', async () => {

@@ -1,3 +1,5 @@
+import { types } from 'node:util';
+
 const REDACTED = '[redacted]';
 /** Key names whose values never reach a log; `tokens`, `tokenSymbol` and `fencingToken` are not among them. */
 const SECRET_KEY =
@@ -25,7 +27,7 @@ export function redact(value: unknown, depth = 0): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
   if (value instanceof Uint8Array) return `[${value.byteLength} bytes]`;
   if (depth >= MAX_DEPTH) return '[too deep]';
-  if (value instanceof Error) return redactError(value, depth);
+  if (value instanceof Error || types.isNativeError(value)) return redactError(value, depth);
   if (Array.isArray(value)) return redactList(value, depth);
   if (value instanceof Set) return redactList([...value], depth);
   const entries = value instanceof Map ? [...value].map(([k, v]) => [String(k), v]) : Object.entries(value);

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync, chmodSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { appendToOutbox, createOutboxStore, newEvent } from '@opentill/db/outbox';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { startRabbitMq, type RabbitMqServer } from '@opentill/devnet/rabbitmq';
+import { startConsumer } from '@opentill/messaging/consumer';
+import { declareTopology } from '@opentill/messaging/declare-topology';
+import { createPublisher } from '@opentill/messaging/publisher';
+import { startRelay } from '@opentill/messaging/relay';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { createCleanup, logger } from './messaging-harness.ts';
+
+let dir: string;
+let port: number;
+let server: RabbitMqServer;
+let testDatabase: TestDatabase;
+const cleanup = createCleanup();
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'opentill-restart-'));
+  chmodSync(dir, 0o711);
+  port = await findFreePort();
+  [server, testDatabase] = await Promise.all([
+    startRabbitMq({ dir: join(dir, 'rabbitmq'), port }),
+    createTestDatabase(),
+  ]);
+  await declareTopology(server.url); // waits: a queue declared a moment before kill -9 is lost
+}, 120_000);
+afterAll(async () => {
+  await cleanup.run();
+  await server.stop('kill');
+  await testDatabase.drop();
+  rmSync(dir, { recursive: true });
+}, 60_000);
+
+test('broker stopped and killed under load: relay and consumer go on by themselves, nothing is lost', async () => {
+  const metrics = createMetrics('test');
+  const database = testDatabase.open('api');
+  cleanup.add(() => database.close());
+  const broker = cleanup.broker(server.url);
+  const publisher = createPublisher(broker);
+  const handled = new Map<string, number>();
+  const consumer = startConsumer({
+    broker,
+    service: 'webhook-sender',
+    type: 'order.created',
+    prefetch: 20,
+    handle: (envelope) => {
+      handled.set(envelope.id, (handled.get(envelope.id) ?? 0) + 1);
+      return Promise.resolve();
+    },
+    logger,
+    metrics,
+  });
+  cleanup.add(() => consumer.stop());
+  await broker.ready();
+  const store = createOutboxStore(database.kysely, 'api');
+  const relay = startRelay({ store, publisher, logger, metrics });
+  cleanup.add(() => relay.stop());
+
+  const written: string[] = [];
+  let writing = true;
+  const writer = (async () => {
+    while (writing) {
+      const events = Array.from({ length: 5 }, () =>
+        newEvent('order.created', '_', { orderPk: newId(), eventId: newId() }, { newId, clock: systemClock }),
+      );
+      await database.kysely.transaction().execute((tx) => appendToOutbox(tx, 'api', events));
+      written.push(...events.map((event) => event.envelope.id));
+      relay.wake();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  })();
+
+  for (const mode of ['graceful', 'kill'] as const) {
+    const before = handled.size;
+    await waitUntil(`traffic before ${mode}`, () => handled.size > before + 50);
+    await server.stop(mode);
+    await waitUntil('loss noticed', () => broker.state === 'connecting' && !consumer.consuming);
+    server = await startRabbitMq({ dir: join(dir, 'rabbitmq'), port });
+    const restarted = Date.now();
+    await broker.ready(20_000);
+    const during = handled.size;
+    await waitUntil('traffic again', () => handled.size > during + 50, 20_000);
+    expect(Date.now() - restarted).toBeLessThan(20_000);
+  }
+  writing = false;
+  await writer;
+  await waitUntil('all handled', () => written.every((id) => handled.has(id)), 20_000);
+  expect((await store.backlog()).events).toBe(0);
+  expect(handled.size).toBe(written.length);
+}, 180_000);
