@@ -6,6 +6,8 @@ export interface CliContext {
   readonly clock: Clock;
   /** Writes one line of the answer. */
   readonly print: (line: string) => void;
+  /** Writes one line about what went wrong. */
+  readonly printError: (line: string) => void;
   /** Asks on the terminal without echo; rejects with NO_TERMINAL when there is none. */
   readonly askSecret: (question: string) => Promise<string>;
 }

@@ -1,5 +1,6 @@
 import { openDatabase, type Database } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { requiredVariable } from './config.ts';
 import type { CliContext, CliErrorCode } from './context.ts';
 
 /** Opens the database with the operators' role, runs `work` and closes it again. */
@@ -7,7 +8,7 @@ export async function withOpsDatabase<T>(
   context: CliContext,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const url = required(context, 'OPS_DATABASE_URL');
+  const url = requiredVariable(context, 'OPS_DATABASE_URL');
   const database = openDatabase({ url, applicationName: 'opentill-cli', poolMax: 2 });
   try {
     return await work(database);
@@ -17,30 +18,22 @@ export async function withOpsDatabase<T>(
 }
 
 /**
- * The value of an environment variable that a command can't do without.
+ * The key that seals merchants' secrets: 32 bytes in base64.
  * @throws GatewayError CLI_USAGE
  */
-export function required(context: CliContext, name: string): string {
-  const value = context.env[name];
-  if (value === undefined || value === '') {
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', `The environment variable ${name} is not set.`, {
-      retryable: false,
-    });
-  }
-  return value;
-}
-
-/** The key that seals merchants' secrets: 32 bytes in base64. */
-export function secretsKey(context: CliContext): Buffer {
-  const key = Buffer.from(required(context, 'SECRETS_KEY'), 'base64');
+export function parseKey(base64: string): Buffer {
+  const key = Buffer.from(base64, 'base64');
   if (key.length !== 32) {
     throw new GatewayError<CliErrorCode>(
       'CLI_USAGE',
       'SECRETS_KEY must be 32 bytes in base64: openssl rand -base64 32',
-      {
-        retryable: false,
-      },
+      { retryable: false },
     );
   }
   return key;
+}
+
+/** The key of the environment. */
+export function secretsKey(context: CliContext): Buffer {
+  return parseKey(requiredVariable(context, 'SECRETS_KEY'));
 }

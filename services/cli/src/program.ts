@@ -10,8 +10,14 @@ import { setUp } from './commands/setup.ts';
 
 /** The `opentill` command line. Commands only translate words into calls; errors come out as GatewayError. */
 export function createProgram(context: CliContext): Command {
-  const program = new Command('opentill').description('Operates an Opentill gateway.').exitOverride();
-  program.configureOutput({ writeOut: (text) => context.print(text.trimEnd()) });
+  const program = new Command('opentill')
+    .description('Operates an Opentill gateway.')
+    .exitOverride()
+    .showSuggestionAfterError(false);
+  program.configureOutput({
+    writeOut: (text) => context.print(text.trimEnd()),
+    writeErr: (text) => context.printError(text.trimEnd()),
+  });
 
   program
     .command('setup')

@@ -1,10 +1,24 @@
 import { readFile } from 'node:fs/promises';
 import { findToken, parseNetworkFile } from '@opentill/contracts/network-config';
+import type { Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { parseAmount } from '@opentill/domain/money';
+import { parseAmount, type AmountProblem } from '@opentill/domain/money';
+import { requiredVariable } from '../config.ts';
 import type { CliContext, CliErrorCode } from '../context.ts';
-import { required, withOpsDatabase } from '../open-ops-database.ts';
+import { withOpsDatabase } from '../open-ops-database.ts';
 import { bookTopUp } from '../store.ts';
+
+/** Hash of a transaction of each family; canonical where spellings differ, since twice must be once. */
+const TXIDS: Readonly<Record<Family, { readonly pattern: RegExp; readonly isHex: boolean }>> = {
+  EVM: { pattern: /^0x[0-9a-f]{64}$/i, isHex: true },
+  TRON: { pattern: /^[0-9a-f]{64}$/i, isHex: true },
+  SUI: { pattern: /^[1-9A-HJ-NP-Za-km-z]{43,44}$/, isHex: false },
+};
+const AMOUNT_PROBLEMS: Readonly<Record<AmountProblem, string>> = {
+  NOT_A_NUMBER: 'write it like 1000 or 1000.50',
+  ZERO: 'it is zero',
+  TOO_MANY_DECIMALS: 'it has too many decimals',
+};
 
 /**
  * Books into the ledger what the operator sent to a hot wallet, so that payouts may draw on it. The same transaction
@@ -20,15 +34,20 @@ export async function recordTopUp(
     readonly txid: string;
   },
 ): Promise<void> {
-  const file = required(context, 'NETWORKS_FILE');
+  const file = requiredVariable(context, 'NETWORKS_FILE');
   const network = parseNetworkFile(await readFile(file, 'utf8'), file).find((n) => n.chain === options.chain);
   const token = network && findToken(network, options.symbol);
   if (!network || !token) throw usage(`${options.symbol} on ${options.chain} is not configured in ${file}.`);
   const amount = parseAmount(options.amount, token.decimals);
-  if (!amount.ok) throw usage(`${options.amount} is not an amount of ${token.symbol}: ${amount.problem}.`);
+  const txid = TXIDS[network.family];
+  if (!txid.pattern.test(options.txid)) {
+    throw usage(`${options.txid} is not the hash of a transaction of ${network.chain}.`);
+  }
+  if (!amount.ok)
+    throw usage(`${options.amount} is not an amount of ${token.symbol}: ${AMOUNT_PROBLEMS[amount.problem]}.`);
   const booked = await withOpsDatabase(context, ({ kysely }) =>
     bookTopUp(kysely, {
-      ref: `${network.chain}:${options.txid}:${token.symbol}`,
+      ref: `${network.chain}:${txid.isHex ? options.txid.toLowerCase() : options.txid}:${token.symbol}`,
       chain: network.chain,
       symbol: token.symbol,
       amountBaseUnits: amount.value,

@@ -1,3 +1,4 @@
+import { access, rm } from 'node:fs/promises';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { createKeystore } from '@opentill/wallet/keystore';
@@ -20,13 +21,19 @@ export async function initKeys(
   options: { readonly keystore: string; readonly publicKeys: string; readonly passphraseFile?: string },
 ): Promise<void> {
   const passphrase = await choosePassphrase(context, options.passphraseFile);
+  for (const file of [options.keystore, options.publicKeys]) await requireAbsent(file);
   const words = generateMnemonic();
   const seed = seedOf(words);
   try {
     const keyId = seedFingerprint(seed);
-    await createKeystore(options.keystore, { purpose: 'seed', keyId, secret: seed }, passphrase);
     const publicKeys = publicKeysOf(seed, CODECS);
     await writePublicKeys(options.publicKeys, publicKeys);
+    try {
+      await createKeystore(options.keystore, { purpose: 'seed', keyId, secret: seed }, passphrase);
+    } catch (error) {
+      await rm(options.publicKeys, { force: true }); // addresses that nobody could ever spend from
+      throw error;
+    }
     context.print('Write these 24 words on paper. They are shown once, and they are the money:');
     context.print('');
     words.split(' ').forEach((word, i) => context.print(`  ${String(i + 1).padStart(2)}  ${word}`));
@@ -40,6 +47,18 @@ export async function initKeys(
   } finally {
     seed.fill(0);
   }
+}
+
+/** Asked before anything is written: a keystore whose words were never shown is worse than none. */
+async function requireAbsent(file: string): Promise<void> {
+  const exists = await access(file).then(
+    () => true,
+    () => false,
+  );
+  if (!exists) return;
+  throw new GatewayError<CliErrorCode>('CLI_USAGE', `${file} exists already and is not overwritten.`, {
+    retryable: false,
+  });
 }
 
 async function choosePassphrase(context: CliContext, file: string | undefined): Promise<string> {

@@ -5,6 +5,7 @@ import type { CliContext, CliErrorCode } from '../context.ts';
 import { secretsKey, withOpsDatabase } from '../open-ops-database.ts';
 
 const SECRET_BYTES = 32;
+const MERCHANT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Creates a merchant and shows its token and webhook secret, once. */
 export async function createMerchant(
@@ -18,18 +19,25 @@ export async function createMerchant(
   },
 ): Promise<void> {
   if (options.version !== 'V2' && options.version !== 'V3') {
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', '--merchant-version must be V2 or V3.', {
-      retryable: false,
-    });
+    throw usage('--merchant-version must be V2 or V3.');
+  }
+  if (!MERCHANT_ID.test(options.id)) {
+    throw usage(`${options.id} is no merchant id: 1 to 64 letters, digits, - and _.`);
+  }
+  const origins = options.returnOrigin ?? [];
+  for (const [option, url] of [
+    ['--callback-url', options.callbackUrl] as const,
+    ...origins.map((o) => ['--return-origin', o] as const),
+  ]) {
+    if (url !== undefined && !isHttpUrl(url))
+      throw usage(`${option} must be an http or https URL, not ${url}.`);
   }
   const version = options.version;
   const token = randomBytes(SECRET_BYTES).toString('hex');
   const webhookSecret = randomBytes(SECRET_BYTES).toString('hex');
   await withOpsDatabase(context, async ({ kysely }) => {
     if ((await listMerchants(kysely)).some((m) => m.merchantId === options.id)) {
-      throw new GatewayError<CliErrorCode>('CLI_USAGE', `Merchant ${options.id} exists already.`, {
-        retryable: false,
-      });
+      throw usage(`Merchant ${options.id} exists already.`);
     }
     await upsertMerchant(kysely, secretsKey(context), {
       merchantId: options.id,
@@ -38,7 +46,7 @@ export async function createMerchant(
       token,
       webhookSecret,
       callbackUrl: options.callbackUrl ?? null,
-      returnOrigins: options.returnOrigin ?? [],
+      returnOrigins: origins,
     });
   });
   context.print(`merchant        ${options.id}`);
@@ -64,13 +72,19 @@ export async function rotateMerchant(
   options: { readonly id: string; readonly what: string },
 ): Promise<void> {
   if (options.what !== 'token' && options.what !== 'webhook-secret') {
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', 'Say what to rotate: token or webhook-secret.', {
-      retryable: false,
-    });
+    throw usage('Say what to rotate: token or webhook-secret.');
   }
   const rotate = options.what === 'token' ? rotateToken : rotateWebhookSecret;
   const secret = await withOpsDatabase(context, ({ kysely }) =>
     rotate(kysely, secretsKey(context), options.id),
   );
   context.print(`new ${options.what} of ${options.id}: ${secret}`);
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+function usage(message: string): GatewayError<CliErrorCode> {
+  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

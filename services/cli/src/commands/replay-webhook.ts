@@ -3,6 +3,8 @@ import type { CliContext, CliErrorCode } from '../context.ts';
 import { withOpsDatabase } from '../open-ops-database.ts';
 import { notificationIdsOf, replayDelivery } from '../store.ts';
 
+const EVENT_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 /**
  * Makes callbacks due again: one by its event id, or all of an order. They carry the same nonce as before.
  * @throws GatewayError CLI_USAGE, NOT_FOUND
@@ -13,6 +15,11 @@ export async function replayWebhook(
 ): Promise<void> {
   if ((options.event === undefined) === (options.order === undefined)) {
     throw new GatewayError<CliErrorCode>('CLI_USAGE', 'Give either --event or --order.', {
+      retryable: false,
+    });
+  }
+  if (options.event !== undefined && !EVENT_ID.test(options.event)) {
+    throw new GatewayError<CliErrorCode>('CLI_USAGE', `${options.event} is not the nonce of a callback.`, {
       retryable: false,
     });
   }

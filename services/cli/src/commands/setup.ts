@@ -1,12 +1,14 @@
 import { migrate } from '@opentill/db/migrate';
-import { upsertMerchant } from '@opentill/db/merchants';
+import { upsertMerchant, type MerchantSettings } from '@opentill/db/merchants';
 import { openDatabase } from '@opentill/db/database';
 import { setRolePasswords } from '@opentill/db/roles';
 import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { readConfig } from '@opentill/runtime/config';
 import type { CliContext, CliErrorCode } from '../context.ts';
-import { required, secretsKey } from '../open-ops-database.ts';
+import { passwordVariable, SETUP_CONFIG_SCHEMA, type SetupEnvironment } from '../config.ts';
+import { parseKey } from '../open-ops-database.ts';
 
 /** The merchant that comes from the settings MERCHANT_TOKEN, WEBHOOK_SECRET, CALLBACK_URL, MERCHANT_VERSION. */
 const SETTINGS_MERCHANT_ID = 'default';
@@ -14,56 +16,76 @@ const SETTINGS_MERCHANT_ID = 'default';
 /**
  * The step before every deployment: migrations, roles with their passwords, the merchant of the settings, the
  * broker's topology with its canary. Does nothing that is done already, so it may run at every start.
- * @throws GatewayError CLI_USAGE and what the database and the broker refuse
+ * @throws GatewayError CONFIG_INVALID, CLI_USAGE and what the database and the broker refuse
  */
 export async function setUp(context: CliContext): Promise<void> {
-  const adminUrl = required(context, 'DATABASE_ADMIN_URL');
+  const settings = readConfig<SetupEnvironment>(SETUP_CONFIG_SCHEMA, context.env);
+  const merchant = settingsMerchant(settings);
+  const { DATABASE_ADMIN_URL: adminUrl, AMQP_URL: amqpUrl } = settings;
   const applied = await migrate(adminUrl);
   context.print(applied.length === 0 ? 'database: up to date' : `database: applied ${applied.join(', ')}`);
-  await setPasswords(context, adminUrl);
-  await writeSettingsMerchant(context, adminUrl);
-  const amqpUrl = context.env['AMQP_URL'];
-  if (amqpUrl) {
+  await setPasswords(context, settings);
+  if (merchant !== undefined) await writeMerchant(context, adminUrl, merchant);
+  if (amqpUrl !== undefined) {
     await declareTopology(amqpUrl);
     context.print('broker: queues declared, canary came back');
   }
 }
 
-async function setPasswords(context: CliContext, adminUrl: string): Promise<void> {
+async function setPasswords(context: CliContext, settings: SetupEnvironment): Promise<void> {
   const passwords: Partial<Record<ServiceSchema, string>> = {};
   for (const role of SERVICE_SCHEMAS) {
-    const password = context.env[`DATABASE_PASSWORD_${role.toUpperCase()}`];
-    if (password) passwords[role] = password;
+    const password = settings[passwordVariable(role)];
+    if (password !== undefined) passwords[role] = password;
   }
-  await setRolePasswords(adminUrl, passwords);
+  await setRolePasswords(settings.DATABASE_ADMIN_URL, passwords);
   context.print(
     `database: passwords set for ${Object.keys(passwords).length} of ${SERVICE_SCHEMAS.length} roles`,
   );
 }
 
-async function writeSettingsMerchant(context: CliContext, adminUrl: string): Promise<void> {
-  const { env } = context;
-  const token = env['MERCHANT_TOKEN'];
-  if (!token) return;
-  const version = env['MERCHANT_VERSION'] || 'V3';
-  if (version !== 'V2' && version !== 'V3') {
-    throw new GatewayError<CliErrorCode>('CLI_USAGE', 'MERCHANT_VERSION must be V2 or V3.', {
-      retryable: false,
-    });
+interface SettingsMerchant {
+  readonly key: Buffer;
+  readonly merchant: MerchantSettings;
+}
+
+/** The merchant that the settings describe, checked before anything is touched; undefined without MERCHANT_TOKEN. */
+function settingsMerchant(settings: SetupEnvironment): SettingsMerchant | undefined {
+  const { MERCHANT_TOKEN: token, WEBHOOK_SECRET: webhookSecret, SECRETS_KEY: key } = settings;
+  if (token === undefined) return undefined;
+  if (webhookSecret === undefined || key === undefined) {
+    throw new GatewayError<CliErrorCode>(
+      'CLI_USAGE',
+      'MERCHANT_TOKEN needs WEBHOOK_SECRET and SECRETS_KEY.',
+      {
+        retryable: false,
+      },
+    );
   }
+  return {
+    key: parseKey(key),
+    merchant: {
+      merchantId: SETTINGS_MERCHANT_ID,
+      name: settings.MERCHANT_NAME,
+      version: settings.MERCHANT_VERSION,
+      token,
+      webhookSecret,
+      callbackUrl: settings.CALLBACK_URL ?? null,
+      returnOrigins: settings.RETURN_ORIGINS,
+    },
+  };
+}
+
+async function writeMerchant(
+  context: CliContext,
+  adminUrl: string,
+  { key, merchant }: SettingsMerchant,
+): Promise<void> {
   const database = openDatabase({ url: adminUrl, applicationName: 'opentill-setup', poolMax: 1 });
   try {
-    await upsertMerchant(database.kysely, secretsKey(context), {
-      merchantId: SETTINGS_MERCHANT_ID,
-      name: env['MERCHANT_NAME'] || 'Default merchant',
-      version,
-      token,
-      webhookSecret: required(context, 'WEBHOOK_SECRET'),
-      callbackUrl: env['CALLBACK_URL'] || null,
-      returnOrigins: (env['RETURN_ORIGINS'] ?? '').split(',').filter((origin) => origin !== ''),
-    });
+    await upsertMerchant(database.kysely, key, merchant);
   } finally {
     await database.close();
   }
-  context.print(`merchant: ${SETTINGS_MERCHANT_ID} (${version}) written from the settings`);
+  context.print(`merchant: ${merchant.merchantId} (${merchant.version}) written from the settings`);
 }

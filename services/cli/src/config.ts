@@ -1,0 +1,67 @@
+import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
+import { readConfig, type VariableSchema } from '@opentill/runtime/config';
+import type { CliContext } from './context.ts';
+
+/** The environment of `opentill setup` (README.md, "Configuration"). */
+export interface SetupEnvironment {
+  readonly DATABASE_ADMIN_URL: string;
+  readonly AMQP_URL?: string;
+  readonly SECRETS_KEY?: string;
+  readonly MERCHANT_TOKEN?: string;
+  readonly MERCHANT_NAME: string;
+  readonly MERCHANT_VERSION: 'V2' | 'V3';
+  readonly WEBHOOK_SECRET?: string;
+  readonly CALLBACK_URL?: string;
+  readonly RETURN_ORIGINS: readonly string[];
+  readonly [password: `DATABASE_PASSWORD_${string}`]: string;
+}
+
+const secret = { type: 'string', minLength: 1 } as const;
+
+/** Name of the variable that holds a role's password. */
+export function passwordVariable(role: ServiceSchema): `DATABASE_PASSWORD_${string}` {
+  return `DATABASE_PASSWORD_${role.toUpperCase()}`;
+}
+
+const PASSWORDS: Readonly<Record<string, VariableSchema>> = Object.fromEntries(
+  SERVICE_SCHEMAS.map((role) => [passwordVariable(role), secret]),
+);
+
+/** JSON Schema of the environment of `setup`, read by readConfig. */
+export const SETUP_CONFIG_SCHEMA = {
+  required: ['DATABASE_ADMIN_URL'],
+  properties: {
+    DATABASE_ADMIN_URL: { type: 'string', pattern: '^postgres(ql)?://' },
+    AMQP_URL: { type: 'string', pattern: '^amqps?://' },
+    SECRETS_KEY: secret,
+    MERCHANT_TOKEN: secret,
+    MERCHANT_NAME: { type: 'string', default: 'Default merchant' },
+    MERCHANT_VERSION: { type: 'string', enum: ['V2', 'V3'], default: 'V3' },
+    WEBHOOK_SECRET: secret,
+    CALLBACK_URL: { type: 'string', pattern: '^https?://' },
+    RETURN_ORIGINS: { type: 'array', items: { type: 'string' }, default: [] },
+    ...PASSWORDS,
+  },
+} as const;
+
+/** JSON Schema of the environment of the other commands; each needs only some of it. */
+export const OPERATOR_CONFIG_SCHEMA = {
+  properties: {
+    OPS_DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://' },
+    SECRETS_KEY: secret,
+    NETWORKS_FILE: { type: 'string', minLength: 1 },
+  },
+} as const;
+
+/**
+ * The value of a variable that a command can't do without.
+ * @throws GatewayError CONFIG_INVALID
+ */
+export function requiredVariable(
+  context: Pick<CliContext, 'env'>,
+  name: keyof typeof OPERATOR_CONFIG_SCHEMA.properties,
+): string {
+  const properties = { [name]: OPERATOR_CONFIG_SCHEMA.properties[name] };
+  const values = readConfig<Record<string, string>>({ required: [name], properties }, context.env);
+  return values[name] ?? '';
+}

@@ -1,0 +1,671 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { queues } from '@opentill/contracts/topology';
+import { openDatabase, type Database } from '@opentill/db/database';
+import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
+import { openKeystore } from '@opentill/wallet/keystore';
+import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
+import { parsePublicKeys, publicKeysOf } from '@opentill/wallet/public-keys';
+import {
+  aChainCursor,
+  aCollection,
+  aHash,
+  aPayout,
+  aTransfer,
+  ONE_USDT,
+  TEST_SECRETS_KEY,
+  TEST_SECRETS_KEY_BASE64,
+  type OrderRow,
+} from '@opentill/testkit/scenario';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { runCli } from '../src/run-cli.ts';
+
+const NETWORKS_FILE = join(import.meta.dirname, '..', '..', '..', 'deploy', 'networks', 'local.json');
+const PASSPHRASE = 'a passphrase of the tests';
+
+let database: TestDatabase;
+let admin: Database;
+let directory: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = database.open('admin');
+  directory = mkdtempSync(join(tmpdir(), 'opentill-cli-'));
+});
+afterAll(async () => {
+  rmSync(directory, { recursive: true, force: true });
+  await admin.close();
+  await database.drop();
+});
+
+interface Run {
+  readonly code: number;
+  readonly out: readonly string[];
+  readonly errors: readonly string[];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What an operator's shell has set. */
+const operator = (): Environment => ({
+  OPS_DATABASE_URL: database.url('ops'),
+  SECRETS_KEY: TEST_SECRETS_KEY_BASE64,
+  NETWORKS_FILE,
+});
+
+interface RunOptions {
+  readonly env?: Environment;
+  readonly answers?: readonly string[];
+  readonly now?: () => Date;
+}
+
+async function opentill(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+  const out: string[] = [];
+  const errors: string[] = [];
+  const answers = [...(options.answers ?? [])];
+  const code = await runCli(args, {
+    env: options.env ?? operator(),
+    clock: { now: options.now ?? (() => new Date()) },
+    print: (line) => out.push(line),
+    printError: (line) => errors.push(line),
+    askSecret: async () => answers.shift() ?? '',
+  });
+  return { code, out, errors };
+}
+
+/** A refusal is one line, whatever is wrong, and says what. */
+function expectRefusal(run: Run, code: 1 | 75, words: RegExp): void {
+  expect(run.errors).toHaveLength(1);
+  expect(run.errors[0]).toMatch(words);
+  expect(run.errors[0]).not.toContain('\n');
+  expect(run.errors[0]).toMatch(/^(opentill|error): \S/);
+  expect(run.code).toBe(code);
+}
+
+describe('setup', () => {
+  let empty: { url: string; drop(): Promise<void> };
+  let broker: TestBroker;
+
+  beforeAll(async () => {
+    empty = await createEmptyDatabase();
+    broker = await createTestBroker({ declare: false });
+  });
+  afterAll(async () => {
+    await broker.drop();
+    await empty.drop();
+  });
+
+  /** A database that no migration has seen. */
+  async function createEmptyDatabase() {
+    const name = `opentill_test_${Math.floor(Date.now() / 1000)}_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
+    const url = new URL(database.adminUrl);
+    url.pathname = `/${name}`;
+    await asOwner(database.adminUrl, `create database ${name}`);
+    return {
+      url: url.href,
+      drop: async () => void (await asOwner(database.adminUrl, `drop database ${name}`)),
+    };
+  }
+
+  async function asOwner(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
+    const opened = openDatabase({ url, applicationName: 'test owner', poolMax: 1 });
+    try {
+      return (await sql.raw<Record<string, unknown>>(text).execute(opened.kysely)).rows;
+    } finally {
+      await opened.close();
+    }
+  }
+
+  const settings = (): Environment => ({
+    DATABASE_ADMIN_URL: empty.url,
+    AMQP_URL: broker.url,
+    SECRETS_KEY: TEST_SECRETS_KEY_BASE64,
+    MERCHANT_TOKEN: 'token-of-the-settings',
+    WEBHOOK_SECRET: 'secret-of-the-settings',
+    CALLBACK_URL: 'https://shop.example/callbacks',
+    RETURN_ORIGINS: 'https://shop.example, https://www.shop.example',
+  });
+
+  async function settingsMerchant() {
+    const rows = await asOwner(empty.url, `select * from merchant`);
+    expect(rows).toHaveLength(1);
+    const row = rows[0]!;
+    return {
+      id: row['merchant_id'],
+      version: row['version'],
+      callbackUrl: row['callback_url'],
+      returnOrigins: row['return_origins'],
+      token: openSecret(TEST_SECRETS_KEY, row['token_sealed'] as Buffer, tokenAad('default')),
+      secret: openSecret(
+        TEST_SECRETS_KEY,
+        row['webhook_secret_sealed'] as Buffer,
+        webhookSecretAad('default'),
+      ),
+    };
+  }
+
+  it('refuses settings that are wrong before it touches anything', async () => {
+    const wrong = { ...settings(), SECRETS_KEY: 'c2hvcnQ=' };
+    expectRefusal(await opentill(['setup'], { env: wrong }), 1, /SECRETS_KEY must be 32 bytes in base64/);
+    const without = { ...settings(), WEBHOOK_SECRET: '' };
+    expectRefusal(await opentill(['setup'], { env: without }), 1, /MERCHANT_TOKEN needs WEBHOOK_SECRET/);
+    const version = { ...settings(), MERCHANT_VERSION: 'V4', AMQP_URL: 'http://broker' };
+    expectRefusal(
+      await opentill(['setup'], { env: version }),
+      1,
+      /AMQP_URL.*MERCHANT_VERSION.*V2, V3|MERCHANT_VERSION.*V2, V3.*AMQP_URL/,
+    );
+    const rows = await asOwner(empty.url, `select tablename from pg_tables where schemaname = 'public'`);
+    expect(rows).toEqual([]);
+  });
+
+  it('says in one line that a server is not there, and that trying again may help', async () => {
+    const down = { ...settings(), DATABASE_ADMIN_URL: 'postgres://opentill@localhost:1/opentill' };
+    expectRefusal(await opentill(['setup'], { env: down }), 75, /ECONNREFUSED/);
+  });
+
+  it('migrates, writes the merchant of the settings and declares every queue', async () => {
+    const run = await opentill(['setup'], { env: settings() });
+    expect(run).toMatchObject({ code: 0, errors: [] });
+    expect(run.out).toEqual([
+      expect.stringMatching(/^database: applied 0001-foundations/),
+      'database: passwords set for 0 of 6 roles',
+      'merchant: default (V3) written from the settings',
+      'broker: queues declared, canary came back',
+    ]);
+    expect(await settingsMerchant()).toEqual({
+      id: 'default',
+      version: 'V3',
+      callbackUrl: 'https://shop.example/callbacks',
+      returnOrigins: ['https://shop.example', 'https://www.shop.example'],
+      token: 'token-of-the-settings',
+      secret: 'secret-of-the-settings',
+    });
+    for (const { name, deadLetterQueue } of queues()) {
+      expect(await broker.depth(name)).toBe(0);
+      expect(await broker.depth(deadLetterQueue)).toBe(0);
+    }
+  });
+
+  it('run again does nothing but bring the merchant up to date', async () => {
+    const again = { ...settings(), MERCHANT_TOKEN: 'next-token', CALLBACK_URL: '', MERCHANT_VERSION: 'V2' };
+    const startedAt = Date.now();
+    const run = await opentill(['setup'], { env: again });
+    expect(run).toMatchObject({ code: 0, errors: [] });
+    expect(run.out[0]).toBe('database: up to date');
+    expect(Date.now() - startedAt).toBeLessThan(10_000);
+    expect(await settingsMerchant()).toMatchObject({
+      token: 'next-token',
+      version: 'V2',
+      callbackUrl: null,
+    });
+  });
+
+  it('takes secrets from files, and refuses a variable that is given twice', async () => {
+    const file = join(directory, 'token');
+    writeFileSync(file, 'token-from-a-file\n');
+    const env = { ...settings(), MERCHANT_TOKEN: undefined, MERCHANT_TOKEN_FILE: file, AMQP_URL: '' };
+    expect(await opentill(['setup'], { env })).toMatchObject({ code: 0, errors: [] });
+    expect(await settingsMerchant()).toMatchObject({ token: 'token-from-a-file' });
+    const twice = { ...settings(), MERCHANT_TOKEN_FILE: file };
+    expectRefusal(await opentill(['setup'], { env: twice }), 1, /MERCHANT_TOKEN is set twice/);
+  });
+});
+
+describe('merchant', () => {
+  const stored = async (id: string) =>
+    admin.kysely.selectFrom('merchant').selectAll().where('merchant_id', '=', id).executeTakeFirstOrThrow();
+
+  it('is created with secrets that are shown once and stored sealed', async () => {
+    const args = ['merchant', 'create', '--id', 'books', '--name', 'Book shop'];
+    const run = await opentill([...args, '--callback-url', 'https://books.example/hook']);
+    expect(run).toMatchObject({ code: 0, errors: [] });
+    const shown = new Map(run.out.map((line) => line.split(/ {2,}/) as [string, string]));
+    const row = await stored('books');
+    expect(openSecret(TEST_SECRETS_KEY, row.token_sealed, tokenAad('books'))).toBe(shown.get('token'));
+    expect(openSecret(TEST_SECRETS_KEY, row.webhook_secret_sealed, webhookSecretAad('books'))).toBe(
+      shown.get('webhook secret'),
+    );
+    expect(shown.get('token')).toMatch(/^\S{32,}$/);
+    expect(row).toMatchObject({
+      name: 'Book shop',
+      version: 'V3',
+      callback_url: 'https://books.example/hook',
+    });
+    expectRefusal(await opentill(args), 1, /Merchant books exists already/);
+    expect((await stored('books')).token_sealed).toEqual(row.token_sealed);
+  });
+
+  it('is listed without secrets', async () => {
+    await opentill(['merchant', 'create', '--id', 'listed', '--merchant-version', 'V2']);
+    const { out, code } = await opentill(['merchant', 'list']);
+    expect(code).toBe(0);
+    expect(out).toContain('listed\tV2\tenabled\t-\tlisted');
+    expect(out.join('\n')).not.toMatch(/[0-9a-f]{32}/);
+  });
+
+  it('gets a new token or webhook secret, and keeps the other', async () => {
+    await opentill(['merchant', 'create', '--id', 'rotated']);
+    const before = await stored('rotated');
+    const run = await opentill(['merchant', 'rotate', 'rotated', 'token']);
+    const after = await stored('rotated');
+    const token = openSecret(TEST_SECRETS_KEY, after.token_sealed, tokenAad('rotated'));
+    expect(run.out).toEqual([`new token of rotated: ${token}`]);
+    expect(token).not.toBe(openSecret(TEST_SECRETS_KEY, before.token_sealed, tokenAad('rotated')));
+    expect(after.webhook_secret_sealed).toEqual(before.webhook_secret_sealed);
+    await opentill(['merchant', 'rotate', 'rotated', 'webhook-secret']);
+    expect((await stored('rotated')).webhook_secret_sealed).not.toEqual(before.webhook_secret_sealed);
+  });
+
+  it.each([
+    [['merchant', 'create', '--id', 'no spaces'], /no spaces/],
+    [['merchant', 'create', '--id', 'x', '--merchant-version', 'V4'], /V2 or V3/],
+    [['merchant', 'create', '--id', 'x', '--callback-url', 'ftp://x'], /callback-url/],
+    [['merchant', 'create'], /--id/],
+    [['merchant', 'rotate', 'nobody', 'token'], /no merchant nobody/],
+    [['merchant', 'rotate', 'books', 'name'], /token or webhook-secret/],
+  ])('%j is refused', async (args, words) => {
+    expectRefusal(await opentill(args), 1, words);
+  });
+
+  it('needs its settings', async () => {
+    const { OPS_DATABASE_URL, ...without } = operator();
+    expect(OPS_DATABASE_URL).toBeDefined();
+    expectRefusal(await opentill(['merchant', 'list'], { env: without }), 1, /OPS_DATABASE_URL is missing/);
+    const badKey = { ...operator(), SECRETS_KEY: 'short' };
+    const create = ['merchant', 'create', '--id', 'never'];
+    expectRefusal(await opentill(create, { env: badKey }), 1, /SECRETS_KEY must be 32 bytes/);
+    const down = { ...operator(), OPS_DATABASE_URL: 'postgres://opentill_ops@localhost:1/opentill' };
+    expectRefusal(await opentill(['merchant', 'list'], { env: down }), 75, /ECONNREFUSED/);
+  });
+});
+
+describe('keys init', () => {
+  let keystore: string;
+  let publicKeys: string;
+  let passphraseFile: string;
+  let args: string[];
+
+  beforeEach(() => {
+    const folder = mkdtempSync(join(directory, 'keys-'));
+    keystore = join(folder, 'keystore.json');
+    publicKeys = join(folder, 'public-keys.json');
+    passphraseFile = join(folder, 'passphrase');
+    writeFileSync(passphraseFile, `${PASSPHRASE}\n`, { mode: 0o600 });
+    args = ['keys', 'init', '--keystore', keystore, '--public-keys', publicKeys];
+  });
+
+  const wordsOf = (out: readonly string[]) =>
+    out.flatMap((line) => /^ +\d+ {2}(?<word>[a-z]+)$/.exec(line)?.groups?.['word'] ?? []).join(' ');
+
+  it('makes a keystore, public keys and 24 words that belong together', async () => {
+    const run = await opentill([...args, '--passphrase-file', passphraseFile], { env: {} });
+    expect(run).toMatchObject({ code: 0, errors: [] });
+    const words = wordsOf(run.out);
+    expect(words.split(' ')).toHaveLength(24);
+    const { secret } = await openKeystore(keystore, 'seed', PASSPHRASE);
+    expect(Buffer.from(secret)).toEqual(Buffer.from(seedOf(parseMnemonic(words))));
+    const written = parsePublicKeys(readFileSync(publicKeys, 'utf8'), [evmAddressCodec]);
+    expect(written).toEqual(publicKeysOf(secret, [evmAddressCodec]));
+    expect(run.out).toContain(`Hot wallet EVM: ${written.families.EVM.hotWallets[0]}`);
+    expect(statSync(keystore).mode & 0o777).toBe(0o600);
+    expect(readFileSync(keystore, 'utf8') + readFileSync(publicKeys, 'utf8')).not.toContain(words);
+  });
+
+  it('asks for the passphrase twice when no file holds it', async () => {
+    const differ = await opentill(args, { answers: [PASSPHRASE, `${PASSPHRASE}!`] });
+    expectRefusal(differ, 1, /two passphrases differ/);
+    expect(existsSync(publicKeys)).toBe(false);
+    expect(await opentill(args, { answers: [PASSPHRASE, PASSPHRASE] })).toMatchObject({ code: 0 });
+    await openKeystore(keystore, 'seed', PASSPHRASE);
+  });
+
+  it.each([
+    ['keystore', () => keystore, () => publicKeys],
+    ['public key file', () => publicKeys, () => keystore],
+  ])('overwrites no %s, and leaves nothing half made', async (_what, present, absent) => {
+    writeFileSync(present(), 'what was there');
+    const run = await opentill([...args, '--passphrase-file', passphraseFile]);
+    expectRefusal(run, 1, /exists already and is not overwritten/);
+    expect(run.out).toEqual([]);
+    expect(readFileSync(present(), 'utf8')).toBe('what was there');
+    expect(existsSync(absent())).toBe(false);
+  });
+
+  it('refuses a passphrase file that others may read, that is missing, and a short passphrase', async () => {
+    chmodSync(passphraseFile, 0o644);
+    const fromFile = [...args, '--passphrase-file', passphraseFile];
+    expectRefusal(await opentill(fromFile), 1, /passphrase/);
+    rmSync(passphraseFile);
+    expectRefusal(await opentill(fromFile), 1, /passphrase/);
+    expectRefusal(await opentill(args, { answers: ['short', 'short'] }), 1, /at least 12 characters/);
+    expect([existsSync(keystore), existsSync(publicKeys)]).toEqual([false, false]);
+  });
+
+  it('names a directory that is not there', async () => {
+    const nowhere = join(directory, 'nowhere', 'keystore.json');
+    const run = await opentill(['keys', 'init', '--keystore', nowhere, '--public-keys', publicKeys], {
+      answers: [PASSPHRASE, PASSPHRASE],
+    });
+    expectRefusal(run, 1, /nowhere/);
+    expect(run.out).toEqual([]);
+    expect(existsSync(publicKeys)).toBe(false);
+  });
+});
+
+describe('rescan', () => {
+  const args = ['rescan', '--chain', 'ETH_SEPOLIA', '--from', '100', '--to', '120'];
+  const request = () =>
+    admin.kysely.selectFrom('rescan_request').selectAll().orderBy('request_id', 'desc').executeTakeFirst();
+
+  it('waits for the scanner and tells what it found', async () => {
+    const running = opentill(args);
+    await waitUntil('the request is there', async () => (await request())?.done_at === null);
+    expect(await request()).toMatchObject({ chain: 'ETH_SEPOLIA', from_height: 100, to_height: 120 });
+    await admin.kysely.updateTable('rescan_request').set({ done_at: new Date(), found: 2 }).execute();
+    expect(await running).toEqual({
+      code: 0,
+      out: ['Blocks 100 to 120 of ETH_SEPOLIA read again: 2 transfers were missing and are recorded now.'],
+      errors: [],
+    });
+  });
+
+  it('says that no scanner answered, and leaves the request', async () => {
+    let asked = 0;
+    const now = () => new Date(Date.now() + (asked++ > 1 ? 61_000 : 0));
+    expectRefusal(await opentill(args, { now }), 75, /no scanner of ETH_SEPOLIA has answered/);
+    expect(await request()).toMatchObject({ done_at: null, from_height: 100 });
+  });
+
+  it.each([
+    [['--chain', 'DOGE', '--from', '1', '--to', '2'], /DOGE is not a chain/],
+    [['--chain', 'ETH', '--from', 'x', '--to', '2'], /--from must be a block height/],
+    [['--chain', 'ETH', '--from', '1', '--to', '99999999999999999999'], /--to must be a block height/],
+    [['--chain', 'ETH', '--from', '3', '--to', '2'], /--to is below --from/],
+  ])('%j is refused', async (options, words) => {
+    expectRefusal(await opentill(['rescan', ...options]), 1, words);
+  });
+});
+
+/** An order with `count` callbacks, each delivered at its second attempt. */
+async function anOrderWithCallbacks(count: number, overrides: Parameters<typeof aCollection>[1] = {}) {
+  const order = await aCollection(admin.kysely, overrides);
+  const events: string[] = [];
+  for (let sequence = 1; sequence <= count; sequence += 1) {
+    const eventId = randomUUID();
+    events.push(eventId);
+    const common = {
+      event_id: eventId,
+      merchant_id: order.merchant_id,
+      subject_id: order.order_pk,
+      sequence,
+    };
+    await admin.kysely
+      .insertInto('notification')
+      .values({
+        ...common,
+        notify_type: 'ORDER_PENDING',
+        data: JSON.stringify({ orderId: order.order_id }),
+        occurred_at: new Date(),
+      })
+      .execute();
+    await admin.kysely
+      .insertInto('delivery')
+      .values({
+        ...common,
+        state: 'DELIVERED',
+        attempts: 2,
+        next_attempt_at: new Date(),
+        finished_at: new Date(),
+      })
+      .execute();
+    for (const [attempt, statusCode, error] of [
+      [1, null, 'ECONNREFUSED: nobody there'],
+      [2, 200, null],
+    ] as const) {
+      await admin.kysely
+        .insertInto('delivery_attempt')
+        .values({
+          event_id: eventId,
+          attempt,
+          started_at: new Date(),
+          duration_ms: 7,
+          status_code: statusCode,
+          error,
+          response_excerpt: null,
+        })
+        .execute();
+    }
+  }
+  return { order, events };
+}
+
+describe('webhook replay', () => {
+  const states = async (order: OrderRow) =>
+    (
+      await admin.kysely
+        .selectFrom('delivery')
+        .select('state')
+        .where('subject_id', '=', order.order_pk)
+        .orderBy('sequence')
+        .execute()
+    ).map((row) => row.state);
+
+  it('makes one callback due again by its nonce', async () => {
+    const { order, events } = await anOrderWithCallbacks(3);
+    const run = await opentill(['webhook', 'replay', '--event', events[1]!]);
+    expect(run).toEqual({ code: 0, out: ['1 of 1 callbacks are due again.'], errors: [] });
+    expect(await states(order)).toEqual(['DELIVERED', 'PENDING', 'DELIVERED']);
+  });
+
+  it('makes all callbacks of an order due again, of that merchant alone', async () => {
+    const { order } = await anOrderWithCallbacks(2, { order_id: 'same-id' });
+    const other = await anOrderWithCallbacks(1, { order_id: 'same-id' });
+    const args = ['webhook', 'replay', '--order', 'same-id', '--merchant', order.merchant_id];
+    expect(await opentill(args)).toMatchObject({ code: 0, out: ['2 of 2 callbacks are due again.'] });
+    expect(await states(order)).toEqual(['PENDING', 'PENDING']);
+    expect(await states(other.order)).toEqual(['DELIVERED']);
+  });
+
+  it.each([
+    [[], /either --event or --order/],
+    [['--event', randomUUID(), '--order', 'x'], /either --event or --order/],
+    [['--event', randomUUID()], /No such callback/],
+    [['--event', 'first-1'], /first-1 is not the nonce of a callback/],
+    [['--order', 'nobody-knows'], /No such callback/],
+  ])('%j is refused', async (options, words) => {
+    expectRefusal(await opentill(['webhook', 'replay', ...options]), 1, words);
+  });
+});
+
+describe('explain', () => {
+  async function aStory() {
+    const { order, events } = await anOrderWithCallbacks(1);
+    const transfer = await aTransfer(admin.kysely, order, { amount: 250n * ONE_USDT, state: 'VERIFIED' });
+    const stranger = await aTransfer(admin.kysely, { ...order, symbol: 'USDC' }, { amount: 7n });
+    await admin.kysely
+      .insertInto('transfer_settlement')
+      .values({
+        transfer_id: transfer.transfer_id,
+        settled_version: 1,
+        order_pk: order.order_pk,
+        booked: true,
+        bookings: 1,
+        credited: true,
+      })
+      .execute();
+    await admin.kysely
+      .insertInto('unmatched_deposit')
+      .values({
+        transfer_id: stranger.transfer_id,
+        merchant_id: order.merchant_id,
+        order_pk: order.order_pk,
+        reason: 'WRONG_TOKEN',
+      })
+      .execute();
+    await aChainCursor(admin.kysely, { head_height: 123, seen_height: 122, verified_height: 120 });
+    return { order, events, transfer, stranger };
+  }
+
+  it('tells the same story for an order id, a transaction and an address in any spelling', async () => {
+    const { order, events, transfer, stranger } = await aStory();
+    const byId = await opentill(['explain', order.order_id]);
+    expect(byId).toMatchObject({ code: 0, errors: [] });
+    const story = byId.out.join('\n');
+    for (const words of [
+      `COLLECTION ${order.order_id} of merchant ${order.merchant_id}: INIT`,
+      `250.00 USDT on ETH_SEPOLIA at ${order.address}`,
+      'chain read to 122 (verified 120',
+      `transfer 250.00 USDT on ETH_SEPOLIA, ${transfer.tx_hash} log:0`,
+      'VERIFIED, booked, credited',
+      `transfer 7 base units USDC on ETH_SEPOLIA, ${stranger.tx_hash} log:0`,
+      'unmatched: WRONG_TOKEN',
+      `callback 1 ORDER_PENDING ${events[0]}: DELIVERED after 2 attempts`,
+      'attempt 1 at',
+      'ECONNREFUSED: nobody there in 7 ms',
+      '200 in 7 ms',
+    ])
+      expect(story).toContain(words);
+    const checksummed = evmAddressCodec.format(evmAddressCodec.parse(order.address)!);
+    expect(checksummed).not.toBe(order.address);
+    for (const wanted of [
+      order.address,
+      checksummed,
+      transfer.tx_hash,
+      transfer.tx_hash.toUpperCase().replace('0X', '0x'),
+    ])
+      expect((await opentill(['explain', wanted])).out).toEqual(byId.out);
+  });
+
+  it('tells of a payout, of a chain never read and of callbacks not queued yet', async () => {
+    const payout = await aPayout(admin.kysely, { chain: 'BSC_TEST' });
+    await admin.kysely
+      .insertInto('notification')
+      .values({
+        event_id: randomUUID(),
+        merchant_id: payout.merchant_id,
+        subject_id: payout.order_pk,
+        sequence: 1,
+        notify_type: 'ORDER_PENDING',
+        data: '{}',
+        occurred_at: new Date(),
+      })
+      .execute();
+    const { out } = await opentill(['explain', payout.order_id]);
+    expect(out[0]).toContain(`PAYOUT ${payout.order_id}`);
+    expect(out.join('\n')).toContain(`250.00 USDT on BSC_TEST to ${payout.address}`);
+    expect(out.join('\n')).toContain('no scanner has committed a cursor');
+    expect(out.at(-1)).toContain('not yet queued after 0 attempts');
+  });
+
+  it('says what to do about something nobody knows', async () => {
+    expectRefusal(await opentill(['explain', aHash()]), 1, /Nothing is known of 0x.*opentill rescan/);
+    expectRefusal(await opentill(['explain']), 1, /missing required argument/);
+  });
+});
+
+describe('wallet book-top-up', () => {
+  const args = (txid: string, amount = '1000.5', chain = 'ETH_SEPOLIA') =>
+    `wallet book-top-up --chain ${chain} --symbol USDT --amount ${amount} --txid ${txid}`.split(' ');
+  const available = async (chain = 'ETH_SEPOLIA') => {
+    const { rows } = await sql<{ balance: bigint }>`
+      select balance from ledger_account where kind = 'HOT_AVAILABLE' and chain = ${chain} and symbol = 'USDT'`.execute(
+      admin.kysely,
+    );
+    return BigInt(rows[0]?.balance ?? 0n);
+  };
+
+  it('books a transaction once, however often it is told and however it is spelt', async () => {
+    const before = await available();
+    const txid = aHash();
+    expect((await opentill(args(txid))).out).toEqual(['Booked 1000.5 USDT on ETH_SEPOLIA.']);
+    expect((await opentill(args(txid))).out).toEqual(['Booked before; nothing changed.']);
+    const shouted = txid.toUpperCase().replace('0X', '0x');
+    expect((await opentill(args(shouted, '1000.50'))).out).toEqual(['Booked before; nothing changed.']);
+    expect((await available()) - before).toBe(1_000_500_000n);
+    expectRefusal(await opentill(args(txid, '1000.6')), 1, /booked with another amount/);
+    expect((await available()) - before).toBe(1_000_500_000n);
+  });
+
+  it('counts in the decimals of the chain', async () => {
+    await opentill(args(aHash(), '0.000000000000000001', 'BSC_TEST'));
+    expect(await available('BSC_TEST')).toBe(1n);
+    expectRefusal(await opentill(args(aHash(), '0.0000001')), 1, /is not an amount of USDT/);
+  });
+
+  it.each([
+    [args(aHash(), '-1'), /is not an amount of USDT/],
+    [args(aHash(), '0'), /zero|positive/],
+    [args(aHash(), '1', 'TRON'), /not configured/],
+    [args('0xabc'), /0xabc is not the hash of a transaction of ETH_SEPOLIA/],
+  ])('%j is refused', async (refused, words) => {
+    const before = await available();
+    expectRefusal(await opentill(refused), 1, words);
+    expect(await available()).toBe(before);
+  });
+
+  it('names a network file that is missing or broken', async () => {
+    const missing = { ...operator(), NETWORKS_FILE: join(directory, 'none.json') };
+    expectRefusal(await opentill(args(aHash()), { env: missing }), 1, /none\.json/);
+    const broken = join(directory, 'broken.json');
+    writeFileSync(broken, '{"networks": 1}');
+    expectRefusal(
+      await opentill(args(aHash()), { env: { ...operator(), NETWORKS_FILE: broken } }),
+      1,
+      /broken\.json/,
+    );
+  });
+});
+
+describe('as a process', () => {
+  const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
+
+  async function run(args: readonly string[], env: Environment = {}) {
+    const child = spawn(process.execPath, ['--conditions=source', MAIN, ...args], {
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const texts = { out: '', err: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.out += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.err += text));
+    const code = await new Promise((resolve) => void child.once('close', resolve));
+    return { code, ...texts };
+  }
+
+  it('answers on standard output with exit code 0', async () => {
+    const [help, list] = await Promise.all([run(['--help']), run(['merchant', 'list'], operator())]);
+    expect(help).toMatchObject({ code: 0, err: '' });
+    for (const command of ['setup', 'keys', 'merchant', 'rescan', 'webhook', 'explain', 'wallet'])
+      expect(help.out).toContain(command);
+    expect(list).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('says what is wrong in one line on standard error, with exit code 1 or 75', async () => {
+    const keys = ['keys', 'init', '--keystore', join(directory, 'k'), '--public-keys', join(directory, 'p')];
+    const down = { OPS_DATABASE_URL: 'postgres://opentill_ops@127.0.0.1:1/opentill' };
+    const [unset, noTerminal, unknown, unreachable] = await Promise.all([
+      run(['explain', 'x']),
+      run(keys),
+      run(['sell']),
+      run(['merchant', 'list'], down),
+    ]);
+    expect(unset).toEqual({
+      code: 1,
+      out: '',
+      err: 'opentill: configuration: OPS_DATABASE_URL is missing\n',
+    });
+    expect(noTerminal).toMatchObject({ code: 1, out: '' });
+    expect(noTerminal.err).toMatch(/^opentill: There is no terminal to ask on.*\n$/);
+    expect(unknown).toEqual({ code: 1, out: '', err: "error: unknown command 'sell'\n" });
+    expect(unreachable).toMatchObject({ code: 75, out: '' });
+    expect(unreachable.err).toMatch(/^opentill: .*ECONNREFUSED.*\n$/);
+  });
+});
