@@ -37,54 +37,17 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
   const verifying = createHoldOff(deps.clock);
   const rescanning = createHoldOff(deps.clock);
   const rescans = createRescans(deps);
+  const planSeen = createSeenPlan(deps);
   let held: Held | undefined;
-  /** Since when the node shows a branch that ends below the seen block. */
-  let shorterSinceMs: number | undefined;
-
-  /** A shorter branch is followed when it stays: it may be the chain's, though most grow within a moment. */
-  async function planSeen(
-    state: ChainState,
-    options: ReadOptions,
-  ): Promise<ScanChange | 'shorter-branch' | undefined> {
-    const nowMs = deps.clock.now().getTime();
-    const mayShrink = shorterSinceMs !== undefined && nowMs - shorterSinceMs >= SHORTER_BRANCH_GRACE_MS;
-    const change = await planSeenPass(deps, state, mayShrink, options);
-    shorterSinceMs = change === 'shorter-branch' ? (shorterSinceMs ?? nowMs) : undefined;
-    return change;
-  }
-
-  /** Undefined when the plan fails, which then waits by itself; a commit is for the caller, and never left out. */
-  async function planApart(
-    part: 'verified' | 'rescan',
-    holdOff: HoldOff,
-    plan: () => Promise<ScanChange | undefined>,
-    signal: AbortSignal,
-  ): Promise<ScanChange | undefined> {
-    if (!holdOff.isDue()) return undefined;
-    try {
-      const change = await plan();
-      holdOff.succeeded();
-      return change;
-    } catch (error) {
-      if (signal.aborted) throw error;
-      observe.failed(network.chain, part, error, holdOff.failed(error));
-      return undefined;
-    }
-  }
-
   async function round({ lease, state: before }: Held, signal: AbortSignal): Promise<Held> {
     const options = { signal };
+    const planApart = createPlanApart(deps, signal);
     const change = await planSeen(before, options);
     if (change === 'shorter-branch') return { lease, state: before }; // depths reckoned from the old head don't hold
     const seen = await commit(deps, lease, before, change);
-    const verify = await planApart(
-      'verified',
-      verifying,
-      () => planVerifiedPass(deps, seen, options),
-      signal,
-    );
+    const verify = await planApart('verified', verifying, () => planVerifiedPass(deps, seen, options));
     const verified = await commit(deps, lease, seen, verify);
-    const part = await planApart('rescan', rescanning, () => rescans.planNext(verified, options), signal);
+    const part = await planApart('rescan', rescanning, () => rescans.planNext(verified, options));
     const state = await commit(deps, lease, verified, part);
     if (part !== undefined) rescans.committed();
     return { lease, state };
@@ -114,6 +77,40 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
       if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;
       await deps.lease.renew(); // finds the lease gone and forgets it
       observe.closed(network.chain);
+      return undefined;
+    }
+  };
+}
+
+/** Plans the seen pass. A shorter branch is followed when it stays: it may be the chain's, though most grow at once. */
+function createSeenPlan(
+  deps: ScanTickDeps,
+): (state: ChainState, options: ReadOptions) => Promise<ScanChange | 'shorter-branch' | undefined> {
+  let shorterSinceMs: number | undefined;
+  return async (state, options) => {
+    const nowMs = deps.clock.now().getTime();
+    const mayShrink = shorterSinceMs !== undefined && nowMs - shorterSinceMs >= SHORTER_BRANCH_GRACE_MS;
+    const change = await planSeenPass(deps, state, mayShrink, options);
+    shorterSinceMs = change === 'shorter-branch' ? (shorterSinceMs ?? nowMs) : undefined;
+    return change;
+  };
+}
+
+/** Runs a plan whose failure holds only itself back. What it plans is for the caller to commit, and never left out. */
+function createPlanApart({ network, observe }: ScanTickDeps, signal: AbortSignal) {
+  return async (
+    part: 'verified' | 'rescan',
+    holdOff: HoldOff,
+    plan: () => Promise<ScanChange | undefined>,
+  ): Promise<ScanChange | undefined> => {
+    if (!holdOff.isDue()) return undefined;
+    try {
+      const change = await plan();
+      holdOff.succeeded();
+      return change;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      observe.failed(network.chain, part, error, holdOff.failed(error));
       return undefined;
     }
   };

@@ -448,6 +448,108 @@ describe('a reorganisation', () => {
   });
 });
 
+describe('the lease', () => {
+  const runOut = (): Promise<unknown> =>
+    sql`update scanner_evm.lease set expires_at = now() - interval '1 second'`.execute(admin.kysely);
+  const openAs = (holder: string): Promise<TestScan> =>
+    openScan({ db: scanner.kysely, reader: node.reader, holder });
+
+  it('lets one replica scan and the others stand by', async () => {
+    const [first, second] = [await openAs('first'), await openAs('second')];
+    await first.settle();
+    mineEmpty(3);
+    await second.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 20, token: 1 });
+    await first.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, token: 1 });
+  });
+
+  it('keeps a replica that slept through its end from writing anything', async () => {
+    const first = await openAs('first');
+    await first.settle();
+    await runOut();
+    const second = await openAs('second');
+    await second.settle();
+    const tx = aTx({ to: ALICE, amount: 5n });
+    node.mine(tx);
+    await clearOutbox();
+    const before = await storedCursor(admin.kysely);
+    expect(await first.tick()).toBeUndefined();
+    expect(await storedCursor(admin.kysely)).toEqual(before);
+    expect(await states()).toEqual([]);
+    expect(await eventTypes()).toEqual([]);
+    expect(first.lease.current()).toBeUndefined();
+    await second.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 DETECTED`]);
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 21, token: 2 });
+  });
+
+  it('taken while a round reads ends it before it writes', async () => {
+    let isTaken = false;
+    const first = await openScan({
+      db: scanner.kysely,
+      reader: node.reader,
+      holder: 'first',
+      wrapStore: (store) => ({
+        ...store,
+        async findDepositAddresses(...args) {
+          await runOut();
+          isTaken = (await openAs('second')).lease.current() !== undefined;
+          return store.findDepositAddresses(...args);
+        },
+      }),
+    });
+    await first.settle();
+    const before = await storedCursor(admin.kysely);
+    node.mine(aTx({ to: ALICE, amount: 5n }));
+    expect(await first.tick()).toBeUndefined();
+    expect(isTaken).toBe(true);
+    expect(await storedCursor(admin.kysely)).toEqual(before);
+    expect(await states()).toEqual([]);
+  });
+
+  it('that ran out and was taken by nobody is still good', async () => {
+    const first = await openAs('first');
+    await first.settle();
+    await runOut();
+    mineEmpty(1);
+    await first.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 21 });
+  });
+});
+
+describe('a round', () => {
+  it('costs one call while nothing happens, three for a block, one more for each proof of a deposit', async () => {
+    const scan = await open();
+    await scan.settle();
+    const callsOf = async (work: () => void): Promise<readonly string[]> => {
+      work();
+      node.calls.length = 0;
+      expect(await scan.tick()).toBeUndefined();
+      return [...node.calls];
+    };
+    expect(await callsOf(() => undefined)).toEqual(['head']);
+    expect(await callsOf(() => mineEmpty(1))).toEqual(['head', 'readSeen', 'readVerified']);
+    const deposit = ['head', 'readSeen', 'confirmTransfers', 'readVerified'];
+    expect(await callsOf(() => node.mine(aTx({ to: ALICE, amount: 1n }, { to: BOB, amount: 1n })))).toEqual(
+      deposit,
+    );
+    mineEmpty(1);
+    await scan.settle();
+    expect(await callsOf(() => mineEmpty(1))).toEqual([
+      'head',
+      'readSeen',
+      'readVerified',
+      'confirmTransfers',
+    ]);
+    expect(await callsOf(() => node.mine(aTx({ to: STRANGER, amount: 1n })))).toEqual([
+      'head',
+      'readSeen',
+      'readVerified',
+    ]);
+  });
+});
+
 describe('a rescan', () => {
   const ask = (from: number, to: number): Promise<unknown> =>
     sql`insert into rescan_request (chain, from_height, to_height) values (${CHAIN}, ${from}, ${to})`.execute(

@@ -226,7 +226,7 @@ export async function createScannerWorld(
     },
     startReplica,
     async close() {
-      for (const replica of [...replicas]) await replica.stop();
+      for (const replica of replicas) await replica.stop();
       await admin.close();
       await broker.drop();
       await database.drop();

@@ -1,0 +1,133 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { createScannerWorld, type ScannerWorld } from './scanner-harness.ts';
+
+let world: ScannerWorld;
+let dir: string;
+let networksFile: string;
+const running = new Set<ScannerProcess>();
+
+interface ScannerProcess {
+  readonly child: ChildProcess;
+  readonly healthPort: number;
+  /** What it printed so far. */
+  output(): string;
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string>;
+}
+
+beforeAll(async () => {
+  world = await createScannerWorld();
+  dir = await mkdtemp(join(tmpdir(), 'scanner-process-'));
+  networksFile = join(dir, 'networks.json');
+  await writeFile(networksFile, JSON.stringify({ networks: [world.network] }));
+});
+afterEach(async () => {
+  for (const scanner of running) scanner.child.kill('SIGKILL');
+  await Promise.all([...running].map((scanner) => scanner.ended));
+});
+afterAll(async () => {
+  await world.close();
+  await rm(dir, { recursive: true });
+});
+
+async function startProcess(env: Readonly<Record<string, string>> = {}): Promise<ScannerProcess> {
+  const healthPort = await findFreePort();
+  const main = join(import.meta.dirname, '../src/main.ts');
+  const child = spawn(
+    process.execPath,
+    ['--conditions=source', '--disable-warning=ExperimentalWarning', main],
+    {
+      env: {
+        PATH: process.env['PATH'],
+        DATABASE_URL: world.database.url('scanner_evm'),
+        AMQP_URL: await world.broker.urlFor('scanner-evm'),
+        NETWORKS_FILE: networksFile,
+        HEALTH_PORT: `${healthPort}`,
+        ...env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
+  const ended = new Promise<number | string>((resolve) => {
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'));
+  });
+  const scanner: ScannerProcess = { child, healthPort, output: () => output, ended };
+  running.add(scanner);
+  void ended.then(() => running.delete(scanner));
+  return scanner;
+}
+
+/** What the health server says of the chain. */
+async function chainHealth(scanner: ScannerProcess): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${scanner.healthPort}/readyz`, {
+    signal: AbortSignal.timeout(1_000),
+  });
+  const body = (await response.json()) as { checks: Record<string, { ok: boolean; detail?: string }> };
+  return body.checks['ETH_SEPOLIA']?.detail ?? '';
+}
+
+describe('the process', () => {
+  it('ends with code 1 and names every mistake of its environment', async () => {
+    const scanner = await startProcess({ DATABASE_URL: 'mysql://x', AMQP_URL: '', HEALTH_PORT: 'x' });
+    expect(await scanner.ended).toBe(1);
+    for (const name of ['CONFIG_INVALID', 'DATABASE_URL', 'AMQP_URL', 'HEALTH_PORT']) {
+      expect(scanner.output()).toContain(name);
+    }
+  });
+
+  it('ends with code 1 for chains that are not in the network file', async () => {
+    const scanner = await startProcess({ CHAINS: 'ETH_SEPOLIA,DOGE' });
+    expect(await scanner.ended).toBe(1);
+    expect(scanner.output()).toContain('DOGE');
+  });
+
+  it('ends with code 1 when the node is of another network', async () => {
+    const wrong = join(dir, 'wrong.json');
+    await writeFile(wrong, JSON.stringify({ networks: [{ ...world.network, chainId: 1 }] }));
+    const scanner = await startProcess({ NETWORKS_FILE: wrong });
+    expect(await scanner.ended).toBe(1);
+    expect(scanner.output()).toContain('WRONG_CHAIN');
+    await expect(world.cursor()).rejects.toThrow('no cursor yet');
+  });
+
+  it('frozen in the lead loses the chain to another, and writes nothing when it wakes up', async () => {
+    const first = await startProcess({ INSTANCE_ID: 'first' });
+    await world.caughtUp();
+    const second = await startProcess({ INSTANCE_ID: 'second' });
+    await waitUntil('the second stands by', async () => (await chainHealth(second)) === 'standby');
+    const { token } = await world.cursor();
+    const address = await world.newDepositAddress();
+
+    first.child.kill('SIGSTOP');
+    await world.pay(address, 1n);
+    await world.mine();
+    await world.caughtUp(12_000);
+    const taken = await world.cursor();
+    expect(taken.token).toBeGreaterThan(token);
+
+    first.child.kill('SIGCONT');
+    await waitUntil('the first stands by', async () => (await chainHealth(first)) === 'standby', 15_000);
+    await world.pay(address, 2n);
+    await world.mine(3);
+    await world.caughtUp();
+    expect((await world.cursor()).token).toBe(taken.token);
+    expect(await world.recorded('VERIFIED')).toEqual(await world.paymentsOnChain());
+
+    second.child.kill('SIGTERM');
+    expect(await second.ended).toBe(0);
+    await world.pay(address, 3n);
+    await world.mine(3);
+    await world.caughtUp(12_000);
+    expect(await world.recorded('VERIFIED')).toEqual(await world.paymentsOnChain());
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+  });
+});
