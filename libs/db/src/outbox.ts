@@ -22,6 +22,7 @@ export interface OutboxStore {
   /**
    * Publishes the oldest events and deletes them, all in one transaction: select in id order, `publish`, delete,
    * commit. When `publish` rejects, nothing is deleted and the same events come again. Delivery is at least once.
+   * `publish` has to end well before the database's idleInTransactionTimeoutMs.
    * @returns how many were published; less than `limit` means the outbox was emptied. 'busy': another replica drains.
    */
   drain(limit: number, publish: (rows: readonly OutboxRow[]) => Promise<void>): Promise<number | 'busy'>;

@@ -48,6 +48,23 @@ describe('migrate', () => {
     expect((await query('select name from schema_migration')).length).toBe(names.length);
   });
 
+  test('needs no superuser: the owner of the database is enough', async () => {
+    await migrate(testDatabase.adminUrl); // the roles exist
+    const owner = `opentill_owner_${randomBytes(4).toString('hex')}`;
+    await server.query(`create role ${owner} login createrole`);
+    try {
+      await server.query(`alter database ${name} owner to ${owner}`);
+      const asOwner = new URL(url);
+      asOwner.username = owner;
+      expect(await migrate(asOwner.toString())).toEqual(names);
+      expect(await migrate(asOwner.toString())).toEqual([]);
+    } finally {
+      await server.query(`drop database ${name} with (force)`);
+      await server.query(`create database ${name}`);
+      await server.query(`drop role ${owner}`);
+    }
+  });
+
   test('from several places at once: one works, the others wait', async () => {
     const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(url)));
     expect(applied.filter((list) => list.length > 0)).toEqual([names]);
@@ -155,6 +172,7 @@ describe('roles', () => {
       "select rolpassword from pg_authid where rolname = 'opentill_ops'",
     );
     expect(again!.rolpassword).not.toBe(ops!.rolpassword); // another salt
+    await query('alter role opentill_ops password null'); // roles are the server's, not this database's
   });
 
   test('a role’s URL keeps server and database', () => {
