@@ -66,6 +66,7 @@ const HOUSEKEEPING_MS = 600_000;
 const MAX_BACKOFF_MS = 5_000;
 /** No message waits in a queue longer: a sweep has settled what it speaks of within seconds. */
 const INBOX_KEPT_SECONDS = 7 * 24 * 3_600;
+const INBOX_TRIM_BATCH = 10_000;
 const PREFETCH = 20;
 
 /** Starts consumers, sweeps, the relay and the presence of this instance. Closes none of what it was given. */
@@ -146,7 +147,9 @@ function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
     });
   };
   const trimInbox = async () => {
-    observe.inboxTrimmed(await forgetHandledEvents(deps.db, 'tracker', INBOX_KEPT_SECONDS));
+    const trimmed = await forgetHandledEvents(deps.db, 'tracker', INBOX_KEPT_SECONDS, INBOX_TRIM_BATCH);
+    observe.inboxTrimmed(trimmed);
+    return trimmed === INBOX_TRIM_BATCH ? 'again' : undefined;
   };
   const due = sweep('due orders', timing.dueSweepMs, () => sweepDueOrders(deps));
   const transfers = sweep('transfers', timing.transferSweepMs, createTransferSweep(deps, timing));

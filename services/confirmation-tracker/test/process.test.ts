@@ -1,0 +1,89 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import {
+  createTrackerScenario,
+  envelope,
+  named,
+  NETWORKS,
+  type TrackerScenario,
+} from './tracker-scenario.ts';
+
+const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
+
+let s: TrackerScenario;
+let rabbit: TestBroker;
+let folder: string;
+let child: ChildProcess | undefined;
+beforeAll(async () => {
+  s = await createTrackerScenario();
+  rabbit = await createTestBroker();
+  folder = await mkdtemp(join(tmpdir(), 'opentill-tracker-'));
+  const networks = NETWORKS.map((network) => ({
+    ...network,
+    tokens: [
+      { symbol: 'USDT', contract: null, decimals: 6, displayDecimals: 2, minAmount: null, maxAmount: null },
+    ],
+  }));
+  await writeFile(join(folder, 'networks.json'), JSON.stringify({ networks }));
+});
+afterAll(async () => {
+  child?.kill('SIGKILL');
+  await rabbit.drop();
+  await s.close();
+  await rm(folder, { recursive: true });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function start(settings: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, ['--conditions=source', MAIN], {
+    env: { PATH: process.env['PATH'] ?? '', ...settings },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+test('the process becomes ready, settles an order, and ends cleanly when told to', async () => {
+  const port = await freePort();
+  child = start({
+    DATABASE_URL: s.database.url('tracker'),
+    AMQP_URL: await rabbit.urlFor('confirmation-tracker'),
+    NETWORKS_FILE: join(folder, 'networks.json'),
+    HEALTH_PORT: String(port),
+  });
+  const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
+  await waitUntil('ready', ready, 30_000);
+
+  await s.chainAt(110, 200);
+  const order = await s.order();
+  const event = envelope('transfer.detected', named([await s.transfer(order, 100n)]));
+  await rabbit.publish('transfer.detected.evm', JSON.stringify(event));
+  await waitUntil('settled', async () => (await s.state(order)).status === 'PENDING_CONFIRMATION');
+  expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain(
+    'opentill_orders_moved_total',
+  );
+
+  const ended = once(child, 'exit');
+  const toldAt = Date.now();
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(Date.now() - toldAt).toBeLessThan(10_000);
+});
+
+test('a wrong setting ends it with the code for operators', async () => {
+  const failing = start({ DATABASE_URL: 'nowhere' });
+  expect(await once(failing, 'exit')).toEqual([1, null]);
+});
