@@ -31,6 +31,8 @@ export interface DatabaseOptions {
   readonly connectTimeoutMs?: number;
   /** Told of connections that died while nobody used them; the pool replaces them itself. */
   readonly onConnectionLost?: (error: Error) => void;
+  /** Stands between the query builder and its connections: for tests that end a process between two statements. */
+  readonly wrapPool?: (pool: PostgresPool) => PostgresPool;
 }
 
 export interface Database {
@@ -66,7 +68,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   // Without a listener the loss of an idle connection would end the process.
   pool.on('error', (error) => options.onConnectionLost?.(error));
-  const kysely: Db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guardPool(pool) }) });
+  const guarded = guardPool(pool);
+  const kysely: Db = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: options.wrapPool?.(guarded) ?? guarded }),
+  });
   let closing: Promise<void> | undefined;
   return {
     kysely,
