@@ -49,8 +49,7 @@ export async function findAncestor(
 }
 
 function mayFork(network: ScanNetwork, state: ChainState, ancestorHeight: number): number {
-  const finalHeight =
-    network.confirmations === 'finalized' ? Math.max(state.finalizedHeight ?? 0, state.verifiedHeight) : 0;
+  const finalHeight = network.confirmations === 'finalized' ? (state.finalizedHeight ?? 0) : 0;
   if (ancestorHeight < finalHeight) {
     throw scanError('REORG_TOO_DEEP', 'the chain forked below a block that it had called final', {
       ancestorHeight,

@@ -24,7 +24,6 @@ export interface ScanObserver {
   committed(
     chain: Chain,
     commit: {
-      readonly before: ChainState;
       readonly state: ChainState;
       readonly written: WrittenTransfers;
       /** Stored blocks that a reorganisation took back; mostly 0. */
@@ -74,8 +73,10 @@ export function createScanObserver(deps: {
   return {
     opened(chain, state, isFirst) {
       const figure = figureOf(chain);
-      Object.assign(figure, { state, headMovedAtMs: nowMs(), verifiedMovedAtMs: nowMs() });
-      logger.info('chain opened', { chain, isFirst, ...positions(state) });
+      const before = figure.state;
+      markMoves(figure, state, nowMs());
+      // After an error the state is loaded again; only the first time is news.
+      if (before === undefined) logger.info('chain opened', { chain, isFirst, ...positions(state) });
     },
     closed(chain) {
       figureOf(chain).state = undefined;
@@ -84,11 +85,8 @@ export function createScanObserver(deps: {
     ticked(chain) {
       Object.assign(figureOf(chain), { tickedAtMs: nowMs(), halted: undefined });
     },
-    committed(chain, { before, state, written, depthBlocks }) {
-      const figure = figureOf(chain);
-      figure.state = state;
-      if (state.head.hash !== before.head.hash) figure.headMovedAtMs = nowMs();
-      if (state.verifiedHeight !== before.verifiedHeight) figure.verifiedMovedAtMs = nowMs();
+    committed(chain, { state, written, depthBlocks }) {
+      markMoves(figureOf(chain), state, nowMs());
       meters.commits.inc({ chain });
       if (depthBlocks > 0) {
         meters.reorganisations.inc({ chain });
@@ -115,6 +113,12 @@ export function createScanObserver(deps: {
     rescanContradicts: contradicted('rescan'),
     health: (chain) => healthOf(figureOf(chain), nowMs()),
   };
+}
+
+function markMoves(figure: ChainFigures, state: ChainState, nowMs: number): void {
+  if (figure.state?.head.hash !== state.head.hash) figure.headMovedAtMs = nowMs;
+  if (figure.state?.verifiedHeight !== state.verifiedHeight) figure.verifiedMovedAtMs = nowMs;
+  figure.state = state;
 }
 
 function namedTransfers(written: WrittenTransfers): readonly (readonly [string, readonly string[]])[] {

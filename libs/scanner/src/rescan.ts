@@ -1,17 +1,9 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { Clock } from '@opentill/runtime/clock';
 import type { ChainState } from './chain-state.ts';
-import { notFound, type ScanChange } from './scan-change.ts';
+import { notFound, type RescanRequest, type ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
 import { readAnew, standStill } from './verified-pass.ts';
-
-/** A request of an operator to read blocks once more. */
-export interface RescanRequest {
-  readonly requestId: string;
-  /** First height that is still to be read. */
-  readonly fromHeight: number;
-  readonly toHeight: number;
-}
 
 /**
  * Reads the next part of a rescan. Only blocks below the verified cursor are read: the ones above it are about to be

@@ -17,6 +17,14 @@ export interface LiveTransfer extends Pick<
   readonly transferId: string;
 }
 
+/** A request of an operator to read blocks once more. */
+export interface RescanRequest {
+  readonly requestId: string;
+  /** First height that is still to be read. */
+  readonly fromHeight: number;
+  readonly toHeight: number;
+}
+
 /** All that one commit writes. */
 export interface ScanChange {
   readonly step: ChainStep;

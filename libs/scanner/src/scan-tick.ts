@@ -135,6 +135,6 @@ async function commit(
   const { state, written } = await store.commit(lease, network, before, change);
   onCommitted();
   const depthBlocks = seenBlock(before).height - change.step.ancestorHeight;
-  observe.committed(network.chain, { before, state, written, depthBlocks });
+  observe.committed(network.chain, { state, written, depthBlocks });
   return state;
 }

@@ -13,9 +13,8 @@ import type { NewId } from '@opentill/runtime/ids';
 import { checkState, takeStep, type ChainState } from './chain-state.ts';
 import { scanError } from './scan-error.ts';
 import { eventsOf } from './scan-events.ts';
-import type { LiveTransfer, ScanChange, WrittenTransfers } from './scan-change.ts';
+import type { LiveTransfer, RescanRequest, ScanChange, WrittenTransfers } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
-import type { RescanRequest } from './rescan.ts';
 import {
   answerRescan,
   insertCursor,
@@ -164,24 +163,20 @@ async function liveTransfers(
     tx_hash: TxHash;
     position: TransferPosition;
     block_hash: BlockHash;
-    contract_address: TokenContract | null;
+    contract_address: TokenContract; // the column may be null for native coins, which no scanner records
     to_address: Address;
     amount: bigint;
   }>`
     select transfer_id::text, tx_hash, position, block_hash, contract_address, to_address, amount from transfer
     where chain = ${chain} and block_height >= ${from} and (${to ?? null}::int8 is null or block_height <= ${to ?? null})
       and state <> 'ORPHANED'`.execute(db);
-  return rows.flatMap((row) =>
-    row.contract_address === null
-      ? []
-      : {
-          transferId: row.transfer_id,
-          txHash: row.tx_hash,
-          position: row.position,
-          blockHash: row.block_hash,
-          contract: row.contract_address,
-          to: row.to_address,
-          amountBaseUnits: baseUnits(row.amount),
-        },
-  );
+  return rows.map((row) => ({
+    transferId: row.transfer_id,
+    txHash: row.tx_hash,
+    position: row.position,
+    blockHash: row.block_hash,
+    contract: row.contract_address,
+    to: row.to_address,
+    amountBaseUnits: baseUnits(row.amount),
+  }));
 }

@@ -253,6 +253,29 @@ describe('the seen cursor', () => {
     expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, verified: 21 });
   });
 
+  it('is told of by how long it and the head stand still, also while every round fails', async () => {
+    const scan = await open();
+    await scan.settle();
+    node.faults.beforeCall = () => {
+      throw readerError('RPC_UNAVAILABLE', 'down');
+    };
+    for (let i = 0; i < 3; i += 1) {
+      scan.clock.pass(15_000);
+      await expect(scan.tick()).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
+    }
+    const ages = async (): Promise<readonly (string | undefined)[]> => {
+      const text = await scan.metrics.render();
+      return ['head', 'verified'].map(
+        (what) => new RegExp(`scanner_${what}_age_seconds\\{.*\\} (\\S+)`).exec(text)?.[1],
+      );
+    };
+    expect(await ages()).toEqual(['65', '65']); // 20 of them passed in settle
+    node.faults.beforeCall = undefined;
+    mineEmpty(1);
+    await scan.tick();
+    expect(await ages()).toEqual(['0', '0']);
+  });
+
   it('goes on while finality stalls', async () => {
     node.finalize(15);
     const network = { ...MOCK_NETWORK, confirmations: 'finalized' } as const;
@@ -457,11 +480,12 @@ describe('the lease', () => {
   it('lets one replica scan and the others stand by', async () => {
     const [first, second] = [await openAs('first'), await openAs('second')];
     await first.settle();
+    const { token } = await storedCursor(admin.kysely);
     mineEmpty(3);
     await second.settle();
-    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 20, token: 1 });
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 20, token });
     await first.settle();
-    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, token: 1 });
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 23, token });
   });
 
   it('keeps a replica that slept through its end from writing anything', async () => {
@@ -481,7 +505,7 @@ describe('the lease', () => {
     expect(first.lease.current()).toBeUndefined();
     await second.settle();
     expect(await states()).toEqual([`${tx.hash} 21 DETECTED`]);
-    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 21, token: 2 });
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 21, token: before.token + 1 });
   });
 
   it('taken while a round reads ends it before it writes', async () => {
