@@ -7,6 +7,7 @@ import { startProcessGroup, type ProcessGroup } from './process-group.ts';
 const ENGINE_DEADLINE_MS = 5_000;
 const PULL_DEADLINE_MS = 180_000;
 const REMOVE_DEADLINE_MS = 10_000;
+const STOP_DEADLINE_MS = 4_000;
 
 /** A container in the foreground of its own `docker run`, so that its end is seen and our end stops it. */
 export interface ContainerOptions {
@@ -58,6 +59,7 @@ export async function startContainer(options: ContainerOptions): Promise<Process
         env: process.env,
         logFile: join(options.dir, `${options.name}.log`),
         stopSignal: options.stopSignal, // the docker command hands it on to the container
+        stopDeadlineMs: STOP_DEADLINE_MS,
       },
       { isReady: options.isReady, deadlineMs: options.readyDeadlineMs, pollIntervalMs: 200 },
     );

@@ -203,8 +203,9 @@ async function startRabbitMqContainer(
 
 function ownContainer(name: string, group: ProcessGroup, options: ServersOptions, volume: string): OwnServer {
   const stop = async (): Promise<void> => {
-    await group.stop();
-    if (options.durable === false) await removeVolume(volume);
+    if (options.durable !== false) return group.stop();
+    await group.stop({ signal: 'SIGKILL' });
+    await removeVolume(volume);
   };
   return { ...group, name, stop };
 }
