@@ -16,11 +16,15 @@ const tests = '\\.test\\.ts$|/test/';
 export default {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'not-to-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
       name: 'no-orphans',
       severity: 'error',
       comment: 'A file that nothing imports and that is no entry point is dead.',
-      from: { orphan: true, pathNot: [tests, '/main\\.ts$', '\\.mjs$', 'libs/testkit/', '/measure-[^/]+\\.ts$', '/scripts/'] },
+      from: {
+        orphan: true,
+        pathNot: [tests, '/main\\.ts$', '\\.mjs$', 'libs/testkit/', '/measure-[^/]+\\.ts$', '/scripts/'],
+      },
       to: {},
     },
     ...Object.entries(libsAllowed).map(([lib, allowed]) => ({
@@ -74,6 +78,10 @@ export default {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     parser: 'swc',
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['source', 'types', 'import', 'default'], extensions: ['.ts', '.js', '.mjs'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['source', 'types', 'import', 'default'],
+      extensions: ['.ts', '.js', '.mjs'],
+    },
   },
 };
