@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Message } from 'amqplib';
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import { queueName } from '@opentill/contracts/topology';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { startConsumer, type ConsumerOptions } from '@opentill/messaging/consumer';
+import { declareTopology } from '@opentill/messaging/declare-topology';
 import { MAX_FAILURES } from '@opentill/messaging/judge-failure';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
@@ -59,9 +61,10 @@ async function send(envelope: EventEnvelope): Promise<void> {
   await server.publish(routingKey, payload);
 }
 
-/** Nothing waits, nothing is in a consumer's hands: seen once the consumer is gone. */
+/** Nothing waits, nothing is in a consumer's hands: seen once the consumer is gone from the queue too. */
 async function expectSettled(consumer: { stop(): Promise<void> }): Promise<void> {
   await consumer.stop();
+  await waitUntil('the queue knows', async () => (await server.consumers(queue)) === 0);
   expect(await server.depth(queue)).toBe(0);
 }
 async function counted(outcome: string): Promise<number> {
@@ -236,7 +239,37 @@ describe('consumer stops and dies', () => {
     finish.forEach((end) => end());
     await stopping;
     expect(finish).toHaveLength(3);
+    await waitUntil('the queue knows', async () => (await server.consumers(queue)) === 0);
     expect(await server.depth(queue)).toBe(8);
+  });
+
+  test('the last acknowledgements arrive', async () => {
+    // A quorum queue takes 32 commands of a channel at a time; more acks than that at the very end may be lost.
+    const inHand = 30;
+    const finish: (() => void)[] = [];
+    const { consumer } = await consume(() => new Promise((resolve) => finish.push(resolve)), {
+      prefetch: inHand,
+    });
+    await Promise.all(Array.from({ length: inHand }, () => send(anOrderCreated())));
+    await waitUntil('all in flight', () => finish.length === inHand);
+    const stopping = consumer.stop();
+    finish.forEach((end) => end());
+    await stopping;
+    await waitUntil('the queue knows', async () => (await server.consumers(queue)) === 0);
+    expect(await server.depth(queue)).toBe(0);
+  });
+
+  test('a channel that the broker closes is replaced', async () => {
+    let channels = 0;
+    const broker = cleanup.broker(server.url);
+    const link = broker.openLink({
+      name: 'double ack',
+      createChannel: (model) => model.createChannel(),
+      setup: () => Promise.resolve(void (channels += 1)),
+    });
+    await broker.ready();
+    link.channel?.ack({ fields: { deliveryTag: 99 } } as Message);
+    await waitUntil('replaced', () => channels === 2);
   });
 
   test('stop does not wait for a retry: the message goes back to the queue', async () => {
@@ -304,6 +337,26 @@ describe('consumer stops and dies', () => {
     await expectSettled(consumer);
   });
 
+  test('a connection lost during a retry pause: the retry is given up, the message comes again', async () => {
+    let runs = 0;
+    const { consumer, broker } = await consume(
+      () => ((runs += 1) === 1 ? Promise.reject(retryable('PROVIDER_LAGS')) : Promise.resolve()),
+      { firstRetryDelayMs: 1_000, maxRetryDelayMs: 1_000 },
+    );
+    await send(anOrderCreated());
+    await waitUntil('failed once', async () => (await counted('retried')) === 1);
+    await waitUntil('cut', async () => {
+      await server.cutConnections();
+      return !consumer.consuming;
+    });
+    await broker.ready();
+    await waitUntil('handled', async () => (await counted('handled')) === 1);
+    await waitUntil('nothing in hand', async () =>
+      /opentill_events_in_flight_count{[^}]*} 0\n/.test(await metrics.render()),
+    );
+    expect(runs).toBe(2);
+  });
+
   test('a queue that is deleted and declared again is consumed again', async () => {
     const other = await createTestBroker();
     cleanup.add(() => other.drop());
@@ -319,7 +372,6 @@ describe('consumer stops and dies', () => {
     const channel = await other.channel();
     await channel.deleteQueue(queue);
     await waitUntil('cancelled', () => !consumer.consuming);
-    const { declareTopology } = await import('@opentill/messaging/declare-topology');
     await declareTopology(other.url, { settleMs: 0 });
     await waitUntil('subscribed again', () => consumer.consuming);
     const envelope = anOrderCreated();

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { queueName } from '@opentill/contracts/topology';
+import { declareTopology } from '@opentill/messaging/declare-topology';
 import { createPublisher } from '@opentill/messaging/publisher';
 import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
@@ -77,7 +78,8 @@ describe('publisher', () => {
     await expect(publisher.publish([toMessage(anOrderCreated())])).rejects.toMatchObject({
       code: 'BROKER_UNAVAILABLE',
     });
-    await waitUntil('rebuilt', () => publisher.state === 'open');
+    await declareTopology(bare.url, { settleMs: 0 });
+    await waitUntil('rebuilt', () => publisher.publish([toMessage(anOrderCreated())]).then(() => true));
   });
 
   test('through a broken connection it fails, and succeeds after recovery', async () => {

@@ -110,6 +110,25 @@ describe('relay', () => {
     expect(await delivered()).toEqual(ids);
   });
 
+  test('what was committed while another replica drained does not wait for the next look', async () => {
+    const { relay } = await start();
+    const [first] = await append(1);
+    let finish: () => void = () => undefined;
+    let taken: readonly string[] = [];
+    const otherReplica = createOutboxStore(database.kysely, 'api').drain(10, (rows) => {
+      taken = rows.map((row) => row.eventId);
+      return new Promise((resolve) => (finish = resolve));
+    });
+    await waitUntil('the other one drains', () => taken.length > 0);
+    const [second] = await append(1);
+    relay.wake();
+    finish();
+    expect(await otherReplica).toBe(1);
+    expect(taken).toEqual([first]);
+    await waitUntil('drained', async () => (await waiting()) === 0);
+    expect(await delivered()).toEqual([second]);
+  });
+
   test('a row that can not be published stays first; nothing overtakes it, nothing repeats behind it', async () => {
     const { relay, metrics } = await start();
     const before = await append(3);
