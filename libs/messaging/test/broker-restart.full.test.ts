@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, chmodSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { appendToOutbox, createOutboxStore, newEvent } from '@opentill/db/outbox';
 import { findFreePort } from '@opentill/devnet/free-port';
 import { startRabbitMq, type RabbitMqServer } from '@opentill/devnet/rabbitmq';
@@ -32,19 +34,20 @@ beforeAll(async () => {
   ]);
   await declareTopology(server.url); // waits: a queue declared a moment before kill -9 is lost
 }, 120_000);
+afterEach(() => cleanup.run());
 afterAll(async () => {
-  await cleanup.run();
   await server.stop('kill');
   await testDatabase.drop();
   rmSync(dir, { recursive: true });
 }, 60_000);
 
-test('broker stopped and killed under load: relay and consumer go on by themselves, nothing is lost', async () => {
+/** A service as the gateway has them: outbox, relay, publisher, and the consumer of what it publishes. */
+async function startService() {
   const metrics = createMetrics('test');
   const database = testDatabase.open('api');
   cleanup.add(() => database.close());
   const broker = cleanup.broker(server.url);
-  const publisher = createPublisher(broker);
+  const publisher = createPublisher(broker, { confirmTimeoutMs: 1_000 });
   const handled = new Map<string, number>();
   const consumer = startConsumer({
     broker,
@@ -63,17 +66,24 @@ test('broker stopped and killed under load: relay and consumer go on by themselv
   const store = createOutboxStore(database.kysely, 'api');
   const relay = startRelay({ store, publisher, logger, metrics });
   cleanup.add(() => relay.stop());
+  async function append(count: number): Promise<string[]> {
+    const events = Array.from({ length: count }, () =>
+      newEvent('order.created', '_', { orderPk: newId(), eventId: newId() }, { newId, clock: systemClock }),
+    );
+    await database.kysely.transaction().execute((tx) => appendToOutbox(tx, 'api', events));
+    relay.wake();
+    return events.map((event) => event.envelope.id);
+  }
+  return { broker, publisher, consumer, handled, store, append, metrics };
+}
 
+test('broker stopped and killed under load: relay and consumer go on by themselves, nothing is lost', async () => {
+  const { broker, consumer, handled, store, append } = await startService();
   const written: string[] = [];
   let writing = true;
   const writer = (async () => {
     while (writing) {
-      const events = Array.from({ length: 5 }, () =>
-        newEvent('order.created', '_', { orderPk: newId(), eventId: newId() }, { newId, clock: systemClock }),
-      );
-      await database.kysely.transaction().execute((tx) => appendToOutbox(tx, 'api', events));
-      written.push(...events.map((event) => event.envelope.id));
-      relay.wake();
+      written.push(...(await append(5)));
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   })();
@@ -96,3 +106,22 @@ test('broker stopped and killed under load: relay and consumer go on by themselv
   expect((await store.backlog()).events).toBe(0);
   expect(handled.size).toBe(written.length);
 }, 180_000);
+
+test('broker in a memory alarm: publishing fails in time, consuming goes on, and all is sent once it is over', async () => {
+  const { publisher, consumer, handled, append, metrics } = await startService();
+  const ctl = (...args: string[]) =>
+    promisify(execFile)(server.ctl.command, args, { env: { ...process.env, ...server.ctl.env } });
+  await ctl('set_vm_memory_high_watermark', '0.000001');
+  const ids: string[] = [];
+  await waitUntil('blocked', async () => {
+    ids.push(...(await append(1)));
+    return publisher.state === 'blocked';
+  });
+  await waitUntil('refused at once', async () =>
+    /opentill_outbox_failures_total{code="BROKER_BLOCKED"[^}]*} [1-9]/.test(await metrics.render()),
+  );
+  expect(consumer.consuming).toBe(true);
+  await ctl('set_vm_memory_high_watermark', '0.8');
+  await waitUntil('all handled', () => ids.every((id) => handled.has(id)), 20_000);
+  expect(publisher.state).toBe('open');
+}, 120_000);
