@@ -1,4 +1,5 @@
 import { toString as toQrCode } from 'qrcode';
+import { formatAmount } from '@opentill/domain/money';
 import { page, tooManyRequests, type Answer } from '../answer.ts';
 import { authenticateOrderId } from '../authenticate.ts';
 import { toPayinAnswer } from '../operations/order-answer.ts';
@@ -40,7 +41,10 @@ export function checkoutRoute(deps: OrderRouteDeps): Route {
       return page(404, noticePage('Order not found', 'There is no such payment request.'), CHECKOUT_CSP);
     }
     const view = toPayinAnswer(order, deps.assets, deps.clock.now());
-    return page(200, checkoutPage(view, await draw(view.address)), CHECKOUT_CSP);
+    const missing = order.amount - order.detectedAmount;
+    const missingAmount = missing > 0n ? formatAmount(missing, order.decimals, order.displayDecimals) : null;
+    const qrSvg = await draw(view.address);
+    return page(200, checkoutPage(view, { qrSvg, missingAmount }), CHECKOUT_CSP);
   };
 }
 
