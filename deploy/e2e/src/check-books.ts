@@ -1,0 +1,128 @@
+import { sql } from 'kysely';
+import type { Db } from '@opentill/db/database';
+import type { ChainUnderTest } from './chain-under-test.ts';
+import { firstArrivals, type ReceivedCallback } from './callback-receiver.ts';
+
+/*
+ * What must hold of a gateway at rest, whatever happened to it before. Each function answers with one line per
+ * problem, none when all is well; the database is opened as its owner.
+ */
+
+/** The ledger against itself, and against what the tracker says of transfers and orders. */
+export async function findLedgerProblems(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ problem: string }>`
+    with account as (
+      select a.*, coalesce((select sum(amount) from ledger_posting p where p.account_id = a.account_id), 0) as posted
+      from ledger_account a
+    ), booked as (
+      select t.chain, t.symbol, d.merchant_id, s.credited, sum(t.amount) as amount
+      from transfer_settlement s join transfer t using (transfer_id)
+        join (select order_pk, merchant_id from orders) d on d.order_pk = s.order_pk
+      where s.booked group by 1, 2, 3, 4
+    ), credited as (
+      select o.order_id, o.actual_amount, coalesce(sum(t.amount), 0) as amount
+      from orders o left join transfer_settlement s on s.order_pk = o.order_pk and s.credited
+        left join transfer t using (transfer_id)
+      where o.status = 'SUCCESS' group by o.order_pk
+    )
+    select format('transaction %s does not sum to zero', t.ref) as problem
+      from ledger_transaction t join ledger_posting p using (ledger_tx_id) join ledger_account a using (account_id)
+      group by t.ledger_tx_id, a.chain, a.symbol having sum(p.amount) <> 0
+    union all select format('the balance of %s %s %s is %s, its postings make %s', kind, chain, symbol, balance, posted)
+      from account where balance <> posted
+    union all select format('%s on %s sums to %s', symbol, chain, sum(balance))
+      from account group by chain, symbol having sum(balance) <> 0
+    union all select format('order %s is SUCCESS with %s, credited are %s', order_id, actual_amount, amount)
+      from credited where actual_amount is distinct from amount
+    union all select format('transfer %s is %s, booked: %s', t.transfer_id, t.state, coalesce(s.booked, false))
+      from transfer t left join transfer_settlement s using (transfer_id)
+      where (t.state = 'VERIFIED') is distinct from coalesce(s.booked, false)
+    union all select format('%s %s: the ledger has %s, booked transfers make %s', chain, symbol, sum(ledger), sum(transfers))
+      from (
+        select chain, symbol, balance as ledger, 0 as transfers from account where kind = 'DEPOSIT'
+        union all select chain, symbol, 0, amount from booked
+      ) d group by chain, symbol having sum(ledger) <> sum(transfers)
+    union all select format('%s of %s, %s %s: the ledger has %s, transfers make %s', kind, merchant_id, chain, symbol, sum(ledger), sum(transfers))
+      from (
+        select kind, merchant_id, chain, symbol, -balance as ledger, 0 as transfers
+          from account where kind in ('MERCHANT', 'SUSPENSE')
+        union all select case when credited then 'MERCHANT' else 'SUSPENSE' end, merchant_id, chain, symbol, 0, amount from booked
+      ) m group by kind, merchant_id, chain, symbol having sum(ledger) <> sum(transfers)`.execute(db);
+  return rows.map((row) => row.problem);
+}
+
+/** The ledger against the chains: what lies on all deposit addresses is what DEPOSIT says, to the base unit. */
+export async function findChainProblems(db: Db, chains: readonly ChainUnderTest[]): Promise<string[]> {
+  const problems: string[] = [];
+  const holders = await db.selectFrom('deposit_address').select('address').execute();
+  const booked = await db
+    .selectFrom('ledger_account')
+    .select(['chain', 'symbol', 'balance'])
+    .where('kind', '=', 'DEPOSIT')
+    .execute();
+  for (const chain of chains) {
+    for (const symbol of ['USDT', 'USDC']) {
+      const balances = await Promise.all(holders.map(async ({ address }) => chain.balance(symbol, address)));
+      const onChain = balances.reduce((sum, balance) => sum + balance, 0n);
+      const account = booked.find((one) => one.chain === chain.chain && one.symbol === symbol);
+      const inLedger = account?.balance ?? 0n;
+      if (onChain !== inLedger)
+        problems.push(`${chain.chain} ${symbol}: ${onChain} on chain, ${inLedger} in the ledger`);
+    }
+  }
+  return problems;
+}
+
+/** What a merchant received against what it should have been told. */
+export async function findCallbackProblems(db: Db, received: readonly ReceivedCallback[]): Promise<string[]> {
+  const problems = received.flatMap(({ nonce, problems: wrong }) => wrong.map((why) => `${nonce}: ${why}`));
+  const rows = await db
+    .selectFrom('notification as n')
+    .innerJoin('orders as o', 'o.order_pk', 'n.subject_id')
+    .leftJoin('delivery as d', 'd.event_id', 'n.event_id')
+    .select(['n.event_id', 'n.sequence', 'n.notify_type', 'n.data', 'd.state', 'o.order_id', 'o.status'])
+    .orderBy('n.subject_id')
+    .orderBy('n.sequence')
+    .execute();
+  const told = new Map(rows.map((row) => [row.event_id, row]));
+  const newest = new Map<string, number>();
+  for (const { nonce, data, notifyType } of received) {
+    const row = told.get(nonce);
+    const saysIt = row?.notify_type === notifyType && row.data === JSON.stringify(data);
+    if (row === undefined || !saysIt) {
+      problems.push(`${nonce} (${notifyType} of ${data.orderId}) says what no notification says`);
+      continue;
+    }
+    if (row.sequence < (newest.get(row.order_id) ?? 0))
+      problems.push(`${row.order_id}: callback ${row.sequence} came after a newer one`);
+    newest.set(row.order_id, Math.max(row.sequence, newest.get(row.order_id) ?? 0));
+  }
+  const arrived = new Set(received.map(({ nonce }) => nonce));
+  for (const row of rows) {
+    const label = `${row.order_id}: callback ${row.sequence} ${row.notify_type}`;
+    if (!arrived.has(row.event_id)) problems.push(`${label} never came`);
+    if (row.state !== 'DELIVERED') problems.push(`${label} is ${row.state ?? 'not queued'}`);
+  }
+  const successes = countBy(firstArrivals(received).filter((one) => one.notifyType === 'ORDER_SUCCESS'));
+  for (const [orderId, times] of successes)
+    if (times !== 1) problems.push(`${orderId} became SUCCESS ${times} times`);
+  for (const orderId of new Set(rows.filter((row) => row.status === 'SUCCESS').map((row) => row.order_id)))
+    if (!successes.has(orderId)) problems.push(`${orderId} is SUCCESS, and nobody was told`);
+  return problems;
+}
+
+function countBy(callbacks: readonly ReceivedCallback[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { data } of callbacks) counts.set(data.orderId, (counts.get(data.orderId) ?? 0) + 1);
+  return counts;
+}
+
+/** Notifications that no merchant has got yet; 0 when deliveries are at rest. */
+export async function undeliveredCount(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from notification n
+    where not exists (select from delivery d where d.event_id = n.event_id and d.state <> 'PENDING')`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
+}

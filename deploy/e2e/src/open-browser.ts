@@ -1,0 +1,52 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium, type Browser, type Page } from 'playwright-core';
+
+const CHROMIUM = '/usr/bin/chromium';
+const SCREENSHOTS = join(import.meta.dirname, '..', 'screenshots');
+
+/** Debian's Chromium, driven like a person's browser. */
+export interface BrowserUnderTest {
+  /** A window of its own. `phone`: as narrow as one. */
+  open(url: string, options?: { readonly phone?: boolean; readonly dark?: boolean }): Promise<PageUnderTest>;
+  close(): Promise<void>;
+}
+
+export interface PageUnderTest {
+  readonly page: Page;
+  /** What the page complained about: errors of scripts, refused resources. */
+  readonly complaints: readonly string[];
+  /** Keeps a picture of the window in screenshots/. */
+  keepPicture(name: string): Promise<void>;
+}
+
+export async function openBrowser(): Promise<BrowserUnderTest> {
+  if (!existsSync(CHROMIUM)) {
+    throw new Error(`${CHROMIUM} is missing, which the pages are looked at with: apt-get install chromium`);
+  }
+  const browser: Browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+  });
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  return {
+    async open(url, options = {}) {
+      const page = await browser.newPage({
+        viewport: options.phone ? { width: 390, height: 844 } : { width: 1100, height: 850 },
+        colorScheme: options.dark ? 'dark' : 'light',
+      });
+      const complaints: string[] = [];
+      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+      });
+      await page.goto(url);
+      return {
+        page,
+        complaints,
+        keepPicture: async (name) => void (await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) })),
+      };
+    },
+    close: async () => browser.close(),
+  };
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase, type Database } from '@opentill/db/database';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { findFreePorts } from '@opentill/local/find-free-ports';
+import type { DevnetChain, GatewayOptions } from '@opentill/local/gateway-options';
+import { startGateway, type Gateway } from '@opentill/local/start-gateway';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { startCallbackReceiver, type CallbackReceiver } from './callback-receiver.ts';
+import { createChainUnderTest, type ChainUnderTest } from './chain-under-test.ts';
+import {
+  findCallbackProblems,
+  findChainProblems,
+  findLedgerProblems,
+  undeliveredCount,
+} from './check-books.ts';
+import { createMerchantClient, type MerchantClient } from './merchant-client.ts';
+
+/** A whole gateway of processes with a merchant who buys, and hands on everything that happens. */
+export interface GatewayUnderTest {
+  readonly gateway: Gateway;
+  readonly merchant: MerchantClient;
+  readonly receiver: CallbackReceiver;
+  readonly chains: Readonly<Record<DevnetChain, ChainUnderTest>>;
+  /** The database as its owner, for looking. */
+  readonly database: Database;
+  readonly merchantToken: string;
+  /** An order id that was not used before. */
+  newOrderId(): string;
+  /** What is wrong with ledger, chains and callbacks once everything has come to rest. */
+  findProblems(): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+const REST_DEADLINE_MS = 60_000;
+
+/** Starts everything in a temporary directory on free ports. `stop()` leaves neither process nor file. */
+export async function startGatewayUnderTest(
+  options: Partial<Omit<GatewayOptions, 'stateDir' | 'ports' | 'merchant'>> = {},
+): Promise<GatewayUnderTest> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'opentill-e2e-'));
+  chmodSync(stateDir, 0o711); // the servers' user passes through
+  const token = randomBytes(16).toString('hex');
+  const webhookSecret = randomBytes(16).toString('hex');
+  const receiver = await startCallbackReceiver(await findFreePort(), webhookSecret);
+  const removeFiles = (): void => rmSync(stateDir, { recursive: true, force: true });
+  try {
+    const gateway = await startGateway({
+      keep: false,
+      given: {},
+      durable: false,
+      ...options,
+      stateDir,
+      ports: await findFreePorts(),
+      merchant: { token, webhookSecret, callbackUrl: receiver.url, version: 'V3' },
+    });
+    receiver.forwardTo(`${gateway.shopUrl}/callbacks`);
+    return createGatewayUnderTest({ gateway, token, receiver, removeFiles });
+  } catch (error) {
+    await receiver.close();
+    removeFiles();
+    throw error;
+  }
+}
+
+function createGatewayUnderTest(parts: {
+  readonly gateway: Gateway;
+  readonly token: string;
+  readonly receiver: CallbackReceiver;
+  readonly removeFiles: () => void;
+}): GatewayUnderTest {
+  const { gateway, token, receiver, removeFiles } = parts;
+  const database = openDatabase({ url: gateway.database.url, applicationName: 'e2e', poolMax: 4 });
+  const chains = Object.fromEntries(
+    gateway.chains.map((running) => [running.network.chain, createChainUnderTest(running)]),
+  ) as Record<DevnetChain, ChainUnderTest>;
+  let orders = 0;
+  return {
+    gateway,
+    receiver,
+    chains,
+    database,
+    merchant: createMerchantClient(gateway.apiUrl, token),
+    merchantToken: token,
+    newOrderId: () => `order-${(orders += 1)}-${randomBytes(3).toString('hex')}`,
+    async findProblems() {
+      const { kysely: db } = database;
+      const find = async () => [
+        ...(await findLedgerProblems(db)),
+        ...(await findChainProblems(db, Object.values(chains))),
+        ...(await findCallbackProblems(db, receiver.received)),
+      ];
+      const isAtRest = async () => (await undeliveredCount(db)) === 0 && (await find()).length === 0;
+      // Whatever is still wrong at the deadline is wrong.
+      await waitUntil('everything is at rest', isAtRest, REST_DEADLINE_MS).catch(() => undefined);
+      return find();
+    },
+    async stop() {
+      await database.close();
+      await gateway.stop();
+      await receiver.close();
+      removeFiles();
+    },
+  };
+}
