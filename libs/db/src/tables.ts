@@ -156,7 +156,10 @@ export interface TransferSettlementTable {
   transfer_id: number;
   settled_version: number;
   order_pk: Nullable<string>;
-  booked: Defaulted<boolean>;
+  booked_amount: Nullable<Amount>;
+  booked_symbol: Nullable<string>;
+  /** Generated: there is a booked_amount. */
+  booked: ColumnType<boolean, never, never>;
   bookings: Defaulted<number>;
   credited: Defaulted<boolean>;
   updated_at: Defaulted<Date>;

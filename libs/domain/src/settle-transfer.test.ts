@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { TransferState } from './confirmations.ts';
 import { creditOrder, type LedgerEntry, type Receipt } from './ledger.ts';
 import { baseUnits } from './money.ts';
 import { COLLECTION_STATUSES } from './order-status.ts';
@@ -12,7 +13,9 @@ const receipt: Receipt = {
   symbol: 'USDT',
   amount: baseUnits(70n),
 };
-const fresh: TransferBooking = { booked: false, bookings: 0, credited: false };
+const fresh: TransferBooking = { booked: null, bookings: 0, credited: false };
+const booked = { symbol: 'USDT', amount: baseUnits(70n) };
+const ordered = (state: TransferState) => ({ state, fit: 'ORDERED' }) as const;
 
 /** Balances by account kind; fails where a liability would turn round on the way. */
 function post(entries: readonly LedgerEntry[]): Record<string, bigint> {
@@ -28,52 +31,93 @@ function post(entries: readonly LedgerEntry[]): Record<string, bigint> {
 
 describe('the booking of a transfer', () => {
   test('waits for verification', () => {
-    expect(settleBooking(7, receipt, 'DETECTED', fresh)).toEqual({
+    expect(settleBooking(7, receipt, ordered('DETECTED'), fresh)).toEqual({
       booking: fresh,
       entries: [],
-      creditReverted: false,
+      creditReverted: null,
+      creditedAgain: false,
     });
   });
 
   test('is one entry under a natural key, and nothing the second time', () => {
-    const first = settleBooking(7, receipt, 'VERIFIED', fresh);
+    const first = settleBooking(7, receipt, ordered('VERIFIED'), fresh);
     expect(first.entries.map((e) => [e.ref, e.kind])).toEqual([['deposit:7:1', 'DEPOSIT']]);
     expect(post(first.entries)).toEqual({ DEPOSIT: 70n, SUSPENSE: -70n, MERCHANT: 0n });
-    expect(settleBooking(7, receipt, 'VERIFIED', first.booking).entries).toEqual([]);
+    expect(settleBooking(7, receipt, ordered('VERIFIED'), first.booking).entries).toEqual([]);
   });
 
   test('of a credited one is taken back with its credit, and comes back with it under new references', () => {
-    const credited: TransferBooking = { booked: true, bookings: 1, credited: true };
-    const reverted = settleBooking(7, receipt, 'ORPHANED', credited);
-    expect(reverted.creditReverted).toBe(true);
+    const credited: TransferBooking = { booked, bookings: 1, credited: true };
+    const reverted = settleBooking(7, receipt, ordered('ORPHANED'), credited);
+    expect(reverted.creditReverted).toEqual({ ...booked, booking: 1 });
+    expect(reverted.creditedAgain).toBe(false);
     expect(reverted.entries.map((e) => e.ref)).toEqual(['credit-reversed:7:1', 'deposit-reversed:7:1']);
-    expect(settleBooking(7, receipt, 'ORPHANED', reverted.booking).entries).toEqual([]);
-    const again = settleBooking(7, receipt, 'VERIFIED', reverted.booking);
-    expect(again.creditReverted).toBe(false);
+    expect(settleBooking(7, receipt, ordered('ORPHANED'), reverted.booking).entries).toEqual([]);
+    const again = settleBooking(7, receipt, ordered('VERIFIED'), reverted.booking);
+    expect(again.creditReverted).toBeNull();
+    expect(again.creditedAgain).toBe(true);
     expect(again.entries.map((e) => e.ref)).toEqual(['deposit:7:2', 'credit-again:7:2']);
   });
 
+  test('as another amount, in one step: the old is reversed as booked, the new is booked', () => {
+    const credited: TransferBooking = { booked, bookings: 1, credited: true };
+    const less = { ...receipt, amount: baseUnits(30n) };
+    const settled = settleBooking(7, less, ordered('VERIFIED'), credited);
+    expect(settled).toMatchObject({
+      booking: { booked: { symbol: 'USDT', amount: 30n }, bookings: 2, credited: true },
+      creditReverted: { booking: 1, amount: 70n },
+      creditedAgain: true,
+    });
+    expect(settled.entries.map((e) => [e.ref, e.postings[0]?.amount])).toEqual([
+      ['credit-reversed:7:1', 70n],
+      ['deposit-reversed:7:1', 70n],
+      ['deposit:7:2', 30n],
+      ['credit-again:7:2', 30n],
+    ]);
+    expect(settleBooking(7, less, ordered('VERIFIED'), settled.booking).entries).toEqual([]);
+  });
+
+  test('as another token, is not credited any more', () => {
+    const credited: TransferBooking = { booked, bookings: 1, credited: true };
+    const other = { ...receipt, symbol: 'USDC' };
+    const settled = settleBooking(7, other, { state: 'VERIFIED', fit: 'WRONG_TOKEN' }, credited);
+    expect(settled.entries.map((e) => [e.ref, e.postings[0]?.account.symbol])).toEqual([
+      ['credit-reversed:7:1', 'USDT'],
+      ['deposit-reversed:7:1', 'USDT'],
+      ['deposit:7:2', 'USDC'],
+    ]);
+    expect(settled).toMatchObject({ booking: { credited: false }, creditedAgain: false });
+  });
+
   test('follows the chain through any history: money is conserved, no reference twice', () => {
-    const states = fc.array(fc.constantFrom('DETECTED', 'VERIFIED', 'ORPHANED'), { maxLength: 12 });
+    const states = fc.array(
+      fc.record({
+        state: fc.constantFrom('DETECTED', 'VERIFIED', 'ORPHANED'),
+        fit: fc.constantFrom('ORDERED', 'ORDERED', 'ORDERED', 'WRONG_TOKEN'),
+        amount: fc.constantFrom(70n, 70n, 30n, 90n).map(baseUnits),
+      }),
+      { maxLength: 12 },
+    );
     fc.assert(
       fc.property(states, fc.nat({ max: 12 }), (given, creditAt) => {
         let held = fresh;
         const entries: LedgerEntry[] = [];
         let credited = false;
-        given.forEach((state, i) => {
-          const settled = settleBooking(7, receipt, state, held);
+        given.forEach(({ amount, ...now }, i) => {
+          const settled = settleBooking(7, { ...receipt, amount }, now, held);
           held = settled.booking;
           entries.push(...settled.entries);
-          if (i >= creditAt && held.booked && !credited) {
+          if (i >= creditAt && held.booked !== null && now.fit === 'ORDERED' && !credited) {
             credited = true;
             held = { ...held, credited };
-            entries.push(creditOrder(receipt));
+            entries.push(creditOrder({ ...receipt, amount }));
           }
         });
         const balances = post(entries);
-        const verified = given.at(-1) === 'VERIFIED';
-        expect(balances['DEPOSIT']).toBe(verified ? 70n : 0n);
-        expect(balances['MERCHANT']).toBe(verified && credited ? -70n : 0n);
+        const last = given.at(-1);
+        const stands = last?.state === 'VERIFIED' ? last.amount : 0n;
+        expect(balances['DEPOSIT']).toBe(stands);
+        expect(balances['MERCHANT']).toBe(held.credited ? 0n - stands : 0n);
         expect(Object.values(balances).reduce((a, b) => a + b, 0n)).toBe(0n);
         for (const entry of entries) expect(entry.postings.reduce((sum, p) => sum + p.amount, 0n)).toBe(0n);
         expect(new Set(entries.map((e) => e.ref)).size).toBe(entries.length);
@@ -87,7 +131,7 @@ describe('the booking of a transfer', () => {
   });
 
   test('DEPOSIT belongs to all, the liabilities to the merchant', () => {
-    const { entries } = settleBooking(7, receipt, 'VERIFIED', fresh);
+    const { entries } = settleBooking(7, receipt, ordered('VERIFIED'), fresh);
     expect(entries[0]?.postings.map((p) => [p.account.kind, p.account.merchantId])).toEqual([
       ['DEPOSIT', null],
       ['SUSPENSE', 'shop'],

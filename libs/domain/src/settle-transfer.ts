@@ -7,6 +7,7 @@ import {
   type LedgerEntry,
   type Receipt,
 } from './ledger.ts';
+import type { BaseUnits } from './money.ts';
 import type { CollectionStatus } from './order-status.ts';
 
 /** Whether a transfer to a deposit address is what its order asked for. */
@@ -57,13 +58,22 @@ export function unmatchedReason(
   }
 }
 
+/** What was booked of a transfer. Its chain is part of the transfer's natural key, so that stays. */
+export interface BookedMoney {
+  readonly symbol: string;
+  readonly amount: BaseUnits;
+}
+
 /** What the ledger holds of a transfer (table transfer_settlement). */
 export interface TransferBooking {
-  /** It stands in the ledger now. */
-  readonly booked: boolean;
+  /** What stands in the ledger now: as it was when booked, whatever the transaction did when it was mined again. */
+  readonly booked: BookedMoney | null;
   /** How often it was booked: the number in the references of its entries. */
   readonly bookings: number;
-  /** Part of the actual amount of its order, which is SUCCESS. Stays when a reorganisation takes the transfer back. */
+  /**
+   * Part of the actual amount of its order, which is SUCCESS. Stays when a reorganisation takes the transfer back,
+   * until it is verified again as something that the order did not ask for.
+   */
   readonly credited: boolean;
 }
 
@@ -71,30 +81,52 @@ export interface TransferSettlement {
   readonly booking: TransferBooking;
   /** In the order in which they must be posted. */
   readonly entries: readonly LedgerEntry[];
-  /** A credited transfer was taken back: an incident. */
-  readonly creditReverted: boolean;
+  /** The booking of a credited transfer that was taken back, by its number: an incident. */
+  readonly creditReverted: (BookedMoney & { readonly booking: number }) | null;
+  /** A credited transfer that was taken back, now or before, is booked and credited again. */
+  readonly creditedAgain: boolean;
 }
 
 /**
- * Brings the ledger in line with the chain: booked exactly while VERIFIED, and with it the credit of a credited
- * one. The credit at SUCCESS itself is the order's (creditOrder), since it is one entry for all its transfers.
- * Idempotent: with nothing to do, no entries.
+ * Brings the ledger in line with the chain: booked exactly while VERIFIED, as what it is now, and with it the credit
+ * of a credited one. A booking that says something else is reversed by what it says, and the transfer booked anew: a
+ * transaction mined again may move another amount or token at the same place. The credit at SUCCESS itself is the
+ * order's (creditOrder), since it is one entry for all its transfers. Idempotent: with nothing to do, no entries.
  */
 export function settleBooking(
   transferId: number,
   receipt: Receipt,
-  state: TransferState,
+  now: { readonly state: TransferState; readonly fit: TransferFit },
   held: TransferBooking,
 ): TransferSettlement {
-  const verified = state === 'VERIFIED';
-  if (verified === held.booked) return { booking: held, entries: [], creditReverted: false };
-  if (verified) {
-    const bookings = held.bookings + 1;
-    const entries = [bookDeposit(receipt, transferId, bookings)];
-    if (held.credited) entries.push(creditAgain(receipt, transferId, bookings));
-    return { booking: { ...held, booked: true, bookings }, entries, creditReverted: false };
+  const verified = now.state === 'VERIFIED';
+  const credited = held.credited && (now.fit === 'ORDERED' || !verified);
+  if (verified ? isBookedAs(receipt, held) && credited === held.credited : held.booked === null) {
+    return { booking: held, entries: [], creditReverted: null, creditedAgain: false };
   }
-  const entries = [reverseDeposit(receipt, transferId, held.bookings)];
-  if (held.credited) entries.unshift(reverseCredit(receipt, transferId, held.bookings));
-  return { booking: { ...held, booked: false }, entries, creditReverted: held.credited };
+  const entries: LedgerEntry[] = [];
+  if (held.booked !== null) {
+    const booked = { ...receipt, ...held.booked };
+    if (held.credited) entries.push(reverseCredit(booked, transferId, held.bookings));
+    entries.push(reverseDeposit(booked, transferId, held.bookings));
+  }
+  const bookings = verified ? held.bookings + 1 : held.bookings;
+  if (verified) {
+    entries.push(bookDeposit(receipt, transferId, bookings));
+    if (credited) entries.push(creditAgain(receipt, transferId, bookings));
+  }
+  return {
+    booking: {
+      booked: verified ? { symbol: receipt.symbol, amount: receipt.amount } : null,
+      bookings,
+      credited,
+    },
+    entries,
+    creditReverted: held.credited && held.booked !== null ? { ...held.booked, booking: held.bookings } : null,
+    creditedAgain: verified && credited,
+  };
+}
+
+function isBookedAs({ symbol, amount }: Receipt, { booked }: TransferBooking): boolean {
+  return booked !== null && booked.symbol === symbol && booked.amount === amount;
 }

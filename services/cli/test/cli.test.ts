@@ -497,7 +497,8 @@ describe('explain', () => {
         transfer_id: transfer.transfer_id,
         settled_version: 1,
         order_pk: order.order_pk,
-        booked: true,
+        booked_amount: transfer.amount,
+        booked_symbol: transfer.symbol,
         bookings: 1,
         credited: true,
       })

@@ -24,7 +24,10 @@ export interface OrderFacts {
   readonly verifiedTimeSeconds: number;
   /** Sequence of the last notification of the order; 0 for none. */
   readonly lastSequence: number;
-  /** Every transfer to the address on any chain of the family, by block and id. */
+  /**
+   * Every transfer to the address on any chain of the family, and those once settled for the order that went elsewhere
+   * when they were mined again; by block and id.
+   */
   readonly transfers: readonly TransferRow[];
 }
 
@@ -37,6 +40,8 @@ export interface TransferRow extends TransferToFormat {
   readonly amount: BaseUnits;
   readonly firstBlockTimeSeconds: number;
   readonly version: number;
+  /** Mined again it went to another address: for this order it is ORPHANED. */
+  readonly wentElsewhere: boolean;
   readonly updatedAt: Date;
   /** Null before the first time. */
   readonly settledVersion: number | null;
@@ -52,9 +57,15 @@ export interface NotificationRow {
   readonly data: string;
 }
 
-export interface SettlementRow extends TransferBooking {
+export interface SettlementRow {
   readonly transferId: number;
   readonly settledVersion: number;
+  /** Null leaves the transfer to the order of the address that it went to. */
+  readonly orderPk: string | null;
+  readonly bookedAmount: BaseUnits | null;
+  readonly bookedSymbol: string | null;
+  readonly bookings: number;
+  readonly credited: boolean;
 }
 
 export interface UnmatchedRow {

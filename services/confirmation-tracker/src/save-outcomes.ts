@@ -68,19 +68,21 @@ async function saveRows(tx: Tx, outcomes: readonly OrderOutcome[], now: Date): P
       from given g, jsonb_to_recordset(g.rows -> 'notifications') as r ("eventId" uuid, "merchantId" text,
         "orderPk" uuid, sequence integer, "notifyType" text, data text)
     ), settled as (
-      insert into transfer_settlement (transfer_id, settled_version, order_pk, booked, bookings, credited, updated_at)
-      select r."transferId", r."settledVersion", r."orderPk", r.booked, r.bookings, r.credited, g.at
+      insert into transfer_settlement (transfer_id, settled_version, order_pk, booked_amount, booked_symbol, bookings,
+        credited, updated_at)
+      select r."transferId", r."settledVersion", r."orderPk", r."bookedAmount", r."bookedSymbol", r.bookings, r.credited, g.at
       from given g, jsonb_to_recordset(g.rows -> 'settlements') as r ("transferId" bigint, "settledVersion" integer,
-        "orderPk" uuid, booked boolean, bookings integer, credited boolean)
-      on conflict (transfer_id) do update set settled_version = excluded.settled_version, booked = excluded.booked,
-        bookings = excluded.bookings, credited = excluded.credited, updated_at = excluded.updated_at
+        "orderPk" uuid, "bookedAmount" numeric, "bookedSymbol" text, bookings integer, credited boolean)
+      on conflict (transfer_id) do update set settled_version = excluded.settled_version, order_pk = excluded.order_pk,
+        booked_amount = excluded.booked_amount, booked_symbol = excluded.booked_symbol, bookings = excluded.bookings,
+        credited = excluded.credited, updated_at = excluded.updated_at
     ), unmatched as (
       insert into unmatched_deposit (transfer_id, merchant_id, order_pk, reason, withdrawn, created_at, updated_at)
       select r."transferId", r."merchantId", r."orderPk", r.reason, r.withdrawn, g.at, g.at
       from given g, jsonb_to_recordset(g.rows -> 'unmatched') as r ("transferId" bigint, "merchantId" text,
         "orderPk" uuid, reason text, withdrawn boolean)
-      on conflict (transfer_id) do update set reason = excluded.reason, withdrawn = excluded.withdrawn,
-        updated_at = excluded.updated_at
+      on conflict (transfer_id) do update set merchant_id = excluded.merchant_id, order_pk = excluded.order_pk,
+        reason = excluded.reason, withdrawn = excluded.withdrawn, updated_at = excluded.updated_at
     ), incidents as (
       insert into incident (incident_id, kind, chain, symbol, order_pk, transfer_id, details, opened_at)
       select r."incidentId", 'CREDITED_TRANSFER_ORPHANED', r.chain, r.symbol, r."orderPk", r."transferId", r.details, g.at

@@ -16,6 +16,7 @@ import {
   unmatchedReason,
   type TransferBooking,
   type TransferFit,
+  type TransferSettlement,
 } from '@opentill/domain/settle-transfer';
 import type {
   IncidentRow,
@@ -41,7 +42,7 @@ interface Judged {
   readonly transfer: TransferRow;
   readonly fit: TransferFit;
   readonly booking: TransferBooking;
-  readonly creditReverted: boolean;
+  readonly creditReverted: TransferSettlement['creditReverted'];
   readonly creditedAgain: boolean;
 }
 
@@ -71,11 +72,11 @@ export function settleOrder(deps: SettleOrderDeps, order: LockedOrder, facts: Or
     order,
     moved: steps.length === 0 ? null : { ...last, steps: steps.length },
     notifications: notificationsOf(deps, order, facts, settled, steps),
-    settlements: settled.flatMap(changedSettlement),
+    settlements: settled.flatMap((one) => changedSettlement(order, one)),
     unmatched: settled.flatMap((one) => changedUnmatched(order, last, one)),
-    incidents: settled.filter((one) => one.creditReverted).map((one) => incidentOf(deps, order, one)),
+    incidents: settled.flatMap((one) => incidentOf(deps, order, one)),
     creditedAgain: settled
-      .filter((one) => one.creditedAgain)
+      .filter((one) => one.creditedAgain && one.creditReverted === null)
       .map((one) => ({ transferId: one.transfer.transferId, booking: one.booking.bookings })),
     entries,
     newestChangeAt: changed.reduce<Date | null>(
@@ -87,15 +88,16 @@ export function settleOrder(deps: SettleOrderDeps, order: LockedOrder, facts: Or
 
 function judge(order: LockedOrder, transfer: TransferRow, entries: LedgerEntry[]): Judged {
   const receipt = receiptOf(order, transfer);
-  const settlement = settleBooking(transfer.transferId, receipt, transfer.state, transfer.booking);
+  const fit = fitOf(order, transfer);
+  const settlement = settleBooking(
+    transfer.transferId,
+    receipt,
+    { state: transfer.state, fit },
+    transfer.booking,
+  );
   entries.push(...settlement.entries);
-  return {
-    transfer,
-    fit: fitOf(order, transfer),
-    booking: settlement.booking,
-    creditReverted: settlement.creditReverted,
-    creditedAgain: transfer.booking.credited && settlement.booking.booked && !transfer.booking.booked,
-  };
+  const { booking, creditReverted, creditedAgain } = settlement;
+  return { transfer, fit, booking, creditReverted, creditedAgain };
 }
 
 function receiptOf(order: LockedOrder, received: Pick<Receipt, 'chain' | 'symbol' | 'amount'>): Receipt {
@@ -107,14 +109,24 @@ function toFact(order: LockedOrder, transfer: TransferRow, facts: OrderFacts) {
   return { ...transfer, deepEnough: isDeepEnough(transfer, facts.headHeight, order.confirmationsRequired) };
 }
 
-function changedSettlement({ transfer, booking }: Judged): SettlementRow[] {
+function changedSettlement(order: LockedOrder, { transfer, booking }: Judged): SettlementRow[] {
+  const row = {
+    transferId: transfer.transferId,
+    bookedAmount: booking.booked?.amount ?? null,
+    bookedSymbol: booking.booked?.symbol ?? null,
+    bookings: booking.bookings,
+  };
+  // Its version stays unsettled, so that the sweep gives it to the order that it went to.
+  if (transfer.wentElsewhere)
+    return [{ ...row, settledVersion: transfer.settledVersion ?? 0, orderPk: null, credited: false }];
   const held = transfer.booking;
   const same =
     transfer.settledVersion === transfer.version &&
-    held.booked === booking.booked &&
     held.bookings === booking.bookings &&
+    (held.booked === null) === (booking.booked === null) &&
     held.credited === booking.credited;
-  return same ? [] : [{ transferId: transfer.transferId, settledVersion: transfer.version, ...booking }];
+  if (same) return [];
+  return [{ ...row, settledVersion: transfer.version, orderPk: order.orderPk, credited: booking.credited }];
 }
 
 function changedUnmatched(order: LockedOrder, last: CollectionState, one: Judged): UnmatchedRow[] {
@@ -133,23 +145,28 @@ function changedUnmatched(order: LockedOrder, last: CollectionState, one: Judged
   return [{ transferId: transfer.transferId, ...wanted }];
 }
 
-function incidentOf(deps: SettleOrderDeps, order: LockedOrder, { transfer, booking }: Judged): IncidentRow {
-  return {
-    incidentId: deps.newId(),
-    holdId: deps.newId(),
-    transferId: transfer.transferId,
-    chain: transfer.chain,
-    symbol: transfer.symbol,
-    details: {
-      orderId: order.orderId,
-      merchantId: order.merchantId,
-      txHash: transfer.txHash,
-      amountBaseUnits: transfer.amount.toString(),
-      blockHeight: transfer.blockHeight,
-      transferState: transfer.state,
-      booking: booking.bookings,
+function incidentOf(deps: SettleOrderDeps, order: LockedOrder, one: Judged): IncidentRow[] {
+  const { transfer, booking, creditReverted, creditedAgain } = one;
+  if (creditReverted === null) return [];
+  return [
+    {
+      incidentId: deps.newId(),
+      holdId: deps.newId(),
+      transferId: transfer.transferId,
+      chain: transfer.chain,
+      symbol: creditReverted.symbol,
+      details: {
+        orderId: order.orderId,
+        merchantId: order.merchantId,
+        txHash: transfer.txHash,
+        amountBaseUnits: creditReverted.amount.toString(),
+        blockHeight: transfer.blockHeight,
+        transferState: transfer.state,
+        booking: creditReverted.booking,
+        ...(creditedAgain && { creditedAgainBooking: booking.bookings }),
+      },
     },
-  };
+  ];
 }
 
 function notificationsOf(
@@ -179,7 +196,7 @@ function notificationsOf(
   }
   if (order.notifyReverted) {
     for (const { transfer, creditReverted } of settled) {
-      if (creditReverted)
+      if (creditReverted !== null)
         tell('ORDER_REVERTED', { ...order, reason: COLLECTION_REASONS.reorganised }, transfer);
     }
   }

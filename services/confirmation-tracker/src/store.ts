@@ -4,7 +4,7 @@ import type { Db, Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import type { TransferState } from '@opentill/domain/confirmations';
 import type { BaseUnits } from '@opentill/domain/money';
-import type { UnmatchedReason } from '@opentill/domain/settle-transfer';
+import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-transfer';
 import type { LockedOrder, OrderFacts, TransferRow } from './order-rows.ts';
 
 /** The most orders that one transaction settles. */
@@ -13,12 +13,17 @@ export const ORDERS_PER_TRANSACTION = 500;
 /** Which collections to settle: a subquery that gives their order_pk. */
 export type OrderSelection = RawBuilder<unknown>;
 
-/** The orders whose deposit addresses these transfers went to, whatever their chain and token. */
+/**
+ * The orders whose deposit addresses these transfers went to, whatever their chain and token; and those they were
+ * settled for before, because a transaction mined again may pay somebody else.
+ */
 export function ordersOfTransfers(transferIds: readonly (string | number)[]): OrderSelection {
   return sql`
     select d.order_pk
     from transfer t join deposit_address d on d.family = t.family and d.address = t.to_address
-    where t.transfer_id = any(${transferIds}::bigint[])`;
+    where t.transfer_id = any(${transferIds}::bigint[])
+    union
+    select order_pk from transfer_settlement where transfer_id = any(${transferIds}::bigint[])`;
 }
 
 /** Orders by their keys. */
@@ -142,9 +147,11 @@ interface FactRow {
   first_block_seconds: number;
   state: TransferState;
   version: number;
+  went_elsewhere: boolean;
   updated_at: Date;
   settled_version: number | null;
-  booked: boolean | null;
+  booked_amount: BaseUnits | null;
+  booked_symbol: string | null;
   bookings: number | null;
   credited: boolean | null;
   unmatched_reason: UnmatchedReason | null;
@@ -154,6 +161,7 @@ interface FactRow {
 /**
  * The facts of locked orders, by order_pk. One statement, so one snapshot: the scanner commits cursor and transfers
  * together, hence a verified time read here never lacks a transfer of a block up to it, and no paid order expires.
+ * A transfer that is still settled for another order is left out until that order has let it go.
  */
 export async function loadFacts(
   tx: Tx,
@@ -164,13 +172,22 @@ export async function loadFacts(
       (select max(n.sequence) from notification n where n.subject_id = o.order_pk) as last_sequence,
       t.transfer_id, t.chain, t.symbol, t.contract_address, t.tx_hash, t.from_address, t.to_address, t.amount,
       t.network_fee, t.block_height, extract(epoch from t.block_time)::float8 as block_seconds,
-      extract(epoch from t.first_block_time)::float8 as first_block_seconds, t.state, t.version, t.updated_at,
-      s.settled_version, s.booked, s.bookings, s.credited, u.reason as unmatched_reason, u.withdrawn
+      extract(epoch from t.first_block_time)::float8 as first_block_seconds, t.version, t.updated_at,
+      t.went_elsewhere, case when t.went_elsewhere then 'ORPHANED' else t.state end as state,
+      s.settled_version, s.booked_amount, s.booked_symbol, s.bookings, s.credited, u.reason as unmatched_reason, u.withdrawn
     from orders o
       left join chain_cursor c on c.chain = o.chain
-      left join transfer t on t.family = o.family and t.to_address = o.address
+      left join lateral (
+        select here.*, false as went_elsewhere
+        from transfer here left join transfer_settlement held using (transfer_id)
+        where here.family = o.family and here.to_address = o.address and coalesce(held.order_pk, o.order_pk) = o.order_pk
+        union all
+        select there.*, true
+        from transfer_settlement held join transfer there using (transfer_id)
+        where held.order_pk = o.order_pk and there.to_address <> o.address
+      ) t on true
       left join transfer_settlement s on s.transfer_id = t.transfer_id
-      left join unmatched_deposit u on u.transfer_id = t.transfer_id
+      left join unmatched_deposit u on u.transfer_id = t.transfer_id and u.order_pk = o.order_pk
     where o.order_pk = any(${orders.map((order) => order.orderPk)}::uuid[])
     order by o.order_pk, t.block_height, t.transfer_id`.execute(tx);
   const facts = new Map<string, OrderFacts & { readonly transfers: TransferRow[] }>();
@@ -203,14 +220,21 @@ function toTransfer(row: FactRow, transferId: number): TransferRow {
     firstBlockTimeSeconds: row.first_block_seconds,
     state: row.state,
     version: row.version,
+    wentElsewhere: row.went_elsewhere,
     updatedAt: row.updated_at,
     settledVersion: row.settled_version,
-    booking: { booked: row.booked ?? false, bookings: row.bookings ?? 0, credited: row.credited ?? false },
+    booking: bookingOf(row),
     unmatched:
       row.unmatched_reason === null
         ? null
         : { reason: row.unmatched_reason, withdrawn: row.withdrawn ?? false },
   };
+}
+
+function bookingOf(row: FactRow): TransferBooking {
+  const { booked_amount: amount, booked_symbol: symbol, bookings, credited } = row;
+  const booked = amount === null || symbol === null ? null : { amount, symbol };
+  return { booked, bookings: bookings ?? 0, credited: credited ?? false };
 }
 
 /** Where a sweep starts: `lookBackMs` before the last one's end, or at the very beginning. */

@@ -38,11 +38,20 @@ function random(seed: number): () => number {
 }
 
 /** What chains do to orders: each entry is a transfer's fate. */
-const FATES = ['verified', 'verified', 'orphaned', 'moved', 'lost', 'reverted', 'returned'] as const;
+const FATES = [
+  'verified',
+  'verified',
+  'orphaned',
+  'moved',
+  'lost',
+  'reverted',
+  'returned',
+  'altered',
+] as const;
 
 /**
- * Makes orders and lets the chain play: transfers come, are verified, orphaned, moved, taken back after they were
- * credited. Every change makes its event; `send` is what becomes of it.
+ * Makes orders and lets the chain play: transfers come, are verified, orphaned, moved, taken back or mined again with
+ * another amount after they were credited. Every change makes its event; `send` is what becomes of it.
  */
 async function play(
   seed: number,
@@ -78,6 +87,11 @@ async function play(
     }
     if (fate === 'returned') {
       transfer = await s.verify(await s.mineAgain(transfer, 190, 260));
+      await send(verifiedEvent([transfer]));
+    }
+    if (fate === 'altered') {
+      const amount = pick([10n, 50n, 150n]);
+      transfer = await s.mineAgain(transfer, 191, 270, { amount, state: 'VERIFIED' });
       await send(verifiedEvent([transfer]));
     }
     transfers.push(transfer);

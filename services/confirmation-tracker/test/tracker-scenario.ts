@@ -199,13 +199,14 @@ function arrange(admin: Db) {
     verify: (transfer: TransferRow) =>
       change(admin, transfer, { state: 'VERIFIED', verified_at: new Date() }),
     orphan: (transfer: TransferRow) => change(admin, transfer, { state: 'ORPHANED' }),
-    /** The transaction was mined again in another block. */
-    mineAgain: (transfer: TransferRow, height: number, second: number) =>
+    /** The transaction was mined again in another block, where it may do something else. */
+    mineAgain: (transfer: TransferRow, height: number, second: number, columns: ChangedColumns = {}) =>
       change(admin, transfer, {
         state: 'DETECTED',
         block_height: height,
         block_hash: aHash(),
         block_time: at(second),
+        ...columns,
       }),
     /** Head and verified time of a chain, as a scanner commits them. */
     async chainAt(head: number, verifiedSecond: number, chain: Chain = CHAIN): Promise<void> {
@@ -222,10 +223,26 @@ function arrange(admin: Db) {
   };
 }
 
+/** What a scanner may write anew of a transfer: all but its natural key. */
+type ChangedColumns = Partial<
+  Pick<
+    TransferRow,
+    | 'state'
+    | 'verified_at'
+    | 'block_height'
+    | 'block_hash'
+    | 'block_time'
+    | 'amount'
+    | 'symbol'
+    | 'contract_address'
+    | 'to_address'
+  >
+>;
+
 function change(
   admin: Db,
   transfer: Pick<TransferRow, 'transfer_id'>,
-  columns: Partial<Pick<TransferRow, 'state' | 'verified_at' | 'block_height' | 'block_hash' | 'block_time'>>,
+  columns: ChangedColumns,
 ): Promise<TransferRow> {
   return admin
     .updateTable('transfer')

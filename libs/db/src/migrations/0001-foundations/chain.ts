@@ -72,12 +72,16 @@ create table transfer_settlement ( -- writer: tracker: what it has made of each 
   transfer_id bigint primary key references transfer,
   settled_version integer not null,
   order_pk uuid references orders,
-  booked boolean not null default false,
+  booked_amount numeric(78, 0) check (booked_amount > 0),
+  booked_symbol text,
+  booked boolean not null generated always as (booked_amount is not null) stored,
   bookings integer not null default 0,
   credited boolean not null default false,
-  updated_at timestamptz not null default now()
+  updated_at timestamptz not null default now(),
+  check ((booked_amount is null) = (booked_symbol is null))
 );
-comment on column transfer_settlement.booked is 'A verified transfer stands in the ledger; bookings counts how often, so that a re-mined one gets a new ledger reference.';
+comment on column transfer_settlement.order_pk is 'The order it was settled for. Null: mined again, it went to another address, whose order has not taken it up yet.';
+comment on column transfer_settlement.booked_amount is 'What stands in the ledger, as booked: a transaction mined again may move another amount or token under the same key. Null: nothing. bookings counts how often it was booked, so that each time has its own ledger reference.';
 comment on column transfer_settlement.credited is 'Part of the actual_amount of an order that is SUCCESS.';
 create index transfer_settlement_order on transfer_settlement (order_pk);
 
