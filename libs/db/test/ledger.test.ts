@@ -175,6 +175,72 @@ describe('a ledger transaction', () => {
   });
 });
 
+describe('balances', () => {
+  /** Deposits of 1, in one statement, `turned` with the postings of each the other way round. */
+  const deposit = (tx: Tx, symbol: string, merchantId: string, count: number, turned = false) =>
+    sql`
+      with account as materialized (
+        select ledger_account_for('DEPOSIT', 'ETH', ${symbol}, null) as deposit,
+          ledger_account_for('SUSPENSE', 'ETH', ${symbol}, ${merchantId}) as suspense
+      ), written as (
+        insert into ledger_transaction (ref, kind)
+        select 'deposit:' || gen_random_uuid(), 'DEPOSIT' from generate_series(1, ${count}::int) returning ledger_tx_id
+      )
+      insert into ledger_posting (ledger_tx_id, account_id, amount)
+      select w.ledger_tx_id, l.account_id, l.amount
+      from written w, account a, lateral (values (a.deposit, 1), (a.suspense, -1)) as l (account_id, amount)
+      order by l.amount * ${turned ? 1 : -1}::int`.execute(tx);
+
+  test('are written once per account and statement, however many its postings', async () => {
+    const { merchantId } = await aMerchant(admin.kysely);
+    const updates = await inOne(async (tx) => {
+      await deposit(tx, 'MANY', merchantId, 500);
+      const { rows } = await sql<{ n: number }>`
+        select n_tup_upd as n from pg_stat_xact_user_tables where relname = 'ledger_account'`.execute(tx);
+      return rows[0]?.n;
+    });
+    expect(updates).toBe(2);
+    expect(await balance('DEPOSIT', 'ETH', 'MANY')).toBe(500n);
+    expect(await balance('SUSPENSE', 'ETH', 'MANY')).toBe(-500n);
+  });
+
+  test('are locked in one order: statements that post the other way round wait, and never in a circle', async () => {
+    const { merchantId } = await aMerchant(admin.kysely);
+    await inOne((tx) => deposit(tx, 'TURN', merchantId, 1));
+    for (let round = 0; round < 5; round += 1) {
+      const waiting: Promise<unknown>[] = [];
+      await admin.kysely.transaction().execute(async (holder) => {
+        await sql`select from ledger_account where symbol = 'TURN' for update`.execute(holder);
+        for (const turned of [false, true]) {
+          waiting.push(inOne((tx) => deposit(tx, 'TURN', merchantId, 3, turned)));
+          waiting.at(-1)?.catch(() => undefined);
+        }
+        await untilWaitForLocks(2);
+      });
+      await Promise.all(waiting);
+    }
+    expect(await balance('DEPOSIT', 'ETH', 'TURN')).toBe(31n);
+  });
+
+  test('of postings that nobody committed are as before', async () => {
+    const { merchantId } = await aMerchant(admin.kysely);
+    const failing = inOne(async (tx) => {
+      await deposit(tx, 'UNDONE', merchantId, 3);
+      throw new Error('a crash');
+    });
+    await expect(failing).rejects.toThrow('a crash');
+    expect(await balance('DEPOSIT', 'ETH', 'UNDONE')).toBe(0n);
+  });
+});
+
+async function untilWaitForLocks(count: number): Promise<void> {
+  for (;;) {
+    const { rows } = await sql`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(admin.kysely);
+    if (rows.length >= count) return;
+  }
+}
+
 describe('top-ups', () => {
   const topUp = (ref: string, amount: string, symbol = 'TOPUP') =>
     sql<{ booked: boolean }>`select book_top_up(${ref}, 'ETH', ${symbol}, ${amount}::numeric) as booked`

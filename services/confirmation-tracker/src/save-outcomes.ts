@@ -100,13 +100,13 @@ async function saveRows(tx: Tx, outcomes: readonly OrderOutcome[], now: Date): P
 }
 
 /**
- * Postings go in by account, so that transactions lock the accounts they share in one order; within an account in
- * the order given, so that no balance turns round on the way. A reference used twice fails: it is a bug, and money.
+ * All postings in one statement: the ledger then changes each account once, and locks those that transactions share in
+ * one order. A reference used twice fails: it is a bug, and money.
  */
 async function postEntries(tx: Tx, outcomes: readonly OrderOutcome[]): Promise<void> {
   const entries = outcomes.flatMap((outcome) => outcome.entries).map((entry, place) => ({ ...entry, place }));
-  const postings = entries.flatMap(({ ref, place, postings: lines }) =>
-    lines.map(({ account, amount }) => ({ ref, place, ...account, amount: amount.toString() })),
+  const postings = entries.flatMap(({ ref, postings: lines }) =>
+    lines.map(({ account, amount }) => ({ ref, ...account, amount: amount.toString() })),
   );
   await sql`
     with entry as (
@@ -114,7 +114,7 @@ async function postEntries(tx: Tx, outcomes: readonly OrderOutcome[]): Promise<v
         as e (ref text, kind text, "orderPk" uuid, place integer)
     ), posting as (
       select * from jsonb_to_recordset(${JSON.stringify(postings)}::jsonb)
-        as p (ref text, place integer, kind text, chain text, symbol text, "merchantId" text, amount numeric)
+        as p (ref text, kind text, chain text, symbol text, "merchantId" text, amount numeric)
     ), account as materialized (
       select a.*, ledger_account_for(a.kind, a.chain, a.symbol, a."merchantId") as account_id
       from (
@@ -130,6 +130,5 @@ async function postEntries(tx: Tx, outcomes: readonly OrderOutcome[]): Promise<v
     from posting p
       join written w on w.ref = p.ref
       join account a on a.kind = p.kind and a.chain = p.chain and a.symbol = p.symbol
-        and a."merchantId" is not distinct from p."merchantId"
-    order by a.account_id, p.place`.execute(tx);
+        and a."merchantId" is not distinct from p."merchantId"`.execute(tx);
 }

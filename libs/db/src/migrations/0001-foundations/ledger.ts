@@ -34,24 +34,30 @@ create table ledger_posting (
   primary key (ledger_tx_id, account_id)
 );
 
-create function ledger_apply_posting() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
-begin
-  if tg_op <> 'INSERT' then
-    raise exception 'the ledger is append-only' using errcode = 'integrity_constraint_violation';
-  end if;
-  if (select written_by from ledger_transaction where ledger_tx_id = new.ledger_tx_id) is distinct from pg_current_xact_id() then
-    raise exception 'ledger transaction % is closed', new.ledger_tx_id using errcode = 'integrity_constraint_violation';
-  end if;
-  update ledger_account set balance = balance + new.amount where account_id = new.account_id;
-  return new;
-end $$;
-create trigger ledger_posting_applied after insert or update or delete on ledger_posting
-  for each row execute function ledger_apply_posting();
-
 create function ledger_refuse_change() returns trigger language plpgsql as $$
 begin
   raise exception 'the ledger is append-only' using errcode = 'integrity_constraint_violation';
 end $$;
+
+-- Brings the balances up to date, each account once per statement. Accounts are locked in the order of their ids, so
+-- that two statements never wait for one another in a circle, whatever the order of their postings.
+create function ledger_apply_postings() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+declare v_closed bigint;
+begin
+  select added.ledger_tx_id into v_closed from added join ledger_transaction t using (ledger_tx_id)
+    where t.written_by <> pg_current_xact_id() limit 1;
+  if found then
+    raise exception 'ledger transaction % is closed', v_closed using errcode = 'integrity_constraint_violation';
+  end if;
+  perform from ledger_account where account_id in (select account_id from added) order by account_id for no key update;
+  update ledger_account a set balance = a.balance + s.amount
+    from (select account_id, sum(amount) as amount from added group by account_id) s where a.account_id = s.account_id;
+  return null;
+end $$;
+create trigger ledger_posting_applied after insert on ledger_posting
+  referencing new table as added for each statement execute function ledger_apply_postings();
+create trigger ledger_posting_kept before update or delete on ledger_posting
+  for each row execute function ledger_refuse_change();
 create trigger ledger_transaction_kept before update or delete on ledger_transaction
   for each row execute function ledger_refuse_change();
 create trigger ledger_transaction_not_emptied before truncate on ledger_transaction execute function ledger_refuse_change();
