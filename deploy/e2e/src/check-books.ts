@@ -100,6 +100,7 @@ export async function findCallbackProblems(db: Db, received: readonly ReceivedCa
   const arrived = new Set(received.map(({ nonce }) => nonce));
   for (const row of rows) {
     const label = `${row.order_id}: callback ${row.sequence} ${row.notify_type}`;
+    if (row.state === 'SUPERSEDED') continue; // a newer one went out instead, after three failed attempts
     if (!arrived.has(row.event_id)) problems.push(`${label} never came`);
     if (row.state !== 'DELIVERED') problems.push(`${label} is ${row.state ?? 'not queued'}`);
   }
