@@ -63,7 +63,13 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       return proxied.href;
     },
     reset() {
-      for (const sockets of pairs) for (const socket of sockets) socket.resetAndDestroy();
+      for (const sockets of pairs) {
+        for (const socket of sockets) {
+          // A reset of a socket that is just ending leaves its handle open for ever, and the process spins at its exit.
+          if (socket.writableEnded) socket.destroy();
+          else socket.resetAndDestroy();
+        }
+      }
       pairs.clear();
     },
     async close() {

@@ -116,12 +116,12 @@ export function createMerchantBook(deps: {
 
 function mostGenerous(merchants: readonly Merchant[]): { readonly [E in LimitedEndpoint]: RateLimit } {
   const perSecond = (limit: RateLimit) => limit.requests / limit.seconds;
-  const limits = { ...DEFAULT_RATE_LIMITS };
-  for (const merchant of merchants) {
-    for (const endpoint of Object.keys(limits) as LimitedEndpoint[]) {
-      const own = merchant.rateLimits[endpoint];
-      if (own !== undefined && perSecond(own) > perSecond(limits[endpoint])) limits[endpoint] = own;
-    }
+  const limits: { [E in LimitedEndpoint]: RateLimit } = { ...DEFAULT_RATE_LIMITS };
+  for (const endpoint of Object.keys(limits) as LimitedEndpoint[]) {
+    const [most] = merchants
+      .map((merchant) => merchant.rateLimits[endpoint] ?? DEFAULT_RATE_LIMITS[endpoint])
+      .toSorted((a, b) => perSecond(b) - perSecond(a));
+    if (most !== undefined) limits[endpoint] = most;
   }
   return limits;
 }

@@ -78,3 +78,14 @@ describe('the limits of a merchant', () => {
     expect(validate({ unknown: { requests: 1, seconds: 1 } })).toBe(false);
   });
 });
+
+test('the default limits are those of the specification', () => {
+  expect(DEFAULT_RATE_LIMITS).toEqual({
+    createCollection: { requests: 100, seconds: 10 },
+    createPayout: { requests: 100, seconds: 10 },
+    status: { requests: 1000, seconds: 10 },
+    pay: { requests: 2, seconds: 1 },
+    getOrderStatus: { requests: 2, seconds: 1 },
+    supportSymbols: { requests: 50, seconds: 10 },
+  });
+});

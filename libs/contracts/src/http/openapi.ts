@@ -154,7 +154,7 @@ const paths = {
       ],
       responses: responses(
         ref('NotifyOrder'),
-        SIGNED_GET.filter((code) => code !== 'ORDER_ID_BLANK'),
+        SIGNED_GET.map((code) => (code === 'ORDER_ID_BLANK' ? 'BAD_REQUEST' : code)),
       ),
     },
   },

@@ -97,7 +97,7 @@ export function getOrderStatusRoute(deps: OrderRouteDeps): Route {
     if ('status' in asked) return asked;
     const { merchant, orderId } = asked;
     const status = ORDER_ID_GRAMMAR.test(orderId)
-      ? deps.store.findStatus(merchant.merchantId, orderId)
+      ? await deps.store.findStatus(merchant.merchantId, orderId)
       : undefined;
     return status === undefined ? refusal('ORDER_NOT_FOUND') : success({ status });
   };

@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import { readConfig } from '@opentill/runtime/config';
+import { API_CONFIG_SCHEMA, toSettings, type ApiConfig } from './config.ts';
+
+const env = {
+  DATABASE_URL: 'postgres://x',
+  AMQP_URL: 'amqp://x',
+  NETWORKS_FILE: 'n.json',
+  PUBLIC_KEYS_FILE: 'k.json',
+  SECRETS_KEY: 'c2VjcmV0',
+  CHECKOUT_BASE_URL: 'https://pay.example/checkout',
+};
+
+describe('the configuration', () => {
+  it('has defaults for everything but addresses and secrets', () => {
+    expect(toSettings(readConfig<ApiConfig>(API_CONFIG_SCHEMA, env))).toEqual({
+      port: 3010,
+      host: '0.0.0.0',
+      checkoutBaseUrl: 'https://pay.example/checkout',
+      trustedProxies: [],
+      corsOrigins: ['*'],
+      timestampWindowSeconds: 300,
+      rateLimitStore: 'memory',
+      profile: 'production',
+    });
+  });
+
+  it('names every mistake at once', () => {
+    const wrong = {
+      CHECKOUT_BASE_URL: 'https://x/?a=1',
+      PORT: 'high',
+      CORS_ORIGINS: 'shop.example',
+      PROFILE: 'test',
+    };
+    expect(() => readConfig(API_CONFIG_SCHEMA, wrong)).toThrow(
+      /DATABASE_URL is missing.*AMQP_URL.*NETWORKS_FILE.*PUBLIC_KEYS_FILE.*SECRETS_KEY.*PORT.*CHECKOUT_BASE_URL.*CORS_ORIGINS.*PROFILE/s,
+    );
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from '@jest/globals';
+import { sealSecret, tokenAad } from '@opentill/db/sealed-secret';
+import { createMerchantBook } from './merchant-book.ts';
+import type { MerchantRow } from './store.ts';
+
+const secretsKey = Buffer.alloc(32, 7);
+
+function row(merchantId: string, change: Partial<MerchantRow> = {}): MerchantRow {
+  return {
+    merchantId,
+    version: 'V3',
+    signVersion: 1,
+    tokenSealed: sealSecret(secretsKey, `token-${merchantId}`, tokenAad(merchantId)),
+    returnOrigins: [],
+    orderTtlSeconds: 1800,
+    underpaymentToleranceBps: 0,
+    lateGraceSeconds: 0,
+    rateLimits: {},
+    enabled: true,
+    updatedAt: new Date('2026-01-01T00:00:00Z'),
+    ...change,
+  };
+}
+
+function bookOf(answers: (readonly MerchantRow[])[]) {
+  const asked: (Date | undefined)[] = [];
+  const unreadable: string[] = [];
+  let now = 1_000_000;
+  const book = createMerchantBook({
+    store: {
+      readMerchants: (since) => {
+        asked.push(since);
+        return Promise.resolve(answers.shift() ?? []);
+      },
+    },
+    secretsKey,
+    observe: { merchantUnreadable: (merchantId) => unreadable.push(merchantId) },
+    nowMs: () => now,
+  });
+  return { book, asked, unreadable, advance: (ms: number) => void (now += ms) };
+}
+
+describe('the merchant book', () => {
+  it('opens tokens, and leaves out who is disabled or cannot be opened', async () => {
+    const stolen = row('thief', { tokenSealed: row('shop').tokenSealed });
+    const { book, unreadable } = bookOf([[row('shop'), row('closed', { enabled: false }), stolen]]);
+    expect(book.loaded).toBe(false);
+    await book.refresh();
+    expect(book.loaded).toBe(true);
+    expect(book.candidates(undefined).map((merchant) => merchant.token)).toEqual(['token-shop']);
+    expect(book.candidates('shop')).toHaveLength(1);
+    expect(book.candidates('closed')).toEqual([]);
+    expect(unreadable).toEqual(['thief']);
+  });
+
+  it('asks for changes with an overlap, and for everything from time to time', async () => {
+    const { book, asked, advance } = bookOf([[row('shop')], [], [], [row('shop', { enabled: false })]]);
+    await book.refresh();
+    advance(3_000);
+    await book.refresh();
+    advance(400_000);
+    await book.refresh();
+    await book.refresh();
+    expect(asked).toEqual([
+      undefined,
+      new Date('2025-12-31T23:59:00Z'),
+      undefined,
+      new Date('2025-12-31T23:59:00Z'),
+    ]);
+    expect(book.candidates(undefined)).toEqual([]);
+  });
+
+  it('reads again on a miss, but not for every miss', async () => {
+    const { book, asked, advance } = bookOf([[row('shop')]]);
+    await book.refresh();
+    expect(await book.refreshOnMiss()).toBe(false);
+    advance(300);
+    expect(await Promise.all([book.refreshOnMiss(), book.refreshOnMiss()])).toEqual([true, true]);
+    expect(asked).toHaveLength(2);
+    expect(await book.refreshOnMiss()).toBe(false);
+  });
+
+  it('has limits per merchant, and by address the most generous of the merchants', async () => {
+    const small = { createCollection: { requests: 5, seconds: 10 }, status: { requests: 5, seconds: 10 } };
+    const large = { createCollection: { requests: 500, seconds: 10 }, status: { requests: 1, seconds: 10 } };
+    const { book } = bookOf([[row('small', { rateLimits: small }), row('large', { rateLimits: large })]]);
+    expect(book.ipLimit('createCollection')).toEqual({ requests: 100, seconds: 10 });
+    await book.refresh();
+    const [first, second] = book.candidates(undefined);
+    expect([first!.merchantId, second!.merchantId]).toEqual(['large', 'small']);
+    expect(book.limitOf(second!, 'createCollection')).toEqual({ requests: 5, seconds: 10 });
+    expect(book.limitOf(second!, 'pay')).toEqual({ requests: 2, seconds: 1 });
+    expect(book.ipLimit('createCollection')).toEqual({ requests: 500, seconds: 10 });
+    expect(book.ipLimit('status')).toEqual({ requests: 5, seconds: 10 });
+    expect(book.ipLimit('supportSymbols')).toEqual({ requests: 50, seconds: 10 });
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { asObject, readMember } from '@opentill/contracts/signing/json-value';
+import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
+import { readCollectionFields, readPayoutFields, type FieldRules } from './order-fields.ts';
+
+const V3: FieldRules = { version: 'V3', allowHttpReturnUrl: false };
+const V2: FieldRules = { version: 'V2', allowHttpReturnUrl: false };
+
+/** `data` as the api reads it: from the tokenizer, so that literals are literals. */
+function data(text: string) {
+  return asObject(readMember(tokenizeJson(Buffer.from(`{"data":${text}}`)), 'data'))!;
+}
+const collection = (fields: object, rules = V3) =>
+  readCollectionFields(
+    data(JSON.stringify({ amount: '1', symbol: 'USDT', chain: 'ETH', orderId: 'a', ...fields })),
+    rules,
+  );
+
+describe('the fields of a collection', () => {
+  it('are read as sent', () => {
+    expect(collection({ uid: 12345678901234567890n.toString(), description: 'd', expiresIn: 60 })).toEqual({
+      amount: '1',
+      symbol: 'USDT',
+      chain: 'ETH',
+      uid: '12345678901234567890',
+      orderId: 'a',
+      returnUrl: null,
+      description: 'd',
+      expiresInSeconds: 60,
+    });
+  });
+
+  it('take numbers from their literals', () => {
+    const read = readCollectionFields(
+      data(
+        '{"amount":1234567890123.123456789,"symbol":"U","chain":"BSC","orderId":"a","uid":98765432109876543210}',
+      ),
+      V3,
+    );
+    expect(read).toMatchObject({ amount: '1234567890123.123456789', uid: '98765432109876543210' });
+  });
+
+  it.each(['1e3', '1E3', '1.0e0', '-1', '-0', '0e5'])('refuse the amount literal %s', (literal) => {
+    const text = `{"amount":${literal},"symbol":"U","chain":"BSC","orderId":"a"}`;
+    expect(readCollectionFields(data(text), V3)).toBe('AMOUNT_BLANK');
+  });
+
+  it.each(['1e3', '1.0', '1.5'])('refuse the uid literal %s', (literal) => {
+    const text = `{"amount":"1","symbol":"U","chain":"BSC","orderId":"a","uid":${literal}}`;
+    expect(readCollectionFields(data(text), V3)).toBe('UID_INVALID');
+  });
+
+  it('know zero in every spelling of the amount and as uid', () => {
+    for (const amount of ['0', '0.0', '000', '00.000000000000000000'])
+      expect(collection({ amount })).toBe('AMOUNT_ZERO');
+    for (const uid of ['0', 0]) expect(collection({ uid }, V2)).toBe('UID_ZERO');
+    expect(collection({ uid: '00' }, V2)).toMatchObject({ uid: '00' });
+  });
+
+  it('ask V2 for uid and V3 for orderId', () => {
+    expect(collection({ uid: null }, V2)).toBe('UID_BLANK');
+    expect(collection({ uid: '' }, V2)).toBe('UID_BLANK');
+    expect(collection({ orderId: null, uid: 'u' }, V2)).toMatchObject({ orderId: null, uid: 'u' });
+    expect(collection({ orderId: null })).toBe('ORDER_ID_BLANK');
+    expect(collection({ uid: null })).toMatchObject({ uid: null });
+  });
+
+  it('let http return URLs pass only where that is allowed', () => {
+    const returnUrl = 'http://localhost:3011/back';
+    expect(collection({ returnUrl })).toBe('RETURN_URL_INVALID');
+    const local = collection({ returnUrl }, { ...V3, allowHttpReturnUrl: true });
+    expect(local).toMatchObject({ returnUrl: new URL(returnUrl) });
+    expect(collection({ returnUrl: `https://shop.example/${'x'.repeat(2048)}` })).toBe('RETURN_URL_INVALID');
+    expect(collection({ returnUrl: 'https://shop.example/\tx' })).toBe('RETURN_URL_INVALID');
+  });
+
+  it('count a description by characters', () => {
+    expect(collection({ description: '😀'.repeat(120) })).toMatchObject({ description: '😀'.repeat(120) });
+    expect(collection({ description: '😀'.repeat(121) })).toBe('DESCRIPTION_INVALID');
+    expect(collection({ description: '' })).toMatchObject({ description: null });
+  });
+
+  it('never let anything through that is not an amount, a known chain and a name', () => {
+    fc.assert(
+      fc.property(
+        fc.record(
+          {
+            amount: fc.jsonValue(),
+            symbol: fc.jsonValue(),
+            chain: fc.jsonValue(),
+            orderId: fc.jsonValue(),
+            uid: fc.jsonValue(),
+          },
+          { requiredKeys: [] },
+        ),
+        (fields) => {
+          let read;
+          try {
+            read = readCollectionFields(data(JSON.stringify(fields)), V2);
+          } catch {
+            return; // a duplicate-free, surrogate-free text is the tokenizer's business
+          }
+          if (typeof read === 'string') return;
+          expect(read.amount).toMatch(/^\d+(\.\d+)?$/);
+          expect(read.uid).toMatch(/^[A-Za-z0-9_.:~@-]{1,64}$/);
+          expect(read.orderId ?? 'made').toMatch(/^[A-Za-z0-9_.:~@-]{1,64}$/);
+        },
+      ),
+    );
+  });
+});
+
+describe('the fields of a payout', () => {
+  it('have the receiver before uid and orderId', () => {
+    const text = '{"amount":"1","symbol":"U","chain":"BSC","uid":"a b"}';
+    expect(readPayoutFields(data(text), V3)).toBe('RECEIVE_ADDRESS_BLANK');
+    const right = '{"amount":"1","symbol":"U","chain":"BSC","orderId":"o","receiveAddress":"anything"}';
+    expect(readPayoutFields(data(right), V3)).toEqual({
+      amount: '1',
+      symbol: 'U',
+      chain: 'BSC',
+      uid: null,
+      orderId: 'o',
+      receiveAddress: 'anything',
+    });
+  });
+});

@@ -1,0 +1,475 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { signOrderId, signText } from '@opentill/contracts/signing/verify-signature';
+import type { Database } from '@opentill/db/database';
+import { rotateToken, type MerchantSettings } from '@opentill/db/merchants';
+import { aChainCursor, aMerchant, TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import {
+  anOrderId,
+  COLLECTION,
+  collectionData,
+  NO_LIMITS,
+  PAYOUT,
+  payoutData,
+  startTestApi,
+  type TestApi,
+} from './support/test-api.ts';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let api: TestApi;
+let shop: MerchantSettings;
+let cafe: MerchantSettings;
+let careful: MerchantSettings;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  const settings = { rateLimits: NO_LIMITS };
+  shop = await aMerchant(admin.kysely, { merchantId: 'shop', ...settings });
+  cafe = await aMerchant(admin.kysely, { merchantId: 'cafe', ...settings });
+  careful = await aMerchant(admin.kysely, { merchantId: 'careful', signVersion: 2, ...settings });
+  await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
+  api = await startTestApi(testDatabase, { merchant: shop });
+});
+afterAll(async () => {
+  await api.stop();
+  await admin.close();
+  await testDatabase.drop();
+});
+
+const postBody = (path: string, body: string, headers: Record<string, string> = {}, through = api) =>
+  through.request('POST', path, { headers: { 'content-type': 'application/json', ...headers }, body });
+
+describe('the envelope', () => {
+  it.each([
+    ['The sign cannot be left blank.', { sign: undefined }],
+    ['The sign cannot be left blank.', { sign: null }],
+    ['The sign cannot be left blank.', { sign: '' }],
+    ['The sign cannot be left blank.', { sign: ' ' }],
+    ['The sign cannot be left blank.', { sign: 7 }],
+    ['The timestamp cannot be left blank.', { timestamp: undefined }],
+    ['The timestamp cannot be left blank.', { timestamp: null }],
+    ['The timestamp cannot be left blank.', { timestamp: '1790000000' }],
+    ['The timestamp cannot be left blank.', { timestamp: 1.5 }],
+    ['The timestamp cannot be left blank.', { timestamp: 1e300 }],
+    ['The nonce cannot be left blank.', { nonce: undefined }],
+    ['The nonce cannot be left blank.', { nonce: null }],
+    ['The nonce cannot be left blank.', { nonce: '' }],
+    ['The nonce cannot be left blank.', { nonce: '  ' }],
+    ['The nonce cannot be left blank.', { nonce: 5 }],
+    ['The nonce cannot be left blank.', { nonce: 'x'.repeat(129) }],
+    ['The nonce cannot be left blank.', { nonce: 'ü' }],
+    ['The nonce cannot be left blank.', { nonce: 'a\u0000' }],
+  ])('%s %j is 401', async (msg, options) => {
+    expect(await api.post(COLLECTION, collectionData(), options)).toMatchObject({
+      code: 401,
+      msg,
+      data: null,
+    });
+  });
+
+  it.each([undefined, null, 'text', 7, [], true])('data %j is 400', async (data) => {
+    const answer = await api.post(COLLECTION, data, { sign: 'a'.repeat(64) });
+    expect(answer).toMatchObject({ code: 400, msg: 'The data cannot be left blank.' });
+  });
+
+  it('takes a nonce of 128 printable characters', async () => {
+    const nonce = `${anOrderId()} ~!"`.padEnd(128, '\\');
+    expect((await api.post(COLLECTION, collectionData(), { nonce })).code).toBe(200);
+  });
+});
+
+describe('the order of checks', () => {
+  it('is sign, timestamp, nonce, data, signature, time, nonce used, fields', async () => {
+    const data = { amount: 'wrong' };
+    const used = anOrderId();
+    await api.post(COLLECTION, data, { nonce: used });
+    const right = {
+      sign: signText(shop.token, JSON.stringify(data)),
+      timestamp: api.nowSeconds(),
+      nonce: anOrderId(),
+    };
+    const envelope: Record<string, unknown> = { sign: ' ', timestamp: null, nonce: null, data: null };
+    const texts: string[] = [];
+    const ask = async () => {
+      const { msg } = await postBody(COLLECTION, JSON.stringify(envelope));
+      texts.push(msg);
+    };
+    await ask();
+    envelope['sign'] = 'f'.repeat(64);
+    await ask();
+    envelope['timestamp'] = right.timestamp - 10_000;
+    await ask();
+    envelope['nonce'] = used;
+    await ask();
+    envelope['data'] = data;
+    await ask();
+    envelope['sign'] = right.sign;
+    await ask();
+    envelope['timestamp'] = right.timestamp;
+    await ask();
+    envelope['nonce'] = right.nonce;
+    await ask();
+    expect(texts).toEqual([
+      'The sign cannot be left blank.',
+      'The timestamp cannot be left blank.',
+      'The nonce cannot be left blank.',
+      'The data cannot be left blank.',
+      'Sign verification failed',
+      'Timestamp expired',
+      'Nonce already used',
+      'The amount cannot be left blank.',
+    ]);
+  });
+
+  it.each([-301, 301])('refuses a timestamp %d s off', async (seconds) => {
+    const timestamp = api.nowSeconds() + seconds + Math.sign(seconds);
+    expect(await api.post(COLLECTION, collectionData(), { timestamp })).toMatchObject({
+      code: 401,
+      msg: 'Timestamp expired',
+    });
+  });
+
+  it.each([-299, 299])('accepts a timestamp %d s off', async (seconds) => {
+    const timestamp = api.nowSeconds() + seconds;
+    expect((await api.post(COLLECTION, collectionData(), { timestamp })).code).toBe(200);
+  });
+
+  it('takes the window from its configuration', async () => {
+    const strict = await startTestApi(testDatabase, { merchant: shop, timestampWindowSeconds: 10 });
+    const timestamp = strict.nowSeconds() - 20;
+    const answer = await strict.post(COLLECTION, collectionData(), { timestamp });
+    await strict.stop();
+    expect(answer.msg).toBe('Timestamp expired');
+  });
+});
+
+describe('a nonce', () => {
+  it.each([
+    [200, collectionData()],
+    [400, collectionData({ amount: 'x' })],
+    [400, collectionData({ symbol: 'NONE' })],
+    [400, collectionData({ amount: '1.0000001' })],
+    [400, collectionData({ amount: '0.001' })],
+  ])('is spent by an answer of %d', async (code, data) => {
+    const nonce = anOrderId();
+    expect((await api.post(COLLECTION, data, { nonce })).code).toBe(code);
+    for (const later of [data, collectionData()]) {
+      expect(await api.post(COLLECTION, later, { nonce })).toMatchObject({
+        code: 401,
+        msg: 'Nonce already used',
+      });
+    }
+  });
+
+  it('is spent by 409, 422 and the 400 of a payout', async () => {
+    const taken = collectionData();
+    await api.post(COLLECTION, taken);
+    for (const [code, path, data] of [
+      [409, COLLECTION, { ...taken, amount: '9' }],
+      [422, PAYOUT, payoutData()],
+      [400, PAYOUT, payoutData({ receiveAddress: 'x' })],
+      [400, PAYOUT, payoutData({ receiveAddress: null })],
+    ] as const) {
+      const nonce = anOrderId();
+      expect((await api.post(path, data, { nonce })).code).toBe(code);
+      expect((await api.post(path, data, { nonce })).msg).toBe('Nonce already used');
+    }
+  });
+
+  it('is not spent by 401', async () => {
+    const nonce = anOrderId();
+    await api.post(COLLECTION, collectionData(), { nonce, sign: 'f'.repeat(64) });
+    await api.post(COLLECTION, collectionData(), { nonce, timestamp: 1 });
+    expect((await api.post(COLLECTION, collectionData(), { nonce })).code).toBe(200);
+  });
+
+  it('is used on another replica and after a restart as well', async () => {
+    const nonce = anOrderId();
+    expect((await api.post(COLLECTION, collectionData(), { nonce })).code).toBe(200);
+    for (const _ of ['replica', 'restart']) {
+      const other = await startTestApi(testDatabase, { merchant: shop });
+      const answer = await other.post(COLLECTION, collectionData(), { nonce });
+      await other.stop();
+      expect(answer).toMatchObject({ code: 401, msg: 'Nonce already used' });
+    }
+  });
+
+  it("is each merchant's own", async () => {
+    const nonce = anOrderId();
+    expect((await api.post(COLLECTION, collectionData(), { nonce })).code).toBe(200);
+    expect((await api.post(COLLECTION, collectionData(), { nonce, merchant: cafe })).code).toBe(200);
+  });
+
+  it('is spent once by twenty equal requests at once', async () => {
+    const data = collectionData();
+    const nonce = anOrderId();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => api.post(COLLECTION, data, { nonce })),
+    );
+    expect(answers.filter((answer) => answer.code === 200)).toHaveLength(1);
+    expect(answers.filter((answer) => answer.msg === 'Nonce already used')).toHaveLength(19);
+  });
+
+  it('is kept for twice the window and then forgotten', async () => {
+    const nonce = anOrderId();
+    await api.post(COLLECTION, collectionData(), { nonce });
+    const { rows } = await sql<{ seconds: number }>`
+      select extract(epoch from expires_at - now())::float8 as seconds from request_nonce where nonce = ${nonce}`.execute(
+      admin.kysely,
+    );
+    expect(rows[0]?.seconds).toBeGreaterThan(598);
+    expect(rows[0]?.seconds).toBeLessThan(603);
+    await sql`update request_nonce set expires_at = now() - interval '1 second' where nonce = ${nonce}`.execute(
+      admin.kysely,
+    );
+    const restarted = await startTestApi(testDatabase, { merchant: shop });
+    await waitUntil('the expired nonce is gone', async () => {
+      const left = await sql`select from request_nonce where nonce = ${nonce}`.execute(admin.kysely);
+      return left.rows.length === 0;
+    });
+    await restarted.stop();
+  });
+});
+
+describe('signatures', () => {
+  it('of every usual serialiser are accepted end to end, and what is not the same is refused', async () => {
+    const file = new URL('../../../libs/contracts/test-vectors/signatures.json', import.meta.url);
+    const vectors = JSON.parse(await readFile(file, 'utf8')) as {
+      token: string;
+      requests: { name: string; expect: 'accepted' | 'refused'; body: string }[];
+    };
+    await aMerchant(admin.kysely, { merchantId: 'vectors', token: vectors.token, rateLimits: NO_LIMITS });
+    const replay = await startTestApi(testDatabase);
+    replay.advance(1_790_000_000 - replay.nowSeconds());
+    const outcomes: string[] = [];
+    for (const { name, body } of vectors.requests) {
+      const { msg } = await postBody(COLLECTION, body, {}, replay);
+      const refused = [
+        'Sign verification failed',
+        'The request body is not valid JSON.',
+        'The data cannot be left blank.',
+        'The sign cannot be left blank.',
+      ].includes(msg);
+      outcomes.push(`${name}: ${refused ? 'refused' : 'accepted'}`);
+    }
+    await replay.stop();
+    expect(vectors.requests.length).toBeGreaterThan(20);
+    expect(outcomes).toEqual(vectors.requests.map((vector) => `${vector.name}: ${vector.expect}`));
+  });
+
+  it('in capitals are accepted; of another token, cut short or of other data they are refused', async () => {
+    const data = collectionData();
+    const sign = signText(shop.token, JSON.stringify(data));
+    const sent = (wrong: unknown) => api.post(COLLECTION, data, { sign: wrong });
+    for (const wrong of [
+      signText('another token', JSON.stringify(data)),
+      sign.slice(1),
+      `${sign}0`,
+      'x'.repeat(64),
+      signText(shop.token, JSON.stringify({ ...data, amount: '1' })),
+    ]) {
+      expect(await sent(wrong)).toMatchObject({ code: 401, msg: 'Sign verification failed', data: null });
+    }
+    expect((await sent(sign.toUpperCase())).code).toBe(200);
+  });
+
+  it('never share with other data: a duplicate key is no JSON', async () => {
+    const data = `{"amount":"1","symbol":"USDT","chain":"ETH_SEPOLIA","orderId":"${anOrderId()}","amount":"1000"}`;
+    const body = `{"sign":"${signText(shop.token, data)}","timestamp":${api.nowSeconds()},"nonce":"n","data":${data}}`;
+    expect(await postBody(COLLECTION, body)).toMatchObject({
+      code: 400,
+      msg: 'The request body is not valid JSON.',
+    });
+  });
+});
+
+describe('signVersion 2', () => {
+  const send = (
+    path: string,
+    data: unknown,
+    change: { path?: string; nonce?: string; v1?: boolean } = {},
+  ) => {
+    const text = JSON.stringify(data);
+    const timestamp = api.nowSeconds();
+    const nonce = anOrderId();
+    const message = change.v1 === true ? text : `${timestamp}.${nonce}.${change.path ?? path}.${text}`;
+    const sign = signText(careful.token, message);
+    return postBody(path, JSON.stringify({ sign, timestamp, nonce: change.nonce ?? nonce, data }));
+  };
+
+  it('signs time, nonce and path with the data', async () => {
+    expect((await send(COLLECTION, collectionData())).code).toBe(200);
+  });
+  it('refuses a changed nonce, another path and version 1', async () => {
+    for (const change of [{ nonce: anOrderId() }, { path: PAYOUT }, { v1: true }]) {
+      expect(await send(COLLECTION, collectionData(), change)).toMatchObject({
+        code: 401,
+        msg: 'Sign verification failed',
+      });
+    }
+  });
+});
+
+describe('several merchants', () => {
+  it('are told apart by their tokens', async () => {
+    const mine = collectionData();
+    const theirs = collectionData();
+    await api.post(COLLECTION, mine);
+    await api.post(COLLECTION, theirs, { merchant: cafe });
+    expect((await api.signedGet('status', String(theirs['orderId']), cafe)).code).toBe(200);
+    expect(await api.signedGet('status', String(theirs['orderId']), shop)).toMatchObject({ code: 404 });
+  });
+
+  it('or named by X-Merchant-Id, which must be the one that signed', async () => {
+    const named = (id: string) =>
+      api.post(COLLECTION, collectionData(), { merchant: cafe, headers: { 'X-Merchant-Id': id } });
+    expect((await named('cafe')).code).toBe(200);
+    expect(await named('shop')).toMatchObject({ code: 401, msg: 'Sign verification failed' });
+    expect(await named('nobody')).toMatchObject({ code: 401, msg: 'Sign verification failed' });
+  });
+
+  it('that are new are known at once; a rotated token and a disabled merchant within seconds', async () => {
+    const fresh = await aMerchant(admin.kysely, { merchantId: 'fresh', rateLimits: NO_LIMITS });
+    await waitUntil(
+      'the new merchant is known',
+      async () => {
+        const answer = await api.post(COLLECTION, collectionData(), { merchant: fresh });
+        return answer.code === 200;
+      },
+      2_000,
+    );
+    const token = await rotateToken(admin.kysely, TEST_SECRETS_KEY, 'fresh');
+    await waitUntil(
+      'the new token is known',
+      async () => {
+        const answer = await api.post(COLLECTION, collectionData(), { merchant: { token } });
+        return answer.code === 200;
+      },
+      5_000,
+    );
+    expect((await api.post(COLLECTION, collectionData(), { merchant: fresh })).code).toBe(401);
+    await sql`update merchant set enabled = false, updated_at = now() where merchant_id = 'fresh'`.execute(
+      admin.kysely,
+    );
+    await waitUntil(
+      'the merchant is refused',
+      async () => {
+        const answer = await api.post(COLLECTION, collectionData(), { merchant: { token } });
+        return answer.msg === 'Sign verification failed';
+      },
+      6_000,
+    );
+  }, 20_000);
+
+  it('whose secrets cannot be opened are left out and logged, the others go on', async () => {
+    await aMerchant(admin.kysely, { merchantId: 'damaged', rateLimits: NO_LIMITS });
+    await sql`update merchant set token_sealed = '\\x00' where merchant_id = 'damaged'`.execute(admin.kysely);
+    const restarted = await startTestApi(testDatabase, { merchant: shop });
+    expect((await restarted.post(COLLECTION, collectionData())).code).toBe(200);
+    const logged = restarted.logLines().find((line) => line['level'] === 'error');
+    expect(logged).toMatchObject({ merchantId: 'damaged' });
+    await restarted.stop();
+  });
+});
+
+describe('GET with sign', () => {
+  it.each(['pay', 'getOrderStatus', 'status'] as const)(
+    '%s: missing or wrong is 401, right is 404',
+    async (endpoint) => {
+      const known = collectionData();
+      await api.post(COLLECTION, known);
+      const ask = (orderId: string, sign: string | undefined) => {
+        const query = sign === undefined ? '' : `sign=${sign}`;
+        return api.request(
+          'GET',
+          endpoint === 'status'
+            ? `/v1/order/status/${orderId}?${query}`
+            : `/v1/order/${endpoint}?orderId=${orderId}&${query}`,
+        );
+      };
+      for (const orderId of [String(known['orderId']), 'unknown']) {
+        expect(await ask(orderId, undefined)).toMatchObject({
+          code: 401,
+          msg: 'The sign cannot be left blank.',
+        });
+        expect(await ask(orderId, '')).toMatchObject({ code: 401, msg: 'The sign cannot be left blank.' });
+        for (const sign of ['f'.repeat(64), 'x', signOrderId(shop.token, `${orderId}x`)]) {
+          expect(await ask(orderId, sign)).toMatchObject({ code: 401, msg: 'Sign verification failed' });
+        }
+      }
+      expect(await ask('unknown', signOrderId(shop.token, 'unknown'))).toMatchObject({
+        code: 404,
+        msg: 'Order not found',
+      });
+      const right = await ask(
+        String(known['orderId']),
+        signOrderId(shop.token, String(known['orderId'])).toUpperCase(),
+      );
+      expect(right.code).toBe(200);
+    },
+  );
+
+  it.each(['a b', 'a\u0000b', 'é', 'x'.repeat(65)])(
+    'an id that cannot exist (%j) is 404',
+    async (orderId) => {
+      for (const endpoint of ['pay', 'getOrderStatus', 'status'] as const) {
+        expect(await api.signedGet(endpoint, orderId)).toMatchObject({ code: 404, msg: 'Order not found' });
+      }
+    },
+  );
+
+  it('without orderId is 400, and a parameter given twice is none', async () => {
+    expect(await api.request('GET', '/v1/order/pay?sign=ab')).toMatchObject({
+      code: 400,
+      msg: 'The orderId cannot be left blank.',
+    });
+    const sign = signOrderId(shop.token, 'a');
+    expect(await api.request('GET', `/v1/order/pay?orderId=a&sign=${sign}&sign=${sign}`)).toMatchObject({
+      code: 401,
+    });
+  });
+
+  it('ignores other parameters, such as a cache-buster', async () => {
+    const data = collectionData();
+    await api.post(COLLECTION, data);
+    const orderId = String(data['orderId']);
+    const answer = await api.request(
+      'GET',
+      `/v1/order/getOrderStatus?_t=123&orderId=${orderId}&sign=${signOrderId(shop.token, orderId)}&x=y`,
+    );
+    expect(answer.data).toEqual({ status: 'INIT' });
+  });
+});
+
+describe('the log', () => {
+  it('has each request by its X-Request-Id, and no secret, signature or nonce', async () => {
+    const nonce = anOrderId();
+    const data = collectionData();
+    const sign = signText(shop.token, JSON.stringify(data));
+    const answer = await api.post(COLLECTION, data, { nonce });
+    const orderId = String(data['orderId']);
+    const pay = await api.signedGet('pay', orderId);
+    const line = api
+      .logLines()
+      .find(
+        (each) => each['requestId'] === answer.headers.get('x-request-id') && each['message'] === 'request',
+      );
+    expect(line).toMatchObject({
+      method: 'POST',
+      route: COLLECTION,
+      code: 200,
+      merchantId: 'shop',
+      orderId,
+      clientAddress: '127.0.0.1',
+    });
+    expect(api.logLines().some((each) => each['requestId'] === pay.headers.get('x-request-id'))).toBe(true);
+    const text = JSON.stringify(api.logLines());
+    for (const secret of [nonce, sign, shop.token, signOrderId(shop.token, orderId)])
+      expect(text).not.toContain(secret);
+  });
+});

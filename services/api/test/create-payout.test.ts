@@ -1,0 +1,364 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import type { Database } from '@opentill/db/database';
+import type { MerchantSettings } from '@opentill/db/merchants';
+import { aChainCursor, aHotWallet, aMerchant, ONE_USDT } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { signText } from '@opentill/contracts/signing/verify-signature';
+import {
+  anOrderId,
+  COLLECTION,
+  collectionData,
+  NO_LIMITS,
+  PAYOUT,
+  payoutData,
+  startTestApi,
+  STRANGER,
+  TEST_NETWORKS,
+  TEST_PUBLIC_KEYS,
+  USDC_SEPOLIA,
+  USDT_SEPOLIA,
+  type TestApi,
+} from './support/test-api.ts';
+
+const HOT_WALLET = TEST_PUBLIC_KEYS.families.EVM.hotWallets[0]!;
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let api: TestApi;
+let v3: MerchantSettings;
+let v2: MerchantSettings;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  v3 = await aMerchant(admin.kysely, {
+    merchantId: 'v3',
+    rateLimits: NO_LIMITS,
+    underpaymentToleranceBps: 100,
+  });
+  v2 = await aMerchant(admin.kysely, { merchantId: 'v2', version: 'V2', rateLimits: NO_LIMITS });
+  await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
+  await aChainCursor(admin.kysely, { chain: 'BSC_TEST' });
+  await aHotWallet(admin.kysely, { amount: 10_000n * ONE_USDT });
+  api = await startTestApi(testDatabase, { merchant: v3 });
+});
+afterAll(async () => {
+  await api.stop();
+  await admin.close();
+  await testDatabase.drop();
+});
+
+const pay = (data: unknown, merchant = v3, through = api) => through.post(PAYOUT, data, { merchant });
+
+async function balance(
+  kind: 'HOT_AVAILABLE' | 'HOT_RESERVED',
+  symbol = 'USDT',
+  chain = 'ETH_SEPOLIA',
+): Promise<bigint> {
+  const { rows } = await sql<{ balance: bigint }>`
+    select coalesce(sum(balance), 0) as balance from ledger_account
+    where kind = ${kind} and symbol = ${symbol} and chain = ${chain}`.execute(admin.kysely);
+  return rows[0]?.balance ?? 0n;
+}
+
+async function countPayouts(): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from orders where order_type = 'PAYOUT'`.execute(admin.kysely);
+  return rows[0]?.n ?? 0;
+}
+
+describe('a payout', () => {
+  it('is stored, reserved and requested in one transaction', async () => {
+    const orderId = anOrderId();
+    const available = await balance('HOT_AVAILABLE');
+    const wakes = api.wakes();
+    const answer = await pay(payoutData({ orderId, amount: '25', uid: 'u1' }));
+    expect(Object.keys(answer.data as object)).toEqual([
+      'address',
+      'amount',
+      'symbol',
+      'chain',
+      'uid',
+      'orderId',
+      'expiredTime',
+      'paymentUrl',
+    ]);
+    expect(answer.data).toMatchObject({
+      address: evmAddressCodec.format(HOT_WALLET),
+      amount: '25.00',
+      symbol: 'USDT',
+      chain: 'ETH_SEPOLIA',
+      uid: 'u1',
+      orderId,
+      paymentUrl: null,
+    });
+    expect(answer.data.expiredTime - api.nowSeconds()).toBeGreaterThan(1790);
+    expect(available - (await balance('HOT_AVAILABLE'))).toBe(25n * ONE_USDT);
+
+    const row = await admin.kysely
+      .selectFrom('orders')
+      .selectAll()
+      .where('order_id', '=', orderId)
+      .executeTakeFirstOrThrow();
+    expect(row).toMatchObject({
+      order_type: 'PAYOUT',
+      status: 'INIT',
+      address: STRANGER,
+      source_address: HOT_WALLET,
+      amount: 25n * ONE_USDT,
+      accepted_amount: 25n * ONE_USDT,
+      signed_data_hash: null,
+    });
+    const outbox = await admin.kysely.selectFrom('api.outbox').selectAll().execute();
+    const event = outbox.find((each) => each.payload.includes(row.order_pk));
+    expect(event?.routing_key).toBe('payout.requested.evm');
+    expect(api.wakes()).toBe(wakes + 1);
+  });
+
+  it('shows its state by status and getOrderStatus, and is not found by pay', async () => {
+    const orderId = anOrderId();
+    await pay(payoutData({ orderId, amount: '1.5' }));
+    expect((await api.signedGet('status', orderId)).data).toEqual({
+      orderId,
+      uid: null,
+      orderType: 'PAYOUT',
+      status: 'INIT',
+      reason: null,
+      amount: '1.50',
+      actualAmount: null,
+      fee: '0',
+      feeRatio: '0',
+      transaction: null,
+    });
+    expect((await api.signedGet('getOrderStatus', orderId)).data).toEqual({ status: 'INIT' });
+    expect(await api.signedGet('pay', orderId)).toMatchObject({ code: 404, msg: 'Order not found' });
+  });
+
+  it('accepts an address in lower case, in capitals and with its checksum', async () => {
+    const checksummed = evmAddressCodec.format(STRANGER as never);
+    for (const receiveAddress of [STRANGER, checksummed, `0x${STRANGER.slice(2).toUpperCase()}`]) {
+      expect((await pay(payoutData({ receiveAddress, amount: '1' }))).code).toBe(200);
+    }
+  });
+});
+
+describe('the fields of a payout', () => {
+  it.each([
+    ['The amount cannot be left blank.', { amount: undefined }],
+    ['The amount cannot be left blank.', { amount: null }],
+    ['The amount cannot be left blank.', { amount: 'abc' }],
+    ['The amount must be greater than zero.', { amount: '0' }],
+    ['The amount must be greater than zero.', { amount: '0.00' }],
+    ['The amount has too many decimals.', { amount: '0.0000001' }],
+    ['The amount is out of range.', { amount: '0.001' }],
+    ['The amount is out of range.', { amount: '1000001' }],
+    ['The symbol cannot be left blank.', { symbol: '' }],
+    ['The symbol cannot be left blank.', { symbol: undefined }],
+    ['The chain cannot be left blank.', { chain: undefined }],
+    ['The chain cannot be left blank.', { chain: 'NOWHERE' }],
+    ['Unsupported symbol or chain', { symbol: 'EURX' }],
+    ['Unsupported symbol or chain', { chain: 'SUI' }],
+    ['The receiveAddress cannot be left blank.', { receiveAddress: undefined }],
+    ['The receiveAddress cannot be left blank.', { receiveAddress: '' }],
+    ['The receiveAddress cannot be left blank.', { receiveAddress: ' ' }],
+    ['The receiveAddress cannot be left blank.', { receiveAddress: 5 }],
+    ['ReceiveAddress error', { receiveAddress: 'nonsense' }],
+    ['ReceiveAddress error', { receiveAddress: STRANGER.slice(2) }],
+    ['ReceiveAddress error', { receiveAddress: `${STRANGER}0` }],
+    ['ReceiveAddress error', { receiveAddress: ` ${STRANGER}` }],
+    ['ReceiveAddress error', { receiveAddress: 'TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6' }],
+    ['ReceiveAddress error', { receiveAddress: `0x${'0'.repeat(40)}` }],
+    ['ReceiveAddress error', { receiveAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79c8' }],
+    ['ReceiveAddress error', { receiveAddress: USDT_SEPOLIA }],
+    ['ReceiveAddress error', { receiveAddress: USDC_SEPOLIA }],
+    ['ReceiveAddress error', { receiveAddress: HOT_WALLET }],
+    ['The uid cannot be zero.', { uid: '0' }],
+    ['The orderId cannot be left blank.', { orderId: undefined }],
+    ['The orderId is invalid.', { orderId: 'no spaces' }],
+  ])('%s %j', async (msg, overrides) => {
+    const payouts = await countPayouts();
+    expect(await pay(payoutData(overrides))).toMatchObject({ code: 400, msg });
+    expect(await countPayouts()).toBe(payouts);
+  });
+
+  it("refuses one of the gateway's own deposit addresses", async () => {
+    const collection = await api.post(COLLECTION, collectionData());
+    expect(await pay(payoutData({ receiveAddress: collection.data.address }))).toMatchObject({
+      code: 400,
+      msg: 'ReceiveAddress error',
+    });
+  });
+
+  it('are checked in the order amount, symbol, chain, receiveAddress, uid, orderId, then the deeper ones', async () => {
+    const wrong: Record<string, unknown> = {
+      amount: null,
+      symbol: null,
+      chain: null,
+      receiveAddress: null,
+      uid: 'a b',
+      orderId: 'a b',
+    };
+    const right = payoutData({ receiveAddress: 'nonsense' });
+    const texts: string[] = [];
+    for (const field of ['amount', 'symbol', 'chain', 'receiveAddress', 'uid', 'orderId']) {
+      texts.push((await pay(wrong)).msg);
+      wrong[field] = right[field];
+    }
+    texts.push((await pay(wrong)).msg);
+    expect(texts).toEqual([
+      'The amount cannot be left blank.',
+      'The symbol cannot be left blank.',
+      'The chain cannot be left blank.',
+      'The receiveAddress cannot be left blank.',
+      'The uid is invalid.',
+      'The orderId is invalid.',
+      'ReceiveAddress error',
+    ]);
+  });
+
+  it('of a V2 merchant need uid', async () => {
+    expect(await pay(payoutData({ uid: undefined }), v2)).toMatchObject({
+      code: 400,
+      msg: 'The uid cannot be left blank.',
+    });
+  });
+
+  it('are 503 on a chain without cursor', async () => {
+    expect(await pay(payoutData({ chain: 'POLYGON_AMOY' }))).toMatchObject({
+      code: 503,
+      msg: 'Chain not ready',
+    });
+  });
+});
+
+describe('the same payout again', () => {
+  it('with orderId is answered as first created and reserves nothing more', async () => {
+    const data = payoutData({ amount: '3' });
+    const first = await pay(data);
+    const available = await balance('HOT_AVAILABLE');
+    api.advance(3);
+    const receiveAddress = evmAddressCodec.format(STRANGER as never);
+    const again = await pay({ ...data, amount: '3.000', receiveAddress });
+    expect(again.text).toBe(first.text);
+    expect(await balance('HOT_AVAILABLE')).toBe(available);
+  });
+
+  it.each([
+    ['amount', { amount: '4' }],
+    ['receiver', { receiveAddress: '0x00000000000000000000000000000000deadbeef' }],
+    ['uid', { uid: 'x' }],
+  ])('with another %s is 409', async (_what, change) => {
+    const data = payoutData({ amount: '3' });
+    await pay(data);
+    expect(await pay({ ...data, ...change })).toMatchObject({ code: 409, msg: 'Order ID already exists.' });
+  });
+
+  it('as a collection is 409', async () => {
+    const data = payoutData({ amount: '3' });
+    await pay(data);
+    expect(await api.post(COLLECTION, data)).toMatchObject({ code: 409, msg: 'Order ID already exists.' });
+  });
+
+  it('is found although the chain is disabled and the balance is gone by now', async () => {
+    const data = payoutData({ amount: '3' });
+    const first = await pay(data);
+    const later = await startTestApi(testDatabase, {
+      merchant: v3,
+      networks: TEST_NETWORKS.map((network) => ({ ...network, enabled: network.chain === 'BSC_TEST' })),
+    });
+    const again = await pay(data, v3, later);
+    await later.stop();
+    expect(again.text).toBe(first.text);
+  });
+
+  it('without orderId is a duplicate for ever, and pays nothing', async () => {
+    const data = payoutData({ orderId: undefined, uid: 'user', note: anOrderId() });
+    const first = await pay(data, v2);
+    expect(first.code).toBe(200);
+    const available = await balance('HOT_AVAILABLE');
+    api.advance(100_000);
+    const reordered = Object.fromEntries(Object.entries(data).toReversed());
+    for (const again of [data, reordered]) {
+      expect(await pay(again, v2)).toMatchObject({
+        code: 409,
+        msg: `Duplicate of order ${String(first.data.orderId)}`,
+        data: null,
+      });
+    }
+    api.advance(-100_000);
+    expect(await balance('HOT_AVAILABLE')).toBe(available);
+    const other = await pay({ ...data, note: 'the second one' }, v2);
+    expect(other.code).toBe(200);
+    expect(other.data.orderId).not.toBe(first.data.orderId);
+  });
+
+  it('without orderId is a duplicate also when its chain is disabled by now', async () => {
+    const data = payoutData({ orderId: undefined, uid: 'user', note: anOrderId() });
+    const first = await pay(data, v2);
+    const later = await startTestApi(testDatabase, {
+      networks: TEST_NETWORKS.map((network) => ({ ...network, enabled: network.chain === 'BSC_TEST' })),
+    });
+    const again = await pay(data, v2, later);
+    await later.stop();
+    expect(again).toMatchObject({ code: 409, msg: `Duplicate of order ${String(first.data.orderId)}` });
+  });
+
+  it('without orderId, twenty at once with their own nonces: one pays', async () => {
+    const dataText = JSON.stringify(
+      payoutData({ orderId: undefined, uid: 'user', note: anOrderId(), amount: '2' }),
+    );
+    const available = await balance('HOT_AVAILABLE');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        api.request('POST', PAYOUT, {
+          headers: { 'content-type': 'application/json' },
+          body: `{"sign":"${signText(v2.token, dataText)}","timestamp":${api.nowSeconds()},"nonce":"${anOrderId()}-${i}","data":${dataText}}`,
+        }),
+      ),
+    );
+    expect(answers.filter((answer) => answer.code === 200)).toHaveLength(1);
+    expect(answers.filter((answer) => answer.msg.startsWith('Duplicate of order '))).toHaveLength(19);
+    expect(available - (await balance('HOT_AVAILABLE'))).toBe(2n * ONE_USDT);
+  });
+});
+
+describe('the balance', () => {
+  it('that does not cover a payout refuses it with 422, spends the nonce and keeps nothing', async () => {
+    const data = payoutData({ symbol: 'USDC', amount: '1' });
+    const nonce = anOrderId();
+    const answer = await api.post(PAYOUT, data, { nonce });
+    expect(answer).toMatchObject({ code: 422, msg: 'Insufficient balance' });
+    expect(await api.post(PAYOUT, data, { nonce })).toMatchObject({ code: 401, msg: 'Nonce already used' });
+    expect(await api.signedGet('status', String(data['orderId']))).toMatchObject({ code: 404 });
+    await aHotWallet(admin.kysely, { symbol: 'USDC', amount: 5n * ONE_USDT });
+    expect((await pay(data)).code).toBe(200);
+    expect(await balance('HOT_AVAILABLE', 'USDC')).toBe(4n * ONE_USDT);
+  });
+
+  it('is given to one of fifty payouts of all of it at once', async () => {
+    const amount = 777n * 10n ** 18n;
+    await aHotWallet(admin.kysely, { chain: 'BSC_TEST', amount });
+    const other = await startTestApi(testDatabase, { merchant: v3 });
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, i) =>
+        pay(payoutData({ chain: 'BSC_TEST', amount: '777' }), v3, i % 2 === 0 ? api : other),
+      ),
+    );
+    await other.stop();
+    expect(answers.filter((answer) => answer.code === 200)).toHaveLength(1);
+    expect(answers.filter((answer) => answer.msg === 'Insufficient balance')).toHaveLength(49);
+    expect(await balance('HOT_AVAILABLE', 'USDT', 'BSC_TEST')).toBe(0n);
+    expect(await balance('HOT_RESERVED', 'USDT', 'BSC_TEST')).toBe(amount);
+  });
+
+  it('is promised to as many of concurrent payouts as it covers', async () => {
+    await aHotWallet(admin.kysely, { chain: 'BSC_TEST', amount: 10n * 10n ** 18n });
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => pay(payoutData({ chain: 'BSC_TEST', amount: '1' }))),
+    );
+    expect(answers.filter((answer) => answer.code === 200)).toHaveLength(10);
+    expect(await balance('HOT_AVAILABLE', 'USDT', 'BSC_TEST')).toBe(0n);
+  });
+});

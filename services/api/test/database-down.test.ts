@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Database } from '@opentill/db/database';
+import { aChainCursor, aHotWallet, aMerchant } from '@opentill/testkit/scenario';
+import { startTcpProxy, type TcpProxy } from '@opentill/testkit/tcp-proxy';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import {
+  anOrderId,
+  COLLECTION,
+  collectionData,
+  NO_LIMITS,
+  PAYOUT,
+  payoutData,
+  startTestApi,
+  type TestApi,
+} from './support/test-api.ts';
+
+const merchant = { token: 'token-of-shop' };
+const UNAVAILABLE = { code: 503, msg: 'Service unavailable', data: null };
+let testDatabase: TestDatabase;
+let admin: Database;
+let proxy: TcpProxy;
+let api: TestApi;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits: NO_LIMITS });
+  await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
+  await aHotWallet(admin.kysely);
+  const url = testDatabase.url('api');
+  proxy = await startTcpProxy(Number(new URL(url).port));
+  api = await startTestApi(testDatabase, {
+    merchant,
+    databaseUrl: proxy.through(url),
+    statementTimeoutMs: 500,
+  });
+});
+afterAll(async () => {
+  await api.stop();
+  await proxy.close();
+  await admin.close();
+  await testDatabase.drop();
+});
+
+async function comesBack(): Promise<void> {
+  proxy.mode = 'pass';
+  proxy.reset();
+  await waitUntil(
+    'orders are taken again',
+    async () => (await api.post(COLLECTION, collectionData())).code === 200,
+  );
+}
+
+async function counts(): Promise<unknown> {
+  const { rows } = await sql`
+    select (select count(*) from orders) as orders, (select count(*) from deposit_address) as addresses,
+      (select count(*) from notification) as notifications, (select count(*) from api.outbox) as events,
+      (select count(*) from request_nonce) as nonces, (select count(*) from ledger_transaction) as bookings`.execute(
+    admin.kysely,
+  );
+  return rows[0];
+}
+
+describe('without the database', () => {
+  it('everything that needs it is 503, nothing is half done, and the nonce is not spent', async () => {
+    const before = await counts();
+    const [collectionNonce, payoutNonce] = [anOrderId(), anOrderId()];
+    const [collection, payout] = [collectionData(), payoutData()];
+    proxy.mode = 'refuse';
+    proxy.reset();
+    expect(await api.post(COLLECTION, collection, { nonce: collectionNonce })).toMatchObject(UNAVAILABLE);
+    expect(await api.post(PAYOUT, payout, { nonce: payoutNonce })).toMatchObject(UNAVAILABLE);
+    expect(await api.post(COLLECTION, collectionData({ amount: 'x' }))).toMatchObject(UNAVAILABLE);
+    for (const endpoint of ['status', 'pay', 'getOrderStatus'] as const) {
+      expect(await api.signedGet(endpoint, 'x')).toMatchObject(UNAVAILABLE);
+    }
+    const page = await fetch(
+      `${api.url}/checkout?orderId=x&sign=${(await import('@opentill/contracts/signing/verify-signature')).signOrderId(merchant.token, 'x')}`,
+    );
+    expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8']);
+    // What needs no database is answered all the same.
+    expect((await api.request('GET', '/v1/symbol/supportSymbols')).code).toBe(200);
+    expect(await counts()).toEqual(before);
+
+    await comesBack();
+    expect((await api.post(COLLECTION, collection, { nonce: collectionNonce })).code).toBe(200);
+    expect((await api.post(PAYOUT, payout, { nonce: payoutNonce })).code).toBe(200);
+  }, 30_000);
+
+  it('that answers nothing in time is 503 as well, within the time of a statement', async () => {
+    proxy.mode = 'blackhole';
+    const started = performance.now();
+    expect(await api.post(COLLECTION, collectionData())).toMatchObject(UNAVAILABLE);
+    expect(performance.now() - started).toBeLessThan(4_000);
+    await comesBack();
+  }, 30_000);
+
+  it('an answer lost on its way leaves the order; asking again gives the same one, and its address to nobody else', async () => {
+    const data = collectionData();
+    proxy.mode = 'half';
+    expect(await api.post(COLLECTION, data)).toMatchObject(UNAVAILABLE);
+    await waitUntil('the order was created', async () => {
+      const { rows } = await sql`select from orders where order_id = ${String(data['orderId'])}`.execute(
+        admin.kysely,
+      );
+      return rows.length === 1;
+    });
+    await comesBack();
+    const again = await api.post(COLLECTION, data);
+    expect(again.code).toBe(200);
+    const others = await Promise.all(
+      Array.from({ length: 20 }, () => api.post(COLLECTION, collectionData())),
+    );
+    expect(others.map((answer) => answer.code)).toEqual(Array.from({ length: 20 }, () => 200));
+    expect(others.map((answer) => answer.data.address)).not.toContain(again.data.address);
+  }, 30_000);
+
+  it('at its start it listens all the same and serves once the database is there', async () => {
+    proxy.mode = 'refuse';
+    proxy.reset();
+    const late = await startTestApi(testDatabase, {
+      merchant,
+      databaseUrl: proxy.through(testDatabase.url('api')),
+    });
+    expect(await late.post(COLLECTION, collectionData())).toMatchObject(UNAVAILABLE);
+    const failed = late.logLines().find((line) => line['message'] === 'request failed');
+    expect(failed).toMatchObject({ level: 'warn', code: 503 });
+    proxy.mode = 'pass';
+    await waitUntil('it serves', async () => (await late.post(COLLECTION, collectionData())).code === 200);
+    await late.stop();
+    await comesBack();
+  }, 30_000);
+
+  it('with Postgres counting the limits, it is 503 too', async () => {
+    const shared = await startTestApi(testDatabase, {
+      merchant,
+      rateLimitStore: 'postgres',
+      databaseUrl: proxy.through(testDatabase.url('api')),
+      statementTimeoutMs: 500,
+    });
+    proxy.mode = 'refuse';
+    proxy.reset();
+    expect(await shared.request('GET', '/v1/symbol/supportSymbols')).toMatchObject(UNAVAILABLE);
+    proxy.mode = 'pass';
+    await waitUntil(
+      'it counts again',
+      async () => (await shared.request('GET', '/v1/symbol/supportSymbols')).code === 200,
+    );
+    await shared.stop();
+    await comesBack();
+  }, 30_000);
+});
+
+describe('our own mistakes', () => {
+  it('are 500 without a word of their cause, which the log has under the id of the answer', async () => {
+    await sql`revoke select on orders from opentill_api`.execute(admin.kysely);
+    const answer = await api.signedGet('status', 'x');
+    await sql`grant select on orders to opentill_api`.execute(admin.kysely);
+    expect(answer).toMatchObject({ code: 500, msg: 'Internal server error.', data: null });
+    const requestId = answer.headers.get('x-request-id');
+    const line = api.logLines().find((each) => each['requestId'] === requestId && each['level'] === 'error');
+    expect(JSON.stringify(line)).toContain('permission denied');
+  });
+});
+
+describe('stopping', () => {
+  it('finishes what is in flight', async () => {
+    const stopping = await startTestApi(testDatabase, { merchant });
+    await sql`select 1`.execute(stopping.database.kysely);
+    const answers = Promise.all(
+      Array.from({ length: 30 }, () => stopping.post(COLLECTION, collectionData())),
+    );
+    await waitUntil('requests are in flight', () => stopping.database.stats().total > 1);
+    const stopped = stopping.stop();
+    const codes = (await answers.catch(() => [])).map((answer) => answer.code);
+    await stopped;
+    expect(codes.every((code) => code === 200)).toBe(true);
+    await expect(stopping.post(COLLECTION, collectionData())).rejects.toThrow();
+  });
+});

@@ -1,0 +1,352 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { signOrderId } from '@opentill/contracts/signing/verify-signature';
+import type { Database } from '@opentill/db/database';
+import { announcePresence } from '@opentill/db/presence';
+import {
+  aChainCursor,
+  aCollection,
+  aMerchant,
+  aTransfer,
+  ONE_USDT,
+  type OrderRow,
+} from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import {
+  anOrderId,
+  COLLECTION,
+  collectionData,
+  NO_LIMITS,
+  PAYOUT,
+  payoutData,
+  startTestApi,
+  USDC_SEPOLIA,
+  USDT_SEPOLIA,
+  type TestApi,
+} from './support/test-api.ts';
+
+const merchant = { token: 'token-of-shop' };
+let testDatabase: TestDatabase;
+let admin: Database;
+let api: TestApi;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  await aMerchant(admin.kysely, {
+    merchantId: 'shop',
+    ...merchant,
+    rateLimits: NO_LIMITS,
+    returnOrigins: ['https://shop.example'],
+  });
+  await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA', head_height: 100 });
+  api = await startTestApi(testDatabase, { merchant });
+});
+afterAll(async () => {
+  await api.stop();
+  await admin.close();
+  await testDatabase.drop();
+});
+
+const shown = (address: string) => evmAddressCodec.format(address as never);
+
+function collection(overrides: Parameters<typeof aCollection>[1] = {}): Promise<OrderRow> {
+  return aCollection(admin.kysely, { merchant_id: 'shop', contract_address: USDT_SEPOLIA, ...overrides });
+}
+
+describe('status', () => {
+  it('shows the latest transfer with its confirmations at the time of the answer', async () => {
+    const order = await collection({
+      status: 'PENDING_CONFIRMATION',
+      uid: 'u7',
+      detected_amount: 250n * ONE_USDT,
+    });
+    await aTransfer(admin.kysely, order, { amount: 100n * ONE_USDT, block_height: 96 });
+    const blockTime = new Date('2026-01-02T03:04:05Z');
+    const latest = await aTransfer(admin.kysely, order, {
+      amount: 150_500_000n,
+      block_height: 98,
+      block_time: blockTime,
+      network_fee: 21_000_000_000_000n,
+    });
+    await aTransfer(admin.kysely, order, { amount: 5n, block_height: 99, state: 'ORPHANED' });
+    await aTransfer(admin.kysely, order, { amount: 6n, block_height: 99, contract_address: USDC_SEPOLIA });
+    await aTransfer(admin.kysely, order, { amount: 7n, block_height: 99, chain: 'BSC_TEST' });
+    const answer = await api.signedGet('status', order.order_id);
+    expect(answer.data).toEqual({
+      orderId: order.order_id,
+      uid: 'u7',
+      orderType: 'COLLECTION',
+      status: 'PENDING_CONFIRMATION',
+      reason: null,
+      amount: '250.00',
+      actualAmount: null,
+      fee: '0',
+      feeRatio: '0',
+      transaction: {
+        chain: 'ETH_SEPOLIA',
+        symbol: 'USDT',
+        contractAddress: shown(USDT_SEPOLIA),
+        decimals: 6,
+        txid: latest.tx_hash,
+        from: shown(latest.from_address),
+        to: shown(order.address),
+        amount: '150.50',
+        blockNum: 98,
+        confirmedNum: 3,
+        status: 'PENDING',
+        timestamp: blockTime.getTime() / 1000,
+        txGas: '0.000021',
+      },
+    });
+    await sql`update chain_cursor set head_height = 110 where chain = 'ETH_SEPOLIA'`.execute(admin.kysely);
+    const later = await api.signedGet('status', order.order_id);
+    expect(later.data.transaction.confirmedNum).toBe(13);
+    await sql`update chain_cursor set head_height = 100 where chain = 'ETH_SEPOLIA'`.execute(admin.kysely);
+  });
+
+  it('shows a verified payment, its actual amount and a reason', async () => {
+    const order = await collection({
+      status: 'EXPIRED',
+      reason: 'Underpaid',
+      detected_amount: ONE_USDT,
+      actual_amount: ONE_USDT,
+    });
+    await aTransfer(admin.kysely, order, { amount: ONE_USDT, block_height: 50, state: 'VERIFIED' });
+    const { data } = await api.signedGet('status', order.order_id);
+    expect(data).toMatchObject({ status: 'EXPIRED', reason: 'Underpaid', actualAmount: '1.00' });
+    expect(data.transaction).toMatchObject({ status: 'SUCCESS', confirmedNum: 51 });
+  });
+});
+
+describe('pay', () => {
+  it('shows what the page needs', async () => {
+    const orderId = anOrderId();
+    const created = await api.post(
+      COLLECTION,
+      collectionData({ orderId, returnUrl: 'https://shop.example/back', description: 'Two cups' }),
+    );
+    const { data } = await api.signedGet('pay', orderId);
+    expect(data).toEqual({
+      orderId,
+      chain: 'ETH_SEPOLIA',
+      symbol: 'USDT',
+      address: created.data.address,
+      amount: '250.00',
+      actualAmount: null,
+      expiredTime: created.data.expiredTime,
+      status: 'INIT',
+      reason: null,
+      receivedAmount: '0.00',
+      txid: null,
+      confirmedNum: 0,
+      requiredConfirmations: 3,
+      returnUrl: 'https://shop.example/back',
+      description: 'Two cups',
+      serverTime: data.serverTime,
+    });
+    expect(Math.abs(data.serverTime - api.nowSeconds())).toBeLessThanOrEqual(1);
+  });
+
+  it('shows what was received so far and its confirmations', async () => {
+    const order = await collection({
+      status: 'PENDING',
+      detected_amount: 12_345_678n,
+      confirmations_required: null,
+    });
+    const transfer = await aTransfer(admin.kysely, order, { amount: 12_345_678n, block_height: 100 });
+    expect((await api.signedGet('pay', order.order_id)).data).toMatchObject({
+      status: 'PENDING',
+      receivedAmount: '12.345678',
+      txid: transfer.tx_hash,
+      confirmedNum: 1,
+      requiredConfirmations: null,
+    });
+  });
+});
+
+describe('getOrderStatus', () => {
+  it('says the status alone', async () => {
+    const order = await collection({ status: 'SUCCESS', actual_amount: 250n * ONE_USDT });
+    expect((await api.signedGet('getOrderStatus', order.order_id)).data).toEqual({ status: 'SUCCESS' });
+  });
+});
+
+describe('supportSymbols', () => {
+  const list = async (query = '') => api.request('GET', `/v1/symbol/supportSymbols${query}`);
+  const usdt = {
+    symbol: 'USDT',
+    chain: 'ETH_SEPOLIA',
+    contractAddress: shown(USDT_SEPOLIA),
+    decimals: 6,
+    minAmount: '0.01',
+    maxAmount: '1000000.00',
+  };
+
+  it('lists the tokens of the enabled chains', async () => {
+    const { data } = await list();
+    expect(data.map((each: typeof usdt) => `${each.chain} ${each.symbol}`)).toEqual([
+      'ETH_SEPOLIA USDT',
+      'ETH_SEPOLIA USDC',
+      'BSC_TEST USDT',
+      'POLYGON_AMOY USDT',
+    ]);
+    expect(data[0]).toEqual(usdt);
+    expect(data[1].maxAmount).toBeNull();
+    expect(data[2].decimals).toBe(18);
+  });
+
+  it('filters by chain and symbol', async () => {
+    expect((await list('?chain=ETH_SEPOLIA&symbol=usdt&_t=1')).data).toEqual([usdt]);
+    expect((await list('?symbol=usdc')).data).toHaveLength(1);
+    expect((await list('?chain=ETH')).data).toEqual([]);
+    expect((await list('?symbol=NONE')).data).toEqual([]);
+  });
+
+  it('refuses a chain that is none', async () => {
+    expect(await list('?chain=DOGE')).toMatchObject({ code: 400, msg: 'Unsupported chain' });
+  });
+});
+
+describe('the checkout page', () => {
+  const open = (orderId: string, sign = signOrderId(merchant.token, orderId)) =>
+    api.request('GET', `/checkout?orderId=${encodeURIComponent(orderId)}&sign=${sign}`);
+
+  it('shows address, QR code, amount, chain and time left, and escapes what merchants wrote', async () => {
+    const orderId = anOrderId();
+    const created = await api.post(
+      COLLECTION,
+      collectionData({
+        orderId,
+        description: `<script>alert("x")</script> & 'more'`,
+        returnUrl: 'https://shop.example/?a=1&b="',
+      }),
+    );
+    // The URL's own grammar keeps quotation marks out; what is left is escaped.
+    expect(created.code).toBe(200);
+    const url = new URL(created.data.paymentUrl as string);
+    const page = await api.request('GET', `/checkout${url.search}`);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.text).toContain(created.data.address);
+    expect(page.text).toContain('250.00 USDT');
+    expect(page.text).toContain('ETH_SEPOLIA');
+    expect(page.text).toContain('<svg');
+    expect(page.text).toMatch(/data-seconds-left="1(79\d|800)"/);
+    expect(page.text).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;more&#39;');
+    expect(page.text).not.toContain('<script>alert');
+    expect(page.text).toContain('href="https://shop.example/?a=1&amp;b=%22"');
+    expect(page.text).toContain('<noscript><meta http-equiv="refresh"');
+  });
+
+  it('runs only its own script', async () => {
+    const orderId = anOrderId();
+    await api.post(COLLECTION, collectionData({ orderId }));
+    const page = await open(orderId);
+    const csp = page.headers.get('content-security-policy') ?? '';
+    const { createHash } = await import('node:crypto');
+    for (const [tag, directive] of [
+      ['script', 'script-src'],
+      ['style', 'style-src'],
+    ] as const) {
+      const texts = [...page.text.matchAll(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`, 'g'))];
+      expect(texts).toHaveLength(1);
+      const hash = createHash('sha256').update(texts[0]![1]!).digest('base64');
+      expect(csp).toContain(`${directive} 'sha256-${hash}'`);
+    }
+    expect(csp).toContain("default-src 'none'");
+    expect(csp).toContain("frame-ancestors 'none'");
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(page.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it.each([
+    ['PENDING', 'Part of the payment has arrived', true],
+    ['PENDING_CONFIRMATION', 'Payment seen, waiting for confirmations', true],
+    ['SUCCESS', 'Paid. Thank you!', false],
+    ['EXPIRED', 'This payment request has expired', false],
+    ['FAILED', 'This payment has failed', false],
+  ] as const)('shows %s, and goes on asking only while it may change', async (status, text, refreshes) => {
+    const order = await collection({ status });
+    const page = await open(order.order_id);
+    expect(page.text).toContain(text);
+    expect(page.text.includes('http-equiv="refresh"')).toBe(refreshes);
+    // Nobody may be invited to pay what is settled.
+    expect(page.text.includes('<svg')).toBe(status === 'PENDING');
+  });
+
+  it('says by a page what is wrong', async () => {
+    const orderId = anOrderId();
+    await api.post(COLLECTION, collectionData({ orderId }));
+    for (const [page, status, text] of [
+      [await open(orderId, 'f'.repeat(64)), 401, 'Link not valid'],
+      [await open(orderId, ''), 401, 'Link not valid'],
+      [await api.request('GET', '/checkout'), 401, 'Link not valid'],
+      [await open('unknown'), 404, 'Order not found'],
+    ] as const) {
+      expect(page.status).toBe(status);
+      expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(page.text).toContain(text);
+    }
+  });
+
+  it('is none for payouts', async () => {
+    const { data } = await api.post(PAYOUT, payoutData());
+    expect(data).toBeNull();
+    const payout = await collection();
+    await sql`update orders set order_type = 'PAYOUT' where order_pk = ${payout.order_pk}`.execute(
+      admin.kysely,
+    );
+    expect((await open(payout.order_id)).status).toBe(404);
+  });
+});
+
+describe('readiness of the whole gateway', () => {
+  it('is shown on the public port of the local profile alone', async () => {
+    expect((await api.request('GET', '/readyz')).status).toBe(404);
+  });
+
+  it('needs every chain followed and every service alive, and not the broker', async () => {
+    const local = await startTestApi(testDatabase, { profile: 'local' });
+    const ask = async () => {
+      const answer = await local.request('GET', '/readyz');
+      return [
+        answer.status,
+        JSON.parse(answer.text) as { status: string; checks: Record<string, unknown> },
+      ] as const;
+    };
+    const [before, waiting] = await ask();
+    expect(before).toBe(503);
+    expect(waiting).toMatchObject({
+      status: 'not ready',
+      checks: {
+        database: { ok: true },
+        merchants: { ok: true },
+        broker: { ok: true, detail: 'not connected, events wait' },
+        chains: { ok: false, detail: 'waiting for BSC_TEST, POLYGON_AMOY' },
+        scanner: { ok: false },
+        tracker: { ok: false },
+        webhookSender: { ok: false },
+      },
+    });
+    await aChainCursor(admin.kysely, { chain: 'BSC_TEST' });
+    await aChainCursor(admin.kysely, { chain: 'POLYGON_AMOY' });
+    await sql`update chain_cursor set updated_at = now()`.execute(admin.kysely);
+    const pools = (['scanner_evm', 'tracker', 'webhook'] as const).map((schema) => {
+      const pool = testDatabase.open(schema);
+      return { pool, presence: announcePresence({ db: pool.kysely, schema, instance: `${schema}-1` }) };
+    });
+    const { waitUntil } = await import('@opentill/testkit/wait-until');
+    await waitUntil('ready', async () => (await ask())[0] === 200);
+    await sql`update chain_cursor set updated_at = now() - interval '2 minutes' where chain = 'BSC_TEST'`.execute(
+      admin.kysely,
+    );
+    expect((await ask())[1].checks['chains']).toEqual({ ok: false, detail: 'waiting for BSC_TEST' });
+    for (const { pool, presence } of pools) {
+      await presence.stop();
+      await pool.close();
+    }
+    await local.stop();
+  });
+});

@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Database } from '@opentill/db/database';
+import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import {
+  anOrderId,
+  COLLECTION,
+  collectionData,
+  PAYOUT,
+  payoutData,
+  startTestApi,
+  type Answered,
+  type TestApi,
+  type TestApiOptions,
+} from './support/test-api.ts';
+
+const merchant = { token: 'token-of-shop' };
+const SLOW_DOWN = 'Too many requests. Please slow down.';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+const running: TestApi[] = [];
+
+beforeEach(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant });
+  await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((api) => api.stop()));
+  await admin.close();
+  await testDatabase.drop();
+});
+
+async function start(options: TestApiOptions = {}): Promise<TestApi> {
+  const api = await startTestApi(testDatabase, { merchant, ...options });
+  running.push(api);
+  return api;
+}
+
+const codes = (answers: readonly Answered[]) => answers.map((answer) => answer.code);
+const times = <T>(count: number, ask: (place: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, place) => ask(place)));
+
+function expectSlowDown(answer: Answered, mostSeconds: number): void {
+  expect(answer).toMatchObject({ code: 429, msg: SLOW_DOWN, data: null });
+  const seconds = Number(answer.headers.get('retry-after'));
+  expect(seconds).toBeGreaterThanOrEqual(1);
+  expect(seconds).toBeLessThanOrEqual(mostSeconds);
+}
+
+describe.each(['memory', 'postgres'] as const)('counted in %s', (rateLimitStore) => {
+  it.each([
+    ['createCollection', COLLECTION, () => collectionData({ amount: 'x' })],
+    ['createPayout', PAYOUT, () => payoutData({ amount: 'x' })],
+  ])(
+    '%s: the hundredth is answered, the next is not; the other endpoint still is',
+    async (_name, path, data) => {
+      const api = await start({ rateLimitStore });
+      expect(codes(await times(100, () => api.post(path, data())))).toEqual(
+        Array.from({ length: 100 }, () => 400),
+      );
+      expectSlowDown(await api.post(path, data()), 10);
+      // Before the body is read: whatever it is.
+      expectSlowDown(
+        await api.request('POST', path, { headers: { 'content-type': 'text/plain' }, body: 'x' }),
+        10,
+      );
+      const other = path === COLLECTION ? PAYOUT : COLLECTION;
+      expect((await api.post(other, data())).code).toBe(400);
+    },
+  );
+
+  it('pay and getOrderStatus: two at once of one order, then not; other orders and the other endpoint are free', async () => {
+    const api = await start({ rateLimitStore });
+    const [one, two] = [anOrderId(), anOrderId()];
+    for (const orderId of [one, two]) await api.post(COLLECTION, collectionData({ orderId }));
+    for (const endpoint of ['pay', 'getOrderStatus'] as const) {
+      const answers = await times(3, () => api.signedGet(endpoint, one));
+      expect(codes(answers).toSorted((a, b) => a - b)).toEqual([200, 200, 429]);
+      expectSlowDown(
+        answers.find((answer) => answer.code === 429)!,
+        1,
+      );
+      expect((await api.signedGet(endpoint, two)).code).toBe(200);
+    }
+    await waitUntil(
+      'the window of one second ends',
+      async () => (await api.signedGet('pay', one)).code === 200,
+      3_000,
+    );
+  });
+
+  it('a 429 spends no nonce', async () => {
+    await aMerchant(admin.kysely, {
+      merchantId: 'shop',
+      ...merchant,
+      rateLimits: { createCollection: { requests: 1, seconds: 1 } },
+    });
+    const api = await start({ rateLimitStore });
+    await api.post(COLLECTION, collectionData());
+    const nonce = anOrderId();
+    const data = collectionData();
+    expectSlowDown(await api.post(COLLECTION, data, { nonce }), 1);
+    await waitUntil(
+      'the window ends',
+      async () => (await api.post(COLLECTION, data, { nonce })).code === 200,
+      5_000,
+    );
+  });
+});
+
+describe('limits', () => {
+  it('status: by client address, as the merchant has it', async () => {
+    const rateLimits = { status: { requests: 150, seconds: 60 } };
+    await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits });
+    const api = await start();
+    const answers = await times(150, (i) => api.signedGet('status', `unknown-${i}`));
+    expect(new Set(codes(answers))).toEqual(new Set([404]));
+    expectSlowDown(await api.signedGet('status', 'unknown'), 60);
+  });
+
+  it('supportSymbols: 50 in ten seconds', async () => {
+    const api = await start();
+    const answers = await times(50, () => api.request('GET', '/v1/symbol/supportSymbols'));
+    expect(new Set(codes(answers))).toEqual(new Set([200]));
+    expectSlowDown(await api.request('GET', '/v1/symbol/supportSymbols'), 10);
+  });
+
+  it('of a merchant are its own, and by client address as generous as the most generous merchant', async () => {
+    const rateLimits = { createCollection: { requests: 130, seconds: 10 } };
+    await aMerchant(admin.kysely, { merchantId: 'busy', token: 'token-of-busy', rateLimits });
+    const api = await start();
+    const busy = await times(110, () =>
+      api.post(COLLECTION, collectionData({ amount: 'x' }), { merchant: { token: 'token-of-busy' } }),
+    );
+    expect(new Set(codes(busy))).toEqual(new Set([400]));
+    const shop = await times(20, () => api.post(COLLECTION, collectionData({ amount: 'x' })));
+    expect(new Set(codes(shop))).toEqual(new Set([400]));
+    expectSlowDown(await api.post(COLLECTION, collectionData({ amount: 'x' })), 10);
+  });
+
+  it('by merchant are counted after the signature: nobody uses up those of somebody else', async () => {
+    const rateLimits = {
+      createCollection: { requests: 5, seconds: 60 },
+      createPayout: { requests: 1000, seconds: 1 },
+    };
+    await aMerchant(admin.kysely, { merchantId: 'another', token: 'of-another' }); // by address: the defaults
+    await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits });
+    const api = await start();
+    await times(50, () => api.post(COLLECTION, collectionData(), { sign: 'f'.repeat(64) }));
+    await times(20, () => api.post(COLLECTION, collectionData(), { timestamp: 5 }));
+    const answers = await times(6, () => api.post(COLLECTION, collectionData({ amount: 'x' })));
+    expect(codes(answers).toSorted((a, b) => a - b)).toEqual([400, 400, 400, 400, 400, 429]);
+  });
+
+  it('by order are counted after the signature: nobody locks somebody else’s checkout', async () => {
+    const api = await start();
+    const orderId = anOrderId();
+    await api.post(COLLECTION, collectionData({ orderId }));
+    const forged = await times(20, () =>
+      api.request('GET', `/v1/order/pay?orderId=${orderId}&sign=${'a'.repeat(64)}`),
+    );
+    expect(new Set(codes(forged))).toEqual(new Set([401]));
+    expect(codes(await times(2, () => api.signedGet('pay', orderId)))).toEqual([200, 200]);
+  });
+
+  it('hold refused signatures against the client address, and never hold back who signs rightly', async () => {
+    const api = await start();
+    const orderId = anOrderId();
+    await api.post(COLLECTION, collectionData({ orderId }));
+    const forge = () => api.request('GET', `/v1/order/pay?orderId=${orderId}&sign=${'a'.repeat(64)}`);
+    expect(new Set(codes(await times(100, forge)))).toEqual(new Set([401]));
+    expectSlowDown(await forge(), 10);
+    expect((await api.signedGet('pay', orderId)).code).toBe(200);
+  });
+
+  it('in Postgres hold for all replicas together', async () => {
+    const [one, two] = [
+      await start({ rateLimitStore: 'postgres' }),
+      await start({ rateLimitStore: 'postgres' }),
+    ];
+    const answers = await times(120, (i) =>
+      (i % 2 === 0 ? one : two).post(COLLECTION, collectionData({ amount: 'x' })),
+    );
+    expect(codes(answers).filter((code) => code === 400)).toHaveLength(100);
+    expect(codes(answers).filter((code) => code === 429)).toHaveLength(20);
+  });
+});
+
+describe('the client address', () => {
+  const ask = (api: TestApi, forwarded: string) =>
+    api.request('GET', '/v1/symbol/supportSymbols', { headers: { 'x-forwarded-for': forwarded } });
+
+  it('is not what X-Forwarded-For says, unless a configured proxy says it', async () => {
+    const api = await start();
+    const answers = await times(51, (i) => ask(api, `203.0.113.${i}`));
+    expect(codes(answers).filter((code) => code === 429)).toHaveLength(1);
+  });
+
+  it('behind a configured proxy is the last entry that no proxy wrote about a proxy', async () => {
+    const api = await start({ trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
+    // Each client of its own; what a client puts in front itself changes nothing.
+    const answers = await times(60, (i) => ask(api, `198.51.100.${i}, 203.0.113.7, 10.1.2.3`));
+    expect(codes(answers).filter((code) => code === 429)).toHaveLength(10);
+    expect((await ask(api, '203.0.113.8, 10.1.2.3')).code).toBe(200);
+    expectSlowDown(await ask(api, '203.0.113.7'), 10);
+  });
+
+  it('of IPv6 counts by /64', async () => {
+    const api = await start({ trustedProxies: ['127.0.0.1'] });
+    const answers = await times(51, (i) => ask(api, `2001:db8:1:2::${i}`));
+    expect(codes(answers).filter((code) => code === 429)).toHaveLength(1);
+    expect((await ask(api, '2001:db8:1:3::1')).code).toBe(200);
+  });
+});

@@ -1,0 +1,256 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { parseNetworkFile, type NetworkConfig } from '@opentill/contracts/network-config';
+import { signOrderId, signText } from '@opentill/contracts/signing/verify-signature';
+import { openDatabase, type Database } from '@opentill/db/database';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import type { MerchantSettings } from '@opentill/db/merchants';
+import { TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
+import type { TestDatabase } from '@opentill/testkit/test-database';
+import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
+import { publicKeysOf } from '@opentill/wallet/public-keys';
+import { createApp, type Api, type ApiSettings } from '../../src/app.ts';
+import { expectDocumented, type WireAnswer } from './answer-schemas.ts';
+
+/** The seed that the tests know, so that they can derive what the api must answer. */
+export const TEST_SEED = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
+export const TEST_PUBLIC_KEYS = publicKeysOf(TEST_SEED, [evmAddressCodec]);
+export const USDT_SEPOLIA = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
+export const USDC_SEPOLIA = '0xe7f1725e7734ce288f8367e1bb143e90bb3f0512';
+/** Somebody outside of the gateway. */
+export const STRANGER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'.replace('7099', '7098').toLowerCase();
+
+/** Limits that no test meets by accident. */
+export const NO_LIMITS = Object.fromEntries(
+  ['createCollection', 'createPayout', 'status', 'pay', 'getOrderStatus', 'supportSymbols'].map((name) => [
+    name,
+    { requests: 1_000_000, seconds: 1 },
+  ]),
+);
+
+const token = (symbol: string, contract: string, decimals: number, maxAmount: string | null = '1000000') => ({
+  symbol,
+  contract,
+  decimals,
+  displayDecimals: 2,
+  minAmount: '0.01',
+  maxAmount,
+});
+const network = (
+  chain: string,
+  chainId: number,
+  enabled: boolean,
+  tokens: object[],
+  confirmations: unknown = 3,
+) => ({
+  chain,
+  family: 'EVM',
+  enabled,
+  chainId,
+  name: chain,
+  rpcUrls: ['http://127.0.0.1:1'],
+  nativeSymbol: 'ETH',
+  nativeDecimals: 18,
+  confirmations,
+  pollIntervalMs: 250,
+  reorgWindow: 64,
+  maxBlockRange: 100,
+  bloom: true,
+  tokens,
+});
+
+/** ETH_SEPOLIA and BSC_TEST enabled, POLYGON_AMOY enabled (finalized), ETH known but not enabled. */
+export const TEST_NETWORKS: readonly NetworkConfig[] = parseNetworkFile(
+  JSON.stringify({
+    networks: [
+      network('ETH_SEPOLIA', 11155111, true, [
+        token('USDT', USDT_SEPOLIA, 6),
+        token('USDC', USDC_SEPOLIA, 6, null),
+      ]),
+      network('BSC_TEST', 97, true, [token('USDT', USDT_SEPOLIA, 18)]),
+      network('POLYGON_AMOY', 80002, true, [token('USDT', USDT_SEPOLIA, 6)], 'finalized'),
+      network('ETH', 1, false, [token('USDT', USDT_SEPOLIA, 6)]),
+    ],
+  }),
+  'test networks',
+);
+
+export interface TestApi {
+  readonly url: string;
+  readonly port: number;
+  readonly app: Api;
+  readonly database: Database;
+  /** Shifts the api's clock. */
+  advance(seconds: number): void;
+  nowSeconds(): number;
+  /** How often the relay was told that events wait. */
+  wakes(): number;
+  /** The lines logged so far. */
+  logLines(): readonly Record<string, unknown>[];
+  /** Any request; every answer of the merchant API is held against the OpenAPI document. */
+  request(method: string, path: string, init?: RequestInit): Promise<Answered>;
+  /** A POST signed as merchants do. */
+  post(path: string, data: unknown, options?: PostOptions): Promise<Answered>;
+  /** GET with the order's signature: `sign` over `orderId`. */
+  signedGet(
+    endpoint: 'pay' | 'getOrderStatus' | 'status',
+    orderId: string,
+    merchant?: Signer,
+  ): Promise<Answered>;
+  /** Stops it; also closes its database pool. */
+  stop(): Promise<void>;
+}
+
+export type Signer = Pick<MerchantSettings, 'token'>;
+
+export interface PostOptions {
+  readonly merchant?: Signer;
+  readonly nonce?: unknown;
+  readonly timestamp?: unknown;
+  readonly sign?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+export interface Answered extends WireAnswer {
+  readonly code: number;
+  readonly msg: string;
+  // The tests say what they expect of it.
+  // eslint-disable-next-line typescript/no-explicit-any
+  readonly data: any;
+}
+
+export interface TestApiOptions extends Partial<ApiSettings> {
+  readonly networks?: readonly NetworkConfig[];
+  /** Who signs unless a request says otherwise. */
+  readonly merchant?: Signer;
+  /** Another way to the database, a proxy for instance. */
+  readonly databaseUrl?: string;
+  readonly statementTimeoutMs?: number;
+}
+
+/** Starts the api in this process on a free port, as its own database role. */
+export async function startTestApi(
+  testDatabase: TestDatabase,
+  options: TestApiOptions = {},
+): Promise<TestApi> {
+  const database = openDatabase({
+    url: options.databaseUrl ?? testDatabase.url('api'),
+    applicationName: 'api under test',
+    poolMax: 10,
+    statementTimeoutMs: options.statementTimeoutMs ?? 10_000,
+    connectTimeoutMs: 1_000,
+  });
+  let shiftMs = 0;
+  let wakes = 0;
+  const now = () => new Date(Date.now() + shiftMs);
+  const lines: Record<string, unknown>[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().split('\n').filter(Boolean)) lines.push(JSON.parse(line) as never);
+      done();
+    },
+  });
+  const app = createApp({
+    database,
+    networks: options.networks ?? TEST_NETWORKS,
+    codecs: [evmAddressCodec],
+    publicKeys: TEST_PUBLIC_KEYS,
+    secretsKey: TEST_SECRETS_KEY,
+    clock: { now },
+    newId,
+    logger: createLogger({ service: 'api', level: 'info', stream }),
+    metrics: createMetrics('api'),
+    wakeRelay: () => (wakes += 1),
+    brokerConnected: () => false,
+    settings: {
+      port: 0,
+      host: '127.0.0.1',
+      checkoutBaseUrl: 'http://pay.example/checkout',
+      trustedProxies: [],
+      corsOrigins: ['*'],
+      timestampWindowSeconds: 300,
+      rateLimitStore: 'memory',
+      profile: 'production',
+      ...options,
+    },
+  });
+  const port = await app.start();
+  const url = `http://127.0.0.1:${port}`;
+  const signer = options.merchant ?? { token: 'nobody' };
+  const nowSeconds = () => Math.floor(now().getTime() / 1000);
+
+  async function request(method: string, path: string, init: RequestInit = {}): Promise<Answered> {
+    const response = await fetch(url + path, { method, redirect: 'manual', ...init });
+    const answer = { status: response.status, headers: response.headers, text: await response.text() };
+    const pathname = path.split('?', 1)[0] ?? path;
+    if (method !== 'HEAD' && !['/checkout', '/docs', '/openapi.json', '/readyz'].includes(pathname)) {
+      expectDocumented(method, pathname, answer);
+      return { ...answer, ...(JSON.parse(answer.text) as Pick<Answered, 'code' | 'msg' | 'data'>) };
+    }
+    return { ...answer, code: answer.status, msg: '', data: undefined };
+  }
+
+  return {
+    url,
+    port,
+    app,
+    database,
+    advance: (seconds) => void (shiftMs += seconds * 1000),
+    nowSeconds,
+    wakes: () => wakes,
+    logLines: () => lines,
+    request,
+    post(path, data, postOptions = {}) {
+      const dataText = JSON.stringify(data);
+      const { merchant = signer, headers } = postOptions;
+      const envelope: Record<string, unknown> = {
+        sign: 'sign' in postOptions ? postOptions.sign : signText(merchant.token, dataText),
+        timestamp: 'timestamp' in postOptions ? postOptions.timestamp : nowSeconds(),
+        nonce: 'nonce' in postOptions ? postOptions.nonce : randomUUID(),
+        data,
+      };
+      return request('POST', path, {
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(envelope),
+      });
+    },
+    signedGet(endpoint, orderId, merchant = signer) {
+      const sign = signOrderId(merchant.token, orderId);
+      return endpoint === 'status'
+        ? request('GET', `/v1/order/status/${encodeURIComponent(orderId)}?sign=${sign}`)
+        : request('GET', `/v1/order/${endpoint}?orderId=${encodeURIComponent(orderId)}&sign=${sign}`);
+    },
+    async stop() {
+      await app.stop();
+      await database.close();
+    },
+  };
+}
+
+export const COLLECTION = '/v1/order/createCollection';
+export const PAYOUT = '/v1/order/createPayout';
+
+/** An order id that nobody has used. */
+export function anOrderId(): string {
+  return `order-${randomBytes(8).toString('hex')}`;
+}
+
+/** `data` of a collection that is right in every field. */
+export function collectionData(overrides: Record<string, unknown> = {}): Record<string, unknown> {
+  return { amount: '250', symbol: 'USDT', chain: 'ETH_SEPOLIA', orderId: anOrderId(), ...overrides };
+}
+
+/** `data` of a payout that is right in every field. */
+export function payoutData(overrides: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    amount: '25',
+    symbol: 'USDT',
+    chain: 'ETH_SEPOLIA',
+    receiveAddress: STRANGER,
+    orderId: anOrderId(),
+    ...overrides,
+  };
+}
