@@ -20,8 +20,8 @@ export interface OutboxRow {
 
 export interface OutboxStore {
   /**
-   * Publishes the oldest events and deletes them, all in one transaction: select in id order, `publish`, delete,
-   * commit. When `publish` rejects, nothing is deleted and the same events come again. Delivery is at least once.
+   * Publishes the oldest events and deletes them, all in one transaction: delete, `publish` in id order, commit. When
+   * `publish` rejects, nothing is deleted and the same events come again. Delivery is at least once.
    * `publish` has to end well before the database's idleInTransactionTimeoutMs.
    * @returns how many were published; less than `limit` means the outbox was emptied. 'busy': another replica drains.
    */
@@ -80,23 +80,32 @@ interface StoredRow {
 /** The relay's side of a service's outbox. One active relay per service keeps the order of ids (`OutboxStore.drain`). */
 export function createOutboxStore(db: Db, schema: ServiceSchema): OutboxStore {
   const table = sql.table(`${schema}.outbox`);
+  const relay = sql.table(`${schema}.outbox_relay`);
   return {
     drain: (limit, publish) =>
       db.transaction().execute(async (tx) => {
-        // A statement of its own: the select below needs a snapshot taken when the lock is already held, or it
-        // would see what the previous holder has just deleted.
-        const lock = await sql<{ granted: boolean }>`
-          select pg_try_advisory_xact_lock(hashtextextended(${`outbox:${schema}`}, 0)) as granted`.execute(
+        // A statement of its own: the delete below needs a snapshot taken when the lock is already held, or it
+        // would see what the previous holder has just deleted. Nothing is locked, hence written, for an empty outbox.
+        const look = await sql<{ locked: boolean }>`
+          select lock.one_row is not null as locked
+          from (select id from ${table} order by id limit 1) waiting
+            left join lateral (select one_row from ${relay} for no key update skip locked) lock on true`.execute(
           tx,
         );
-        if (lock.rows[0]?.granted !== true) return 'busy';
+        if (look.rows[0] === undefined) return 0;
+        if (!look.rows[0].locked) return 'busy';
         const { rows } = await sql<StoredRow>`
-          select id, event_id, routing_key, payload from ${table} order by id limit ${limit}`.execute(tx);
+          delete from ${table} where id = any(array(select id from ${table} order by id limit ${limit}))
+          returning id, event_id, routing_key, payload`.execute(tx);
         if (rows.length === 0) return 0;
+        const oldestFirst = rows.toSorted((a, b) => a.id - b.id);
         await publish(
-          rows.map((row) => ({ eventId: row.event_id, routingKey: row.routing_key, payload: row.payload })),
+          oldestFirst.map((row) => ({
+            eventId: row.event_id,
+            routingKey: row.routing_key,
+            payload: row.payload,
+          })),
         );
-        await sql`delete from ${table} where id = any(${rows.map((row) => row.id)}::bigint[])`.execute(tx);
         return rows.length;
       }),
     async backlog() {

@@ -139,6 +139,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
 /** What every service has in its own schema. */
 const OWN: Record<string, Rights> = {
   outbox: { select: ALL, insert: ALL, delete: true },
+  outbox_relay: { select: ALL, update: ALL }, // an update right is what a row lock takes
   inbox: { select: ALL, insert: ALL, delete: true },
   lease: { select: ALL, insert: ALL, update: ALL, delete: true }, // deletes by trigger: presences alone
 };

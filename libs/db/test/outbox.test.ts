@@ -181,6 +181,49 @@ test('while one relay publishes another is told busy; another service is not', a
   expect(seen).toEqual(['busy', 0]);
 });
 
+test('whatever another service locks, the relay goes on: the lock is a row that only its own role can take', async () => {
+  await append(2);
+  const api = testDatabase.open('api');
+  await api.kysely.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended('outbox:tracker', 0))`.execute(tx);
+    const store = createOutboxStore(tracker.kysely, 'tracker');
+    expect(await store.drain(10, async () => undefined)).toBe(2);
+  });
+  for (const statement of [
+    'select from tracker.outbox_relay for update',
+    'select from tracker.outbox_relay for key share',
+    'lock table tracker.outbox_relay in access share mode',
+    'update tracker.outbox_relay set one_row = true',
+  ]) {
+    const trying = api.kysely.transaction().execute((tx) => sql.raw(statement).execute(tx));
+    await expect(trying).rejects.toMatchObject({
+      code: 'DATABASE_FORBIDDEN',
+    });
+  }
+  await api.close();
+  for (const statement of [
+    'delete from tracker.outbox_relay',
+    'insert into tracker.outbox_relay default values',
+  ]) {
+    await expect(sql.raw(statement).execute(tracker.kysely)).rejects.toMatchObject({
+      code: 'DATABASE_FORBIDDEN',
+    });
+  }
+});
+
+test('a look at an empty outbox writes nothing, not even a lock', async () => {
+  const store = createOutboxStore(tracker.kysely, 'tracker');
+  const lockedBy = async () =>
+    (await sql<{ xmax: string }>`select xmax::text from tracker.outbox_relay`.execute(admin.kysely)).rows[0]
+      ?.xmax;
+  const before = await lockedBy();
+  for (let n = 0; n < 5; n += 1) expect(await store.drain(10, async () => undefined)).toBe(0);
+  expect(await lockedBy()).toBe(before);
+  await append(1);
+  await store.drain(10, async () => undefined);
+  expect(await lockedBy()).not.toBe(before);
+});
+
 test('the backlog is counted and aged', async () => {
   const store = createOutboxStore(tracker.kysely, 'tracker');
   expect(await store.backlog()).toEqual({ events: 0, oldestSeconds: 0 });

@@ -42,6 +42,9 @@ begin
         payload text not null,
         created_at timestamptz not null default now()
       ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
+      -- The relay that locks its one row drains the outbox. An advisory lock would do, but any role could take that.
+      create table %1$I.outbox_relay (one_row boolean primary key default true check (one_row));
+      insert into %1$I.outbox_relay default values;
       create table %1$I.inbox (
         consumer text not null,
         event_id uuid not null,
@@ -58,6 +61,7 @@ begin
       create trigger lease_kept before delete on %1$I.lease for each row
         when (not starts_with(old.name, 'presence/')) execute function lease_refuse_delete();
       grant select, insert, delete on %1$I.outbox to %2$I;
+      grant select, update on %1$I.outbox_relay to %2$I;
       grant select, insert, delete on %1$I.inbox to %2$I;
       grant select, insert, update, delete on %1$I.lease to %2$I;
     $t$, s, r);
