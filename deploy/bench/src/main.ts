@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,7 @@ const RESULTS = join(import.meta.dirname, '..', 'results');
  * on the same machine, in turns. Writes results/latest.json and prints a table.
  */
 const stateDir = mkdtempSync(join(tmpdir(), 'opentill-bench-'));
+chmodSync(stateDir, 0o711); // Postgres runs as a user of its own when we are root
 const recorder = await recordCallbacks();
 let gateway: Gateway | undefined;
 try {

@@ -31,8 +31,20 @@ export interface DevnetWallet {
 /** The payment asked for is not possible; the message says what to mend. */
 export class DevnetRefusal extends Error {}
 
-/** The devnets' customer wallet. The nodes hold its key and give out the nonces, so payments may overlap. */
+/**
+ * The devnets' customer wallet. The nodes hold its key and give out the nonces, one payment after the other: anvil
+ * gives two that come at once the same nonce.
+ */
 export function createDevnetWallet(networks: readonly NetworkConfig[]): DevnetWallet {
+  const lastSent = new Map<string, Promise<unknown>>();
+
+  function inTurn(chain: string, send: () => Promise<string>): Promise<string> {
+    const before = lastSent.get(chain) ?? Promise.resolve();
+    const sent = before.then(send, send);
+    lastSent.set(chain, sent);
+    return sent;
+  }
+
   return {
     describe: () => ({ networks: networks.map(describeNetwork) }),
     async pay(payment) {
@@ -49,7 +61,8 @@ export function createDevnetWallet(networks: readonly NetworkConfig[]): DevnetWa
       if (!amount.ok)
         throw new DevnetRefusal(`${payment.amount} is not an amount of ${token.symbol}: ${amount.problem}.`);
       const data = `0x${TRANSFER_SELECTOR}${word(BigInt(to))}${word(amount.value)}`;
-      return sendTransaction(network, { from: EVM_CUSTOMER.address, to: token.contract, data });
+      const transaction = { from: EVM_CUSTOMER.address, to: token.contract, data };
+      return inTurn(network.chain, () => sendTransaction(network, transaction));
     },
   };
 }
