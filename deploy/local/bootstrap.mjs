@@ -1,4 +1,4 @@
-// What `npm start`, `npm test`, `npm run test:full`, `npm run bench` and .ci/run call. Needs Node 20 and npm, nothing
+// What `npm start`, `npm test`, `npm run test:full`, `npm run bench`, `npm run opentill` and .ci/run call. Needs Node 20 and npm, nothing
 // else: it finds or fetches Node 24 and pnpm, installs and builds what changed, and runs the command with them.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,7 +20,8 @@ const CACHE = join(ROOT, 'node_modules', '.cache', 'opentill');
 const NODE_MAJOR = '24';
 const NODE_PACKAGE = 'node@24.21.0';
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-const COMMANDS = ['start', 'test', 'test-full', 'bench', 'ci'];
+const COMMANDS = ['start', 'test', 'test-full', 'bench', 'ci', 'opentill'];
+const OPERATE = join(ROOT, 'deploy', 'local', 'dist', 'operate', 'main.js');
 /** `--passWithNoTests`: a pattern may leave one run of several empty; whether anything ran is judged by the sum. */
 const JEST = [
   '--experimental-vm-modules',
@@ -235,13 +236,22 @@ function workingTree() {
   return `${git('status', '--porcelain')}\n${git('diff')}`;
 }
 
+/** A command of the operators' command line, with our terminal. */
+function operate(args, env) {
+  const { status, error } = spawnSync('node', [OPERATE, ...args], { env, stdio: 'inherit' });
+  if (error) throw error;
+  return status ?? 1;
+}
+
 async function run(command, args) {
   if (!COMMANDS.includes(command)) throw new BootstrapError(`Say one of: ${COMMANDS.join(', ')}.`);
   const toolchain = findToolchain();
   const path = [dirname(toolchain.node), toolchain.pnpmFolder, process.env.PATH].join(delimiter);
   const env = { ...outerEnvironment(), PATH: path };
+  if (command === 'opentill' && existsSync(OPERATE)) return operate(args, env);
   install(toolchain, env);
   build(env);
+  if (command === 'opentill') return operate(args, env);
   if (command === 'ci') return runChecks(args, env);
   if (command === 'test') return report(await runTests(TEST_RUNS, args, env));
   if (command === 'test-full') return report(await runTests([['full']], args, env));

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import type { ProcessGroup } from '@opentill/devnet/process-group';
 import { requireFreePorts } from '@opentill/devnet/port-owner';
 import { findOrBringServers, type FoundServer, type Servers } from '@opentill/devnet/servers';
@@ -130,6 +131,7 @@ async function layFoundations(
       signal,
     }),
   );
+  writeFileSync(directory.operatorFile, JSON.stringify(operatorEnvironment(source)), { mode: 0o600 });
   say('hot wallets');
   await fundHotWallets({
     chains,

@@ -15,6 +15,8 @@ export interface StateDirectory {
   readonly logs: string;
   readonly keys: string;
   readonly networksFile: string;
+  /** The environment of an operator's command on this gateway. */
+  readonly operatorFile: string;
   /** Payments to hot wallets that the ledger doesn't know of yet. */
   readonly topUpsFile: string;
 }
@@ -50,6 +52,7 @@ export function prepareStateDirectory(root: string, keep: boolean): StateDirecto
     logs: join(root, 'logs'),
     keys: join(root, 'keys'),
     networksFile: join(root, 'networks.json'),
+    operatorFile: operatorFileOf(root),
     topUpsFile: join(root, 'chains', 'top-ups.json'),
   };
   rmSync(directory.logs, { recursive: true, force: true });
@@ -59,6 +62,11 @@ export function prepareStateDirectory(root: string, keep: boolean): StateDirecto
     mkdirSync(path, { recursive: true, mode: 0o700 });
   }
   return directory;
+}
+
+/** Where the gateway of a state directory leaves an operator's environment. */
+export function operatorFileOf(root: string): string {
+  return join(root, 'operator.json');
 }
 
 /** The secrets of this state directory, made at its first use. */
