@@ -24,7 +24,8 @@ interface Variables {
   readonly NETWORKS_FILE: string;
 }
 
-const SCHEMA = {
+/** JSON Schema of the environment (README.md, "Configuration"). */
+export const TRACKER_CONFIG_SCHEMA = {
   required: ['DATABASE_URL', 'AMQP_URL', 'NETWORKS_FILE'],
   properties: {
     LOG_LEVEL: { type: 'string', enum: ['error', 'warn', 'info', 'debug'], default: 'info' },
@@ -43,7 +44,7 @@ const SCHEMA = {
  * @throws GatewayError CONFIG_INVALID that names every mistake
  */
 export function readTrackerConfig(env: Environment): TrackerConfig {
-  const variables = readConfig<Variables>(SCHEMA, env);
+  const variables = readConfig<Variables>(TRACKER_CONFIG_SCHEMA, env);
   return {
     logLevel: variables.LOG_LEVEL,
     healthPort: variables.HEALTH_PORT,

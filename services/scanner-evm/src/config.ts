@@ -29,7 +29,8 @@ interface Variables {
   readonly CHAINS?: readonly string[];
 }
 
-const SCHEMA = {
+/** JSON Schema of the environment (README.md, "Configuration"). */
+export const SCANNER_CONFIG_SCHEMA = {
   required: ['DATABASE_URL', 'AMQP_URL', 'NETWORKS_FILE'],
   properties: {
     LOG_LEVEL: { type: 'string', enum: ['error', 'warn', 'info', 'debug'], default: 'info' },
@@ -49,7 +50,7 @@ const SCHEMA = {
  * @throws GatewayError CONFIG_INVALID that names every mistake
  */
 export function readScannerConfig(env: Environment): ScannerConfig {
-  const variables = readConfig<Variables>(SCHEMA, env);
+  const variables = readConfig<Variables>(SCANNER_CONFIG_SCHEMA, env);
   return {
     logLevel: variables.LOG_LEVEL,
     healthPort: variables.HEALTH_PORT,

@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The root of the repository: this file lies in deploy/e2e/src. */
+export const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
+
+/** A document of the repository's root. */
+export interface MarkdownFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+export function readMarkdownFiles(): readonly MarkdownFile[] {
+  const names = readdirSync(CHECKOUT).filter((name) => name.endsWith('.md'));
+  return names.map((name) => ({ name, text: readFileSync(join(CHECKOUT, name), 'utf8') }));
+}
+
+/** The contents of the fenced blocks that stand behind `<!-- test:<mark> -->`, in order. */
+export function markedBlocks(text: string, mark: string): readonly string[] {
+  const pattern = /<!-- test:(?<mark>[a-z-]+) -->\s*\n```[a-z]*\n(?<block>[^]*?)\n```/g;
+  return [...text.matchAll(pattern)]
+    .filter((match) => match.groups?.['mark'] === mark)
+    .map((match) => match.groups?.['block'] ?? '');
+}
+
+/** Where links of a document point to, without those of fenced blocks. */
+export function linksOf(text: string): readonly string[] {
+  const prose = text.replaceAll(/^```[^]*?^```/gm, '');
+  return [...prose.matchAll(/\]\((?<target>[^)\s]+)\)/g)].map((match) => match.groups?.['target'] ?? '');
+}
+
+/** The names under which a document's headings can be linked to, as GitHub makes them. */
+export function anchorsOf(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (?<title>.+)$/gm)].map((match) =>
+    (match.groups?.['title'] ?? '')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** The rows of the first table under a heading, cell by cell, without head and rule. */
+export function tableUnder(text: string, heading: string): readonly (readonly string[])[] {
+  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
+  const lines = section.split('\n').filter((line) => line.startsWith('|'));
+  return lines.slice(2).map((line) =>
+    line
+      .slice(1, line.lastIndexOf('|'))
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** What stands between single backticks. */
+export function codeSpans(text: string): readonly string[] {
+  return [...text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/`(?<code>[^`\n]+)`/g)].map(
+    (match) => match.groups?.['code'] ?? '',
+  );
+}

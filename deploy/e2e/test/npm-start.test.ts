@@ -1,0 +1,175 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { openBrowser } from '../src/open-browser.ts';
+import { CHECKOUT, markedBlocks } from '../src/read-markdown.ts';
+import { processesOf, runNpmStart, takenPorts, type NpmStart } from '../src/run-npm-start.ts';
+
+const API = 'http://localhost:3010';
+const SHOP = 'http://localhost:3011';
+const PAYMENT = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'];
+
+let stateDir: string;
+let running: NpmStart;
+
+beforeAll(async () => {
+  await waitUntil(
+    'the ports of npm start are free',
+    async () => (await takenPorts()).length === 0,
+    60_000,
+  ).catch(async (error: unknown) => {
+    throw new Error(
+      `This test needs the ports of npm start: stop what listens on ${(await takenPorts()).join(', ')}.`,
+      { cause: error },
+    );
+  });
+  stateDir = mkdtempSync(join(tmpdir(), 'opentill-start-'));
+  chmodSync(stateDir, 0o711);
+}, 90_000);
+afterAll(async () => {
+  if (!running.hasEnded()) {
+    running.press('SIGINT');
+    const late = setTimeout(() => running.press('SIGKILL'), 15_000);
+    await running.ended;
+    clearTimeout(late);
+  }
+  rmSync(stateDir, { recursive: true, force: true });
+}, 60_000);
+
+async function start(): Promise<void> {
+  running = runNpmStart(stateDir);
+  const isReady = async () =>
+    running.hasEnded() || (await fetch(`${API}/readyz`).then((answer) => answer.status === 200));
+  await waitUntil('the gateway is ready', isReady, 150_000).catch((error: unknown) => {
+    throw new Error(`npm start is not ready:\n${running.output()}`, { cause: error });
+  });
+  await waitUntil(
+    'the screen is shown',
+    () => running.hasEnded() || running.output().includes('Create a first collection'),
+  );
+  if (running.hasEnded()) throw new Error(`npm start ended:\n${running.output()}`);
+}
+
+/** Runs commands as a person types them; their standard output. */
+async function bash(commands: string): Promise<string> {
+  const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let [out, errors] = ['', ''];
+  shell.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  shell.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const code = await new Promise((resolve) => void shell.once('close', resolve));
+  expect({ code, errors }).toEqual({ code: 0, errors: '' });
+  return out;
+}
+
+interface ShopCallback {
+  readonly notifyType: string;
+  readonly verified: boolean;
+}
+
+async function untilPaid(orderId: string): Promise<void> {
+  const callbacks = async () =>
+    (await (await fetch(`${SHOP}/callbacks.json?orderId=${orderId}`)).json()) as ShopCallback[];
+  await waitUntil('the order is paid', async () => (await callbacks()).length >= PAYMENT.length, 30_000);
+  expect((await callbacks()).map(({ notifyType }) => notifyType).toReversed()).toEqual(PAYMENT);
+  expect((await callbacks()).every(({ verified }) => verified)).toBe(true);
+}
+
+it('npm start brings up the whole gateway', async () => {
+  await start();
+  expect(running.output()).toContain('Opentill is ready. Ctrl-C stops everything.');
+}, 180_000);
+
+it('the commands of README.md, as they stand there, make the first payment', async () => {
+  const readme = readFileSync(join(CHECKOUT, 'README.md'), 'utf8');
+  const [create = '', pay = '', look = ''] = markedBlocks(readme, 'first-payment');
+  const created = JSON.parse(await bash(create)) as { code: number; data: Record<string, string> };
+  expect(created).toMatchObject({
+    code: 200,
+    data: { orderId: 'first-1', amount: '12.50', symbol: 'USDT', chain: 'ETH_SEPOLIA' },
+  });
+  expect(created.data['paymentUrl']).toMatch(
+    /^http:\/\/localhost:3010\/checkout\?orderId=first-1&sign=[0-9a-f]{64}$/,
+  );
+  expect(JSON.parse(await bash(pay))).toEqual({ txid: expect.stringMatching(/^0x[0-9a-f]{64}$/) });
+  await untilPaid('first-1');
+  const looked = await bash(look);
+  expect(looked).toContain('"status":"SUCCESS"');
+  for (const notifyType of PAYMENT) expect(looked).toContain(notifyType);
+}, 60_000);
+
+it('the commands that the screen shows work as well', async () => {
+  const [create = '', pay = ''] = running
+    .output()
+    .split('\n')
+    .filter((line) => line.trim().startsWith('curl '));
+  const created = JSON.parse(await bash(create)) as { data: { orderId: string; address: string } };
+  expect(created.data.address).toMatch(/^0x[0-9a-fA-F]{40}$/);
+  await bash(pay);
+  await untilPaid(created.data.orderId);
+}, 60_000);
+
+it('the operators command line works on the running gateway', async () => {
+  const told = await bash(
+    `cd '${CHECKOUT}' && OPENTILL_STATE_DIR='${stateDir}' npm run -s opentill -- explain first-1`,
+  );
+  expect(told).toContain('COLLECTION first-1 of merchant default: SUCCESS');
+  expect(told).toContain('12.50 USDT on ETH_SEPOLIA at 0x');
+  expect(told).toMatch(/callback 3 ORDER_SUCCESS \S+: DELIVERED after 1 attempts/);
+}, 60_000);
+
+it('a newcomer buys in the shop with the mouse', async () => {
+  const browser = await openBrowser();
+  try {
+    const { page, complaints } = await browser.open(SHOP);
+    await page.locator('form.card', { hasText: 'Hoodie' }).locator('button').click();
+    await page.waitForSelector('main[data-status=INIT]');
+    expect(await page.innerText('main')).toContain('49.00 USDT');
+    await page.goto(SHOP);
+    await page.locator('tr', { hasText: 'Hoodie' }).locator('button').click();
+    await page.waitForSelector('tr:has-text("Hoodie"):has-text("ORDER_SUCCESS")', { timeout: 30_000 });
+    expect(complaints).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+}, 90_000);
+
+it('a taken port is told by its number, and the gateway that has it is not harmed', async () => {
+  const other = mkdtempSync(join(tmpdir(), 'opentill-start-'));
+  const second = runNpmStart(other);
+  try {
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toMatch(/opentill: Port 3010, needed for the API, is taken by process \d+/);
+    expect(second.output()).not.toMatch(/^\s+at /m);
+    expect((await fetch(`${API}/readyz`)).status).toBe(200);
+  } finally {
+    rmSync(other, { recursive: true, force: true });
+  }
+}, 60_000);
+
+it('Ctrl-C ends everything within 15 s and leaves nothing', async () => {
+  const startedAt = Date.now();
+  running.press('SIGINT');
+  await running.ended;
+  const seconds = (Date.now() - startedAt) / 1000;
+  expect(processesOf(stateDir)).toEqual([]);
+  expect(await takenPorts()).toEqual([]);
+  expect(seconds).toBeLessThan(15);
+}, 60_000);
+
+it('the next start takes less than 20 s, and Ctrl-C in the middle of one leaves nothing either', async () => {
+  const startedAt = Date.now();
+  await start();
+  expect((Date.now() - startedAt) / 1000).toBeLessThan(20);
+  running.press('SIGINT');
+  await running.ended;
+
+  running = runNpmStart(stateDir);
+  await waitUntil('it has begun', () => running.output().includes('database, broker'), 30_000);
+  running.press('SIGINT');
+  await running.ended;
+  expect(processesOf(stateDir)).toEqual([]);
+  expect(await takenPorts()).toEqual([]);
+}, 120_000);

@@ -1,0 +1,154 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
+import type { ConfigSchema } from '@opentill/runtime/config';
+import { API_CONFIG_SCHEMA } from '../../../services/api/src/config.ts';
+import { OPERATOR_CONFIG_SCHEMA, SETUP_CONFIG_SCHEMA } from '../../../services/cli/src/config.ts';
+import { createProgram } from '../../../services/cli/src/program.ts';
+import { TRACKER_CONFIG_SCHEMA } from '../../../services/confirmation-tracker/src/config.ts';
+import { SCANNER_CONFIG_SCHEMA } from '../../../services/scanner-evm/src/config.ts';
+import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '../../../services/webhook-sender/src/config.ts';
+import {
+  anchorsOf,
+  CHECKOUT,
+  codeSpans,
+  linksOf,
+  markedBlocks,
+  readMarkdownFiles,
+  tableUnder,
+} from '../src/read-markdown.ts';
+
+const documents = readMarkdownFiles();
+const readme = documents.find(({ name }) => name === 'README.md')!.text;
+const rootPackage = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>;
+};
+
+describe.each(documents)('$name', ({ text }) => {
+  it('links only to what is there', () => {
+    const broken = linksOf(text).filter((target) => {
+      if (/^https?:/.test(target)) return false; // somebody else's
+      const [path = '', anchor] = target.split('#');
+      const linked = path === '' ? text : undefined;
+      if (linked === undefined && !existsSync(join(CHECKOUT, path))) return true;
+      if (anchor === undefined) return false;
+      return !anchorsOf(linked ?? readFileSync(join(CHECKOUT, path), 'utf8')).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('names only files and folders that are there', () => {
+    const paths = codeSpans(text).filter((code) => /^(libs|services|deploy|\.ci)\/[\w./-]+$/.test(code));
+    expect(paths.filter((path) => !existsSync(join(CHECKOUT, path)))).toEqual([]);
+  });
+
+  it('names only scripts that are there', () => {
+    const scripts = [...text.matchAll(/\b(?:npm run(?: -s)?|pnpm) (?<name>[a-z][a-z:]*)/g)].map(
+      (match) => match.groups!['name']!,
+    );
+    const ofPnpm = ['install', 'exec', 'version', 'commands'];
+    expect(scripts.filter((name) => !(name in rootPackage.scripts) && !ofPnpm.includes(name))).toEqual([]);
+  });
+});
+
+it('README.md marks the commands of the first payment for the test that runs them', () => {
+  expect(markedBlocks(readme, 'first-payment')).toHaveLength(3);
+});
+
+describe('the configuration table of README.md', () => {
+  const SCHEMAS = {
+    api: API_CONFIG_SCHEMA,
+    scanners: SCANNER_CONFIG_SCHEMA,
+    tracker: TRACKER_CONFIG_SCHEMA,
+    'webhook-sender': WEBHOOK_SENDER_CONFIG_SCHEMA,
+    setup: SETUP_CONFIG_SCHEMA,
+    CLI: OPERATOR_CONFIG_SCHEMA,
+  } as const satisfies Record<string, ConfigSchema>;
+  type Reader = keyof typeof SCHEMAS;
+  const LONG_RUNNING: readonly Reader[] = ['api', 'scanners', 'tracker', 'webhook-sender'];
+
+  interface Row {
+    readonly variable: string;
+    readonly readers: readonly string[];
+    readonly defaultText: string;
+  }
+
+  const rows: readonly Row[] = tableUnder(readme, 'Configuration').flatMap(
+    ([variables = '', readers = '', defaults = '']) => {
+      const names = codeSpans(variables).flatMap((name) =>
+        name.endsWith('<ROLE>')
+          ? SERVICE_SCHEMAS.map((role) => name.replace('<ROLE>', role.toUpperCase()))
+          : [name],
+      );
+      const texts = defaults.split(', ');
+      return names.map((variable, index) => ({
+        variable,
+        readers: readers
+          .split(', ')
+          .flatMap((reader): readonly string[] => (reader === 'all' ? LONG_RUNNING : [reader])),
+        defaultText: names.length === texts.length ? texts[index]! : defaults,
+      }));
+    },
+  );
+
+  it('names every variable of every service, and none that nobody reads', () => {
+    const inTable = rows.flatMap(({ variable, readers }) =>
+      readers.map((reader) => `${reader}: ${variable}`),
+    );
+    const inSchemas = Object.entries(SCHEMAS).flatMap(([reader, schema]) =>
+      Object.keys(schema.properties).map((variable) => `${reader}: ${variable}`),
+    );
+    expect(inTable.toSorted()).toEqual(inSchemas.toSorted());
+  });
+
+  it('names the defaults that hold', () => {
+    const shown = (value: unknown): string => {
+      if (value === undefined || value === '') return '–';
+      if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
+      return String(value as string | number | boolean);
+    };
+    // Described in words: they differ from service to service, or are made at start.
+    const inWords = new Set(['DATABASE_POOL_MAX', 'HEALTH_PORT', 'INSTANCE_ID', 'HOST', 'CHAINS']);
+    const wrong = rows.flatMap(({ variable, readers, defaultText }) => {
+      if (inWords.has(variable)) return [];
+      return readers.flatMap((reader) => {
+        const schema: ConfigSchema | undefined = SCHEMAS[reader as Reader];
+        const expected = shown(schema?.properties[variable]?.default);
+        const stated = defaultText.replaceAll('`', '');
+        return stated === expected ? [] : [`${reader}: ${variable} is ${expected}, not ${stated}`];
+      });
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+it('the commands of README.md are commands of the command line', () => {
+  const program = createProgram({
+    env: {},
+    clock: { now: () => new Date() },
+    print: () => undefined,
+    printError: () => undefined,
+    askSecret: async () => '',
+  });
+  const known = new Set<string>();
+  for (const command of program.commands) {
+    known.add(command.name());
+    for (const sub of command.commands) known.add(`${command.name()} ${sub.name()}`);
+  }
+  const named = tableUnder(readme, 'Operating it').flatMap(([commands = '']) => {
+    const [first = '', ...rest] = codeSpans(commands);
+    const group = first.split(' ')[0]!;
+    const words = (text: string) => text.split(' ').filter((word) => /^[a-z][a-z-]*$/.test(word));
+    // `merchant create`, `list`: the later ones leave the group out.
+    const isSentence = first.includes('<') || first.includes('--'); // an argument or options follow the command
+    return [
+      words(isSentence ? (/^[a-z -]+?(?= <| --|$)/.exec(first)?.[0] ?? first) : first)
+        .slice(0, 2)
+        .join(' '),
+      ...rest.map((text) => `${group} ${words(text)[0] ?? ''}`),
+    ];
+  });
+  expect(named.length).toBeGreaterThan(6);
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
