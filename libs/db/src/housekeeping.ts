@@ -11,6 +11,18 @@ export async function forgetExpiredNonces(db: Db, limit = 10_000): Promise<numbe
   return Number(numAffectedRows ?? 0n);
 }
 
+/** Forgets rate counters whose window ended an hour ago, at most `limit` at once. Role: api. @returns how many. */
+export async function forgetEndedCounters(db: Db, limit = 10_000): Promise<number> {
+  const ended = sql`expire < extract(epoch from now() - interval '1 hour') * 1000`;
+  // Asked twice, because a counter may begin a new window between the two.
+  const { numAffectedRows } = await sql`
+    delete from rate_counter
+    where key = any(array(select key from rate_counter where ${ended} limit ${limit})) and ${ended}`.execute(
+    db,
+  );
+  return Number(numAffectedRows ?? 0n);
+}
+
 /**
  * Forgets events handled longer ago than `olderThanSeconds`, at most `limit` at once. Choose it longer than any
  * message can wait: an event forgotten and delivered again is handled again. @returns how many.

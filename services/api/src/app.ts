@@ -93,7 +93,7 @@ export function createApp(deps: ApiDeps): Api {
         startLoop({
           name: 'housekeeping',
           intervalMs: HOUSEKEEPING_EVERY_MS,
-          run: store.forgetSpent,
+          run: () => store.forgetSpent(),
           onError: observe.housekeepingFailed,
         }),
       ];

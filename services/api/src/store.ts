@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { OutboxEvent } from '@opentill/db/outbox';
 import type { Db } from '@opentill/db/database';
-import { forgetExpiredNonces } from '@opentill/db/housekeeping';
+import { forgetEndedCounters, forgetExpiredNonces } from '@opentill/db/housekeeping';
 import { listPresence } from '@opentill/db/presence';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { OrderStatus, OrderType } from '@opentill/contracts/notify-order';
@@ -267,10 +267,10 @@ function upkeep(db: Db) {
       return listPresence(db, schema);
     },
 
-    /** Forgets nonces that no request can use any more, and counters whose window ended an hour ago. Two statements. */
-    async forgetSpent(): Promise<void> {
-      await forgetExpiredNonces(db);
-      await sql`delete from rate_counter where expire < ${Date.now() - 3_600_000}`.execute(db);
+    /** Forgets nonces no request can use any more and ended counters, a batch each; 'again' when more may be left. */
+    async forgetSpent(batch = 10_000): Promise<void | 'again'> {
+      const forgotten = [await forgetExpiredNonces(db, batch), await forgetEndedCounters(db, batch)];
+      return forgotten.includes(batch) ? 'again' : undefined;
     },
   };
 }

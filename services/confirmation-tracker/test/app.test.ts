@@ -115,6 +115,24 @@ async function notificationIds(order: OrderRow): Promise<string[]> {
 const depthIs = (queue: string, count: number) => async () => (await rabbit.depth(queue)) === count;
 
 describe('the running service', () => {
+  test('forgets events handled a week ago, and no later ones', async () => {
+    const [old, young] = [newId(), newId()];
+    await sql`
+      insert into tracker.inbox (consumer, event_id, received_at) values
+        ('block.verified', ${old}, now() - interval '169 hours'), ('block.verified', ${young}, now() - interval '167 hours')`.execute(
+      s.admin,
+    );
+    const kept = async () => {
+      const ids = sql`array[${old}, ${young}]::uuid[]`;
+      const { rows } = await sql<{ event_id: string }>`
+        select event_id from tracker.inbox where event_id = any(${ids})`.execute(s.admin);
+      return rows.map((row) => row.event_id);
+    };
+    await startReplica();
+    await waitUntil('the old one is forgotten', async () => (await kept()).length === 1);
+    expect(await kept()).toEqual([young]);
+  });
+
   test('moves an order by events and tells of it over the broker', async () => {
     const { metrics } = await startReplica();
     const order = await s.order();

@@ -14,6 +14,7 @@ import { createObserver, type Observer } from './observe.ts';
 import type { ResolveHost } from './resolve-endpoint.ts';
 import { oldestDueSeconds } from './store.ts';
 import { startSweeper } from './sweep-notifications.ts';
+import { startInboxTrimmer } from './trim-inbox.ts';
 
 export interface WebhookSenderOptions {
   readonly instance: string;
@@ -47,6 +48,7 @@ interface Work {
   readonly consumers: readonly Consumer[];
   readonly deliverer: Deliverer;
   readonly sweeper: Loop;
+  readonly inboxTrimmer: Loop;
   readonly presence: { stop(): Promise<void> };
 }
 
@@ -68,10 +70,10 @@ export function createApp(options: WebhookSenderOptions, deps: WebhookSenderDeps
 
   async function stop(): Promise<void> {
     if (work === undefined) return;
-    const { consumers, deliverer, sweeper, presence } = work;
+    const { consumers, deliverer, sweeper, inboxTrimmer, presence } = work;
     work = undefined;
     await presence.stop();
-    await Promise.all([...consumers.map((consumer) => consumer.stop()), sweeper.stop()]);
+    await Promise.all([...consumers, sweeper, inboxTrimmer].map((part) => part.stop()));
     await deliverer.stop();
   }
 
@@ -126,6 +128,7 @@ function startWork(options: WebhookSenderOptions, deps: WebhookSenderDeps, obser
       intervalMs: options.sweepIntervalMs ?? 5_000,
       wake,
     }),
+    inboxTrimmer: startInboxTrimmer({ db, observer }),
     presence: announcePresence({ db, schema: 'webhook', instance: options.instance }),
   };
 }

@@ -440,6 +440,24 @@ describe('crashes', () => {
   });
 });
 
+it('forgets events handled a week ago, and no later ones', async () => {
+  const [old, young] = [randomUUID(), randomUUID()];
+  await sql`
+    insert into webhook.inbox (consumer, event_id, received_at) values
+      ('order.changed', ${old}, now() - interval '169 hours'), ('order.changed', ${young}, now() - interval '167 hours')`.execute(
+    admin.kysely,
+  );
+  const kept = async () => {
+    const ids = sql`array[${old}, ${young}]::uuid[]`;
+    const { rows } = await sql<{ event_id: string }>`
+      select event_id from webhook.inbox where event_id = any(${ids})`.execute(admin.kysely);
+    return rows.map((row) => row.event_id);
+  };
+  await startSender();
+  await waitUntil('the old one is forgotten', async () => (await kept()).length === 1);
+  expect(await kept()).toEqual([young]);
+});
+
 describe('without one of the guards the checks turn red', () => {
   it('a handler that sends without an inbox sends a redelivered event twice; with it, once', async () => {
     const order = await anOrder();

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Database } from '@opentill/db/database';
+import { aMerchant } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { createStore } from '../src/store.ts';
+import { startTestApi } from './support/test-api.ts';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  await aMerchant(admin.kysely, { merchantId: 'shop', token: 'token-of-shop' });
+});
+afterAll(async () => {
+  await admin.close();
+  await testDatabase.drop();
+});
+
+/** Nonces and counters: `spent` that nobody needs any more, and one of each that somebody does. */
+async function given(spent: number): Promise<void> {
+  await sql`
+    insert into request_nonce (merchant_id, nonce, expires_at)
+    select 'shop', 'spent-' || n, now() - interval '1 second' from generate_series(1, ${spent}::int) n
+    union all select 'shop', 'needed', now() + interval '5 minutes'
+    on conflict do nothing`.execute(admin.kysely);
+  await sql`
+    insert into rate_counter (key, points, expire)
+    select 'spent-' || n, 1, extract(epoch from now() - interval '2 hours') * 1000 from generate_series(1, ${spent}::int) n
+    union all select 'needed', 1, extract(epoch from now()) * 1000
+    on conflict do nothing`.execute(admin.kysely);
+}
+
+async function left(): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select nonce as name from request_nonce union all select key from rate_counter`.execute(admin.kysely);
+  return rows.map((row) => row.name).toSorted();
+}
+
+it('forgets what is spent in bounded steps, and nothing that is needed', async () => {
+  await given(5);
+  const api = testDatabase.open('api');
+  const store = createStore(api.kysely);
+  expect(await store.forgetSpent(3)).toBe('again');
+  expect(await left()).toHaveLength(2 * (5 - 3 + 1));
+  expect(await store.forgetSpent(3)).toBeUndefined();
+  expect(await left()).toEqual(['needed', 'needed']);
+  await api.close();
+});
+
+it('runs by itself', async () => {
+  await given(5);
+  const api = await startTestApi(testDatabase, { merchant: { token: 'token-of-shop' } });
+  await waitUntil('the spent are gone', async () => (await left()).every((name) => name === 'needed'));
+  await api.stop();
+});
