@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { MOVES_PER_EVENT } from '@opentill/contracts/event-catalog';
 import { appendToOutbox, newEvent } from '@opentill/db/outbox';
 import type { Tx } from '@opentill/db/database';
 import type { OrderOutcome } from './order-rows.ts';
@@ -15,16 +16,14 @@ export interface SaveDeps {
 export async function saveOutcomes(tx: Tx, deps: SaveDeps, outcomes: readonly OrderOutcome[]): Promise<void> {
   const now = deps.clock.now();
   if (outcomes.some(writesRows)) await saveRows(tx, outcomes, now);
-  const events = outcomes.flatMap(({ order, notifications }) =>
-    notifications.map(({ eventId }) =>
-      newEvent(
-        'order.changed',
-        '_',
-        { orderPk: order.orderPk, eventId },
-        { newId: deps.newId, clock: { now: () => now } },
-      ),
-    ),
+  const moves = outcomes.flatMap(({ order, notifications }) =>
+    notifications.map(({ eventId }) => ({ orderPk: order.orderPk, eventId })),
   );
+  const at = { newId: deps.newId, clock: { now: () => now } };
+  const events = [];
+  for (let i = 0; i < moves.length; i += MOVES_PER_EVENT) {
+    events.push(newEvent('order.changed', '_', { moves: moves.slice(i, i + MOVES_PER_EVENT) }, at));
+  }
   await appendToOutbox(tx, 'tracker', events);
   if (outcomes.some((outcome) => outcome.entries.length > 0)) await postEntries(tx, outcomes);
 }

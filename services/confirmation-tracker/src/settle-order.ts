@@ -195,12 +195,18 @@ function notificationsOf(
     );
   }
   if (order.notifyReverted) {
-    for (const { transfer, creditReverted } of settled) {
-      if (creditReverted !== null)
-        tell('ORDER_REVERTED', { ...order, reason: COLLECTION_REASONS.reorganised }, transfer);
-    }
+    const reverted = { ...order, reason: COLLECTION_REASONS.reorganised };
+    for (const transfer of settled.flatMap(takenBack)) tell('ORDER_REVERTED', reverted, transfer);
   }
   return told;
+}
+
+/** The credited transfer that a reorganisation took back: as it was, should something else stand in its place now. */
+function takenBack({ transfer, fit, creditReverted }: Judged): TransferRow[] {
+  if (creditReverted === null) return [];
+  const { amount } = creditReverted;
+  const isSame = fit === 'ORDERED' && transfer.amount === amount;
+  return [isSame ? transfer : { ...transfer, amount, state: 'ORPHANED' }];
 }
 
 function later(a: TransferRow | undefined, b: TransferRow): TransferRow {

@@ -94,10 +94,10 @@ async function reaches(order: OrderRow, status: string): Promise<void> {
 /** Ids of the notifications of which the webhook-sender has been told, in order. */
 async function toldEvents(): Promise<string[]> {
   const messages = await rabbit.take(TOLD);
-  return messages.map((message) => {
+  return messages.flatMap((message) => {
     const event = JSON.parse(message.content.toString()) as EventEnvelope<'order.changed'>;
     expect(message.properties.messageId).toBe(event.id);
-    return event.data.eventId;
+    return event.data.moves.map(({ eventId }) => eventId);
   });
 }
 

@@ -69,6 +69,10 @@ describe('with another amount', () => {
       { details: { booking: 1, amountBaseUnits: '100', creditedAgainBooking: 2 } },
     ]);
     expect((await s.story(order)).at(-1)).toBe('ORDER_REVERTED SUCCESS Reorganised 0.0001');
+    expect((await s.told(order)).at(-1)?.data.transaction).toMatchObject({
+      status: 'FAILED',
+      amount: '0.0001',
+    });
     // the next reversal is of the forty, and an incident of its own
     await s.orphaned(await s.orphan(paid));
     expect(await balances()).toEqual({ DEPOSIT: 0n, SUSPENSE: 0n, MERCHANT: 0n });
@@ -104,7 +108,7 @@ describe('with another amount', () => {
 
 describe('with another token', () => {
   test('the old one is reversed in its own asset; the new one is booked, unmatched, not credited', async () => {
-    const { order, paid, symbol, balances } = await creditedOrder();
+    const { order, paid, symbol, balances } = await creditedOrder(true);
     const other = { symbol: `${symbol}X`, contract_address: anEvmAddress(), amount: 7n };
     await s.verified(await s.mineAgain(paid, 104, 130, { ...other, state: 'VERIFIED' }));
     expect(await balances()).toEqual({ DEPOSIT: 0n, SUSPENSE: 0n, MERCHANT: 0n });
@@ -115,6 +119,10 @@ describe('with another token', () => {
     expect(await s.unmatched(paid)).toBe('WRONG_TOKEN');
     expect(await s.settlement(paid)).toMatchObject({ booked: true, bookings: 2, credited: false });
     expect(await s.incidents(order)).toMatchObject([{ symbol, details: { amountBaseUnits: '100' } }]);
+    expect((await s.told(order)).at(-1)).toMatchObject({
+      type: 'ORDER_REVERTED',
+      data: { transaction: { symbol, status: 'FAILED', amount: '0.0001' } },
+    });
   });
 
   test('of the same symbol and amount the credit goes all the same', async () => {

@@ -349,9 +349,9 @@ function look(admin: Db) {
     async outbox(order: Pick<OrderRow, 'order_pk'>): Promise<string[]> {
       const rows = await admin.selectFrom('tracker.outbox').select('payload').orderBy('id').execute();
       return rows
-        .map((row) => JSON.parse(row.payload) as Event<'order.changed'>)
-        .filter((event) => event.data.orderPk === order.order_pk)
-        .map((event) => event.data.eventId);
+        .flatMap((row) => (JSON.parse(row.payload) as Event<'order.changed'>).data.moves)
+        .filter((moved) => moved.orderPk === order.order_pk)
+        .map((moved) => moved.eventId);
     },
   };
 }
