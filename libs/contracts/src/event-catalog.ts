@@ -15,8 +15,8 @@ export type ServiceName =
 export interface EventData {
   /** An order exists; its first notification waits for delivery. */
   'order.created': { orderPk: string; eventId: string };
-  /** The tracker moved an order; `eventId` is the notification it wrote. */
-  'order.changed': { orderPk: string; eventId: string };
+  /** The tracker moved orders, together; each `eventId` is a notification that it wrote. */
+  'order.changed': { moves: { orderPk: string; eventId: string }[] };
   /** A payout is reserved and waits for the signer. */
   'payout.requested': { orderPk: string };
   /** Transfers to deposit addresses were seen, or seen again in another block. */
@@ -65,7 +65,9 @@ export const EVENT_CATALOG: { readonly [T in EventType]: CatalogEntry } = {
     consumers: ['webhook-sender'],
   },
   'order.changed': {
-    data: object({ orderPk: uuid, eventId: uuid }),
+    data: object({
+      moves: { type: 'array', minItems: 1, maxItems: 500, items: object({ orderPk: uuid, eventId: uuid }) },
+    }),
     producers: ['confirmation-tracker'],
     consumers: ['webhook-sender'],
   },
@@ -99,6 +101,8 @@ export const EVENT_CATALOG: { readonly [T in EventType]: CatalogEntry } = {
 export const EVENT_TYPES = Object.keys(EVENT_CATALOG) as readonly EventType[];
 /** The most ids one event carries; a producer splits what is more. */
 export const TRANSFER_IDS_PER_EVENT = 500;
+/** The most moved orders one event carries; a producer splits what is more. */
+export const MOVES_PER_EVENT = 500;
 
 /** `<subject>.<past-tense>.<family>`: always three words, `_` where no family applies. */
 export function routingKey(type: EventType, family: Family | '_'): string {

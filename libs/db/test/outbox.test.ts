@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 const changed = (orderPk: string, eventId = randomUUID() as string) =>
-  newEvent('order.changed', '_', { orderPk, eventId }, deps);
+  newEvent('order.changed', '_', { moves: [{ orderPk, eventId }] }, deps);
 const append = (count: number) =>
   tracker.kysely.transaction().execute((tx) =>
     appendToOutbox(
@@ -109,7 +109,7 @@ test('16 writers, 3 relays: nothing is missed, nothing comes twice, no aggregate
         expect((publishing += 1)).toBe(1); // one active relay, ever
         await new Promise((resolve) => setTimeout(resolve, 1));
         for (const row of rows)
-          published.push((JSON.parse(row.payload) as { data: (typeof published)[0] }).data);
+          published.push(...(JSON.parse(row.payload) as { data: { moves: typeof published } }).data.moves);
         publishing -= 1;
       });
       if (drained === 'busy') busy += 1;

@@ -39,7 +39,14 @@ async function append(
   type: 'order.created' | 'order.changed' = 'order.created',
 ): Promise<string[]> {
   const events = Array.from({ length: count }, () =>
-    newEvent(type, '_', { orderPk: newId(), eventId: newId() }, { newId, clock: systemClock }),
+    type === 'order.created'
+      ? newEvent(type, '_', { orderPk: newId(), eventId: newId() }, { newId, clock: systemClock })
+      : newEvent(
+          type,
+          '_',
+          { moves: [{ orderPk: newId(), eventId: newId() }] },
+          { newId, clock: systemClock },
+        ),
   );
   await database.kysely.transaction().execute((tx) => appendToOutbox(tx, 'api', events));
   return events.map((event) => event.envelope.id);

@@ -173,7 +173,11 @@ async function move(
     },
     null,
   );
-  const event = newEvent(eventType, order.family, { orderPk: order.order_pk, eventId }, deps);
+  const moved = { orderPk: order.order_pk, eventId };
+  const event =
+    eventType === 'order.created'
+      ? newEvent(eventType, order.family, moved, deps)
+      : newEvent(eventType, order.family, { moves: [moved] }, deps);
   await producers[schema].db.transaction().execute(async (tx) => {
     await tx
       .insertInto('notification')

@@ -11,13 +11,15 @@ export interface NotifiedDeps {
   readonly wake: () => void;
 }
 
-/** Queues the callbacks of an order that was created or moved. The event names the order; the rows say the rest. */
+/** Queues the callbacks of orders that were created or moved. The event names the orders; the rows say the rest. */
 export async function onOrderNotified(
   deps: NotifiedDeps,
   event: EventEnvelope<'order.created' | 'order.changed'>,
 ): Promise<void> {
+  const orderPks =
+    'moves' in event.data ? event.data.moves.map((move) => move.orderPk) : [event.data.orderPk];
   const key = { schema: 'webhook', consumer: event.type, eventId: event.id } as const;
-  const outcome = await handleOnce(deps.db, key, (tx) => queueDeliveries(tx, [event.data.orderPk]));
+  const outcome = await handleOnce(deps.db, key, (tx) => queueDeliveries(tx, orderPks));
   if (!outcome.handled) return;
   deps.observer.deliveriesQueued(outcome.result, 'event');
   deps.wake();
