@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect } from 'amqplib';
 import { getAddress, Transaction } from 'ethers';
@@ -12,6 +13,7 @@ import { formatAmount } from '@opentill/domain/money';
 import type { DevnetChain } from '@opentill/local/gateway-options';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ReceivedCallback } from '../src/callback-receiver.ts';
+import { findCallbackProblems, findChainProblems, findLedgerProblems } from '../src/check-books.ts';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
@@ -749,3 +751,79 @@ describe('the pages', () => {
 it('at the end the books balance, agree with the chains, and every callback came, in order, signed', async () => {
   expect(await test.findProblems()).toEqual([]);
 }, 90_000);
+
+describe('the checks of the books see', () => {
+  class Undone extends Error {}
+
+  /** What the checks say of a database that was tampered with, and put right again. */
+  async function problemsAfter(tampering: string): Promise<string[]> {
+    let problems: string[] = [];
+    const undone = test.database.kysely.transaction().execute(async (tx) => {
+      // As the owner, with the triggers asleep that would refuse.
+      await sql`set local session_replication_role = replica`.execute(tx);
+      await sql.raw(tampering).execute(tx);
+      problems = [
+        ...(await findLedgerProblems(tx)),
+        ...(await findChainProblems(tx, [eth, bsc])),
+        ...(await findCallbackProblems(tx, test.receiver.received)),
+      ];
+      throw new Undone();
+    });
+    await expect(undone).rejects.toThrow(Undone);
+    return problems;
+  }
+
+  it.each([
+    [
+      'a balance that its postings do not make',
+      `update ledger_account set balance = balance + 1 where kind = 'MERCHANT'`,
+      /its postings make/,
+    ],
+    [
+      'a posting without its counterpart',
+      `delete from ledger_posting where amount < 0 and ledger_tx_id = (select max(ledger_tx_id) from ledger_transaction where kind = 'DEPOSIT')`,
+      /does not sum to zero/,
+    ],
+    [
+      'a deposit that was never booked',
+      `delete from transfer_settlement where transfer_id = (select min(transfer_id) from transfer where state = 'VERIFIED')`,
+      /is VERIFIED, booked: f/,
+    ],
+    [
+      'a transfer that was never seen',
+      `delete from transfer_settlement s using transfer t where t.transfer_id = s.transfer_id and s.booked; delete from transfer; delete from ledger_posting; update ledger_account set balance = 0`,
+      /on chain, 0 in the ledger/,
+    ],
+    [
+      'an order credited with more than came',
+      `update orders set actual_amount = actual_amount + 1 where status = 'SUCCESS'`,
+      /is SUCCESS with/,
+    ],
+    [
+      'a callback that says something else',
+      `update notification set data = replace(data, 'SUCCESS', 'EXPIRED') where notify_type = 'ORDER_SUCCESS'`,
+      /says what no notification says/,
+    ],
+    [
+      'callbacks in the wrong order',
+      `update notification set sequence = 100 - sequence`,
+      /came after a newer one/,
+    ],
+    [
+      'a callback that never went out',
+      `update delivery set state = 'PENDING' where event_id = (select min(event_id::text)::uuid from delivery)`,
+      /is PENDING/,
+    ],
+    [
+      'an order that became SUCCESS unheard',
+      `update orders set status = 'SUCCESS', actual_amount = null where status = 'EXPIRED'`,
+      /is SUCCESS, and nobody was told/,
+    ],
+  ])(
+    '%s',
+    async (_what, tampering, words) => {
+      expect(await problemsAfter(tampering)).toContainEqual(expect.stringMatching(words));
+    },
+    30_000,
+  );
+});

