@@ -7,6 +7,7 @@ create table delivery ( -- writer: webhook-sender
   sequence integer not null,
   state text not null default 'PENDING' check (state in ('PENDING', 'DELIVERED', 'SUPERSEDED', 'DEAD')),
   attempts integer not null default 0,
+  schedule_base integer not null default 0, -- attempts made before the last replay; the schedule counts from here
   next_attempt_at timestamptz not null,
   lease_until timestamptz,
   lease_holder text,
@@ -14,7 +15,10 @@ create table delivery ( -- writer: webhook-sender
   finished_at timestamptz,
   unique (subject_id, sequence)
 );
-create index delivery_due on delivery (merchant_id, next_attempt_at) where state = 'PENDING';
+-- First attempts and retries apart, so that a merchant's backlog of the one is never read to find the other.
+create index delivery_due_first on delivery (merchant_id, next_attempt_at) where state = 'PENDING' and attempts = schedule_base;
+create index delivery_due_again on delivery (merchant_id, next_attempt_at) where state = 'PENDING' and attempts > schedule_base;
+create index delivery_under_way on delivery (merchant_id) where lease_until is not null;
 
 create table delivery_attempt ( -- writer: webhook-sender
   event_id uuid not null references delivery,
@@ -27,10 +31,11 @@ create table delivery_attempt ( -- writer: webhook-sender
   primary key (event_id, attempt)
 );
 
--- Lets an operator send a callback again, whatever became of it. False when it was never due for delivery.
+-- Lets an operator send a callback again, whatever became of it, by a new schedule. An attempt under way keeps its
+-- lease. False when it was never due for delivery.
 create function replay_delivery(p_event_id uuid) returns boolean language plpgsql security definer set search_path = public, pg_temp as $$
 begin
-  update delivery set state = 'PENDING', next_attempt_at = now(), lease_until = null, lease_holder = null, finished_at = null
+  update delivery set state = 'PENDING', schedule_base = attempts, next_attempt_at = now(), finished_at = null
     where event_id = p_event_id;
   return found;
 end $$;
