@@ -6,19 +6,22 @@ import { findFreePort } from '@opentill/devnet/free-port';
 import type { Gateway } from '@opentill/local/start-gateway';
 import { measureCreation, type CreationFigures } from './measure-creation.ts';
 
-/** createCollection beside the bare server; both measured in turns. */
+/** createCollection beside the bare server; both measured in turns, the other services stopped. */
 export interface CreationComparison {
   readonly connections: number;
   readonly secondsPerRound: number;
   readonly rounds: readonly { readonly gateway: CreationFigures; readonly bare: CreationFigures }[];
   /** Median over the rounds of gateway / bare requests per second. */
   readonly throughputRatio: number;
+  /** One round more with every service running: each order's first callback is sent on the same cores meanwhile. */
+  readonly withAllServices: CreationFigures;
 }
 
 const CONNECTIONS = 32;
 const ROUND_SECONDS = 8;
 const WARM_UP_SECONDS = 4;
 const ROUNDS = 3;
+const OTHER_SERVICES = ['demo-shop', 'webhook-sender', 'confirmation-tracker', 'scanner-evm'] as const;
 
 /** Measures the gateway's createCollection and the bare server's, in turns, against the same Postgres. */
 export async function compareCreation(gateway: Gateway, token: string): Promise<CreationComparison> {
@@ -27,8 +30,14 @@ export async function compareCreation(gateway: Gateway, token: string): Promise<
   let bare: { url: string; process: ChildProcess } | undefined;
   try {
     await liftLimits(admin);
-    bare = await startBareServer(gateway.database.url, token, admin);
     const load = { token, connections: CONNECTIONS };
+    const withAllServices = await measureCreation({
+      ...load,
+      url: gateway.apiUrl,
+      durationSeconds: ROUND_SECONDS,
+    });
+    for (const service of OTHER_SERVICES) await gateway.stopService(service);
+    bare = await startBareServer(gateway.database.url, token, admin);
     for (const url of [gateway.apiUrl, bare.url])
       await measureCreation({ ...load, url, durationSeconds: WARM_UP_SECONDS });
     const rounds = [];
@@ -46,6 +55,7 @@ export async function compareCreation(gateway: Gateway, token: string): Promise<
       connections: CONNECTIONS,
       secondsPerRound: ROUND_SECONDS,
       rounds,
+      withAllServices,
       throughputRatio: Math.round(median * 100) / 100,
     };
   } finally {

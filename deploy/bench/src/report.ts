@@ -15,7 +15,7 @@ export function printReport(report: Report): void {
   print(`${report.machine}, ${report.measuredAt}`);
   print();
   print(
-    `createCollection, ${report.creation.connections} connections, rounds of ${report.creation.secondsPerRound} s in turns`,
+    `createCollection, ${report.creation.connections} connections, rounds of ${report.creation.secondsPerRound} s in turns, other services stopped`,
   );
   print('| round | server | requests/s | p50 ms | p99 ms | refused |');
   print('|---|---|---|---|---|---|');
@@ -27,6 +27,10 @@ export function printReport(report: Report): void {
       );
     }
   });
+  const all = report.creation.withAllServices;
+  print(
+    `| | gateway, all services | ${Math.round(all.requestsPerSecond)} | ${all.p50Ms} | ${all.p99Ms} | ${all.refused} |`,
+  );
   print(`gateway / bare: ${report.creation.throughputRatio} (at least 0.5, aim 0.8)`);
   print();
   print(
