@@ -23,8 +23,9 @@ export interface NpmStart {
   press(signal: 'SIGINT' | 'SIGKILL'): void;
 }
 
-export function runNpmStart(stateDir: string): NpmStart {
-  const child: ChildProcess = spawn('npm', ['start'], {
+/** @param args what follows `npm start --` */
+export function runNpmStart(stateDir: string, args: readonly string[] = []): NpmStart {
+  const child: ChildProcess = spawn('npm', ['start', '--', ...args], {
     cwd: CHECKOUT,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -39,8 +39,8 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 }, 60_000);
 
-async function start(): Promise<void> {
-  running = runNpmStart(stateDir);
+async function start(args: readonly string[] = []): Promise<void> {
+  running = runNpmStart(stateDir, args);
   const isReady = async () =>
     running.hasEnded() || (await fetch(`${API}/readyz`).then((answer) => answer.status === 200));
   await waitUntil('the gateway is ready', isReady, 150_000).catch((error: unknown) => {
@@ -162,18 +162,29 @@ it('Ctrl-C ends everything within 15 s and leaves nothing', async () => {
 /** Of an idle machine: one that does other work as well takes its time. */
 const NEXT_START_SECONDS = 20;
 
-it('the next start takes less than 20 s, and Ctrl-C in the middle of one leaves nothing either', async () => {
+it('the next start takes less than 20 s, and with --keep goes on where the last one stopped', async () => {
   const startedAt = Date.now();
-  await start();
+  await start(['--keep']);
   const crowding = Math.max(1, loadavg()[0]! / availableParallelism());
   expect((Date.now() - startedAt) / 1000).toBeLessThan(NEXT_START_SECONDS * crowding);
+  const readme = readFileSync(join(CHECKOUT, 'README.md'), 'utf8');
+  const again = markedBlocks(readme, 'first-payment').map((block) => block.replaceAll('first-1', 'first-2'));
+  expect(await bash(markedBlocks(readme, 'first-payment').at(-1)!)).toContain('"status":"SUCCESS"');
+  expect(JSON.parse(await bash(again[0]!))).toMatchObject({ code: 200 });
+  await bash(again[1]!);
+  await untilPaid('first-2');
+  expect(await bash(again[2]!)).toContain('"status":"SUCCESS"');
   running.press('SIGINT');
   await running.ended;
+}, 120_000);
 
+it('Ctrl-C in the middle of a start leaves nothing', async () => {
   running = runNpmStart(stateDir);
   await waitUntil('it has begun', () => running.output().includes('database, broker'), 30_000);
+  const startedAt = Date.now();
   running.press('SIGINT');
   await running.ended;
+  expect((Date.now() - startedAt) / 1000).toBeLessThan(15);
   expect(processesOf(stateDir)).toEqual([]);
   expect(await takenPorts()).toEqual([]);
-}, 120_000);
+}, 60_000);
