@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
+const INSTALL_DEADLINE_MS = 240_000;
 const SCREENSHOTS = join(import.meta.dirname, '..', 'screenshots');
 
 /** Debian's Chromium, driven like a person's browser. */
@@ -21,9 +23,7 @@ export interface PageUnderTest {
 }
 
 export async function openBrowser(): Promise<BrowserUnderTest> {
-  if (!existsSync(CHROMIUM)) {
-    throw new Error(`${CHROMIUM} is missing, which the pages are looked at with: apt-get install chromium`);
-  }
+  installChromium();
   const browser: Browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
@@ -49,4 +49,19 @@ export async function openBrowser(): Promise<BrowserUnderTest> {
     },
     close: async () => browser.close(),
   };
+}
+
+/** Debian's package, unless it is there: by root alone, everybody else is told. */
+function installChromium(): void {
+  if (existsSync(CHROMIUM)) return;
+  if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
+    const install = 'apt-get install -y -qq --no-install-recommends chromium';
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    const script = `${install} || { apt-get update -qq && ${install}; }`;
+    spawnSync('sh', ['-c', script], { env, stdio: 'ignore', timeout: INSTALL_DEADLINE_MS });
+  }
+  if (existsSync(CHROMIUM)) return;
+  throw new Error(
+    `${CHROMIUM} is missing, which the pages are looked at with: run "sudo apt-get install chromium".`,
+  );
 }

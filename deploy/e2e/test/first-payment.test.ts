@@ -649,7 +649,7 @@ describe('the pages', () => {
 
   beforeAll(async () => {
     browser = await openBrowser();
-  });
+  }, 300_000); // holds the installation of a browser
   afterAll(async () => {
     await browser?.close();
   });

@@ -134,7 +134,7 @@ it('a newcomer buys in the shop with the mouse', async () => {
   } finally {
     await browser.close();
   }
-}, 90_000);
+}, 300_000); // holds the installation of a browser
 
 it('a taken port is told by its number, and the gateway that has it is not harmed', async () => {
   const other = mkdtempSync(join(tmpdir(), 'opentill-start-'));
