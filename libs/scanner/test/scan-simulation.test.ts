@@ -138,8 +138,9 @@ async function checkEndState(node: MockNode): Promise<void> {
   const inOrder = <T extends { tx: string; position: string }>(rows: readonly T[]): readonly T[] =>
     [...rows].sort((a, b) => (`${a.tx} ${a.position}` < `${b.tx} ${b.position}` ? -1 : 1));
   expect(inOrder(live)).toEqual(inOrder(truth));
+  // A fork below the verified cursor takes it back without an event, so what was told may be ahead; never behind.
   const verified = await checkEvents();
-  if (verified !== undefined) expect(verified).toBe(cursor.verified);
+  if (verified !== undefined) expect(verified).toBeGreaterThanOrEqual(cursor.verified);
 }
 
 /**
