@@ -1,4 +1,4 @@
-import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kysely';
 import type { Chain, Family } from '@opentill/domain/chains';
 import type { NotifyType, OrderStatus, OrderType } from '@opentill/contracts/notify-order';
 import type { ServiceSchema } from './service-schema.ts';
@@ -72,6 +72,7 @@ export interface OrdersTable {
   version: Defaulted<number>;
   created_at: Date;
   expires_at: Date;
+  cutoff_at: GeneratedAlways<Date>;
   updated_at: Defaulted<Date>;
 }
 

@@ -284,3 +284,34 @@ async function startTunnel(
     },
   };
 }
+
+describe('prepared statements', () => {
+  const prepared = async (database: Database) => {
+    const { rows } = await database.pool.query<{ statement: string }>(
+      'select statement from pg_prepared_statements',
+    );
+    return rows.map((row) => row.statement).toSorted();
+  };
+  const ask = async (database: Database) => {
+    for (const value of ['a', 'b']) {
+      const { rows } = await sql<{ said: string }>`select ${value}::text as said`.execute(database.kysely);
+      expect(rows).toEqual([{ said: value }]);
+    }
+    await database.kysely.transaction().execute(async (tx) => await sql`select 1`.execute(tx));
+  };
+
+  test('are one for each text, transactions apart, where the service wants them', async () => {
+    const database = open({ poolMax: 1, prepareStatements: true });
+    await ask(database);
+    expect(await prepared(database)).toEqual(['select $1::text as said', 'select 1']);
+  });
+
+  test('are none by default, and no more than a bounded number', async () => {
+    const plain = open({ poolMax: 1 });
+    await ask(plain);
+    expect(await prepared(plain)).toEqual([]);
+    const many = open({ poolMax: 1, prepareStatements: true });
+    for (let i = 0; i < 250; i += 1) await sql.raw(`select ${i}`).execute(many.kysely);
+    expect(await prepared(many)).toHaveLength(200);
+  });
+});

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
 import type { Database, Db } from '@opentill/db/database';
 import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '@opentill/db/service-schema';
+import { CHAIN_VALUES, familyOf } from '@opentill/domain/chains';
 import { aChainCursor, aCollection, aHotWallet, aPayout, aTransfer } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
@@ -346,7 +347,7 @@ describe('attempts', () => {
   });
 
   test('only the api creates orders, and never one that is further than INIT', async () => {
-    const { updated_at: _, ...order } = await aCollection(admin.kysely);
+    const { updated_at: _, cutoff_at: __, ...order } = await aCollection(admin.kysely);
     for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'api')) {
       const insert = as(role)
         .insertInto('orders')
@@ -383,6 +384,120 @@ describe('attempts', () => {
       .updateTable('chain_cursor')
       .set({ head_height: cursor.head_height + 1 })
       .execute();
+  });
+
+  test('a scanner writes only the chains of its family', async () => {
+    const order = await aCollection(admin.kysely);
+    const { transfer_id: _, ...transfer } = await aTransfer(admin.kysely, order);
+    const cursor = await aChainCursor(admin.kysely, { chain: 'BSC' });
+    const scanner = as('scanner_evm');
+    const forged = [
+      { chain: 'TRON', family: 'TRON' },
+      { chain: 'TRON', family: 'EVM' },
+      { chain: 'POLYGON', family: 'SUI' },
+    ] as const;
+    for (const [place, foreign] of forged.entries()) {
+      const paid = { ...transfer, ...foreign, position: `log:9${place}`, state: 'VERIFIED' } as const;
+      await expect(scanner.insertInto('transfer').values(paid).execute()).rejects.toMatchObject(refused);
+      const nextYear = { ...cursor, ...foreign, verified_time: new Date(Date.now() + 365 * 86_400_000) };
+      await expect(scanner.insertInto('chain_cursor').values(nextYear).execute()).rejects.toMatchObject(
+        refused,
+      );
+      // Nor does one of its own rows become another chain's.
+      const disguise = (table: 'chain_cursor' | 'transfer') =>
+        scanner
+          .updateTable(table)
+          .set(foreign)
+          .where('chain', '=', table === 'transfer' ? order.chain : 'BSC');
+      await expect(disguise('chain_cursor').execute()).rejects.toMatchObject(refused);
+      await expect(disguise('transfer').execute()).rejects.toMatchObject(refused);
+    }
+    const block = { height: 1, hash: '0x1', parent_hash: '0x0', block_time: new Date() };
+    await expect(
+      scanner
+        .insertInto('block')
+        .values({ ...block, chain: 'SUI' })
+        .execute(),
+    ).rejects.toMatchObject(refused);
+
+    // What another family's scanner wrote, it may not touch.
+    const tron = { chain: 'TRON', family: 'TRON' } as const;
+    await aChainCursor(admin.kysely, tron);
+    await admin.kysely
+      .insertInto('transfer')
+      .values({ ...transfer, ...tron })
+      .execute();
+    await admin.kysely
+      .insertInto('block')
+      .values({ ...block, chain: 'TRON' })
+      .execute();
+    await admin.kysely
+      .insertInto('rescan_request')
+      .values({ chain: 'TRON', from_height: 1, to_height: 2 })
+      .execute();
+    const touched = await Promise.all([
+      scanner
+        .updateTable('chain_cursor')
+        .set({ verified_height: 1 })
+        .where('chain', '=', 'TRON')
+        .executeTakeFirst(),
+      scanner
+        .updateTable('transfer')
+        .set({ state: 'ORPHANED' })
+        .where('chain', '=', 'TRON')
+        .executeTakeFirst(),
+      scanner.updateTable('block').set({ hash: '0x2' }).where('chain', '=', 'TRON').executeTakeFirst(),
+      scanner.updateTable('rescan_request').set({ found: 0 }).where('chain', '=', 'TRON').executeTakeFirst(),
+    ]);
+    expect(touched.map((result) => result.numUpdatedRows)).toEqual([0n, 0n, 0n, 0n]);
+    const gone = await scanner.deleteFrom('block').where('chain', '=', 'TRON').executeTakeFirst();
+    expect(gone.numDeletedRows).toBe(0n);
+  });
+
+  test('the policies name the chains of the family, every one', async () => {
+    const named = CHAIN_VALUES.filter((chain) => familyOf(chain) === 'EVM');
+    const { rows } = await sql<{ policy: string; condition: string }>`
+      select tablename || ' ' || policyname as policy, coalesce(with_check, qual) as condition from pg_policies
+      where 'opentill_scanner_evm' = any(roles) order by 1`.execute(admin.kysely);
+    expect(rows.map((row) => row.policy)).toEqual([
+      'block evm_deletes',
+      'block evm_inserts',
+      'block evm_updates',
+      'chain_cursor evm_inserts',
+      'chain_cursor evm_updates',
+      'rescan_request evm_answers',
+      'transfer evm_inserts',
+      'transfer evm_updates',
+    ]);
+    for (const { condition } of rows) {
+      const chains = [...condition.matchAll(/'([A-Z_]+)'::text/g)].map((match) => match[1]);
+      expect(chains.filter((chain) => chain !== 'EVM').sort()).toEqual([...named].sort());
+    }
+  });
+
+  test('the tracker books what came in, and nothing into the hot wallet', async () => {
+    const account = (kind: string) => sql`ledger_account_for(${kind}, 'ETH', 'USDT', null)`;
+    const book = (kind: string, debited: string, credited: string) =>
+      as('tracker')
+        .transaction()
+        .execute(async (tx) => {
+          const { rows } = await sql<{ id: number }>`
+            insert into ledger_transaction (ref, kind) values (${randomUUID()}, ${kind})
+            returning ledger_tx_id as id`.execute(tx);
+          await sql`insert into ledger_posting (ledger_tx_id, account_id, amount)
+            values (${rows[0]!.id}, ${account(debited)}, 1), (${rows[0]!.id}, ${account(credited)}, -1)`.execute(
+            tx,
+          );
+        });
+    for (const kind of ['TOP_UP', 'RESERVE', 'RELEASE', 'PAYOUT']) {
+      await expect(book(kind, 'HOT_AVAILABLE', 'OWNER')).rejects.toMatchObject(refused);
+    }
+    for (const kind of ['DEPOSIT', 'DEPOSIT_REVERSED', 'CREDIT', 'CREDIT_REVERSED']) {
+      await expect(book(kind, 'HOT_AVAILABLE', 'OWNER')).rejects.toMatchObject({
+        code: 'DATABASE_CONSTRAINT',
+      });
+    }
+    await book('DEPOSIT', 'DEPOSIT', 'SUSPENSE');
   });
 
   test('only ops writes merchants; secrets are seen by those that need them', async () => {

@@ -132,22 +132,18 @@ describe('a ledger transaction', () => {
 
   test('leaves no asset below zero and no debt to a merchant above', async () => {
     const { merchantId } = await aMerchant(admin.kysely);
-    const negative: readonly (readonly Posting[])[] = [
-      [
-        ['HOT_AVAILABLE', 'PYUSD', null, -1n],
-        ['PAID_OUT', 'PYUSD', null, 1n],
-      ],
-      [
-        ['DEPOSIT', 'PYUSD', null, -1n],
-        ['OWNER', 'PYUSD', null, 1n],
-      ],
-      [
-        ['HOT_RESERVED', 'PYUSD', merchantId, -1n],
-        ['PAID_OUT', 'PYUSD', null, 1n],
-      ],
+    const negative: readonly (readonly [LedgerTransactionKind, LedgerAccountKind, LedgerAccountKind])[] = [
+      ['RESERVE', 'HOT_AVAILABLE', 'HOT_RESERVED'],
+      ['DEPOSIT_REVERSED', 'DEPOSIT', 'SUSPENSE'],
+      ['PAYOUT', 'HOT_RESERVED', 'PAID_OUT'],
     ];
-    for (const postings of negative) {
-      await expect(inOne((tx) => book(tx, 'PAYOUT', postings))).rejects.toMatchObject({
+    for (const [kind, from, to] of negative) {
+      const postings: readonly Posting[] = [
+        [from, 'PYUSD', null, -1n],
+        [to, 'PYUSD', null, 1n],
+      ];
+      const booked = admin.kysely.transaction().execute((tx) => book(tx, kind, postings));
+      await expect(booked).rejects.toMatchObject({
         ...constraint,
         context: { constraint: 'ledger_assets_not_negative' },
       });

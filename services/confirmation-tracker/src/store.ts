@@ -44,9 +44,8 @@ export async function findDueOrders(db: Db, limit: number): Promise<readonly str
       from chain_cursor c cross join lateral (
         select o.order_pk from orders o
         where o.chain = c.chain and o.order_type = 'COLLECTION' and o.status in ('INIT', 'PENDING')
-          and o.expires_at < c.verified_time
-          and o.expires_at + o.late_grace_seconds * interval '1 second' < c.verified_time
-        order by o.expires_at limit ${limit}
+          and o.cutoff_at < c.verified_time
+        order by o.cutoff_at limit ${limit}
       ) due
       limit ${limit}
     ) union all (
@@ -57,8 +56,8 @@ export async function findDueOrders(db: Db, limit: number): Promise<readonly str
           select sum(t.amount) from transfer t
           where t.family = o.family and t.to_address = o.address and t.chain = o.chain and t.state = 'VERIFIED'
             and t.contract_address is not distinct from o.contract_address
-            and t.first_block_time <= o.expires_at + o.late_grace_seconds * interval '1 second'
-            and c.head_height - t.block_height + 1 >= o.confirmations_required
+            and t.first_block_time <= o.cutoff_at
+            and c.seen_height - t.block_height + 1 >= o.confirmations_required
         )
       limit ${limit}
     )`.execute(db);
@@ -99,7 +98,7 @@ export async function lockOrders(
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
       o.decimals, o.display_decimals, o.amount, o.accepted_amount, o.detected_amount, o.actual_amount,
       o.confirmations_required, m.notify_reverted,
-      (floor(extract(epoch from o.expires_at)) + o.late_grace_seconds)::float8 as cutoff_seconds
+      floor(extract(epoch from o.cutoff_at))::float8 as cutoff_seconds
     from orders o join merchant m on m.merchant_id = o.merchant_id
     where o.order_type = 'COLLECTION' and o.order_pk in (${selection})
     order by o.order_pk
@@ -129,7 +128,7 @@ export async function lockOrders(
 
 interface FactRow {
   order_pk: string;
-  head_height: number | null;
+  seen_height: number | null;
   verified_seconds: number | null;
   last_sequence: number | null;
   /** Null in the one row of an order without transfers; then all that follows is null too. */
@@ -168,7 +167,7 @@ export async function loadFacts(
   orders: readonly LockedOrder[],
 ): Promise<ReadonlyMap<string, OrderFacts>> {
   const { rows } = await sql<FactRow>`
-    select o.order_pk, c.head_height, extract(epoch from c.verified_time)::float8 as verified_seconds,
+    select o.order_pk, c.seen_height, extract(epoch from c.verified_time)::float8 as verified_seconds,
       (select max(n.sequence) from notification n where n.subject_id = o.order_pk) as last_sequence,
       t.transfer_id, t.chain, t.symbol, t.contract_address, t.tx_hash, t.from_address, t.to_address, t.amount,
       t.network_fee, t.block_height, extract(epoch from t.block_time)::float8 as block_seconds,
@@ -193,7 +192,7 @@ export async function loadFacts(
   const facts = new Map<string, OrderFacts & { readonly transfers: TransferRow[] }>();
   for (const row of rows) {
     const known = facts.get(row.order_pk) ?? {
-      headHeight: row.head_height ?? 0,
+      headHeight: row.seen_height ?? 0,
       verifiedTimeSeconds: row.verified_seconds ?? 0,
       lastSequence: row.last_sequence ?? 0,
       transfers: [],

@@ -593,9 +593,9 @@ describe('events', () => {
       await s.verify(await s.transfer(good, 100n)),
     ];
     await sql`
-      with t as (insert into ledger_transaction (ref, kind) values (${`deposit:${transfers[0]?.transfer_id}:1`}, 'DEPOSIT') returning ledger_tx_id)
+      with t as (insert into ledger_transaction (ref, kind) values (${`deposit:${transfers[0]?.transfer_id}:1`}, 'TOP_UP') returning ledger_tx_id)
       insert into ledger_posting
-      select ledger_tx_id, ledger_account_for('DEPOSIT', 'ETH_SEPOLIA', 'BAD', null), 1 from t union all
+      select ledger_tx_id, ledger_account_for('HOT_AVAILABLE', 'ETH_SEPOLIA', 'BAD', null), 1 from t union all
       select ledger_tx_id, ledger_account_for('OWNER', 'ETH_SEPOLIA', 'BAD', null), -1 from t`.execute(
       s.admin,
     );

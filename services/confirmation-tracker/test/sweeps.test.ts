@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { sql } from 'kysely';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { settleOrders } from '../src/settle-orders.ts';
-import { ordersByKey } from '../src/store.ts';
+import { findDueOrders, ordersByKey } from '../src/store.ts';
 import { sweepDueOrders } from '../src/sweep-due-orders.ts';
 import { createTransferSweep } from '../src/sweep-transfers.ts';
 import { at, createTrackerScenario, T0, TTL, type TrackerScenario } from './tracker-scenario.ts';
@@ -78,9 +78,9 @@ describe('the sweep over the transfers', () => {
   test('goes on past a transfer that cannot be settled', async () => {
     const bad = await s.verify(await s.transfer(await s.order({ symbol: 'BAD' }), 100n));
     await sql`
-      with t as (insert into ledger_transaction (ref, kind) values (${`deposit:${bad.transfer_id}:1`}, 'DEPOSIT') returning ledger_tx_id)
+      with t as (insert into ledger_transaction (ref, kind) values (${`deposit:${bad.transfer_id}:1`}, 'TOP_UP') returning ledger_tx_id)
       insert into ledger_posting
-      select ledger_tx_id, ledger_account_for('DEPOSIT', 'ETH_SEPOLIA', 'BAD', null), 1 from t union all
+      select ledger_tx_id, ledger_account_for('HOT_AVAILABLE', 'ETH_SEPOLIA', 'BAD', null), 1 from t union all
       select ledger_tx_id, ledger_account_for('OWNER', 'ETH_SEPOLIA', 'BAD', null), -1 from t`.execute(
       s.admin,
     );
@@ -149,9 +149,8 @@ describe('the sweep over due orders', () => {
             values ('BSC_TEST', 'EVM', ${`race-${i}`}, 'log:0', ${order.contract_address}, 'USDT', ${anEvmAddress()}, ${order.address}, 100,
               ${1_000 + i}, '0x0', ${at(second)}, ${at(second)}, 'VERIFIED')`.execute(tx);
           await sql`
-            update chain_cursor set verified_time = ${at(second + 1)}, head_height = ${1_010 + i} where chain = 'BSC_TEST'`.execute(
-            tx,
-          );
+            update chain_cursor set verified_time = ${at(second + 1)}, head_height = ${1_010 + i},
+              seen_height = ${1_010 + i} where chain = 'BSC_TEST'`.execute(tx);
         });
       }
       scanning = false;
@@ -175,9 +174,33 @@ describe('the sweep over due orders', () => {
         explain select o.order_pk from chain_cursor c cross join lateral (
           select o.order_pk from orders o
           where o.chain = c.chain and o.order_type = 'COLLECTION' and o.status in ('INIT', 'PENDING')
-            and o.expires_at < c.verified_time order by o.expires_at limit 500) o`.execute(tx);
+            and o.cutoff_at < c.verified_time order by o.cutoff_at limit 500) o`.execute(tx);
     });
-    expect(plan.rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('orders_open_expiry');
+    expect(plan.rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('orders_open_cutoff');
+  });
+
+  test('reads none of the orders that are past expiry but within their grace', async () => {
+    await s.chainAt(110, 5_000); // later than any test before
+    await sweepAll(() => sweepDueOrders(s.deps));
+    const dueBefore = await findDueOrders(s.admin, 500); // what a test before made impossible to settle
+    await sql`insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, decimals,
+        display_decimals, amount, accepted_amount, address, late_grace_seconds, created_at, expires_at)
+      select gen_random_uuid(), (select merchant_id from merchant limit 1), 'grace-' || n, 'COLLECTION', chain, family,
+        'USDT', 6, 2, 1, 1, '0x' || n, 604800, verified_time - interval '1 day', verified_time - n % 1_000 * interval '1 second'
+      from chain_cursor, generate_series(1, 20_000) n where chain = 'ETH_SEPOLIA'`.execute(s.admin);
+    await sql`analyze orders`.execute(s.admin);
+    const read = async () => {
+      await sql`select pg_stat_force_next_flush()`.execute(s.admin);
+      const { rows } = await sql<{ read: number }>`
+        select idx_tup_fetch + seq_tup_read as read from pg_stat_user_tables where relname = 'orders'`.execute(
+        s.admin,
+      );
+      return rows[0]!.read;
+    };
+    const before = await read();
+    expect(await findDueOrders(s.admin, 500)).toEqual(dueBefore);
+    expect((await read()) - before).toBeLessThan(500);
+    await sql`delete from orders where order_id like 'grace-%'`.execute(s.admin);
   });
 });
 

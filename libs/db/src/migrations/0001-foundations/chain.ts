@@ -1,3 +1,7 @@
+/** What the EVM scanner may write. Constants alone: a policy is asked of every row. */
+const EVM_CHAIN = `chain in ('ETH', 'ETH_SEPOLIA', 'BSC', 'BSC_TEST', 'POLYGON', 'POLYGON_AMOY', 'AVAX_C_CHAIN', 'AVAX_FUJI_TEST')`;
+const EVM_ROW = `family = 'EVM' and ${EVM_CHAIN}`;
+
 /** The chains as the scanners see them. */
 export const CHAIN = `
 create table chain_cursor ( -- writer: scanner
@@ -64,6 +68,25 @@ create table rescan_request ( -- writer: ops asks, scanner answers
   done_at timestamptz,
   found integer
 );
+
+-- A scanner writes the chains of its own family: it can't forge another's deposits, nor expire another's orders.
+alter table chain_cursor enable row level security;
+alter table block enable row level security;
+alter table transfer enable row level security;
+alter table rescan_request enable row level security;
+create policy all_read on chain_cursor for select using (true);
+create policy all_read on block for select using (true);
+create policy all_read on transfer for select using (true);
+create policy all_read on rescan_request for select using (true);
+create policy evm_inserts on chain_cursor for insert to opentill_scanner_evm with check (${EVM_ROW});
+create policy evm_updates on chain_cursor for update to opentill_scanner_evm using (${EVM_ROW}) with check (${EVM_ROW});
+create policy evm_inserts on block for insert to opentill_scanner_evm with check (${EVM_CHAIN});
+create policy evm_updates on block for update to opentill_scanner_evm using (${EVM_CHAIN}) with check (${EVM_CHAIN});
+create policy evm_deletes on block for delete to opentill_scanner_evm using (${EVM_CHAIN});
+create policy evm_inserts on transfer for insert to opentill_scanner_evm with check (${EVM_ROW});
+create policy evm_updates on transfer for update to opentill_scanner_evm using (${EVM_ROW}) with check (${EVM_ROW});
+create policy ops_asks on rescan_request for insert to opentill_ops with check (true);
+create policy evm_answers on rescan_request for update to opentill_scanner_evm using (${EVM_CHAIN}) with check (${EVM_CHAIN});
 `;
 
 /** What the tracker makes of transfers. */

@@ -40,14 +40,25 @@ begin
 end $$;
 
 -- Brings the balances up to date, each account once per statement. Accounts are locked in the order of their ids, so
--- that two statements never wait for one another in a circle, whatever the order of their postings.
+-- that two statements never wait for one another in a circle, whatever the order of their postings. What may not be
+-- posted: to a transaction that another database transaction wrote, and to an account that has no part in its kind.
 create function ledger_apply_postings() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
-declare v_closed bigint;
+declare v_tx bigint; v_closed boolean; v_kind text; v_account text;
 begin
-  select added.ledger_tx_id into v_closed from added join ledger_transaction t using (ledger_tx_id)
-    where t.written_by <> pg_current_xact_id() limit 1;
-  if found then
-    raise exception 'ledger transaction % is closed', v_closed using errcode = 'integrity_constraint_violation';
+  select added.ledger_tx_id, t.written_by <> pg_current_xact_id(), t.kind, a.kind into v_tx, v_closed, v_kind, v_account
+    from added join ledger_transaction t using (ledger_tx_id) join ledger_account a using (account_id)
+    where t.written_by <> pg_current_xact_id() or a.kind <> all (
+      case t.kind
+        when 'DEPOSIT' then array['DEPOSIT', 'SUSPENSE'] when 'DEPOSIT_REVERSED' then array['DEPOSIT', 'SUSPENSE']
+        when 'CREDIT' then array['SUSPENSE', 'MERCHANT'] when 'CREDIT_REVERSED' then array['SUSPENSE', 'MERCHANT']
+        when 'RESERVE' then array['HOT_AVAILABLE', 'HOT_RESERVED'] when 'RELEASE' then array['HOT_AVAILABLE', 'HOT_RESERVED']
+        when 'PAYOUT' then array['HOT_RESERVED', 'PAID_OUT'] when 'TOP_UP' then array['HOT_AVAILABLE', 'OWNER']
+      end) limit 1;
+  if found and v_closed then
+    raise exception 'ledger transaction % is closed', v_tx using errcode = 'integrity_constraint_violation';
+  elsif found then
+    raise exception 'ledger transaction % is a %, which has no part for %', v_tx, v_kind, v_account
+      using errcode = 'integrity_constraint_violation';
   end if;
   perform from ledger_account where account_id in (select account_id from added) order by account_id for no key update;
   update ledger_account a set balance = a.balance + s.amount
@@ -63,6 +74,12 @@ create trigger ledger_transaction_kept before update or delete on ledger_transac
 create trigger ledger_transaction_not_emptied before truncate on ledger_transaction execute function ledger_refuse_change();
 create trigger ledger_posting_not_emptied before truncate on ledger_posting execute function ledger_refuse_change();
 create trigger ledger_account_not_emptied before truncate on ledger_account execute function ledger_refuse_change();
+
+-- The tracker books what came in and whose it is; the hot wallet moves by functions alone.
+alter table ledger_transaction enable row level security;
+create policy all_read on ledger_transaction for select using (true);
+create policy tracker_books on ledger_transaction for insert to opentill_tracker
+  with check (kind in ('DEPOSIT', 'DEPOSIT_REVERSED', 'CREDIT', 'CREDIT_REVERSED'));
 
 create function ledger_check_zero_sum() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
 begin

@@ -11,7 +11,7 @@ create table merchant ( -- writer: ops
   return_origins text[] not null default '{}',
   order_ttl_seconds integer not null default 1800 check (order_ttl_seconds between 60 and 86400),
   underpayment_tolerance_bps integer not null default 0 check (underpayment_tolerance_bps between 0 and 10000),
-  late_grace_seconds integer not null default 0 check (late_grace_seconds >= 0),
+  late_grace_seconds integer not null default 0 check (late_grace_seconds between 0 and 604800),
   notify_reverted boolean not null default false,
   rate_limits jsonb not null default '{}',
   enabled boolean not null default true,
@@ -62,13 +62,15 @@ create table orders ( -- writer: api at creation, tracker from then on
   address text not null,
   source_address text,
   confirmations_required integer check (confirmations_required > 0),
-  late_grace_seconds integer not null default 0,
+  late_grace_seconds integer not null default 0 check (late_grace_seconds between 0 and 604800),
   return_url text,
   description text,
   signed_data_hash bytea,
   version integer not null default 1,
   created_at timestamptz not null,
   expires_at timestamptz not null,
+  cutoff_at timestamptz not null generated always as
+    ((expires_at at time zone 'UTC' + late_grace_seconds * interval '1 second') at time zone 'UTC') stored,
   updated_at timestamptz not null default now(),
   unique (merchant_id, order_id)
 );
@@ -76,9 +78,10 @@ comment on column orders.address is 'COLLECTION: the deposit address; PAYOUT: th
 comment on column orders.accepted_amount is 'What has to arrive for SUCCESS: amount less the tolerance of the merchant.';
 comment on column orders.detected_amount is 'Sum of the transfers in time that are seen and not orphaned.';
 comment on column orders.confirmations_required is 'null: the finalized tag of the chain decides.';
+comment on column orders.cutoff_at is 'The last block time that is in time: expires_at and the grace for late payments. By way of UTC, because timestamptz + interval depends on a session''s time zone.';
 comment on column orders.signed_data_hash is 'Identity of a payout that came without orderId (api.md section 2).';
 create unique index orders_signed_data on orders (merchant_id, signed_data_hash) where signed_data_hash is not null;
-create index orders_open_expiry on orders (chain, expires_at) where order_type = 'COLLECTION' and status in ('INIT', 'PENDING');
+create index orders_open_cutoff on orders (chain, cutoff_at) where order_type = 'COLLECTION' and status in ('INIT', 'PENDING');
 create index orders_confirming on orders (chain) where order_type = 'COLLECTION' and status = 'PENDING_CONFIRMATION';
 
 create function orders_refuse_change_of_success() returns trigger language plpgsql as $$
