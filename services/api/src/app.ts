@@ -1,14 +1,14 @@
-import type { AddressCodec } from '@opentill/chain/address-codec';
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Database } from '@opentill/db/database';
 import { isDatabaseUnavailable } from '@opentill/db/database';
+import type { Family } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Checks } from '@opentill/runtime/health';
 import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
-import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import type { PublicKeys } from '@opentill/wallet/public-keys';
 import { createAssetBook } from './asset-book.ts';
 import { createChainReadiness } from './chain-readiness.ts';
@@ -27,6 +27,8 @@ export interface ApiDeps {
   readonly networks: readonly NetworkConfig[];
   readonly codecs: readonly AddressCodec[];
   readonly publicKeys: PublicKeys;
+  /** Deposit addresses of these indices, in their order; off the event loop (derive-in-worker.ts). */
+  readonly deriveAddresses: (family: Family, indexes: readonly number[]) => Promise<readonly Address[]>;
   readonly secretsKey: Buffer;
   readonly clock: Clock;
   readonly newId: NewId;
@@ -124,7 +126,7 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
   const pool = createDepositAddressPool({
     families: assets.enabledFamilies,
     reserveIndexes: store.reserveDepositIndexes,
-    derive: createDepositDeriver(deps.publicKeys, deps.codecs).address,
+    derive: deps.deriveAddresses,
     observe,
   });
   observePools(deps.metrics, pool, assets.enabledFamilies, database);

@@ -11,7 +11,7 @@ function poolWith(options: { fail?: () => boolean; target?: number; waitMs?: num
       if (options.fail?.() === true) return Promise.reject(new Error('no database'));
       return Promise.resolve(Array.from({ length: count }, () => next++));
     },
-    derive: (family, index) => `${family}-${index}` as Address,
+    derive: (family, indexes) => Promise.resolve(indexes.map((index) => `${family}-${index}` as Address)),
     observe: { depositAddressesLow: (error) => errors.push(error) },
     target: options.target ?? 100,
     waitMs: options.waitMs ?? 2_000,

@@ -16,6 +16,7 @@ import { createMetrics } from '@opentill/runtime/metrics';
 import { runService } from '@opentill/runtime/service';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
 import { createApp } from './app.ts';
+import { createDerivationThread } from './derive-in-worker.ts';
 import { API_CONFIG_SCHEMA, toSettings, type ApiConfig } from './config.ts';
 
 const name = 'api';
@@ -37,16 +38,19 @@ await runService({
       poolMax: config.DATABASE_POOL_MAX,
       statementTimeoutMs: 5_000,
       connectTimeoutMs: 3_000,
+      prepareStatements: true,
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
     });
     const broker = connectBroker({ url: config.AMQP_URL, logger, name });
     const store = createOutboxStore(database.kysely, 'api');
     const relay = startRelay({ store, publisher: createPublisher(broker), logger, metrics });
+    const derivation = createDerivationThread(publicKeys);
     const app = createApp({
       database,
       networks,
       codecs,
       publicKeys,
+      deriveAddresses: derivation.derive,
       secretsKey,
       clock: systemClock,
       newId,
@@ -64,6 +68,7 @@ await runService({
       stop: async () => {
         health.drain();
         await app.stop();
+        await derivation.stop();
         await relay.stop();
         await broker.close();
         await database.close();

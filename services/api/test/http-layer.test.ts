@@ -35,8 +35,10 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-const post = (body: BodyInit, headers: Record<string, string> = { 'content-type': 'application/json' }) =>
-  api.request('POST', COLLECTION, { headers, body });
+const post = (
+  body: NonNullable<RequestInit['body']>,
+  headers: Record<string, string> = { 'content-type': 'application/json' },
+) => api.request('POST', COLLECTION, { headers, body });
 
 /** Bytes as no HTTP client would send them; everything the server answers until it closes. */
 async function raw(bytes: string): Promise<string> {

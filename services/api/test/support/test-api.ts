@@ -13,6 +13,7 @@ import type { TestDatabase } from '@opentill/testkit/test-database';
 import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf } from '@opentill/wallet/public-keys';
 import { createApp, type Api, type ApiSettings } from '../../src/app.ts';
+import { createDerivationThread } from '../../src/derive-in-worker.ts';
 import { expectDocumented, type WireAnswer } from './answer-schemas.ts';
 
 /** The seed that the tests know, so that they can derive what the api must answer. */
@@ -142,6 +143,7 @@ export async function startTestApi(
     poolMax: 10,
     statementTimeoutMs: options.statementTimeoutMs ?? 10_000,
     connectTimeoutMs: 1_000,
+    prepareStatements: true,
   });
   let shiftMs = 0;
   let wakes = 0;
@@ -153,11 +155,13 @@ export async function startTestApi(
       done();
     },
   });
+  const derivation = createDerivationThread(TEST_PUBLIC_KEYS);
   const app = createApp({
     database,
     networks: options.networks ?? TEST_NETWORKS,
     codecs: [evmAddressCodec],
     publicKeys: TEST_PUBLIC_KEYS,
+    deriveAddresses: derivation.derive,
     secretsKey: TEST_SECRETS_KEY,
     clock: { now },
     newId,
@@ -225,6 +229,7 @@ export async function startTestApi(
     },
     async stop() {
       await app.stop();
+      await derivation.stop();
       await database.close();
     },
   };

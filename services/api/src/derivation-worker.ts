@@ -1,0 +1,18 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
+import type { DerivationAnswer, DerivationRequest, DerivationWorkerData } from './derive-in-worker.ts';
+
+/** A thread's entry: derives addresses on request, so that the thread that serves merchants never has to. */
+const { publicKeys } = workerData as DerivationWorkerData;
+const deriver = createDepositDeriver(publicKeys, [evmAddressCodec]);
+
+parentPort?.on('message', ({ id, family, indexes }: DerivationRequest) => {
+  let answer: DerivationAnswer;
+  try {
+    answer = { id, addresses: indexes.map((index) => deriver.address(family, index)) };
+  } catch (error) {
+    answer = { id, problem: error instanceof Error ? error.message : String(error) };
+  }
+  parentPort?.postMessage(answer);
+});

@@ -1,0 +1,41 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
+import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
+import { publicKeysOf } from '@opentill/wallet/public-keys';
+import { createDerivationThread } from './derive-in-worker.ts';
+
+const keys = publicKeysOf(
+  seedOf(parseMnemonic('test test test test test test test test test test test junk')),
+  [evmAddressCodec],
+);
+const thread = createDerivationThread(keys);
+afterEach(() => thread.stop());
+
+describe('the derivation thread', () => {
+  it('derives what the deriver derives, many calls at once', async () => {
+    const deriver = createDepositDeriver(keys, [evmAddressCodec]);
+    const calls = Array.from({ length: 5 }, (_, call) => [call, call + 1_000, 2 ** 31 - 1 - call]);
+    const answers = await Promise.all(calls.map((indexes) => thread.derive('EVM', indexes)));
+    expect(answers).toEqual(calls.map((indexes) => indexes.map((index) => deriver.address('EVM', index))));
+  });
+
+  it('says when it cannot, and goes on', async () => {
+    await expect(thread.derive('TRON', [1])).rejects.toMatchObject({
+      code: 'DERIVATION_FAILED',
+      retryable: true,
+    });
+    expect(await thread.derive('EVM', [0])).toEqual(['0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266']);
+  });
+
+  it('leaves nobody waiting when it ends, and starts anew', async () => {
+    const waiting = thread.derive(
+      'EVM',
+      Array.from({ length: 1_000 }, (_, index) => index),
+    );
+    const refused = expect(waiting).rejects.toMatchObject({ code: 'DERIVATION_FAILED' });
+    await thread.stop();
+    await refused;
+    expect(await thread.derive('EVM', [1])).toHaveLength(1);
+  });
+});
