@@ -36,7 +36,8 @@ export interface EvmClient {
   /**
    * Sends the requests in one HTTP call to one URL and gives their results in the order of the requests; so they
    * come from one node, unless a provider splits batches among several. Any error among the answers is the error
-   * of the whole. Throws a GatewayError with a ReaderErrorCode; does not retry.
+   * of the whole. Throws a GatewayError with a ReaderErrorCode; does not retry. `context.retryAfterMs` is how long the
+   * URL of the next call asked to be left alone.
    */
   batch(requests: readonly RpcRequest[], options?: ReadOptions): Promise<readonly unknown[]>;
 }
@@ -51,6 +52,8 @@ interface Endpoint {
   readonly label: string;
   /** Whether it named the right chain since its last fault: another node may stand behind it afterwards. */
   identified: boolean;
+  /** Until when it asked to be left alone, by `performance.now()`. */
+  restingUntilMs: number;
 }
 
 /** A JSON-RPC client for reading one EVM network. Opens nothing until the first call; connections are kept alive. */
@@ -59,6 +62,7 @@ export function createEvmClient(config: EvmClientConfig): EvmClient {
     url,
     label: new URL(url).host,
     identified: false,
+    restingUntilMs: 0,
   }));
   let current = 0;
   let lastId = 0;
@@ -121,10 +125,22 @@ export function createEvmClient(config: EvmClientConfig): EvmClient {
           if (current === at) current = (at + 1) % endpoints.length;
         }
         report(error instanceof GatewayError ? (error.code as ReaderErrorCode) : 'RPC_UNAVAILABLE');
-        throw error;
+        throw waitingForNext(error, endpoint, endpoints[current] ?? endpoint);
       }
     },
   };
+}
+
+/** The error with the wait that the URL of the next call asked for: that of a URL left behind holds nothing up. */
+function waitingForNext(error: unknown, failed: Endpoint, next: Endpoint): unknown {
+  if (!(error instanceof GatewayError)) return error;
+  const { retryAfterMs: asked, ...context } = error.context;
+  const nowMs = performance.now();
+  if (typeof asked === 'number') failed.restingUntilMs = nowMs + asked;
+  if (next === failed) return error;
+  const restMs = Math.ceil(next.restingUntilMs - nowMs);
+  const wait = restMs > 0 ? { retryAfterMs: restMs } : {};
+  return readerError(error.code as ReaderErrorCode, error.message, { ...context, ...wait }, error.cause);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -91,6 +91,19 @@ export function codeOfRpcError(error: RpcErrorAnswer): ReaderErrorCode {
   );
 }
 
+/**
+ * Whether the error is a contract's own refusal of a call: geth's code 3, or a wording of geth, erigon, besu, nethermind
+ * (execution reverted, invalid opcode, invalid jump destination, VM execution error, Reverted 0x…), coreth, reth.
+ */
+export function isRevert(error: RpcErrorAnswer): boolean {
+  return (
+    error.code === 3 ||
+    /\brevert(?:ed)?\b|VM execution error|(?:invalid|bad) (?:opcode|instruction|jump)|stack underflow/i.test(
+      error.message,
+    )
+  );
+}
+
 /** The reader's code for an HTTP status that came without a JSON-RPC answer; undefined for a success. */
 export function codeOfHttpStatus(status: number): ReaderErrorCode | undefined {
   if (status >= 200 && status < 300) return undefined;

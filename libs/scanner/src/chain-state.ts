@@ -85,11 +85,13 @@ export function checkState(state: ChainState): ChainState {
 }
 
 /**
- * The height that the verified cursor may reach: `confirmations` deep under the head, or the finalized height, in
- * either case not above what was seen and not below where it is.
+ * The height that the verified cursor may reach: `confirmations` deep under the seen block, or the finalized height, in
+ * either case not above what was seen and not below where it is. Depth counts from the seen block, which is linked to
+ * all below it: while a node is ahead of what was read, its head is a bare number that it may have made up.
  */
 export function verifiedTarget(state: ChainState, confirmations: Confirmations): number {
+  const seenHeight = seenBlock(state).height;
   const deepEnough =
-    confirmations === 'finalized' ? (state.finalizedHeight ?? 0) : state.head.height - confirmations + 1;
-  return Math.max(state.verifiedHeight, Math.min(deepEnough, seenBlock(state).height));
+    confirmations === 'finalized' ? (state.finalizedHeight ?? 0) : seenHeight - confirmations + 1;
+  return Math.max(state.verifiedHeight, Math.min(deepEnough, seenHeight));
 }

@@ -22,6 +22,8 @@ export interface ScanTickDeps extends Scanning {
 interface Held {
   readonly lease: Lease;
   readonly state: ChainState;
+  /** The seen cursor moved in the last round, so that a head above it is likely to be read in the next. */
+  readonly hasMoved: boolean;
 }
 
 const SHORTER_BRANCH_GRACE_MS = 2_000;
@@ -43,19 +45,19 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
     const options = { signal };
     const planApart = createPlanApart(deps, signal);
     const change = await planSeen(before, options);
-    if (change === 'shorter-branch') return { lease, state: before }; // depths reckoned from the old head don't hold
+    if (change === 'shorter-branch') return { lease, state: before, hasMoved: false }; // depths reckoned from the old head don't hold
     const seen = await commit(deps, lease, before, change);
     const verify = await planApart('verified', verifying, () => planVerifiedPass(deps, seen, options));
     const verified = await commit(deps, lease, seen, verify);
     const part = await planApart('rescan', rescanning, () => rescans.planNext(verified, options));
     const state = await commit(deps, lease, verified, part);
     if (part !== undefined) rescans.committed();
-    return { lease, state };
+    return { lease, state, hasMoved: change !== undefined };
   }
 
-  function hasMore(state: ChainState): boolean {
+  function hasMore({ state, hasMoved }: Held): boolean {
     const isVerifiable = verifiedTarget(state, network.confirmations) > state.verifiedHeight;
-    const isBehind = seenBlock(state).height < state.head.height;
+    const isBehind = hasMoved && seenBlock(state).height < state.head.height;
     return isBehind || (isVerifiable && verifying.isDue()) || (rescans.isPending() && rescanning.isDue());
   }
 
@@ -71,7 +73,7 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
       const isCurrent = before?.lease.fencingToken === lease.fencingToken;
       if (!isCurrent) rescans.forget();
       held = await round(isCurrent ? before : await open(deps, lease, { signal }), signal);
-      return hasMore(held.state) ? 'again' : undefined;
+      return hasMore(held) ? 'again' : undefined;
     } catch (error) {
       rescans.forget();
       if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;
@@ -122,7 +124,7 @@ async function open(deps: ScanTickDeps, lease: Lease, options: ReadOptions): Pro
   const state = stored ?? (await readFirstState(deps, options));
   if (stored === undefined) await store.insertFirstState(lease, network, state);
   observe.opened(network.chain, state, stored === undefined);
-  return { lease, state };
+  return { lease, state, hasMoved: false };
 }
 
 async function commit(

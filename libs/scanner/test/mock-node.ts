@@ -50,6 +50,8 @@ export interface MockNode {
   /** Height below which `finalized` lies. */
   finalize(height: number): void;
   head(): BlockHeader;
+  /** Makes the node claim a head of this height, of which there are no blocks; undefined: the truth again. */
+  claimHead(height: number | undefined): void;
   /** Every transfer of the chain as it is now. */
   transfers(): readonly Transfer[];
 }
@@ -60,6 +62,7 @@ export function createMockNode(chain: Chain): MockNode {
   const blocks: MockBlock[] = [];
   let branch = 0;
   let finalized = 0;
+  let claimed: number | undefined;
   const calls: string[] = [];
   const faults: MockNodeFaults = {
     lagBlocks: 0,
@@ -139,7 +142,11 @@ export function createMockNode(chain: Chain): MockNode {
   const reader: ChainReader = {
     chain,
     checkNetwork: () => call('checkNetwork', () => undefined),
-    head: () => call('head', () => headerOf(visible().at(-1)!)),
+    head: () =>
+      call('head', () => {
+        const head = headerOf(visible().at(-1)!);
+        return claimed === undefined ? head : { ...head, height: claimed, hash: '0xclaimed' as BlockHash };
+      }),
     finalizedHeight: () =>
       call('finalizedHeight', () => {
         if (faults.finalityStalled) throw readerError('FINALITY_UNAVAILABLE', 'stalled');
@@ -179,6 +186,9 @@ export function createMockNode(chain: Chain): MockNode {
       finalized = height;
     },
     head: () => headerOf(blocks.at(-1)!),
+    claimHead(height) {
+      claimed = height;
+    },
     transfers: () => blocks.flatMap((block) => candidates(block).flatMap((c) => prove(block, c) ?? [])),
   };
 }

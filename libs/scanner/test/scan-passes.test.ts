@@ -295,6 +295,27 @@ describe('the seen cursor', () => {
   });
 });
 
+describe('depth', () => {
+  it('counts from the last linked block, whatever head the node claims', async () => {
+    const scan = await open();
+    await scan.settle();
+    const tx = aTx({ to: ALICE, amount: 5n });
+    mineEmpty(3);
+    node.mine(tx); // the fourth of a range of four: nothing stands upon it that was read
+    node.claimHead(1_000);
+    await scan.tick();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 24, verified: 22 });
+    expect(await states()).toEqual([`${tx.hash} 24 DETECTED`]);
+    node.claimHead(undefined);
+    await scan.settle();
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 24, verified: 22 });
+    expect(await states()).toEqual([`${tx.hash} 24 DETECTED`]);
+    mineEmpty(2);
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 24 VERIFIED`]);
+  });
+});
+
 describe('a reorganisation', () => {
   it('takes back what is gone and records what is new', async () => {
     const scan = await open();
