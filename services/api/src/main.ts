@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
-import { parseNetworkFile } from '@opentill/contracts/network-config';
 import { openDatabase } from '@opentill/db/database';
 import { createOutboxStore } from '@opentill/db/outbox';
 import { parseSecretsKey } from '@opentill/db/sealed-secret';
@@ -17,7 +15,7 @@ import { runService } from '@opentill/runtime/service';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
 import { createApp } from './app.ts';
 import { createDerivationThread } from './derive-in-worker.ts';
-import { API_CONFIG_SCHEMA, toSettings, type ApiConfig } from './config.ts';
+import { API_CONFIG_SCHEMA, readNetworks, toSettings, type ApiConfig } from './config.ts';
 
 const name = 'api';
 const config = readConfig<ApiConfig>(API_CONFIG_SCHEMA, process.env);
@@ -29,7 +27,7 @@ await runService({
   start: async () => {
     const codecs = [evmAddressCodec];
     const secretsKey = parseSecretsKey(config.SECRETS_KEY);
-    const networks = parseNetworkFile(await readFile(config.NETWORKS_FILE, 'utf8'), config.NETWORKS_FILE);
+    const networks = await readNetworks(config.NETWORKS_FILE);
     const publicKeys = await readPublicKeys(config.PUBLIC_KEYS_FILE, codecs);
     const metrics = createMetrics(name);
     const database = openDatabase({

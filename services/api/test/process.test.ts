@@ -1,0 +1,141 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '@opentill/db/database';
+import { signText } from '@opentill/contracts/signing/verify-signature';
+import { aChainCursor, aMerchant, TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { writePublicKeys } from '@opentill/wallet/public-keys';
+import {
+  anOrderId,
+  COLLECTION,
+  collectionData,
+  TEST_NETWORKS,
+  TEST_PUBLIC_KEYS,
+} from './support/test-api.ts';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let broker: TestBroker;
+let directory: string;
+let environment: Record<string, string>;
+let port: number;
+let healthPort: number;
+const started: ChildProcess[] = [];
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  broker = await createTestBroker();
+  await aMerchant(admin.kysely, { merchantId: 'shop', token: 'token-of-shop' });
+  await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
+  directory = await mkdtemp(join(tmpdir(), 'opentill-api-'));
+  await writePublicKeys(join(directory, 'keys.json'), TEST_PUBLIC_KEYS);
+  await writeFile(join(directory, 'networks.json'), JSON.stringify({ networks: TEST_NETWORKS }));
+  [port, healthPort] = [await aFreePort(), await aFreePort()];
+  environment = {
+    PATH: process.env['PATH'] ?? '',
+    PORT: String(port),
+    HEALTH_PORT: String(healthPort),
+    HOST: '127.0.0.1',
+    DATABASE_URL: testDatabase.url('api'),
+    AMQP_URL: await broker.urlFor('api'),
+    NETWORKS_FILE: join(directory, 'networks.json'),
+    PUBLIC_KEYS_FILE: join(directory, 'keys.json'),
+    SECRETS_KEY: TEST_SECRETS_KEY_BASE64,
+    CHECKOUT_BASE_URL: 'http://localhost:3010/checkout',
+  };
+});
+afterAll(async () => {
+  for (const child of started) if (child.exitCode === null) child.kill('SIGKILL');
+  await rm(directory, { recursive: true });
+  await broker.drop();
+  await admin.close();
+  await testDatabase.drop();
+});
+
+async function aFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: free } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return free;
+}
+
+function start(change: Record<string, string> = {}): { child: ChildProcess; output: () => string } {
+  const main = join(import.meta.dirname, '../src/main.ts');
+  const child = spawn(process.execPath, ['--conditions=source', main], {
+    env: { ...environment, ...change },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  started.push(child);
+  let output = '';
+  child.stdout?.on('data', (text: Buffer) => (output += text.toString()));
+  child.stderr?.on('data', (text: Buffer) => (output += text.toString()));
+  return { child, output: () => output };
+}
+
+const health = async (path: string) => fetch(`http://127.0.0.1:${healthPort}${path}`);
+
+describe('the api as a process', () => {
+  it('takes an order, publishes its event as its own broker user, tells its health, and stops cleanly', async () => {
+    const { child, output } = start();
+    await waitUntil('ready', async () => (await health('/readyz')).status === 200, 20_000);
+    expect((await health('/livez')).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(404);
+
+    const data = collectionData();
+    const text = JSON.stringify(data);
+    const response = await fetch(`http://127.0.0.1:${port}${COLLECTION}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{"sign":"${signText('token-of-shop', text)}","timestamp":${Math.floor(Date.now() / 1000)},"nonce":"${anOrderId()}","data":${text}}`,
+    });
+    expect(response.status).toBe(200);
+    const order = await admin.kysely
+      .selectFrom('orders')
+      .select('order_pk')
+      .where('order_id', '=', String(data['orderId']))
+      .executeTakeFirstOrThrow();
+    await waitUntil(
+      'the event is published',
+      async () => (await broker.depth('webhook-sender.order-created')) === 1,
+    );
+    const [message] = await broker.take('webhook-sender.order-created');
+    expect(JSON.parse(message!.content.toString())).toMatchObject({
+      type: 'order.created',
+      data: { orderPk: order.order_pk },
+    });
+    const metrics = await (await health('/metrics')).text();
+    expect(metrics).toMatch(/api_request_duration_seconds_count\{[^}]*code="200"[^}]*\} 1/);
+    expect(metrics).toMatch(/api_orders_created_total\{[^}]*chain="ETH_SEPOLIA"[^}]*\} 1/);
+
+    child.kill('SIGTERM');
+    const [code] = (await once(child, 'exit')) as [number];
+    expect(code).toBe(0);
+    const lines = output()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.filter((line) => line['level'] === 'error')).toEqual([]);
+    expect(output()).not.toContain('token-of-shop');
+    expect(output()).not.toContain(TEST_SECRETS_KEY_BASE64);
+  }, 60_000);
+
+  it.each([
+    ['no secrets key', { SECRETS_KEY: '' }],
+    ['a secrets key that is none', { SECRETS_KEY: 'c2hvcnQ=' }],
+    ['no network file', { NETWORKS_FILE: '/nowhere.json' }],
+  ])('ends with 1 when the operator must mend something: %s', async (_what, change) => {
+    const { child } = start(change);
+    const [code] = (await once(child, 'exit')) as [number];
+    expect(code).toBe(1);
+  });
+});
