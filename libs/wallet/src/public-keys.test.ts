@@ -26,7 +26,7 @@ describe('the public key file', () => {
     await writePublicKeys(path, publicKeysOf(seed, []));
     await writePublicKeys(path, keys);
     expect(await readPublicKeys(path, codecs)).toEqual(keys);
-    expect((await stat(path)).mode & 0o777).toBe(0o644);
+    expect((await stat(path)).mode & 0o777).toBe(0o640);
     expect(await readFile(path, 'utf8')).not.toMatch(/prv|mnemonic|seed/);
   });
 

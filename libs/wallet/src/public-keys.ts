@@ -22,7 +22,8 @@ export interface PublicKeys {
 
 const FORMAT = 'opentill-public-keys';
 const VERSION = 1;
-const WORLD_READABLE = 0o644;
+/** The keys are public, not harmless: with one leaked child key they give away the rest (SECURITY.md). A group may read. */
+const OWNER_AND_GROUP = 0o640;
 
 /** Derives the public keys of all families; hot wallet addresses for those that have a codec. Does not zero `seed`. */
 export function publicKeysOf(seed: Uint8Array, codecs: readonly AddressCodec[]): PublicKeys {
@@ -41,7 +42,7 @@ export function publicKeysOf(seed: Uint8Array, codecs: readonly AddressCodec[]):
 /** Writes the public key file, replacing an older one. */
 export async function writePublicKeys(path: string, keys: PublicKeys): Promise<void> {
   const text = `${JSON.stringify({ format: FORMAT, version: VERSION, ...keys }, null, 2)}\n`;
-  await writeFileAtomically(path, text, { mode: WORLD_READABLE, replace: true });
+  await writeFileAtomically(path, text, { mode: OWNER_AND_GROUP, replace: true });
 }
 
 /** Reads the public key file. Throws FILE_UNREADABLE, PUBLIC_KEYS_INVALID. */
