@@ -46,12 +46,17 @@ export interface Database {
   readonly pool: pg.Pool;
   /** Connections open, idle of these, and callers that wait for one. */
   stats(): { readonly total: number; readonly idle: number; readonly waiting: number };
-  /** Waits for what is under way, then closes every connection. Safe to call twice. */
-  close(): Promise<void>;
+  /**
+   * Closes every connection once what is under way has ended; what has not within `limitMs` is broken off, so that
+   * Postgres rolls it back. Without a limit it waits as long as it takes. Safe to call twice.
+   */
+  close(limitMs?: number): Promise<void>;
 }
 
 /** How much later than Postgres the client gives up, so that its own answer comes first. */
 const QUERY_TIMEOUT_MARGIN_MS = 1_000;
+/** How long connections that were broken off may take to be gone. */
+const BREAK_OFF_MS = 500;
 
 /**
  * Opens a pool. No connection is made before the first query. Every error is a GatewayError with a
@@ -73,6 +78,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   // Without a listener the loss of an idle connection would end the process.
   pool.on('error', (error) => options.onConnectionLost?.(error));
+  const clients = new Set<pg.PoolClient>();
+  pool.on('connect', (client) => clients.add(client));
+  pool.on('remove', (client) => clients.delete(client));
   const guarded = guardPool(
     pool,
     options.prepareStatements === true ? createStatementNames() : () => undefined,
@@ -85,8 +93,21 @@ export function openDatabase(options: DatabaseOptions): Database {
     kysely,
     pool,
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    close: () => (closing ??= pool.end()),
+    async close(limitMs) {
+      closing ??= pool.end();
+      if (limitMs === undefined) return closing;
+      if (await endsWithin(closing, limitMs)) return;
+      // pg destroys the socket of a client that has a query under way.
+      for (const client of clients) void (client as unknown as pg.Client).end();
+      await endsWithin(closing, BREAK_OFF_MS);
+    },
   };
+}
+
+async function endsWithin(work: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, ms, false)));
+  return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
 }
 
 type StatementNames = (text: string) => string | undefined;

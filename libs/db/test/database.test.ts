@@ -9,6 +9,7 @@ import {
 } from '@opentill/db/database';
 import { aCollection } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
 
 let testDatabase: TestDatabase;
 let admin: Database;
@@ -82,7 +83,7 @@ describe('values', () => {
 
 describe('errors', () => {
   test('a constraint names itself and is permanent; a right that is missing too', async () => {
-    const order = await aCollection(admin.kysely);
+    const { cutoff_at: _, ...order } = await aCollection(admin.kysely);
     await expect(admin.kysely.insertInto('orders').values(order).execute()).rejects.toMatchObject({
       code: 'DATABASE_CONSTRAINT',
       retryable: false,
@@ -285,6 +286,39 @@ async function startTunnel(
   };
 }
 
+describe('closing', () => {
+  test('waits for what ends in time, and breaks off what does not', async () => {
+    const quick = open({});
+    const answered = sql`select pg_sleep(0.2)`.execute(quick.kysely);
+    await waitUntil('it runs', () => quick.stats().total === 1);
+    await quick.close(5_000);
+    await answered;
+
+    const stuck = open({});
+    const locker = open({});
+    await sql`create table closing (x int)`.execute(admin.kysely);
+    await sql`grant select, insert, update on closing to opentill_tracker`.execute(admin.kysely);
+    await locker.kysely.transaction().execute(async (tx) => {
+      await sql`lock table closing`.execute(tx);
+      const waiting = stuck.kysely
+        .transaction()
+        .execute((other) => sql`insert into closing values (1)`.execute(other));
+      const refused = expect(waiting).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+      await waitUntil('it waits for the lock', async () => {
+        const { rows } =
+          await sql`select from pg_locks where not granted and relation = 'closing'::regclass`.execute(tx);
+        return rows.length === 1;
+      });
+      const began = Date.now();
+      await stuck.close(300);
+      expect(Date.now() - began).toBeLessThan(900);
+      await refused;
+    });
+    const { rows } = await sql<{ n: number }>`select count(*) as n from closing`.execute(locker.kysely);
+    expect(rows[0]?.n).toBe(0);
+  });
+});
+
 describe('prepared statements', () => {
   const prepared = async (database: Database) => {
     const { rows } = await database.pool.query<{ statement: string }>(
@@ -297,7 +331,7 @@ describe('prepared statements', () => {
       const { rows } = await sql<{ said: string }>`select ${value}::text as said`.execute(database.kysely);
       expect(rows).toEqual([{ said: value }]);
     }
-    await database.kysely.transaction().execute(async (tx) => await sql`select 1`.execute(tx));
+    await database.kysely.transaction().execute((tx) => sql`select 1`.execute(tx));
   };
 
   test('are one for each text, transactions apart, where the service wants them', async () => {

@@ -23,7 +23,7 @@ export interface ConsumerOptions<T extends EventType> {
   readonly metrics: Metrics;
   /** A handler that takes longer has failed (HANDLER_TIMEOUT, counted). @default 60 000 */
   readonly handleTimeoutMs?: number;
-  /** How long `stop()` waits for handlers in flight. @default 8000 */
+  /** How long `stop()` waits for the broker's answer and the handlers in flight, together. @default 5000 */
   readonly drainTimeoutMs?: number;
   /** Pause after a delivery's first failure; doubles up to `maxRetryDelayMs`. @default 250 */
   readonly firstRetryDelayMs?: number;
@@ -34,7 +34,7 @@ export interface ConsumerOptions<T extends EventType> {
 export interface Consumer {
   /** True while the broker delivers to this consumer. */
   readonly consuming: boolean;
-  /** Takes no more messages, lets handlers in flight end, hands the rest back to the queue; within about 10 s. */
+  /** Takes no more messages, lets handlers in flight end, hands the rest back to the queue; within about 7 s. */
   stop(): Promise<void>;
 }
 
@@ -88,12 +88,16 @@ export function startConsumer<T extends EventType>(options: ConsumerOptions<T>):
     },
     async stop() {
       const present = subscription;
+      const limitMs = options.drainTimeoutMs ?? 5_000;
+      const beganMs = performance.now();
       stopping.abort();
       if (present !== undefined) {
         const cancel = async () => present.channel.cancel(present.consumerTag);
-        await withDeadline(1_000, cancel, () => new Error('cancel not answered')).catch(() => undefined);
+        await withDeadline(Math.min(limitMs, 1_000), cancel, () => new Error('cancel not answered')).catch(
+          () => undefined,
+        );
       }
-      const ended = await endWithin(options.drainTimeoutMs ?? 8_000, inFlight);
+      const ended = await endWithin(limitMs - (performance.now() - beganMs), inFlight);
       if (!ended) options.logger.warn('handlers left in flight', { queue, count: inFlight.size });
       await link.close();
     },

@@ -14,6 +14,7 @@ import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
 import { startLoop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
+import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import { loadDisplayForms } from './display-forms.ts';
 import { onBlockVerified, type BlockVerifiedDeps } from './handlers/on-block-verified.ts';
 import { onTransferDetected } from './handlers/on-transfer-detected.ts';
@@ -56,7 +57,10 @@ export const DEFAULT_TIMING: TrackerTiming = {
 export interface TrackerApp {
   /** What /readyz asks. */
   readonly checks: Checks;
-  /** Consumers first, so that nothing new is begun. What is not yet published waits in the outbox for the next relay. */
+  /**
+   * Consumers and sweeps first, so that nothing new is begun; within 6 s, whatever hangs. What is not yet published
+   * waits in the outbox for the next relay.
+   */
   stop(): Promise<void>;
 }
 
@@ -68,6 +72,8 @@ const MAX_BACKOFF_MS = 5_000;
 const INBOX_KEPT_SECONDS = 7 * 24 * 3_600;
 const INBOX_TRIM_BATCH = 10_000;
 const PREFETCH = 20;
+/** Leaves time of STOP_LIMITS_MS.intake to close the channels. */
+const DRAIN_TIMEOUT_MS = 4_000;
 
 /** Starts consumers, sweeps, the relay and the presence of this instance. Closes none of what it was given. */
 export async function startTracker(deps: TrackerDeps): Promise<TrackerApp> {
@@ -93,17 +99,31 @@ export async function startTracker(deps: TrackerDeps): Promise<TrackerApp> {
       backlog: () => Promise.resolve(sweeps.check()),
     },
     async stop() {
-      await Promise.all(consumers.map((consumer) => consumer.stop()));
-      await sweeps.stop();
-      await relay.stop();
-      await presence.stop();
+      const stopConsumers = () => Promise.all(consumers.map((consumer) => consumer.stop()));
+      await stopWithin(
+        STOP_LIMITS_MS.intake,
+        { consumers: stopConsumers, sweeps: () => sweeps.stop() },
+        logger,
+      );
+      await stopWithin(
+        STOP_LIMITS_MS.tail,
+        { relay: () => relay.stop(), presence: () => presence.stop() },
+        logger,
+      );
     },
   };
 }
 
 function startConsumers(deps: TrackerDeps, handlerDeps: BlockVerifiedDeps): readonly Consumer[] {
   const { broker, logger, metrics } = deps;
-  const shared = { broker, service: 'confirmation-tracker', prefetch: PREFETCH, logger, metrics } as const;
+  const shared = {
+    broker,
+    service: 'confirmation-tracker',
+    prefetch: PREFETCH,
+    drainTimeoutMs: DRAIN_TIMEOUT_MS,
+    logger,
+    metrics,
+  } as const;
   return [
     startConsumer({
       ...shared,

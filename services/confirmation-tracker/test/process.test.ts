@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import {
@@ -81,6 +82,39 @@ test('the process becomes ready, settles an order, and ends cleanly when told to
   child.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
   expect(Date.now() - toldAt).toBeLessThan(10_000);
+});
+
+test('it ends cleanly within its time while a handler and a sweep wait for a row that another holds', async () => {
+  const port = await freePort();
+  child = start({
+    DATABASE_URL: s.database.url('tracker'),
+    AMQP_URL: await rabbit.urlFor('confirmation-tracker'),
+    NETWORKS_FILE: join(folder, 'networks.json'),
+    HEALTH_PORT: String(port),
+  });
+  const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
+  await waitUntil('ready', ready, 30_000);
+  const order = await s.order();
+  const paid = await s.transfer(order, 100n);
+  await s.admin.transaction().execute(async (tx) => {
+    await sql`select from orders where order_pk = ${order.order_pk} for update`.execute(tx);
+    await rabbit.publish(
+      'transfer.detected.evm',
+      JSON.stringify(envelope('transfer.detected', named([paid]))),
+    );
+    await waitUntil('a handler waits', async () => {
+      const { rows } = await sql`select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'
+          and application_name like 'confirmation-tracker%'`.execute(tx);
+      return rows.length > 0;
+    });
+    const ended = once(child!, 'exit');
+    const toldAt = Date.now();
+    child!.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+    expect(Date.now() - toldAt).toBeLessThan(10_000);
+  });
+  expect(await s.state(order)).toMatchObject({ status: 'INIT' }); // nothing was half done
 });
 
 test('a wrong setting ends it with the code for operators', async () => {

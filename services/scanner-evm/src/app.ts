@@ -12,6 +12,7 @@ import type { Checks } from '@opentill/runtime/health';
 import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
+import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import { createScanObserver } from '@opentill/scanner/observe';
 import { startChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
@@ -40,7 +41,7 @@ export interface ScannerDeps {
 export interface ScannerApp {
   /** What /readyz asks: each chain by its name, and the broker for show. */
   readonly checks: Checks;
-  /** Scans first, so that nothing new is committed. What is not yet published waits for the next relay. */
+  /** Scans first, so that nothing new is committed; within 6 s, whatever hangs. What is not yet published waits. */
   stop(): Promise<void>;
 }
 
@@ -98,9 +99,13 @@ export function startScanner(deps: ScannerDeps): ScannerApp {
       broker: () => Promise.resolve({ ok: true, detail: broker.state }),
     },
     async stop() {
-      await Promise.all(scans.map((scan) => scan.stop()));
-      await relay.stop();
-      await presence.stop();
+      const stopScans = scans.map((scan) => [scan.chain, () => scan.stop()] as const);
+      await stopWithin(STOP_LIMITS_MS.intake, Object.fromEntries(stopScans), logger);
+      await stopWithin(
+        STOP_LIMITS_MS.tail,
+        { relay: () => relay.stop(), presence: () => presence.stop() },
+        logger,
+      );
     },
   };
 }

@@ -8,6 +8,7 @@ import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { runService } from '@opentill/runtime/service';
+import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { startScanner } from './app.ts';
 import { readScannerConfig, selectNetworks } from './config.ts';
 
@@ -34,7 +35,7 @@ await runService({
         poolMax: config.databasePoolMax,
         onConnectionLost: (error) => logger.warn('database connection lost', { error }),
       });
-      opened.push(() => database.close());
+      opened.push(() => database.close(STOP_LIMITS_MS.database));
       const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
       opened.push(() => broker.close());
       const app = startScanner({

@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals';
+import { stopWithin } from './stop-within.ts';
+
+test('stops all parts at once and leaves behind what takes too long', async () => {
+  const warned: unknown[] = [];
+  const logger = { warn: (...said: unknown[]) => warned.push(said) } as unknown as Parameters<
+    typeof stopWithin
+  >[2];
+  const stopped: string[] = [];
+  const part = (name: string) => () => Promise.resolve(stopped.push(name));
+  await stopWithin(60_000, { a: part('a'), b: part('b') }, logger);
+  expect(warned).toEqual([]);
+  await stopWithin(20, { stuck: () => new Promise(() => undefined), c: part('c') }, logger);
+  expect(stopped).toEqual(['a', 'b', 'c']);
+  expect(warned).toEqual([['left behind while stopping', { parts: ['stuck'], limitMs: 20 }]]);
+});
+
+test('passes a failure on', async () => {
+  const logger = { warn: () => undefined } as unknown as Parameters<typeof stopWithin>[2];
+  await expect(stopWithin(60_000, { a: () => Promise.reject(new Error('broken')) }, logger)).rejects.toThrow(
+    'broken',
+  );
+});
