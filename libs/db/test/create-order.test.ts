@@ -61,29 +61,30 @@ function collectionRequest(overrides: Fields = {}, envelope: Fields = {}): Field
     nonce: randomUUID(),
     nonceExpiresAt: future(),
     derivationIndex: (nextIndex += 1),
-    notificationId: randomUUID(),
-    notificationData: JSON.stringify({
-      orderId: order['orderId'],
-      status: 'INIT',
-      actualAmount: null,
-      transaction: null,
-    }),
+    ...firstNotification(order),
     events: [{ eventId: randomUUID(), routingKey: 'order.created._', payload: '{}' }],
     ...envelope,
   };
 }
 
+function firstNotification(order: Fields): Fields {
+  const said = { orderId: order['orderId'], status: 'INIT', actualAmount: null, transaction: null };
+  return { notificationId: randomUUID(), notificationData: JSON.stringify(said) };
+}
+
 function payoutRequest(overrides: Fields = {}, envelope: Fields = {}): Fields {
+  const order = anOrder({
+    orderType: 'PAYOUT',
+    amount: '100',
+    acceptedAmount: '100',
+    confirmationsRequired: null,
+    ...overrides,
+  });
   return {
-    order: anOrder({
-      orderType: 'PAYOUT',
-      amount: '100',
-      acceptedAmount: '100',
-      confirmationsRequired: null,
-      ...overrides,
-    }),
+    order,
     nonce: randomUUID(),
     nonceExpiresAt: future(),
+    ...firstNotification(order),
     events: [{ eventId: randomUUID(), routingKey: 'payout.requested.evm', payload: '{}' }],
     ...envelope,
   };
@@ -231,7 +232,20 @@ describe('create_payout', () => {
     expect(await createPayout(payoutRequest({ symbol: 'A' }))).toMatchObject({ outcome: 'CREATED' });
     expect(await reservations()).toBe(1);
     expect(await count('api.outbox')).toBe(events + 1);
-    expect(await count('notification')).toBe(0);
+    const told = await admin.kysely
+      .selectFrom('notification')
+      .select(['sequence', 'notify_type'])
+      .where('merchant_id', '=', merchantId)
+      .execute();
+    expect(told).toEqual([{ sequence: 1, notify_type: 'ORDER_PENDING' }]);
+  });
+
+  test('the notification it carries must be that of the order', async () => {
+    await wallet(100n, 'F');
+    const said = { orderId: 'other', status: 'INIT' };
+    const request = payoutRequest({ symbol: 'F' }, { notificationData: JSON.stringify(said) });
+    await expect(createPayout(request)).rejects.toMatchObject({ code: 'DATABASE_FORBIDDEN' });
+    expect([await count('orders'), await reservations()]).toEqual([0, 0]);
   });
 
   test('not covered: nothing is left but the spent nonce', async () => {
@@ -240,6 +254,7 @@ describe('create_payout', () => {
     const request = payoutRequest({ symbol: 'B' });
     expect(await createPayout(request)).toMatchObject({ outcome: 'INSUFFICIENT', order_pk: null });
     expect([await count('orders'), await reservations(), await count('api.outbox')]).toEqual([0, 0, events]);
+    expect(await count('notification')).toBe(0);
     expect(await createPayout(request)).toMatchObject({ outcome: 'NONCE_USED' });
     await wallet(1n, 'B');
     expect(await createPayout({ ...request, nonce: randomUUID() })).toMatchObject({ outcome: 'CREATED' });

@@ -69,8 +69,9 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
       ],
     },
     deposit_address: { select: ALL, insert: ALL },
-    notification: { select: ALL, insert: ALL }, // rows by policy: the first of a collection alone
+    notification: { select: ALL, insert: ALL }, // rows by policy: the first of an order alone
     transfer: READ,
+    transfer_settlement: { select: ['transfer_id', 'credited'] },
     chain_cursor: READ,
     'tracker.lease': READ,
     'webhook.lease': READ,
@@ -519,9 +520,10 @@ describe('attempts', () => {
     }
   });
 
-  test('the api says nothing to a merchant but that a collection waits', async () => {
+  test('the api says nothing to a merchant but that an order exists', async () => {
     const order = await aCollection(admin.kysely);
     const payout = await aPayout(admin.kysely);
+    const broadcast = await aPayout(admin.kysely, { status: 'PENDING' });
     const other = await aCollection(admin.kysely);
     const paid = await aCollection(admin.kysely, { status: 'SUCCESS', actual_amount: 1n });
     const data = { orderId: order.order_id, status: 'INIT', actualAmount: null, transaction: null };
@@ -548,7 +550,12 @@ describe('attempts', () => {
       {
         subject_id: payout.order_pk,
         merchant_id: payout.merchant_id,
-        data: JSON.stringify({ ...data, orderId: payout.order_id }),
+        data: JSON.stringify({ ...data, orderId: payout.order_id, orderType: 'COLLECTION' }),
+      },
+      {
+        subject_id: broadcast.order_pk,
+        merchant_id: broadcast.merchant_id,
+        data: JSON.stringify({ ...data, orderId: broadcast.order_id }),
       },
       {
         subject_id: paid.order_pk,
@@ -563,6 +570,14 @@ describe('attempts', () => {
       await expect(insert.execute()).rejects.toMatchObject(refused);
     }
     await as('api').insertInto('notification').values(notification).execute();
+    const ofPayout = {
+      ...notification,
+      event_id: randomUUID(),
+      subject_id: payout.order_pk,
+      merchant_id: payout.merchant_id,
+      data: JSON.stringify({ ...data, orderId: payout.order_id, orderType: 'PAYOUT' }),
+    };
+    await as('api').insertInto('notification').values(ofPayout).execute();
     for (const role of ['scanner_evm', 'webhook', 'ops', 'signer'] as const) {
       const insert = as(role)
         .insertInto('notification')

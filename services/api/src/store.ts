@@ -50,6 +50,15 @@ export interface NewOrder {
   readonly expiresAt: Date;
 }
 
+/** An order to be created with what is told of it at first. */
+export interface Creation {
+  readonly order: NewOrder;
+  readonly nonce: SpentNonce;
+  readonly notificationId: string;
+  readonly notificationData: string;
+  readonly events: readonly OutboxEvent[];
+}
+
 /** The request that is spent with the effect it has. */
 export interface SpentNonce {
   readonly merchantId: string;
@@ -134,27 +143,17 @@ export function createStore(db: Db) {
 function creations(db: Db) {
   return {
     /** Spends the nonce and creates the collection with its address, first notification and events, or nothing of it. */
-    async createCollection(input: {
-      readonly order: NewOrder;
-      readonly nonce: SpentNonce;
-      readonly derivationIndex: number;
-      readonly notificationId: string;
-      readonly notificationData: string;
-      readonly events: readonly OutboxEvent[];
-    }): Promise<CollectionOutcome> {
-      const { notificationId, notificationData, derivationIndex } = input;
-      const p = JSON.stringify({ ...creation(input), derivationIndex, notificationId, notificationData });
+    async createCollection(
+      input: Creation & { readonly derivationIndex: number },
+    ): Promise<CollectionOutcome> {
+      const p = JSON.stringify({ ...creation(input), derivationIndex: input.derivationIndex });
       const { rows } = await sql<CollectionOutcome & CreatedOrder>`
         select r.outcome, ${FUNCTION_COLUMNS} from create_collection(${p}) r`.execute(db);
       return withExisting(rows[0]);
     },
 
-    /** Spends the nonce, stores the payout and reserves its amount, or only spends the nonce. */
-    async createPayout(input: {
-      readonly order: NewOrder;
-      readonly nonce: SpentNonce;
-      readonly events: readonly OutboxEvent[];
-    }): Promise<PayoutOutcome> {
+    /** Spends the nonce, stores the payout, reserves its amount and tells of it, or only spends the nonce. */
+    async createPayout(input: Creation): Promise<PayoutOutcome> {
       const p = JSON.stringify(creation(input));
       const { rows } = await sql<PayoutOutcome & CreatedOrder>`
         select r.outcome, ${FUNCTION_COLUMNS} from create_payout(${p}) r`.execute(db);
@@ -218,6 +217,9 @@ function orderReads(db: Db) {
           where family = o.family and to_address = o.address and chain = o.chain
             and contract_address is not distinct from o.contract_address
             and state <> 'ORPHANED' and o.order_type = 'COLLECTION'
+            -- What came after SUCCESS takes no part in it: the same rule as that of its callback.
+            and (o.status <> 'SUCCESS' or exists (
+              select from transfer_settlement s where s.transfer_id = transfer.transfer_id and s.credited))
           order by block_height desc, transfer_id desc limit 1
         ) t on true
         where o.merchant_id = ${merchantId} and o.order_id = ${orderId}`.execute(db);
@@ -276,9 +278,10 @@ function upkeep(db: Db) {
 }
 
 /** What create_collection and create_payout have in common; base units as decimal text. */
-function creation(input: { order: NewOrder; nonce: SpentNonce; events: readonly OutboxEvent[] }) {
-  const { order, nonce, events } = input;
+function creation({ order, nonce, events, notificationId, notificationData }: Creation) {
   return {
+    notificationId,
+    notificationData,
     nonce: nonce.nonce,
     nonceExpiresAt: nonce.expiresAt,
     order: { ...order, amount: String(order.amount), acceptedAmount: String(order.acceptedAmount) },

@@ -112,8 +112,20 @@ describe('a payout', () => {
       signed_data_hash: null,
     });
     const outbox = await admin.kysely.selectFrom('api.outbox').selectAll().execute();
-    const event = outbox.find((each) => each.payload.includes(row.order_pk));
-    expect(event?.routing_key).toBe('payout.requested.evm');
+    const events = outbox.filter((each) => each.payload.includes(row.order_pk));
+    expect(events.map((each) => each.routing_key).sort()).toEqual([
+      'order.created._',
+      'payout.requested.evm',
+    ]);
+    const told = await admin.kysely
+      .selectFrom('notification')
+      .selectAll()
+      .where('subject_id', '=', row.order_pk)
+      .executeTakeFirstOrThrow();
+    expect(told).toMatchObject({ merchant_id: 'v3', sequence: 1, notify_type: 'ORDER_PENDING' });
+    expect(JSON.parse(told.data)).toEqual((await api.signedGet('status', orderId)).data);
+    const created = events.find((each) => each.routing_key === 'order.created._');
+    expect(created?.payload).toContain(told.event_id);
     expect(api.wakes()).toBe(wakes + 1);
   });
 

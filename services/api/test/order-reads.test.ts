@@ -120,6 +120,38 @@ describe('status', () => {
   });
 });
 
+describe('a paid order', () => {
+  it('shows the transfer that paid it, whatever anybody sends later', async () => {
+    const order = await collection({ status: 'SUCCESS', actual_amount: 250n * ONE_USDT });
+    const paid = await aTransfer(admin.kysely, order, { block_height: 90, state: 'VERIFIED' });
+    const dust = await aTransfer(admin.kysely, order, { amount: 1n, block_height: 95, state: 'VERIFIED' });
+    await admin.kysely
+      .insertInto('transfer_settlement')
+      .values(
+        [paid, dust].map(({ transfer_id }) => ({
+          transfer_id,
+          settled_version: 1,
+          order_pk: order.order_pk,
+          credited: transfer_id === paid.transfer_id,
+        })),
+      )
+      .execute();
+    const { data } = await api.signedGet('status', order.order_id);
+    expect(data.transaction).toMatchObject({
+      txid: paid.tx_hash,
+      amount: '250.00',
+      from: shown(paid.from_address),
+    });
+    expect((await api.signedGet('pay', order.order_id)).data).toMatchObject({ txid: paid.tx_hash });
+    const page = await api.request(
+      'GET',
+      `/checkout?orderId=${order.order_id}&sign=${signOrderId(merchant.token, order.order_id)}`,
+    );
+    expect(page.text).toContain(paid.tx_hash);
+    expect(page.text).not.toContain(dust.tx_hash);
+  });
+});
+
 describe('pay', () => {
   it('shows what the page needs', async () => {
     const orderId = anOrderId();

@@ -101,6 +101,11 @@ export function lifetime(
   return { createdAt: now, expiresAt: new Date((Math.floor(now.getTime() / 1000) + ttlSeconds) * 1000) };
 }
 
+/** What the first callback of an order says. */
+export function firstNotificationText(order: NewOrder): string {
+  return notifyOrderText(toNotifyOrder({ ...order, status: 'INIT', reason: null, actualAmount: null }, null));
+}
+
 async function store(
   deps: OrderDeps,
   order: NewOrder,
@@ -108,7 +113,6 @@ async function store(
   fresh: FreshAddress,
 ): Promise<CollectionOutcome> {
   const notificationId = deps.newId();
-  const view = toNotifyOrder({ ...order, status: 'INIT', reason: null, actualAmount: null }, null);
   // After a timeout or a lost connection the order may exist with this address; and what Postgres refuses may be the
   // address itself. So whatever is thrown, the address is dropped: an index is cheap, a shared address is not.
   const result = await deps.store.createCollection({
@@ -116,7 +120,7 @@ async function store(
     nonce,
     derivationIndex: fresh.derivationIndex,
     notificationId,
-    notificationData: notifyOrderText(view),
+    notificationData: firstNotificationText(order),
     events: [newEvent('order.created', '_', { orderPk: order.orderPk, eventId: notificationId }, deps)],
   });
   if (result.outcome !== 'CREATED') deps.pool.giveBack(fresh);

@@ -6,7 +6,7 @@ import type { Asset } from '../asset-book.ts';
 import type { Merchant } from '../merchant-book.ts';
 import type { PayoutFields } from '../order-fields.ts';
 import type { NewOrder, SpentNonce } from '../store.ts';
-import { isInRange, lifetime } from './create-collection.ts';
+import { firstNotificationText, isInRange, lifetime } from './create-collection.ts';
 import { toOrderAnswer } from './order-answer.ts';
 import type { OrderDeps } from './order-deps.ts';
 import {
@@ -49,8 +49,7 @@ export async function createPayout(deps: OrderDeps, input: PayoutInput): Promise
   if (!(await deps.chains.isReady(asset.chain))) return refuseUnlessCreated(deps, request, 'CHAIN_NOT_READY');
 
   const order = newPayout(deps, input, asset, amount.value, receiver, hotWallet, signedDataHash);
-  const events = [newEvent('payout.requested', asset.family, { orderPk: order.orderPk }, deps)];
-  const result = await deps.store.createPayout({ order, nonce, events });
+  const result = await deps.store.createPayout({ order, nonce, ...firstWords(deps, order) });
   switch (result.outcome) {
     case 'NONCE_USED':
       return refusal('NONCE_USED');
@@ -65,6 +64,20 @@ export async function createPayout(deps: OrderDeps, input: PayoutInput): Promise
       deps.observe.orderCreated(order);
       return success(toOrderAnswer(order, merchant, deps));
   }
+}
+
+/** What the merchant and the signer are told of a new payout. */
+function firstWords(deps: OrderDeps, order: NewOrder) {
+  const notificationId = deps.newId();
+  const { orderPk, family } = order;
+  return {
+    notificationId,
+    notificationData: firstNotificationText(order),
+    events: [
+      newEvent('order.created', '_', { orderPk, eventId: notificationId }, deps),
+      newEvent('payout.requested', family, { orderPk }, deps),
+    ],
+  };
 }
 
 function newPayout(

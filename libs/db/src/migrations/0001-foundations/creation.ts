@@ -68,6 +68,9 @@ begin
     if not reserve((o ->> 'orderPk')::uuid) then
       raise exception using errcode = 'OT001', message = 'insufficient balance';
     end if;
+    insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
+      values ((p ->> 'notificationId')::uuid, o ->> 'merchantId', (o ->> 'orderPk')::uuid, 1, 'ORDER_PENDING',
+        p ->> 'notificationData', (o ->> 'createdAt')::timestamptz);
     insert into api.outbox (event_id, routing_key, payload)
       select (e2 ->> 'eventId')::uuid, e2 ->> 'routingKey', e2 ->> 'payload' from jsonb_array_elements(p -> 'events') e2;
   exception when sqlstate 'OT001' then

@@ -8,6 +8,7 @@ grant select (merchant_id, name, version, sign_version, token_sealed, return_ori
 grant select, insert, delete on request_nonce to opentill_api;
 grant select, insert, update, delete on rate_counter to opentill_api;
 grant select on orders, deposit_address, transfer, chain_cursor to opentill_api;
+grant select (transfer_id, credited) on transfer_settlement to opentill_api; -- a paid order shows what paid it
 grant insert (order_pk, merchant_id, order_id, order_type, uid, chain, family, symbol, contract_address, decimals, display_decimals,
   amount, accepted_amount, address, source_address, confirmations_required, late_grace_seconds, return_url, description,
   signed_data_hash, created_at, expires_at) on orders to opentill_api;

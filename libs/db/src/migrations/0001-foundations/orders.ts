@@ -116,12 +116,13 @@ create table notification ( -- writers: api (the first of an order), tracker
 comment on table notification is 'What a callback will say, fixed when it happened; subject_id is the order (or the sweep), sequence its order in it.';
 create index notification_occurred_at on notification (occurred_at);
 alter table notification enable row level security;
--- All that the api may tell a merchant: this collection of yours now waits, nothing has come. The keys are counted
+-- All that the api may tell a merchant: this order of yours now exists, nothing has moved. The keys are counted
 -- twice because jsonb keeps the last of equal keys and a merchant's parser might take the first.
 create policy api_first_only on notification for insert to opentill_api with check (
   sequence = 1 and notify_type = 'ORDER_PENDING' and (
-    select o.merchant_id = notification.merchant_id and o.order_type = 'COLLECTION' and o.status = 'INIT'
-      and said ->> 'orderId' = o.order_id and said ->> 'status' = 'INIT'
+    select o.merchant_id = notification.merchant_id and o.status = 'INIT'
+      and said ->> 'orderId' = o.order_id and coalesce(said ->> 'orderType', o.order_type) = o.order_type
+      and said ->> 'status' = 'INIT'
       and said ->> 'transaction' is null and said ->> 'actualAmount' is null
       and (select count(*) from jsonb_object_keys(said)) = (select count(*) from json_object_keys(notification.data::json))
     from orders o, (select notification.data::jsonb as said offset 0) d
