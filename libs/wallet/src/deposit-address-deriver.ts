@@ -1,20 +1,18 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import type { Family } from '@opentill/domain/chains';
 import { pointCompress } from 'tiny-secp256k1';
+import { createChildPublicKeys } from './child-public-key.ts';
 import { depositBranch } from './derivation.ts';
 import type { PublicKeys } from './public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
-/** BIP-32: indices from here on are hardened and cannot be derived publicly. */
-const INDEX_END = 0x8000_0000;
-
-/** Derives deposit addresses from extended public keys alone. About 0.3 ms of CPU an address. */
+/** Derives deposit addresses from extended public keys alone. About 0.2 ms of CPU an address. */
 export interface DepositDeriver {
   /** The families that addresses can be derived for. */
   readonly families: readonly Family[];
-  /** Compressed public key (33 bytes) of deposit address `index`. Throws FAMILY_UNKNOWN, RangeError. */
+  /** Compressed public key (33 bytes) of deposit address `index`. Throws FAMILY_UNKNOWN, CHILD_INVALID, RangeError. */
   publicKey(family: Family, index: number): Uint8Array;
-  /** Deposit address `index` in canonical form. Throws FAMILY_UNKNOWN, RangeError. */
+  /** Deposit address `index` in canonical form. Throws FAMILY_UNKNOWN, CHILD_INVALID, RangeError. */
   address(family: Family, index: number): Address;
 }
 
@@ -26,7 +24,10 @@ export function createDepositDeriver(
   const branches = new Map(
     codecs.map((codec) => [
       codec.family,
-      { codec, branch: depositBranch(publicKeys.families[codec.family].depositXpub) },
+      {
+        codec,
+        children: createChildPublicKeys(depositBranch(publicKeys.families[codec.family].depositXpub)),
+      },
     ]),
   );
   const branchOf = (family: Family) => {
@@ -35,19 +36,12 @@ export function createDepositDeriver(
       throw walletError('FAMILY_UNKNOWN', `no addresses of family ${family} are derived here`);
     return found;
   };
-  const publicKey: DepositDeriver['publicKey'] = (family, index) => {
-    const { branch } = branchOf(family);
-    if (!Number.isSafeInteger(index) || index < 0 || index >= INDEX_END) {
-      throw new RangeError(`not an index of a deposit address: ${index}`);
-    }
-    return branch.derive(index).publicKey;
-  };
   return {
     families: [...branches.keys()],
-    publicKey,
+    publicKey: (family, index) => pointCompress(branchOf(family).children.uncompressed(index), true),
     address(family, index) {
-      // Taken apart here in 20 µs of libsecp256k1; a codec would need 100 µs for the square root.
-      return branchOf(family).codec.fromPublicKey(pointCompress(publicKey(family, index), false));
+      const { codec, children } = branchOf(family);
+      return codec.fromPublicKey(children.uncompressed(index));
     },
   };
 }

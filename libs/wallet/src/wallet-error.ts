@@ -21,7 +21,9 @@ export type WalletErrorCode =
   /** The public key file is not what `opentill` writes; the message names every mistake. */
   | 'PUBLIC_KEYS_INVALID'
   /** The family has no public keys or no address codec here. */
-  | 'FAMILY_UNKNOWN';
+  | 'FAMILY_UNKNOWN'
+  /** The index has no key by BIP-32's rules, which no index is likely ever to be; skip it. */
+  | 'CHILD_INVALID';
 
 /** Makes a wallet's error. `context` and `message` must not hold secrets. */
 export function walletError(

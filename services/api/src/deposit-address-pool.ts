@@ -37,7 +37,7 @@ export interface DepositAddressPoolOptions {
   /** Derives the addresses of these indices, in their order, without holding up the event loop. */
   readonly derive: (family: Family, indexes: readonly number[]) => Promise<readonly Address[]>;
   readonly observe: Pick<Observe, 'depositAddressesLow'>;
-  /** How many are kept ready for a rush. What is ready at a restart is never used: indices are plentiful. @default 4096 */
+  /** How many are kept ready for a rush. What is ready at a restart is never used: indices are plentiful. @default 16 384 */
   readonly target?: number;
   /** How long an order waits for one. @default 3 000 */
   readonly waitMs?: number;
@@ -55,7 +55,7 @@ interface Waiter {
 
 /** Keeps derived addresses ready, so that creating an order costs no derivation; refilled below half. */
 export function createDepositAddressPool(options: DepositAddressPoolOptions): DepositAddressPool {
-  const target = options.target ?? 4_096;
+  const target = options.target ?? 16_384;
   const ready = new Map<Family, FreshAddress[]>(options.families.map((family) => [family, []]));
   const waiting = new Map<Family, Set<Waiter>>(options.families.map((family) => [family, new Set()]));
   let loop: Loop | undefined;
