@@ -42,6 +42,7 @@ export interface RateCounterTable {
   key: string;
   points: Defaulted<number>;
   expire: Nullable<number>;
+  recent: Defaulted<number[]>;
 }
 
 export interface OrdersTable {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createRateLimits } from './rate-limits.ts';
+import { createRecentRequests } from './recent-requests.ts';
 
 describe('counting in memory', () => {
   const limit = { requests: 3, seconds: 60 };
@@ -20,5 +21,29 @@ describe('counting in memory', () => {
     for (let i = 0; i < 4; i += 1) await limits.take('merchant:createPayout', 'm', limit);
     expect(await limits.take('merchant:createPayout', 'm', limit)).toBeGreaterThan(0);
     expect(await limits.take('merchant:createPayout', 'm', { requests: 10, seconds: 60 })).toBe(0);
+  });
+});
+
+describe('requests of one order', () => {
+  it('are no more than the limit in any window, also across its border', async () => {
+    let now = 5_000;
+    const limits = createRateLimits('memory', () => now);
+    const at = (ms: number) => {
+      now = 5_000 + ms;
+      return limits.take('order:pay', 'a', { requests: 2, seconds: 1 });
+    };
+    expect([await at(0), await at(990), await at(1_000), await at(1_040)]).toEqual([0, 0, 0, 1]);
+    expect([await at(1_989), await at(1_990), await at(1_991)]).toEqual([1, 0, 1]);
+    // Two at once are within it, and what was refused counts for nothing.
+    expect([await at(9_000), await at(9_000), await at(9_000), await at(9_999)]).toEqual([0, 0, 1, 1]);
+    expect([await at(10_000), await at(10_000)]).toEqual([0, 0]);
+  });
+
+  it('are kept for a bounded number of orders', async () => {
+    const recent = createRecentRequests(() => 0, 2);
+    const limit = { requests: 1, seconds: 1 };
+    for (const key of ['a', 'b', 'c']) expect(await recent.take(key, limit)).toBe(0);
+    expect(await recent.take('c', limit)).toBe(1_000);
+    expect(await recent.take('a', limit)).toBe(0);
   });
 });

@@ -7,6 +7,7 @@ import {
 import type { LimitedEndpoint, RateLimit } from '@opentill/contracts/http/rate-limits';
 import type { Database } from '@opentill/db/database';
 import { translateDatabaseError } from '@opentill/db/database-error';
+import { createRecentRequests, createSharedRecentRequests } from './recent-requests.ts';
 
 /** Who or what a request is counted by; one counter per kind, endpoint and key. */
 export type LimitKind =
@@ -28,15 +29,22 @@ export const REFUSED_SIGNATURE_LIMIT: RateLimit = { requests: 100, seconds: 10 }
 /** The hosted page asks every few seconds, and a customer may have it open twice. */
 export const CHECKOUT_PAGE_LIMIT: RateLimit = { requests: 10, seconds: 5 };
 
+/** Of larger limits not every request's time is kept: the border of a window matters little to them. */
+const RECENT_MAX = 100;
+
 /** Endpoints whose limit is also counted by client address. */
 export type IpLimitedEndpoint = Exclude<LimitedEndpoint, 'pay' | 'getOrderStatus'>;
 
 /**
- * Counts in windows that begin with a key's first request. `memory` counts for this process alone; a database's pool
+ * Counts in windows that begin with a key's first request; an order's few requests in every window. `memory` counts for this process alone; a database's pool
  * counts for every replica in the table rate_counter, and what is over its limit is remembered here until its window
  * ends, so that a flood costs the database nothing.
  */
-export function createRateLimits(store: 'memory' | Database['pool']): RateLimits {
+export function createRateLimits(
+  store: 'memory' | Database['pool'],
+  nowMs = () => performance.now(),
+): RateLimits {
+  const recent = store === 'memory' ? createRecentRequests(nowMs) : createSharedRecentRequests(store, nowMs);
   // One limiter per kind and limit: as many as there are different limits among the merchants.
   const limiters = new Map<string, RateLimiterAbstract>();
 
@@ -53,6 +61,9 @@ export function createRateLimits(store: 'memory' | Database['pool']): RateLimits
   return {
     async take(kind, key, limit) {
       try {
+        if (kind.startsWith('order:') && limit.requests <= RECENT_MAX) {
+          return Math.ceil((await recent.take(`${kind}:${key}`, limit)) / 1000);
+        }
         await limiterFor(kind, limit).consume(key);
         return 0;
       } catch (reason) {

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import type { Database } from '@opentill/db/database';
 import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { createRateLimits } from '../src/rate-limits.ts';
 import {
   anOrderId,
   COLLECTION,
@@ -110,6 +112,27 @@ describe.each(['memory', 'postgres'] as const)('counted in %s', (rateLimitStore)
       5_000,
     );
   });
+});
+
+it('requests of one order counted in Postgres are no more than the limit in any window', async () => {
+  const database = testDatabase.open('api');
+  let now = 0;
+  const replicas = [1, 2].map(() => createRateLimits(database.pool, () => now));
+  /** As much later for what was counted, in every place it is counted. */
+  const after = async (ms: number, replica: number) => {
+    now += ms;
+    await sql`update rate_counter set recent = array(select t - ${ms} from unnest(recent) t)`.execute(
+      admin.kysely,
+    );
+    return replicas[replica]!.take('order:pay', 'a', { requests: 2, seconds: 60 });
+  };
+  expect([await after(0, 0), await after(59_000, 1), await after(1_000, 0)]).toEqual([0, 0, 0]);
+  const wait = await after(2_000, 1);
+  expect(wait).toBeGreaterThan(50);
+  expect(wait).toBeLessThanOrEqual(57);
+  expect(await after(57_000, 1)).toBe(0);
+  expect(await after(0, 0)).toBeGreaterThan(0);
+  await database.close();
 });
 
 describe('limits', () => {

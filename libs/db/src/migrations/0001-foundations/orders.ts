@@ -30,8 +30,10 @@ create index request_nonce_expires_at on request_nonce (expires_at);
 create unlogged table rate_counter ( -- writer: api; emptied by a crash of Postgres, which opens one window
   key text primary key,
   points integer not null default 0,
-  expire bigint
+  expire bigint,
+  recent bigint[] not null default '{}'
 );
+comment on column rate_counter.recent is 'When the requests of the last window came, in ms, where every window counts and not one after the other.';
 `;
 
 /** Orders, deposit addresses and what merchants are told. */
