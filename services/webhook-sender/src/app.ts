@@ -5,15 +5,16 @@ import { startConsumer, type Consumer } from '@opentill/messaging/consumer';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Checks } from '@opentill/runtime/health';
 import type { Logger } from '@opentill/runtime/logger';
-import type { Loop } from '@opentill/runtime/loop';
+import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
+import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import { startDeliverer, type Deliverer } from './deliver-due.ts';
 import { createAddressGuard } from './forbidden-addresses.ts';
 import { onOrderNotified } from './handlers/on-order-notified.ts';
 import { createObserver, type Observer } from './observe.ts';
 import type { ResolveHost } from './resolve-endpoint.ts';
-import { oldestDueSeconds } from './store.ts';
-import { startSweeper } from './sweep-notifications.ts';
+import { buryUnaddressed, oldestDueSeconds } from './store.ts';
+import { createNotificationSweep, DEFAULT_SWEEP } from './sweep-notifications.ts';
 import { startInboxTrimmer } from './trim-inbox.ts';
 
 export interface WebhookSenderOptions {
@@ -43,12 +44,17 @@ export interface WebhookSenderDeps {
 }
 
 const PREFETCH = 30;
+/** As long as the other services take for intake and tail together. */
+const STOP_LIMIT_MS = STOP_LIMITS_MS.intake + STOP_LIMITS_MS.tail;
+/** Attempts under way and handlers may go on so long; the rest of the limit is for handing back and closing. */
+const STOP_GRACE_MS = 4_000;
+const MAX_BACKOFF_MS = 5_000;
+const BURY_BATCH = 1_000;
 
 interface Work {
   readonly consumers: readonly Consumer[];
   readonly deliverer: Deliverer;
-  readonly sweeper: Loop;
-  readonly inboxTrimmer: Loop;
+  readonly loops: readonly Loop[];
   readonly presence: { stop(): Promise<void> };
 }
 
@@ -70,11 +76,21 @@ export function createApp(options: WebhookSenderOptions, deps: WebhookSenderDeps
 
   async function stop(): Promise<void> {
     if (work === undefined) return;
-    const { consumers, deliverer, sweeper, inboxTrimmer, presence } = work;
+    const { consumers, deliverer, loops, presence } = work;
     work = undefined;
-    await presence.stop();
-    await Promise.all([...consumers, sweeper, inboxTrimmer].map((part) => part.stop()));
-    await deliverer.stop();
+    const stopAll = (parts: readonly { stop(): Promise<void> }[]) => () =>
+      Promise.all(parts.map((part) => part.stop()));
+    // All at once; what a handler still queues, another process sends.
+    await stopWithin(
+      STOP_LIMIT_MS,
+      {
+        consumers: stopAll(consumers),
+        loops: stopAll(loops),
+        deliverer: () => deliverer.stop(),
+        presence: () => presence.stop(),
+      },
+      deps.logger,
+    );
   }
 
   const checks: Checks = {
@@ -106,6 +122,7 @@ function startWork(options: WebhookSenderOptions, deps: WebhookSenderDeps, obser
     concurrency: options.concurrency,
     concurrencyPerEndpoint: options.concurrencyPerEndpoint,
     pollIntervalMs: options.pollIntervalMs ?? 250,
+    stopGraceMs: STOP_GRACE_MS,
   });
   const wake = (): void => deliverer.wake();
   const consume = (type: 'order.created' | 'order.changed') =>
@@ -117,18 +134,44 @@ function startWork(options: WebhookSenderOptions, deps: WebhookSenderDeps, obser
       handle: (event) => onOrderNotified({ db, observer, wake }, event),
       logger: deps.logger,
       metrics: deps.metrics,
+      drainTimeoutMs: STOP_GRACE_MS,
     });
   return {
     deliverer,
     consumers: [consume('order.created'), consume('order.changed')],
-    sweeper: startSweeper({
+    loops: startLoops(options, deps, observer, wake),
+    presence: announcePresence({
       db,
-      clock: deps.clock,
-      observer,
-      intervalMs: options.sweepIntervalMs ?? 5_000,
-      wake,
+      schema: 'webhook',
+      instance: options.instance,
+      onError: (error) => observer.presenceFailed(error),
     }),
-    inboxTrimmer: startInboxTrimmer({ db, observer }),
-    presence: announcePresence({ db, schema: 'webhook', instance: options.instance }),
   };
+}
+
+function startLoops(
+  options: WebhookSenderOptions,
+  deps: WebhookSenderDeps,
+  observer: Observer,
+  wake: () => void,
+): readonly Loop[] {
+  const { kysely: db } = deps.database;
+  const intervalMs = options.sweepIntervalMs ?? 5_000;
+  const loop = (name: string, pauseMs: number, run: (signal: AbortSignal) => Promise<void | 'again'>) =>
+    startLoop({
+      name,
+      intervalMs: pauseMs,
+      maxBackoffMs: MAX_BACKOFF_MS,
+      run,
+      onError: (error, failuresInRow) => observer.roundFailed(name, error, failuresInRow),
+    });
+  return [
+    loop('sweep notifications', intervalMs, createNotificationSweep({ db, observer, wake }, DEFAULT_SWEEP)),
+    loop('bury unaddressed', intervalMs, async () => {
+      const count = await buryUnaddressed(db, BURY_BATCH);
+      observer.unaddressedBuried(count);
+      return count === 0 ? undefined : 'again';
+    }),
+    startInboxTrimmer({ db, observer }),
+  ];
 }

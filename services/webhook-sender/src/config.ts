@@ -1,24 +1,45 @@
-/** The environment of webhook-sender (README.md, "Configuration"). */
-export interface WebhookSenderEnvironment {
+import { hostname } from 'node:os';
+import { parseSecretsKey } from '@opentill/db/sealed-secret';
+import { readConfig, type Environment } from '@opentill/runtime/config';
+import type { LogLevel } from '@opentill/runtime/logger';
+
+/** The settings of webhook-sender. */
+export interface WebhookSenderConfig {
+  readonly logLevel: LogLevel;
+  readonly healthPort: number;
+  readonly healthHost: string;
+  readonly databaseUrl: string;
+  readonly databasePoolMax: number;
+  readonly amqpUrl: string;
+  readonly instanceId: string;
+  readonly secretsKey: Buffer;
+  readonly allowedCallbackAddresses: readonly string[];
+  readonly allowHttpCallbacks: boolean;
+  readonly retryScheduleSeconds: readonly number[];
+  readonly concurrency: number;
+  readonly concurrencyPerEndpoint: number;
+}
+
+interface Variables {
+  readonly LOG_LEVEL: LogLevel;
+  readonly HEALTH_PORT: number;
+  readonly HEALTH_HOST: string;
   readonly DATABASE_URL: string;
   readonly DATABASE_POOL_MAX: number;
   readonly AMQP_URL: string;
+  readonly INSTANCE_ID?: string;
   readonly SECRETS_KEY: string;
   readonly ALLOWED_CALLBACK_ADDRESSES: readonly string[];
   readonly ALLOW_HTTP_CALLBACKS: boolean;
   readonly RETRY_SCHEDULE_SECONDS: readonly string[];
   readonly CALLBACK_CONCURRENCY: number;
   readonly CALLBACK_CONCURRENCY_PER_ENDPOINT: number;
-  readonly LOG_LEVEL: 'error' | 'warn' | 'info' | 'debug';
-  readonly HEALTH_PORT: number;
-  readonly HEALTH_HOST: string;
-  readonly INSTANCE_ID?: string;
 }
 
 /** The contract's schedule (api.md section 6): about 1 s, 5 s, 30 s, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
 const RETRY_SCHEDULE_SECONDS = [1, 5, 30, 300, 1800, 7200, 21600, 43200, 86400].map(String);
 
-/** JSON Schema of the environment, read by readConfig. */
+/** JSON Schema of the environment (README.md, "Configuration"). */
 export const WEBHOOK_SENDER_CONFIG_SCHEMA = {
   required: ['DATABASE_URL', 'AMQP_URL', 'SECRETS_KEY'],
   properties: {
@@ -38,6 +59,29 @@ export const WEBHOOK_SENDER_CONFIG_SCHEMA = {
     LOG_LEVEL: { enum: ['error', 'warn', 'info', 'debug'], type: 'string', default: 'info' },
     HEALTH_PORT: { type: 'integer', minimum: 0, maximum: 65535, default: 3023 },
     HEALTH_HOST: { type: 'string', default: '127.0.0.1' },
-    INSTANCE_ID: { type: 'string', minLength: 1 },
+    INSTANCE_ID: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$' },
   },
 } as const;
+
+/**
+ * Reads the settings from the environment.
+ * @throws GatewayError CONFIG_INVALID that names every mistake; SECRETS_KEY_INVALID
+ */
+export function readWebhookSenderConfig(env: Environment): WebhookSenderConfig {
+  const variables = readConfig<Variables>(WEBHOOK_SENDER_CONFIG_SCHEMA, env);
+  return {
+    logLevel: variables.LOG_LEVEL,
+    healthPort: variables.HEALTH_PORT,
+    healthHost: variables.HEALTH_HOST,
+    databaseUrl: variables.DATABASE_URL,
+    databasePoolMax: variables.DATABASE_POOL_MAX,
+    amqpUrl: variables.AMQP_URL,
+    instanceId: variables.INSTANCE_ID ?? `${hostname()}-${process.pid}`,
+    secretsKey: parseSecretsKey(variables.SECRETS_KEY),
+    allowedCallbackAddresses: variables.ALLOWED_CALLBACK_ADDRESSES,
+    allowHttpCallbacks: variables.ALLOW_HTTP_CALLBACKS,
+    retryScheduleSeconds: variables.RETRY_SCHEDULE_SECONDS.map(Number),
+    concurrency: variables.CALLBACK_CONCURRENCY,
+    concurrencyPerEndpoint: variables.CALLBACK_CONCURRENCY_PER_ENDPOINT,
+  };
+}

@@ -1,67 +1,56 @@
-import { hostname } from 'node:os';
 import { openDatabase } from '@opentill/db/database';
-import { parseSecretsKey } from '@opentill/db/sealed-secret';
 import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
-import { readConfig } from '@opentill/runtime/config';
 import { createHealthServer } from '@opentill/runtime/health';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { runService } from '@opentill/runtime/service';
+import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { createApp } from './app.ts';
-import { WEBHOOK_SENDER_CONFIG_SCHEMA, type WebhookSenderEnvironment } from './config.ts';
-import { resolveHostBySystem } from './resolve-host.ts';
+import { readWebhookSenderConfig } from './config.ts';
+import { createHostResolver } from './resolve-host.ts';
 
-const name = 'webhook-sender';
-const config = readConfig<WebhookSenderEnvironment>(WEBHOOK_SENDER_CONFIG_SCHEMA, process.env);
-const logger = createLogger({ service: name, level: config.LOG_LEVEL });
+const SERVICE = 'webhook-sender';
 
 await runService({
-  name,
-  logger,
+  name: SERVICE,
+  logger: createLogger({ service: SERVICE, level: 'info' }),
   start: async () => {
-    const metrics = createMetrics(name);
-    const database = openDatabase({
-      url: config.DATABASE_URL,
-      applicationName: name,
-      poolMax: config.DATABASE_POOL_MAX,
-    });
-    const broker = connectBroker({ url: config.AMQP_URL, logger, name });
-    const app = createApp(
-      {
-        instance: config.INSTANCE_ID ?? `${hostname()}-${process.pid}`,
-        retryScheduleSeconds: config.RETRY_SCHEDULE_SECONDS.map(Number),
-        allowedCallbackAddresses: config.ALLOWED_CALLBACK_ADDRESSES,
-        allowHttpCallbacks: config.ALLOW_HTTP_CALLBACKS,
-        concurrency: config.CALLBACK_CONCURRENCY,
-        concurrencyPerEndpoint: config.CALLBACK_CONCURRENCY_PER_ENDPOINT,
-      },
-      {
-        database,
-        broker,
-        logger,
-        metrics,
-        clock: systemClock,
-        random: Math.random,
-        resolveHost: resolveHostBySystem,
-        secretsKey: parseSecretsKey(config.SECRETS_KEY),
-      },
-    );
-    const health = createHealthServer({
-      port: config.HEALTH_PORT,
-      host: config.HEALTH_HOST,
-      metrics,
-      checks: app.checks,
-    });
-    app.start();
-    await health.start();
-    return {
-      stop: async () => {
-        await app.stop();
-        await broker.close();
-        await database.close();
-        await health.stop();
-      },
+    const config = readWebhookSenderConfig(process.env);
+    const { instanceId: instance, secretsKey } = config;
+    const logger = createLogger({ service: SERVICE, level: config.logLevel });
+    const metrics = createMetrics(SERVICE);
+    const opened: (() => Promise<void>)[] = [];
+    const closeAll = async () => {
+      for (const close of opened.splice(0).toReversed()) await close();
     };
+    try {
+      const database = openDatabase({
+        url: config.databaseUrl,
+        applicationName: `${SERVICE} ${instance}`,
+        poolMax: config.databasePoolMax,
+        prepareStatements: true, // planning a claim takes longer than making it
+        onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+      });
+      opened.push(() => database.close(STOP_LIMITS_MS.database));
+      const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instance}` });
+      opened.push(() => broker.close());
+      const resolveHost = createHostResolver({ localNames: config.allowedCallbackAddresses.length > 0 });
+      const { random } = Math;
+      const clock = systemClock;
+      const deps = { database, broker, logger, metrics, clock, random, resolveHost, secretsKey };
+      const app = createApp({ ...config, instance }, deps);
+      opened.push(() => app.stop());
+      app.start();
+      const { healthPort: port, healthHost: host } = config;
+      const health = createHealthServer({ port, host, metrics, checks: app.checks });
+      await health.start();
+      opened.push(() => health.stop());
+      opened.push(() => Promise.resolve(health.drain()));
+    } catch (error) {
+      await closeAll();
+      throw error;
+    }
+    return { stop: closeAll };
   },
 });

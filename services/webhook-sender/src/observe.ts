@@ -7,6 +7,9 @@ export interface Observer {
   deliveriesQueued(count: number, by: 'event' | 'sweeper'): void;
   attemptFinished(claim: ClaimedDelivery, record: AttemptRecord, outcome: DeliveryOutcome): void;
   claimLost(claim: ClaimedDelivery): void;
+  claimReleased(claim: ClaimedDelivery): void;
+  unaddressedBuried(count: number): void;
+  presenceFailed(error: unknown): void;
   roundFailed(loop: string, error: unknown, failuresInRow: number): void;
 }
 
@@ -55,6 +58,15 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
     claimLost(claim) {
       lost.inc();
       logger.warn('callback attempt outlived its lease', { eventId: claim.eventId, attempt: claim.attempt });
+    },
+    claimReleased(claim) {
+      logger.info('callback handed back', { eventId: claim.eventId, attempt: claim.attempt });
+    },
+    unaddressedBuried(count) {
+      if (count > 0) logger.error('callbacks dead without a URL', { count });
+    },
+    presenceFailed(error) {
+      logger.warn('presence not announced', { error });
     },
     roundFailed(loop, error, failuresInRow) {
       logger.error('round failed', { loop, failuresInRow, error });

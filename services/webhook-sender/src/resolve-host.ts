@@ -1,31 +1,82 @@
-import { lookup } from 'node:dns/promises';
+import { lookup, Resolver } from 'node:dns/promises';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import type { ResolveHost } from './resolve-endpoint.ts';
 
 export type ResolveErrorCode =
-  /** The resolver did not answer in time. */
-  'LOOKUP_TIMEOUT';
+  /** The name servers did not answer in time. */
+  | 'LOOKUP_TIMEOUT'
+  /** There is no such name, it has no address, or the name servers refuse. */
+  | 'LOOKUP_FAILED';
 
-const LOOKUP_TIMEOUT_MS = 3_000;
+export interface HostResolverOptions {
+  /**
+   * Asks the operating system for names that only this machine or network knows: single labels (a container's name),
+   * and the domains kept for such use. Never for public names: the system's look-ups share few threads with those of
+   * the database and the broker, and hanging names would stop them.
+   */
+  readonly localNames: boolean;
+  /** Name servers to ask, `address:port`. @default the system's */
+  readonly servers?: readonly string[];
+  /** @default 3 000 */
+  readonly timeoutMs?: number;
+}
+
+/** How long the other address family is waited for when one has answered. */
+const OTHER_FAMILY_WAIT_MS = 300;
+const LOCAL_NAME = /^[^.]+$|\.(localhost|local|internal|home\.arpa)$/;
 
 /**
- * Every address of a host name, by the system's resolver.
- * @throws GatewayError LOOKUP_TIMEOUT, or the resolver's own error
+ * Makes the look-up of host names: every address, IPv4 first. Look-ups of one name at the same moment are one.
+ * The look-up throws GatewayError with a ResolveErrorCode.
  */
-export async function resolveHostBySystem(hostname: string): Promise<readonly string[]> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(
-        new GatewayError<ResolveErrorCode>('LOOKUP_TIMEOUT', `${hostname} was not resolved in time`, {
-          retryable: true,
-        }),
-      );
-    }, LOOKUP_TIMEOUT_MS);
-  });
+export function createHostResolver(options: HostResolverOptions): ResolveHost {
+  const underWay = new Map<string, Promise<readonly string[]>>();
+  return (hostname) => {
+    const known = underWay.get(hostname);
+    if (known !== undefined) return known;
+    const asked =
+      options.localNames && LOCAL_NAME.test(hostname) ? askSystem(hostname) : askServers(hostname, options);
+    const found = asked.finally(() => underWay.delete(hostname));
+    underWay.set(hostname, found);
+    return found;
+  };
+}
+
+async function askSystem(hostname: string): Promise<readonly string[]> {
   try {
-    const found = await Promise.race([lookup(hostname, { all: true }), timeout]);
+    const found = await lookup(hostname, { all: true, order: 'ipv4first' });
     return found.map(({ address }) => address);
-  } finally {
-    clearTimeout(timer);
+  } catch (error) {
+    throw failed(hostname, error);
   }
+}
+
+/** A resolver of its own per look-up: it can be cancelled alone, and sees name servers that changed. */
+async function askServers(hostname: string, options: HostResolverOptions): Promise<readonly string[]> {
+  const resolver = new Resolver({ timeout: 1_000, tries: 2 });
+  if (options.servers !== undefined) resolver.setServers(options.servers);
+  const queries = [resolver.resolve4(hostname), resolver.resolve6(hostname)];
+  const timers = [setTimeout(() => resolver.cancel(), options.timeoutMs ?? 3_000)];
+  for (const query of queries) {
+    query.then(
+      () => timers.push(setTimeout(() => resolver.cancel(), OTHER_FAMILY_WAIT_MS)),
+      () => undefined,
+    );
+  }
+  const settled = await Promise.allSettled(queries);
+  for (const timer of timers) clearTimeout(timer);
+  const found = settled.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+  if (found.length > 0) return found;
+  const reasons = settled.flatMap((result) =>
+    result.status === 'rejected' ? [result.reason as NodeJS.ErrnoException] : [],
+  );
+  throw failed(hostname, reasons.find(({ code }) => code !== 'ENODATA') ?? reasons[0]);
+}
+
+function failed(hostname: string, cause: unknown): GatewayError<ResolveErrorCode> {
+  const code = String((cause as NodeJS.ErrnoException | undefined)?.code ?? 'no address');
+  const late = code === 'ETIMEOUT' || code === 'ECANCELLED';
+  return late
+    ? new GatewayError('LOOKUP_TIMEOUT', `${hostname} was not resolved in time`, { retryable: true, cause })
+    : new GatewayError('LOOKUP_FAILED', `${hostname} was not resolved: ${code}`, { retryable: true, cause });
 }

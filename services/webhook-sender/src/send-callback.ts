@@ -1,12 +1,17 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
+import type { Connections, OwnedRequest } from './keep-connections.ts';
 import type { Endpoint } from './resolve-endpoint.ts';
 
 /** What became of one attempt. */
 export type AttemptResult =
   | { readonly kind: 'ANSWERED'; readonly statusCode: number; readonly excerpt: string }
-  | { readonly kind: 'FAILED'; readonly error: string };
+  | { readonly kind: 'FAILED'; readonly error: string }
+  /** `maySend` said no: nothing was sent. */
+  | { readonly kind: 'ABANDONED' }
+  /** The signal aborted. */
+  | { readonly kind: 'INTERRUPTED' };
 
 export interface CallbackRequest {
   readonly endpoint: Endpoint;
@@ -14,7 +19,11 @@ export interface CallbackRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** For the whole request: connecting, sending, the answer's headers and as much of its body as is read. */
   readonly deadlineMs: number;
+  /** Asked when the connection stands, right before the first byte: connecting may take long, or the process freeze. */
+  readonly maySend?: () => boolean;
   readonly signal?: AbortSignal;
+  /** Connections to use again, and whose they are. @default a new connection, closed afterwards */
+  readonly keep?: { readonly connections: Connections; readonly owner: string };
 }
 
 /** Bytes of the answer that are kept for the merchant to see; nothing beyond is read. */
@@ -24,40 +33,70 @@ const BODY_WAIT_MS = 500;
 
 /**
  * Posts a callback to exactly the given address: no redirects, no decoding, a bounded read of the answer, one deadline
- * for everything. Never rejects; a status is reported as soon as it is known and the body was skimmed.
+ * for everything. Never rejects; a status is reported as soon as it is known and the body was skimmed. A kept
+ * connection that the receiver closed meanwhile is replaced by a new one, once.
  */
-export function sendCallback(callback: CallbackRequest): Promise<AttemptResult> {
+export async function sendCallback(callback: CallbackRequest): Promise<AttemptResult> {
+  const endsAt = performance.now() + callback.deadlineMs;
+  const result = await post(callback, endsAt);
+  if (result.kind !== 'STALE') return result;
+  const { keep: _, ...anew } = callback;
+  const again = await post(anew, endsAt);
+  return again.kind === 'STALE' ? { kind: 'FAILED', error: again.error } : again;
+}
+
+/** The connection was a kept one, and broke before anything was answered. */
+type Stale = { readonly kind: 'STALE'; readonly error: string };
+
+function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult | Stale> {
   return new Promise((resolve) => {
     const request = openRequest(callback);
-    const timer = setTimeout(
-      () => request.destroy(new Error(`no answer within ${callback.deadlineMs} ms`)),
-      callback.deadlineMs,
-    );
-    const onAbort = (): void => void request.destroy(new Error('the sender is stopping'));
-    callback.signal?.addEventListener('abort', onAbort, { once: true });
-    const finish = (result: AttemptResult): void => {
-      clearTimeout(timer);
-      callback.signal?.removeEventListener('abort', onAbort);
-      resolve(result);
-      request.destroy();
+    let answering = false; // from here on the status counts, and skimming is bounded
+    const giveUp = (result: AttemptResult): void => {
+      if (!answering) finish(result);
     };
-    request.on('response', (response) => skim(response, finish));
-    request.on('error', (error: NodeJS.ErrnoException) =>
-      finish({
-        kind: 'FAILED',
-        error: error.code === undefined ? error.message : `${error.code}: ${error.message}`,
-      }),
+    const timer = setTimeout(
+      () => giveUp(failed(`no answer within ${callback.deadlineMs} ms`)),
+      Math.max(0, endsAt - performance.now()),
     );
-    if (callback.signal?.aborted) onAbort();
-    request.end(callback.body);
+    const interrupt = (): void => giveUp({ kind: 'INTERRUPTED' });
+    callback.signal?.addEventListener('abort', interrupt, { once: true });
+    const finish = (result: AttemptResult | Stale, complete = false): void => {
+      clearTimeout(timer);
+      callback.signal?.removeEventListener('abort', interrupt);
+      resolve(result);
+      if (!complete) request.destroy(); // a complete answer leaves the connection for the next callback
+    };
+    const send = (): void => {
+      if (callback.maySend?.() === false) finish({ kind: 'ABANDONED' });
+      else request.end(callback.body);
+    };
+    const secure = callback.endpoint.url.protocol === 'https:';
+    request.on('socket', (socket) => {
+      if (request.reusedSocket) send();
+      else socket.once(secure ? 'secureConnect' : 'connect', send);
+    });
+    request.on('response', (response) => {
+      answering = true;
+      skim(response, finish);
+    });
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      const text = error.code === undefined ? error.message : `${error.code}: ${error.message}`;
+      finish(request.reusedSocket && !answering ? { kind: 'STALE', error: text } : failed(text));
+    });
+    if (callback.signal?.aborted) interrupt();
   });
 }
 
-function openRequest({ endpoint, body, headers }: CallbackRequest): ClientRequest {
+function failed(error: string): AttemptResult {
+  return { kind: 'FAILED', error };
+}
+
+function openRequest({ endpoint, body, headers, keep }: CallbackRequest): ClientRequest {
   const { url, address } = endpoint;
   const secure = url.protocol === 'https:';
   const hostname = url.hostname.replace(/^\[|\]$/g, '');
-  return (secure ? httpsRequest : httpRequest)({
+  const options: RequestOptions & Partial<OwnedRequest> = {
     method: 'POST',
     host: address,
     port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
@@ -65,7 +104,8 @@ function openRequest({ endpoint, body, headers }: CallbackRequest): ClientReques
     setHost: false,
     // The name is what TLS verifies and what a virtual host needs; the address alone is what is connected to.
     ...(secure && isIP(hostname) === 0 ? { servername: hostname } : {}),
-    agent: false,
+    agent: keep?.connections.agentFor(secure) ?? false,
+    ...(keep === undefined ? {} : { connectionOwner: keep.owner }),
     headers: {
       ...headers,
       host: url.host,
@@ -74,23 +114,24 @@ function openRequest({ endpoint, body, headers }: CallbackRequest): ClientReques
       'accept-encoding': 'identity',
       'user-agent': 'Opentill-Webhooks/1',
     },
-  });
+  };
+  return (secure ? httpsRequest : httpRequest)(options);
 }
 
-function skim(response: IncomingMessage, finish: (result: AttemptResult) => void): void {
+function skim(response: IncomingMessage, finish: (result: AttemptResult, complete?: boolean) => void): void {
   const chunks: Buffer[] = [];
   let length = 0;
-  const answered = (): void => {
+  const answered = (complete = false): void => {
     clearTimeout(timer);
     const excerpt = Buffer.concat(chunks).subarray(0, EXCERPT_BYTES_MAX).toString('latin1');
-    finish({ kind: 'ANSWERED', statusCode: response.statusCode ?? 0, excerpt });
+    finish({ kind: 'ANSWERED', statusCode: response.statusCode ?? 0, excerpt }, complete);
   };
-  const timer = setTimeout(answered, BODY_WAIT_MS);
+  const timer = setTimeout(() => answered(), BODY_WAIT_MS);
   response.on('data', (chunk: Buffer) => {
     chunks.push(chunk.subarray(0, EXCERPT_BYTES_MAX - length));
     length += chunk.length;
     if (length >= EXCERPT_BYTES_MAX) answered();
   });
-  response.on('end', answered);
-  response.on('error', answered);
+  response.on('end', () => answered(true));
+  response.on('error', () => answered());
 }

@@ -1,41 +1,59 @@
 import type { Db } from '@opentill/db/database';
-import type { Clock } from '@opentill/runtime/clock';
-import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Observer } from './observe.ts';
-import { findUnqueuedSubjects, queueDeliveries } from './store.ts';
+import { findUnqueued, queueDeliveries, type SweepPosition } from './store.ts';
 
-export interface SweeperDeps {
+export interface NotificationSweepDeps {
   readonly db: Db;
-  readonly clock: Clock;
   readonly observer: Observer;
-  readonly intervalMs: number;
   readonly wake: () => void;
 }
 
-/** Longest time between a notification's moment and its commit; the sweeper looks back so far. */
-const LOOK_BACK_MS = 10 * 60_000;
-const BATCH = 500;
+export interface NotificationSweepOptions {
+  /** Notifications looked at per query. */
+  readonly pageSize: number;
+  /** Notifications younger than this are left to their events. */
+  readonly graceMs: number;
+  /** How far each sweep goes back behind the last one: longer than from a notification's moment to its commit. */
+  readonly lookBackMs: number;
+}
+
+export const DEFAULT_SWEEP: NotificationSweepOptions = {
+  pageSize: 2_000,
+  graceMs: 2_000,
+  lookBackMs: 600_000,
+};
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Finds notifications whose event never came (the broker may lose everything) and queues them. The first round looks
- * at all of them, later ones at the last minutes before the round that came before.
+ * Makes the sweep that finds notifications whose event never came (the broker may lose everything) and queues them.
+ * The first sweep goes over all of them, page by page, the later ones over what came since the last sweep began, less
+ * the look-back; all by the database's clock. A sweep that fails goes on where it stopped.
  */
-export function startSweeper(deps: SweeperDeps): Loop {
-  let since = new Date(0);
-  return startLoop({
-    name: 'sweep notifications',
-    intervalMs: deps.intervalMs,
-    onError: (error, failuresInRow) => deps.observer.roundFailed('sweep', error, failuresInRow),
-    run: async () => {
-      const startedAt = deps.clock.now();
-      const subjects = await findUnqueuedSubjects(deps.db, since, BATCH);
-      if (subjects.length > 0) {
-        deps.observer.deliveriesQueued(await queueDeliveries(deps.db, subjects), 'sweeper');
-        deps.wake();
-      }
-      if (subjects.length === BATCH) return 'again';
-      since = new Date(startedAt.getTime() - LOOK_BACK_MS);
-      return undefined;
-    },
-  });
+export function createNotificationSweep(
+  deps: NotificationSweepDeps,
+  options: NotificationSweepOptions,
+): (signal: AbortSignal) => Promise<void | 'again'> {
+  let position = startOfSweep(null, options.lookBackMs);
+  let begunAt: string | null = null;
+
+  return async (signal) => {
+    const page = await findUnqueued(deps.db, position, options.pageSize, options.graceMs);
+    begunAt ??= page.now; // what comes from now on is behind this sweep, and the begin of the next
+    if (signal.aborted) return undefined;
+    if (page.subjectIds.length > 0) {
+      deps.observer.deliveriesQueued(await queueDeliveries(deps.db, page.subjectIds), 'sweeper');
+      deps.wake();
+    }
+    position = page.next ?? startOfSweep(begunAt, options.lookBackMs);
+    if (page.next !== null) return 'again';
+    begunAt = null;
+    return undefined;
+  };
+}
+
+function startOfSweep(lastBegin: string | null, lookBackMs: number): SweepPosition {
+  const occurredAt =
+    lastBegin === null ? '-infinity' : new Date(Date.parse(lastBegin) - lookBackMs).toISOString();
+  return { occurredAt, eventId: FIRST_ID };
 }

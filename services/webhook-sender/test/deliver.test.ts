@@ -1,117 +1,23 @@
-import { createHmac, randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import type { Database, Db } from '@opentill/db/database';
-import { createLogger } from '@opentill/runtime/logger';
-import { createMetrics } from '@opentill/runtime/metrics';
-import { systemClock } from '@opentill/runtime/clock';
-import { aCollection, aMerchant, TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { aCollection, aMerchant } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { startDeliverer, type Deliverer, type DelivererDeps } from '../src/deliver-due.ts';
 import { createAddressGuard } from '../src/forbidden-addresses.ts';
-import { createObserver } from '../src/observe.ts';
 import { claimDue, finishAttempt, queueDeliveries } from '../src/store.ts';
-import { startReceiver, type Receiver } from './receiver.ts';
+import { TYPES, useDeliveryScenario } from './delivery-scenario.ts';
+import { startReceiver } from './receiver.ts';
 
-const FAST_SCHEDULE = [0.02, 0.02, 0.02, 0.02, 0.02];
-
-let database: TestDatabase;
-let admin: Database;
-let webhook: Database;
-let db: Db;
-let receiver: Receiver;
-const deliverers: Deliverer[] = [];
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = database.open('admin');
-  webhook = database.open('webhook');
-  db = admin.kysely;
-});
-afterAll(async () => {
-  await webhook.close();
-  await admin.close();
-  await database.drop();
-});
-beforeEach(async () => {
-  receiver = await startReceiver();
-});
-afterEach(async () => {
-  await Promise.all(deliverers.splice(0).map((deliverer) => deliverer.stop()));
-  await sql`update delivery set state = 'DEAD' where state = 'PENDING'`.execute(db);
-  await receiver.close();
-});
-
-function deliverer(overrides: Partial<DelivererDeps> = {}): Deliverer {
-  const started = startDeliverer({
-    db: webhook.kysely,
-    clock: systemClock,
-    random: () => 0,
-    observer: createObserver(createLogger({ service: 'test', level: 'silent' }), createMetrics('test')),
-    secretsKey: TEST_SECRETS_KEY,
-    instance: randomUUID(),
-    rules: {
-      guard: createAddressGuard(['127.0.0.1']),
-      allowHttp: true,
-      resolveHost: async () => ['127.0.0.1'],
-    },
-    retryScheduleSeconds: FAST_SCHEDULE,
-    attemptDeadlineMs: 400,
-    concurrency: 32,
-    concurrencyPerEndpoint: 16,
-    pollIntervalMs: 10,
-    ...overrides,
-  });
-  deliverers.push(started);
-  return started;
-}
-
-const TYPES = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'] as const;
-
-/** An order of a merchant at `url` with the first `count` notifications of a payment, queued. */
-async function anOrderWithCallbacks(count: number, url: string | null = receiver.url, merchantId?: string) {
-  const merchant = merchantId ?? (await aMerchant(db, { callbackUrl: url })).merchantId;
-  const order = await aCollection(db, { merchant_id: merchant });
-  const events: string[] = [];
-  for (let sequence = 1; sequence <= count; sequence += 1) events.push(await notify(order, sequence));
-  await queueDeliveries(webhook.kysely, [order.order_pk]);
-  return { order, events, merchantId: merchant };
-}
-
-async function notify(
-  order: { order_pk: string; order_id: string; merchant_id: string },
-  sequence: number,
-): Promise<string> {
-  const eventId = randomUUID();
-  await db
-    .insertInto('notification')
-    .values({
-      event_id: eventId,
-      merchant_id: order.merchant_id,
-      subject_id: order.order_pk,
-      sequence,
-      notify_type: TYPES[(sequence - 1) % TYPES.length] ?? 'ORDER_PENDING',
-      data: JSON.stringify({ orderId: order.order_id, sequence, status: 'INIT' }),
-      occurred_at: new Date(),
-    })
-    .execute();
-  return eventId;
-}
-
-const stateOf = async (eventId: string) =>
-  (await db.selectFrom('delivery').select('state').where('event_id', '=', eventId).executeTakeFirst())?.state;
-const attemptsOf = (eventId: string) =>
-  db.selectFrom('delivery_attempt').selectAll().where('event_id', '=', eventId).orderBy('attempt').execute();
+const s = useDeliveryScenario();
 
 describe('delivery', () => {
   it('sends an order’s callbacks in order, signed, each once', async () => {
-    const { events, merchantId, order } = await anOrderWithCallbacks(3);
-    deliverer();
-    await waitUntil('all delivered', async () => (await stateOf(events[2]!)) === 'DELIVERED');
-    expect(receiver.received.map((c) => c.body.nonce)).toEqual(events);
-    expect(receiver.received.map((c) => c.body.notifyType)).toEqual([...TYPES]);
-    for (const { text, body, headers } of receiver.received) {
+    const { events, merchantId, order } = await s.anOrderWithCallbacks(3);
+    s.deliverer();
+    await waitUntil('all delivered', async () => (await s.stateOf(events[2]!)) === 'DELIVERED');
+    expect(s.receiver.received.map((c) => c.body.nonce)).toEqual(events);
+    expect(s.receiver.received.map((c) => c.body.notifyType)).toEqual([...TYPES]);
+    for (const { text, body, headers } of s.receiver.received) {
       const data = text.slice(text.indexOf('"data":') + 7, -1);
       const hex = createHmac('sha256', `secret-of-${merchantId}`).update(data).digest('hex');
       expect(body.sign).toBe(hex);
@@ -126,89 +32,93 @@ describe('delivery', () => {
   });
 
   it('repeats a failed attempt with the same nonce and a new timestamp, and records every attempt', async () => {
-    const { events } = await anOrderWithCallbacks(1);
-    receiver.answer = (_callback, response) => {
-      response.statusCode = receiver.received.length < 3 ? 500 : 204;
-      response.end(receiver.received.length < 3 ? 'not now' : '');
+    const { events } = await s.anOrderWithCallbacks(1);
+    s.receiver.answer = (_callback, response) => {
+      response.statusCode = s.receiver.received.length < 3 ? 500 : 204;
+      response.end(s.receiver.received.length < 3 ? 'not now' : '');
     };
-    deliverer();
-    await waitUntil('delivered', async () => (await stateOf(events[0]!)) === 'DELIVERED');
-    expect(receiver.received.map((c) => c.body.nonce)).toEqual([events[0], events[0], events[0]]);
-    const attempts = await attemptsOf(events[0]!);
+    s.deliverer();
+    await waitUntil('delivered', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
+    expect(s.receiver.received.map((c) => c.body.nonce)).toEqual([events[0], events[0], events[0]]);
+    const attempts = await s.attemptsOf(events[0]!);
     expect(attempts.map((a) => a.status_code)).toEqual([500, 500, 204]);
     expect(attempts[0]?.response_excerpt).toBe('not now');
   });
 
   it('holds a newer callback back until the older one failed three times, then supersedes the older for good', async () => {
-    const { events } = await anOrderWithCallbacks(2);
-    receiver.answer = (callback, response) => {
+    const { events } = await s.anOrderWithCallbacks(2);
+    s.receiver.answer = (callback, response) => {
       response.statusCode = callback.body.data['sequence'] === 1 ? 503 : 200;
       response.end();
     };
-    deliverer({ retryScheduleSeconds: [0.02, 0.02, 60, 60] });
-    await waitUntil('newer delivered', async () => (await stateOf(events[1]!)) === 'DELIVERED');
-    expect(receiver.received.map((c) => c.body.data['sequence'])).toEqual([1, 1, 1, 2]);
-    expect(await stateOf(events[0]!)).toBe('SUPERSEDED');
+    s.deliverer({ retryScheduleSeconds: [0.02, 0.02, 60, 60] });
+    await waitUntil('newer delivered', async () => (await s.stateOf(events[1]!)) === 'DELIVERED');
+    expect(s.receiver.received.map((c) => c.body.data['sequence'])).toEqual([1, 1, 1, 2]);
+    expect(await s.stateOf(events[0]!)).toBe('SUPERSEDED');
   });
 
   it('gives up after the schedule, keeps the dead callback, and lets nothing wait for it', async () => {
-    const { events, order } = await anOrderWithCallbacks(1);
-    receiver.answer = (callback, response) => {
+    const { events, order } = await s.anOrderWithCallbacks(1);
+    s.receiver.answer = (callback, response) => {
       response.statusCode = callback.body.data['sequence'] === 1 ? 500 : 200;
       response.end();
     };
-    deliverer({ retryScheduleSeconds: [0.01, 0.01] });
-    await waitUntil('dead', async () => (await stateOf(events[0]!)) === 'DEAD');
-    expect(receiver.received).toHaveLength(3);
-    const newer = await notify(order, 2);
-    await queueDeliveries(webhook.kysely, [order.order_pk]);
-    await waitUntil('newer delivered', async () => (await stateOf(newer)) === 'DELIVERED');
-    receiver.answer = (_callback, response) => void response.end();
-    await sql`select replay_delivery(${events[0]!}::uuid)`.execute(db);
-    await waitUntil('replayed', async () => (await stateOf(events[0]!)) === 'DELIVERED');
-    expect(receiver.received.at(-1)?.body.nonce).toBe(events[0]);
+    s.deliverer({ retryScheduleSeconds: [0.01, 0.01] });
+    await waitUntil('dead', async () => (await s.stateOf(events[0]!)) === 'DEAD');
+    expect(s.receiver.received).toHaveLength(3);
+    const newer = await s.notify(order, 2);
+    await queueDeliveries(s.webhook.kysely, [order.order_pk]);
+    await waitUntil('newer delivered', async () => (await s.stateOf(newer)) === 'DELIVERED');
+    s.receiver.answer = (_callback, response) => void response.end();
+    await sql`select replay_delivery(${events[0]!}::uuid)`.execute(s.db);
+    await waitUntil('replayed', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
+    expect(s.receiver.received.at(-1)?.body.nonce).toBe(events[0]);
   });
 
   it('keeps the callbacks of a merchant without a URL as dead ones', async () => {
-    const { events } = await anOrderWithCallbacks(1, null);
-    expect(await stateOf(events[0]!)).toBe('DEAD');
+    const { events } = await s.anOrderWithCallbacks(1, null);
+    expect(await s.stateOf(events[0]!)).toBe('DEAD');
   });
 
   it('sends the same nonce again, and nothing else, when a worker died between the 200 and its commit', async () => {
-    const { events } = await anOrderWithCallbacks(2);
-    const dead = { holder: 'dead-worker', limit: 10, perEndpoint: 10, leaseMs: 150 };
-    const [claim] = await claimDue(webhook.kysely, dead, TEST_SECRETS_KEY);
+    const { events } = await s.anOrderWithCallbacks(2);
+    const dead = { holder: 'dead-worker', limit: 10, openLimit: 10, perEndpoint: 10, leaseMs: 150 };
+    const [claim] = await claimDue(s.webhook.kysely, dead);
     expect(claim?.eventId).toBe(events[0]);
-    deliverer();
-    await waitUntil('both delivered', async () => (await stateOf(events[1]!)) === 'DELIVERED');
-    expect(receiver.received.map((c) => c.body.nonce)).toEqual(events);
+    s.deliverer();
+    await waitUntil('both delivered', async () => (await s.stateOf(events[1]!)) === 'DELIVERED');
+    expect(s.receiver.received.map((c) => c.body.nonce)).toEqual(events);
     const record = { startedAt: new Date(), durationMs: 1, statusCode: 500, error: null, excerpt: null };
-    expect(await finishAttempt(webhook.kysely, claim!, 'dead-worker', record, { state: 'DEAD' })).toBe(false);
-    expect(await stateOf(events[0]!)).toBe('DELIVERED');
+    expect(await finishAttempt(s.webhook.kysely, claim!, 'dead-worker', record, { state: 'DEAD' })).toBe(
+      false,
+    );
+    expect(await s.stateOf(events[0]!)).toBe('DELIVERED');
   });
 
   it('queues without a gap when the events come in the wrong order', async () => {
-    const merchant = await aMerchant(db, { callbackUrl: receiver.url });
-    const order = await aCollection(db, { merchant_id: merchant.merchantId });
-    await notify(order, 1);
-    await notify(order, 2);
-    expect(await queueDeliveries(webhook.kysely, [order.order_pk])).toBe(2);
-    expect(await queueDeliveries(webhook.kysely, [order.order_pk])).toBe(0);
+    const merchant = await aMerchant(s.db, { callbackUrl: s.receiver.url });
+    const order = await aCollection(s.db, { merchant_id: merchant.merchantId });
+    await s.notify(order, 1);
+    await s.notify(order, 2);
+    expect(await queueDeliveries(s.webhook.kysely, [order.order_pk])).toBe(2);
+    expect(await queueDeliveries(s.webhook.kysely, [order.order_pk])).toBe(0);
   });
 });
 
 describe('two replicas', () => {
   it('never send an older callback of an order after a newer one, nor two of one order at once', async () => {
-    const merchants = await Promise.all([1, 2, 3].map(() => aMerchant(db, { callbackUrl: receiver.url })));
+    const merchants = await Promise.all(
+      [1, 2, 3].map(() => aMerchant(s.db, { callbackUrl: s.receiver.url })),
+    );
     const all: { events: string[] }[] = [];
     for (let i = 0; i < 60; i += 1) {
-      all.push(await anOrderWithCallbacks(4, receiver.url, merchants[i % 3]!.merchantId));
+      all.push(await s.anOrderWithCallbacks(4, s.receiver.url, merchants[i % 3]!.merchantId));
     }
     let seed = 7;
     const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
     const underWay = new Map<unknown, number>();
     let overlaps = 0;
-    receiver.answer = (callback, response) => {
+    s.receiver.answer = (callback, response) => {
       const orderId = callback.body.data['orderId'];
       underWay.set(orderId, (underWay.get(orderId) ?? 0) + 1);
       if ((underWay.get(orderId) ?? 0) > 1) overlaps += 1;
@@ -219,13 +129,13 @@ describe('two replicas', () => {
       });
     };
     for (let i = 0; i < 3; i += 1)
-      deliverer({ retryScheduleSeconds: Array.from({ length: 12 }, () => 0.005), pollIntervalMs: 3 });
+      s.deliverer({ retryScheduleSeconds: Array.from({ length: 12 }, () => 0.005), pollIntervalMs: 3 });
     const ids = all.flatMap(({ events }) => events);
     await waitUntil(
       'nothing pending',
       async () =>
         (
-          await db
+          await s.db
             .selectFrom('delivery')
             .select('event_id')
             .where('event_id', 'in', ids)
@@ -235,13 +145,13 @@ describe('two replicas', () => {
       30_000,
     );
     const highest = new Map<unknown, number>();
-    for (const { body } of receiver.received) {
+    for (const { body } of s.receiver.received) {
       const sequence = body.data['sequence'] as number;
       expect(sequence).toBeGreaterThanOrEqual(highest.get(body.data['orderId']) ?? 0);
       highest.set(body.data['orderId'], sequence);
     }
     expect(overlaps).toBe(0);
-    const last = await db
+    const last = await s.db
       .selectFrom('delivery')
       .select('state')
       .where(
@@ -256,34 +166,34 @@ describe('two replicas', () => {
 
 describe('receivers that misbehave', () => {
   async function firstAttempt(events: readonly string[]) {
-    await waitUntil('an attempt is recorded', async () => (await attemptsOf(events[0]!)).length > 0);
-    return (await attemptsOf(events[0]!))[0]!;
+    await waitUntil('an attempt is recorded', async () => (await s.attemptsOf(events[0]!)).length > 0);
+    return (await s.attemptsOf(events[0]!))[0]!;
   }
 
   it('counts a hanging receiver as failed at the deadline', async () => {
-    const { events } = await anOrderWithCallbacks(1);
-    receiver.answer = () => undefined;
-    deliverer({ retryScheduleSeconds: [60] });
+    const { events } = await s.anOrderWithCallbacks(1);
+    s.receiver.answer = () => undefined;
+    s.deliverer({ retryScheduleSeconds: [60] });
     const attempt = await firstAttempt(events);
     expect(attempt.error).toContain('no answer within 400 ms');
     expect(attempt.duration_ms).toBeLessThan(2_000);
   });
 
   it('takes the status of a receiver that drips its body for ever', async () => {
-    const { events } = await anOrderWithCallbacks(1);
+    const { events } = await s.anOrderWithCallbacks(1);
     let dripping: NodeJS.Timeout | undefined;
-    receiver.answer = (_callback, response) => {
+    s.receiver.answer = (_callback, response) => {
       response.writeHead(200);
       dripping = setInterval(() => response.write('.'), 20);
     };
-    deliverer({ attemptDeadlineMs: 5_000 });
-    await waitUntil('delivered', async () => (await stateOf(events[0]!)) === 'DELIVERED');
+    s.deliverer({ attemptDeadlineMs: 5_000 });
+    await waitUntil('delivered', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
     clearInterval(dripping);
   });
 
   it('reads no more than the excerpt of an endless body', async () => {
-    const { events } = await anOrderWithCallbacks(1);
-    receiver.answer = (_callback, response) => {
+    const { events } = await s.anOrderWithCallbacks(1);
+    s.receiver.answer = (_callback, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
       const flood = (): void => {
         while (!response.destroyed && response.write(Buffer.alloc(65_536, 'x')));
@@ -291,27 +201,27 @@ describe('receivers that misbehave', () => {
       };
       flood();
     };
-    deliverer({ attemptDeadlineMs: 5_000 });
+    s.deliverer({ attemptDeadlineMs: 5_000 });
     expect((await firstAttempt(events)).response_excerpt).toHaveLength(1024);
   });
 
   it('follows no redirect', async () => {
     const forbidden = await startReceiver();
-    const { events } = await anOrderWithCallbacks(1);
-    receiver.answer = (_callback, response) => {
+    const { events } = await s.anOrderWithCallbacks(1);
+    s.receiver.answer = (_callback, response) => {
       response.writeHead(302, { location: forbidden.url });
       response.end();
     };
-    deliverer({ retryScheduleSeconds: [60] });
+    s.deliverer({ retryScheduleSeconds: [60] });
     expect((await firstAttempt(events)).status_code).toBe(302);
     expect(forbidden.received).toHaveLength(0);
     await forbidden.close();
   });
 
   it('counts a reset connection as failed', async () => {
-    const { events } = await anOrderWithCallbacks(1);
-    receiver.answer = (_callback, _response, request) => void request.socket.destroy();
-    deliverer({ retryScheduleSeconds: [60] });
+    const { events } = await s.anOrderWithCallbacks(1);
+    s.receiver.answer = (_callback, _response, request) => void request.socket.destroy();
+    s.deliverer({ retryScheduleSeconds: [60] });
     expect((await firstAttempt(events)).error).toContain('ECONNRESET');
   });
 
@@ -325,9 +235,9 @@ describe('receivers that misbehave', () => {
       async () => ['8.8.8.8', '10.0.0.1'],
     ],
   ])('does not contact %s', async (_what, url, resolveHost) => {
-    const { events } = await anOrderWithCallbacks(1, url);
+    const { events } = await s.anOrderWithCallbacks(1, url);
     const contacted: string[] = [];
-    deliverer({
+    s.deliverer({
       retryScheduleSeconds: [60],
       rules: { guard: createAddressGuard(['127.0.0.1']), allowHttp: true, resolveHost },
       send: async ({ endpoint }) => {
@@ -341,35 +251,35 @@ describe('receivers that misbehave', () => {
 
   it('connects to the address it checked, whatever the name means by then', async () => {
     const answers = [['127.0.0.1'], ['169.254.169.254']];
-    const url = receiver.url.replace('127.0.0.1', 'shop.example');
-    const { events } = await anOrderWithCallbacks(1, url);
-    deliverer({
+    const url = s.receiver.url.replace('127.0.0.1', 'shop.example');
+    const { events } = await s.anOrderWithCallbacks(1, url);
+    s.deliverer({
       rules: {
         guard: createAddressGuard(['127.0.0.1']),
         allowHttp: true,
         resolveHost: async () => answers.shift() ?? [],
       },
     });
-    await waitUntil('delivered', async () => (await stateOf(events[0]!)) === 'DELIVERED');
-    expect(receiver.received[0]?.headers.host).toBe(new URL(url).host);
+    await waitUntil('delivered', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
+    expect(s.receiver.received[0]?.headers.host).toBe(new URL(url).host);
     expect(answers).toHaveLength(1);
   });
 
   it('lets a hanging merchant delay nobody else', async () => {
     const hanging = await startReceiver();
     hanging.answer = () => undefined;
-    const slow = await aMerchant(db, { callbackUrl: hanging.url });
-    for (let i = 0; i < 12; i += 1) await anOrderWithCallbacks(1, hanging.url, slow.merchantId);
-    deliverer({
+    const slow = await aMerchant(s.db, { callbackUrl: hanging.url });
+    for (let i = 0; i < 12; i += 1) await s.anOrderWithCallbacks(1, hanging.url, slow.merchantId);
+    s.deliverer({
       concurrency: 8,
       concurrencyPerEndpoint: 4,
       attemptDeadlineMs: 3_000,
       retryScheduleSeconds: [60],
     });
     await waitUntil('the slow endpoint is busy', () => hanging.received.length === 4);
-    const { events } = await anOrderWithCallbacks(3);
+    const { events } = await s.anOrderWithCallbacks(3);
     const startedAt = Date.now();
-    await waitUntil('the other is served', async () => (await stateOf(events[2]!)) === 'DELIVERED');
+    await waitUntil('the other is served', async () => (await s.stateOf(events[2]!)) === 'DELIVERED');
     expect(Date.now() - startedAt).toBeLessThan(1_500);
     expect(hanging.received).toHaveLength(4);
     await hanging.close();

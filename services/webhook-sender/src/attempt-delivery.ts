@@ -1,0 +1,146 @@
+import { buildCallbackBody, callbackHeaders } from '@opentill/contracts/signing/callback';
+import type { Db } from '@opentill/db/database';
+import { openSecret, webhookSecretAad } from '@opentill/db/sealed-secret';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { abortableDelay } from '@opentill/runtime/abortable-delay';
+import { backoffMs } from '@opentill/runtime/backoff';
+import type { Clock } from '@opentill/runtime/clock';
+import type { Connections } from './keep-connections.ts';
+import type { Observer } from './observe.ts';
+import { resolveEndpoint, type EndpointRules } from './resolve-endpoint.ts';
+import { nextAttemptDelayMs } from './retry-schedule.ts';
+import { sendCallback, type AttemptResult, type CallbackRequest } from './send-callback.ts';
+import {
+  finishAttempt,
+  releaseClaim,
+  type AttemptRecord,
+  type ClaimedDelivery,
+  type DeliveryOutcome,
+} from './store.ts';
+
+export interface AttemptDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly observer: Observer;
+  readonly secretsKey: Buffer;
+  /** Unique to this process; a claim belongs to it. */
+  readonly instance: string;
+  readonly rules: EndpointRules;
+  /** @default sendCallback */
+  readonly send?: (request: CallbackRequest) => Promise<AttemptResult>;
+  readonly connections: Connections;
+  readonly retryScheduleSeconds: readonly number[];
+  readonly attemptDeadlineMs: number;
+}
+
+/** How long a claim is this process's, in time of `performance.now()`. */
+export interface Lease {
+  /** Nothing is sent later: by then somebody else may hold the claim, and have sent a newer callback. */
+  readonly sendUntilMs: number;
+  readonly endsAtMs: number;
+}
+
+/**
+ * Makes one attempt at a claimed delivery and records it. An attempt that the process was too late for leaves no
+ * trace, and one that `signal` interrupts is handed back: neither is the receiver's failure.
+ */
+export async function attemptDelivery(
+  deps: AttemptDeps,
+  claim: ClaimedDelivery,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<void> {
+  const startedAt = deps.clock.now();
+  const startedAtMs = performance.now();
+  const result = await request(deps, claim, lease, startedAt, signal);
+  if (result.kind === 'ABANDONED') {
+    deps.observer.claimLost(claim);
+    return;
+  }
+  if (result.kind === 'INTERRUPTED') {
+    await releaseClaim(deps.db, claim, deps.instance);
+    deps.observer.claimReleased(claim);
+    return;
+  }
+  const record: AttemptRecord = {
+    startedAt,
+    durationMs: Math.round(performance.now() - startedAtMs),
+    statusCode: result.kind === 'ANSWERED' ? result.statusCode : null,
+    error: result.kind === 'FAILED' ? printable(result.error).slice(0, 500) : null,
+    excerpt: result.kind === 'ANSWERED' ? printable(result.excerpt) : null,
+  };
+  const outcome = decideOutcome(deps, claim, result);
+  if (await finish(deps, claim, lease, record, outcome, signal)) {
+    deps.observer.attemptFinished(claim, record, outcome);
+  } else {
+    deps.observer.claimLost(claim);
+  }
+}
+
+async function request(
+  deps: AttemptDeps,
+  claim: ClaimedDelivery,
+  lease: Lease,
+  startedAt: Date,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  const timestampSeconds = Math.floor(startedAt.getTime() / 1000);
+  const { dataText, notifyType, eventId, merchantId } = claim;
+  const remainingMs = (): number => lease.sendUntilMs - performance.now();
+  try {
+    const secret = openSecret(deps.secretsKey, claim.webhookSecretSealed, webhookSecretAad(merchantId));
+    const endpoint = await resolveEndpoint(claim.callbackUrl, deps.rules);
+    if (signal.aborted) return { kind: 'INTERRUPTED' };
+    const body = buildCallbackBody({ dataText, nonce: eventId, notifyType, timestampSeconds, secret });
+    const headers = callbackHeaders({ body, dataText, eventId, timestampSeconds, secret });
+    const deadlineMs = Math.min(deps.attemptDeadlineMs, Math.floor(remainingMs()));
+    if (deadlineMs <= 0) return { kind: 'ABANDONED' };
+    return await (deps.send ?? sendCallback)({
+      endpoint,
+      body,
+      headers: { ...headers },
+      deadlineMs,
+      maySend: () => remainingMs() > 0,
+      signal,
+      keep: { connections: deps.connections, owner: merchantId },
+    });
+  } catch (error) {
+    return { kind: 'FAILED', error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function decideOutcome(deps: AttemptDeps, claim: ClaimedDelivery, result: AttemptResult): DeliveryOutcome {
+  if (result.kind === 'ANSWERED' && result.statusCode >= 200 && result.statusCode < 300)
+    return { state: 'DELIVERED' };
+  const failures = claim.attempt - claim.scheduleBase;
+  const retryDelayMs = nextAttemptDelayMs(deps.retryScheduleSeconds, failures, deps.random);
+  return retryDelayMs === undefined ? { state: 'DEAD' } : { state: 'PENDING', retryDelayMs };
+}
+
+/** Tries for as long as the claim is ours: an outcome that is not recorded costs the receiver a repetition. */
+async function finish(
+  deps: AttemptDeps,
+  claim: ClaimedDelivery,
+  lease: Lease,
+  record: AttemptRecord,
+  outcome: DeliveryOutcome,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await finishAttempt(deps.db, claim, deps.instance, record, outcome);
+    } catch (error) {
+      const retryable = error instanceof GatewayError && error.retryable;
+      const pauseMs = backoffMs(failures, { firstMs: 50, maxMs: 2_000, random: deps.random });
+      if (!retryable || signal.aborted || performance.now() + pauseMs > lease.endsAtMs) throw error;
+      deps.observer.roundFailed('record', error, failures);
+      await abortableDelay(pauseMs, signal);
+    }
+  }
+}
+
+/** Postgres refuses NUL in text, and an operator's terminal should not obey what a receiver wrote. */
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e\n\t]/g, '?');
+}

@@ -1,0 +1,248 @@
+import { describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { aMerchant } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { createAddressGuard } from '../src/forbidden-addresses.ts';
+import { buryUnaddressed, claimDue, oldestDueSeconds } from '../src/store.ts';
+import { useDeliveryScenario } from './delivery-scenario.ts';
+import { failQueries } from './failing-database.ts';
+import { startReceiver } from './receiver.ts';
+
+const s = useDeliveryScenario();
+const ONE_RETRY_LATER = { retryScheduleSeconds: [60] };
+
+/** An endpoint that takes requests and never answers. */
+async function aHangingReceiver() {
+  const hanging = await startReceiver();
+  hanging.answer = () => undefined;
+  return hanging;
+}
+
+describe('callbacks are delivered', () => {
+  it('to everybody else when the secret of one merchant can not be opened', async () => {
+    const unlucky = await s.anOrderWithCallbacks(1);
+    await sql`update merchant set webhook_secret_sealed = '\\x00' where merchant_id = ${unlucky.merchantId}`.execute(
+      s.db,
+    );
+    const others = [await s.anOrderWithCallbacks(1), await s.anOrderWithCallbacks(1)];
+    s.deliverer(ONE_RETRY_LATER);
+    for (const { events } of others)
+      await waitUntil('delivered', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
+    await waitUntil('recorded', async () => (await s.attemptsOf(unlucky.events[0]!)).length === 1);
+    expect(await s.attemptsOf(unlucky.events[0]!)).toMatchObject([
+      { attempt: 1, status_code: null, error: expect.stringContaining('sealed secret') },
+    ]);
+    expect(await s.stateOf(unlucky.events[0]!)).toBe('PENDING');
+  });
+
+  it('to a healthy merchant while more merchants hang than there are slots for', async () => {
+    const hanging = await aHangingReceiver();
+    for (let i = 0; i < 5; i += 1) {
+      const { merchantId } = await aMerchant(s.db, { callbackUrl: hanging.url });
+      for (let j = 0; j < 4; j += 1) await s.anOrderWithCallbacks(1, hanging.url, merchantId);
+    }
+    s.deliverer({
+      concurrency: 8,
+      concurrencyPerEndpoint: 2,
+      attemptDeadlineMs: 4_000,
+      ...ONE_RETRY_LATER,
+    });
+    await waitUntil('the slow endpoints are busy', () => hanging.received.length >= 6);
+    const { events } = await s.anOrderWithCallbacks(3);
+    const startedAt = Date.now();
+    await waitUntil('the other is served', async () => (await s.stateOf(events[2]!)) === 'DELIVERED');
+    expect(Date.now() - startedAt).toBeLessThan(1_500);
+    expect(hanging.received).toHaveLength(6);
+    await hanging.close();
+  });
+
+  it('to a healthy merchant although every other one, of which there are many, fails again and again', async () => {
+    const hanging = await aHangingReceiver();
+    for (let i = 0; i < 12; i += 1) {
+      const { merchantId, events } = await s.anOrderWithCallbacks(1, hanging.url);
+      await sql`update delivery set attempts = 1, next_attempt_at = now() + interval '30 seconds' where event_id = ${events[0]!}`.execute(
+        s.db,
+      );
+      await s.anOrderWithCallbacks(1, hanging.url, merchantId);
+    }
+    s.deliverer({
+      concurrency: 8,
+      concurrencyPerEndpoint: 2,
+      attemptDeadlineMs: 4_000,
+      ...ONE_RETRY_LATER,
+    });
+    await waitUntil('the slow endpoints are busy', () => hanging.received.length >= 6);
+    const { events } = await s.anOrderWithCallbacks(1);
+    const startedAt = Date.now();
+    await waitUntil('the other is served', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
+    expect(Date.now() - startedAt).toBeLessThan(1_500);
+    await hanging.close();
+  });
+
+  it('once each although the database fails when their outcome is to be recorded', async () => {
+    const { events } = await s.anOrderWithCallbacks(2);
+    const unavailable = new GatewayError('DATABASE_UNAVAILABLE', 'down', { retryable: true });
+    let failures = 0;
+    const db = failQueries(s.webhook, (text) => {
+      if (!text.includes('delivery_attempt') || failures >= 3) return undefined;
+      failures += 1;
+      return unavailable;
+    });
+    s.deliverer({ db });
+    await waitUntil('delivered', async () => (await s.stateOf(events[1]!)) === 'DELIVERED');
+    expect(failures).toBe(3);
+    expect(s.receiver.received.map((c) => c.body.nonce)).toEqual(events);
+  });
+});
+
+describe('a claim', () => {
+  it('whose lease ran out during a slow look-up sends nothing: another may have sent a newer one', async () => {
+    const url = s.receiver.url.replace('127.0.0.1', 'shop.example');
+    const { events } = await s.anOrderWithCallbacks(2, url);
+    let answer: (addresses: readonly string[]) => void = () => undefined;
+    let asked = false;
+    const slow = s.deliverer({
+      instance: 'slow',
+      leaseMs: 300,
+      pollIntervalMs: 3_600_000,
+      rules: {
+        guard: createAddressGuard(['127.0.0.1']),
+        allowHttp: true,
+        resolveHost: () => {
+          asked = true;
+          return new Promise((resolve) => (answer = resolve));
+        },
+      },
+    });
+    await waitUntil('claimed', () => asked);
+    const other = s.deliverer();
+    await waitUntil('both delivered', async () => (await s.stateOf(events[1]!)) === 'DELIVERED');
+    await other.stop();
+    expect(s.receiver.received.map((c) => c.body.nonce)).toEqual(events);
+    answer(['127.0.0.1']);
+    await slow.stop();
+    expect(s.receiver.received.map((c) => c.body.nonce)).toEqual(events);
+    expect((await s.attemptsOf(events[0]!)).map((a) => a.attempt)).toEqual([2]);
+  });
+
+  it('is handed back when the process stops: nobody failed, and the next one sends it as the same attempt', async () => {
+    const { events } = await s.anOrderWithCallbacks(1);
+    s.receiver.answer = () => undefined;
+    const stopped = s.deliverer({ attemptDeadlineMs: 20_000, stopGraceMs: 100 });
+    await waitUntil('under way', () => s.receiver.received.length === 1);
+    const startedAt = Date.now();
+    await stopped.stop();
+    expect(Date.now() - startedAt).toBeLessThan(2_000);
+    expect(await s.attemptsOf(events[0]!)).toEqual([]);
+    expect(await s.deliveryOf(events[0]!)).toMatchObject({
+      state: 'PENDING',
+      attempts: 0,
+      lease_until: null,
+      lease_holder: null,
+    });
+    s.receiver.answer = (_callback, response) => void response.end();
+    s.deliverer();
+    await waitUntil('delivered', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
+    expect((await s.attemptsOf(events[0]!)).map((a) => a.attempt)).toEqual([1]);
+  });
+
+  it('reads a bounded part of a backlog', async () => {
+    const { merchantId } = await s.anOrderWithCallbacks(1);
+    await sql`
+      with orders as (select gen_random_uuid() as subject from generate_series(1, 4000)),
+      told as (
+        insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
+        select gen_random_uuid(), ${merchantId}, subject, n, 'ORDER_PENDING', '{}', now() from orders, generate_series(1, 3) n
+        returning event_id, merchant_id, subject_id, sequence
+      )
+      insert into delivery (event_id, merchant_id, subject_id, sequence, attempts, next_attempt_at)
+      select event_id, merchant_id, subject_id, sequence, 0, now() - interval '1 minute' from told`.execute(
+      s.db,
+    );
+    await sql`analyze delivery`.execute(s.db);
+    const limits = { holder: 'a', limit: 64, openLimit: 64, perEndpoint: 16, leaseMs: 60_000 };
+    const rows = await s.webhook.kysely.transaction().execute(async (tx) => {
+      expect(await claimDue(tx, limits)).toHaveLength(16);
+      const read = await sql<{ rows: number }>`
+        select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables where relname = 'delivery'`.execute(
+        tx,
+      );
+      return read.rows[0]!.rows;
+    });
+    expect(rows).toBeGreaterThan(16);
+    expect(rows).toBeLessThan(1_500);
+  });
+});
+
+describe('a replay', () => {
+  it('has a schedule of its own, and its attempts are numbered on', async () => {
+    const { events } = await s.anOrderWithCallbacks(1);
+    s.receiver.answer = (_callback, response) => {
+      response.statusCode = 500;
+      response.end();
+    };
+    s.deliverer({ retryScheduleSeconds: [0.01, 0.01] });
+    for (const attempts of [3, 6]) {
+      await waitUntil('dead', async () => (await s.stateOf(events[0]!)) === 'DEAD');
+      expect((await s.attemptsOf(events[0]!)).map((a) => a.attempt)).toEqual(
+        Array.from({ length: attempts }, (_, i) => i + 1),
+      );
+      if (attempts === 3) await sql`select replay_delivery(${events[0]!}::uuid)`.execute(s.db);
+    }
+  });
+
+  it('leaves an attempt under way its lease, and is not lost when that fails for good', async () => {
+    const { events } = await s.anOrderWithCallbacks(1);
+    const answers: ((status: number) => void)[] = [];
+    s.receiver.answer = (_callback, response) =>
+      void answers.push((status) => {
+        response.statusCode = status;
+        response.end();
+      });
+    s.deliverer({ retryScheduleSeconds: [], attemptDeadlineMs: 10_000 });
+    await waitUntil('under way', () => answers.length === 1);
+    await sql`select replay_delivery(${events[0]!}::uuid)`.execute(s.db);
+    const limits = { holder: 'other', limit: 8, openLimit: 8, perEndpoint: 8, leaseMs: 60_000 };
+    expect(await claimDue(s.webhook.kysely, limits)).toEqual([]);
+    answers[0]!(500);
+    await waitUntil('sent again', () => answers.length === 2);
+    answers[1]!(200);
+    await waitUntil('delivered', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
+    expect((await s.attemptsOf(events[0]!)).map((a) => a.status_code)).toEqual([500, 200]);
+  });
+});
+
+describe('what waits', () => {
+  it('is dead, and can be replayed, once its merchant has no URL any more', async () => {
+    const { events, merchantId } = await s.anOrderWithCallbacks(2);
+    const other = await s.anOrderWithCallbacks(1);
+    const setUrl = (url: string | null) =>
+      sql`update merchant set callback_url = ${url} where merchant_id = ${merchantId}`.execute(s.db);
+    await setUrl(null);
+    expect(await buryUnaddressed(s.webhook.kysely, 1)).toBe(1);
+    expect(await buryUnaddressed(s.webhook.kysely, 100)).toBe(1);
+    expect(await Promise.all(events.map(s.stateOf))).toEqual(['DEAD', 'DEAD']);
+    expect(await s.stateOf(other.events[0]!)).toBe('PENDING');
+    await setUrl(s.receiver.url);
+    await sql`select replay_delivery(${events[0]!}::uuid)`.execute(s.db);
+    s.deliverer();
+    await waitUntil('replayed', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
+  });
+
+  it('behind an older callback, or for its next attempt, does not count as overdue', async () => {
+    const { events } = await s.anOrderWithCallbacks(2);
+    const age = (eventId: string, interval: string, attempts: number) =>
+      sql`update delivery set attempts = ${attempts}, next_attempt_at = now() + ${interval}::interval where event_id = ${eventId}`.execute(
+        s.db,
+      );
+    await age(events[0]!, '10 seconds', 1);
+    await age(events[1]!, '-1 hour', 0);
+    expect(await oldestDueSeconds(s.webhook.kysely)).toBe(0);
+    await age(events[0]!, '10 seconds', 3);
+    expect(await oldestDueSeconds(s.webhook.kysely)).toBeGreaterThan(3_500);
+    await age(events[0]!, '-2 minutes', 1);
+    const waits = await oldestDueSeconds(s.webhook.kysely);
+    expect([Math.floor(waits / 60), waits > 119]).toEqual([2, true]);
+  });
+});

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Database, Db } from '@opentill/db/database';
+import { systemClock } from '@opentill/runtime/clock';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { aCollection, aMerchant, TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { startDeliverer, type Deliverer, type DelivererDeps } from '../src/deliver-due.ts';
+import { createAddressGuard } from '../src/forbidden-addresses.ts';
+import { createObserver } from '../src/observe.ts';
+import { queueDeliveries } from '../src/store.ts';
+import { startReceiver, type Receiver } from './receiver.ts';
+
+export const TYPES = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'] as const;
+const FAST_SCHEDULE = [0.02, 0.02, 0.02, 0.02, 0.02];
+
+/** A database for the test file and a receiver for each test; deliverers are stopped after each test. */
+export function useDeliveryScenario() {
+  let database: TestDatabase;
+  let admin: Database;
+  let webhook: Database;
+  let receiver: Receiver;
+  const deliverers: Deliverer[] = [];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    admin = database.open('admin');
+    webhook = database.open('webhook');
+  });
+  afterAll(async () => {
+    await webhook.close();
+    await admin.close();
+    await database.drop();
+  });
+  beforeEach(async () => {
+    receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    await Promise.all(deliverers.splice(0).map((deliverer) => deliverer.stop()));
+    await sql`update delivery set state = 'DEAD', lease_until = null where state = 'PENDING'`.execute(
+      admin.kysely,
+    );
+    await receiver.close();
+  });
+
+  /** Starts a deliverer with short times; only 127.0.0.1 may be contacted, which every name means. */
+  function deliverer(overrides: Partial<DelivererDeps> = {}): Deliverer {
+    const started = startDeliverer({
+      db: webhook.kysely,
+      clock: systemClock,
+      random: () => 0,
+      observer: createObserver(createLogger({ service: 'test', level: 'silent' }), createMetrics('test')),
+      secretsKey: TEST_SECRETS_KEY,
+      instance: randomUUID(),
+      rules: {
+        guard: createAddressGuard(['127.0.0.1']),
+        allowHttp: true,
+        resolveHost: async () => ['127.0.0.1'],
+      },
+      retryScheduleSeconds: FAST_SCHEDULE,
+      attemptDeadlineMs: 400,
+      concurrency: 32,
+      concurrencyPerEndpoint: 16,
+      pollIntervalMs: 10,
+      ...overrides,
+    });
+    deliverers.push(started);
+    return started;
+  }
+
+  /** An order of a merchant at `url` with the first `count` notifications of a payment, queued. */
+  async function anOrderWithCallbacks(count: number, url: string | null = receiver.url, merchantId?: string) {
+    const merchant = merchantId ?? (await aMerchant(admin.kysely, { callbackUrl: url })).merchantId;
+    const order = await aCollection(admin.kysely, { merchant_id: merchant });
+    const events: string[] = [];
+    for (let sequence = 1; sequence <= count; sequence += 1) events.push(await notify(order, sequence));
+    await queueDeliveries(webhook.kysely, [order.order_pk]);
+    return { order, events, merchantId: merchant };
+  }
+
+  async function notify(
+    order: { order_pk: string; order_id: string; merchant_id: string },
+    sequence: number,
+    occurredAt = new Date(),
+  ): Promise<string> {
+    const eventId = randomUUID();
+    await admin.kysely
+      .insertInto('notification')
+      .values({
+        event_id: eventId,
+        merchant_id: order.merchant_id,
+        subject_id: order.order_pk,
+        sequence,
+        notify_type: TYPES[(sequence - 1) % TYPES.length] ?? 'ORDER_PENDING',
+        data: JSON.stringify({ orderId: order.order_id, sequence, status: 'INIT' }),
+        occurred_at: occurredAt,
+      })
+      .execute();
+    return eventId;
+  }
+
+  async function deliveryOf(eventId: string) {
+    return admin.kysely
+      .selectFrom('delivery')
+      .selectAll()
+      .where('event_id', '=', eventId)
+      .executeTakeFirstOrThrow();
+  }
+
+  return {
+    /** As the owner of everything. */
+    get db(): Db {
+      return admin.kysely;
+    },
+    /** As the service's role. */
+    get webhook(): Database {
+      return webhook;
+    },
+    get receiver(): Receiver {
+      return receiver;
+    },
+    deliverer,
+    anOrderWithCallbacks,
+    notify,
+    deliveryOf,
+    stateOf: async (eventId: string) =>
+      (
+        await admin.kysely
+          .selectFrom('delivery')
+          .select('state')
+          .where('event_id', '=', eventId)
+          .executeTakeFirst()
+      )?.state,
+    attemptsOf: (eventId: string) =>
+      admin.kysely
+        .selectFrom('delivery_attempt')
+        .selectAll()
+        .where('event_id', '=', eventId)
+        .orderBy('attempt')
+        .execute(),
+  };
+}

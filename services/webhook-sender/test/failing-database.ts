@@ -1,0 +1,24 @@
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
+import type { Database, Db } from '@opentill/db/database';
+import type { Tables } from '@opentill/db/tables';
+
+/** The same database, of which a statement fails when `errorFor` its text gives an error; it is then not executed. */
+export function failQueries(database: Database, errorFor: (text: string) => Error | undefined): Db {
+  const pool: PostgresPool = {
+    options: database.pool.options,
+    end: async () => undefined,
+    async connect() {
+      const client = await database.pool.connect();
+      const query = async (text: string, values: readonly unknown[]) => {
+        const error = errorFor(text);
+        if (error !== undefined) throw error;
+        return client.query(text, [...values]);
+      };
+      return {
+        query: query as unknown as PostgresPoolClient['query'],
+        release: () => client.release(),
+      };
+    },
+  };
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+}
