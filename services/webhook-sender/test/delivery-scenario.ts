@@ -121,6 +121,15 @@ export function useDeliveryScenario() {
     get receiver(): Receiver {
       return receiver;
     },
+    get database(): TestDatabase {
+      return database;
+    },
+    /** What a worker leaves behind that is gone or frozen. */
+    async expireLeases() {
+      await sql`update delivery set lease_until = now() - interval '1 second' where lease_until is not null`.execute(
+        admin.kysely,
+      );
+    },
     deliverer,
     anOrderWithCallbacks,
     notify,

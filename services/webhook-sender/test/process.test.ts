@@ -1,0 +1,124 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { useDeliveryScenario } from './delivery-scenario.ts';
+
+const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
+const s = useDeliveryScenario();
+let rabbit: TestBroker;
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  rabbit = await createTestBroker();
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+});
+afterAll(() => rabbit.drop());
+
+async function aPort(): Promise<{ server: Server; port: number }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, port: (server.address() as AddressInfo).port };
+}
+
+async function freePort(): Promise<number> {
+  const { server, port } = await aPort();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function start(settings: Record<string, string>): { child: ChildProcess; lines: () => string[] } {
+  const child = spawn(process.execPath, ['--conditions=source', MAIN], {
+    env: { PATH: process.env['PATH'] ?? '', ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream!.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  return { child, lines: () => output.split('\n').filter((line) => line !== '') };
+}
+
+const settings = async (port: number) => ({
+  DATABASE_URL: s.database.url('webhook'),
+  AMQP_URL: await rabbit.urlFor('webhook-sender'),
+  SECRETS_KEY: TEST_SECRETS_KEY_BASE64,
+  ALLOW_HTTP_CALLBACKS: 'true',
+  ALLOWED_CALLBACK_ADDRESSES: '127.0.0.1/32',
+  HEALTH_PORT: String(port),
+});
+
+test('the process becomes ready, sends, and ends cleanly in time although an endpoint hangs', async () => {
+  const port = await freePort();
+  const { child } = start(await settings(port));
+  const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
+  await waitUntil('ready', ready, 30_000);
+  const url = s.receiver.url.replace('127.0.0.1', 'localhost');
+  const { events } = await s.anOrderWithCallbacks(2, url);
+  await waitUntil('delivered', async () => (await s.stateOf(events[1]!)) === 'DELIVERED');
+
+  s.receiver.answer = () => undefined;
+  const hanging = await s.anOrderWithCallbacks(1, url);
+  await waitUntil('under way', () => s.receiver.received.length === 3);
+  const ended = once(child, 'exit');
+  const toldAt = Date.now();
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(Date.now() - toldAt).toBeLessThan(8_000);
+  expect(await s.deliveryOf(hanging.events[0]!)).toMatchObject({ attempts: 0, lease_until: null });
+}, 60_000);
+
+test('a process that was frozen before it recorded an attempt changes nothing when it wakes', async () => {
+  const port = await freePort();
+  const { child } = start({ ...(await settings(port)), RETRY_SCHEDULE_SECONDS: '1' });
+  const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
+  await waitUntil('ready', ready, 30_000);
+  // Its claims come back while it is frozen, as they do when their lease has run out, and another process sends all.
+  const order = await s.anOrderWithCallbacks(2);
+  s.receiver.answer = (_callback, response) => {
+    child.kill('SIGSTOP');
+    response.statusCode = 500;
+    response.end();
+  };
+  await waitUntil('frozen', () => s.receiver.received.length === 1);
+  s.receiver.answer = (_callback, response) => void response.end();
+  await s.expireLeases();
+  const other = s.deliverer();
+  await waitUntil('delivered', async () => (await s.stateOf(order.events[1]!)) === 'DELIVERED');
+  await other.stop();
+  child.kill('SIGCONT');
+  const next = await s.anOrderWithCallbacks(1);
+  await waitUntil('awake', async () => (await s.stateOf(next.events[0]!)) === 'DELIVERED');
+  const sequences = s.receiver.received
+    .filter(({ body }) => order.events.includes(body.nonce))
+    .map(({ body }) => body.data['sequence']);
+  expect(sequences).toEqual([1, 1, 2]);
+}, 60_000);
+
+test('missing settings are one line for operators and their exit code', async () => {
+  const { child, lines } = start({ DATABASE_URL: 'nowhere' });
+  expect(await once(child, 'exit')).toEqual([1, null]);
+  const errors = lines().filter((line) => (JSON.parse(line) as { level: string }).level === 'error');
+  expect(errors).toHaveLength(1);
+  for (const name of ['DATABASE_URL', 'AMQP_URL', 'SECRETS_KEY']) expect(errors[0]).toContain(name);
+}, 30_000);
+
+test('a start that fails late closes what it opened and ends', async () => {
+  const { server, port } = await aPort();
+  const { child, lines } = start(await settings(port));
+  expect(await once(child, 'exit')).toEqual([75, null]);
+  expect(lines().some((line) => line.includes('EADDRINUSE'))).toBe(true);
+  server.close();
+  await once(server, 'close');
+}, 30_000);

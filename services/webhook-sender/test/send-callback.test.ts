@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { createServer, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { keepConnections, type Connections } from '../src/keep-connections.ts';
+import { sendCallback, type CallbackRequest } from '../src/send-callback.ts';
+
+let connections: Connections;
+let opened: Socket[];
+let server: ReturnType<typeof createServer>;
+let received: string[];
+/** What a connection's n-th request (from 1) gets; undefined closes the connection. */
+let answer: (request: number) => string | undefined;
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+
+beforeEach(async () => {
+  connections = keepConnections();
+  opened = [];
+  received = [];
+  answer = () => OK;
+  server = createServer((socket) => {
+    opened.push(socket);
+    let requests = 0;
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      requests += 1;
+      received.push(chunk.toString());
+      const reply = answer(requests);
+      if (reply === undefined) socket.resetAndDestroy();
+      else socket.write(reply);
+    });
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+});
+afterEach(async () => {
+  connections.close();
+  for (const socket of opened) socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+function send(owner: string, overrides: Partial<CallbackRequest> = {}) {
+  const { port } = server.address() as AddressInfo;
+  return sendCallback({
+    endpoint: { url: new URL(`http://shop.example:${port}/callbacks`), address: '127.0.0.1' },
+    body: '{}',
+    headers: {},
+    deadlineMs: 2_000,
+    keep: { connections, owner },
+    ...overrides,
+  });
+}
+
+it('uses a connection again for the same owner, never for another', async () => {
+  for (let i = 0; i < 3; i += 1) expect(await send('a')).toMatchObject({ statusCode: 200, excerpt: 'ok' });
+  expect(opened).toHaveLength(1);
+  await send('b');
+  expect(opened).toHaveLength(2);
+});
+
+it('replaces a kept connection that the receiver has closed, once', async () => {
+  await send('a');
+  answer = (request) => (request === 1 ? OK : undefined);
+  expect(await send('a')).toMatchObject({ kind: 'ANSWERED', statusCode: 200 });
+  expect([opened.length, received.length]).toEqual([2, 3]);
+  answer = () => undefined;
+  expect(await send('b')).toMatchObject({ kind: 'FAILED', error: expect.stringContaining('ECONNRESET') });
+  expect(received).toHaveLength(4);
+});
+
+it('does not use a connection again whose answer was not read to its end', async () => {
+  answer = () => `HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n${'x'.repeat(2_000)}`;
+  expect(await send('a')).toMatchObject({ statusCode: 200, excerpt: 'x'.repeat(1_024) });
+  await send('a');
+  expect(opened).toHaveLength(2);
+});
+
+it('sends nothing when at the last moment it may not, on a new connection and on a kept one', async () => {
+  const late = { maySend: () => false };
+  expect(await send('a', late)).toEqual({ kind: 'ABANDONED' });
+  await send('a');
+  expect(await send('a', late)).toEqual({ kind: 'ABANDONED' });
+  expect(received).toHaveLength(1);
+});
+
+it('is interrupted by its signal, also before it began', async () => {
+  const stopping = new AbortController();
+  answer = () => {
+    stopping.abort();
+    return '';
+  };
+  expect(await send('a', { signal: stopping.signal })).toEqual({ kind: 'INTERRUPTED' });
+  expect(await send('a', { signal: stopping.signal })).toEqual({ kind: 'INTERRUPTED' });
+  expect(received).toHaveLength(1);
+});
+
+it('counts a status that came in time, though the body goes on', async () => {
+  answer = () => 'HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n';
+  expect(await send('a')).toMatchObject({ statusCode: 204 });
+  answer = () => 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nslow';
+  expect(await send('a', { deadlineMs: 300 })).toMatchObject({ statusCode: 200, excerpt: 'slow' });
+});
