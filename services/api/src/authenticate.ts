@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
 import { createDataForms } from '@opentill/contracts/signing/data-forms';
 import {
   asNumberLexeme,
@@ -71,10 +72,11 @@ export async function authenticatePost(
   if (body === undefined) return undefined;
   if (typeof body === 'string') return refusal(body);
   const shape = readShape(tokenizeJson(body));
-  if ('status' in shape) return shape;
+  if (shape === 'SIGN_BLANK') return refuseSignature(deps, exchange, shape);
+  if (typeof shape === 'string') return refusal(shape);
 
   const signer = await findSigner(deps, request, verifierOf(shape, path));
-  if (signer === undefined) return refuseSignature(deps, exchange);
+  if (signer === undefined) return refuseSignature(deps, exchange, 'SIGN_WRONG');
   const [merchant, form] = signer;
   exchange.merchantId = merchant.merchantId;
   deps.observe.signatureAccepted(merchant.merchantId, form);
@@ -99,11 +101,11 @@ export async function authenticateOrderId(
   exchange: Exchange,
   { orderId, sign }: { readonly orderId: string; readonly sign: string | undefined },
 ): Promise<Merchant | Answer> {
-  if (sign === undefined || sign.trim() === '') return refusal('SIGN_BLANK');
+  if (sign === undefined || sign.trim() === '') return refuseSignature(deps, exchange, 'SIGN_BLANK');
   const signer = await findSigner(deps, request, ({ token }) =>
     verifyOrderIdSignature({ token, orderId, sign }) ? 'order-id' : undefined,
   );
-  if (signer === undefined) return refuseSignature(deps, exchange);
+  if (signer === undefined) return refuseSignature(deps, exchange, 'SIGN_WRONG');
   exchange.merchantId = signer[0].merchantId;
   return signer[0];
 }
@@ -134,10 +136,14 @@ async function findSigner(
   return firstSigner(merchants.candidates(merchantId), verify);
 }
 
-/** Refused signatures count against the client's address; who signs rightly from there is not held back. */
-async function refuseSignature(deps: AuthenticateDeps, exchange: Exchange): Promise<Answer> {
+/** Refused and missing signatures count against the client's address; who signs rightly from there is not held back. */
+export async function refuseSignature(
+  deps: Pick<AuthenticateDeps, 'limits'>,
+  exchange: Exchange,
+  code: 'SIGN_WRONG' | 'SIGN_BLANK',
+): Promise<Answer> {
   const wait = await deps.limits.take('refused', exchange.clientAddress, REFUSED_SIGNATURE_LIMIT);
-  return wait > 0 ? tooManyRequests(wait) : refusal('SIGN_WRONG');
+  return wait > 0 ? tooManyRequests(wait) : refusal(code);
 }
 
 function firstSigner(merchants: readonly Merchant[], verify: Verify): [Merchant, string] | undefined {
@@ -149,16 +155,16 @@ function firstSigner(merchants: readonly Merchant[], verify: Verify): [Merchant,
 }
 
 /** The envelope's four members. */
-function readShape(document: JsonDocument): Shape | Answer {
+function readShape(document: JsonDocument): Shape | ApiErrorCode {
   const sign = asString(readMember(document, 'sign'));
-  if (sign === undefined || sign.trim() === '') return refusal('SIGN_BLANK');
+  if (sign === undefined || sign.trim() === '') return 'SIGN_BLANK';
   const timestamp = readMember(document, 'timestamp');
   const seconds = asSafeInteger(timestamp);
   const literal = asNumberLexeme(timestamp);
-  if (seconds === undefined || literal === undefined) return refusal('TIMESTAMP_BLANK');
+  if (seconds === undefined || literal === undefined) return 'TIMESTAMP_BLANK';
   const nonce = asString(readMember(document, 'nonce'));
-  if (nonce === undefined || nonce.trim() === '' || !NONCE_GRAMMAR.test(nonce)) return refusal('NONCE_BLANK');
+  if (nonce === undefined || nonce.trim() === '' || !NONCE_GRAMMAR.test(nonce)) return 'NONCE_BLANK';
   const data = asObject(readMember(document, 'data'));
-  if (data === undefined) return refusal('DATA_BLANK');
+  if (data === undefined) return 'DATA_BLANK';
   return { document, sign, timestamp: { literal, seconds }, nonce, data };
 }

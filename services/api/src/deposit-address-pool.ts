@@ -5,7 +5,7 @@ import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Observe } from './observe.ts';
 
 export type DepositAddressPoolErrorCode =
-  /** No derived address was left and none came in time. Retryable. */
+  /** No derived address was left and none came in time: retryable. The indices are used up: permanent. */
   'DEPOSIT_ADDRESSES_EXHAUSTED';
 
 /** A derived address that no order has. */
@@ -74,7 +74,7 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
   async function refill(family: Family, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && (ready.get(family)?.length ?? 0) < target) {
       const indexes = await options.reserveIndexes(family, BLOCK);
-      if (indexes.some((index) => index >= INDEX_END)) throw exhausted(family);
+      if (indexes.some((index) => index >= INDEX_END)) throw exhausted(family, false);
       const addresses = await options.derive(family, indexes);
       for (const [place, address] of addresses.entries()) {
         const derivationIndex = indexes[place];
@@ -122,9 +122,9 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
   };
 }
 
-function exhausted(family: Family): GatewayError<DepositAddressPoolErrorCode> {
+function exhausted(family: Family, retryable = true): GatewayError<DepositAddressPoolErrorCode> {
   return new GatewayError('DEPOSIT_ADDRESSES_EXHAUSTED', `no deposit address of family ${family} is ready`, {
-    retryable: true,
+    retryable,
     context: { family },
   });
 }

@@ -1,3 +1,4 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { Exchange } from './exchange.ts';
@@ -60,14 +61,17 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
     merchantsNotRead(error: unknown): void {
       logger.warn('merchants not read', { error });
     },
+    /** What will not pass by itself is an error: no order can be created before somebody acts. */
     depositAddressesLow(error: unknown): void {
-      logger.warn('deposit addresses not refilled', { error });
+      const passes = error instanceof GatewayError && error.retryable;
+      logger[passes ? 'warn' : 'error']('deposit addresses not refilled', { error });
     },
     housekeepingFailed(error: unknown): void {
       logger.warn('spent nonces and counters not forgotten', { error });
     },
-    connectionRefused(reason: string): void {
-      logger.debug('connection refused', { reason });
+    /** What was no request that a route could answer. */
+    connectionRefused(requestId: string, reason: string): void {
+      logger.info('connection refused', { requestId, reason });
     },
     listening(port: number): void {
       logger.info('listening', { port });

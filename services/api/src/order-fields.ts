@@ -39,6 +39,8 @@ export interface FieldRules {
 const NAME_GRAMMAR = /^[A-Za-z0-9_.:~@-]{1,64}$/;
 const INTEGER_LITERAL = /^-?(?:0|[1-9][0-9]*)$/;
 const DESCRIPTION_CHARACTERS = 120;
+/** What turns the direction of the text after it: a description must not rearrange the page that shows it. */
+const BIDI_CONTROLS = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 const RETURN_URL_CHARACTERS = 2_048;
 const EXPIRES_IN_MIN_SECONDS = 60;
 const EXPIRES_IN_MAX_SECONDS = 86_400;
@@ -83,7 +85,7 @@ function readOrderFields(
   if (uid === null && rules.version === 'V2') return 'UID_BLANK';
   if (uid === '0' || uid === '-0') return 'UID_ZERO';
   const orderId = readName(data.get('orderId'));
-  if (orderId === undefined) return 'ORDER_ID_INVALID';
+  if (orderId === undefined || orderId === '.' || orderId === '..') return 'ORDER_ID_INVALID'; // no path has them
   if (orderId === null && rules.version === 'V3') return 'ORDER_ID_BLANK';
   return { amount, symbol, chain, uid, orderId };
 }
@@ -131,7 +133,7 @@ function readReturnUrl(value: JsonValue | undefined, allowHttp: boolean): URL | 
 function readDescription(value: JsonValue | undefined): string | null | undefined {
   if (isBlank(value)) return null;
   if (typeof value !== 'string' || Array.from(value).length > DESCRIPTION_CHARACTERS) return undefined;
-  return /\p{Cc}/u.test(value) ? undefined : value;
+  return /\p{Cc}/u.test(value) || BIDI_CONTROLS.test(value) ? undefined : value;
 }
 
 function readExpiresIn(value: JsonValue | undefined): number | null | undefined {

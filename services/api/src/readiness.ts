@@ -2,6 +2,7 @@ import type { CheckResult, Checks } from '@opentill/runtime/health';
 import { withDeadline } from '@opentill/runtime/deadline';
 import type { Answer } from './answer.ts';
 import type { AssetBook } from './asset-book.ts';
+import type { DepositAddressPool } from './deposit-address-pool.ts';
 import type { MerchantBook } from './merchant-book.ts';
 import type { Store } from './store.ts';
 
@@ -9,6 +10,7 @@ export interface ReadinessDeps {
   readonly store: Store;
   readonly assets: AssetBook;
   readonly merchants: MerchantBook;
+  readonly pool: Pick<DepositAddressPool, 'level'>;
   /** Whether the relay's broker connection stands. Shown alone: events wait in the database without it. */
   readonly brokerConnected: () => boolean;
 }
@@ -18,13 +20,18 @@ const CURSOR_AGE_MAX_SECONDS = 60;
 const CHECK_TIMEOUT_MS = 2_000;
 
 /** What this service needs to serve merchants. */
-export function apiChecks({ store, merchants, brokerConnected }: ReadinessDeps): Checks {
+export function apiChecks({ store, assets, merchants, pool, brokerConnected }: ReadinessDeps): Checks {
   return {
     database: async () => {
       await store.readCursorAges();
       return { ok: true };
     },
     merchants: () => Promise.resolve({ ok: merchants.loaded && merchants.candidates(undefined).length > 0 }),
+    depositAddresses: () => {
+      const without = assets.enabledFamilies.filter((family) => pool.level(family) === 0);
+      const detail = without.length === 0 ? 'ready' : `none ready of ${without.join(', ')}`;
+      return Promise.resolve({ ok: without.length === 0, detail });
+    },
     broker: () =>
       Promise.resolve({ ok: true, detail: brokerConnected() ? 'connected' : 'not connected, events wait' }),
   };

@@ -1,4 +1,10 @@
-import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  STATUS_CODES,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
@@ -10,6 +16,7 @@ const REQUEST_TIMEOUT_MS = 15_000;
 /** Longer than the idle time of usual load balancers, so that it is they who close. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const TIMEOUTS_CHECKED_EVERY_MS = 2_000;
+const IDLE_CLOSED_EVERY_MS = 50;
 
 /** The merchant-facing HTTP server, bounded in every wait. */
 export interface ApiServer {
@@ -24,20 +31,39 @@ export function createApiServer(
   listener: RequestListener,
   observe: Pick<Observe, 'connectionRefused'>,
 ): ApiServer {
+  const inFlight = new Set<ServerResponse>();
+  let closing = false;
   const server = createServer(
-    { connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS },
-    listener,
+    {
+      connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      requireHostHeader: false, // refused below, in the envelope
+    },
+    (request, response) => {
+      inFlight.add(response);
+      response.once('close', () => inFlight.delete(response));
+      if (closing) response.setHeader('Connection', 'close');
+      if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+        refuse(response, 'BAD_REQUEST', 'no host');
+      } else listener(request, response);
+    },
   );
+  const refuse = (response: ServerResponse, code: ApiErrorCode, reason: string): void => {
+    const requestId = randomUUID();
+    observe.connectionRefused(requestId, reason);
+    response.setHeader('X-Request-Id', requestId);
+    response.setHeader('Connection', 'close');
+    send(response, refusal(code));
+  };
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    observe.connectionRefused(error.code ?? error.message);
-    refuseOnSocket(socket as Socket, refusalOfParser(error.code));
+    const requestId = randomUUID();
+    observe.connectionRefused(requestId, error.code ?? error.message);
+    refuseOnSocket(socket as Socket, refusalOfParser(error.code), requestId);
   });
   server.on('checkExpectation', (_request, response) => {
-    response.setHeader('X-Request-Id', randomUUID());
-    response.setHeader('Connection', 'close');
-    send(response, refusal('EXPECTATION_FAILED'));
+    refuse(response, 'EXPECTATION_FAILED', 'expectation');
   });
   return {
     listen: (port, host) =>
@@ -48,7 +74,11 @@ export function createApiServer(
           resolve((server.address() as AddressInfo).port);
         });
       }),
-    close: (graceMs) => closeServer(server, graceMs),
+    close(graceMs) {
+      closing = true;
+      for (const response of inFlight) if (!response.headersSent) response.setHeader('Connection', 'close');
+      return closeServer(server, graceMs);
+    },
   };
 }
 
@@ -56,8 +86,11 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
   if (!server.listening) return Promise.resolve();
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
+    // A connection becomes idle when what it was closing for is answered, and some clients keep it open all the same.
+    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CLOSED_EVERY_MS);
     server.close(() => {
       clearTimeout(deadline);
+      clearInterval(idle);
       resolve();
     });
     server.closeIdleConnections();
@@ -70,7 +103,7 @@ function refusalOfParser(code: string | undefined): ApiErrorCode {
 }
 
 /** Node hands over the bare socket; an answer that is on its way on it must not be cut into. */
-function refuseOnSocket(socket: Socket, code: ApiErrorCode): void {
+function refuseOnSocket(socket: Socket, code: ApiErrorCode, requestId: string): void {
   const inFlight = (socket as { _httpMessage?: { headersSent?: boolean } | null })._httpMessage;
   if (!socket.writable || inFlight?.headersSent === true) {
     socket.destroy();
@@ -79,6 +112,6 @@ function refuseOnSocket(socket: Socket, code: ApiErrorCode): void {
   const { status, body } = refusal(code);
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `X-Request-Id: ${randomUUID()}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      `X-Request-Id: ${requestId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

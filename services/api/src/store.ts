@@ -134,7 +134,7 @@ const createdColumns = (row: string) =>
 const FUNCTION_COLUMNS = createdColumns('(r.existing)');
 const ORDER_COLUMNS = createdColumns('o');
 
-/** All SQL of the api. Every method is one statement unless it says otherwise. */
+/** All SQL of the api. */
 export function createStore(db: Db) {
   return { ...creations(db), ...orderReads(db), ...upkeep(db) };
 }
@@ -217,7 +217,7 @@ function orderReads(db: Db) {
           where family = o.family and to_address = o.address and chain = o.chain
             and contract_address is not distinct from o.contract_address
             and state <> 'ORPHANED' and o.order_type = 'COLLECTION'
-            -- What came after SUCCESS takes no part in it: the same rule as that of its callback.
+            -- After SUCCESS what made it, as its callback shows.
             and (o.status <> 'SUCCESS' or exists (
               select from transfer_settlement s where s.transfer_id = transfer.transfer_id and s.credited))
           order by block_height desc, transfer_id desc limit 1

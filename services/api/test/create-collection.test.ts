@@ -180,6 +180,7 @@ describe('a collection', () => {
       lateGraceSeconds: 77,
       rateLimits: NO_LIMITS,
     });
+    await api.knows(merchant);
     const orderId = anOrderId();
     const answer = await create(collectionData({ orderId, amount: '100' }), merchant);
     expect(answer.data.expiredTime - api.nowSeconds()).toBeGreaterThanOrEqual(118);
@@ -255,6 +256,8 @@ describe('the fields of a collection', () => {
     ['The orderId is invalid.', { orderId: 'é' }],
     ['The orderId is invalid.', { orderId: 'a\u0000b' }],
     ['The orderId is invalid.', { orderId: 'x'.repeat(65) }],
+    ['The orderId is invalid.', { orderId: '.' }],
+    ['The orderId is invalid.', { orderId: '..' }],
     ['The orderId is invalid.', { orderId: 12 }],
     ['The returnUrl is invalid.', { returnUrl: 'https://evil.example/' }],
     ['The returnUrl is invalid.', { returnUrl: 'http://localhost:3011/back' }],
@@ -263,6 +266,9 @@ describe('the fields of a collection', () => {
     ['The returnUrl is invalid.', { returnUrl: 'https://user:pw@shop.example/' }],
     ['The returnUrl is invalid.', { returnUrl: 7 }],
     ['The description is invalid.', { description: 'x'.repeat(121) }],
+    ['The description is invalid.', { description: 'paid \u202etcudorp' }],
+    ['The description is invalid.', { description: 'a\u2066b' }],
+    ['The description is invalid.', { description: 'a\u200fb' }],
     ['The description is invalid.', { description: 'a\nb' }],
     ['The description is invalid.', { description: 'a\u0000b' }],
     ['The description is invalid.', { description: 7 }],
@@ -483,4 +489,54 @@ describe('deposit addresses', () => {
     });
     expect(wrong).toEqual([]);
   }, 120_000);
+});
+
+describe('an order that exists', () => {
+  it('is answered although its token has fewer decimals by now', async () => {
+    const data = collectionData({ amount: '1.234567' });
+    const first = await create(data);
+    const networks = TEST_NETWORKS.map((network) => ({
+      ...network,
+      tokens: network.tokens.map((token) => ({ ...token, decimals: 2 })),
+    }));
+    const changed = await startTestApi(testDatabase, { merchant: v3, networks });
+    expect(await create(data, v3, changed)).toMatchObject({ code: 200, data: first.data });
+    const other = await create(collectionData({ amount: '1.234567' }), v3, changed);
+    expect(other).toMatchObject({ code: 400, data: null });
+    await changed.stop();
+  });
+
+  it('is answered although its merchant’s version asks for a uid by now', async () => {
+    const merchant = await aMerchant(admin.kysely, { merchantId: 'moving', rateLimits: NO_LIMITS });
+    await api.knows(merchant);
+    const data = collectionData();
+    const first = await create(data, merchant);
+    expect(first.code).toBe(200);
+    await aMerchant(admin.kysely, { ...merchant, version: 'V2' });
+    const moved = await startTestApi(testDatabase, { merchant });
+    expect(await create(data, merchant, moved)).toMatchObject({ code: 200, data: first.data });
+    expect(await create(collectionData(), merchant, moved)).toMatchObject({
+      code: 400,
+      msg: 'The uid cannot be left blank.',
+    });
+    await moved.stop();
+  });
+
+  it('is answered when no deposit address is left; others are 503, readiness and the log say why', async () => {
+    const data = collectionData();
+    const first = await create(data);
+    await sql`revoke usage on sequence deposit_index_evm from opentill_api`.execute(admin.kysely);
+    const dry = await startTestApi(testDatabase, { merchant: v3 });
+    expect(await create(data, v3, dry)).toMatchObject({ code: 200, data: first.data });
+    expect(await create(collectionData(), v3, dry)).toMatchObject({ code: 503, data: null });
+    const check = dry.app.checks['depositAddresses']!;
+    expect(await check()).toMatchObject({ ok: false, detail: 'none ready of EVM' });
+    expect(dry.logLines().find((line) => line['level'] === 'error')).toMatchObject({
+      message: 'deposit addresses not refilled',
+    });
+    await sql`grant usage on sequence deposit_index_evm to opentill_api`.execute(admin.kysely);
+    expect((await create(collectionData(), v3, dry)).code).toBe(200);
+    expect(await check()).toMatchObject({ ok: true });
+    await dry.stop();
+  }, 20_000);
 });

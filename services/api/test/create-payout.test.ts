@@ -374,3 +374,21 @@ describe('the balance', () => {
     expect(await balance('HOT_AVAILABLE', 'USDT', 'BSC_TEST')).toBe(0n);
   });
 });
+
+describe('a payout that exists', () => {
+  it('is answered although its receiver is a token contract by now', async () => {
+    const data = payoutData({ amount: '1' });
+    const first = await pay(data);
+    expect(first.code).toBe(200);
+    const networks = TEST_NETWORKS.map((network) => {
+      const [token] = network.tokens;
+      return { ...network, tokens: [...network.tokens, { ...token!, symbol: 'NEW', contract: STRANGER }] };
+    });
+    const changed = await startTestApi(testDatabase, { merchant: v3, networks });
+    expect(await pay(data, v3, changed)).toMatchObject({ code: 200, data: first.data });
+    expect(await pay(payoutData({ amount: '1' }), v3, changed)).toMatchObject({
+      msg: 'ReceiveAddress error',
+    });
+    await changed.stop();
+  });
+});

@@ -194,12 +194,16 @@ describe('what is hardly HTTP', () => {
       400,
       'Bad request',
     ],
+    ['no host', 'GET /docs HTTP/1.1\r\n\r\n', 400, 'Bad request'],
     ['an expectation', 'GET / HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\n\r\n', 417, 'Expectation failed'],
   ])('is answered in the envelope: %s', async (_name, bytes, code, msg) => {
     const answer = await raw(bytes);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
     expect(answer.toLowerCase()).toContain('x-request-id: ');
     expect(bodyOf(answer)).toEqual({ code, msg, data: null });
+    const requestId = /^x-request-id: (\S+)/im.exec(answer)?.[1];
+    const logged = api.logLines().find((line) => line['requestId'] === requestId);
+    expect(logged).toMatchObject({ level: 'info', message: 'connection refused' });
   });
 
   it('a client that hangs up in the middle of its body harms nobody', async () => {

@@ -238,6 +238,8 @@ describe('supportSymbols', () => {
 
   it('refuses a chain that is none', async () => {
     expect(await list('?chain=DOGE')).toMatchObject({ code: 400, msg: 'Unsupported chain' });
+    const twice = await list('?chain=ETH_SEPOLIA&chain=BSC_TEST');
+    expect(twice).toMatchObject({ code: 400, msg: 'Unsupported chain' });
   });
 });
 
@@ -306,6 +308,23 @@ describe('the checkout page', () => {
     expect(page.text.includes('http-equiv="refresh"')).toBe(refreshes);
     // Nobody may be invited to pay what is settled.
     expect(page.text.includes('<svg')).toBe(status === 'PENDING');
+  });
+
+  it('invites nobody to pay when the time is over, before the order is settled', async () => {
+    for (const status of ['INIT', 'PENDING'] as const) {
+      const order = await collection({ status, expires_at: new Date(Date.now() - 1_000) });
+      const page = await open(order.order_id);
+      expect(page.text).toContain('<h1>The time to pay is over</h1>');
+      expect(page.text).not.toContain('<svg');
+      expect(page.text).not.toContain(shown(order.address));
+      expect(page.text).not.toMatch(/Send exactly/i);
+      expect(page.text).toContain('http-equiv="refresh"');
+    }
+  });
+
+  it('keeps the direction of a description to itself', async () => {
+    const order = await collection({ description: 'قهوة' });
+    expect((await open(order.order_id)).text).toContain('<bdi>قهوة</bdi>');
   });
 
   it('says by a page what is wrong', async () => {

@@ -200,6 +200,15 @@ describe('limits', () => {
     expect((await api.signedGet('pay', orderId)).code).toBe(200);
   });
 
+  it('count a missing signature as a refused one', async () => {
+    const api = await start();
+    const unsigned = () => api.request('GET', '/v1/order/pay?orderId=x');
+    expect(new Set(codes(await times(50, unsigned)))).toEqual(new Set([401]));
+    const posts = await times(50, () => api.post(COLLECTION, collectionData(), { sign: '' }));
+    expect(new Set(codes(posts))).toEqual(new Set([401]));
+    expectSlowDown(await unsigned(), 10);
+  });
+
   it('in Postgres hold for all replicas together', async () => {
     const [one, two] = [
       await start({ rateLimitStore: 'postgres' }),

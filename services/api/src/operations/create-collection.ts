@@ -1,7 +1,7 @@
 import { notifyOrderText, toNotifyOrder } from '@opentill/contracts/format-order';
 import { newEvent } from '@opentill/db/outbox';
 import { parseAmount, type BaseUnits } from '@opentill/domain/money';
-import { refusal, success, type Answer } from '../answer.ts';
+import { refusal, refusalOf, success, type Answer } from '../answer.ts';
 import type { Asset } from '../asset-book.ts';
 import type { FreshAddress } from '../deposit-address-pool.ts';
 import type { Merchant } from '../merchant-book.ts';
@@ -9,12 +9,7 @@ import type { CollectionFields } from '../order-fields.ts';
 import type { CollectionOutcome, NewOrder, SpentNonce } from '../store.ts';
 import { toOrderAnswer } from './order-answer.ts';
 import type { OrderDeps } from './order-deps.ts';
-import {
-  answerExisting,
-  refuseSpending,
-  refuseUnlessCreated,
-  type OrderRequest,
-} from './settle-without-effect.ts';
+import { answerExisting, refuseUnlessCreated, type OrderRequest } from './settle-without-effect.ts';
 
 const BASIS_POINTS = 10_000n;
 
@@ -28,14 +23,18 @@ export async function createCollection(
   const asset = deps.assets.find(fields.chain, fields.symbol);
   if (asset === undefined) return refuseUnlessCreated(deps, request, 'SYMBOL_UNSUPPORTED');
   const amount = parseAmount(fields.amount, asset.decimals);
-  if (!amount.ok) return refuseSpending(deps, nonce, 'AMOUNT_TOO_MANY_DECIMALS');
+  if (!amount.ok) return refuseUnlessCreated(deps, request, 'AMOUNT_TOO_MANY_DECIMALS');
   if (!isInRange(amount.value, asset)) return refuseUnlessCreated(deps, request, 'AMOUNT_OUT_OF_RANGE');
   if (fields.returnUrl !== null && !merchant.returnOrigins.includes(fields.returnUrl.origin)) {
     return refuseUnlessCreated(deps, request, 'RETURN_URL_INVALID');
   }
   if (!(await deps.chains.isReady(asset.chain))) return refuseUnlessCreated(deps, request, 'CHAIN_NOT_READY');
 
-  const fresh = await deps.pool.take(asset.family);
+  const fresh = await deps.pool.take(asset.family).catch((error: unknown) => {
+    if (refusalOf(error) === 'SERVICE_UNAVAILABLE') return undefined; // the pool has told why
+    throw error;
+  });
+  if (fresh === undefined) return refuseUnlessCreated(deps, request, 'SERVICE_UNAVAILABLE');
   const order = newCollection(deps, merchant, fields, asset, amount.value, fresh.address);
   const result = await store(deps, order, nonce, fresh);
   switch (result.outcome) {

@@ -12,7 +12,6 @@ import type { OrderDeps } from './order-deps.ts';
 import {
   answerDuplicate,
   answerExisting,
-  refuseSpending,
   refuseUnlessCreated,
   type OrderRequest,
 } from './settle-without-effect.ts';
@@ -37,10 +36,10 @@ export async function createPayout(deps: OrderDeps, input: PayoutInput): Promise
     return refuseUnlessCreated(deps, request, 'SYMBOL_UNSUPPORTED');
   }
   const amount = parseAmount(fields.amount, asset.decimals);
-  if (!amount.ok) return refuseSpending(deps, nonce, 'AMOUNT_TOO_MANY_DECIMALS');
+  if (!amount.ok) return refuseUnlessCreated(deps, request, 'AMOUNT_TOO_MANY_DECIMALS');
   const receiver = asset.codec.parse(fields.receiveAddress);
   if (receiver === undefined || asset.isTokenContract(receiver)) {
-    return refuseSpending(deps, nonce, 'RECEIVE_ADDRESS_WRONG');
+    return refuseUnlessCreated(deps, request, 'RECEIVE_ADDRESS_WRONG');
   }
   if (!isInRange(amount.value, asset)) return refuseUnlessCreated(deps, request, 'AMOUNT_OUT_OF_RANGE');
   if (hotWallets.includes(receiver) || (await deps.store.isDepositAddress(asset.family, receiver))) {

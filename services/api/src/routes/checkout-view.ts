@@ -11,6 +11,7 @@ const STATUS_TEXT: Readonly<Record<PayinOrderAnswer['status'], string>> = {
   EXPIRED: 'This payment request has expired',
   FAILED: 'This payment has failed',
 };
+const TIME_OVER_TEXT = 'The time to pay is over';
 const OPEN: ReadonlySet<string> = new Set(['INIT', 'PENDING', 'PENDING_CONFIRMATION']);
 
 const STYLE = `
@@ -44,6 +45,8 @@ const SCRIPT = `
     const left = main().querySelector('[data-seconds-left]');
     if (!left) return;
     const seconds = Math.max(0, Number(left.dataset.secondsLeft) - Math.floor((performance.now() - receivedAt) / 1000));
+    const how = main().querySelector('[data-payable]');
+    if (seconds === 0 && how) { how.remove(); main().querySelector('h1').textContent = '${TIME_OVER_TEXT}'; }
     left.textContent = Math.floor(seconds / 60) + ':' + String(seconds % 60).padStart(2, '0');
   };
   const refresh = async () => {
@@ -100,12 +103,14 @@ export interface CheckoutExtras {
 /** The page of an order. */
 export function checkoutPage(order: PayinOrderAnswer, extras: CheckoutExtras): string {
   const open = OPEN.has(order.status);
-  const payable = order.status === 'INIT' || order.status === 'PENDING';
+  const awaited = order.status === 'INIT' || order.status === 'PENDING';
+  const payable = awaited && order.serverTime < order.expiredTime;
+  const title = awaited && !payable ? TIME_OVER_TEXT : STATUS_TEXT[order.status];
   const symbol = escapeHtml(order.symbol);
   const partly = order.status === 'PENDING' && extras.missingAmount !== null;
   const amount = escapeHtml(partly ? (extras.missingAmount ?? '') : order.amount);
-  const main = `<main data-open="${open}" data-status="${order.status}"><h1>${STATUS_TEXT[order.status]}</h1>
-${order.description === null ? '' : `<p>${escapeHtml(order.description)}</p>`}
+  const main = `<main data-open="${open}" data-status="${order.status}"><h1>${title}</h1>
+${order.description === null ? '' : `<p><bdi>${escapeHtml(order.description)}</bdi></p>`}
 <p class="amount">${amount} ${symbol}</p>
 ${partly ? `<p class="soft">still to pay of ${escapeHtml(order.amount)} ${symbol}</p>` : ''}
 ${payable ? payment(order, amount, extras.qrSvg) : progress(order)}
@@ -117,9 +122,9 @@ ${order.returnUrl === null ? '' : `<p><a href="${escapeHtml(order.returnUrl)}" r
 /** How to pay: amount, chain, address, drawing. */
 function payment(order: PayinOrderAnswer, amount: string, qrSvg: string): string {
   const [symbol, chain] = [escapeHtml(order.symbol), escapeHtml(order.chain)];
-  return `<p>Send exactly <strong>${amount} ${symbol}</strong> on <strong>${chain}</strong> to</p>
+  return `<div data-payable><p>Send exactly <strong>${amount} ${symbol}</strong> on <strong>${chain}</strong> to</p>
 <code class="address">${escapeHtml(order.address)}</code><div class="qr">${qrSvg}</div>
-<p class="warn">Only ${symbol} on ${chain}. Anything else sent here may be lost.</p>`;
+<p class="warn">Only ${symbol} on ${chain}. Anything else sent here may be lost.</p></div>`;
 }
 
 function progress(order: PayinOrderAnswer): string {

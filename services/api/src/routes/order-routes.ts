@@ -1,14 +1,19 @@
 import type { Request } from 'express';
 import { canonicalDataHash } from '@opentill/contracts/signing/verify-signature';
 import { refusal, success, tooManyRequests, type Answer } from '../answer.ts';
-import { authenticateOrderId, authenticatePost, type AuthenticateDeps } from '../authenticate.ts';
+import {
+  authenticateOrderId,
+  authenticatePost,
+  refuseSignature,
+  type AuthenticateDeps,
+} from '../authenticate.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Merchant } from '../merchant-book.ts';
 import { createCollection } from '../operations/create-collection.ts';
 import { createPayout } from '../operations/create-payout.ts';
 import { toPayinAnswer, toStatusAnswer } from '../operations/order-answer.ts';
 import type { OrderDeps } from '../operations/order-deps.ts';
-import { refuseSpending } from '../operations/settle-without-effect.ts';
+import { refuseSpending, refuseUnlessCreated } from '../operations/settle-without-effect.ts';
 import { readCollectionFields, readPayoutFields, type FieldRules } from '../order-fields.ts';
 import type { LimitKind } from '../rate-limits.ts';
 import { queryOf, singleParameter } from './query.ts';
@@ -31,6 +36,14 @@ function rulesFor(merchant: Merchant, deps: OrderRouteDeps): FieldRules {
   return { version: merchant.version, allowHttpReturnUrl: deps.allowHttpReturnUrl };
 }
 
+/**
+ * The rules that an order may have been created by before its merchant's version was changed: what only the version
+ * refuses (no uid, no orderId) may be the repeat of such an order.
+ */
+function otherVersion(rules: FieldRules): FieldRules {
+  return { ...rules, version: rules.version === 'V2' ? 'V3' : 'V2' };
+}
+
 /** POST createCollection. */
 export function createCollectionRoute(deps: OrderRouteDeps): Route {
   return async (request, exchange) => {
@@ -40,8 +53,20 @@ export function createCollectionRoute(deps: OrderRouteDeps): Route {
     });
     if (signed === undefined || 'status' in signed) return signed;
     const { merchant, nonce } = signed;
-    const fields = readCollectionFields(signed.data, rulesFor(merchant, deps));
-    if (typeof fields === 'string') return refuseSpending(deps, nonce, fields);
+    const rules = rulesFor(merchant, deps);
+    const fields = readCollectionFields(signed.data, rules);
+    if (typeof fields === 'string') {
+      const asked = readCollectionFields(signed.data, otherVersion(rules));
+      if (typeof asked === 'string') return refuseSpending(deps, nonce, fields);
+      const request = {
+        merchant,
+        nonce,
+        fields: asked,
+        orderType: 'COLLECTION',
+        signedDataHash: null,
+      } as const;
+      return refuseUnlessCreated(deps, request, fields);
+    }
     if (fields.orderId !== null) exchange.orderId = fields.orderId;
     return createCollection(deps, { merchant, nonce, fields });
   };
@@ -56,8 +81,15 @@ export function createPayoutRoute(deps: OrderRouteDeps): Route {
     });
     if (signed === undefined || 'status' in signed) return signed;
     const { merchant, nonce, document } = signed;
-    const fields = readPayoutFields(signed.data, rulesFor(merchant, deps));
-    if (typeof fields === 'string') return refuseSpending(deps, nonce, fields);
+    const rules = rulesFor(merchant, deps);
+    const fields = readPayoutFields(signed.data, rules);
+    if (typeof fields === 'string') {
+      const asked = readPayoutFields(signed.data, otherVersion(rules));
+      if (typeof asked === 'string') return refuseSpending(deps, nonce, fields);
+      const signedDataHash = asked.orderId === null ? canonicalDataHash(document) : null;
+      const request = { merchant, nonce, fields: asked, orderType: 'PAYOUT', signedDataHash } as const;
+      return refuseUnlessCreated(deps, request, fields);
+    }
     if (fields.orderId !== null) exchange.orderId = fields.orderId;
     return createPayout(deps, { merchant, nonce, fields, dataHash: () => canonicalDataHash(document) });
   };
@@ -117,7 +149,7 @@ async function readOrderQuery(
 ): Promise<{ readonly merchant: Merchant; readonly orderId: string } | Answer> {
   const query = queryOf(request);
   const sign = singleParameter(query, 'sign');
-  if (sign === undefined) return refusal('SIGN_BLANK');
+  if (sign === undefined) return refuseSignature(deps, exchange, 'SIGN_BLANK');
   const orderId = singleParameter(query, 'orderId');
   if (orderId === undefined) return refusal('ORDER_ID_BLANK');
   const merchant = await authenticateOrderId(deps, request, exchange, { orderId, sign });

@@ -12,6 +12,7 @@ export function supportSymbolsRoute(deps: Pick<OrderRouteDeps, 'assets' | 'limit
     const query = queryOf(request);
     const chain = singleParameter(query, 'chain');
     const symbol = singleParameter(query, 'symbol');
+    if (query.getAll('chain').length > 1) return refusal('CHAIN_UNSUPPORTED');
     if (chain !== undefined && !isChain(chain)) return refusal('CHAIN_UNSUPPORTED');
     return success(
       deps.assets.list({

@@ -9,6 +9,7 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import type { MerchantSettings } from '@opentill/db/merchants';
 import { TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
 import type { TestDatabase } from '@opentill/testkit/test-database';
 import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf } from '@opentill/wallet/public-keys';
@@ -101,6 +102,8 @@ export interface TestApi {
     orderId: string,
     merchant?: Signer,
   ): Promise<Answered>;
+  /** Waits until the api has read a merchant that was written after its start. */
+  knows(merchant: Signer): Promise<void>;
   /** Stops it; also closes its database pool. */
   stop(): Promise<void>;
 }
@@ -226,6 +229,12 @@ export async function startTestApi(
       return endpoint === 'status'
         ? request('GET', `/v1/order/status/${encodeURIComponent(orderId)}?sign=${sign}`)
         : request('GET', `/v1/order/${endpoint}?orderId=${encodeURIComponent(orderId)}&sign=${sign}`);
+    },
+    async knows(merchant) {
+      await waitUntil(
+        'the merchant is known',
+        async () => (await this.signedGet('status', 'none', merchant)).code === 404,
+      );
     },
     async stop() {
       await app.stop();
