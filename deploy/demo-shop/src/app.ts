@@ -4,7 +4,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
-import type { CallbackBook } from './callbacks.ts';
+import { nextOrderStatus, type CallbackBook } from './callbacks.ts';
 import type { DevnetWallet } from './devnet-wallet.ts';
 import { DevnetRefusal } from './devnet-wallet.ts';
 import { GatewayRefusal, type GatewayClient } from './gateway-client.ts';
@@ -80,10 +80,12 @@ function addShop(app: Express, deps: ShopDeps, orders: ShopOrder[]): void {
 function addCallbacks(app: Express, deps: ShopDeps, orders: readonly ShopOrder[]): void {
   app.post('/callbacks', express.raw({ type: () => true, limit: BODY_LIMIT }), (req, res) => {
     const callback = deps.callbacks.receive(req.body as Buffer, deps.clock.now());
-    if (callback === undefined) return void res.status(400).json({ error: 'Not a callback.' });
-    if (!callback.verified) return void res.status(401).json({ error: 'The signature is wrong.' });
+    if (callback === 'NOT_A_CALLBACK') return void res.status(400).json({ error: 'Not a callback.' });
+    if (callback === 'NOT_GENUINE') {
+      return void res.status(401).json({ error: 'The signature or the time is wrong.' });
+    }
     const order = orders.find((o) => o.orderId === callback.orderId);
-    if (order) order.status = callback.notifyType;
+    if (order) order.status = nextOrderStatus(order.status, callback);
     res.json({ ok: true });
   });
   app.get('/callbacks', (_req, res) => void res.type('html').send(callbacksPage(deps.callbacks.list())));

@@ -8,11 +8,11 @@ export interface SetupEnvironment {
   readonly AMQP_URL?: string;
   readonly SECRETS_KEY?: string;
   readonly MERCHANT_TOKEN?: string;
-  readonly MERCHANT_NAME: string;
-  readonly MERCHANT_VERSION: 'V2' | 'V3';
+  readonly MERCHANT_NAME?: string;
+  readonly MERCHANT_VERSION?: 'V2' | 'V3';
   readonly WEBHOOK_SECRET?: string;
   readonly CALLBACK_URL?: string;
-  readonly RETURN_ORIGINS: readonly string[];
+  readonly RETURN_ORIGINS?: readonly string[];
   readonly [password: `DATABASE_PASSWORD_${string}`]: string;
 }
 
@@ -35,11 +35,11 @@ export const SETUP_CONFIG_SCHEMA = {
     AMQP_URL: { type: 'string', pattern: '^amqps?://' },
     SECRETS_KEY: secret,
     MERCHANT_TOKEN: secret,
-    MERCHANT_NAME: { type: 'string', default: 'Default merchant' },
-    MERCHANT_VERSION: { type: 'string', enum: ['V2', 'V3'], default: 'V3' },
+    MERCHANT_NAME: { type: 'string', minLength: 1 },
+    MERCHANT_VERSION: { type: 'string', enum: ['V2', 'V3'] },
     WEBHOOK_SECRET: secret,
     CALLBACK_URL: { type: 'string', pattern: '^https?://' },
-    RETURN_ORIGINS: { type: 'array', items: { type: 'string' }, default: [] },
+    RETURN_ORIGINS: { type: 'array', items: { type: 'string' } },
     ...PASSWORDS,
   },
 } as const;

@@ -6,6 +6,7 @@ import { initKeys } from './commands/init-keys.ts';
 import { createMerchant, printMerchants, rotateMerchant } from './commands/manage-merchants.ts';
 import { replayWebhook } from './commands/replay-webhook.ts';
 import { rescan } from './commands/rescan.ts';
+import { setMerchant, type SetMerchantOptions } from './commands/set-merchant.ts';
 import { setUp } from './commands/setup.ts';
 
 /** The `opentill` command line. Commands only translate words into calls; errors come out as GatewayError. */
@@ -21,7 +22,9 @@ export function createProgram(context: CliContext): Command {
 
   program
     .command('setup')
-    .description('migrations, roles, the merchant of the settings, broker topology with its canary')
+    .description(
+      'migrations, roles, the merchant of the settings (what differs is changed), broker topology with its canary',
+    )
     .action(() => setUp(context));
 
   addKeys(program, context);
@@ -69,13 +72,34 @@ function addMerchant(program: Command, context: CliContext): void {
         returnOrigin?: string[];
       }) => createMerchant(context, { ...o, version: o.merchantVersion }),
     );
+  addMerchantSet(merchant, context);
   merchant.command('list').action(() => printMerchants(context));
   merchant
     .command('rotate')
-    .description('a new token or webhook secret')
+    .description(
+      'a new token or webhook secret; those of the merchant "default" are in the settings of setup',
+    )
     .argument('<id>')
     .argument('<what>', 'token or webhook-secret')
     .action((id: string, what: string) => rotateMerchant(context, { id, what }));
+}
+
+function addMerchantSet(merchant: Command, context: CliContext): void {
+  merchant
+    .command('set')
+    .description('change settings of a merchant; what is not given stays')
+    .argument('<id>')
+    .option('--callback-url <url>', 'or none')
+    .option('--return-origin <origin...>', 'all origins that returnUrl may have, or none')
+    .option('--sign-version <version>', '1 or 2')
+    .option('--order-ttl-seconds <seconds>')
+    .option('--tolerance-bps <bps>', 'underpayment accepted, in hundredths of a percent')
+    .option('--late-grace-seconds <seconds>')
+    .option('--notify-reverted', 'send ORDER_REVERTED')
+    .option('--no-notify-reverted')
+    .option('--enabled')
+    .option('--disabled')
+    .action((id: string, options: SetMerchantOptions) => setMerchant(context, id, options));
 }
 
 function addRepairs(program: Command, context: CliContext): void {

@@ -201,12 +201,27 @@ describe('setup', () => {
     const run = await opentill(['setup'], { env: again });
     expect(run).toMatchObject({ code: 0, errors: [] });
     expect(run.out[0]).toBe('database: up to date');
+    expect(run.out).toContain('merchant: default changed to the settings: token, version');
     expect(Date.now() - startedAt).toBeLessThan(10_000);
-    expect(await settingsMerchant()).toMatchObject({
-      token: 'next-token',
-      version: 'V2',
-      callbackUrl: null,
-    });
+    expect(await settingsMerchant()).toMatchObject({ token: 'next-token', version: 'V2' });
+  });
+
+  it('resets nothing that the settings leave out', async () => {
+    const before = await settingsMerchant();
+    const { CALLBACK_URL, RETURN_ORIGINS, ...rest } = settings();
+    expect([CALLBACK_URL, RETURN_ORIGINS]).not.toContain(undefined);
+    const same = { ...rest, AMQP_URL: '', MERCHANT_TOKEN: 'next-token' };
+    const run = await opentill(['setup'], { env: same });
+    expect(run.out.at(-1)).toBe('merchant: default is as the settings say');
+    expect(await settingsMerchant()).toEqual(before);
+    expect(before.callbackUrl).toBe('https://shop.example/callbacks');
+  });
+
+  it('refuses return origins that no returnUrl could have', async () => {
+    for (const RETURN_ORIGINS of ['https://shop.example/', 'https://shop.example:443', 'shop.example']) {
+      const run = await opentill(['setup'], { env: { ...settings(), RETURN_ORIGINS } });
+      expectRefusal(run, 1, /RETURN_ORIGINS must be an origin/);
+    }
   });
 
   it('takes secrets from files, and refuses a variable that is given twice', async () => {
@@ -252,6 +267,52 @@ describe('merchant', () => {
     expect(out.join('\n')).not.toMatch(/[0-9a-f]{32}/);
   });
 
+  it('is set in what is given, and in nothing else', async () => {
+    await opentill(['merchant', 'create', '--id', 'tuned', '--callback-url', 'https://a.example/hook']);
+    const before = await stored('tuned');
+    const given = '--sign-version 2 --order-ttl-seconds 600 --tolerance-bps 50 --late-grace-seconds 60'.split(
+      ' ',
+    );
+    const origins = ['--return-origin', 'https://a.example', 'https://b.example'];
+    const run = await opentill([
+      'merchant',
+      'set',
+      'tuned',
+      ...given,
+      ...origins,
+      '--notify-reverted',
+      '--disabled',
+    ]);
+    expect(run).toMatchObject({ code: 0, errors: [] });
+    const after = await stored('tuned');
+    expect(after).toEqual({
+      ...before,
+      sign_version: 2,
+      order_ttl_seconds: 600,
+      underpayment_tolerance_bps: 50,
+      late_grace_seconds: 60,
+      return_origins: ['https://a.example', 'https://b.example'],
+      notify_reverted: true,
+      enabled: false,
+      updated_at: expect.any(Date),
+    });
+    expect(after.updated_at.getTime()).toBeGreaterThan(before.updated_at.getTime());
+    await opentill([
+      'merchant',
+      'set',
+      'tuned',
+      '--callback-url',
+      'none',
+      '--enabled',
+      '--no-notify-reverted',
+    ]);
+    expect(await stored('tuned')).toMatchObject({
+      callback_url: null,
+      enabled: true,
+      notify_reverted: false,
+    });
+  });
+
   it('gets a new token or webhook secret, and keeps the other', async () => {
     await opentill(['merchant', 'create', '--id', 'rotated']);
     const before = await stored('rotated');
@@ -269,7 +330,24 @@ describe('merchant', () => {
     [['merchant', 'create', '--id', 'no spaces'], /no spaces/],
     [['merchant', 'create', '--id', 'x', '--merchant-version', 'V4'], /V2 or V3/],
     [['merchant', 'create', '--id', 'x', '--callback-url', 'ftp://x'], /callback-url/],
+    [
+      ['merchant', 'create', '--id', 'x', '--return-origin', 'https://x.example/'],
+      /return-origin must be an origin/,
+    ],
     [['merchant', 'create'], /--id/],
+    [['merchant', 'rotate', 'default', 'token'], /change MERCHANT_TOKEN and run setup/],
+    [['merchant', 'set', 'books'], /Say what to set/],
+    [['merchant', 'set', 'nobody', '--enabled'], /no merchant nobody/],
+    [['merchant', 'set', 'books', '--enabled', '--disabled'], /Either --enabled or --disabled/],
+    [
+      ['merchant', 'set', 'books', '--order-ttl-seconds', '59'],
+      /order-ttl-seconds must be a whole number from 60/,
+    ],
+    [['merchant', 'set', 'books', '--tolerance-bps', '1.5'], /tolerance-bps must be a whole number/],
+    [
+      ['merchant', 'set', 'books', '--return-origin', 'https://x.example/a'],
+      /return-origin must be an origin/,
+    ],
     [['merchant', 'rotate', 'nobody', 'token'], /no merchant nobody/],
     [['merchant', 'rotate', 'books', 'name'], /token or webhook-secret/],
   ])('%j is refused', async (args, words) => {

@@ -3,6 +3,8 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { listMerchants, rotateToken, rotateWebhookSecret, upsertMerchant } from '@opentill/db/merchants';
 import type { CliContext, CliErrorCode } from '../context.ts';
 import { secretsKey, withOpsDatabase } from '../open-ops-database.ts';
+import { requireHttpUrl, requireOrigin } from '../require-url.ts';
+import { SETTINGS_MERCHANT_ID } from './settings-merchant.ts';
 
 const SECRET_BYTES = 32;
 const MERCHANT_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -25,13 +27,8 @@ export async function createMerchant(
     throw usage(`${options.id} is no merchant id: 1 to 64 letters, digits, - and _.`);
   }
   const origins = options.returnOrigin ?? [];
-  for (const [option, url] of [
-    ['--callback-url', options.callbackUrl] as const,
-    ...origins.map((o) => ['--return-origin', o] as const),
-  ]) {
-    if (url !== undefined && !isHttpUrl(url))
-      throw usage(`${option} must be an http or https URL, not ${url}.`);
-  }
+  if (options.callbackUrl !== undefined) requireHttpUrl('--callback-url', options.callbackUrl);
+  for (const origin of origins) requireOrigin('--return-origin', origin);
   const version = options.version;
   const token = randomBytes(SECRET_BYTES).toString('hex');
   const webhookSecret = randomBytes(SECRET_BYTES).toString('hex');
@@ -74,15 +71,15 @@ export async function rotateMerchant(
   if (options.what !== 'token' && options.what !== 'webhook-secret') {
     throw usage('Say what to rotate: token or webhook-secret.');
   }
+  if (options.id === SETTINGS_MERCHANT_ID) {
+    const variable = options.what === 'token' ? 'MERCHANT_TOKEN' : 'WEBHOOK_SECRET';
+    throw usage(`The settings say the ${options.what} of ${options.id}: change ${variable} and run setup.`);
+  }
   const rotate = options.what === 'token' ? rotateToken : rotateWebhookSecret;
   const secret = await withOpsDatabase(context, ({ kysely }) =>
     rotate(kysely, secretsKey(context), options.id),
   );
   context.print(`new ${options.what} of ${options.id}: ${secret}`);
-}
-
-function isHttpUrl(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 function usage(message: string): GatewayError<CliErrorCode> {

@@ -1,5 +1,5 @@
 import { migrate } from '@opentill/db/migrate';
-import { upsertMerchant, type MerchantSettings } from '@opentill/db/merchants';
+import { SETTINGS_MERCHANT_ID, writeSettingsMerchant, type SettingsMerchant } from './settings-merchant.ts';
 import { openDatabase } from '@opentill/db/database';
 import { setRolePasswords } from '@opentill/db/roles';
 import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
@@ -9,9 +9,7 @@ import { readConfig } from '@opentill/runtime/config';
 import type { CliContext, CliErrorCode } from '../context.ts';
 import { passwordVariable, SETUP_CONFIG_SCHEMA, type SetupEnvironment } from '../config.ts';
 import { parseKey } from '../open-ops-database.ts';
-
-/** The merchant that comes from the settings MERCHANT_TOKEN, WEBHOOK_SECRET, CALLBACK_URL, MERCHANT_VERSION. */
-const SETTINGS_MERCHANT_ID = 'default';
+import { requireOrigin } from '../require-url.ts';
 
 /**
  * The step before every deployment: migrations, roles with their passwords, the merchant of the settings, the
@@ -44,11 +42,6 @@ async function setPasswords(context: CliContext, settings: SetupEnvironment): Pr
   );
 }
 
-interface SettingsMerchant {
-  readonly key: Buffer;
-  readonly merchant: MerchantSettings;
-}
-
 /** The merchant that the settings describe, checked before anything is touched; undefined without MERCHANT_TOKEN. */
 function settingsMerchant(settings: SetupEnvironment): SettingsMerchant | undefined {
   const { MERCHANT_TOKEN: token, WEBHOOK_SECRET: webhookSecret, SECRETS_KEY: key } = settings;
@@ -62,30 +55,28 @@ function settingsMerchant(settings: SetupEnvironment): SettingsMerchant | undefi
       },
     );
   }
+  for (const origin of settings.RETURN_ORIGINS ?? []) requireOrigin('RETURN_ORIGINS', origin);
   return {
+    merchantId: SETTINGS_MERCHANT_ID,
     key: parseKey(key),
-    merchant: {
-      merchantId: SETTINGS_MERCHANT_ID,
-      name: settings.MERCHANT_NAME,
-      version: settings.MERCHANT_VERSION,
-      token,
-      webhookSecret,
-      callbackUrl: settings.CALLBACK_URL ?? null,
-      returnOrigins: settings.RETURN_ORIGINS,
-    },
+    token,
+    webhookSecret,
+    name: settings.MERCHANT_NAME,
+    version: settings.MERCHANT_VERSION,
+    callbackUrl: settings.CALLBACK_URL,
+    returnOrigins: settings.RETURN_ORIGINS,
   };
 }
 
 async function writeMerchant(
   context: CliContext,
   adminUrl: string,
-  { key, merchant }: SettingsMerchant,
+  merchant: SettingsMerchant,
 ): Promise<void> {
   const database = openDatabase({ url: adminUrl, applicationName: 'opentill-setup', poolMax: 1 });
   try {
-    await upsertMerchant(database.kysely, key, merchant);
+    context.print(`merchant: ${await writeSettingsMerchant(database.kysely, merchant)}`);
   } finally {
     await database.close();
   }
-  context.print(`merchant: ${merchant.merchantId} (${merchant.version}) written from the settings`);
 }

@@ -1,0 +1,77 @@
+import { sql } from 'kysely';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { CliContext, CliErrorCode } from '../context.ts';
+import { withOpsDatabase } from '../open-ops-database.ts';
+import { requireHttpUrl, requireOrigin } from '../require-url.ts';
+
+/** The options of `merchant set`, as typed. */
+export interface SetMerchantOptions {
+  readonly callbackUrl?: string;
+  readonly returnOrigin?: readonly string[];
+  readonly signVersion?: string;
+  readonly orderTtlSeconds?: string;
+  readonly toleranceBps?: string;
+  readonly lateGraceSeconds?: string;
+  readonly notifyReverted?: boolean;
+  readonly enabled?: boolean;
+  readonly disabled?: boolean;
+}
+
+/**
+ * Changes the given settings of a merchant and nothing else.
+ * @throws GatewayError CLI_USAGE, NOT_FOUND
+ */
+export async function setMerchant(
+  context: CliContext,
+  merchantId: string,
+  options: SetMerchantOptions,
+): Promise<void> {
+  const fields = readFields(options);
+  const names = Object.keys(fields);
+  if (names.length === 0) throw usage('Say what to set: opentill merchant set --help.');
+  const { numUpdatedRows } = await withOpsDatabase(context, ({ kysely }) =>
+    kysely
+      .updateTable('merchant')
+      .set({ ...fields, updated_at: sql`now()` })
+      .where('merchant_id', '=', merchantId)
+      .executeTakeFirst(),
+  );
+  if (numUpdatedRows === 0n) {
+    throw new GatewayError<CliErrorCode>('NOT_FOUND', `no merchant ${merchantId}`, { retryable: false });
+  }
+  context.print(`${merchantId}: ${names.join(', ')} set; the services know within seconds.`);
+}
+
+function readFields(options: SetMerchantOptions) {
+  const { callbackUrl, returnOrigin, notifyReverted } = options;
+  if (callbackUrl !== undefined && callbackUrl !== 'none') requireHttpUrl('--callback-url', callbackUrl);
+  const origins = returnOrigin?.filter((origin) => origin !== 'none');
+  for (const origin of origins ?? []) requireOrigin('--return-origin', origin);
+  if (options.enabled === true && options.disabled === true) throw usage('Either --enabled or --disabled.');
+  const signVersion = integer('--sign-version', options.signVersion, 1, 2);
+  const ttl = integer('--order-ttl-seconds', options.orderTtlSeconds, 60, 86_400);
+  const tolerance = integer('--tolerance-bps', options.toleranceBps, 0, 10_000);
+  const grace = integer('--late-grace-seconds', options.lateGraceSeconds, 0, 604_800);
+  return {
+    ...(callbackUrl !== undefined && { callback_url: callbackUrl === 'none' ? null : callbackUrl }),
+    ...(origins !== undefined && { return_origins: origins }),
+    ...(signVersion !== undefined && { sign_version: signVersion as 1 | 2 }),
+    ...(ttl !== undefined && { order_ttl_seconds: ttl }),
+    ...(tolerance !== undefined && { underpayment_tolerance_bps: tolerance }),
+    ...(grace !== undefined && { late_grace_seconds: grace }),
+    ...(notifyReverted !== undefined && { notify_reverted: notifyReverted }),
+    ...(options.enabled === true && { enabled: true }),
+    ...(options.disabled === true && { enabled: false }),
+  };
+}
+
+function integer(option: string, text: string | undefined, min: number, max: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^[0-9]{1,6}$/.test(text) && value >= min && value <= max) return value;
+  throw usage(`${option} must be a whole number from ${min} to ${max}, not ${text}.`);
+}
+
+function usage(message: string): GatewayError<CliErrorCode> {
+  return new GatewayError('CLI_USAGE', message, { retryable: false });
+}

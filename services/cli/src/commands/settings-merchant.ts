@@ -1,0 +1,64 @@
+import type { Db } from '@opentill/db/database';
+import { upsertMerchant } from '@opentill/db/merchants';
+import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
+
+/**
+ * The merchant that comes from the settings MERCHANT_TOKEN, WEBHOOK_SECRET, CALLBACK_URL and so on. They alone say its
+ * secrets: were it rotated as others are, the next setup would bring the old token back.
+ */
+export const SETTINGS_MERCHANT_ID = 'default';
+
+/** As the settings describe it; what they leave out keeps its value. */
+export interface SettingsMerchant {
+  readonly merchantId: string;
+  readonly key: Buffer;
+  readonly token: string;
+  readonly webhookSecret: string;
+  readonly name: string | undefined;
+  readonly version: 'V2' | 'V3' | undefined;
+  readonly callbackUrl: string | undefined;
+  readonly returnOrigins: readonly string[] | undefined;
+}
+
+/** Creates the merchant, or changes what differs from the settings. @returns what was done, in words */
+export async function writeSettingsMerchant(db: Db, settings: SettingsMerchant): Promise<string> {
+  const { merchantId, key, token, webhookSecret, callbackUrl, returnOrigins } = settings;
+  const stored = await db
+    .selectFrom('merchant')
+    .selectAll()
+    .where('merchant_id', '=', merchantId)
+    .executeTakeFirst();
+  const name = settings.name ?? stored?.name ?? 'Default merchant';
+  const version = settings.version ?? stored?.version ?? 'V3';
+  const differs = stored && {
+    token: opened(key, stored.token_sealed, tokenAad(merchantId)) !== token,
+    'webhook secret':
+      opened(key, stored.webhook_secret_sealed, webhookSecretAad(merchantId)) !== webhookSecret,
+    name: name !== stored.name,
+    version: version !== stored.version,
+    'callback URL': callbackUrl !== undefined && callbackUrl !== stored.callback_url,
+    'return origins': returnOrigins !== undefined && returnOrigins.join() !== stored.return_origins.join(),
+  };
+  const changed = Object.entries(differs ?? {}).flatMap(([what, isOther]) => (isOther ? [what] : []));
+  if (stored !== undefined && changed.length === 0) return `${merchantId} is as the settings say`;
+  await upsertMerchant(db, key, {
+    merchantId,
+    name,
+    version,
+    token,
+    webhookSecret,
+    ...(callbackUrl !== undefined && { callbackUrl }),
+    ...(returnOrigins !== undefined && { returnOrigins }),
+  });
+  if (stored === undefined) return `${merchantId} (${version}) written from the settings`;
+  return `${merchantId} changed to the settings: ${changed.join(', ')}`;
+}
+
+/** Undefined when it was sealed by another key. */
+function opened(key: Buffer, sealed: Buffer, aad: string): string | undefined {
+  try {
+    return openSecret(key, sealed, aad);
+  } catch {
+    return undefined;
+  }
+}
