@@ -242,6 +242,7 @@ export interface DeliveryTable {
   sequence: number;
   state: Defaulted<'PENDING' | 'DELIVERED' | 'SUPERSEDED' | 'DEAD'>;
   attempts: Defaulted<number>;
+  schedule_base: Defaulted<number>;
   next_attempt_at: Date;
   lease_until: Nullable<Date>;
   lease_holder: Nullable<string>;

@@ -27,6 +27,11 @@ export interface RelayOptions {
   readonly batch?: number;
   /** Pause between looks at an outbox that was empty and for which nobody called `wake`. @default 250 */
   readonly idleMs?: number;
+  /**
+   * How long a woken relay waits for more events before it drains; where events come one by one and a few
+   * milliseconds are nothing, batches cost database and broker much less. @default 0
+   */
+  readonly gatherMs?: number;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
@@ -58,7 +63,10 @@ export function startRelay(options: RelayOptions): Relay {
     observe.published(rows.length);
   }
 
+  const gatherMs = options.gatherMs ?? 0;
+
   async function run(signal: AbortSignal): Promise<void | 'again'> {
+    if (gatherMs > 0) await abortableDelay(gatherMs, signal);
     let drained: number | 'busy';
     try {
       drained = await store.drain(limit, publish);

@@ -18,6 +18,8 @@ import { createDerivationThread } from './derive-in-worker.ts';
 import { API_CONFIG_SCHEMA, readNetworks, toSettings, type ApiConfig } from './config.ts';
 
 const name = 'api';
+/** Nobody waits for the first callback of an order to the millisecond, and orders come one by one. */
+const RELAY_GATHER_MS = 20;
 const config = readConfig<ApiConfig>(API_CONFIG_SCHEMA, process.env);
 const logger = createLogger({ service: name, level: config.LOG_LEVEL });
 
@@ -41,7 +43,13 @@ await runService({
     });
     const broker = connectBroker({ url: config.AMQP_URL, logger, name });
     const store = createOutboxStore(database.kysely, 'api');
-    const relay = startRelay({ store, publisher: createPublisher(broker), logger, metrics });
+    const relay = startRelay({
+      store,
+      publisher: createPublisher(broker),
+      gatherMs: RELAY_GATHER_MS,
+      logger,
+      metrics,
+    });
     const derivation = createDerivationThread(publicKeys);
     const app = createApp({
       database,

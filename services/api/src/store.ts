@@ -1,12 +1,13 @@
 import { sql } from 'kysely';
 import type { OutboxEvent } from '@opentill/db/outbox';
-import type { Db } from '@opentill/db/database';
+import { isDatabaseUnavailable, type Db } from '@opentill/db/database';
 import { forgetEndedCounters, forgetExpiredNonces } from '@opentill/db/housekeeping';
 import { listPresence } from '@opentill/db/presence';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { OrderStatus, OrderType } from '@opentill/contracts/notify-order';
 import type { Chain, Family } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
+import { gatherCalls } from './gather-calls.ts';
 
 /** A merchant as it stands in the database. */
 export interface MerchantRow {
@@ -139,18 +140,41 @@ export function createStore(db: Db) {
   return { ...creations(db), ...orderReads(db), ...upkeep(db) };
 }
 
+type NewCollection = Creation & { readonly derivationIndex: number };
+
+/** Calls to create_collections under way at a time, and the most collections in one. */
+const CREATIONS_AT_ONCE = 3;
+const CREATIONS_PER_CALL = 32;
+
+/** Creates collections in one round trip and one transaction; the outcomes come in the order of the inputs. */
+async function createCollections(db: Db, inputs: readonly NewCollection[]): Promise<CollectionOutcome[]> {
+  const sorted = inputs
+    .map((input, place) => ({ input, place }))
+    .sort((a, b) => (lockKey(a.input) < lockKey(b.input) ? -1 : 1));
+  const p = JSON.stringify(
+    sorted.map(({ input }) => ({ ...creation(input), derivationIndex: input.derivationIndex })),
+  );
+  const { rows } = await sql<CollectionOutcome & CreatedOrder>`
+    select r.outcome, ${FUNCTION_COLUMNS} from create_collections(${p}) r`.execute(db);
+  const outcomes: CollectionOutcome[] = [];
+  sorted.forEach(({ place }, i) => (outcomes[place] = withExisting(rows[i])));
+  return outcomes;
+}
+
+function lockKey({ order }: NewCollection): string {
+  return `${order.merchantId} ${order.orderId}`;
+}
+
 /** What creates orders or refuses to. */
 function creations(db: Db) {
   return {
     /** Spends the nonce and creates the collection with its address, first notification and events, or nothing of it. */
-    async createCollection(
-      input: Creation & { readonly derivationIndex: number },
-    ): Promise<CollectionOutcome> {
-      const p = JSON.stringify({ ...creation(input), derivationIndex: input.derivationIndex });
-      const { rows } = await sql<CollectionOutcome & CreatedOrder>`
-        select r.outcome, ${FUNCTION_COLUMNS} from create_collection(${p}) r`.execute(db);
-      return withExisting(rows[0]);
-    },
+    createCollection: gatherCalls<NewCollection, CollectionOutcome>({
+      runTogether: (inputs) => createCollections(db, inputs),
+      failedWhole: (error) => !isDatabaseUnavailable(error),
+      runsAtOnce: CREATIONS_AT_ONCE,
+      inputsPerRun: CREATIONS_PER_CALL,
+    }),
 
     /** Spends the nonce, stores the payout, reserves its amount and tells of it, or only spends the nonce. */
     async createPayout(input: Creation): Promise<PayoutOutcome> {

@@ -200,6 +200,12 @@ export async function startTestApi(
     return { ...answer, code: answer.status, msg: '', data: undefined };
   }
 
+  const signedGet: TestApi['signedGet'] = (endpoint, orderId, merchant = signer) => {
+    const sign = signOrderId(merchant.token, orderId);
+    return endpoint === 'status'
+      ? request('GET', `/v1/order/status/${encodeURIComponent(orderId)}?sign=${sign}`)
+      : request('GET', `/v1/order/${endpoint}?orderId=${encodeURIComponent(orderId)}&sign=${sign}`);
+  };
   return {
     url,
     port,
@@ -224,16 +230,11 @@ export async function startTestApi(
         body: JSON.stringify(envelope),
       });
     },
-    signedGet(endpoint, orderId, merchant = signer) {
-      const sign = signOrderId(merchant.token, orderId);
-      return endpoint === 'status'
-        ? request('GET', `/v1/order/status/${encodeURIComponent(orderId)}?sign=${sign}`)
-        : request('GET', `/v1/order/${endpoint}?orderId=${encodeURIComponent(orderId)}&sign=${sign}`);
-    },
+    signedGet,
     async knows(merchant) {
       await waitUntil(
         'the merchant is known',
-        async () => (await this.signedGet('status', 'none', merchant)).code === 404,
+        async () => (await signedGet('status', 'none', merchant)).code === 404,
       );
     },
     async stop() {

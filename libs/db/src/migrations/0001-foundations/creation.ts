@@ -47,6 +47,16 @@ begin
   return query select 'CREATED', null::orders;
 end $$;
 
+-- Several collections in one transaction, answered in their order: all of them, or an error and none. The caller brings
+-- them in one order (by merchant and orderId), so that two calls with the same orders can't wait for one another.
+create function create_collections(p jsonb) returns table (outcome text, existing orders) language plpgsql as $$
+declare item jsonb;
+begin
+  for item in select value from jsonb_array_elements(p) with ordinality order by ordinality loop
+    return query select c.outcome, c.existing from create_collection(item) c;
+  end loop;
+end $$;
+
 -- Outcomes: NONCE_USED; CREATED; EXISTS (same orderId); DUPLICATE (same signed data without orderId); INSUFFICIENT.
 -- A refused payout leaves nothing but its spent nonce.
 create function create_payout(p jsonb) returns table (outcome text, existing orders) language plpgsql as $$
