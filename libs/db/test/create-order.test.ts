@@ -121,6 +121,69 @@ const outcomes = (answers: readonly Answer[]) =>
     {},
   );
 
+describe('create_collections', () => {
+  const createCollections = async (requests: readonly Fields[]): Promise<Answer[]> => {
+    const { rows } = await sql<Answer>`
+      select outcome, (existing).* from create_collections(${JSON.stringify(requests)}::jsonb)`.execute(
+      api.kysely,
+    );
+    return rows;
+  };
+
+  test('makes many in one go and answers in their order', async () => {
+    const events = await count('api.outbox');
+    const requests = Array.from({ length: 20 }, () => collectionRequest());
+    expect(outcomes(await createCollections(requests))).toEqual({ CREATED: 20 });
+    expect(await count('orders')).toBe(20);
+    expect(await count('notification')).toBe(20);
+    expect(await count('request_nonce')).toBe(20);
+    expect(await count('api.outbox')).toBe(events + 20);
+    expect(await createCollections([])).toEqual([]);
+  });
+
+  test('gives a nonce and an order id that come twice to the first, and tells each the truth', async () => {
+    const nonce = randomUUID();
+    const answers = await createCollections([
+      collectionRequest({ orderId: 'a' }, { nonce }),
+      collectionRequest({ orderId: 'b' }, { nonce }),
+      collectionRequest({ orderId: 'a' }),
+      collectionRequest({ orderId: 'c' }),
+    ]);
+    expect(answers.map(({ outcome }) => outcome)).toEqual(['CREATED', 'NONCE_USED', 'EXISTS', 'CREATED']);
+    expect(answers[2]?.order_pk).not.toBeNull();
+    expect(answers[1]?.order_pk).toBeNull();
+    expect(await count('orders')).toBe(2);
+    expect(await count('request_nonce')).toBe(3);
+    const again = await createCollections([
+      collectionRequest({ orderId: 'd' }),
+      collectionRequest({ orderId: 'c' }),
+      collectionRequest({ orderId: 'e' }, { nonce }),
+    ]);
+    expect(again.map(({ outcome }) => outcome)).toEqual(['CREATED', 'EXISTS', 'NONCE_USED']);
+  });
+
+  test('makes none when one can not be', async () => {
+    const requests = [collectionRequest(), collectionRequest({ amount: '1.5' }), collectionRequest()];
+    await expect(createCollections(requests)).rejects.toThrow('whole numbers');
+    await expect(createCollections([collectionRequest(), payoutRequest()])).rejects.toThrow(
+      'not a collection',
+    );
+    expect(await count('orders')).toBe(0);
+    expect(await count('request_nonce')).toBe(0);
+  });
+
+  test('calls with the same orders at once agree on who made each', async () => {
+    const ids = Array.from({ length: 12 }, (_, i) => `shared-${String(i).padStart(2, '0')}`);
+    const calls = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        createCollections(ids.map((orderId) => collectionRequest({ orderId }))),
+      ),
+    );
+    expect(outcomes(calls.flat())).toEqual({ CREATED: 12, EXISTS: 84 });
+    expect(await count('orders')).toBe(12);
+  });
+});
+
 describe('create_collection', () => {
   test('makes the order, its address, its first notification and its event in one go', async () => {
     const events = await count('api.outbox');

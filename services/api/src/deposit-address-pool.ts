@@ -53,12 +53,16 @@ interface Waiter {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Keeps derived addresses ready, so that creating an order costs no derivation; refilled below half. */
+/**
+ * Keeps derived addresses ready, so that creating an order costs no derivation. Refilled when nobody takes any, and
+ * during a rush once it is down to a quarter: the processor has better things to do then.
+ */
 export function createDepositAddressPool(options: DepositAddressPoolOptions): DepositAddressPool {
   const target = options.target ?? 16_384;
   const ready = new Map<Family, FreshAddress[]>(options.families.map((family) => [family, []]));
   const waiting = new Map<Family, Set<Waiter>>(options.families.map((family) => [family, new Set()]));
   let loop: Loop | undefined;
+  const taken = new Map<Family, number>();
 
   function put(fresh: FreshAddress): void {
     const waiters = waiting.get(fresh.family) ?? new Set();
@@ -83,6 +87,8 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
     }
   }
 
+  const isShort = (family: Family) => (ready.get(family)?.length ?? 0) < target / 4;
+
   function wait(family: Family): Promise<FreshAddress> {
     return new Promise((resolve, reject) => {
       const waiters = waiting.get(family);
@@ -100,10 +106,14 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
     start() {
       loop ??= startLoop({
         name: 'deposit addresses',
-        intervalMs: 5_000,
+        intervalMs: 1_000,
         maxBackoffMs: 2_000,
         run: async (signal) => {
-          for (const family of options.families) await refill(family, signal);
+          for (const family of options.families) {
+            const inRush = (taken.get(family) ?? 0) > 0;
+            taken.set(family, 0);
+            if (!inRush || isShort(family)) await refill(family, signal);
+          }
         },
         onError: (error) => options.observe.depositAddressesLow(error),
       });
@@ -114,7 +124,8 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
     async take(family) {
       const fresh = ready.get(family)?.pop();
       if (fresh === undefined) return wait(family);
-      if ((ready.get(family)?.length ?? 0) < target / 2) loop?.wake();
+      taken.set(family, (taken.get(family) ?? 0) + 1);
+      if (isShort(family)) loop?.wake();
       return fresh;
     },
     giveBack: put,
