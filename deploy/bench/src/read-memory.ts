@@ -11,3 +11,24 @@ export function residentMegabytes(pid: number): number {
 export function memoryOf(services: ReadonlyMap<string, { readonly pid: number }>): Record<string, number> {
   return Object.fromEntries([...services].map(([name, { pid }]) => [name, residentMegabytes(pid)]));
 }
+
+/** Milliseconds of processor time that a process has used, all its threads together. */
+function processorMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
+}
+
+/** Linux counts processor time in hundredths of a second. */
+const MS_PER_TICK = 10;
+const LOOK_MS = 500;
+const IDLE_SHARE = 0.1;
+
+/** Waits until a process has finished what it does behind its answers, so that it can't slow down what is measured next. */
+export async function untilIdle(pid: number): Promise<void> {
+  for (;;) {
+    const before = processorMs(pid);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    if (processorMs(pid) - before < LOOK_MS * IDLE_SHARE) return;
+  }
+}

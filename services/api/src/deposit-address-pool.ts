@@ -37,7 +37,7 @@ export interface DepositAddressPoolOptions {
   /** Derives the addresses of these indices, in their order, without holding up the event loop. */
   readonly derive: (family: Family, indexes: readonly number[]) => Promise<readonly Address[]>;
   readonly observe: Pick<Observe, 'depositAddressesLow'>;
-  /** How many are kept ready for a rush. What is ready at a restart is never used: indices are plentiful. @default 16 384 */
+  /** How many are kept ready for a rush. What is ready at a restart is never used: indices are plentiful. @default 32 768 */
   readonly target?: number;
   /** How long an order waits for one. @default 3 000 */
   readonly waitMs?: number;
@@ -58,7 +58,7 @@ interface Waiter {
  * during a rush once it is down to a quarter: the processor has better things to do then.
  */
 export function createDepositAddressPool(options: DepositAddressPoolOptions): DepositAddressPool {
-  const target = options.target ?? 16_384;
+  const target = options.target ?? 32_768;
   const ready = new Map<Family, FreshAddress[]>(options.families.map((family) => [family, []]));
   const waiting = new Map<Family, Set<Waiter>>(options.families.map((family) => [family, new Set()]));
   let loop: Loop | undefined;
@@ -77,6 +77,9 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
 
   async function refill(family: Family, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && (ready.get(family)?.length ?? 0) < target) {
+      const inRush = (taken.get(family) ?? 0) > 0;
+      taken.set(family, 0);
+      if (inRush && !isShort(family)) return;
       const indexes = await options.reserveIndexes(family, BLOCK);
       if (indexes.some((index) => index >= INDEX_END)) throw exhausted(family, false);
       const addresses = await options.derive(family, indexes);
@@ -109,11 +112,7 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
         intervalMs: 1_000,
         maxBackoffMs: 2_000,
         run: async (signal) => {
-          for (const family of options.families) {
-            const inRush = (taken.get(family) ?? 0) > 0;
-            taken.set(family, 0);
-            if (!inRush || isShort(family)) await refill(family, signal);
-          }
+          for (const family of options.families) await refill(family, signal);
         },
         onError: (error) => options.observe.depositAddressesLow(error),
       });
