@@ -30,7 +30,7 @@ export interface DatabaseOptions {
   /** How long to wait for a new connection, or for a free one of the pool. Default 5 000. */
   readonly connectTimeoutMs?: number;
   /**
-   * Has Postgres parse and plan each text of kysely's once per connection: a quarter of its CPU for create_collection.
+   * Has Postgres parse and plan each text of kysely's once per connection: a quarter of its CPU for create_collections.
    * For services whose texts are few; not behind a pooler that hands out connections by transaction. Default false.
    */
   readonly prepareStatements?: boolean;

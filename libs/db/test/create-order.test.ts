@@ -98,13 +98,16 @@ interface Answer {
   readonly created_at: Date | null;
 }
 
-async function call(fn: 'create_collection' | 'create_payout', request: Fields): Promise<Answer> {
+async function call(
+  fn: 'create_collections' | 'create_payout',
+  request: Fields | readonly Fields[],
+): Promise<Answer> {
   const { rows } = await sql<Answer>`
     select outcome, (existing).* from ${sql.ref(fn)}(${JSON.stringify(request)}::jsonb)`.execute(api.kysely);
   expect(rows).toHaveLength(1);
   return rows[0]!;
 }
-const createCollection = (request: Fields) => call('create_collection', request);
+const createCollection = (request: Fields) => call('create_collections', [request]);
 const createPayout = (request: Fields) => call('create_payout', request);
 
 async function count(table: string): Promise<number> {
@@ -121,7 +124,7 @@ const outcomes = (answers: readonly Answer[]) =>
     {},
   );
 
-describe('create_collections', () => {
+describe('create_collections with many', () => {
   const createCollections = async (requests: readonly Fields[]): Promise<Answer[]> => {
     const { rows } = await sql<Answer>`
       select outcome, (existing).* from create_collections(${JSON.stringify(requests)}::jsonb)`.execute(
@@ -184,7 +187,7 @@ describe('create_collections', () => {
   });
 });
 
-describe('create_collection', () => {
+describe('create_collections with one', () => {
   test('makes the order, its address, its first notification and its event in one go', async () => {
     const events = await count('api.outbox');
     const request = collectionRequest();

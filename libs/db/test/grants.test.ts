@@ -147,14 +147,7 @@ const OWN: Record<string, Rights> = {
 };
 
 const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
-  api: [
-    'create_collection',
-    'create_collections',
-    'create_order_row',
-    'create_payout',
-    'reserve',
-    'spend_nonce',
-  ],
+  api: ['create_collections', 'create_order_row', 'create_payout', 'reserve', 'spend_nonce'],
   scanner_evm: [],
   tracker: ['ledger_account_for'],
   signer: [],

@@ -301,7 +301,7 @@ function upkeep(db: Db) {
   };
 }
 
-/** What create_collection and create_payout have in common; base units as decimal text. */
+/** What create_collections and create_payout have in common; base units as decimal text. */
 function creation({ order, nonce, events, notificationId, notificationData }: Creation) {
   return {
     notificationId,

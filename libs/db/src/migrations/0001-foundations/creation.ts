@@ -99,10 +99,6 @@ begin
     order by place;
 end $$;
 
-create function create_collection(p jsonb) returns table (outcome text, existing orders) language sql as $$
-  select * from create_collections(jsonb_build_array(p));
-$$;
-
 -- Outcomes: NONCE_USED; CREATED; EXISTS (same orderId); DUPLICATE (same signed data without orderId); INSUFFICIENT.
 -- A refused payout leaves nothing but its spent nonce.
 create function create_payout(p jsonb) returns table (outcome text, existing orders) language plpgsql as $$

@@ -15,7 +15,7 @@ grant insert (order_pk, merchant_id, order_id, order_type, uid, chain, family, s
 grant insert on deposit_address, notification to opentill_api;
 grant select on notification to opentill_api;
 grant usage on sequence deposit_index_evm, deposit_index_tron, deposit_index_sui to opentill_api;
-grant execute on function create_order_row(jsonb), spend_nonce(text, text, timestamptz), create_collection(jsonb), create_collections(jsonb), create_payout(jsonb),
+grant execute on function create_order_row(jsonb), spend_nonce(text, text, timestamptz), create_collections(jsonb), create_payout(jsonb),
   reserve(uuid) to opentill_api;
 grant usage on schema tracker, webhook, scanner_evm to opentill_api;
 grant select on tracker.lease, webhook.lease, scanner_evm.lease to opentill_api;
