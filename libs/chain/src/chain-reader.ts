@@ -1,5 +1,6 @@
 import type { Chain } from '@opentill/domain/chains';
 import type { BlockHeader } from './block.ts';
+import type { SourceHealth } from './source-health.ts';
 import type { CandidateTransfer, Transfer } from './transfer.ts';
 
 /** A consistent reading of a range of blocks. */
@@ -8,7 +9,8 @@ export interface RangeRead {
   readonly headers: readonly BlockHeader[];
   /**
    * Every transfer of the configured tokens in the range and nothing else, ascending by block and index, without
-   * duplicates. Each names the hash of one of `headers`.
+   * duplicates. Each names the hash of one of `headers`. Where the native coin is configured, also the value that each
+   * transaction carries, whether it succeeded or not: `confirmTransfers` tells. What contracts send is not seen.
    */
   readonly transfers: readonly CandidateTransfer[];
 }
@@ -19,7 +21,10 @@ export type ExpectedTransfer = Pick<
   'blockHash' | 'txHash' | 'contract' | 'to' | 'amountBaseUnits'
 >;
 
-/** What became of candidates once their receipts were read. Every candidate is in one of the two. */
+/**
+ * What became of candidates once their receipts were read. Every candidate is in one of the two, but for native ones
+ * whose transaction failed: these are ordinary, moved nothing, and are in neither.
+ */
 export interface ConfirmedTransfers {
   /** Proven by the receipt; in the order of the candidates. */
   readonly confirmed: readonly Transfer[];
@@ -45,15 +50,19 @@ export interface ChainReader {
   readonly chain: Chain;
 
   /**
-   * Asks the node whether it is the configured network and the configured tokens are what they are said to be.
-   * To be awaited before anything else. WRONG_CHAIN and TOKEN_MISMATCH are the operator's to mend.
+   * Asks every source whether it is the configured network and the configured tokens are what they are said to be.
+   * To be awaited before anything else. A source that is wrong while another is right is left out from then on;
+   * WRONG_CHAIN and TOKEN_MISMATCH when none is right: the operator's to mend.
    */
   checkNetwork(options?: ReadOptions): Promise<void>;
 
   /** The newest block the node has. May be older than what it answered before: nodes behind one URL differ. */
   head(options?: ReadOptions): Promise<BlockHeader>;
 
-  /** Height of the newest block that the chain itself calls final. FINALITY_UNAVAILABLE when it has none to name. */
+  /**
+   * Height of the newest block that the chain itself calls final, of two sources' answers the lower one (unless that
+   * source hangs far behind). FINALITY_UNAVAILABLE when none names one.
+   */
   finalizedHeight(options?: ReadOptions): Promise<number>;
 
   /** The blocks `from` to `to` (both included), linked. BLOCK_NOT_FOUND when the node has not got all of them. */
@@ -63,10 +72,13 @@ export interface ChainReader {
   readSeen(from: number, to: number, options?: ReadOptions): Promise<RangeRead>;
 
   /**
-   * For the verified pass, at depths where the answer must be right: reads anew, from a second source where there is
-   * one, and has every difference settled by the receipts of the block. `expected` are the transfers recorded from
-   * this range and not orphaned; one that the logs lack is looked for in the block's receipts. Expected transfers of
-   * blocks that are not in the range any more are left to the caller's reorganisation logic.
+   * For the verified pass, at depths where the answer must be right. What it answers is complete in one of two ways:
+   * two sources gave the same transfers and agree on the hash of the last block, or the block's receipts say so,
+   * checked to be whole; they are the judge of every difference, and all there is while only one source is usable.
+   * `expected` are the transfers recorded from this range and not orphaned; one that the logs lack is looked for in
+   * the block's receipts. Expected transfers of blocks that are not in the range any more are left to the caller's
+   * reorganisation logic. INCONSISTENT_ANSWER while two sources are on different forks, or give receipts that
+   * differ: which of them is right is never guessed.
    */
   readVerified(
     from: number,
@@ -77,7 +89,8 @@ export interface ChainReader {
 
   /**
    * Reads the receipt of each candidate's transaction, once per transaction: success, the log really in it, in the
-   * same block. Only for candidates whose recipients matter: it costs a request per transaction.
+   * same block; of native transfers, the value. Only for candidates whose recipients matter: it costs a request per
+   * transaction.
    * INCONSISTENT_ANSWER when the transaction is in another block by now, BLOCK_NOT_FOUND when in none.
    */
   confirmTransfers(
@@ -91,4 +104,7 @@ export interface ChainReader {
    * subscription.
    */
   readonly subscribeHeads?: (onHead: () => void, signal: AbortSignal) => Promise<void>;
+
+  /** How each source does now, in the order of configuration. Absent where a reader has but one that it knows nothing of. */
+  readonly sources?: () => readonly SourceHealth[];
 }

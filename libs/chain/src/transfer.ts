@@ -14,21 +14,26 @@ export type TokenContract = string & { readonly __brand: 'TokenContract' };
 /**
  * Where in its transaction a transfer stands, by a string that no configuration can shift and that stays the same
  * when the transaction is mined again in another block: `log:<place of the log among the receipt's logs>` for tokens
- * (EVM, TRON). Not the node's logIndex, which counts through the block and changes.
+ * (EVM, TRON), `value` for the native coin that the transaction itself carries. Not the node's logIndex, which counts
+ * through the block and changes.
  */
 export type TransferPosition = string & { readonly __brand: 'TransferPosition' };
 
 /**
- * A token transfer as a block's logs state it, before its receipt was read. Good for finding out whose recipients
- * they are; never to be shown, stored or credited: only a Transfer is.
+ * A transfer as a block's logs or transactions state it, before its receipt was read. Good for finding out whose
+ * recipients they are; never to be shown, stored or credited: only a Transfer is.
  */
 export interface CandidateTransfer {
   readonly txHash: TxHash;
   readonly blockHash: BlockHash;
   readonly blockHeight: number;
-  /** Place among everything the block records (EVM: logIndex). Unique in a block; meaningless in any other block. */
+  /**
+   * Place among everything the block records (EVM: logIndex; native transfers stand behind all logs, in the order of
+   * their transactions). Unique in a block; meaningless in any other block.
+   */
   readonly indexInBlock: number;
-  readonly contract: TokenContract;
+  /** Null for the chain's native coin. */
+  readonly contract: TokenContract | null;
   /** The zero address for minted tokens. */
   readonly from: Address;
   readonly to: Address;
@@ -36,7 +41,7 @@ export interface CandidateTransfer {
   readonly amountBaseUnits: BaseUnits;
 }
 
-/** A token transfer that the receipt of its transaction proves: the transaction succeeded and the log is in it. */
+/** A transfer that the receipt of its transaction proves: the transaction succeeded and the log, if any, is in it. */
 export interface Transfer extends CandidateTransfer {
   readonly chain: Chain;
   /** With `chain` and `txHash` the natural key. */

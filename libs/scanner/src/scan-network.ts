@@ -13,8 +13,8 @@ export interface ScanNetwork {
   readonly family: Family;
   /** Depth of the verified cursor: so many blocks with the head as the first, or the chain's finalized tag. */
   readonly confirmations: Confirmations;
-  /** Symbol of each configured token by its contract in canonical form. */
-  readonly symbols: ReadonlyMap<TokenContract, string>;
+  /** Symbol of each configured token by its contract in canonical form; null is the native coin. */
+  readonly symbols: ReadonlyMap<TokenContract | null, string>;
   readonly pollIntervalMs: number;
   /** Blocks kept below the verified cursor; a fork below them stops the scanner. */
   readonly reorgWindow: number;
@@ -31,7 +31,7 @@ export function scanNetworkOf(
   network: NetworkConfig,
   canonicalContract: (contract: string) => string | undefined,
 ): ScanNetwork {
-  const symbols = new Map<TokenContract, string>();
+  const symbols = new Map<TokenContract | null, string>();
   for (const { contract, symbol } of network.tokens) {
     if (contract === null) continue;
     const canonical = canonicalContract(contract);
