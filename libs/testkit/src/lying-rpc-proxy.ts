@@ -54,6 +54,17 @@ export interface LyingRpcOptions {
   readonly rangeCapBlocks?: number;
   /** More logs than this in one answer are refused, in a provider's words. */
   readonly resultCapLogs?: number;
+  /**
+   * The logs that `droppedLog` may leave out; default all. No pair of sources reveals what both leave out, so two
+   * proxies before one node are given logs that do not overlap.
+   */
+  readonly mayDrop?: (log: DroppableLog) => boolean;
+}
+
+/** What tells one log of a node from another. */
+export interface DroppableLog {
+  readonly transactionHash: string;
+  readonly logIndex: string;
 }
 
 /** The proxy. Its counters and faults may be read and changed at any time. */
@@ -73,7 +84,7 @@ interface RpcCall {
   readonly params: readonly unknown[];
 }
 type RpcAnswer = { jsonrpc: '2.0'; id: unknown; result?: unknown; error?: { code: number; message: string } };
-interface RawLog {
+interface RawLog extends DroppableLog {
   readonly blockHash: string;
 }
 interface LogFilter {
@@ -166,13 +177,23 @@ export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<Lyi
       const { blockHash } = pick(result);
       result = result.filter((log) => log.blockHash !== blockHash);
     }
-    if (result.length > 0 && strikes('droppedLog')) result.splice(Math.floor(random() * result.length), 1);
+    const droppable = options.mayDrop === undefined ? result : result.filter(options.mayDrop);
+    if (droppable.length > 0 && strikes('droppedLog')) result.splice(result.indexOf(pick(droppable)), 1);
     if (result.length > 0 && strikes('duplicatedLog')) result.push(pick(result));
     if (result.length > 0 && strikes('orphanedLog')) {
       const log = pick(result);
       result.push({ ...log, blockHash: `0x${'ab'.repeat(32)}` });
     }
     return { ...answer, result };
+  }
+
+  /** A node that lags learnt of finality later, too. */
+  async function answerFinalized(request: RpcCall, view: View): Promise<RpcAnswer> {
+    const answer = await upstream(request);
+    const { number } = (answer.result ?? {}) as { readonly number?: string };
+    if (view.lagBlocks === 0 || number === undefined) return answer;
+    const height = Math.max(0, Number(number) - view.lagBlocks);
+    return upstream({ ...request, params: [hex(height), request.params[1]] });
   }
 
   async function answerCall(request: RpcCall, view: View): Promise<RpcAnswer> {
@@ -189,6 +210,7 @@ export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<Lyi
       case 'eth_getBlockByNumber': {
         const [tag, full] = request.params;
         if (tag === 'latest') return upstream({ ...request, params: [hex(behind), full] });
+        if (tag === 'finalized') return answerFinalized(request, view);
         if (typeof tag === 'string' && tag.startsWith('0x') && Number(tag) > behind)
           return { jsonrpc: '2.0', id: request.id, result: null };
         return upstream(request);
