@@ -11,6 +11,8 @@ export interface RestartableServers {
   readonly amqpUrl: string;
   restartDatabase(mode: PostgresStopMode): Promise<void>;
   restartBroker(mode: RabbitMqStopMode): Promise<void>;
+  /** Kills the broker, deletes everything that it had on disk, and starts it empty: no queue, no exchange. */
+  wipeBroker(): Promise<void>;
   /** Leaves neither process nor file. */
   stop(): Promise<void>;
 }
@@ -50,6 +52,11 @@ export async function startRestartableServers(): Promise<RestartableServers> {
     },
     async restartBroker(mode) {
       await broker.stop(mode);
+      broker = await startBroker();
+    },
+    async wipeBroker() {
+      await broker.stop('kill');
+      rmSync(join(root, 'rabbitmq'), { recursive: true, force: true });
       broker = await startBroker();
     },
     async stop() {

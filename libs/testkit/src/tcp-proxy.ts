@@ -9,7 +9,10 @@ export type ProxyMode = 'pass' | 'blackhole' | 'half' | 'refuse';
 /** A TCP proxy that fails as networks do. */
 export interface TcpProxy {
   readonly port: number;
+  /** Bytes that a blackhole swallowed are gone: call reset() when it ends, as no TCP goes on with a gap. */
   mode: ProxyMode;
+  /** How late bytes come through, each way, in their order; 0 at first. */
+  delayMs: number;
   /** The given URL, with the proxy's host and port in place of the server's. */
   through(url: string): string;
   /** Ends every connection with a reset. */
@@ -21,6 +24,7 @@ export interface TcpProxy {
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
   let mode: ProxyMode = 'pass';
+  let delayMs = 0;
 
   const server = createServer((client) => {
     if (mode === 'refuse') {
@@ -30,17 +34,22 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     const upstream = connect(targetPort, '127.0.0.1');
     const pair = [client, upstream] as const;
     pairs.add(pair);
+    const toUpstream = createLateWriter(upstream, () => delayMs);
+    const toClient = createLateWriter(client, () => delayMs);
     client.on('data', (bytes) => {
-      if (mode !== 'blackhole') upstream.write(bytes);
+      if (mode !== 'blackhole') toUpstream.write(bytes);
     });
     upstream.on('data', (bytes) => {
-      if (mode !== 'blackhole' && mode !== 'half') client.write(bytes);
+      if (mode !== 'blackhole' && mode !== 'half') toClient.write(bytes);
     });
-    for (const [one, other] of [pair, [upstream, client] as const]) {
+    for (const [one, toOther] of [
+      [client, toUpstream],
+      [upstream, toClient],
+    ] as const) {
       one.on('error', () => undefined);
       one.on('close', () => {
         if (mode === 'blackhole') return;
-        other.destroy();
+        toOther.close();
         pairs.delete(pair);
       });
     }
@@ -55,6 +64,12 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     },
     set mode(next) {
       mode = next;
+    },
+    get delayMs() {
+      return delayMs;
+    },
+    set delayMs(next) {
+      delayMs = next;
     },
     through(url) {
       const proxied = new URL(url);
@@ -75,6 +90,31 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     async close() {
       for (const sockets of pairs) for (const socket of sockets) socket.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** Hands bytes on in the order in which they came, each as late as the delay was when it came. */
+function createLateWriter(to: Socket, delayMs: () => number): { write(bytes: Buffer): void; close(): void } {
+  const waiting: Buffer[] = [];
+  let isClosing = false;
+  return {
+    write(bytes) {
+      if (delayMs() === 0 && waiting.length === 0) {
+        to.write(bytes);
+        return;
+      }
+      waiting.push(bytes);
+      // Timers of different lengths may fire out of turn; whichever fires, the oldest bytes go.
+      setTimeout(() => {
+        const oldest = waiting.shift();
+        if (oldest !== undefined && to.writable) to.write(oldest);
+        if (isClosing && waiting.length === 0) to.destroy();
+      }, delayMs());
+    },
+    close() {
+      isClosing = true;
+      if (waiting.length === 0) to.destroy();
     },
   };
 }
