@@ -1,5 +1,5 @@
 import { evmAddressCodec } from '@opentill/chain-evm/address';
-import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
+import { findToken, rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { parseAmount } from '@opentill/domain/money';
 
 /**
@@ -72,7 +72,7 @@ function describeNetwork(network: NetworkConfig): object {
     chain: network.chain,
     family: network.family,
     chainId: network.chainId,
-    rpcUrl: network.rpcUrls[0],
+    rpcUrl: rpcEndpointsOf(network)[0]?.url,
     confirmations: network.confirmations,
     tokens: network.tokens.map(({ symbol, contract, decimals }) => ({ symbol, contract, decimals })),
     customer: EVM_CUSTOMER,
@@ -87,7 +87,7 @@ async function sendTransaction(
   network: NetworkConfig,
   transaction: { readonly from: string; readonly to: string; readonly data: string },
 ): Promise<string> {
-  const [rpcUrl = ''] = network.rpcUrls;
+  const rpcUrl = rpcEndpointsOf(network)[0]?.url ?? '';
   const response = await fetch(rpcUrl, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { parseNetworkFile } from '@opentill/contracts/network-config';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { systemClock } from '@opentill/runtime/clock';
 import { readConfig } from '@opentill/runtime/config';
 import { createHealthServer } from '@opentill/runtime/health';
@@ -21,7 +20,7 @@ await runService({
   logger,
   start: async () => {
     const config = readConfig<ShopEnvironment>(SHOP_CONFIG_SCHEMA, process.env);
-    const networks = parseNetworkFile(await readFile(config.NETWORKS_FILE, 'utf8'), config.NETWORKS_FILE);
+    const networks = await readNetworkFile(config.NETWORKS_FILE, process.env);
     const enabled = networks.filter((network) => network.enabled);
     const app = createApp({
       port: config.PORT,

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { parseNetworkFile, type NetworkConfig } from '@opentill/contracts/network-config';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
 import { LOCAL_NETWORKS_FILE } from './checkout.ts';
 import { DEVNET_CHAINS, type DevnetChain, type GatewayOptions } from './gateway-options.ts';
 
@@ -9,7 +10,7 @@ export type DevnetNetwork = NetworkConfig & { readonly chain: DevnetChain; reado
 /** Writes the run's own network file, deploy/networks/local.json on the run's ports, and answers with its networks. */
 export function writeNetworks(
   file: string,
-  options: Pick<GatewayOptions, 'ports' | 'networkChanges'>,
+  options: Pick<GatewayOptions, 'ports' | 'networkChanges' | 'blockTimeSeconds'>,
 ): readonly DevnetNetwork[] {
   const template = parseNetworkFile(readFileSync(LOCAL_NETWORKS_FILE, 'utf8'), LOCAL_NETWORKS_FILE);
   const networks = template.filter(isDevnet).map((network) => onPorts(network, options));
@@ -25,11 +26,12 @@ function isDevnet(network: NetworkConfig): network is DevnetNetwork {
 
 function onPorts(
   network: DevnetNetwork,
-  options: Pick<GatewayOptions, 'ports' | 'networkChanges'>,
+  options: Pick<GatewayOptions, 'ports' | 'networkChanges' | 'blockTimeSeconds'>,
 ): DevnetNetwork {
   const port = options.ports.chains[network.chain];
   return {
     ...network,
+    ...(options.blockTimeSeconds === undefined ? {} : { blockTimeMs: options.blockTimeSeconds * 1_000 }),
     ...options.networkChanges,
     rpcUrls: [`http://127.0.0.1:${port}`],
     wsUrl: `ws://127.0.0.1:${port}`,

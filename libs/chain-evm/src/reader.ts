@@ -1,7 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { ChainReader, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { evmAddressCodec } from './address.ts';
 import { blockRequest } from './block-requests.ts';
 import { bloomBits } from './bloom.ts';
@@ -47,7 +47,7 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
   const { chain, chainId, wsUrl } = network;
   if (chainId === undefined) throw new TypeError(`the network ${chain} has no chain id`);
   const client = createEvmClient({
-    urls: network.rpcUrls,
+    urls: rpcEndpointsOf(network).map(({ url }) => url),
     chainId,
     ...(deps.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: deps.requestTimeoutMs }),
     ...(deps.onExchange === undefined ? {} : { onExchange: deps.onExchange }),

@@ -16,6 +16,7 @@ const network: NetworkConfig = {
   nativeDecimals: 18,
   confirmations: 3,
   confirmationsByAmount: [{ fromAmount: '1000', confirmations: 12 }],
+  blockTimeMs: 1_000,
   pollIntervalMs: 250,
   reorgWindow: 64,
   maxBlockRange: 10,

@@ -1,7 +1,4 @@
-import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { parseNetworkFile, type NetworkConfig } from '@opentill/contracts/network-config';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import type { ConfigSchema } from '@opentill/runtime/config';
 import type { ApiSettings } from './app.ts';
 import { LOG_LEVELS, type LogLevel } from '@opentill/runtime/logger';
@@ -80,20 +77,4 @@ export function toSettings(config: ApiConfig): ApiSettings {
     rateLimitStore: config.RATE_LIMIT_STORE,
     profile: config.PROFILE,
   };
-}
-
-export type ApiConfigErrorCode =
-  /** The file named by NETWORKS_FILE cannot be read. */
-  'NETWORKS_UNREADABLE';
-
-/** Reads the file of networks. @throws GatewayError NETWORKS_UNREADABLE, NETWORKS_INVALID: the operator's to mend */
-export async function readNetworks(path: string): Promise<readonly NetworkConfig[]> {
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new GatewayError<ApiConfigErrorCode>('NETWORKS_UNREADABLE', `${path} cannot be read`, {
-      retryable: false,
-      context: { path },
-      cause,
-    });
-  });
-  return parseNetworkFile(text, path);
 }

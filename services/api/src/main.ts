@@ -1,4 +1,5 @@
 import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { createOutboxStore } from '@opentill/db/outbox';
 import { parseSecretsKey } from '@opentill/db/sealed-secret';
@@ -15,7 +16,7 @@ import { runService } from '@opentill/runtime/service';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
 import { createApp } from './app.ts';
 import { createDerivationThread } from './derive-in-worker.ts';
-import { API_CONFIG_SCHEMA, readNetworks, toSettings, type ApiConfig } from './config.ts';
+import { API_CONFIG_SCHEMA, toSettings, type ApiConfig } from './config.ts';
 
 const name = 'api';
 /** Nobody waits for the first callback of an order to the millisecond, and orders come one by one. */
@@ -29,7 +30,7 @@ await runService({
   start: async () => {
     const codecs = [evmAddressCodec];
     const secretsKey = parseSecretsKey(config.SECRETS_KEY);
-    const networks = await readNetworks(config.NETWORKS_FILE);
+    const networks = await readNetworkFile(config.NETWORKS_FILE, process.env);
     const publicKeys = await readPublicKeys(config.PUBLIC_KEYS_FILE, codecs);
     const metrics = createMetrics(name);
     const database = openDatabase({

@@ -12,6 +12,7 @@ const network = (over: Partial<NetworkConfig>): NetworkConfig => ({
   nativeSymbol: 'ETH',
   nativeDecimals: 18,
   confirmations: 12,
+  blockTimeMs: 1_000,
   pollIntervalMs: 1_000,
   reorgWindow: 64,
   maxBlockRange: 10,

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { parseNetworkFile } from '@opentill/contracts/network-config';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
@@ -21,7 +20,7 @@ await runService({
     const config = readTrackerConfig(process.env);
     const { instanceId } = config;
     const logger = createLogger({ service: SERVICE, level: config.logLevel });
-    const networks = parseNetworkFile(await readFile(config.networksFile, 'utf8'), config.networksFile);
+    const networks = await readNetworkFile(config.networksFile, process.env);
     const metrics = createMetrics(SERVICE);
     const opened: (() => Promise<void>)[] = [];
     const closeAll = async () => {

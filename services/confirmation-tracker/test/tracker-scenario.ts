@@ -46,6 +46,7 @@ function network(chain: Chain): NetworkConfig {
     nativeSymbol: 'ETH',
     nativeDecimals: 18,
     confirmations: 3,
+    blockTimeMs: 1_000,
     pollIntervalMs: 1_000,
     reorgWindow: 64,
     maxBlockRange: 100,

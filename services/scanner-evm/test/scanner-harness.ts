@@ -273,6 +273,7 @@ function networkOf(anvil: Anvil, overrides: Partial<NetworkConfig> = {}): Networ
     nativeSymbol: 'ETH',
     nativeDecimals: 18,
     confirmations: 3,
+    blockTimeMs: 1_000,
     pollIntervalMs: 50,
     reorgWindow: 30,
     maxBlockRange: 20,

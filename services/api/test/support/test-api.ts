@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
-import { parseNetworkFile, type NetworkConfig } from '@opentill/contracts/network-config';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
 import { signOrderId, signText } from '@opentill/contracts/signing/verify-signature';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { newId } from '@opentill/runtime/ids';
@@ -57,6 +58,7 @@ const network = (
   nativeSymbol: 'ETH',
   nativeDecimals: 18,
   confirmations,
+  blockTimeMs: 1_000,
   pollIntervalMs: 250,
   reorgWindow: 64,
   maxBlockRange: 100,

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { findToken, parseNetworkFile } from '@opentill/contracts/network-config';
+import { findToken } from '@opentill/contracts/network-config';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import type { Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { parseAmount, type AmountProblem } from '@opentill/domain/money';
@@ -35,7 +35,8 @@ export async function recordTopUp(
   },
 ): Promise<void> {
   const file = requiredVariable(context, 'NETWORKS_FILE');
-  const network = parseNetworkFile(await readFile(file, 'utf8'), file).find((n) => n.chain === options.chain);
+  const networks = await readNetworkFile(file, context.env);
+  const network = networks.find((n) => n.chain === options.chain);
   const token = network && findToken(network, options.symbol);
   if (!network || !token) throw usage(`${options.symbol} on ${options.chain} is not configured in ${file}.`);
   const amount = parseAmount(options.amount, token.decimals);

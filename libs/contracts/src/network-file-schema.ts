@@ -1,0 +1,99 @@
+import { CHAIN_VALUES } from '@opentill/domain/chains';
+
+const decimalText = { type: ['string', 'null'], pattern: '^[0-9]+(\\.[0-9]+)?$' };
+const tokenSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['symbol', 'contract', 'decimals', 'displayDecimals', 'minAmount', 'maxAmount'],
+  properties: {
+    symbol: { type: 'string', pattern: '^[A-Za-z0-9.]{1,16}$' },
+    contract: { type: ['string', 'null'] },
+    decimals: { type: 'integer', minimum: 0, maximum: 36 },
+    displayDecimals: { type: 'integer', minimum: 0, maximum: 18 },
+    minAmount: decimalText,
+    maxAmount: decimalText,
+  },
+};
+/** A URL, or an object with one. Whether the URL is one, network-mistakes.ts says, without repeating it. */
+const endpointSchema = {
+  type: ['string', 'object'],
+  additionalProperties: false,
+  required: ['url'],
+  properties: {
+    url: { type: 'string' },
+    requestsPerSecond: { type: 'number', exclusiveMinimum: 0, maximum: 100000 },
+    maxBlockRange: { type: 'integer', minimum: 1, maximum: 100000 },
+  },
+};
+const finalitySchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['staleSeconds'],
+  properties: {
+    staleSeconds: { type: 'integer', minimum: 1, maximum: 86400 },
+    minDepth: { type: 'integer', minimum: 1, maximum: 10000 },
+    fallbackDepth: { type: 'integer', minimum: 1, maximum: 100000 },
+  },
+};
+const networkSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: [
+    'chain',
+    'family',
+    'enabled',
+    'name',
+    'rpcUrls',
+    'nativeSymbol',
+    'nativeDecimals',
+    'confirmations',
+    'blockTimeMs',
+    'pollIntervalMs',
+    'reorgWindow',
+    'maxBlockRange',
+    'bloom',
+    'tokens',
+  ],
+  properties: {
+    chain: { enum: CHAIN_VALUES },
+    family: { enum: ['EVM', 'TRON', 'SUI'] },
+    enabled: { type: 'boolean' },
+    chainId: { type: 'integer', minimum: 1 },
+    name: { type: 'string', minLength: 1, maxLength: 60 },
+    rpcUrls: { type: 'array', minItems: 1, items: endpointSchema },
+    wsUrl: { type: 'string' },
+    nativeSymbol: { type: 'string', minLength: 1 },
+    nativeDecimals: { type: 'integer', minimum: 0, maximum: 36 },
+    confirmations: { anyOf: [{ type: 'integer', minimum: 1, maximum: 10000 }, { const: 'finalized' }] },
+    confirmationsByAmount: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['fromAmount', 'confirmations'],
+        properties: {
+          fromAmount: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$' },
+          confirmations: { type: 'integer', minimum: 1, maximum: 10000 },
+        },
+      },
+    },
+    finality: finalitySchema,
+    blockTimeMs: { type: 'integer', minimum: 10, maximum: 600000 },
+    headStaleSeconds: { type: 'integer', minimum: 1, maximum: 86400 },
+    pollIntervalMs: { type: 'integer', minimum: 10, maximum: 60000 },
+    reorgWindow: { type: 'integer', minimum: 8, maximum: 100000 },
+    maxBlockRange: { type: 'integer', minimum: 1, maximum: 100000 },
+    bloom: { type: 'boolean' },
+    explorerTxUrl: { type: 'string', pattern: '^https://.*\\{txid\\}' },
+    tokens: { type: 'array', minItems: 1, items: tokenSchema },
+  },
+};
+
+/** JSON Schema of a network file (deploy/networks/*.json). */
+export const NETWORK_FILE_SCHEMA = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  additionalProperties: false,
+  required: ['networks'],
+  properties: { networks: { type: 'array', minItems: 1, items: networkSchema } },
+};

@@ -1,0 +1,80 @@
+import { familyOf } from '@opentill/domain/chains';
+import { parseAmount } from '@opentill/domain/money';
+import { rpcEndpointsOf, type NetworkConfig, type TokenConfig } from './network-config.ts';
+import { hasDuplicates, isUrlOf } from './network-overrides.ts';
+
+const EVM_CONTRACT = /^0x[0-9a-fA-F]{40}$/;
+
+/** What a schema cannot say: where the networks of a file contradict themselves or each other. A sentence each. */
+export function mistakesOf(networks: readonly NetworkConfig[]): string[] {
+  return networks.flatMap((network, index) => {
+    const at = `/networks/${index} (${network.chain})`;
+    const before = networks.slice(0, index);
+    return [
+      ...identityMistakes(network, before),
+      ...endpointMistakes(network),
+      ...depthMistakes(network),
+      ...network.tokens.flatMap((token, place) => tokenMistakes(network, token, place)),
+    ].map((mistake) => `${at}${mistake}`);
+  });
+}
+
+function identityMistakes(network: NetworkConfig, before: readonly NetworkConfig[]): string[] {
+  const mistakes: string[] = [];
+  const { chain, chainId, family } = network;
+  if (family !== familyOf(chain)) mistakes.push(` family must be ${familyOf(chain)}`);
+  if (before.some((other) => other.chain === chain)) mistakes.push(' stands twice');
+  if (family === 'EVM' && chainId === undefined) mistakes.push(' needs chainId');
+  // The same chain under two names would count every payment for both.
+  const twin = before.find((other) => chainId !== undefined && other.chainId === chainId);
+  if (twin !== undefined && twin.chain !== chain) mistakes.push(` has the chainId of ${twin.chain}`);
+  return mistakes;
+}
+
+function endpointMistakes(network: NetworkConfig): string[] {
+  const urls = rpcEndpointsOf(network).map(({ url }) => url);
+  const mistakes = urls.flatMap((url, place) =>
+    isUrlOf(url, 'http') ? [] : [`/rpcUrls/${place} is no http or https URL`],
+  );
+  if (hasDuplicates(urls)) mistakes.push('/rpcUrls names an endpoint twice');
+  if (network.wsUrl !== undefined && !isUrlOf(network.wsUrl, 'ws'))
+    mistakes.push('/wsUrl is no ws or wss URL');
+  return mistakes;
+}
+
+function depthMistakes(network: NetworkConfig): string[] {
+  const { confirmations, confirmationsByAmount, finality } = network;
+  const mistakes: string[] = [];
+  if (confirmations !== 'finalized') {
+    if (finality !== undefined) mistakes.push("/finality needs confirmations 'finalized'");
+    return mistakes;
+  }
+  if (confirmationsByAmount !== undefined)
+    mistakes.push("/confirmationsByAmount means nothing with confirmations 'finalized'");
+  const { minDepth, fallbackDepth } = finality ?? {};
+  if (minDepth !== undefined && fallbackDepth !== undefined && fallbackDepth < minDepth)
+    mistakes.push('/finality fallbackDepth must not be less than minDepth');
+  return mistakes;
+}
+
+function tokenMistakes(network: NetworkConfig, token: TokenConfig, place: number): string[] {
+  const mistakes: string[] = [];
+  const before = network.tokens.slice(0, place);
+  const { symbol, contract, decimals } = token;
+  if (before.some((other) => other.symbol.toUpperCase() === symbol.toUpperCase()))
+    mistakes.push('stands twice');
+  const spelling = (text: string | null) => (network.family === 'EVM' ? text?.toLowerCase() : text) ?? null;
+  const twin = before.find((other) => spelling(other.contract) === spelling(contract));
+  if (twin !== undefined) mistakes.push(`has the contract of ${twin.symbol}`);
+  if (contract === null) {
+    const isNative = symbol === network.nativeSymbol && decimals === network.nativeDecimals;
+    if (!isNative) mistakes.push(`must be named and divided like the native coin ${network.nativeSymbol}`);
+  } else if (network.family === 'EVM' && !EVM_CONTRACT.test(contract)) {
+    mistakes.push('contract is no EVM address');
+  }
+  for (const limit of ['minAmount', 'maxAmount'] as const) {
+    const value = token[limit];
+    if (value !== null && !parseAmount(value, decimals).ok) mistakes.push(`${limit} is not an amount`);
+  }
+  return mistakes.map((mistake) => `/tokens/${place} (${symbol}) ${mistake}`);
+}

@@ -1,0 +1,46 @@
+import type { NetworkConfig } from './network-config.ts';
+
+/** Environment variables, of which a network file's reader knows `<CHAIN>_RPC_URLS` and `<CHAIN>_WS_URL`. */
+export type NetworkEnvironment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The network with what the environment replaces of it. An empty variable counts as absent. What is wrong goes into
+ * `mistakes`, never with the URL: keys of providers stand there.
+ */
+export function withEnvironment(
+  network: NetworkConfig,
+  environment: NetworkEnvironment,
+  mistakes: string[],
+): NetworkConfig {
+  const rpcVariable = `${network.chain}_RPC_URLS`;
+  const wsVariable = `${network.chain}_WS_URL`;
+  const rpcUrls = itemsOf(environment[rpcVariable]);
+  const wsUrl = environment[wsVariable]?.trim();
+  for (const [place, url] of rpcUrls.entries()) {
+    if (!isUrlOf(url, 'http')) mistakes.push(`${rpcVariable} (item ${place + 1}) is no http or https URL`);
+  }
+  if (hasDuplicates(rpcUrls)) mistakes.push(`${rpcVariable} names an endpoint twice`);
+  if (wsUrl && !isUrlOf(wsUrl, 'ws')) mistakes.push(`${wsVariable} is no ws or wss URL`);
+  return {
+    ...network,
+    ...(rpcUrls.length === 0 ? {} : { rpcUrls }),
+    ...(wsUrl ? { wsUrl } : {}),
+  };
+}
+
+function itemsOf(list = ''): readonly string[] {
+  return list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+/** Whether `text` is a URL of the protocol, with or without TLS. */
+export function isUrlOf(text: string, protocol: 'http' | 'ws'): boolean {
+  return URL.canParse(text) && [`${protocol}:`, `${protocol}s:`].includes(new URL(text).protocol);
+}
+
+/** Whether two of the URLs are the same, however they are spelled. */
+export function hasDuplicates(urls: readonly string[]): boolean {
+  return new Set(urls.map((url) => (URL.canParse(url) ? new URL(url).href : url))).size < urls.length;
+}

@@ -1,0 +1,202 @@
+import { describe, expect, it } from '@jest/globals';
+import { headStaleSecondsOf, rpcEndpointsOf } from './network-config.ts';
+import { parseNetworkFile } from './parse-network-file.ts';
+
+const USDT = {
+  symbol: 'USDT',
+  contract: '0xdAC17F958D2ee523a2206206994597C13D831ec7',
+  decimals: 6,
+  displayDecimals: 2,
+  minAmount: '0.01',
+  maxAmount: null,
+};
+const ETH = {
+  chain: 'ETH',
+  family: 'EVM',
+  enabled: true,
+  chainId: 1,
+  name: 'Ethereum',
+  rpcUrls: ['https://one.example/secret-key', { url: 'https://two.example', requestsPerSecond: 25 }],
+  nativeSymbol: 'ETH',
+  nativeDecimals: 18,
+  confirmations: 12,
+  blockTimeMs: 12_000,
+  pollIntervalMs: 2_000,
+  reorgWindow: 128,
+  maxBlockRange: 100,
+  bloom: true,
+  tokens: [USDT],
+};
+const BSC = { ...ETH, chain: 'BSC', chainId: 56, confirmations: 'finalized', blockTimeMs: 450 };
+
+function parse(networks: readonly object[], environment?: Record<string, string>) {
+  return parseNetworkFile(JSON.stringify({ networks }), 'networks.json', environment);
+}
+/** The lines of the error, without the file's name. */
+function mistakes(networks: readonly object[], environment?: Record<string, string>): readonly string[] {
+  try {
+    parse(networks, environment);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'NETWORKS_INVALID', retryable: false });
+    const message = (error as Error).message;
+    expect(message).not.toMatch(/secret/);
+    return message
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim());
+  }
+  return [];
+}
+
+describe('a network file', () => {
+  it('is read as it stands', () => {
+    const networks = parse([
+      ETH,
+      { ...BSC, finality: { staleSeconds: 30, minDepth: 15, fallbackDepth: 240 } },
+    ]);
+    expect(networks[0]).toEqual(ETH);
+    expect(networks[1]?.finality).toEqual({ staleSeconds: 30, minDepth: 15, fallbackDepth: 240 });
+  });
+
+  it('names endpoints by URL or with what their provider allows', () => {
+    expect(rpcEndpointsOf(parse([ETH])[0]!)).toEqual([
+      { url: 'https://one.example/secret-key' },
+      { url: 'https://two.example', requestsPerSecond: 25 },
+    ]);
+  });
+
+  it('has blocks called old after 20 block times, but not before half a minute, unless it says otherwise', () => {
+    expect(headStaleSecondsOf(parse([ETH])[0]!)).toBe(240);
+    expect(headStaleSecondsOf(parse([BSC])[0]!)).toBe(30);
+    expect(headStaleSecondsOf(parse([{ ...BSC, headStaleSeconds: 7 }])[0]!)).toBe(7);
+  });
+
+  it('may take in the native coin', () => {
+    const coin = { ...USDT, symbol: 'ETH', contract: null, decimals: 18 };
+    expect(parse([{ ...ETH, tokens: [USDT, coin] }])[0]?.tokens[1]?.contract).toBeNull();
+  });
+
+  it.each<[string, object[], string[]]>([
+    [
+      'no block time',
+      [{ ...ETH, blockTimeMs: undefined }],
+      ["/networks/0 must have required property 'blockTimeMs'"],
+    ],
+    [
+      'an endpoint with what is not known',
+      [{ ...ETH, rpcUrls: [{ url: 'https://one.example', rps: 3 }, 7] }],
+      [
+        '/networks/0/rpcUrls/0 must NOT have additional properties',
+        '/networks/0/rpcUrls/1 must be string,object',
+      ],
+    ],
+    [
+      'finality with a number of confirmations',
+      [{ ...ETH, finality: { staleSeconds: 30 } }],
+      ["/networks/0 (ETH)/finality needs confirmations 'finalized'"],
+    ],
+    [
+      'tiers of amounts with the finalized tag, which would be ignored',
+      [{ ...BSC, confirmationsByAmount: [{ fromAmount: '1000', confirmations: 20 }] }],
+      ["/networks/0 (BSC)/confirmationsByAmount means nothing with confirmations 'finalized'"],
+    ],
+    [
+      'a fallback shallower than what is credited anyway',
+      [{ ...BSC, finality: { staleSeconds: 30, minDepth: 16, fallbackDepth: 15 } }],
+      ['/networks/0 (BSC)/finality fallbackDepth must not be less than minDepth'],
+    ],
+    [
+      'an endpoint twice, spelled differently',
+      [{ ...ETH, rpcUrls: ['https://one.example', { url: 'HTTPS://ONE.example:443/' }] }],
+      ['/networks/0 (ETH)/rpcUrls names an endpoint twice'],
+    ],
+    [
+      'what is no URL',
+      [{ ...ETH, rpcUrls: ['https://one.example', 'http://'], wsUrl: 'wss://[secret' }],
+      ['/networks/0 (ETH)/rpcUrls/1 is no http or https URL', '/networks/0 (ETH)/wsUrl is no ws or wss URL'],
+    ],
+    [
+      'another family, a chain twice, no chain id',
+      [{ ...ETH, family: 'SUI' }, ETH, { ...BSC, chainId: undefined }],
+      [
+        '/networks/0 (ETH) family must be EVM',
+        '/networks/1 (ETH) stands twice',
+        '/networks/2 (BSC) needs chainId',
+      ],
+    ],
+    [
+      'one chain under two names, whose payments would count for both',
+      [ETH, { ...BSC, chainId: 1 }],
+      ['/networks/1 (BSC) has the chainId of ETH'],
+    ],
+    [
+      'tokens that cannot be told apart',
+      [
+        {
+          ...ETH,
+          tokens: [
+            USDT,
+            { ...USDT, symbol: 'usdt' },
+            { ...USDT, symbol: 'USDC', contract: USDT.contract.toLowerCase() },
+          ],
+        },
+      ],
+      [
+        '/networks/0 (ETH)/tokens/1 (usdt) stands twice',
+        '/networks/0 (ETH)/tokens/1 (usdt) has the contract of USDT',
+        '/networks/0 (ETH)/tokens/2 (USDC) has the contract of USDT',
+      ],
+    ],
+    [
+      "a native coin that is not the network's, a contract that is no address, a limit finer than the token",
+      [
+        {
+          ...ETH,
+          tokens: [
+            { ...USDT, contract: '0x12' },
+            { ...USDT, symbol: 'BNB', contract: null, decimals: 18 },
+            { ...USDT, symbol: 'USDC', contract: `0x${'1'.repeat(40)}`, minAmount: '0.0000001' },
+          ],
+        },
+      ],
+      [
+        '/networks/0 (ETH)/tokens/0 (USDT) contract is no EVM address',
+        '/networks/0 (ETH)/tokens/1 (BNB) must be named and divided like the native coin ETH',
+        '/networks/0 (ETH)/tokens/2 (USDC) minAmount is not an amount',
+      ],
+    ],
+  ])('is refused for %s', (_, networks, expected) => {
+    expect(mistakes(networks)).toEqual(expected);
+  });
+});
+
+describe('the environment', () => {
+  it('replaces the endpoints of its chain alone', () => {
+    const networks = parse([ETH, BSC], {
+      ETH_RPC_URLS: ' https://own.example/k1, http://127.0.0.1:8545 ',
+      ETH_WS_URL: 'wss://own.example/ws',
+      BSC_RPC_URLS: '',
+      BSC_WS_URL: ' ',
+      POLYGON_RPC_URLS: 'of a chain that this file does not have',
+    });
+    expect(networks[0]).toMatchObject({
+      rpcUrls: ['https://own.example/k1', 'http://127.0.0.1:8545'],
+      wsUrl: 'wss://own.example/ws',
+    });
+    expect(networks[1]).toEqual(BSC);
+  });
+
+  it('has its mistakes named together with those of the file, and never with the URL', () => {
+    const environment = {
+      ETH_RPC_URLS: 'https://own.example,own.example/secret',
+      ETH_WS_URL: 'https://own.example/secret',
+      BSC_RPC_URLS: 'https://own.example/secret,https://own.example/secret',
+    };
+    expect(mistakes([ETH, { ...BSC, chainId: undefined }], environment)).toEqual([
+      'ETH_RPC_URLS (item 2) is no http or https URL',
+      'ETH_WS_URL is no ws or wss URL',
+      'BSC_RPC_URLS names an endpoint twice',
+      '/networks/1 (BSC) needs chainId',
+    ]);
+  });
+});

@@ -1,0 +1,50 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { NetworkConfig } from './network-config.ts';
+import { NETWORK_FILE_SCHEMA } from './network-file-schema.ts';
+import { mistakesOf } from './network-mistakes.ts';
+import { withEnvironment, type NetworkEnvironment } from './network-overrides.ts';
+
+export type NetworkConfigErrorCode =
+  /** A network file is not JSON, breaks its schema or contradicts itself; the message names every mistake. */
+  'NETWORKS_INVALID';
+
+/**
+ * Reads a network file's text. `<CHAIN>_RPC_URLS` (separated by commas, in the order of preference) and
+ * `<CHAIN>_WS_URL` of the environment replace what the file says of that chain. Names all mistakes at once; no URL
+ * is repeated in a message, since keys of providers stand there.
+ * @throws GatewayError NETWORKS_INVALID
+ */
+export function parseNetworkFile(
+  text: string,
+  fileName: string,
+  environment: NetworkEnvironment = {},
+): readonly NetworkConfig[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (cause) {
+    throw invalid(fileName, [`is not JSON: ${(cause as Error).message}`]);
+  }
+  const validate = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true }).compile<{
+    networks: NetworkConfig[];
+  }>(NETWORK_FILE_SCHEMA);
+  if (!validate(parsed)) {
+    const problems = (validate.errors ?? []).map(
+      (e) => `${e.instancePath || '/'} ${e.message ?? 'is wrong'}`,
+    );
+    throw invalid(fileName, problems);
+  }
+  const mistakes: string[] = [];
+  const networks = parsed.networks.map((network) => withEnvironment(network, environment, mistakes));
+  mistakes.push(...mistakesOf(parsed.networks));
+  if (mistakes.length > 0) throw invalid(fileName, mistakes);
+  return networks;
+}
+
+function invalid(fileName: string, mistakes: readonly string[]): GatewayError<NetworkConfigErrorCode> {
+  return new GatewayError('NETWORKS_INVALID', `${fileName}:\n  ${mistakes.join('\n  ')}`, {
+    retryable: false,
+    context: { fileName },
+  });
+}
