@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { seededRandom } from './seeded-random.ts';
 
 /** What nodes and the providers before them do wrong. The first group befalls an HTTP request, the second one call. */
 export type RpcFault =
@@ -97,17 +98,6 @@ interface LogFilter {
 interface View {
   readonly lagBlocks: number;
   readonly head: number;
-}
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 const hex = (value: number): string => `0x${value.toString(16)}`;
