@@ -21,9 +21,8 @@ export interface RpcExchange {
 }
 
 export interface EvmClientConfig {
-  /** One or more nodes of the same network. A call goes to one of them; after a fault the next call tries the next. */
-  readonly urls: readonly string[];
-  /** EIP-155 id that every URL must name before its answers count. */
+  readonly url: string;
+  /** EIP-155 id that the URL must name before its answers count. */
   readonly chainId: number;
   /** From sending to the last byte. @default 5000 */
   readonly requestTimeoutMs?: number;
@@ -37,7 +36,7 @@ export interface EvmClient {
    * Sends the requests in one HTTP call to one URL and gives their results in the order of the requests; so they
    * come from one node, unless a provider splits batches among several. Any error among the answers is the error
    * of the whole. Throws a GatewayError with a ReaderErrorCode; does not retry. `context.retryAfterMs` is how long the
-   * URL of the next call asked to be left alone.
+   * URL asked to be left alone.
    */
   batch(requests: readonly RpcRequest[], options?: ReadOptions): Promise<readonly unknown[]>;
 }
@@ -46,101 +45,62 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 const CHAIN_ID_REQUEST: RpcRequest = { method: 'eth_chainId', params: [] };
 
-interface Endpoint {
-  readonly url: string;
-  /** What may be logged of the URL. */
-  readonly label: string;
-  /** Whether it named the right chain since its last fault: another node may stand behind it afterwards. */
-  identified: boolean;
-  /** Until when it asked to be left alone, by `performance.now()`. */
-  restingUntilMs: number;
-}
-
-/** A JSON-RPC client for reading one EVM network. Opens nothing until the first call; connections are kept alive. */
+/** A JSON-RPC client for one URL of an EVM network. Opens nothing until the first call; connections are kept alive. */
 export function createEvmClient(config: EvmClientConfig): EvmClient {
-  const endpoints: Endpoint[] = config.urls.map((url) => ({
-    url,
-    label: new URL(url).host,
-    identified: false,
-    restingUntilMs: 0,
-  }));
-  let current = 0;
+  const { url, chainId, onExchange } = config;
+  const endpoint = new URL(url).host;
+  /** Whether it named the right chain since its last fault: another node may stand behind it afterwards. */
+  let identified = false;
   let lastId = 0;
 
   async function exchange(
-    endpoint: Endpoint,
     requests: readonly RpcRequest[],
     options: ReadOptions,
   ): Promise<readonly unknown[]> {
     const firstId = lastId + 1;
     lastId += requests.length;
     const calls = requests.map((request, place) => ({ jsonrpc: '2.0', id: firstId + place, ...request }));
-    const answer = await postJson(endpoint.url, calls.length === 1 ? calls[0] : calls, {
+    const answer = await postJson(url, calls.length === 1 ? calls[0] : calls, {
       timeoutMs: config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
       bytesMax: config.answerBytesMax ?? ANSWER_BYTES_MAX,
-      context: { endpoint: endpoint.label },
+      context: { endpoint },
       ...options,
     });
-    return resultsOf(answer, requests, firstId, endpoint.label);
+    return resultsOf(answer, requests, firstId, endpoint);
   }
 
   async function identifiedExchange(
-    endpoint: Endpoint,
     requests: readonly RpcRequest[],
     options: ReadOptions,
   ): Promise<readonly unknown[]> {
-    if (endpoint.identified) return exchange(endpoint, requests, options);
-    const [chainId, ...results] = await exchange(endpoint, [CHAIN_ID_REQUEST, ...requests], options);
-    if (typeof chainId !== 'string' || Number(chainId) !== config.chainId) {
-      throw readerError('WRONG_CHAIN', `the node serves chain id ${String(chainId)}, not ${config.chainId}`, {
-        endpoint: endpoint.label,
+    if (identified) return exchange(requests, options);
+    const [named, ...results] = await exchange([CHAIN_ID_REQUEST, ...requests], options);
+    if (typeof named !== 'string' || Number(named) !== chainId) {
+      throw readerError('WRONG_CHAIN', `the node serves chain id ${String(named)}, not ${chainId}`, {
+        endpoint,
       });
     }
-    endpoint.identified = true;
+    identified = true;
     return results;
   }
 
   return {
     async batch(requests, options = {}) {
-      const at = current;
-      const endpoint = endpoints[at];
-      if (endpoint === undefined) throw new TypeError('a client needs at least one URL');
       const startedAt = performance.now();
       const methods = requests.map((request) => request.method);
       const report = (outcome: RpcExchange['outcome']): void =>
-        config.onExchange?.({
-          endpoint: endpoint.label,
-          methods,
-          outcome,
-          durationMs: performance.now() - startedAt,
-        });
+        onExchange?.({ endpoint, methods, outcome, durationMs: performance.now() - startedAt });
       try {
-        const results = await identifiedExchange(endpoint, requests, options);
+        const results = await identifiedExchange(requests, options);
         report('OK');
         return results;
       } catch (error) {
-        if (mayBeBetterElsewhere(error)) {
-          endpoint.identified = false;
-          // Calls that failed together move on by one URL, not by one each.
-          if (current === at) current = (at + 1) % endpoints.length;
-        }
+        if (mayBeBetterElsewhere(error)) identified = false;
         report(error instanceof GatewayError ? (error.code as ReaderErrorCode) : 'RPC_UNAVAILABLE');
-        throw waitingForNext(error, endpoint, endpoints[current] ?? endpoint);
+        throw error;
       }
     },
   };
-}
-
-/** The error with the wait that the URL of the next call asked for: that of a URL left behind holds nothing up. */
-function waitingForNext(error: unknown, failed: Endpoint, next: Endpoint): unknown {
-  if (!(error instanceof GatewayError)) return error;
-  const { retryAfterMs: asked, ...context } = error.context;
-  const nowMs = performance.now();
-  if (typeof asked === 'number') failed.restingUntilMs = nowMs + asked;
-  if (next === failed) return error;
-  const restMs = Math.ceil(next.restingUntilMs - nowMs);
-  const wait = restMs > 0 ? { retryAfterMs: restMs } : {};
-  return readerError(error.code as ReaderErrorCode, error.message, { ...context, ...wait }, error.cause);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

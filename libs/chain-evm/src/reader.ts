@@ -7,12 +7,12 @@ import { blockRequest } from './block-requests.ts';
 import { bloomBits } from './bloom.ts';
 import { checkTokens } from './check-tokens.ts';
 import type { EvmClient, RpcExchange } from './client.ts';
-import { createEvmClient } from './client.ts';
 import { decodeHeader, plainHeader, TRANSFER_TOPIC } from './decode.ts';
 import { confirmTransfers } from './confirm-transfers.ts';
 import type { JudgedBlock } from './judge-by-receipts.ts';
 import type { ReadPurpose } from './read-blocks.ts';
 import { linkedHeaders, readBlocks } from './read-blocks.ts';
+import { createEvmSources } from './sources.ts';
 import { subscribeHeads } from './subscribe-heads.ts';
 
 /**
@@ -21,7 +21,7 @@ import { subscribeHeads } from './subscribe-heads.ts';
  */
 export type EvmNetwork = Pick<
   NetworkConfig,
-  'chain' | 'chainId' | 'rpcUrls' | 'wsUrl' | 'bloom' | 'maxBlockRange' | 'tokens'
+  'chain' | 'chainId' | 'rpcUrls' | 'blockTimeMs' | 'wsUrl' | 'bloom' | 'maxBlockRange' | 'tokens'
 >;
 
 /** What a reader tells of its work, for metrics and logs. */
@@ -46,12 +46,17 @@ const CALLS_PER_GROWTH = 100;
 export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): ChainReader {
   const { chain, chainId, wsUrl } = network;
   if (chainId === undefined) throw new TypeError(`the network ${chain} has no chain id`);
-  const client = createEvmClient({
-    urls: rpcEndpointsOf(network).map(({ url }) => url),
+  const sources = createEvmSources({
+    endpoints: rpcEndpointsOf(network),
     chainId,
+    maxBlockRange: network.maxBlockRange,
+    blockTimeMs: network.blockTimeMs,
     ...(deps.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: deps.requestTimeoutMs }),
     ...(deps.onExchange === undefined ? {} : { onExchange: deps.onExchange }),
   });
+  const client: EvmClient = {
+    batch: (requests, options) => sources.run((source, own) => source.batch(requests, own), options),
+  };
   const contracts = network.tokens.flatMap(({ contract, decimals }) =>
     contract === null ? [] : [{ contract: canonicalContract(contract), decimals }],
   );

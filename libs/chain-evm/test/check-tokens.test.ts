@@ -41,7 +41,7 @@ async function check(answer: object): Promise<void> {
     await once(server, 'close');
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await checkTokens(createEvmClient({ urls: [url], chainId: 56 }), [TOKEN], {});
+  await checkTokens(createEvmClient({ url, chainId: 56 }), [TOKEN], {});
 }
 
 describe('the check of a configured token', () => {

@@ -64,7 +64,7 @@ const two = [
 ];
 
 function clientOf(url: string, config: Partial<EvmClientConfig> = {}): EvmClient {
-  return createEvmClient({ urls: [url], chainId: 56, requestTimeoutMs: 500, ...config });
+  return createEvmClient({ url, chainId: 56, requestTimeoutMs: 500, ...config });
 }
 
 describe('the JSON-RPC client', () => {
@@ -207,22 +207,6 @@ describe('the JSON-RPC client', () => {
       if (wait === undefined) expect(retryAfterMs).toBeUndefined();
       else expect(Math.abs(retryAfterMs! - wait)).toBeLessThanOrEqual(1_000);
     }
-  });
-
-  it('names a wait only when the URL that comes next asked for it', async () => {
-    const busy = (seconds: string) =>
-      node(() => ({ status: 429, headers: { 'retry-after': seconds }, body: '' }));
-    const [first, second] = [await busy('30'), await busy('50')];
-    const client = clientOf(first.url, { urls: [first.url, second.url] });
-    const waitMs = async () => {
-      const error: unknown = await client.batch(two).catch((refusal: unknown) => refusal);
-      expect(error).toMatchObject({ code: 'RPC_RATE_LIMITED', retryable: true });
-      return (error as { context: { retryAfterMs?: number } }).context.retryAfterMs;
-    };
-    expect(await waitMs()).toBeUndefined(); // the second may well be free
-    const wait = await waitMs(); // back to the first
-    expect(wait).toBeGreaterThan(20_000);
-    expect(wait).toBeLessThanOrEqual(30_000);
   });
 
   it('says what it exchanged, without the path of the URL', async () => {

@@ -177,6 +177,7 @@ export async function makeEvmHarness(
     chainId: CHAIN_ID,
     rpcUrls: [anvil.url],
     bloom: true,
+    blockTimeMs: 1_000,
     maxBlockRange: 1_000,
     tokens: [token('USDT', evmAddressCodec.format(tokenA as Address)), token('USDC', tokenB)],
     ...overrides,

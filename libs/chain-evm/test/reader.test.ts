@@ -38,6 +38,7 @@ beforeAll(async () => {
     rpcUrls: [anvil.rpcUrl],
     wsUrl: anvil.wsUrl,
     bloom: true,
+    blockTimeMs: 1_000,
     maxBlockRange: 500,
     tokens: [token('USDT', 18), token('USDC', 6), coin],
   };

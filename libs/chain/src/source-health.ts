@@ -1,11 +1,24 @@
 import type { ReaderErrorCode } from './reader-error.ts';
 
+/** Why a source is not asked while another one is well. */
+export type SourceTrouble =
+  /** It named another network; it is not asked until it names the right one. */
+  | 'WRONG_CHAIN'
+  /** It failed, or asked to be left alone, a moment ago. */
+  | 'RESTING'
+  /** Its head is behind the best source's, in blocks and in seconds. */
+  | 'LAGGING'
+  /** It answers, but its head has not moved for long while another source's has. */
+  | 'STUCK';
+
 /** How one source (URL) of a reader does, for health checks, metrics and the operator. */
 export interface SourceHealth {
   /** Host and port, never the path: keys of providers stand there. */
   readonly label: string;
   /** Whether it is asked now: the right chain, not resting, not left behind by the others. */
   readonly usable: boolean;
+  /** Why it is not usable; null while it is. */
+  readonly trouble: SourceTrouble | null;
   /** 0 (nothing came back lately) to 1 (everything did). */
   readonly score: number;
   /** Blocks behind the best head that any source showed; null before it showed one. */
