@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
+import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
+import { CHAINS, CHAIN_VALUES, type Chain } from '@opentill/domain/chains';
+import { CHECKOUT } from '../src/read-markdown.ts';
+
+/*
+ * The networks and tokens written a second time and by hand, from their issuers' own lists: a digit wrong in a
+ * contract or in its decimals is money credited that is none.
+ */
+const CHAIN_IDS: Partial<Record<Chain, number>> = {
+  ETH: 1,
+  BSC: 56,
+  POLYGON: 137,
+  AVAX_C_CHAIN: 43_114,
+  ETH_SEPOLIA: 11_155_111,
+  BSC_TEST: 97,
+  POLYGON_AMOY: 80_002,
+  AVAX_FUJI_TEST: 43_113,
+};
+const TOKENS: Partial<
+  Record<Chain, Readonly<Record<string, readonly [contract: string, decimals: number]>>>
+> = {
+  ETH: {
+    USDT: ['0xdac17f958d2ee523a2206206994597c13d831ec7', 6],
+    USDC: ['0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', 6],
+  },
+  BSC: {
+    USDT: ['0x55d398326f99059ff775485246999027b3197955', 18],
+    USDC: ['0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d', 18],
+  },
+  POLYGON: {
+    USDT: ['0xc2132d05d31c914a87c6611c10748aeb04b58e8f', 6],
+    USDC: ['0x3c499c542cef5e3811e1192ce70d8cc03d5c3359', 6],
+  },
+  AVAX_C_CHAIN: {
+    USDT: ['0x9702230a8ea53601f5cd2dc00fdbc13d4df4a8c7', 6],
+    USDC: ['0xb97ef9ef8734c71904d8002f8b6bc66dd9c48a6e', 6],
+  },
+  ETH_SEPOLIA: {
+    USDT: ['0xaa8e23fb1079ea71e0a56f48a2aa51851d8433d0', 6],
+    USDC: ['0x1c7d4b196cb0c7b01d743fbc6116a902379c7238', 6],
+  },
+  BSC_TEST: {
+    USDT: ['0x337610d27c682e347c9cd60bd4b3b107c9d34ddd', 18],
+    USDC: ['0x64544969ed7ebf5f083679233325356ebe738930', 18],
+  },
+  POLYGON_AMOY: { USDC: ['0x41e94eb019c0762f9bfcf9fb1e58725bfb0e7582', 6] },
+  AVAX_FUJI_TEST: { USDC: ['0x5425890298aed601595a70ab815c96711a31bc65', 6] },
+};
+
+const read = (name: string): readonly NetworkConfig[] => {
+  const file = join('deploy', 'networks', `${name}.json`);
+  return parseNetworkFile(readFileSync(join(CHECKOUT, file), 'utf8'), file);
+};
+const mainnet = read('mainnet');
+const testnet = read('testnet');
+const shipped = [...mainnet, ...testnet];
+const each = shipped.map((network) => [network.chain, network] as const);
+
+describe.each([
+  ['mainnet', 'main', mainnet],
+  ['testnet', 'test', testnet],
+] as const)('deploy/networks/%s.json', (_, kind, networks) => {
+  it('has every EVM chain of its kind once', () => {
+    const wanted = CHAIN_VALUES.filter(
+      (chain) => CHAINS[chain].family === 'EVM' && CHAINS[chain].network === kind,
+    );
+    expect(networks.map(({ chain }) => chain)).toEqual(wanted);
+  });
+});
+
+describe.each(each)('%s', (chain, network) => {
+  it('is the chain of that id, with the tokens of that chain', () => {
+    expect(network.chainId).toBe(CHAIN_IDS[chain]);
+    const tokens = network.tokens.map(({ symbol, contract, decimals }) => [
+      symbol,
+      [contract?.toLowerCase(), decimals],
+    ]);
+    expect(Object.fromEntries(tokens)).toEqual(TOKENS[chain]);
+  });
+
+  it('writes contracts with their checksum, which a wrong digit breaks', () => {
+    for (const { contract } of network.tokens)
+      expect(contract).toBe(evmAddressCodec.format(evmAddressCodec.parse(contract!.toLowerCase())!));
+  });
+
+  it('reads from two providers', () => {
+    const providers = rpcEndpointsOf(network).map(({ url }) =>
+      new URL(url).hostname.split('.').slice(-2).join('.'),
+    );
+    expect(new Set(providers).size).toBeGreaterThan(1);
+    for (const { url } of rpcEndpointsOf(network)) expect(url).toMatch(/^https:/);
+  });
+
+  it('credits at a depth that the chain keeps, and looks only at its own kind of block header', () => {
+    const isAvalanche = chain.startsWith('AVAX');
+    expect(network.confirmations).toBe(chain.startsWith('ETH') ? 12 : 'finalized');
+    expect(network.bloom).toBe(!isAvalanche); // a header's bloom is of earlier blocks there
+    expect(network.finality?.minDepth).toBe({ BSC: 15, POLYGON: 16 }[chain.split('_')[0]!]);
+    // Elsewhere a stalled finality is waited for: blocks below it were taken back before.
+    expect(network.finality?.fallbackDepth).toBe(chain.startsWith('BSC') ? 240 : undefined);
+  });
+});
