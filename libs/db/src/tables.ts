@@ -20,6 +20,8 @@ export interface MerchantTable {
   sign_version: Defaulted<1 | 2>;
   token_sealed: Buffer;
   webhook_secret_sealed: Buffer;
+  webhook_secret_next_sealed: Nullable<Buffer>;
+  webhook_secret_switch_at: Nullable<Date>;
   callback_url: Nullable<string>;
   return_origins: Defaulted<string[]>;
   order_ttl_seconds: Defaulted<number>;
@@ -256,8 +258,31 @@ export interface DeliveryAttemptTable {
   started_at: Date;
   duration_ms: number;
   status_code: Nullable<number>;
+  error_code: Nullable<string>;
   error: Nullable<string>;
   response_excerpt: Nullable<string>;
+}
+
+export interface CallbackEndpointTable {
+  merchant_id: string;
+  generation: Defaulted<number>;
+  state: Defaulted<'CLOSED' | 'OPEN' | 'DISABLED'>;
+  failures_in_row: Defaulted<number>;
+  window_began_at: Nullable<Date>;
+  window_attempts: Defaulted<number>;
+  window_failures: Defaulted<number>;
+  openings: Defaulted<number>;
+  opened_at: Nullable<Date>;
+  closed_at: Nullable<Date>;
+  probe_at: Nullable<Date>;
+  probe_event_id: Nullable<string>;
+  probe_attempt: Nullable<number>;
+  disabled_at: Nullable<Date>;
+  disabled_reason: Nullable<string>;
+  last_failed_at: Nullable<Date>;
+  last_error_code: Nullable<string>;
+  last_error: Nullable<string>;
+  updated_at: Defaulted<Date>;
 }
 
 export interface OutboxTable {
@@ -306,4 +331,5 @@ export interface Tables extends ServiceTables {
   ledger_posting: LedgerPostingTable;
   delivery: DeliveryTable;
   delivery_attempt: DeliveryAttemptTable;
+  callback_endpoint: CallbackEndpointTable;
 }

@@ -105,7 +105,18 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
   },
   signer: { orders: READ, chain_cursor: READ, transfer: READ, asset_hold: READ, ledger_account: READ },
   webhook: {
-    merchant: { select: ['merchant_id', 'webhook_secret_sealed', 'callback_url', 'enabled', 'updated_at'] },
+    merchant: {
+      select: [
+        'merchant_id',
+        'webhook_secret_sealed',
+        'webhook_secret_next_sealed',
+        'webhook_secret_switch_at',
+        'callback_url',
+        'enabled',
+        'updated_at',
+      ],
+    },
+    callback_endpoint: { select: ALL, insert: ALL, update: ALL },
     notification: READ,
     delivery: { select: ALL, insert: ALL, update: ALL },
     delivery_attempt: { select: ALL, insert: ALL },
@@ -129,6 +140,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'ledger_posting',
         'delivery',
         'delivery_attempt',
+        'callback_endpoint',
         'schema_migration',
       ].map((table) => [table, READ]),
     ),
@@ -152,7 +164,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
   tracker: ['ledger_account_for'],
   signer: [],
   webhook: [],
-  ops: ['book_top_up', 'replay_delivery'],
+  ops: ['book_top_up', 'replay_deliveries', 'replay_delivery', 'reset_callback_endpoint'],
 };
 const SEQUENCES: Record<ServiceSchema, readonly string[]> = {
   api: ['deposit_index_evm', 'deposit_index_sui', 'deposit_index_tron'],

@@ -1,4 +1,5 @@
 import * as foundations from './0001-foundations.ts';
+import * as callbacks from './0003-callbacks.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -7,4 +8,4 @@ export interface Migration {
 }
 
 /** Every migration in the order of its application. Forward only. */
-export const MIGRATIONS: readonly Migration[] = [foundations];
+export const MIGRATIONS: readonly Migration[] = [foundations, callbacks];
