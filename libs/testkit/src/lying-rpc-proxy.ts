@@ -37,6 +37,8 @@ export type RpcFault =
   | 'duplicatedLog'
   /** eth_getLogs answers a log of a block that is not in the chain. */
   | 'orphanedLog'
+  /** eth_getLogs answers a log more than the block has: another amount, to the recipient of a real one. */
+  | 'inventedLog'
   /** A receipt is answered as null. */
   | 'receiptMissing'
   /** A block's receipts lack the last one. */
@@ -87,6 +89,7 @@ interface RpcCall {
 type RpcAnswer = { jsonrpc: '2.0'; id: unknown; result?: unknown; error?: { code: number; message: string } };
 interface RawLog extends DroppableLog {
   readonly blockHash: string;
+  readonly data: string;
 }
 interface LogFilter {
   readonly fromBlock?: string;
@@ -173,6 +176,11 @@ export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<Lyi
     if (result.length > 0 && strikes('orphanedLog')) {
       const log = pick(result);
       result.push({ ...log, blockHash: `0x${'ab'.repeat(32)}` });
+    }
+    if (result.length > 0 && strikes('inventedLog')) {
+      const log = pick(result);
+      const logIndex = hex(Number(log.logIndex) + 1_000);
+      result.push({ ...log, logIndex, data: `0x${(BigInt(log.data) + 1n).toString(16).padStart(64, '0')}` });
     }
     return { ...answer, result };
   }
