@@ -123,6 +123,65 @@ describe('callback envelope', () => {
     expect(headers['webhook-timestamp']).toBe('1614265330');
   });
 
+  test('golden: while the secret is being changed, both sign and the one in use stays where it was', () => {
+    const { nonce: eventId, ...rest } = { ...input, nextSecret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' };
+    const headers = callbackHeaders({ ...rest, eventId, body: buildCallbackBody(input) });
+    expect(headers).toEqual({
+      'webhook-id': 'event-1',
+      'webhook-timestamp': '1790000000',
+      'webhook-signature':
+        'v1,BQfl0EtY+Zvju+tkpSFY8La8r2cR2CYvewD7m5AeN/Y= v1,ZdEhCgn6b9tksyLVlIhL3vFUxj3xflwBcnvoPjcPI0c=',
+      'X-Signature': '27406e40404ff9807e075afeb20d6a7deab1dd0a0091fd6f2359ea4e4ff376ff',
+      'X-Signature-Next': '0efb3ee5d0c9e934f74097bb64d13f240c5e97b5c6196e4474a3e611306bbeb1',
+      'X-Timestamp': '1790000000',
+    });
+  });
+
+  test('whoever knows either secret verifies during the change, and nobody who knows neither', () => {
+    const secret = fc.oneof(
+      fc.string({ minLength: 1, maxLength: 40 }),
+      fc.base64String({ minLength: 4, maxLength: 40 }).map((key) => `whsec_${key}`),
+    );
+    fc.assert(
+      fc.property(secret, secret, secret, (old, next, other) => {
+        fc.pre(old !== next && other !== old && other !== next);
+        const { dataText, nonce: eventId, timestampSeconds } = input;
+        const body = buildCallbackBody({ ...input, secret: old });
+        const alone = (key: string) =>
+          callbackHeaders({ body, dataText, eventId, timestampSeconds, secret: key });
+        const both = callbackHeaders({
+          body,
+          dataText,
+          eventId,
+          timestampSeconds,
+          secret: old,
+          nextSecret: next,
+        });
+        expect(both['webhook-signature'].split(' ')).toEqual([
+          alone(old)['webhook-signature'],
+          alone(next)['webhook-signature'],
+        ]);
+        // Nothing that a receiver of before looks at has changed.
+        expect({ ...both, 'webhook-signature': '', 'X-Signature-Next': '' }).toEqual({
+          ...alone(old),
+          'webhook-signature': '',
+          'X-Signature-Next': '',
+        });
+        // After the change `sign` is what X-Signature-Next was.
+        expect(both['X-Signature-Next']).toBe(signCallback(next, dataText));
+        expect(alone(next)['X-Signature']).toBe(both['X-Signature-Next']);
+        const forms = createDataForms(tokenizeJson(Buffer.from(body)));
+        const verifies = (key: string, sign: string) => verifyDataSignature({ forms, token: key, sign }).ok;
+        expect(verifies(old, both['X-Signature'])).toBe(true);
+        expect(verifies(next, both['X-Signature-Next'] ?? '')).toBe(true);
+        expect(verifies(other, both['X-Signature']) || verifies(other, both['X-Signature-Next'] ?? '')).toBe(
+          false,
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   test('an event id that makes the signed text ambiguous is refused', () => {
     const body = buildCallbackBody(input);
     for (const eventId of ['a.b', '', 'a b']) {

@@ -66,14 +66,21 @@ export function buildCallbackBody(input: {
 export interface CallbackHeaders {
   readonly 'webhook-id': string;
   readonly 'webhook-timestamp': string;
+  /** One signature, or two with a space between while the secret is being changed. */
   readonly 'webhook-signature': string;
   readonly 'X-Signature': string;
+  /** What `sign` will be once the secret has changed; there only until then. */
+  readonly 'X-Signature-Next'?: string;
   readonly 'X-Timestamp': string;
 }
 
 /**
  * The headers of a callback: the three of Standard Webhooks 1.0.0, signed over `<id>.<timestamp>.<body>`, and the
  * body's own `sign` and `timestamp` again.
+ *
+ * While a merchant's secret is being changed there are two. The body's `sign` and `X-Signature` stay those of the one in
+ * use, so that a receiver who knows only that one notices nothing; `webhook-signature` has a signature of each, as the
+ * specification wants it for rotation, and `X-Signature-Next` is the `sign` of the next one.
  *
  * @throws RangeError when the event id has a point in it, which would make the signed text ambiguous
  */
@@ -83,19 +90,24 @@ export function callbackHeaders(input: {
   readonly dataText: string;
   readonly eventId: string;
   readonly timestampSeconds: number;
+  /** The one in use. */
   readonly secret: string;
+  /** The one that will be in use, while the two overlap. */
+  readonly nextSecret?: string;
 }): CallbackHeaders {
-  const { body, dataText, eventId, timestampSeconds, secret } = input;
+  const { body, dataText, eventId, timestampSeconds, secret, nextSecret } = input;
   if (!/^[\w-]+$/.test(eventId)) throw new RangeError('An event id has only letters, digits, _ and -.');
   const timestamp = String(timestampSeconds);
-  const signature = createHmac('sha256', standardWebhooksKey(secret))
-    .update(`${eventId}.${timestamp}.${body}`)
-    .digest('base64');
+  const signed = `${eventId}.${timestamp}.${body}`;
+  const signatures = [secret, ...(nextSecret === undefined ? [] : [nextSecret])].map((key) =>
+    createHmac('sha256', standardWebhooksKey(key)).update(signed).digest('base64'),
+  );
   return {
     'webhook-id': eventId,
     'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${signature}`,
+    'webhook-signature': signatures.map((signature) => `v1,${signature}`).join(' '),
     'X-Signature': signCallback(secret, dataText),
+    ...(nextSecret === undefined ? {} : { 'X-Signature-Next': signCallback(nextSecret, dataText) }),
     'X-Timestamp': timestamp,
   };
 }
