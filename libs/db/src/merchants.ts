@@ -4,8 +4,12 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Db } from './database.ts';
 import { sealSecret, tokenAad, webhookSecretAad } from './sealed-secret.ts';
 
-/** - `MERCHANT_NOT_FOUND`: no merchant of this id. Permanent. */
-export type MerchantErrorCode = 'MERCHANT_NOT_FOUND';
+/**
+ * - `MERCHANT_NOT_FOUND`: no merchant of this id. Permanent.
+ * - `SECRET_CHANGE_UNDER_WAY`: two webhook secrets overlap; finish or cancel that first. Permanent.
+ * - `NO_SECRET_CHANGE`: no two webhook secrets overlap (any more). Permanent.
+ */
+export type MerchantErrorCode = 'MERCHANT_NOT_FOUND' | 'SECRET_CHANGE_UNDER_WAY' | 'NO_SECRET_CHANGE';
 
 export interface MerchantSettings {
   /** 1 to 64 letters, digits, `_`, `-`. */
@@ -33,10 +37,19 @@ export interface MerchantSummary {
   readonly name: string;
   readonly version: 'V2' | 'V3';
   readonly callbackUrl: string | null;
+  /** When the webhook secret changes to the next one; null when no change is under way. */
+  readonly webhookSecretSwitchAt: Date | null;
+  /** What webhook-sender makes of its endpoint; CLOSED is well. */
+  readonly endpointState: 'CLOSED' | 'OPEN' | 'DISABLED';
+  /** Since when it is OPEN or DISABLED. */
+  readonly endpointSince: Date | null;
+  readonly disabledReason: string | null;
   readonly enabled: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
+
+const NO_NEXT_SECRET = { webhook_secret_next_sealed: null, webhook_secret_switch_at: null } as const;
 
 /** Creates a merchant, or changes an existing one to these settings; a setting left out keeps its value or default. */
 export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: MerchantSettings): Promise<void> {
@@ -48,6 +61,7 @@ export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: Merch
     version: merchant.version,
     token_sealed: sealSecret(secretsKey, merchant.token, tokenAad(merchantId)),
     webhook_secret_sealed: sealSecret(secretsKey, merchant.webhookSecret, webhookSecretAad(merchantId)),
+    ...NO_NEXT_SECRET, // what is given here is the secret, at once
     ...given({
       sign_version: merchant.signVersion,
       callback_url: merchant.callbackUrl,
@@ -69,20 +83,29 @@ export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: Merch
     .execute();
 }
 
-/** Every merchant by id, without secrets. */
+/** Every merchant by id, without secrets. For the role of ops. */
 export async function listMerchants(db: Db): Promise<readonly MerchantSummary[]> {
   return db
-    .selectFrom('merchant')
-    .select([
-      'merchant_id as merchantId',
-      'name',
-      'version',
-      'callback_url as callbackUrl',
-      'enabled',
-      'created_at as createdAt',
-      'updated_at as updatedAt',
+    .selectFrom('merchant as m')
+    .leftJoin('callback_endpoint as e', 'e.merchant_id', 'm.merchant_id')
+    .select((eb) => [
+      'm.merchant_id as merchantId',
+      'm.name',
+      'm.version',
+      'm.callback_url as callbackUrl',
+      sql<Date | null>`case when m.webhook_secret_switch_at > now() then m.webhook_secret_switch_at end`.as(
+        'webhookSecretSwitchAt',
+      ),
+      eb.fn.coalesce('e.state', sql.lit('CLOSED' as const)).as('endpointState'),
+      sql<Date | null>`case e.state when 'OPEN' then e.opened_at when 'DISABLED' then e.disabled_at end`.as(
+        'endpointSince',
+      ),
+      'e.disabled_reason as disabledReason',
+      'm.enabled',
+      'm.created_at as createdAt',
+      'm.updated_at as updatedAt',
     ])
-    .orderBy('merchant_id')
+    .orderBy('m.merchant_id')
     .execute();
 }
 
@@ -93,32 +116,88 @@ export async function rotateToken(db: Db, secretsKey: Buffer, merchantId: string
   return token;
 }
 
-/** Gives a merchant a new webhook secret. @returns it in clear, the only time it is seen. Throws MERCHANT_NOT_FOUND. */
-export async function rotateWebhookSecret(db: Db, secretsKey: Buffer, merchantId: string): Promise<string> {
+/** A new webhook secret, in clear: the only time it is seen. */
+export interface NewWebhookSecret {
+  readonly secret: string;
+  /** From when on it is the secret; until then callbacks carry the signatures of both. Null: from now on. */
+  readonly switchAt: Date | null;
+}
+
+/**
+ * Gives a merchant a new webhook secret: at once, or after an overlap in which both sign. An overlap that has passed is
+ * folded: its next secret is the one that is now replaced.
+ * @throws GatewayError MERCHANT_NOT_FOUND, SECRET_CHANGE_UNDER_WAY
+ */
+export async function rotateWebhookSecret(
+  db: Db,
+  secretsKey: Buffer,
+  merchantId: string,
+  overlapSeconds = 0,
+): Promise<NewWebhookSecret> {
   const secret = newSecret();
-  await change(db, merchantId, {
-    webhook_secret_sealed: sealSecret(secretsKey, secret, webhookSecretAad(merchantId)),
-  });
-  return secret;
+  const sealed = sealSecret(secretsKey, secret, webhookSecretAad(merchantId));
+  const atOnce = overlapSeconds === 0;
+  const changed = await db
+    .updateTable('merchant')
+    .set({
+      webhook_secret_sealed: atOnce
+        ? sealed
+        : sql`coalesce(webhook_secret_next_sealed, webhook_secret_sealed)`,
+      webhook_secret_next_sealed: atOnce ? null : sealed,
+      webhook_secret_switch_at: atOnce ? null : sql`now() + ${overlapSeconds} * interval '1 second'`,
+      updated_at: sql`now()`,
+    })
+    .where('merchant_id', '=', merchantId)
+    .where(sql<boolean>`coalesce(webhook_secret_switch_at <= now(), true)`)
+    .returning('webhook_secret_switch_at as switchAt')
+    .executeTakeFirst();
+  if (changed !== undefined) return { secret, switchAt: changed.switchAt };
+  await requireMerchant(db, merchantId);
+  throw refuse('SECRET_CHANGE_UNDER_WAY', `the webhook secret of ${merchantId} is being changed already`);
+}
+
+/**
+ * Ends the overlap of two webhook secrets now: by FINISH the next one is the secret, by CANCEL the old one stays and the
+ * next one is forgotten.
+ * @throws GatewayError MERCHANT_NOT_FOUND, NO_SECRET_CHANGE
+ */
+export async function endSecretChange(db: Db, merchantId: string, how: 'FINISH' | 'CANCEL'): Promise<void> {
+  const changed = await db
+    .updateTable('merchant')
+    .set({
+      ...(how === 'FINISH' ? { webhook_secret_sealed: sql`webhook_secret_next_sealed` } : {}),
+      ...NO_NEXT_SECRET,
+      updated_at: sql`now()`,
+    })
+    .where('merchant_id', '=', merchantId)
+    .where('webhook_secret_switch_at', '>', sql<Date>`now()`)
+    .returning('merchant_id')
+    .execute();
+  if (changed.length > 0) return;
+  await requireMerchant(db, merchantId);
+  throw refuse('NO_SECRET_CHANGE', `the webhook secret of ${merchantId} is not being changed`);
 }
 
 function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-async function change(
-  db: Db,
-  merchantId: string,
-  fields: { token_sealed: Buffer } | { webhook_secret_sealed: Buffer },
-): Promise<void> {
+async function change(db: Db, merchantId: string, fields: { token_sealed: Buffer }): Promise<void> {
   const changed = await db
     .updateTable('merchant')
     .set({ ...fields, updated_at: sql`now()` })
     .where('merchant_id', '=', merchantId)
     .returning('merchant_id')
     .execute();
-  if (changed.length > 0) return;
-  throw new GatewayError<MerchantErrorCode>('MERCHANT_NOT_FOUND', `no merchant ${merchantId}`, {
-    retryable: false,
-  });
+  if (changed.length === 0) throw refuse('MERCHANT_NOT_FOUND', `no merchant ${merchantId}`);
+}
+
+async function requireMerchant(db: Db, merchantId: string): Promise<void> {
+  const query = db.selectFrom('merchant').select('merchant_id').where('merchant_id', '=', merchantId);
+  if ((await query.executeTakeFirst()) === undefined)
+    throw refuse('MERCHANT_NOT_FOUND', `no merchant ${merchantId}`);
+}
+
+function refuse(code: MerchantErrorCode, message: string): GatewayError<MerchantErrorCode> {
+  return new GatewayError(code, message, { retryable: false });
 }

@@ -1,6 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Database } from '@opentill/db/database';
-import { listMerchants, rotateToken, rotateWebhookSecret, upsertMerchant } from '@opentill/db/merchants';
+import { sql } from 'kysely';
+import {
+  endSecretChange,
+  listMerchants,
+  rotateToken,
+  rotateWebhookSecret,
+  upsertMerchant,
+} from '@opentill/db/merchants';
 import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
 import { TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
@@ -74,7 +81,8 @@ test('rotation gives a new secret, which is the one stored', async () => {
   expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/);
   expect(await tokenOf('rotating')).toBe(token);
   expect(await secretOf('rotating')).toBe('s1');
-  const secret = await rotateWebhookSecret(ops.kysely, KEY, 'rotating');
+  const { secret, switchAt } = await rotateWebhookSecret(ops.kysely, KEY, 'rotating');
+  expect(switchAt).toBeNull();
   expect(await secretOf('rotating')).toBe(secret);
   expect(await tokenOf('rotating')).toBe(token);
   await expect(rotateToken(ops.kysely, KEY, 'nobody')).rejects.toMatchObject({
@@ -86,16 +94,117 @@ test('rotation gives a new secret, which is the one stored', async () => {
   });
 });
 
+describe('a webhook secret that changes with an overlap', () => {
+  const next = async (id: string) => {
+    const { webhook_secret_next_sealed: sealed } = await stored(id);
+    return sealed === null ? null : openSecret(KEY, sealed, webhookSecretAad(id));
+  };
+  const letOverlapPass = (id: string) =>
+    sql`update merchant set webhook_secret_switch_at = now() where merchant_id = ${id}`.execute(ops.kysely);
+  const aShop = async (merchantId: string) => upsertMerchant(ops.kysely, KEY, { ...shop, merchantId });
+
+  test('keeps the old one until the time comes; then the next one is the secret, also for the next change', async () => {
+    await aShop('overlap');
+    const first = await rotateWebhookSecret(ops.kysely, KEY, 'overlap', 3_600);
+    expect(Math.round((first.switchAt!.getTime() - Date.now()) / 60_000)).toBe(60);
+    expect([await secretOf('overlap'), await next('overlap')]).toEqual(['s1', first.secret]);
+    await expect(rotateWebhookSecret(ops.kysely, KEY, 'overlap')).rejects.toMatchObject({
+      code: 'SECRET_CHANGE_UNDER_WAY',
+      retryable: false,
+    });
+    await letOverlapPass('overlap');
+    const second = await rotateWebhookSecret(ops.kysely, KEY, 'overlap', 60);
+    expect([await secretOf('overlap'), await next('overlap')]).toEqual([first.secret, second.secret]);
+    await letOverlapPass('overlap');
+    const third = await rotateWebhookSecret(ops.kysely, KEY, 'overlap');
+    expect([await secretOf('overlap'), await next('overlap')]).toEqual([third.secret, null]);
+  });
+
+  test('is finished or cancelled before its time, and neither when there is none', async () => {
+    await aShop('ending');
+    const { secret } = await rotateWebhookSecret(ops.kysely, KEY, 'ending', 3_600);
+    const listed = (await listMerchants(ops.kysely)).find((one) => one.merchantId === 'ending');
+    expect(listed?.webhookSecretSwitchAt).toBeInstanceOf(Date);
+    await endSecretChange(ops.kysely, 'ending', 'FINISH');
+    expect([await secretOf('ending'), await next('ending')]).toEqual([secret, null]);
+    await rotateWebhookSecret(ops.kysely, KEY, 'ending', 3_600);
+    await endSecretChange(ops.kysely, 'ending', 'CANCEL');
+    expect([await secretOf('ending'), await next('ending')]).toEqual([secret, null]);
+    for (const how of ['FINISH', 'CANCEL'] as const) {
+      await expect(endSecretChange(ops.kysely, 'ending', how)).rejects.toMatchObject({
+        code: 'NO_SECRET_CHANGE',
+      });
+      await expect(endSecretChange(ops.kysely, 'nobody', how)).rejects.toMatchObject({
+        code: 'MERCHANT_NOT_FOUND',
+      });
+    }
+    await rotateWebhookSecret(ops.kysely, KEY, 'ending', 1);
+    await letOverlapPass('ending'); // it has become the secret: cancelling would bring back one that nobody uses
+    await expect(endSecretChange(ops.kysely, 'ending', 'CANCEL')).rejects.toMatchObject({
+      code: 'NO_SECRET_CHANGE',
+    });
+  });
+
+  test('ends when the settings say the secret', async () => {
+    await aShop('settings');
+    await rotateWebhookSecret(ops.kysely, KEY, 'settings', 3_600);
+    await upsertMerchant(ops.kysely, KEY, { ...shop, merchantId: 'settings', webhookSecret: 's2' });
+    expect([await secretOf('settings'), await next('settings')]).toEqual(['s2', null]);
+  });
+});
+
+test('setting the callback URL, also to the same one, forgets what is known against the endpoint', async () => {
+  const set = { ...shop, merchantId: 'gone', callbackUrl: 'https://shop.example/' };
+  await upsertMerchant(ops.kysely, KEY, set);
+  const admin = testDatabase.open('admin');
+  const disable = () =>
+    sql`insert into callback_endpoint (merchant_id, state, disabled_at, disabled_reason) values ('gone', 'DISABLED', now(), '410')
+      on conflict (merchant_id) do update set state = 'DISABLED', disabled_at = now(), disabled_reason = '410'`.execute(
+      admin.kysely,
+    );
+  const listed = async () => (await listMerchants(ops.kysely)).find((one) => one.merchantId === 'gone');
+  await disable();
+  expect(await listed()).toMatchObject({ endpointState: 'DISABLED', disabledReason: '410' });
+  await ops.kysely.updateTable('merchant').set({ name: 'Gone' }).where('merchant_id', '=', 'gone').execute();
+  expect(await listed()).toMatchObject({ endpointState: 'DISABLED', endpointSince: expect.any(Date) });
+  await upsertMerchant(ops.kysely, KEY, set);
+  expect(await listed()).toMatchObject({
+    endpointState: 'CLOSED',
+    endpointSince: null,
+    disabledReason: null,
+  });
+  await disable();
+  await sql`select reset_callback_endpoint('gone')`.execute(ops.kysely);
+  const endpoint = await ops.kysely
+    .selectFrom('callback_endpoint')
+    .selectAll()
+    .where('merchant_id', '=', 'gone')
+    .executeTakeFirstOrThrow();
+  expect(endpoint).toMatchObject({ state: 'CLOSED', generation: 2, disabled_at: null });
+  await admin.close();
+});
+
 test('the list has no secrets', async () => {
   const merchants = await listMerchants(ops.kysely);
-  expect(merchants.map((merchant) => merchant.merchantId)).toEqual(['rotating', 'shop']);
+  expect(merchants.map((merchant) => merchant.merchantId)).toEqual([
+    'ending',
+    'gone',
+    'overlap',
+    'rotating',
+    'settings',
+    'shop',
+  ]);
   expect(Object.keys(merchants[0]!).sort()).toEqual([
     'callbackUrl',
     'createdAt',
+    'disabledReason',
     'enabled',
+    'endpointSince',
+    'endpointState',
     'merchantId',
     'name',
     'updatedAt',
     'version',
+    'webhookSecretSwitchAt',
   ]);
 });

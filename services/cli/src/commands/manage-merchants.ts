@@ -75,9 +75,10 @@ export async function rotateMerchant(
     const variable = options.what === 'token' ? 'MERCHANT_TOKEN' : 'WEBHOOK_SECRET';
     throw usage(`The settings say the ${options.what} of ${options.id}: change ${variable} and run setup.`);
   }
-  const rotate = options.what === 'token' ? rotateToken : rotateWebhookSecret;
-  const secret = await withOpsDatabase(context, ({ kysely }) =>
-    rotate(kysely, secretsKey(context), options.id),
+  const secret = await withOpsDatabase(context, async ({ kysely }) =>
+    options.what === 'token'
+      ? rotateToken(kysely, secretsKey(context), options.id)
+      : (await rotateWebhookSecret(kysely, secretsKey(context), options.id)).secret,
   );
   context.print(`new ${options.what} of ${options.id}: ${secret}`);
 }
