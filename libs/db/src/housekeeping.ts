@@ -23,21 +23,66 @@ export async function forgetEndedCounters(db: Db, limit = 10_000): Promise<numbe
   return Number(numAffectedRows ?? 0n);
 }
 
+/** What one round of a roller did: partitions dropped whole, and rows deleted that lay in no partition of their time. */
+export interface Rolled {
+  readonly dropped: number;
+  readonly deleted: number;
+}
+
+/** Most rows that one round of a roller deletes; so many mean that there are more. */
+export const ROLLED_ROWS_MAX = 10_000;
+
 /**
- * Forgets events handled longer ago than `olderThanSeconds`, at most `limit` at once. Choose it longer than any
- * message can wait: an event forgotten and delivered again is handled again. @returns how many.
+ * Makes the next partitions of a service's inbox and drops those of which every event was made more than `keptSeconds`
+ * ago. An event that is delivered again after that is handled again. At least an hour is kept, whatever is asked.
  */
-export async function forgetHandledEvents(
+export async function rollInbox(db: Db, schema: ServiceSchema, keptSeconds: number): Promise<Rolled> {
+  const roll = sql.id(schema, 'roll_inbox');
+  return rolled(db, sql<Rolled>`select dropped, deleted from ${roll}(${keptSeconds} * interval '1 second')`);
+}
+
+/** The same for the recorded attempts of callbacks made more than `keptSeconds` ago; at least a day. Role: webhook. */
+export async function rollDeliveryAttempts(db: Db, keptSeconds: number): Promise<Rolled> {
+  return rolled(
+    db,
+    sql<Rolled>`select dropped, deleted from roll_delivery_attempts(${keptSeconds} * interval '1 second')`,
+  );
+}
+
+async function rolled(db: Db, call: ReturnType<typeof sql<Rolled>>): Promise<Rolled> {
+  const { rows } = await call.execute(db);
+  return rows[0] ?? { dropped: 0, deleted: 0 };
+}
+
+/** How far a round over the ended callbacks has come. */
+export interface CallbackPosition {
+  /** Postgres' own text of a timestamptz, which keeps the microseconds. */
+  readonly finishedAt: string;
+  readonly eventId: string;
+}
+
+export const FIRST_CALLBACK: CallbackPosition = {
+  finishedAt: '-infinity',
+  eventId: '00000000-0000-0000-0000-000000000000',
+};
+
+/**
+ * Forgets callbacks that ended more than `keptSeconds` ago (at least a week), out of the next `limit` behind `after`. What
+ * stays of them for good, the last callback of each order, is only looked at. Role: webhook.
+ * @returns how many were forgotten, and where the next page begins; null when this was the last
+ */
+export async function forgetEndedCallbacks(
   db: Db,
-  schema: ServiceSchema,
-  olderThanSeconds: number,
-  limit = 10_000,
-): Promise<number> {
-  const table = sql.table(`${schema}.inbox`);
-  const { numAffectedRows } = await sql`
-    delete from ${table} where (consumer, event_id) in (
-      select consumer, event_id from ${table}
-      where received_at < now() - ${olderThanSeconds} * interval '1 second' order by received_at limit ${limit}
-    )`.execute(db);
-  return Number(numAffectedRows ?? 0n);
+  keptSeconds: number,
+  after: CallbackPosition,
+  limit = 1_000,
+): Promise<{ readonly forgotten: number; readonly next: CallbackPosition | null }> {
+  const { rows } = await sql<{ looked_at: number; forgotten: number; last_time: string; last_id: string }>`
+    select looked_at, forgotten, last_time::text, last_id from forget_ended_callbacks(
+      ${keptSeconds} * interval '1 second', ${after.finishedAt}::timestamptz, ${after.eventId}::uuid, ${limit})`.execute(
+    db,
+  );
+  const row = rows[0];
+  if (row === undefined || row.looked_at < limit) return { forgotten: row?.forgotten ?? 0, next: null };
+  return { forgotten: row.forgotten, next: { finishedAt: row.last_time, eventId: row.last_id } };
 }

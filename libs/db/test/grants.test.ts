@@ -159,12 +159,27 @@ const OWN: Record<string, Rights> = {
 };
 
 const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
-  api: ['create_collections', 'create_order_row', 'create_payout', 'reserve', 'spend_nonce'],
-  scanner_evm: [],
-  tracker: ['ledger_account_for'],
-  signer: [],
-  webhook: [],
-  ops: ['book_top_up', 'replay_deliveries', 'replay_delivery', 'reset_callback_endpoint'],
+  api: [
+    'create_collections',
+    'create_order_row',
+    'create_payout',
+    'oldest_transaction_seconds',
+    'reserve',
+    'roll_inbox',
+    'spend_nonce',
+  ],
+  scanner_evm: ['oldest_transaction_seconds', 'roll_inbox'],
+  tracker: ['ledger_account_for', 'oldest_transaction_seconds', 'roll_inbox'],
+  signer: ['oldest_transaction_seconds', 'roll_inbox'],
+  webhook: ['forget_ended_callbacks', 'oldest_transaction_seconds', 'roll_delivery_attempts', 'roll_inbox'],
+  ops: [
+    'book_top_up',
+    'oldest_transaction_seconds',
+    'replay_deliveries',
+    'replay_delivery',
+    'reset_callback_endpoint',
+    'roll_inbox',
+  ],
 };
 const SEQUENCES: Record<ServiceSchema, readonly string[]> = {
   api: ['deposit_index_evm', 'deposit_index_sui', 'deposit_index_tron'],

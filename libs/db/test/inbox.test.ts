@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
 import type { Database, Tx } from '@opentill/db/database';
-import { forgetHandledEvents } from '@opentill/db/housekeeping';
 import { handleOnce } from '@opentill/db/inbox';
 import { aCollection } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
@@ -78,18 +77,6 @@ test('work that throws leaves neither effect nor inbox row, and one that waited 
   await expect(failing).rejects.toThrow('a crash');
   expect((await waiting).handled).toBe(true);
   expect(await versionOf(order.order_pk)).toBe(2);
-});
-
-test('old events are forgotten, in bounded steps, by their own service', async () => {
-  for (let n = 0; n < 5; n += 1)
-    await handleOnce(tracker.kysely, key(randomUUID(), 'old'), async () => undefined);
-  await sql`update tracker.inbox set received_at = now() - interval '8 days' where consumer = 'old'`.execute(
-    admin.kysely,
-  );
-  const week = 7 * 86_400;
-  expect(await forgetHandledEvents(tracker.kysely, 'tracker', week, 3)).toBe(3);
-  expect(await forgetHandledEvents(tracker.kysely, 'tracker', week, 3)).toBe(2);
-  expect(await forgetHandledEvents(tracker.kysely, 'tracker', week, 3)).toBe(0);
 });
 
 async function untilSomebodyWaitsForALock(): Promise<void> {

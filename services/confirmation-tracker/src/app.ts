@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { forgetHandledEvents } from '@opentill/db/housekeeping';
+import { ROLLED_ROWS_MAX, rollInbox } from '@opentill/db/housekeeping';
 import type { Db } from '@opentill/db/database';
 import { createOutboxStore } from '@opentill/db/outbox';
 import { announcePresence } from '@opentill/db/presence';
@@ -43,11 +43,14 @@ export interface TrackerTiming extends TransferSweepOptions {
   readonly transferSweepMs: number;
   /** Pause between looks at due orders that no event asked for. */
   readonly dueSweepMs: number;
+  /** How long handled events are remembered; no message waits longer in a queue, and one that did would find nothing to do. */
+  readonly inboxKeptSeconds: number;
 }
 
 export const DEFAULT_TIMING: TrackerTiming = {
   transferSweepMs: 5_000,
   dueSweepMs: 1_000,
+  inboxKeptSeconds: 86_400,
   pageSize: 5_000,
   graceMs: 2_000,
   lookBackMs: 300_000,
@@ -68,9 +71,6 @@ export interface TrackerApp {
 const SWEEP_STALE_MS = 60_000;
 const HOUSEKEEPING_MS = 600_000;
 const MAX_BACKOFF_MS = 5_000;
-/** No message waits in a queue longer: a sweep has settled what it speaks of within seconds. */
-const INBOX_KEPT_SECONDS = 7 * 24 * 3_600;
-const INBOX_TRIM_BATCH = 10_000;
 const PREFETCH = 20;
 /** Leaves time of STOP_LIMITS_MS.intake to close the channels. */
 const DRAIN_TIMEOUT_MS = 4_000;
@@ -166,17 +166,17 @@ function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
       onError: (error, failuresInRow) => observe.sweepFailed(name, error, failuresInRow),
     });
   };
-  const trimInbox = async () => {
-    const trimmed = await forgetHandledEvents(deps.db, 'tracker', INBOX_KEPT_SECONDS, INBOX_TRIM_BATCH);
-    observe.inboxTrimmed(trimmed);
-    return trimmed === INBOX_TRIM_BATCH ? 'again' : undefined;
+  const roll = async () => {
+    const rolled = await rollInbox(deps.db, 'tracker', timing.inboxKeptSeconds);
+    observe.inboxRolled(rolled);
+    return rolled.deleted === ROLLED_ROWS_MAX ? 'again' : undefined;
   };
   const due = sweep('due orders', timing.dueSweepMs, () => sweepDueOrders(deps));
   const transfers = sweep('transfers', timing.transferSweepMs, createTransferSweep(deps, timing));
   const housekeeping = startLoop({
     name: 'housekeeping',
     intervalMs: HOUSEKEEPING_MS,
-    run: trimInbox,
+    run: roll,
     onError: (error, failuresInRow) => observe.sweepFailed('housekeeping', error, failuresInRow),
   });
   return {

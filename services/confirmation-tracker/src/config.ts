@@ -11,6 +11,7 @@ export interface TrackerConfig {
   readonly amqpUrl: string;
   readonly instanceId: string;
   readonly networksFile: string;
+  readonly inboxKeptSeconds: number;
 }
 
 interface Variables {
@@ -22,6 +23,7 @@ interface Variables {
   readonly AMQP_URL: string;
   readonly INSTANCE_ID?: string;
   readonly NETWORKS_FILE: string;
+  readonly INBOX_KEPT_HOURS: number;
 }
 
 /** JSON Schema of the environment (README.md, "Configuration"). */
@@ -36,6 +38,7 @@ export const TRACKER_CONFIG_SCHEMA = {
     AMQP_URL: { type: 'string', pattern: '^amqps?://' },
     INSTANCE_ID: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$' },
     NETWORKS_FILE: { type: 'string', minLength: 1 },
+    INBOX_KEPT_HOURS: { type: 'integer', minimum: 1, maximum: 8_760, default: 24 },
   },
 } as const;
 
@@ -54,5 +57,6 @@ export function readTrackerConfig(env: Environment): TrackerConfig {
     amqpUrl: variables.AMQP_URL,
     instanceId: variables.INSTANCE_ID ?? `${hostname()}-${process.pid}`,
     networksFile: variables.NETWORKS_FILE,
+    inboxKeptSeconds: variables.INBOX_KEPT_HOURS * 3_600,
   };
 }

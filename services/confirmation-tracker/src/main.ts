@@ -45,6 +45,7 @@ await runService({
         newId,
         networks,
         instanceId,
+        timing: { inboxKeptSeconds: config.inboxKeptSeconds },
       });
       opened.push(() => app.stop());
       const health = createHealthServer({

@@ -1,3 +1,4 @@
+import type { Rolled } from '@opentill/db/housekeeping';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { OrderOutcome } from './order-rows.ts';
@@ -18,7 +19,7 @@ export interface Observe {
   /** This instance could not say that it is alive. */
   presenceFailed(error: unknown): void;
   /** Events handled long ago were forgotten. */
-  inboxTrimmed(count: number): void;
+  inboxRolled(rolled: Rolled): void;
 }
 
 export interface ObserveDeps {
@@ -73,8 +74,8 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
     presenceFailed(error) {
       logger.warn('presence not announced', { error });
     },
-    inboxTrimmed(trimmed) {
-      if (trimmed > 0) logger.debug('inbox trimmed', { trimmed });
+    inboxRolled({ dropped, deleted }) {
+      if (dropped + deleted > 0) logger.info('inbox rolled', { dropped, deleted });
     },
   };
 }

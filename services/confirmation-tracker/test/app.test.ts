@@ -115,11 +115,11 @@ async function notificationIds(order: OrderRow): Promise<string[]> {
 const depthIs = (queue: string, count: number) => async () => (await rabbit.depth(queue)) === count;
 
 describe('the running service', () => {
-  test('forgets events handled a week ago, and no later ones', async () => {
+  test('forgets events handled a day ago, and no later ones', async () => {
     const [old, young] = [newId(), newId()];
     await sql`
       insert into tracker.inbox (consumer, event_id, received_at) values
-        ('block.verified', ${old}, now() - interval '169 hours'), ('block.verified', ${young}, now() - interval '167 hours')`.execute(
+        ('block.verified', ${old}, now() - interval '25 hours'), ('block.verified', ${young}, now() - interval '23 hours')`.execute(
       s.admin,
     );
     const kept = async () => {

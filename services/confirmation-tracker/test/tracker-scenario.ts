@@ -69,7 +69,7 @@ export function listen(): Observe & {
     transfersSwept: keep('transfersSwept'),
     sweepFailed: keep('sweepFailed'),
     presenceFailed: keep('presenceFailed'),
-    inboxTrimmed: keep('inboxTrimmed'),
+    inboxRolled: keep('inboxRolled'),
   };
 }
 

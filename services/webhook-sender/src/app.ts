@@ -11,11 +11,11 @@ import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import { startDeliverer, type Deliverer } from './deliver-due.ts';
 import { createAddressGuard } from './forbidden-addresses.ts';
 import { onOrderNotified } from './handlers/on-order-notified.ts';
+import { startHousekeeping, type Retention } from './housekeeping.ts';
 import { createObserver, type Observer } from './observe.ts';
 import type { ResolveHost } from './resolve-endpoint.ts';
 import { buryUnaddressed, oldestDueSeconds } from './store.ts';
 import { createNotificationSweep, DEFAULT_SWEEP } from './sweep-notifications.ts';
-import { startInboxTrimmer } from './trim-inbox.ts';
 
 export interface WebhookSenderOptions {
   readonly instance: string;
@@ -30,6 +30,8 @@ export interface WebhookSenderOptions {
   readonly pollIntervalMs?: number;
   /** How often lost events are looked for. @default 5 000 */
   readonly sweepIntervalMs?: number;
+  /** @default DEFAULT_RETENTION */
+  readonly retention?: Retention;
 }
 
 export interface WebhookSenderDeps {
@@ -172,6 +174,6 @@ function startLoops(
       observer.unaddressedBuried(count);
       return count === 0 ? undefined : 'again';
     }),
-    startInboxTrimmer({ db, observer }),
+    ...startHousekeeping({ db, observer }, options.retention),
   ];
 }

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { parseSecretsKey } from '@opentill/db/sealed-secret';
 import { readConfig, type Environment } from '@opentill/runtime/config';
 import type { LogLevel } from '@opentill/runtime/logger';
+import type { Retention } from './housekeeping.ts';
 
 /** The settings of webhook-sender. */
 export interface WebhookSenderConfig {
@@ -18,6 +19,7 @@ export interface WebhookSenderConfig {
   readonly retryScheduleSeconds: readonly number[];
   readonly concurrency: number;
   readonly concurrencyPerEndpoint: number;
+  readonly retention: Retention;
 }
 
 interface Variables {
@@ -34,6 +36,9 @@ interface Variables {
   readonly RETRY_SCHEDULE_SECONDS: readonly string[];
   readonly CALLBACK_CONCURRENCY: number;
   readonly CALLBACK_CONCURRENCY_PER_ENDPOINT: number;
+  readonly INBOX_KEPT_HOURS: number;
+  readonly ATTEMPTS_KEPT_DAYS: number;
+  readonly CALLBACKS_KEPT_DAYS: number;
 }
 
 /** The contract's schedule (api.md section 6): about 1 s, 5 s, 30 s, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
@@ -56,6 +61,9 @@ export const WEBHOOK_SENDER_CONFIG_SCHEMA = {
     },
     CALLBACK_CONCURRENCY: { type: 'integer', minimum: 1, maximum: 1000, default: 64 },
     CALLBACK_CONCURRENCY_PER_ENDPOINT: { type: 'integer', minimum: 1, maximum: 1000, default: 16 },
+    INBOX_KEPT_HOURS: { type: 'integer', minimum: 1, maximum: 8760, default: 24 },
+    ATTEMPTS_KEPT_DAYS: { type: 'integer', minimum: 1, maximum: 3650, default: 30 },
+    CALLBACKS_KEPT_DAYS: { type: 'integer', minimum: 7, maximum: 36500, default: 90 },
     LOG_LEVEL: { enum: ['error', 'warn', 'info', 'debug'], type: 'string', default: 'info' },
     HEALTH_PORT: { type: 'integer', minimum: 0, maximum: 65535, default: 3023 },
     HEALTH_HOST: { type: 'string', default: '127.0.0.1' },
@@ -83,5 +91,10 @@ export function readWebhookSenderConfig(env: Environment): WebhookSenderConfig {
     retryScheduleSeconds: variables.RETRY_SCHEDULE_SECONDS.map(Number),
     concurrency: variables.CALLBACK_CONCURRENCY,
     concurrencyPerEndpoint: variables.CALLBACK_CONCURRENCY_PER_ENDPOINT,
+    retention: {
+      inboxSeconds: variables.INBOX_KEPT_HOURS * 3_600,
+      attemptsSeconds: variables.ATTEMPTS_KEPT_DAYS * 86_400,
+      callbacksSeconds: variables.CALLBACKS_KEPT_DAYS * 86_400,
+    },
   };
 }

@@ -1,5 +1,6 @@
 import * as foundations from './0001-foundations.ts';
 import * as callbacks from './0003-callbacks.ts';
+import * as retention from './0004-retention.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -8,4 +9,4 @@ export interface Migration {
 }
 
 /** Every migration in the order of its application. Forward only. */
-export const MIGRATIONS: readonly Migration[] = [foundations, callbacks];
+export const MIGRATIONS: readonly Migration[] = [foundations, callbacks, retention];

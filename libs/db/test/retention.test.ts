@@ -1,0 +1,390 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import pg from 'pg';
+import type { Database, Db } from '@opentill/db/database';
+import {
+  FIRST_CALLBACK,
+  forgetEndedCallbacks,
+  rollDeliveryAttempts,
+  rollInbox,
+} from '@opentill/db/housekeeping';
+import { handleOnce } from '@opentill/db/inbox';
+import { migrate } from '@opentill/db/migrate';
+import { MIGRATIONS } from '@opentill/db/migrations/list';
+import { aCollection, type OrderRow } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let tracker: Database;
+let webhook: Database;
+beforeEach(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  tracker = testDatabase.open('tracker');
+  webhook = testDatabase.open('webhook');
+});
+afterEach(async () => {
+  await Promise.all([admin.close(), tracker.close(), webhook.close()]);
+  await testDatabase.drop();
+});
+
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+const noWork = (): Promise<void> => Promise.resolve();
+/** A UUID of version 7 as it was made then. */
+function idOf(secondsAgo: number): string {
+  const time = Math.floor(Date.now() - secondsAgo * 1_000)
+    .toString(16)
+    .padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}
+
+async function partitions(table: string): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_inherits h join pg_class c on c.oid = h.inhrelid
+    where h.inhparent = ${table}::regclass order by c.relname`.execute(admin.kysely);
+  return rows.map((row) => row.name);
+}
+
+async function partitionOf(table: string, eventId: string): Promise<string | undefined> {
+  const { rows } = await sql<{ name: string }>`
+    select tableoid::regclass::text as name from ${sql.table(table)} where event_id = ${eventId}`.execute(
+    admin.kysely,
+  );
+  return rows[0]?.name;
+}
+
+/** A partition as the roller would have made it at that time. */
+async function makePartition(table: string, name: string, fromSecondsAgo: number, seconds: number) {
+  await sql`create table ${sql.table(name)} (like ${sql.table(table)} including all)`.execute(admin.kysely);
+  const { rows } = await sql<{ lower: string; upper: string }>`
+    select uuid_at(now() - ${fromSecondsAgo} * interval '1 second') as lower,
+      uuid_at(now() - ${fromSecondsAgo - seconds} * interval '1 second') as upper`.execute(admin.kysely);
+  await sql`alter table ${sql.table(table)} attach partition ${sql.table(name)}
+    for values from (${sql.lit(rows[0]!.lower)}) to (${sql.lit(rows[0]!.upper)})`.execute(admin.kysely);
+}
+
+const key = (eventId: string, consumer = 'transfer.detected') =>
+  ({ schema: 'tracker', consumer, eventId }) as const;
+
+describe('the inbox', () => {
+  test('an event has one row, whichever partition it lies in and however often the roller runs in between', async () => {
+    const early = idOf(1); // before the first partition exists: in the default one
+    expect((await handleOnce(tracker.kysely, key(early), noWork)).handled).toBe(true);
+    await rollInbox(tracker.kysely, 'tracker', DAY);
+    expect((await handleOnce(tracker.kysely, key(early), noWork)).handled).toBe(false);
+
+    const later = idOf(-6 * HOUR);
+    expect((await handleOnce(tracker.kysely, key(later), noWork)).handled).toBe(true);
+    expect(await partitionOf('tracker.inbox', later)).not.toMatch(/default/);
+    const unordered = randomUUID(); // of version 4
+    expect((await handleOnce(tracker.kysely, key(unordered), noWork)).handled).toBe(true);
+    await rollInbox(tracker.kysely, 'tracker', DAY);
+    for (const id of [early, later, unordered]) {
+      expect((await handleOnce(tracker.kysely, key(id), noWork)).handled).toBe(false);
+      expect((await handleOnce(tracker.kysely, key(id, 'another'), noWork)).handled).toBe(true);
+    }
+  });
+
+  test('a partition goes when everything in it is old enough, and not before', async () => {
+    await makePartition('tracker.inbox', 'tracker.inbox_old', 40 * HOUR, 6 * HOUR);
+    await makePartition('tracker.inbox', 'tracker.inbox_young', 29 * HOUR, 6 * HOUR);
+    const [old, young] = [idOf(39 * HOUR), idOf(28 * HOUR)];
+    for (const id of [old, young]) await handleOnce(tracker.kysely, key(id), noWork);
+    expect((await rollInbox(tracker.kysely, 'tracker', DAY)).dropped).toBe(1);
+    expect(await partitionOf('tracker.inbox', old)).toBeUndefined();
+    expect(await partitionOf('tracker.inbox', young)).toBe('tracker.inbox_young');
+    expect((await rollInbox(tracker.kysely, 'tracker', 0)).dropped).toBe(1); // though never the last hour
+    expect((await handleOnce(tracker.kysely, key(idOf(0)), noWork)).handled).toBe(true);
+  });
+
+  test('rows outside their partitions are deleted by their time', async () => {
+    const [old, young] = [randomUUID(), randomUUID()];
+    await sql`insert into tracker.inbox values ('x', ${old}, now() - interval '25 hours'), ('x', ${young}, now() - interval '23 hours')`.execute(
+      tracker.kysely,
+    );
+    expect(await rollInbox(tracker.kysely, 'tracker', DAY)).toEqual({ dropped: 0, deleted: 1 });
+    expect(await partitionOf('tracker.inbox', young)).toBeDefined();
+  });
+
+  test('has partitions for the next hours, made once, also when many ask', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => rollInbox(tracker.kysely, 'tracker', DAY)));
+    await rollInbox(tracker.kysely, 'tracker', DAY);
+    const names = await partitions('tracker.inbox');
+    expect(names).toHaveLength(5);
+    expect(names.filter((name) => /^inbox_\d{8}_(00|06|12|18)$/.test(name))).toHaveLength(4);
+    for (const hours of [0, 6, 12, 17]) expect(await partitionOfNew(-hours * HOUR)).not.toMatch(/default/);
+  });
+
+  async function partitionOfNew(secondsAgo: number): Promise<string | undefined> {
+    const id = idOf(secondsAgo);
+    await handleOnce(tracker.kysely, key(id), noWork);
+    return partitionOf('tracker.inbox', id);
+  }
+
+  test('whoever holds it keeps the roller away, and is not kept away by it', async () => {
+    await makePartition('tracker.inbox', 'tracker.inbox_old', 40 * HOUR, 6 * HOUR);
+    await tracker.kysely.transaction().execute(async (tx) => {
+      await sql`insert into tracker.inbox (consumer, event_id) values ('x', ${idOf(38 * HOUR)})`.execute(tx);
+      const began = Date.now();
+      const other = testDatabase.open('tracker');
+      try {
+        const rolled = rollInbox(other.kysely, 'tracker', DAY);
+        // While it waits for the lock, everybody behind it waits no longer than it does.
+        await handleOnce(tracker.kysely, key(randomUUID()), noWork);
+        expect(Date.now() - began).toBeLessThan(2_000);
+        expect((await rolled).dropped).toBe(0);
+      } finally {
+        await other.close();
+      }
+    });
+    expect((await rollInbox(tracker.kysely, 'tracker', DAY)).dropped).toBe(1);
+  });
+
+  test('is rolled by its own service alone, through the function alone', async () => {
+    await expect(rollInbox(webhook.kysely, 'tracker', DAY)).rejects.toMatchObject({
+      code: 'DATABASE_FORBIDDEN',
+    });
+    await expect(
+      sql`select roll_partitions('tracker.inbox', 'received_at', '1 hour', '0')`.execute(tracker.kysely),
+    ).rejects.toMatchObject({ code: 'DATABASE_FORBIDDEN' });
+    await expect(sql`drop table tracker.inbox_default`.execute(tracker.kysely)).rejects.toMatchObject({
+      code: 'DATABASE_FORBIDDEN',
+    });
+  });
+});
+
+/** A notification with its delivery. */
+async function aCallback(
+  db: Db,
+  order: OrderRow,
+  sequence: number,
+  delivery: { state: string; finishedDaysAgo: number | null },
+): Promise<string> {
+  const eventId = idOf(0);
+  await sql`insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
+    values (${eventId}, ${order.merchant_id}, ${order.order_pk}, ${sequence}, 'ORDER_PENDING', '{}', now())`.execute(
+    db,
+  );
+  await sql`insert into delivery (event_id, merchant_id, subject_id, sequence, state, next_attempt_at, finished_at)
+    values (${eventId}, ${order.merchant_id}, ${order.order_pk}, ${sequence}, ${delivery.state}, now(),
+      now() - ${delivery.finishedDaysAgo} * interval '1 day')`.execute(db);
+  return eventId;
+}
+async function anAttempt(db: Db, eventId: string): Promise<void> {
+  await sql`insert into delivery_attempt (event_id, attempt, started_at, duration_ms) values (${eventId}, 1, now(), 5)`.execute(
+    db,
+  );
+}
+
+describe('delivery attempts', () => {
+  test('go by their partitions with the age of their callback, and leave the delivery', async () => {
+    const order = await aCollection(admin.kysely);
+    await makePartition('delivery_attempt', 'delivery_attempt_old', 33 * DAY, DAY);
+    const old = idOf(32.5 * DAY);
+    await aCallbackWithId(order, 1, old);
+    const young = idOf(DAY);
+    await aCallbackWithId(order, 2, young);
+    await rollDeliveryAttempts(webhook.kysely, 30 * DAY);
+    const { rows } = await sql<{ event_id: string }>`select event_id from delivery_attempt`.execute(
+      admin.kysely,
+    );
+    expect(rows.map((row) => row.event_id)).toEqual([young]);
+    expect(await partitions('delivery_attempt')).toHaveLength(5);
+    // A replay of the old one is recorded all the same.
+    await anAttempt(webhook.kysely, old);
+    expect(await partitionOf('delivery_attempt', old)).toBe('delivery_attempt_default');
+    await expect(rollDeliveryAttempts(tracker.kysely, DAY)).rejects.toMatchObject({
+      code: 'DATABASE_FORBIDDEN',
+    });
+  });
+
+  async function aCallbackWithId(order: OrderRow, sequence: number, eventId: string): Promise<void> {
+    await sql`insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
+      values (${eventId}, ${order.merchant_id}, ${order.order_pk}, ${sequence}, 'ORDER_PENDING', '{}', now())`.execute(
+      admin.kysely,
+    );
+    await sql`insert into delivery (event_id, merchant_id, subject_id, sequence, next_attempt_at)
+      values (${eventId}, ${order.merchant_id}, ${order.order_pk}, ${sequence}, now())`.execute(admin.kysely);
+    await anAttempt(webhook.kysely, eventId);
+  }
+});
+
+describe('ended callbacks', () => {
+  test('are forgotten but for what is still needed', async () => {
+    const order = await aCollection(admin.kysely);
+    const done = (daysAgo: number, state = 'DELIVERED') => ({ state, finishedDaysAgo: daysAgo });
+    const forgotten = [
+      await aCallback(admin.kysely, order, 1, done(100)),
+      await aCallback(admin.kysely, order, 2, done(95, 'SUPERSEDED')),
+      await aCallback(admin.kysely, order, 3, done(91, 'DEAD')),
+    ];
+    const young = await aCallback(admin.kysely, order, 4, done(89));
+    const waiting = await aCallback(admin.kysely, order, 5, { state: 'PENDING', finishedDaysAgo: null });
+    const recorded = await aCallback(admin.kysely, order, 6, done(100));
+    await anAttempt(admin.kysely, recorded);
+    const last = await aCallback(admin.kysely, order, 7, done(100));
+    expect(await forgetEndedCallbacks(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).toEqual({
+      forgotten: 3,
+      next: null,
+    });
+    for (const table of ['notification', 'delivery'] as const) {
+      const rows = await admin.kysely.selectFrom(table).select('event_id').orderBy('sequence').execute();
+      expect(rows.map((row) => row.event_id)).toEqual([young, waiting, recorded, last]);
+      for (const id of forgotten) expect(rows.map((row) => row.event_id)).not.toContain(id);
+    }
+  });
+
+  test('are looked at in pages that go on where the last one ended, whatever stays', async () => {
+    for (let i = 0; i < 3; i += 1) {
+      const order = await aCollection(admin.kysely);
+      for (let sequence = 1; sequence <= 3; sequence += 1)
+        await aCallback(admin.kysely, order, sequence, { state: 'DELIVERED', finishedDaysAgo: 100 });
+    }
+    await sql`update delivery set finished_at = date_trunc('day', finished_at)`.execute(admin.kysely); // all the same moment
+    let position: typeof FIRST_CALLBACK | null = FIRST_CALLBACK;
+    let forgotten = 0;
+    let pages = 0;
+    while (position !== null) {
+      const page: Awaited<ReturnType<typeof forgetEndedCallbacks>> = await forgetEndedCallbacks(
+        webhook.kysely,
+        90 * DAY,
+        position,
+        2,
+      );
+      forgotten += page.forgotten;
+      position = page.next;
+      pages += 1;
+    }
+    expect({ forgotten, pages }).toEqual({ forgotten: 6, pages: 5 });
+    const left = await admin.kysely.selectFrom('notification').select('sequence').execute();
+    expect(left.map((row) => row.sequence)).toEqual([3, 3, 3]);
+  });
+
+  test('of less than a week stay, whatever is asked; and nobody else may ask', async () => {
+    const order = await aCollection(admin.kysely);
+    await aCallback(admin.kysely, order, 1, { state: 'DELIVERED', finishedDaysAgo: 6 });
+    await aCallback(admin.kysely, order, 2, { state: 'DELIVERED', finishedDaysAgo: 6 });
+    expect((await forgetEndedCallbacks(webhook.kysely, 0, FIRST_CALLBACK)).forgotten).toBe(0);
+    await expect(forgetEndedCallbacks(tracker.kysely, 0, FIRST_CALLBACK)).rejects.toMatchObject({
+      code: 'DATABASE_FORBIDDEN',
+    });
+  });
+
+  test('one that is claimed at this moment is left alone', async () => {
+    const order = await aCollection(admin.kysely);
+    const first = await aCallback(admin.kysely, order, 1, { state: 'DELIVERED', finishedDaysAgo: 100 });
+    await aCallback(admin.kysely, order, 2, { state: 'DELIVERED', finishedDaysAgo: 1 });
+    await admin.kysely.transaction().execute(async (tx) => {
+      await sql`select from delivery where event_id = ${first} for update`.execute(tx);
+      expect((await forgetEndedCallbacks(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).forgotten).toBe(0);
+    });
+    expect((await forgetEndedCallbacks(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).forgotten).toBe(1);
+  });
+});
+
+describe('a database of before', () => {
+  const before = MIGRATIONS.filter((migration) => migration.name < '0004');
+  let name: string;
+  let client: pg.Client;
+  let url: string;
+  beforeAll(() => {
+    name = `opentill_test_${Math.floor(Date.now() / 1_000)}_${randomUUID().slice(0, 8)}`;
+  });
+  afterAll(async () => {
+    await client.end();
+    const server = new pg.Client({ connectionString: process.env['OPENTILL_TEST_DATABASE_URL'] });
+    await server.connect();
+    await server.query(`drop database ${name} with (force)`);
+    await server.end();
+  });
+
+  test('keeps every row, and serves the statements of services of before', async () => {
+    await sql`create database ${sql.id(name)}`.execute(admin.kysely);
+    const own = new URL(testDatabase.adminUrl);
+    own.pathname = `/${name}`;
+    url = own.toString();
+    await migrate(url, { migrations: before });
+    client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const ids = [idOf(3 * DAY), idOf(60), randomUUID(), 'ffffffff-0000-4000-8000-000000000000'];
+    for (const id of ids)
+      await client.query(`insert into tracker.inbox (consumer, event_id) values ('c', $1)`, [id]);
+    await client.query(
+      `insert into merchant (merchant_id, name, version, token_sealed, webhook_secret_sealed) values ('m', 'm', 'V3', '', '')`,
+    );
+    const eventId = idOf(3 * DAY);
+    await client.query(`insert into notification values ($1, 'm', $2, 1, 'ORDER_PENDING', '{}', now())`, [
+      eventId,
+      randomUUID(),
+    ]);
+    await client.query(`insert into delivery (event_id, merchant_id, subject_id, sequence, next_attempt_at)
+      select event_id, merchant_id, subject_id, sequence, now() from notification`);
+    await client.query(
+      `insert into delivery_attempt (event_id, attempt, started_at, duration_ms) values ($1, 1, now(), 5)`,
+      [eventId],
+    );
+
+    expect(await migrate(url)).toContain('0004-retention');
+    const service = new pg.Client({ connectionString: url.replace('//opentill@', '//opentill_tracker@') });
+    await service.connect();
+    try {
+      for (const id of ids) {
+        const insert = `insert into tracker.inbox (consumer, event_id) values ('c', $1) on conflict do nothing returning event_id`;
+        expect((await service.query(insert, [id])).rowCount).toBe(0);
+      }
+      const fresh = await service.query(
+        `insert into tracker.inbox (consumer, event_id) values ('c', $1) on conflict do nothing returning event_id`,
+        [idOf(0)],
+      );
+      expect(fresh.rowCount).toBe(1);
+      await client.query(
+        `update tracker.inbox set received_at = now() - interval '8 days' where event_id = $1`,
+        [ids[0]],
+      );
+      const trimmed = await service.query(`delete from tracker.inbox where (consumer, event_id) in (
+        select consumer, event_id from tracker.inbox where received_at < now() - interval '7 days' order by received_at limit 10)`);
+      expect(trimmed.rowCount).toBe(1);
+      await expect(service.query('select from tracker.inbox_before')).rejects.toThrow('permission denied');
+      await service.query(`select * from tracker.roll_inbox('1 day')`);
+    } finally {
+      await service.end();
+    }
+    const kept = await client.query(
+      `select tableoid::regclass::text as partition from tracker.inbox order by 1`,
+    );
+    expect(kept.rows.map((row: { partition: string }) => row.partition)).toEqual(
+      expect.arrayContaining(['tracker.inbox_before', 'tracker.inbox_default']),
+    );
+    expect((await client.query('select from delivery_attempt')).rowCount).toBe(1);
+    await expect(
+      client.query(
+        `insert into delivery_attempt (event_id, attempt, started_at, duration_ms) values ($1, 1, now(), 5)`,
+        [idOf(0)],
+      ),
+    ).rejects.toThrow('delivery_attempt_event_id_fkey');
+    // From tomorrow on there are partitions, behind the one of before.
+    await client.query(`select roll_partitions('tracker.inbox', 'received_at', '1 day', '1 day')`);
+    const { rows } = await client.query(
+      `select count(*)::int as count from pg_inherits where inhparent = 'tracker.inbox'::regclass`,
+    );
+    expect(rows[0].count).toBeGreaterThan(2);
+  });
+});
+
+test('what holds vacuum back is visible to every service, and no more than its age', async () => {
+  const ask = async () => {
+    const { rows } = await sql<{ seconds: number }>`select oldest_transaction_seconds() as seconds`.execute(
+      tracker.kysely,
+    );
+    return rows[0]!.seconds;
+  };
+  await webhook.kysely.transaction().execute(async (tx) => {
+    await sql`select pg_current_xact_id()`.execute(tx);
+    await waitUntil('it grows old', async () => (await ask()) > 0.3);
+  });
+  expect(await ask()).toBeLessThan(0.3);
+});
