@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
+import { CHAINS } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { translateDatabaseError } from './database-error.ts';
+import * as scanning from './migrations/0002-scanning.ts';
 import { MIGRATIONS, type Migration } from './migrations/list.ts';
 import { restrictDatabase } from './roles.ts';
 
@@ -28,8 +30,8 @@ export function checksum(migration: Migration): string {
 }
 
 /**
- * Brings a database to the schema of this version: each missing migration in one transaction, in order, and then
- * who may connect. Safe to run at any time and from several places at once: one works, the others wait and find
+ * Brings a database to the schema of this version: each missing migration in one transaction, in order, then the
+ * chains of this version, and who may connect. Safe to run at any time and from several places at once: one works, the others wait and find
  * nothing to do. `adminUrl` is a role that owns the database and may create roles.
  * @returns the names of the migrations applied now.
  */
@@ -47,6 +49,7 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
     await client.query('set search_path = public, pg_temp');
     await client.query(`select pg_advisory_lock(${LOCK_KEY})`);
     const applied = await applyMissing(client, migrations);
+    if (migrations.includes(scanning)) await addChains(client);
     await restrictDatabase(client);
     return applied;
   } catch (error) {
@@ -118,4 +121,15 @@ async function apply(client: pg.Client, migration: Migration, sum: string): Prom
       },
     );
   }
+}
+
+/** Tells the policies of the chains that this version knows. One that it does not know any more keeps its rows. */
+async function addChains(client: pg.Client): Promise<void> {
+  const chains = Object.entries(CHAINS).map(([chain, { family }]) => ({ chain, family }));
+  await client.query(
+    `insert into chain_family (chain, family)
+     select chain, family from jsonb_to_recordset($1) as known (chain text, family text)
+     on conflict (chain) do nothing`,
+    [JSON.stringify(chains)],
+  );
 }

@@ -97,6 +97,11 @@ export interface NotificationTable {
   occurred_at: Date;
 }
 
+export interface ChainFamilyTable {
+  chain: string;
+  family: string;
+}
+
 export interface ChainCursorTable {
   chain: Chain;
   family: Family;
@@ -154,6 +159,7 @@ export interface RescanRequestTable {
   requested_at: Defaulted<Date>;
   done_at: Nullable<Date>;
   found: Nullable<number>;
+  next_height: Nullable<number>;
 }
 
 export interface TransferSettlementTable {
@@ -318,6 +324,7 @@ export interface Tables extends ServiceTables {
   orders: OrdersTable;
   deposit_address: DepositAddressTable;
   notification: NotificationTable;
+  chain_family: ChainFamilyTable;
   chain_cursor: ChainCursorTable;
   block: BlockTable;
   transfer: TransferTable;

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { migrate } from '@opentill/db/migrate';
 import { MIGRATIONS, type Migration } from '@opentill/db/migrations/list';
+import { CHAIN_VALUES, familyOf } from '@opentill/domain/chains';
 import { roleUrl, setRolePasswords } from '@opentill/db/roles';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
@@ -46,6 +47,24 @@ describe('migrate', () => {
     expect(await migrate(url)).toEqual(names);
     expect(await migrate(url)).toEqual([]);
     expect((await query('select name from schema_migration')).length).toBe(names.length);
+  });
+
+  test('adds the chains that a later version knows, without a migration', async () => {
+    await migrate(url);
+    const chains = () =>
+      query<{ chain: string; family: string }>('select * from chain_family order by chain');
+    const known = await chains();
+    expect(known).toEqual(
+      CHAIN_VALUES.map((chain) => ({ chain, family: familyOf(chain) })).toSorted((a, b) =>
+        a.chain < b.chain ? -1 : 1,
+      ),
+    );
+    await query(`delete from chain_family where chain = 'POLYGON'`); // as if this version were the first to know it
+    await query(`insert into chain_family values ('BASE', 'EVM')`); // and a still later one had been here
+    await migrate(url);
+    expect(await chains()).toEqual(
+      [{ chain: 'BASE', family: 'EVM' }, ...known].toSorted((a, b) => (a.chain < b.chain ? -1 : 1)),
+    );
   });
 
   test('needs no superuser: the owner of the database is enough', async () => {

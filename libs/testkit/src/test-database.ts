@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { CHAIN_VALUES } from '@opentill/domain/chains';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { checksum, migrate } from '@opentill/db/migrate';
 import { MIGRATIONS } from '@opentill/db/migrations/list';
@@ -51,10 +52,11 @@ async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T
   }
 }
 
-/** Name of the template: of the migrations' contents, so that a changed migration makes a new one. */
+/** Name of the template: of the migrations' contents and the chains, so that a change makes a new one. */
 function templateName(): string {
   const hash = createHash('sha256');
   for (const migration of MIGRATIONS) hash.update(`${migration.name} ${checksum(migration)}\n`);
+  hash.update(CHAIN_VALUES.join());
   return `opentill_template_${hash.digest('hex').slice(0, 16)}`;
 }
 
