@@ -1,4 +1,5 @@
 import * as foundations from './0001-foundations.ts';
+import * as scanning from './0002-scanning.ts';
 import * as callbacks from './0003-callbacks.ts';
 import * as retention from './0004-retention.ts';
 
@@ -9,4 +10,4 @@ export interface Migration {
 }
 
 /** Every migration in the order of its application. Forward only. */
-export const MIGRATIONS: readonly Migration[] = [foundations, callbacks, retention];
+export const MIGRATIONS: readonly Migration[] = [foundations, scanning, callbacks, retention];
