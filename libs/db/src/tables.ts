@@ -97,11 +97,6 @@ export interface NotificationTable {
   occurred_at: Date;
 }
 
-export interface ChainFamilyTable {
-  chain: string;
-  family: string;
-}
-
 export interface ChainCursorTable {
   chain: Chain;
   family: Family;
@@ -324,7 +319,6 @@ export interface Tables extends ServiceTables {
   orders: OrdersTable;
   deposit_address: DepositAddressTable;
   notification: NotificationTable;
-  chain_family: ChainFamilyTable;
   chain_cursor: ChainCursorTable;
   block: BlockTable;
   transfer: TransferTable;
