@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { listenLocally, readBody } from './local-http-server.ts';
 import { seededRandom } from './seeded-random.ts';
 
 /** What nodes and the providers before them do wrong. The first group befalls an HTTP request, the second one call. */
@@ -62,6 +62,20 @@ export interface LyingRpcOptions {
    * proxies before one node are given logs that do not overlap.
    */
   readonly mayDrop?: (log: DroppableLog) => boolean;
+  /**
+   * Answers a call in the place of the lies of single calls; undefined leaves it to them. `honest` asks the node,
+   * for this call or another one. For lies that only one test tells.
+   */
+  readonly override?: (
+    call: RpcCall,
+    honest: (call: Omit<RpcCall, 'id'>) => Promise<unknown>,
+  ) => Promise<{ readonly result: unknown } | { readonly error: RpcAnswerError } | undefined>;
+}
+
+/** A JSON-RPC error as a node sends it. */
+export interface RpcAnswerError {
+  readonly code: number;
+  readonly message: string;
 }
 
 /** What tells one log of a node from another. */
@@ -81,12 +95,13 @@ export interface LyingRpcProxy {
   close(): Promise<void>;
 }
 
-interface RpcCall {
+/** One call as it reached the proxy. */
+export interface RpcCall {
   readonly id: unknown;
   readonly method: string;
   readonly params: readonly unknown[];
 }
-type RpcAnswer = { jsonrpc: '2.0'; id: unknown; result?: unknown; error?: { code: number; message: string } };
+type RpcAnswer = { jsonrpc: '2.0'; id: unknown; result?: unknown; error?: RpcAnswerError };
 interface RawLog extends DroppableLog {
   readonly blockHash: string;
   readonly data: string;
@@ -196,6 +211,10 @@ export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<Lyi
 
   async function answerCall(request: RpcCall, view: View): Promise<RpcAnswer> {
     calls[request.method] = (calls[request.method] ?? 0) + 1;
+    const honest = async (call: Omit<RpcCall, 'id'>): Promise<unknown> =>
+      (await upstream({ ...call, id: request.id })).result;
+    const overridden = await options.override?.(request, honest);
+    if (overridden !== undefined) return { jsonrpc: '2.0', id: request.id, ...overridden };
     if (strikes('internalError')) return refusal(request.id, -32603, 'internal error');
     const behind = view.head - view.lagBlocks;
     switch (request.method) {
@@ -268,7 +287,7 @@ export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<Lyi
       .catch(() => response.destroy());
   });
   return {
-    url: await listen(server),
+    url: await listenLocally(server),
     injected,
     calls,
     setFaults(changed) {
@@ -281,16 +300,4 @@ export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<Lyi
       await closed;
     },
   };
-}
-
-async function listen(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
 }
