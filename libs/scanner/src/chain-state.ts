@@ -1,5 +1,4 @@
 import type { BlockHeader } from '@opentill/chain/block';
-import type { Confirmations } from '@opentill/contracts/network-config';
 import { scanError } from './scan-error.ts';
 
 /** A block as far as a cursor names it. */
@@ -9,7 +8,7 @@ export type HeadBlock = Pick<BlockHeader, 'height' | 'hash' | 'timeSeconds'>;
 export interface ChainState {
   /** The newest block known when the seen cursor moved last; never below it. */
   readonly head: HeadBlock;
-  /** Height of the newest block the chain called final; null where confirmations are a number. Never falls. */
+  /** Height of the newest block the chain called final, of those that were seen; null where confirmations are a number. Never falls. */
   readonly finalizedHeight: number | null;
   /** Never above the seen block. */
   readonly verifiedHeight: number;
@@ -51,14 +50,12 @@ export function verifiedBlock(state: ChainState): BlockHeader {
 /** The state after a step, with the blocks dropped that are more than `reorgWindow` below the verified block. */
 export function takeStep(state: ChainState, step: ChainStep, reorgWindow: number): ChainState {
   const oldestKept = step.verifiedHeight - reorgWindow;
-  const kept = state.blocks.filter(
-    (block) => block.height <= step.ancestorHeight && block.height >= oldestKept,
-  );
+  const kept = state.blocks.filter((block) => block.height <= step.ancestorHeight);
   return checkState({
     head: step.head,
     finalizedHeight: step.finalizedHeight,
     verifiedHeight: step.verifiedHeight,
-    blocks: [...kept, ...step.newBlocks],
+    blocks: [...kept, ...step.newBlocks].filter((block) => block.height >= oldestKept),
   });
 }
 
@@ -82,16 +79,4 @@ export function checkState(state: ChainState): ChainState {
     }
   });
   return state;
-}
-
-/**
- * The height that the verified cursor may reach: `confirmations` deep under the seen block, or the finalized height, in
- * either case not above what was seen and not below where it is. Depth counts from the seen block, which is linked to
- * all below it: while a node is ahead of what was read, its head is a bare number that it may have made up.
- */
-export function verifiedTarget(state: ChainState, confirmations: Confirmations): number {
-  const seenHeight = seenBlock(state).height;
-  const deepEnough =
-    confirmations === 'finalized' ? (state.finalizedHeight ?? 0) : seenHeight - confirmations + 1;
-  return Math.max(state.verifiedHeight, Math.min(deepEnough, seenHeight));
 }

@@ -1,6 +1,7 @@
 import type { ChainReader, ReadOptions } from '@opentill/chain/chain-reader';
 import type { ChainState } from './chain-state.ts';
 import type { ScanNetwork } from './scan-network.ts';
+import { verifiableHeight } from './verifiable-height.ts';
 
 /**
  * Where to begin a chain that was never scanned: at the verified depth under the head, so that the seen pass takes in
@@ -12,17 +13,14 @@ export async function readFirstState(
   options: ReadOptions,
 ): Promise<ChainState> {
   const head = await reader.head(options);
-  if (network.confirmations === 'finalized') {
-    const finalizedHeight = await reader.finalizedHeight(options);
-    const verifiedHeight = Math.min(finalizedHeight, head.height);
-    const blocks = await reader.headers(verifiedHeight, verifiedHeight, options);
-    return { head, finalizedHeight, verifiedHeight, blocks };
-  }
-  const verifiedHeight = Math.max(0, head.height - network.confirmations + 1);
-  const blocks = await reader.headers(
-    Math.max(0, verifiedHeight - network.reorgWindow),
-    verifiedHeight,
-    options,
-  );
-  return { head, finalizedHeight: null, verifiedHeight, blocks };
+  const finalizedHeight =
+    network.confirmations === 'finalized'
+      ? Math.min(await reader.finalizedHeight(options), head.height)
+      : null;
+  const facts = { linkedHeight: head.height, finalizedHeight, isFinalityStale: false };
+  const verifiedHeight = Math.max(0, verifiableHeight(network, facts));
+  const oldestHeight =
+    finalizedHeight === null ? Math.max(0, verifiedHeight - network.reorgWindow) : verifiedHeight;
+  const blocks = await reader.headers(oldestHeight, verifiedHeight, options);
+  return { head, finalizedHeight, verifiedHeight, blocks };
 }

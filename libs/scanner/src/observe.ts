@@ -1,3 +1,4 @@
+import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { Chain } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
@@ -5,22 +6,32 @@ import type { Clock } from '@opentill/runtime/clock';
 import type { CheckResult } from '@opentill/runtime/health';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
-import { seenBlock, type ChainState } from './chain-state.ts';
+import { createAlarmWatch, type AlarmWatch } from './alarm-watch.ts';
+import type { AlarmKind } from './alarms.ts';
+import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
+import type { FinalityView } from './finality-watch.ts';
 import type { LiveTransfer, WrittenTransfers } from './scan-change.ts';
-import { isHalt } from './scan-error.ts';
+import { isContradiction, isHalt } from './scan-error.ts';
+import type { ScanNetwork } from './scan-network.ts';
 import { createChainFigures, createScanMeters, type ChainFigures } from './scan-meters.ts';
 
 /** What can fail on its own: the seen pass stops the whole chain. */
-export type ScanPart = 'seen' | 'verified' | 'rescan' | 'lease';
+export type ScanPart = 'seen' | 'verified' | 'finality' | 'catch-up' | 'rescan' | 'lease';
 
 /** What happens to a chain, in words; told once it is committed. */
 export interface ScanObserver {
+  /** The chain is going to be scanned, by this replica or another; `sources` tells how its nodes do. */
+  watching(network: ScanNetwork, sources: ChainReader['sources']): void;
   /** This replica begins to scan the chain. */
   opened(chain: Chain, state: ChainState, isFirst: boolean): void;
   /** Another replica scans the chain now. */
   closed(chain: Chain): void;
   /** A round went through, with or without something new. */
   ticked(chain: Chain): void;
+  /** A node named its newest block. */
+  headNamed(chain: Chain, head: HeadBlock): void;
+  /** The chain was asked what is final. */
+  finalitySeen(chain: Chain, finality: FinalityView): void;
   committed(
     chain: Chain,
     commit: {
@@ -31,6 +42,8 @@ export interface ScanObserver {
     },
   ): void;
   failed(chain: Chain, part: ScanPart, error: unknown, failuresInRow: number): void;
+  /** The part went through. */
+  passed(chain: Chain, part: ScanPart): void;
   /** The node's logs named transfers that its receipts know nothing of. */
   refuted(chain: Chain, candidates: readonly CandidateTransfer[]): void;
   /** What the seen pass recorded is not in the chain's record: taken back. */
@@ -53,7 +66,8 @@ export function createScanObserver(deps: {
 }): ScanObserver {
   const { logger, clock } = deps;
   const figures = new Map<Chain, ChainFigures>();
-  const meters = createScanMeters(deps.metrics, figures, clock);
+  const alarms = createAlarmWatch({ figures, logger, clock });
+  const meters = createScanMeters(deps.metrics, { figures, alarms, clock });
   const nowMs = (): number => clock.now().getTime();
   const figureOf = (chain: Chain): ChainFigures => {
     const figure = figures.get(chain) ?? createChainFigures();
@@ -71,22 +85,10 @@ export function createScanObserver(deps: {
     };
 
   return {
-    opened(chain, state, isFirst) {
-      const figure = figureOf(chain);
-      const before = figure.state;
-      markMoves(figure, state, nowMs());
-      // After an error the state is loaded again; only the first time is news.
-      if (before === undefined) logger.info('chain opened', { chain, isFirst, ...positions(state) });
-    },
-    closed(chain) {
-      figureOf(chain).state = undefined;
-      logger.info('chain given up', { chain });
-    },
-    ticked(chain) {
-      Object.assign(figureOf(chain), { tickedAtMs: nowMs(), halted: undefined });
-    },
+    ...noteConditions({ figureOf, alarms, logger, clock }),
     committed(chain, { state, written, depthBlocks }) {
       markMoves(figureOf(chain), state, nowMs());
+      figureOf(chain).tickedAtMs = nowMs(); // catching up is one long round
       meters.commits.inc({ chain });
       if (depthBlocks > 0) {
         meters.reorganisations.inc({ chain });
@@ -103,6 +105,8 @@ export function createScanObserver(deps: {
       const code = error instanceof GatewayError ? error.code : 'UNKNOWN';
       meters.errors.inc({ chain, part, code });
       if (isHalt(error)) figureOf(chain).halted = code;
+      if (part === 'verified') markFailure(figureOf(chain), error, nowMs());
+      alarms.judge(chain);
       // Told at the first failure and then ever more rarely; the counter has them all.
       if (!Number.isInteger(Math.log2(failuresInRow))) return;
       const level = error instanceof GatewayError && error.retryable ? 'warn' : 'error';
@@ -111,8 +115,68 @@ export function createScanObserver(deps: {
     refuted: contradicted('refuted'),
     seenButNotVerified: contradicted('seen-not-verified'),
     rescanContradicts: contradicted('rescan'),
-    health: (chain) => healthOf(figureOf(chain), nowMs()),
+    health: (chain) => healthOf(figureOf(chain), alarms.judge(chain), nowMs()),
   };
+}
+
+type ConditionNotes = Pick<
+  ScanObserver,
+  'watching' | 'opened' | 'closed' | 'ticked' | 'headNamed' | 'finalitySeen' | 'passed'
+>;
+
+/** What is noted to be judged later. */
+function noteConditions(deps: {
+  readonly figureOf: (chain: Chain) => ChainFigures;
+  readonly alarms: AlarmWatch;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}): ConditionNotes {
+  const { figureOf, alarms, logger, clock } = deps;
+  const nowMs = (): number => clock.now().getTime();
+  return {
+    watching(network, sources) {
+      Object.assign(figureOf(network.chain), { network, sources });
+    },
+    opened(chain, state, isFirst) {
+      const figure = figureOf(chain);
+      const before = figure.state;
+      if (before === undefined) figure.openedAtMs = nowMs();
+      markMoves(figure, state, nowMs());
+      // After an error the state is loaded again; only the first time is news.
+      if (before === undefined) logger.info('chain opened', { chain, isFirst, ...positions(state) });
+    },
+    closed(chain) {
+      Object.assign(figureOf(chain), {
+        state: undefined,
+        headTimeSeconds: undefined,
+        halted: undefined,
+        ...NOT_FAILING,
+      });
+      logger.info('chain given up', { chain });
+      alarms.judge(chain);
+    },
+    ticked(chain) {
+      Object.assign(figureOf(chain), { tickedAtMs: nowMs(), halted: undefined });
+      alarms.judge(chain);
+    },
+    headNamed(chain, head) {
+      const figure = figureOf(chain);
+      figure.headTimeSeconds = Math.max(figure.headTimeSeconds ?? 0, head.timeSeconds);
+    },
+    finalitySeen(chain, finality) {
+      figureOf(chain).finality = finality;
+    },
+    passed(chain, part) {
+      if (part === 'verified') Object.assign(figureOf(chain), NOT_FAILING);
+    },
+  };
+}
+
+const NOT_FAILING = { verifyFailingSinceMs: undefined, contradictionsInRow: 0 };
+
+function markFailure(figure: ChainFigures, error: unknown, nowMs: number): void {
+  figure.verifyFailingSinceMs ??= nowMs;
+  if (isContradiction(error)) figure.contradictionsInRow += 1;
 }
 
 function markMoves(figure: ChainFigures, state: ChainState, nowMs: number): void {
@@ -130,13 +194,15 @@ function namedTransfers(written: WrittenTransfers): readonly (readonly [string, 
   return named.filter(([, ids]) => ids.length > 0);
 }
 
-function healthOf(figure: ChainFigures, nowMs: number): CheckResult {
+function healthOf(figure: ChainFigures, alarms: ReadonlyMap<AlarmKind, string>, nowMs: number): CheckResult {
   if (figure.halted !== undefined) return { ok: false, detail: `halted: ${figure.halted}` };
   if (figure.tickedAtMs === undefined) return { ok: false, detail: 'no round went through yet' };
   const agoMs = nowMs - figure.tickedAtMs;
   if (agoMs > UNREADY_AFTER_MS) return { ok: false, detail: `the last round went through ${agoMs} ms ago` };
   const { state } = figure;
-  return { ok: true, detail: state ? `verified ${state.verifiedHeight} of ${state.head.height}` : 'standby' };
+  if (state === undefined) return { ok: true, detail: 'standby' };
+  const detail = [`verified ${state.verifiedHeight} of ${state.head.height}`, ...alarms.values()].join('; ');
+  return { ok: !alarms.has('head-stale'), detail };
 }
 
 function positions(state: ChainState): Readonly<Record<string, unknown>> {

@@ -1,9 +1,17 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { Clock } from '@opentill/runtime/clock';
 import type { ChainState } from './chain-state.ts';
+import { createReadAhead } from './read-ahead.ts';
+import { splitRange } from './read-segment.ts';
 import { notFound, type RescanRequest, type ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
 import { readAnew, standStill } from './verified-pass.ts';
+
+/** Ranges read at once. Together they are one commit, and as long as they take a new head waits. */
+const RANGES_PER_PART = 4;
+const RANGE_BLOCKS_MAX = 20;
+
+type Part = Awaited<ReturnType<typeof readAnew>>;
 
 /**
  * Reads the next part of a rescan. Only blocks below the verified cursor are read: the ones above it are about to be
@@ -14,26 +22,50 @@ async function planRescan(
   state: ChainState,
   request: RescanRequest,
   options: ReadOptions,
-): Promise<{ readonly change: ScanChange; readonly nextHeight: number }> {
+): Promise<ScanChange> {
   const { network, observe } = scanning;
   const last = Math.min(request.toHeight, state.verifiedHeight);
-  const to = Math.min(last, request.fromHeight + network.maxBlockRange - 1);
-  const { matched, live } =
-    to < request.fromHeight
-      ? { matched: [], live: [] }
-      : await readAnew(scanning, state, request.fromHeight, to, options);
-  const missing = notFound(live, matched);
+  const blocks = Math.min(network.maxBlockRange, RANGE_BLOCKS_MAX);
+  const to = Math.min(last, request.fromHeight + RANGES_PER_PART * blocks - 1);
+  const parts = await readRanges(scanning, state, splitRange(request.fromHeight, to, blocks), options);
+  const matched = parts.flatMap((part) => part.matched);
+  const missing = notFound(
+    parts.flatMap((part) => part.live),
+    matched,
+  );
   if (missing.length > 0) observe.rescanContradicts(network.chain, missing);
   return {
-    change: {
-      step: standStill(state),
-      matched,
-      matchedState: 'VERIFIED',
-      orphanedIds: [],
-      rescan: { requestId: request.requestId, isDone: to >= last },
+    step: standStill(state),
+    matched,
+    matchedState: 'VERIFIED',
+    orphanedIds: [],
+    rescan: {
+      requestId: request.requestId,
+      nextHeight: Math.max(to + 1, request.fromHeight),
+      isDone: to >= last,
     },
-    nextHeight: to + 1,
   };
+}
+
+async function readRanges(
+  scanning: Scanning,
+  state: ChainState,
+  ranges: Iterator<{ readonly from: number; readonly to: number }, unknown, undefined>,
+  options: ReadOptions,
+): Promise<readonly Part[]> {
+  const reads = createReadAhead({
+    items: ranges,
+    read: ({ from, to }, signal) => readAnew(scanning, state, from, to, { signal }),
+    ahead: RANGES_PER_PART,
+    signal: options.signal,
+  });
+  try {
+    const parts: Part[] = [];
+    for (let part = await reads.next(); part !== undefined; part = await reads.next()) parts.push(part);
+    return parts;
+  } finally {
+    await reads.stop();
+  }
 }
 
 /** The rescans of one chain, one part after another. */
@@ -44,13 +76,16 @@ export interface Rescans {
   committed(): void;
   /** Whether a request is under way. */
   isPending(): boolean;
-  /** Begins a request under way anew: another replica may have answered it. */
+  /** Looks a request under way up anew: another replica may have gone on with it, or answered it. */
   forget(): void;
 }
 
 const LOOKUP_INTERVAL_MS = 5_000;
 
-/** Looks for requests every few seconds. How far a request got is kept in memory alone: reading twice does no harm. */
+/**
+ * Looks for requests every few seconds. How far a request got stands in its row, written with what was found: whoever
+ * scans the chain goes on there, also after a crash.
+ */
 export function createRescans(deps: Scanning & { readonly clock: Clock }): Rescans {
   let request: RescanRequest | undefined;
   let next: RescanRequest | undefined;
@@ -63,8 +98,9 @@ export function createRescans(deps: Scanning & { readonly clock: Clock }): Resca
         request = await deps.store.nextRescan(deps.network.chain);
       }
       if (request === undefined) return undefined;
-      const { change, nextHeight } = await planRescan(deps, state, request, options);
-      next = change.rescan?.isDone === true ? undefined : { ...request, fromHeight: nextHeight };
+      const change = await planRescan(deps, state, request, options);
+      const { isDone = true, nextHeight = 0 } = change.rescan ?? {};
+      next = isDone ? undefined : { ...request, fromHeight: nextHeight };
       return change;
     },
     committed() {

@@ -4,6 +4,7 @@ import type { Chain } from '@opentill/domain/chains';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { startLoop } from '@opentill/runtime/loop';
 import { retryAfterMs } from './hold-off.ts';
+import { createPollPace } from './poll-pace.ts';
 import { createScanTick, type ScanTickDeps } from './scan-tick.ts';
 
 export interface ScanChainDeps extends Omit<ScanTickDeps, 'lease'> {
@@ -34,6 +35,8 @@ const MAX_BACKOFF_MS = 5_000;
 export function startChainScan(deps: ScanChainDeps): ChainScan {
   const { network, reader, lease, observe } = deps;
   const tick = createScanTick(deps);
+  const pace = createPollPace(network, deps.clock);
+  let hasMore = true;
   const stopping = new AbortController();
   let isNetworkChecked = false;
 
@@ -53,10 +56,13 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
     intervalMs: network.pollIntervalMs,
     maxBackoffMs: MAX_BACKOFF_MS,
     run: async (signal) => {
+      if (!pace.isDue() && !hasMore) return undefined;
+      hasMore = true; // unless the round says otherwise: after a failure it is tried again
       try {
         if (!isNetworkChecked) await checkNetwork(signal);
         const outcome = await tick(signal);
         observe.ticked(network.chain);
+        hasMore = outcome === 'again';
         return outcome;
       } catch (error) {
         await abortableDelay(retryAfterMs(error), signal);
@@ -65,21 +71,29 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
     },
     onError: (error, failuresInRow) => observe.failed(network.chain, 'seen', error, failuresInRow),
   });
+  function wake(): void {
+    hasMore = true;
+    scanLoop.wake();
+  }
+  function onHead(): void {
+    pace.hinted();
+    scanLoop.wake();
+  }
   const leaseLoop = startLoop({
     name: `lease ${network.chain}`,
     intervalMs: deps.leaseIntervalMs,
     maxBackoffMs: MAX_BACKOFF_MS,
     run: async () => {
       const wasHeld = lease.current() !== undefined;
-      if ((await lease.acquire()) !== undefined && !wasHeld) scanLoop.wake();
+      if ((await lease.acquire()) !== undefined && !wasHeld) wake();
     },
     onError: (error, failuresInRow) => observe.failed(network.chain, 'lease', error, failuresInRow),
   });
-  const subscription = reader.subscribeHeads?.(() => scanLoop.wake(), stopping.signal);
+  const subscription = reader.subscribeHeads?.(onHead, stopping.signal);
 
   return {
     chain: network.chain,
-    wake: () => scanLoop.wake(),
+    wake,
     async stop() {
       stopping.abort();
       await Promise.all([scanLoop.stop(), leaseLoop.stop(), subscription]);

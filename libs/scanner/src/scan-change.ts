@@ -25,6 +25,14 @@ export interface RescanRequest {
   readonly toHeight: number;
 }
 
+/** How far a rescan is with a commit. */
+export interface RescanProgress {
+  readonly requestId: string;
+  /** First height that is still to be read. */
+  readonly nextHeight: number;
+  readonly isDone: boolean;
+}
+
 /** All that one commit writes. */
 export interface ScanChange {
   readonly step: ChainStep;
@@ -35,7 +43,7 @@ export interface ScanChange {
   /** Transfers that the chain does not have any more. None of them is among the matched ones. */
   readonly orphanedIds: readonly string[];
   /** The rescan that this commit is a part of, if any. */
-  readonly rescan?: { readonly requestId: string; readonly isDone: boolean };
+  readonly rescan?: RescanProgress;
 }
 
 /** What a commit made of the transfers, by row id; unchanged rows are in neither. */

@@ -1,3 +1,4 @@
+import { isReaderError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
 /** Why a scanner stopped where it stands. Nothing was written. */
@@ -32,4 +33,13 @@ export function scanError(
 /** Whether a chain stands still until somebody looks: the error will not pass by itself, though it is tried again. */
 export function isHalt(error: unknown): error is ScanError {
   return error instanceof GatewayError && PERMANENT.has(error.code as ScanErrorCode);
+}
+
+/** Whether answers contradict one another, or what was seen: two nodes, or a reorganisation just now. */
+export function isContradiction(error: unknown): boolean {
+  return isReaderError(error, 'INCONSISTENT_ANSWER') || isBranchesDiffer(error);
+}
+
+function isBranchesDiffer(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === ('BRANCHES_DIFFER' satisfies ScanErrorCode);
 }

@@ -1,26 +1,46 @@
+import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { Chain } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Metrics } from '@opentill/runtime/metrics';
+import type { AlarmWatch } from './alarm-watch.ts';
+import { ALARM_KINDS } from './alarms.ts';
 import { seenBlock, type ChainState } from './chain-state.ts';
+import type { FinalityView } from './finality-watch.ts';
+import type { ScanNetwork } from './scan-network.ts';
 
 /** What is known of a chain between two scrapes. */
 export interface ChainFigures {
   state: ChainState | undefined;
+  openedAtMs: number;
   headMovedAtMs: number;
   verifiedMovedAtMs: number;
   tickedAtMs: number | undefined;
   /** Why the chain stands still, as long as it does. */
   halted: string | undefined;
+  network: ScanNetwork | undefined;
+  sources: ChainReader['sources'];
+  /** Time of the newest block that a head named. */
+  headTimeSeconds: number | undefined;
+  finality: FinalityView | undefined;
+  verifyFailingSinceMs: number | undefined;
+  contradictionsInRow: number;
 }
 
 /** Nothing is known yet. */
 export function createChainFigures(): ChainFigures {
   return {
     state: undefined,
+    openedAtMs: 0,
     headMovedAtMs: 0,
     verifiedMovedAtMs: 0,
     tickedAtMs: undefined,
     halted: undefined,
+    network: undefined,
+    sources: undefined,
+    headTimeSeconds: undefined,
+    finality: undefined,
+    verifyFailingSinceMs: undefined,
+    contradictionsInRow: 0,
   };
 }
 
@@ -34,12 +54,40 @@ export interface ScanMeters {
   readonly depth: ReturnType<Metrics['histogram']>;
 }
 
+function createAlarmGauge(
+  metrics: Metrics,
+  figures: ReadonlyMap<Chain, ChainFigures>,
+  alarms: AlarmWatch,
+): void {
+  metrics.gauge<'chain' | 'kind'>({
+    name: 'scanner_alarm',
+    help: '1 while somebody should look at the chain for this reason; absent where another replica scans it',
+    labelNames: ['chain', 'kind'],
+    collect(gauge) {
+      gauge.reset();
+      for (const [chain, figure] of figures) {
+        const raised = alarms.judge(chain);
+        if (figure.state === undefined && raised.size === 0) continue;
+        for (const kind of ALARM_KINDS) gauge.set({ chain, kind }, raised.has(kind) ? 1 : 0);
+      }
+    },
+  });
+}
+
 /** The metrics of the scan loops. The gauges are computed from `figures` at each scrape. */
 export function createScanMeters(
   metrics: Metrics,
-  figures: ReadonlyMap<Chain, ChainFigures>,
-  clock: Clock,
+  {
+    figures,
+    alarms,
+    clock,
+  }: {
+    readonly figures: ReadonlyMap<Chain, ChainFigures>;
+    readonly alarms: AlarmWatch;
+    readonly clock: Clock;
+  },
 ): ScanMeters {
+  createAlarmGauge(metrics, figures, alarms);
   const perChain = (
     name: string,
     help: string,
@@ -72,6 +120,10 @@ export function createScanMeters(
   perChain('scanner_halted_chains', '1 while the chain stands still until somebody looks', (f) =>
     f.halted ? 1 : 0,
   );
+  return createCounters(metrics);
+}
+
+function createCounters(metrics: Metrics): ScanMeters {
   const counter = (
     name: string,
     help: string,

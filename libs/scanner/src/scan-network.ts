@@ -1,5 +1,10 @@
 import type { TokenContract } from '@opentill/chain/transfer';
-import type { Confirmations, NetworkConfig } from '@opentill/contracts/network-config';
+import {
+  headStaleSecondsOf,
+  type Confirmations,
+  type FinalityConfig,
+  type NetworkConfig,
+} from '@opentill/contracts/network-config';
 import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
@@ -13,6 +18,12 @@ export interface ScanNetwork {
   readonly family: Family;
   /** Depth of the verified cursor: so many blocks with the head as the first, or the chain's finalized tag. */
   readonly confirmations: Confirmations;
+  /** What to do about finality that stalls; only with confirmations 'finalized'. Absent: hold, without an alarm. */
+  readonly finality?: FinalityConfig;
+  /** Usual time between blocks: a guide for alarms and pauses, never for correctness. */
+  readonly blockTimeMs: number;
+  /** A newest block older than this is an alarm, and the chain not ready. */
+  readonly headStaleSeconds: number;
   /** Symbol of each configured token by its contract in canonical form; null is the native coin. */
   readonly symbols: ReadonlyMap<TokenContract | null, string>;
   readonly pollIntervalMs: number;
@@ -23,8 +34,8 @@ export interface ScanNetwork {
 }
 
 /**
- * What a network file says, for the scan loop. Native coins, whose contract is null, are left out: no transfer of
- * theirs is read. `canonicalContract` is the family's; undefined for what is not a contract.
+ * What a network file says, for the scan loop. `canonicalContract` is the family's; undefined for what is not a
+ * contract.
  * @throws GatewayError TOKEN_CONTRACT_INVALID
  */
 export function scanNetworkOf(
@@ -33,7 +44,10 @@ export function scanNetworkOf(
 ): ScanNetwork {
   const symbols = new Map<TokenContract | null, string>();
   for (const { contract, symbol } of network.tokens) {
-    if (contract === null) continue;
+    if (contract === null) {
+      symbols.set(null, symbol);
+      continue;
+    }
     const canonical = canonicalContract(contract);
     if (canonical === undefined) {
       throw new GatewayError<ScanNetworkErrorCode>(
@@ -44,6 +58,18 @@ export function scanNetworkOf(
     }
     symbols.set(canonical as TokenContract, symbol);
   }
-  const { chain, family, confirmations, pollIntervalMs, reorgWindow, maxBlockRange } = network;
-  return { chain, family, confirmations, symbols, pollIntervalMs, reorgWindow, maxBlockRange };
+  const { chain, family, confirmations, finality, blockTimeMs } = network;
+  const { pollIntervalMs, reorgWindow, maxBlockRange } = network;
+  return {
+    chain,
+    family,
+    confirmations,
+    ...(finality === undefined ? {} : { finality }),
+    blockTimeMs,
+    headStaleSeconds: headStaleSecondsOf(network),
+    symbols,
+    pollIntervalMs,
+    reorgWindow,
+    maxBlockRange,
+  };
 }

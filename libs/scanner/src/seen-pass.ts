@@ -11,7 +11,7 @@ import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
 /**
- * Reads what the seen cursor has to take in next: the blocks up to the head, at most a range of them, or the new
+ * Reads what the seen cursor has to take in next: the blocks up to the `head` that the node named, at most a range of them, or the new
  * branch after a reorganisation. Undefined when there is nothing new; also when the node merely lags.
  *
  * A branch that ends below the seen block is 'shorter-branch' unless `mayShrink`: a node in the middle of a
@@ -20,11 +20,11 @@ import type { Scanning } from './scanning.ts';
 export async function planSeenPass(
   scanning: Scanning,
   state: ChainState,
+  head: BlockHeader,
   mayShrink: boolean,
   options: ReadOptions,
 ): Promise<ScanChange | 'shorter-branch' | undefined> {
   const { network, reader } = scanning;
-  const head = await reader.head(options);
   const seen = seenBlock(state);
   if (head.height <= seen.height) {
     const known = blockAt(state, head.height);

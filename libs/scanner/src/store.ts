@@ -74,7 +74,7 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
         await assertLease(tx, schema, lease);
         await moveCursor(tx, network.chain, before, {
           state,
-          newBlocks: change.step.newBlocks,
+          newBlocks: state.blocks.filter((block) => block.height > change.step.ancestorHeight),
           token: lease.fencingToken,
         });
         const transfers = {
@@ -105,7 +105,7 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
 
     async nextRescan(chain) {
       const { rows } = await sql<{ request_id: string; from_height: number; to_height: number }>`
-        select request_id::text, from_height, to_height from rescan_request
+        select request_id::text, greatest(coalesce(next_height, from_height), 0) as from_height, to_height from rescan_request
         where chain = ${chain} and done_at is null order by request_id limit 1`.execute(db);
       const row = rows[0];
       return row && { requestId: row.request_id, fromHeight: row.from_height, toHeight: row.to_height };
@@ -163,7 +163,7 @@ async function liveTransfers(
     tx_hash: TxHash;
     position: TransferPosition;
     block_hash: BlockHash;
-    contract_address: TokenContract; // the column may be null for native coins, which no scanner records
+    contract_address: TokenContract | null;
     to_address: Address;
     amount: bigint;
   }>`

@@ -1,6 +1,6 @@
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import type { ChainState, ChainStep } from './chain-state.ts';
-import { blockAt, seenBlock, verifiedTarget } from './chain-state.ts';
+import { blockAt, seenBlock } from './chain-state.ts';
 import { matchTransfers } from './match-transfers.ts';
 import type { LiveTransfer, MatchedTransfer, ScanChange } from './scan-change.ts';
 import { notFound } from './scan-change.ts';
@@ -8,24 +8,21 @@ import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
 /**
- * Reads what the verified cursor has to take in next, at most a range of blocks. What was seen and is not in the
- * chain's record is orphaned; what is there and was not seen is recorded. Undefined when nothing is deep enough.
+ * Reads what the verified cursor has to take in next, up to the height given and at most a range of blocks. What was seen and
+ * is not in the chain's record is orphaned; what is there and was not seen is recorded.
  */
 export async function planVerifiedPass(
   scanning: Scanning,
   state: ChainState,
+  {
+    verifiedHeight: target,
+    finalizedHeight,
+  }: { readonly verifiedHeight: number; readonly finalizedHeight: number | null },
   options: ReadOptions,
-): Promise<ScanChange | undefined> {
-  const { network, reader, observe } = scanning;
-  if (state.verifiedHeight === seenBlock(state).height) return undefined;
-  const finalizedHeight =
-    network.confirmations === 'finalized'
-      ? Math.max(state.finalizedHeight ?? 0, await reader.finalizedHeight(options))
-      : null;
+): Promise<ScanChange> {
+  const { network, observe } = scanning;
   const from = state.verifiedHeight + 1;
-  const target = verifiedTarget({ ...state, finalizedHeight }, network.confirmations);
   const to = Math.min(target, state.verifiedHeight + network.maxBlockRange);
-  if (to < from) return undefined;
   const { matched, live } = await readAnew(scanning, state, from, to, options);
   const refuted = notFound(live, matched);
   if (refuted.length > 0) observe.seenButNotVerified(network.chain, refuted);

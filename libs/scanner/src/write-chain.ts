@@ -4,7 +4,7 @@ import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import { seenBlock, verifiedBlock, type ChainState } from './chain-state.ts';
 import { scanError } from './scan-error.ts';
-import type { MatchedTransfer, ScanChange, WrittenTransfers } from './scan-change.ts';
+import type { MatchedTransfer, RescanProgress, ScanChange, WrittenTransfers } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
 /** Blocks as a table (height, hash, parent_hash, block_time). */
@@ -142,13 +142,14 @@ export async function markOrphaned(
   return rows.map((row) => row.transfer_id);
 }
 
-/** Adds what a part of a rescan found; the last part closes the request. */
+/** Adds what a part of a rescan found and how far it got; the last part closes the request. */
 export async function answerRescan(
   tx: Tx,
-  rescan: { readonly requestId: string; readonly isDone: boolean },
+  { requestId, nextHeight, isDone }: RescanProgress,
   found: number,
 ): Promise<void> {
   await sql`
-    update rescan_request set found = coalesce(found, 0) + ${found}, done_at = case when ${rescan.isDone} then now() end
-    where request_id = ${rescan.requestId}`.execute(tx);
+    update rescan_request set found = coalesce(found, 0) + ${found}, next_height = ${nextHeight},
+      done_at = case when ${isDone} then now() end
+    where request_id = ${requestId} and done_at is null`.execute(tx);
 }

@@ -23,7 +23,12 @@ export const MOCK_NETWORK: ScanNetwork = {
   chain: CHAIN,
   family: 'EVM',
   confirmations: 3,
-  symbols: new Map([[MOCK_TOKEN, 'USDT']]),
+  blockTimeMs: 12_000,
+  headStaleSeconds: 10 ** 10, // the chain's times are not the clock's
+  symbols: new Map<TokenContract | null, string>([
+    [MOCK_TOKEN, 'USDT'],
+    [null, 'ETH'],
+  ]),
   pollIntervalMs: 10,
   reorgWindow: 10,
   maxBlockRange: 4,

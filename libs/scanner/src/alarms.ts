@@ -1,0 +1,143 @@
+import type { SourceHealth } from '@opentill/chain/source-health';
+import { seenBlock, type ChainState } from './chain-state.ts';
+import type { FinalityView } from './finality-watch.ts';
+import type { ScanNetwork } from './scan-network.ts';
+
+/** What somebody has to look at; label values of the metric `scanner_alarm`. */
+export const ALARM_KINDS = [
+  /** The newest block is older than the network allows: the chain stands still, or all sources do. */
+  'head-stale',
+  /** What the chain calls final has not moved for longer than the network allows. */
+  'finality-stale',
+  /** The verified read contradicts itself or the seen blocks again and again: nothing is credited meanwhile. */
+  'sources-disagree',
+  /** The verified pass has failed for a minute, for whatever reason: nothing is credited meanwhile. */
+  'verification-failing',
+  /** A source hangs behind the others. */
+  'source-lagging',
+  /** A source has given no usable answer for a while. */
+  'source-down',
+  /** A source serves another network. */
+  'source-wrong',
+  /** What is seen is older than the head by more than an old head would be allowed. */
+  'far-behind',
+  /** The chain forked below what is stored or final: it stands still until an operator decides. */
+  'reorg-too-deep',
+  /** The stored blocks and the cursor don't fit together: the chain stands still until an operator decides. */
+  'stored-chain-broken',
+] as const;
+
+export type AlarmKind = (typeof ALARM_KINDS)[number];
+
+/** What is known of a chain that this replica scans, for judging it at any moment. */
+export interface ChainCondition {
+  readonly network: ScanNetwork;
+  /** Undefined while it can't even be loaded. */
+  readonly state: ChainState | undefined;
+  /** Time of the newest block that any head named, in seconds since 1970. */
+  readonly headTimeSeconds: number;
+  readonly finality: FinalityView | undefined;
+  /** Why the chain stands still, by error code. */
+  readonly halted: string | undefined;
+  /** Since when every verified pass failed, and how often its answers contradicted one another in a row. */
+  readonly verifying: { readonly failingSinceMs: number | undefined; readonly contradictionsInRow: number };
+  readonly sources: readonly (SourceHealth & { readonly troubledSinceMs: number | undefined })[];
+}
+
+/** So many in a row are not a reorganisation between two reads any more. */
+const CONTRADICTIONS_MAX = 3;
+const FAILING_MS_MAX = 60_000;
+/** Sources rest for moments all the time. */
+const RESTING_MS_MAX = 30_000;
+
+/** The alarms that hold now, each with its figure for a human. */
+export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<AlarmKind, string> {
+  const alarms = new Map<AlarmKind, string>();
+  const judgements = [
+    ...(condition.state === undefined ? [] : progressAlarms(condition, condition.state, nowMs)),
+    ...haltAlarms(condition),
+    ...sourceAlarms(condition, nowMs),
+  ];
+  for (const [kind, detail] of judgements) {
+    if (detail !== undefined) alarms.set(kind, detail);
+  }
+  return alarms;
+}
+
+type Judgement = readonly [AlarmKind, string | undefined];
+
+function progressAlarms(condition: ChainCondition, state: ChainState, nowMs: number): readonly Judgement[] {
+  const { network, finality, verifying, headTimeSeconds } = condition;
+  const headAgeSeconds = Math.floor(nowMs / 1_000 - headTimeSeconds);
+  const seen = seenBlock(state);
+  const behindSeconds = headTimeSeconds - seen.timeSeconds;
+  const failingMs = verifying.failingSinceMs === undefined ? 0 : nowMs - verifying.failingSinceMs;
+  const isHeld = state.verifiedHeight < seen.height;
+  return [
+    ['head-stale', when(headAgeSeconds > network.headStaleSeconds, `head is ${headAgeSeconds} s old`)],
+    [
+      'finality-stale',
+      when(
+        isHeld && finality?.isStale === true,
+        `finality has not moved for ${Math.floor((finality?.unmovedMs ?? 0) / 1_000)} s`,
+      ),
+    ],
+    [
+      'sources-disagree',
+      when(
+        verifying.contradictionsInRow >= CONTRADICTIONS_MAX,
+        `verified reads contradict one another, ${verifying.contradictionsInRow} in a row`,
+      ),
+    ],
+    [
+      'verification-failing',
+      when(failingMs > FAILING_MS_MAX, `nothing verified for ${Math.floor(failingMs / 1_000)} s`),
+    ],
+    ['far-behind', when(behindSeconds > network.headStaleSeconds, `seen ${behindSeconds} s behind the head`)],
+  ];
+}
+
+function haltAlarms({ halted }: ChainCondition): readonly Judgement[] {
+  return [
+    ['reorg-too-deep', when(halted === 'REORG_TOO_DEEP', 'the chain forked too deep')],
+    ['stored-chain-broken', when(halted === 'STORED_CHAIN_BROKEN', 'the stored blocks are not a chain')],
+  ];
+}
+
+function sourceAlarms({ sources }: ChainCondition, nowMs: number): readonly Judgement[] {
+  const named = (is: (source: ChainCondition['sources'][number]) => boolean): string | undefined => {
+    const labels = sources.filter(is).map((source) => source.label);
+    return labels.length === 0 ? undefined : labels.join(', ');
+  };
+  const told = (text: string, labels: string | undefined): string | undefined =>
+    labels && `${text}: ${labels}`;
+  const isDown = (sinceMs: number | undefined): boolean =>
+    sinceMs !== undefined && nowMs - sinceMs > RESTING_MS_MAX;
+  return [
+    [
+      'source-lagging',
+      told(
+        'behind',
+        named(({ trouble }) => trouble === 'LAGGING' || trouble === 'STUCK'),
+      ),
+    ],
+    [
+      'source-down',
+      told(
+        'down',
+        named(({ trouble, troubledSinceMs }) => trouble === 'RESTING' && isDown(troubledSinceMs)),
+      ),
+    ],
+    [
+      'source-wrong',
+      told(
+        'another network',
+        named(({ trouble }) => trouble === 'WRONG_CHAIN'),
+      ),
+    ],
+  ];
+}
+
+function when(holds: boolean, detail: string): string | undefined {
+  return holds ? detail : undefined;
+}

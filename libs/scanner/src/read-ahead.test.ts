@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { createReadAhead } from './read-ahead.ts';
+
+interface Call {
+  readonly item: number;
+  readonly signal: AbortSignal;
+  done(): void;
+  fail(error: Error): void;
+}
+
+function reading(count: number, ahead: number) {
+  const calls: Call[] = [];
+  const reads = createReadAhead({
+    items: Array.from({ length: count }, (_, item) => item).values(),
+    read: (item, signal) =>
+      new Promise<number>((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('aborted')));
+        calls.push({ item, signal, done: () => resolve(item * 10), fail: reject });
+      }),
+    ahead,
+  });
+  return { calls, reads };
+}
+
+describe('reading ahead', () => {
+  it('begins so many at once and hands them over in order, whatever order they end in', async () => {
+    const { calls, reads } = reading(5, 3);
+    const first = reads.next();
+    expect(calls.map((call) => call.item)).toEqual([0, 1, 2]);
+    calls[2]!.done();
+    calls[1]!.done();
+    expect(reads.isNextReady()).toBe(false);
+    calls[0]!.done();
+    expect(await first).toBe(0);
+    expect(reads.isNextReady()).toBe(true);
+    expect(await reads.next()).toBe(10);
+    expect(calls).toHaveLength(4); // one more for each handed over, when the next is asked for
+    expect(await reads.next()).toBe(20);
+    calls.slice(3).forEach((call) => call.done());
+    expect([await reads.next(), await reads.next(), await reads.next()]).toEqual([30, 40, undefined]);
+  });
+
+  it('hands nothing over behind what failed, and aborts what is under way', async () => {
+    const { calls, reads } = reading(5, 3);
+    const first = reads.next();
+    calls[2]!.done();
+    calls[0]!.done();
+    await first;
+    calls[1]!.fail(new Error('broken'));
+    await expect(reads.next()).rejects.toThrow('broken');
+    await expect(reads.next()).rejects.toThrow('broken');
+    await reads.stop();
+    expect(calls.every((call) => call.signal.aborted)).toBe(true);
+    expect(calls.length).toBeLessThan(5);
+  });
+});

@@ -1,0 +1,183 @@
+import type { BlockHeader } from '@opentill/chain/block';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { Clock } from '@opentill/runtime/clock';
+import { createApart, type Apart } from './apart.ts';
+import { catchUp, isFarBehind, type CatchUpGoal } from './catch-up.ts';
+import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
+import { createFinalityWatch, type FinalityWatch } from './finality-watch.ts';
+import { createHoldOff } from './hold-off.ts';
+import { createRescans, type Rescans } from './rescan.ts';
+import type { ScanChange } from './scan-change.ts';
+import type { Scanning } from './scanning.ts';
+import { planSeenPass } from './seen-pass.ts';
+import { verifiableHeight, verifiedTarget } from './verifiable-height.ts';
+import { planVerifiedPass } from './verified-pass.ts';
+
+type Save = (state: ChainState, change: ScanChange) => Promise<ChainState>;
+
+/** The parts of a chain's round, with what each remembers from round to round. */
+export interface RoundParts {
+  readonly finality: FinalityWatch;
+  readonly rescans: Rescans;
+  /** Reads up to the head in parallel when that is far; the state as far as it came. */
+  catchUpWithHead(
+    state: ChainState,
+    head: BlockHeader,
+    save: Save,
+    options: ReadOptions,
+  ): Promise<ChainState>;
+  /** Plans the seen pass. A shorter branch is followed when it stays: it may be the chain's, though most grow at once. */
+  planSeen(
+    state: ChainState,
+    head: BlockHeader,
+    options: ReadOptions,
+  ): Promise<ScanChange | 'shorter-branch' | undefined>;
+  /** Verifies a range of what is deep enough, or all of it when that is much; the state as far as it came. */
+  verify(state: ChainState, save: Save, options: ReadOptions): Promise<ChainState>;
+  planRescan(state: ChainState, options: ReadOptions): Promise<ScanChange | undefined>;
+  isVerifyingDue(): boolean;
+  isRescanDue(): boolean;
+}
+
+const SHORTER_BRANCH_GRACE_MS = 2_000;
+
+/** Makes the parts of one chain's round. What they remember is lost with the process, and costs nothing but time. */
+export function createRoundParts(deps: Scanning & { readonly clock: Clock }): RoundParts {
+  const { clock } = deps;
+  const apart = createApart(deps);
+  const finality = createFinalityWatch(deps);
+  const rescans = createRescans(deps);
+  const verifying = createHoldOff(clock);
+  const rescanning = createHoldOff(clock);
+  const lookAtFinality = createFinalityLook(deps, finality);
+  const catchingUp = createCatchingUp(deps, apart);
+  let shorterSinceMs: number | undefined;
+
+  return {
+    finality,
+    rescans,
+    async catchUpWithHead(state, head, save, options) {
+      if (!catchingUp.isWorthwhile(head.height - seenBlock(state).height)) return state;
+      const final = verifying.isDue() ? await lookAtFinality.apart(apart, state, head, options) : undefined;
+      const goal = goalAtHead(deps, state, head, final);
+      return catchingUp.run(state, goal, save, options);
+    },
+    async planSeen(state, head, options) {
+      const nowMs = clock.now().getTime();
+      const mayShrink = shorterSinceMs !== undefined && nowMs - shorterSinceMs >= SHORTER_BRANCH_GRACE_MS;
+      const change = await planSeenPass(deps, state, head, mayShrink, options);
+      shorterSinceMs = change === 'shorter-branch' ? (shorterSinceMs ?? nowMs) : undefined;
+      return change;
+    },
+    async verify(state, save, options) {
+      const plan = await apart('verified', verifying, options, async () => {
+        const goal = await goalToVerify(deps, state, lookAtFinality, options);
+        if (goal === undefined || catchingUp.isWorthwhile(goal.verifiedHeight - state.verifiedHeight))
+          return goal && { goal };
+        return planVerifiedPass(deps, state, goal, options);
+      });
+      if (plan === undefined) return state;
+      return 'goal' in plan ? catchingUp.run(state, plan.goal, save, options) : save(state, plan);
+    },
+    planRescan: (state, options) =>
+      apart('rescan', rescanning, options, () => rescans.planNext(state, options)),
+    isVerifyingDue: () => verifying.isDue(),
+    isRescanDue: () => rescans.isPending() && rescanning.isDue(),
+  };
+}
+
+interface Finality {
+  readonly finalizedHeight: number | null;
+  readonly isFinalityStale: boolean;
+}
+
+interface FinalityLook {
+  now(state: ChainState, head: HeadBlock, options: ReadOptions): Promise<Finality>;
+  /** Undefined when it can't be told now. */
+  apart(
+    apart: Apart,
+    state: ChainState,
+    head: HeadBlock,
+    options: ReadOptions,
+  ): Promise<Finality | undefined>;
+}
+
+function createFinalityLook(
+  { network, observe, clock }: Scanning & { readonly clock: Clock },
+  finality: FinalityWatch,
+): FinalityLook {
+  const holdOff = createHoldOff(clock);
+  async function now(state: ChainState, head: HeadBlock, options: ReadOptions): Promise<Finality> {
+    const known = { finalizedHeight: state.finalizedHeight, headHeight: head.height };
+    try {
+      const finalizedHeight = await finality.look(known, options);
+      return { finalizedHeight, isFinalityStale: finality.view().isStale };
+    } finally {
+      observe.finalitySeen(network.chain, finality.view());
+    }
+  }
+  return {
+    now,
+    apart: (apart, state, head, options) =>
+      apart('finality', holdOff, options, () => now(state, head, options)),
+  };
+}
+
+/** Up to the head, verifying all that will be deep enough then; nothing while it can't be told what is final. */
+function goalAtHead(
+  { network }: Pick<Scanning, 'network'>,
+  state: ChainState,
+  head: BlockHeader,
+  final: Finality | undefined,
+): CatchUpGoal {
+  const { finalizedHeight, isFinalityStale } = final ?? { finalizedHeight: null, isFinalityStale: false };
+  const verifiable =
+    final === undefined ? 0 : verifiableHeight(network, { linkedHeight: head.height, ...final });
+  return {
+    head,
+    seenHeight: head.height,
+    verifiedHeight: Math.max(state.verifiedHeight, verifiable),
+    finalizedHeight,
+    isFinalityStale,
+  };
+}
+
+/** Up to what is deep enough of the seen blocks; undefined when that is verified already. */
+async function goalToVerify(
+  { network }: Pick<Scanning, 'network'>,
+  state: ChainState,
+  finality: FinalityLook,
+  options: ReadOptions,
+): Promise<CatchUpGoal | undefined> {
+  const seenHeight = seenBlock(state).height;
+  const { head, verifiedHeight } = state;
+  if (verifiedHeight === seenHeight) return undefined;
+  const named = await finality.now(state, head, options);
+  const finalizedHeight = named.finalizedHeight === null ? null : Math.min(named.finalizedHeight, seenHeight);
+  const { isFinalityStale } = named;
+  const target = verifiedTarget({ ...state, finalizedHeight }, network, isFinalityStale);
+  if (target === verifiedHeight) return undefined;
+  return { head, seenHeight, verifiedHeight: target, finalizedHeight, isFinalityStale };
+}
+
+interface CatchingUp {
+  /** Whether so many blocks are worth it, and it did not fail a moment ago. */
+  isWorthwhile(blocks: number): boolean;
+  /** The state as far as it came. */
+  run(before: ChainState, goal: CatchUpGoal, save: Save, options: ReadOptions): Promise<ChainState>;
+}
+
+function createCatchingUp(deps: Scanning & { readonly clock: Clock }, apart: Apart): CatchingUp {
+  const holdOff = createHoldOff(deps.clock);
+  return {
+    isWorthwhile: (blocks) => isFarBehind(deps, blocks) && holdOff.isDue(),
+    async run(before, goal, save, options) {
+      const { state, failure } = await catchUp(deps, before, goal, save, options);
+      if (state !== before) holdOff.succeeded(); // a failure on a long way is the first of its kind
+      await apart('catch-up', holdOff, options, async () => {
+        if (failure !== undefined) throw failure;
+      });
+      return state;
+    },
+  };
+}
