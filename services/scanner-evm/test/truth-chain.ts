@@ -1,0 +1,276 @@
+import { contractInterface, type ContractName } from '@opentill/devnet/contract-artifacts';
+import { devAccount } from '@opentill/devnet/evm-accounts';
+import { DEV_TOKEN_ADDRESSES, deployContract, mine, payToken, reorg } from '@opentill/devnet/evm-devnet';
+import { signTransaction } from '@opentill/devnet/evm-transactions';
+import { callRpc, callRpcBatch } from '@opentill/devnet/json-rpc';
+import { seededRandom } from '@opentill/testkit/seeded-random';
+import { anEvmAddress } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
+
+const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+/** Who does what; an account that does one thing alone can be put into any branch. */
+const OWNER = 0;
+const PAYERS = [1, 2, 4] as const;
+const BLACKLISTED = 3;
+const SPRAYERS = [5, 6, 7, 8] as const;
+const GAS_LIMIT = 3_000_000n;
+const TOKENS = [DEV_TOKEN_ADDRESSES.USDT, DEV_TOKEN_ADDRESSES.USDC] as const;
+
+/** A transfer to one of our addresses, as the node itself tells of it. */
+export interface Deposit {
+  readonly tx: string;
+  /** `log:<place in the receipt>`. */
+  readonly position: string;
+  readonly token: string;
+  readonly to: string;
+  readonly amount: string;
+  readonly height: number;
+  readonly block: string;
+}
+
+/**
+ * - `mixed`: of the transactions of the old branch some are in the new one, some come a block later, some never.
+ * - `renumbered`: all are in the new branch, in one block and another order, so that their log indices change.
+ * - `failed`: like mixed, and a payment of the old branch is mined again and reverts: its sender is blacklisted first.
+ * - `vanished`: the new branch is empty.
+ */
+export type ReorgKind = 'mixed' | 'renumbered' | 'failed' | 'vanished';
+
+/** What became of the transactions that reorganisations took back, by the end. */
+export interface Fates {
+  readonly sameAgain: number;
+  readonly renumbered: number;
+  readonly failed: number;
+  readonly vanished: number;
+}
+
+/** A chain full of deposits, noise and reorganisations, made by a seed. */
+export interface TruthChain {
+  /** Deposits may go to this address from now on. */
+  addAddress(address: string): void;
+  /** One block of payments to us and to others, of fakes, nothings and reverts. */
+  produceBlock(): Promise<void>;
+  /** Makes the blocks it needs and takes `depth` blocks back. */
+  reorganise(kind: ReorgKind, depth: number): Promise<void>;
+  /** What the node itself has of deposits, read without the scanner's code. */
+  truth(): Promise<readonly Deposit[]>;
+  fates(): Promise<Fates>;
+}
+
+interface Sent {
+  readonly account: number;
+  readonly raw: string;
+  readonly hash: string;
+}
+interface RawReceipt {
+  readonly transactionHash: string;
+  readonly status: string;
+  readonly logs: readonly RawLog[];
+}
+interface RawLog {
+  readonly address: string;
+  readonly transactionHash: string;
+  readonly blockHash: string;
+  readonly blockNumber: string;
+  readonly logIndex: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+}
+
+const word = (value: string): string => value.slice(2).padStart(64, '0');
+const hex = (value: number): string => `0x${value.toString(16)}`;
+
+/** The chain of a seed on a devnet whose dev tokens are deployed and whose blocks are made by `mine` alone. */
+export async function createTruthChain(rpcUrl: string, seed: number): Promise<TruthChain> {
+  const random = seededRandom(seed);
+  const below = (limit: number): number => Math.floor(random() * limit);
+  const pick = <T>(items: readonly T[]): T => items[below(items.length)]!;
+  const batch = await deploy(rpcUrl, 'TransferBatch', []);
+  const fake = await deploy(rpcUrl, 'FakeToken', [6, 'Tether USD', 'USDT']);
+  for (const token of TOKENS) {
+    const { privateKey } = devAccount(1);
+    await payToken({ rpcUrl, token, fromKey: privateKey, to: batch, amountBaseUnits: 10n ** 14n });
+  }
+  await mine({ rpcUrl, blocks: 1 });
+
+  const ours: string[] = [];
+  const strangers = Array.from({ length: 100 }, anEvmAddress);
+  /** The transactions of the last blocks, oldest block first. */
+  let recent: (readonly Sent[])[] = [];
+  let pooled: Sent[] = [];
+  const takenBack: { readonly before: RawReceipt; readonly hash: string }[] = [];
+  let lastAmount = 0n;
+
+  const recipient = (): string => (random() < 0.5 ? pick(ours) : pick(strangers));
+  const amount = (): bigint => (lastAmount += 1n + BigInt(below(1_000)));
+  const receipts = (hashes: readonly string[]): Promise<(RawReceipt | null)[]> =>
+    callRpcBatch(
+      rpcUrl,
+      hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
+    ) as Promise<(RawReceipt | null)[]>;
+
+  async function sign(account: number, to: string, data: string): Promise<Sent> {
+    const { privateKey } = devAccount(account);
+    const raw = await signTransaction({ rpcUrl, fromKey: privateKey, to, data, gasLimit: GAS_LIMIT });
+    return { account, raw, hash: '' };
+  }
+  async function send(sent: Sent): Promise<void> {
+    const hash = await callRpc<string>(rpcUrl, 'eth_sendRawTransaction', [sent.raw]);
+    pooled.push({ ...sent, hash });
+  }
+  const call = (contract: ContractName, method: string, args: readonly unknown[]): string =>
+    contractInterface(contract).encodeFunctionData(method, args);
+
+  /** Many transfers in one transaction; now and then the same one twice. */
+  async function spray(): Promise<void> {
+    const items: (readonly [string, string, bigint])[] = [];
+    for (let left = 3 + below(7); left > 0; left -= 1) {
+      const item = [pick(TOKENS), recipient(), amount()] as const;
+      items.push(item);
+      if (random() < 0.05) items.push(item);
+      if (random() < 0.1) items.push([pick(TOKENS), pick(ours), 0n]);
+    }
+    const method = random() < 0.9 ? 'send' : pick(['sendThenRevert', 'sendAndRevertInside']);
+    await send(await sign(pick(SPRAYERS), batch, call('TransferBatch', method, [items])));
+  }
+
+  async function noise(): Promise<void> {
+    const liar = devAccount(9).address;
+    const lies = [
+      call('FakeToken', 'emitTransfer', [liar, pick(ours), 10n ** 12n]),
+      call('FakeToken', 'emitNftTransfer', [liar, pick(ours), 7n]),
+      call('FakeToken', 'emitTransferWithoutData', [liar, pick(ours)]),
+    ];
+    await send(await sign(9, fake, pick(lies)));
+  }
+
+  async function produceBlock(): Promise<void> {
+    if (random() < 0.9) {
+      for (let left = 1 + below(2); left > 0; left -= 1) await spray();
+      if (random() < 0.4)
+        await send(
+          await sign(
+            pick(PAYERS),
+            pick(TOKENS),
+            call('UsdcLike', 'transfer', [pick(ours), random() < 0.2 ? 0n : amount()]),
+          ),
+        );
+      if (random() < 0.3) await noise();
+    }
+    await seal();
+  }
+
+  /** A block of what waits in the pool. */
+  async function seal(): Promise<void> {
+    await mine({ rpcUrl, blocks: 1 });
+    recent = [...recent, pooled].slice(-12);
+    pooled = [];
+  }
+
+  /** Each sender's transactions stay in their order, and what follows one that never comes never comes either. */
+  function decideFates(kind: ReorgKind, taken: readonly Sent[], depth: number) {
+    const branch: { readonly sent: Sent; readonly blockOffset: number }[] = [];
+    const later: Sent[] = [];
+    const accounts = [...new Set(taken.map((sent) => sent.account))].reverse();
+    for (const account of accounts) {
+      const own = taken.filter((sent) => sent.account === account);
+      const inBranch = kind === 'vanished' ? 0 : kind === 'renumbered' ? own.length : below(own.length + 1);
+      const alive = kind === 'vanished' ? 0 : inBranch + below(own.length - inBranch + 1);
+      let blockOffset = kind === 'renumbered' ? depth - 1 : below(depth);
+      for (const sent of own.slice(0, inBranch)) {
+        branch.push({ sent, blockOffset });
+        blockOffset += below(depth - blockOffset);
+      }
+      later.push(...own.slice(inBranch, alive));
+    }
+    return { branch, later };
+  }
+
+  async function replaceBlocks(kind: ReorgKind, depth: number, first: readonly Sent[]): Promise<void> {
+    const taken = recent.slice(-depth).flat();
+    const before = await receipts(taken.map((sent) => sent.hash));
+    taken.forEach((sent, i) => takenBack.push({ hash: sent.hash, before: before[i]! }));
+    const failing = first.length === 0 ? undefined : taken.find((sent) => sent.account === BLACKLISTED);
+    const free = taken.filter((sent) => sent !== failing);
+    const { branch, later } = decideFates(kind, free, depth);
+    const head = [...first, ...(failing === undefined ? [] : [failing])].map((sent) => ({
+      sent,
+      blockOffset: 0,
+    }));
+    const all = [...head, ...branch];
+    await reorg({
+      rpcUrl,
+      depth,
+      replacements: all.map(({ sent, blockOffset }) => ({ rawTransaction: sent.raw, blockOffset })),
+    });
+    const blocks = Array.from({ length: depth }, (_, offset) =>
+      all.filter(({ blockOffset }) => blockOffset === offset).map(({ sent }) => sent),
+    );
+    recent = [...recent.slice(0, -depth), ...blocks];
+    for (const sent of later) await send(sent);
+  }
+
+  return {
+    addAddress: (address) => void ours.push(address),
+    produceBlock,
+    async reorganise(kind, depth) {
+      if (kind !== 'failed') return replaceBlocks(kind, depth, []);
+      const blacklisting = await sign(
+        OWNER,
+        TOKENS[0],
+        call('TetherLike', 'addBlackList', [devAccount(BLACKLISTED).address]),
+      );
+      const pay = call('TetherLike', 'transfer', [pick(ours), amount()]);
+      await send(await sign(BLACKLISTED, TOKENS[0], pay));
+      for (let left = depth; left > 0; left -= 1) await produceBlock();
+      return replaceBlocks(kind, depth, [blacklisting]);
+    },
+    async truth() {
+      const head = Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
+      const filter = { fromBlock: '0x0', toBlock: hex(head), address: TOKENS, topics: [TRANSFER_TOPIC] };
+      const logs = await callRpc<RawLog[]>(rpcUrl, 'eth_getLogs', [filter]);
+      const mine = new Set(ours.map((address) => `0x${word(address)}`));
+      const paid = logs.filter(
+        (log) => log.topics.length === 3 && mine.has(log.topics[2]!) && BigInt(log.data) > 0n,
+      );
+      const hashes = [...new Set(paid.map((log) => log.transactionHash))];
+      const places = new Map<string, number>();
+      for (let at = 0; at < hashes.length; at += 100) {
+        for (const receipt of await receipts(hashes.slice(at, at + 100)))
+          receipt!.logs.forEach((log, place) => places.set(`${log.blockHash} ${log.logIndex}`, place));
+      }
+      return paid.map((log) => ({
+        tx: log.transactionHash,
+        position: `log:${places.get(`${log.blockHash} ${log.logIndex}`)}`,
+        token: log.address,
+        to: `0x${log.topics[2]!.slice(26)}`,
+        amount: BigInt(log.data).toString(),
+        height: Number(log.blockNumber),
+        block: log.blockHash,
+      }));
+    },
+    async fates() {
+      const fates = { sameAgain: 0, renumbered: 0, failed: 0, vanished: 0 };
+      const now = await receipts(takenBack.map(({ hash }) => hash));
+      takenBack.forEach(({ before }, i) => {
+        const after = now[i];
+        if (after === null || after === undefined) fates.vanished += 1;
+        else if (after.status !== before.status) fates.failed += 1;
+        else if (after.logs[0]?.logIndex !== before.logs[0]?.logIndex) fates.renumbered += 1;
+        else fates.sameAgain += 1;
+      });
+      return fates;
+    },
+  };
+}
+
+async function deploy(rpcUrl: string, contract: ContractName, constructorArguments: readonly unknown[]) {
+  const fromKey = devAccount(9).privateKey;
+  const deploying = deployContract({ rpcUrl, fromKey, contract, constructorArguments });
+  await waitUntil('the creation waits for a block', async () => {
+    const pool = await callRpc<{ pending: string }>(rpcUrl, 'txpool_status', []);
+    return Number(pool.pending) === 1;
+  });
+  await mine({ rpcUrl, blocks: 1 });
+  return deploying;
+}
