@@ -21,6 +21,8 @@ export interface LinkOptions<C extends Channel> extends Omit<
   readonly onOpen?: () => void;
   /** Told when an open channel is gone: nothing sent on it will be answered any more. */
   readonly onLost?: (error: Error) => void;
+  /** Told when the broker says that something the channel asked for does not exist. */
+  readonly onMissing?: (what: string) => void;
   /** Limit for connecting, and again for opening and preparing the channel. @default 5000 */
   readonly setupTimeoutMs?: number;
 }
@@ -135,7 +137,9 @@ async function startRecovering<C extends Channel>(
   connection.on('error', () => undefined); // told by the connection's 'close' as well
   connection.on('connect-failed', (error: Error) => {
     memory.lastError = error;
-    if (memory.state !== 'closed') options.logger.warn('broker not reached', { link: options.name, error });
+    if (memory.state === 'closed') return;
+    options.logger.warn('broker not reached', { link: options.name, error });
+    if (isMissing(error)) options.onMissing?.(options.name);
   });
   return connection;
 }
@@ -175,6 +179,7 @@ function lost<C extends Channel>(
   if (memory.state !== 'closed') {
     memory.state = 'connecting';
     options.logger.warn('broker connection lost', { link: options.name, error: reason });
+    if (isMissing(reason)) options.onMissing?.(options.name);
   }
   options.onLost?.(reason);
 }
@@ -197,6 +202,11 @@ function notReached(name: string, timeoutMs: number, cause: Error | undefined): 
     { link: name },
     cause,
   );
+}
+
+/** NOT_FOUND of AMQP 0-9-1: no such queue or exchange. The handshake's errors have no code. */
+function isMissing(error: unknown): boolean {
+  return (error as { readonly code?: unknown } | undefined)?.code === 404;
 }
 
 export function isRefusal(error: unknown): boolean {

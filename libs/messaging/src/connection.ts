@@ -2,6 +2,7 @@ import type { Channel } from 'amqplib';
 import type { Logger } from '@opentill/runtime/logger';
 import { openChannel, openLink, type ChannelLink, type LinkOptions, type LinkState } from './channel-link.ts';
 import { messagingError } from './messaging-error.ts';
+import { keepTopology } from './topology-keeper.ts';
 
 /**
  * connecting: at least one link has no channel now. blocked: the broker holds publishers back. closed: by `close()`.
@@ -19,9 +20,13 @@ export interface Broker {
   ready(timeoutMs?: number): Promise<void>;
   /** Closes every connection, within about 2 s. Stop relays and consumers first. */
   close(): Promise<void>;
+  /** For publisher.ts: the broker has nothing that takes a message. Declares the topology again, if this user may. */
+  topologyMissing(what: string): void;
   /** For publisher.ts and consumer.ts. */
-  openLink<C extends Channel>(options: Omit<LinkOptions<C>, 'url' | 'logger'>): ChannelLink<C>;
+  openLink<C extends Channel>(options: OwnLinkOptions<C>): ChannelLink<C>;
 }
+
+type OwnLinkOptions<C extends Channel> = Omit<LinkOptions<C>, 'url' | 'logger' | 'onMissing'>;
 
 export interface BrokerOptions {
   /** `amqp[s]://user:password@host:port/virtual-host`. */
@@ -34,15 +39,17 @@ export interface BrokerOptions {
 /** Connects as publishers and consumers ask for it, and again whenever a connection is lost, until closed. */
 export function connectBroker(options: BrokerOptions): Broker {
   const links = new Set<ChannelLink<Channel>>();
+  const topology = keepTopology(options);
   let closed = false;
 
-  function open<C extends Channel>(linkOptions: Omit<LinkOptions<C>, 'url' | 'logger'>): ChannelLink<C> {
+  function open<C extends Channel>(linkOptions: OwnLinkOptions<C>): ChannelLink<C> {
     if (closed) throw messagingError('BROKER_UNAVAILABLE', 'the broker connection is closed');
     const link = openLink<C>({
       ...linkOptions,
       name: `${options.name} ${linkOptions.name}`,
       url: options.url,
       logger: options.logger,
+      onMissing: topology.missing,
     });
     links.add(link);
     return link;
@@ -60,8 +67,10 @@ export function connectBroker(options: BrokerOptions): Broker {
     },
     async close() {
       closed = true;
+      await topology.stop();
       await Promise.all([...links].map((link) => link.close()));
     },
+    topologyMissing: topology.missing,
     openLink: open,
   };
 }

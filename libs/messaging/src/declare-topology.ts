@@ -57,6 +57,24 @@ export async function declareTopology(url: string, options: TopologyOptions = {}
   }
 }
 
+/**
+ * Declares what is missing of exchanges, queues and dead-letter queues, and proves nothing: for services whose broker
+ * came back without them. What is published to a queue so young may be lost with the broker; the sweepers bring it back.
+ *
+ * @throws GatewayError BROKER_UNAVAILABLE; BROKER_REFUSED when this user may not; TOPOLOGY_BROKEN when a queue exists
+ *   with other arguments.
+ */
+export async function restoreTopology(url: string, callTimeoutMs = 5_000): Promise<void> {
+  const session = await openSession(url, callTimeoutMs);
+  try {
+    const channel = await session.openChannel();
+    await declareExchanges(session, channel);
+    for (const definition of queues()) await assertQueues(session, channel, definition);
+  } finally {
+    await session.close();
+  }
+}
+
 type DeclaredQueue = Omit<QueueDefinition, 'service' | 'type'>;
 
 async function declareExchanges(session: Session, channel: Channel): Promise<void> {
@@ -66,26 +84,32 @@ async function declareExchanges(session: Session, channel: Channel): Promise<voi
   await session.call(DEAD_EXCHANGE, () => channel.assertExchange(DEAD_EXCHANGE, 'direct', { durable: true }));
 }
 
-/** The dead-letter queue first: no message may die into nothing. @returns the names of those that are new. */
+/** @returns the names of those that are new. */
 async function declareQueue(
   session: Session,
   channel: Channel,
   definition: DeclaredQueue,
 ): Promise<string[]> {
-  const { name, deadLetterQueue, bindingKey } = definition;
   const declared: string[] = [];
+  for (const queue of [definition.deadLetterQueue, definition.name])
+    if (!(await exists(session, queue))) declared.push(queue);
+  await assertQueues(session, channel, definition);
+  return declared;
+}
+
+/** The dead-letter queue first: no message may die into nothing. */
+async function assertQueues(session: Session, channel: Channel, definition: DeclaredQueue): Promise<void> {
+  const { name, deadLetterQueue, bindingKey } = definition;
   for (const [queue, queueArguments] of [
     [deadLetterQueue, DEAD_LETTER_ARGUMENTS],
     [name, definition.arguments],
   ] as const) {
-    if (!(await exists(session, queue))) declared.push(queue);
     const declaration = { durable: true, arguments: queueArguments };
     await session.call(`declaring ${queue}`, () => channel.assertQueue(queue, declaration));
   }
   const bindDead = () => channel.bindQueue(deadLetterQueue, DEAD_EXCHANGE, deadLetterQueue);
   await session.call(`binding ${deadLetterQueue}`, bindDead);
   await session.call(`binding ${name}`, () => channel.bindQueue(name, EVENTS_EXCHANGE, bindingKey));
-  return declared;
 }
 
 /** Asking for a queue that does not exist costs the channel. */

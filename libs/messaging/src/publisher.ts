@@ -52,6 +52,7 @@ export function createPublisher(broker: Broker, options: PublisherOptions = {}):
     const { routingKey } = message.fields;
     for (const batch of batches) {
       if (!batch.awaits(eventId)) continue;
+      broker.topologyMissing(`a queue for ${routingKey}`);
       batch.fail(
         messagingError('PUBLISH_UNROUTABLE', `no queue takes ${routingKey}`, { eventId, routingKey }),
       );

@@ -107,6 +107,26 @@ test('broker stopped and killed under load: relay and consumer go on by themselv
   expect(handled.size).toBe(written.length);
 }, 180_000);
 
+test('broker whose data is deleted under load: services declare their queues again and go on; nothing unpublished is lost', async () => {
+  const { broker, consumer, handled, store, append } = await startService();
+  const before = await append(50);
+  await waitUntil('traffic', () => before.every((id) => handled.has(id)));
+  await server.stop('kill');
+  await waitUntil('loss noticed', () => broker.state === 'connecting' && !consumer.consuming);
+
+  rmSync(join(dir, 'rabbitmq', 'mnesia'), { recursive: true, force: true });
+  const meanwhile = await append(50);
+  server = await startRabbitMq({ dir: join(dir, 'rabbitmq'), port });
+  const restarted = Date.now();
+  // Nobody runs the set-up. What was in the old broker's queues is for the sweepers of the services to find.
+  await waitUntil('consuming again', () => consumer.consuming, 20_000);
+  await waitUntil('all handled', () => meanwhile.every((id) => handled.has(id)), 20_000);
+  expect(Date.now() - restarted).toBeLessThan(15_000);
+  expect((await store.backlog()).events).toBe(0);
+  const again = await append(50);
+  await waitUntil('all handled', () => again.every((id) => handled.has(id)), 20_000);
+}, 120_000);
+
 test('broker in a memory alarm: publishing fails in time, consuming goes on, and all is sent once it is over', async () => {
   const { publisher, consumer, handled, append, metrics } = await startService();
   const ctl = (...args: string[]) =>

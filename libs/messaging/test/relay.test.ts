@@ -118,7 +118,6 @@ describe('relay', () => {
   });
 
   test('what was committed while another replica drained does not wait for the next look', async () => {
-    const { relay } = await start();
     const [first] = await append(1);
     let finish: () => void = () => undefined;
     let taken: readonly string[] = [];
@@ -127,6 +126,7 @@ describe('relay', () => {
       return new Promise((resolve) => (finish = resolve));
     });
     await waitUntil('the other one drains', () => taken.length > 0);
+    const { relay } = await start();
     const [second] = await append(1);
     relay.wake();
     finish();
@@ -140,9 +140,15 @@ describe('relay', () => {
     const { relay, metrics } = await start();
     const before = await append(3);
     const channel = await server.channel();
-    // nothing takes order.changed any more
-    await channel.unbindQueue('webhook-sender.order-changed', 'opentill.events', 'order.changed.*');
     const stuck = await append(1, 'order.changed');
+    // A key that nothing takes, nor would after the topology were declared again.
+    const admin = testDatabase.open('admin');
+    await admin.kysely
+      .updateTable('api.outbox')
+      .set({ routing_key: 'order.unknown._' })
+      .where('event_id', 'in', stuck)
+      .execute();
+    await admin.close();
     const behind = await append(3);
     relay.wake();
     const failures = async () =>
@@ -156,7 +162,7 @@ describe('relay', () => {
     expect(await delivered()).toEqual([]);
     expect(await waiting()).toBe(4);
     expect(await metrics.render()).toMatch(/opentill_outbox_waiting_count{[^}]*} 4/);
-    await channel.bindQueue('webhook-sender.order-changed', 'opentill.events', 'order.changed.*');
+    await channel.bindQueue('webhook-sender.order-changed', 'opentill.events', 'order.unknown.*');
     await waitUntil('drained', async () => (await waiting()) === 0);
     expect(await delivered()).toEqual(behind);
     expect((await server.take('webhook-sender.order-changed')).map((m) => m.properties.messageId)).toEqual(

@@ -1,0 +1,113 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { queues } from '@opentill/contracts/topology';
+import { connectBroker } from '@opentill/messaging/connection';
+import { startConsumer } from '@opentill/messaging/consumer';
+import { declareTopology } from '@opentill/messaging/declare-topology';
+import { createPublisher } from '@opentill/messaging/publisher';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { anOrderCreated, createCleanup, logger, toMessage } from './messaging-harness.ts';
+
+let server: TestBroker;
+const cleanup = createCleanup();
+beforeAll(async () => {
+  server = await createTestBroker();
+});
+afterEach(() => cleanup.run());
+afterAll(() => server.drop());
+
+const QUEUE = 'webhook-sender.order-created';
+
+function consume(url: string, heard: string[] = []) {
+  const listening = Object.create(logger, {
+    error: { value: (message: string) => void heard.push(message) },
+  }) as typeof logger;
+  const broker = connectBroker({ url, logger: listening, name: 'test' });
+  cleanup.add(() => broker.close());
+  const handled: string[] = [];
+  const consumer = startConsumer({
+    broker,
+    service: 'webhook-sender',
+    type: 'order.created',
+    prefetch: 5,
+    handle: (envelope) => Promise.resolve(void handled.push(envelope.id)),
+    logger,
+    metrics: createMetrics('test'),
+  });
+  cleanup.add(() => consumer.stop());
+  return { broker, consumer, handled };
+}
+
+async function deleteTopology(): Promise<void> {
+  const channel = await server.channel();
+  for (const { name, deadLetterQueue } of queues()) {
+    await channel.deleteQueue(name);
+    await channel.deleteQueue(deadLetterQueue);
+  }
+  await channel.deleteExchange('opentill.events');
+  await channel.deleteExchange('opentill.dead');
+}
+
+test('consumer and publisher declare what the broker lost under them, and go on', async () => {
+  const { broker, consumer, handled } = consume(server.url);
+  const publisher = createPublisher(broker, { confirmTimeoutMs: 1_000 });
+  await broker.ready();
+  await deleteTopology();
+  await waitUntil('the consumer notices', () => !consumer.consuming);
+  await waitUntil('consuming again', () => consumer.consuming, 15_000);
+  const event = anOrderCreated();
+  await waitUntil(
+    'published',
+    () =>
+      publisher.publish([toMessage(event)]).then(
+        () => true,
+        () => false,
+      ),
+    15_000,
+  );
+  await waitUntil('handled', () => handled.includes(event.id));
+  // Everything is there, as the set-up would leave it.
+  const report = await declareTopology(server.url, { settleMs: 0 });
+  expect(report.declared.filter((queue) => !queue.startsWith('opentill.canary'))).toEqual([]);
+}, 40_000);
+
+test('a publisher alone, with no consumer to miss a queue, declares them too', async () => {
+  const broker = cleanup.broker(server.url);
+  const publisher = createPublisher(broker, { confirmTimeoutMs: 1_000 });
+  await broker.ready();
+  for (const lose of [deleteTopology, async () => void (await (await server.channel()).deleteQueue(QUEUE))]) {
+    await lose();
+    await waitUntil(
+      'published',
+      () =>
+        publisher.publish([toMessage(anOrderCreated())]).then(
+          () => true,
+          () => false,
+        ),
+      15_000,
+    );
+    expect(await server.depth(QUEUE)).toBe(1);
+    await server.take(QUEUE);
+  }
+}, 40_000);
+
+test('a user who may not declare survives until somebody does', async () => {
+  const heard: string[] = [];
+  const { broker, consumer, handled } = consume(await server.urlFor('webhook-sender'), heard);
+  await broker.ready();
+  await deleteTopology();
+  await waitUntil('the consumer notices', () => !consumer.consuming);
+  const channel = await server.channel();
+  await waitUntil(
+    'told what to do',
+    () => heard.some((message) => message.includes('run the set-up')),
+    15_000,
+  );
+  await expect(channel.checkQueue(QUEUE)).rejects.toThrow('NOT_FOUND');
+  await declareTopology(server.url, { settleMs: 0 });
+  await waitUntil('consuming again', () => consumer.consuming, 15_000);
+  const event = anOrderCreated();
+  await server.publish('order.created._', JSON.stringify(event));
+  await waitUntil('handled', () => handled.includes(event.id));
+}, 40_000);
