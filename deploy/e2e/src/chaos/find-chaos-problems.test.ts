@@ -1,0 +1,259 @@
+import { expect, it } from '@jest/globals';
+import type { NotifyOrder, OrderStatus } from '@opentill/contracts/notify-order';
+import { DOCTORINGS } from './doctored-facts.ts';
+import type {
+  Arrival,
+  ChainTransfer,
+  ChaosFacts,
+  NotificationRow,
+  OrderRow,
+  OrderTerms,
+  TransferRow,
+} from './facts.ts';
+import { findChaosProblems } from './find-chaos-problems.ts';
+
+const CHAIN = 'ETH_SEPOLIA';
+const USDT = '0xdec06';
+const USDC = '0xcafe';
+const EXPIRY = 1_000;
+
+/** What became of an order: its payments as [token, amount, block time], and the statuses that it was told to have. */
+interface Life {
+  readonly payments: readonly (readonly [string, bigint, number])[];
+  readonly status: OrderStatus;
+  readonly reason: string | null;
+  readonly actualAmount: bigint | null;
+  readonly story: readonly OrderStatus[];
+  readonly unmatched: readonly (string | null)[];
+}
+
+const AMOUNT = 100n;
+const LIVES: readonly Life[] = [
+  {
+    payments: [
+      [USDT, 40n, 900],
+      [USDT, 60n, 1_000],
+    ],
+    status: 'SUCCESS',
+    reason: null,
+    actualAmount: 100n,
+    story: ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS'],
+    unmatched: [null, null],
+  },
+  {
+    payments: [
+      [USDT, 30n, 900],
+      [USDT, 100n, 1_001],
+    ],
+    status: 'EXPIRED',
+    reason: 'Paid after expiry',
+    actualAmount: 130n,
+    story: ['INIT', 'PENDING', 'EXPIRED', 'EXPIRED'],
+    unmatched: ['UNDERPAID', 'LATE'],
+  },
+  {
+    payments: [[USDC, 100n, 900]],
+    status: 'EXPIRED',
+    reason: 'Not paid',
+    actualAmount: null,
+    story: ['INIT', 'EXPIRED'],
+    unmatched: ['WRONG_TOKEN'],
+  },
+];
+
+it('finds nothing wrong where nothing is', () => {
+  expect(findChaosProblems(rightFacts())).toEqual([]);
+});
+
+it.each(DOCTORINGS.map((one) => [one.name, one] as const))(
+  'finds out that %s',
+  (_name, { doctor, isNamed }) => {
+    const problems = findChaosProblems(doctor(rightFacts()));
+    expect(problems.join('\n')).toMatch(isNamed);
+  },
+);
+
+it('lets an order be told of a reorganisation only if there was one', () => {
+  const told = withStory(rightFacts(), [
+    'INIT',
+    'PENDING_CONFIRMATION',
+    'INIT',
+    'PENDING_CONFIRMATION',
+    'SUCCESS',
+  ]);
+  expect(findChaosProblems(told).join('\n')).toMatch(/order-0: its callbacks tell/);
+  const terms = told.terms.map((one) => ({ ...one, reorganised: true }));
+  expect(findChaosProblems({ ...told, terms })).toEqual([]);
+});
+
+it('lets a callback be overtaken that failed three times', () => {
+  const facts = rightFacts();
+  const { eventId } = facts.tables.notifications[1]!;
+  const notifications = facts.tables.notifications.map((row) =>
+    row.eventId === eventId ? { ...row, deliveryState: 'SUPERSEDED', attempts: 3 } : row,
+  );
+  const arrivals = facts.arrivals.filter(({ nonce }) => nonce !== eventId);
+  expect(findChaosProblems({ ...facts, arrivals, tables: { ...facts.tables, notifications } })).toEqual([]);
+});
+
+/** A gateway that did everything right. */
+function rightFacts(): ChaosFacts {
+  const lives = LIVES.map((life, index) => liveOf(life, index));
+  const transfers = lives.flatMap((one) => one.transfers);
+  const deposits = transfers.map((one, index) => ({
+    ledgerTxId: index,
+    ref: `${one.chain}:${one.txHash}`,
+    kind: 'DEPOSIT',
+    postings: [
+      { accountId: one.symbol === 'USDT' ? 1 : 4, amount: one.amount },
+      { accountId: one.symbol === 'USDT' ? 2 : 5, amount: -one.amount },
+    ],
+  }));
+  const credit = { ledgerTxId: 100, ref: 'order-0', kind: 'CREDIT' };
+  const account = (accountId: number, kind: string, symbol: string, balance: bigint) => ({
+    accountId,
+    kind,
+    chain: CHAIN,
+    symbol,
+    balance,
+  });
+  return {
+    terms: lives.map((one) => one.terms),
+    transfers,
+    balances: new Map([
+      [`${CHAIN} USDT`, 230n],
+      [`${CHAIN} USDC`, 100n],
+    ]),
+    decidedUntilSeconds: new Map([[CHAIN, 2_000]]),
+    takenBack: new Set(),
+    arrivals: lives.flatMap((one) => one.arrivals),
+    tables: {
+      orders: lives.map((one) => one.row),
+      transfers: lives.flatMap((one) => one.transferRows),
+      notifications: lives.flatMap((one) => one.notifications),
+      ledger: [
+        ...deposits,
+        {
+          ...credit,
+          postings: [
+            { accountId: 2, amount: 100n },
+            { accountId: 3, amount: -100n },
+          ],
+        },
+      ],
+      accounts: [
+        account(1, 'DEPOSIT', 'USDT', 230n),
+        account(2, 'SUSPENSE', 'USDT', -130n),
+        account(3, 'MERCHANT', 'USDT', -100n),
+        account(4, 'DEPOSIT', 'USDC', 100n),
+        account(5, 'SUSPENSE', 'USDC', -100n),
+      ],
+      leftovers: { 'events in the outbox': 0 },
+    },
+  };
+}
+
+interface Lived {
+  readonly terms: OrderTerms;
+  readonly row: OrderRow;
+  readonly transfers: readonly ChainTransfer[];
+  readonly transferRows: readonly TransferRow[];
+  readonly notifications: readonly NotificationRow[];
+  readonly arrivals: readonly Arrival[];
+}
+
+function liveOf(life: Life, index: number): Lived {
+  const [orderId, orderPk, address] = [`order-${index}`, `pk-${index}`, `0xadd0${index}`];
+  const transfers = life.payments.map(([contract, amount, time], place) => ({
+    chain: CHAIN,
+    txHash: `0xabc${index}${place}`,
+    contract,
+    symbol: contract === USDT ? 'USDT' : 'USDC',
+    to: address,
+    amount,
+    blockHeight: time,
+    blockHash: `0xb${time}`,
+    blockTimeSeconds: time,
+  }));
+  const notifications = notificationsOf(orderId, orderPk, life.story, transfers[0]);
+  return {
+    terms: {
+      orderId,
+      chain: CHAIN,
+      symbol: 'USDT',
+      contract: USDT,
+      amountText: '0.0001',
+      amount: AMOUNT,
+      address,
+      expiresAtSeconds: EXPIRY,
+      reorganised: false,
+    },
+    row: {
+      orderPk,
+      orderId,
+      status: life.status,
+      reason: life.reason,
+      address,
+      amount: AMOUNT,
+      actualAmount: life.actualAmount,
+    },
+    transfers,
+    transferRows: transfers.map((one, place) => ({
+      ...one,
+      transferId: index * 10 + place,
+      state: 'VERIFIED',
+      booked: true,
+      credited: life.status === 'SUCCESS',
+      settledOrderPk: orderPk,
+      unmatched: life.unmatched[place] ?? null,
+    })),
+    notifications,
+    arrivals: notifications.map(arrivalOf),
+  };
+}
+
+function notificationsOf(
+  orderId: string,
+  orderPk: string,
+  story: readonly OrderStatus[],
+  payment: ChainTransfer | undefined,
+): NotificationRow[] {
+  return story.map((status, sequence) => {
+    const transaction = status === 'INIT' ? null : { txid: payment?.txHash, blockNum: payment?.blockHeight };
+    const actualAmount = status === 'SUCCESS' ? '0.0001' : null;
+    const type = status === 'INIT' || status === 'PENDING' ? 'PENDING' : status;
+    return {
+      eventId: `${orderId}-${sequence}`,
+      orderPk,
+      sequence,
+      notifyType: `ORDER_${type}`,
+      dataText: JSON.stringify({ orderId, status, amount: '0.0001', actualAmount, transaction }),
+      deliveryState: 'DELIVERED',
+      attempts: 1,
+    };
+  });
+}
+
+function arrivalOf({ eventId, notifyType, dataText }: NotificationRow): Arrival {
+  const data = JSON.parse(dataText) as NotifyOrder;
+  return { nonce: eventId, notifyType, dataText, data, signatureProblems: [] };
+}
+
+/** The same world, in which the first order was told another story. */
+function withStory(facts: ChaosFacts, story: readonly OrderStatus[]): ChaosFacts {
+  const notifications = notificationsOf('order-0', 'pk-0', story, facts.transfers[0]);
+  return {
+    ...facts,
+    arrivals: [
+      ...facts.arrivals.filter(({ data }) => data.orderId !== 'order-0'),
+      ...notifications.map(arrivalOf),
+    ],
+    tables: {
+      ...facts.tables,
+      notifications: [
+        ...facts.tables.notifications.filter(({ orderPk }) => orderPk !== 'pk-0'),
+        ...notifications,
+      ],
+    },
+  };
+}

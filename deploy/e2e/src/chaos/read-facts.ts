@@ -1,0 +1,41 @@
+import type { ReceivedCallback } from '../callback-receiver.ts';
+import type { ChainCustomers } from './chain-customers.ts';
+import type { Arrival, ChaosFacts } from './facts.ts';
+import type { CreatedOrder } from './live-through-stories.ts';
+import { readChainTruth } from './read-chain-truth.ts';
+import { readTables } from './read-tables.ts';
+import type { ChaosGateway } from './start-chaos-gateway.ts';
+
+/** Crediting depth of the local profile. */
+const CONFIRMATIONS = 3;
+
+/** Asks all witnesses at this moment. */
+export async function readFacts(
+  { database, servers, receiver }: ChaosGateway,
+  customers: readonly ChainCustomers[],
+  created: readonly CreatedOrder[],
+): Promise<ChaosFacts> {
+  const holders = created.map(({ address }) => address);
+  const truths = await Promise.all(
+    customers.map(
+      async ({ chain }) => [chain.chain, await readChainTruth(chain, holders, CONFIRMATIONS)] as const,
+    ),
+  );
+  const tables = await readTables(database.kysely, servers.amqpUrl);
+  const touched = new Set(customers.flatMap(({ paidByTakenBack }) => [...paidByTakenBack]));
+  return {
+    terms: created.map((order) => ({ ...order, reorganised: touched.has(order.address) })),
+    transfers: truths.flatMap(([, { transfers }]) => transfers),
+    balances: new Map(truths.flatMap(([, { balances }]) => [...balances])),
+    decidedUntilSeconds: new Map(truths.map(([chain, truth]) => [chain, truth.decidedUntilSeconds])),
+    takenBack: new Set(customers.flatMap(({ takenBack }) => [...takenBack])),
+    arrivals: receiver.received.map(toArrival),
+    tables,
+  };
+}
+
+function toArrival({ nonce, notifyType, data, text, problems }: ReceivedCallback): Arrival {
+  const marker = '"data":';
+  const dataText = text.slice(text.indexOf(marker) + marker.length, -1);
+  return { nonce, notifyType, dataText, data, signatureProblems: problems };
+}

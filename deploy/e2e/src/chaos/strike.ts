@@ -1,0 +1,123 @@
+import { abortableDelay } from '@opentill/runtime/abortable-delay';
+import { randomInteger, shuffled, type Random } from '../random.ts';
+import type { ChainCustomers } from './chain-customers.ts';
+import type { ChaosGateway } from './start-chaos-gateway.ts';
+
+/** Something that goes wrong, with a name for the report. It resolves when it is over. */
+export interface Fault {
+  readonly name: string;
+  happen(): Promise<void>;
+}
+
+/** What really happened, in the order of the beginnings. */
+export interface FaultRecord {
+  readonly name: string;
+  readonly atSeconds: number;
+  readonly lastedMs: number;
+}
+
+export function killFaults({ instances, kill }: ChaosGateway, times: number): Fault[] {
+  return Array.from({ length: times }, () => instances)
+    .flat()
+    .map((instance) => ({ name: `SIGKILL ${instance}`, happen: async () => kill(instance) }));
+}
+
+/** Longer than a scanner's lease at the longest, so that its chain goes to the other replica. */
+export function freezeFaults({ instances, freeze }: ChaosGateway, random: Random): Fault[] {
+  return instances.map((instance) => {
+    const forMs = randomInteger(random, 300, 7_000);
+    return { name: `SIGSTOP ${instance} for ${forMs} ms`, happen: async () => freeze(instance, forMs) };
+  });
+}
+
+export function databaseCrash({ servers }: ChaosGateway): Fault {
+  return { name: 'Postgres stopped immediately', happen: async () => servers.restartDatabase('immediate') };
+}
+
+export function brokerCrash({ servers }: ChaosGateway): Fault {
+  return { name: 'RabbitMQ killed', happen: async () => servers.restartBroker('kill') };
+}
+
+export function brokerWipe({ servers }: ChaosGateway): Fault {
+  return { name: 'RabbitMQ killed and its data deleted', happen: async () => servers.wipeBroker() };
+}
+
+/** The same fault, when something has begun that it can hit. */
+export function later(fault: Fault, afterMs: number): Fault {
+  return {
+    name: fault.name,
+    async happen() {
+      await abortableDelay(afterMs);
+      await fault.happen();
+    },
+  };
+}
+
+export function reorganisations(
+  customers: readonly ChainCustomers[],
+  random: Random,
+  times: number,
+): Fault[] {
+  return Array.from({ length: times }, () => customers)
+    .flat()
+    .map((one) => {
+      const depth = randomInteger(random, 1, 2); // below the crediting depth of 3: nothing credited is taken back
+      return {
+        name: `${one.chain.chain} loses ${depth} block${depth > 1 ? 's' : ''}`,
+        happen: async () => one.reorganise(depth),
+      };
+    });
+}
+
+/** Every cable once: cut, late, a blackhole, or answers lost, for some seconds. */
+export function cableFaults({ links }: ChaosGateway, random: Random): Fault[] {
+  const kinds = ['reset', 'delay', 'blackhole', 'half', 'refuse'] as const;
+  return [...links].map(([name, proxy], index) => {
+    const kind = kinds[(index + randomInteger(random, 0, 1)) % kinds.length] ?? 'reset';
+    const forMs = randomInteger(random, 500, 6_000);
+    const delayMs = randomInteger(random, 20, 400);
+    const label = kind === 'delay' ? `late by ${delayMs} ms` : kind;
+    return {
+      name: `${name}: ${label} for ${forMs} ms`,
+      async happen() {
+        if (kind === 'reset') {
+          proxy.reset();
+          return;
+        }
+        if (kind === 'delay') proxy.delayMs = delayMs;
+        else proxy.mode = kind;
+        if (kind === 'refuse') proxy.reset();
+        await abortableDelay(forMs);
+        proxy.delayMs = 0;
+        if (kind === 'delay') return;
+        proxy.reset(); // no connection goes on with a gap
+        proxy.mode = 'pass';
+      },
+    };
+  });
+}
+
+/** Lets faults happen, each list one after the other in a random order with pauses, the lists side by side. */
+export async function strike(
+  lists: readonly (readonly Fault[])[],
+  random: Random,
+  pauseMs: readonly [number, number],
+): Promise<FaultRecord[]> {
+  const startedAt = performance.now();
+  const records: FaultRecord[] = [];
+  const happenInTurn = async (faults: readonly Fault[], pauses: readonly number[]): Promise<void> => {
+    for (const [index, fault] of faults.entries()) {
+      await abortableDelay(pauses[index] ?? 0);
+      const begunAt = performance.now();
+      await fault.happen();
+      const lastedMs = Math.round(performance.now() - begunAt);
+      records.push({ name: fault.name, atSeconds: Math.round((begunAt - startedAt) / 100) / 10, lastedMs });
+    }
+  };
+  const plans = lists.map((faults) => {
+    const order = shuffled(random, faults);
+    return [order, order.map(() => randomInteger(random, ...pauseMs))] as const;
+  });
+  await Promise.all(plans.map(async ([faults, pauses]) => happenInTurn(faults, pauses)));
+  return records.toSorted((a, b) => a.atSeconds - b.atSeconds);
+}

@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { createChainCustomers, type ChainCustomers } from '../src/chaos/chain-customers.ts';
+import { DOCTORINGS } from '../src/chaos/doctored-facts.ts';
+import type { ChaosFacts } from '../src/chaos/facts.ts';
+import { summarise } from '../src/chaos/find-book-problems.ts';
+import { findChaosProblems } from '../src/chaos/find-chaos-problems.ts';
+import {
+  liveThrough,
+  planStories,
+  type CreatedOrder,
+  type StoryKind,
+} from '../src/chaos/live-through-stories.ts';
+import { readFacts } from '../src/chaos/read-facts.ts';
+import { SABOTAGES } from '../src/chaos/sabotage.ts';
+import { startChaosGateway, type ChaosGateway } from '../src/chaos/start-chaos-gateway.ts';
+import {
+  brokerCrash,
+  brokerWipe,
+  cableFaults,
+  databaseCrash,
+  freezeFaults,
+  killFaults,
+  later,
+  reorganisations,
+  strike,
+  type Fault,
+} from '../src/chaos/strike.ts';
+import { createRandom, type Random } from '../src/random.ts';
+
+/** OPENTILL_E2E_SEED plays another game, or the same one again. */
+const SEED = Number(process.env['OPENTILL_E2E_SEED'] ?? 20_261_121);
+const KEEP_FILES = process.env['OPENTILL_E2E_KEEP'] === '1';
+const REST_DEADLINE_MS = 90_000;
+
+let chaos: ChaosGateway;
+let customers: readonly [ChainCustomers, ChainCustomers];
+/** Over all scenarios: what one of them broke must not show in a later one either. */
+const created: CreatedOrder[] = [];
+let facts: ChaosFacts;
+
+beforeAll(async () => {
+  chaos = await startChaosGateway(KEEP_FILES);
+  const { ETH_SEPOLIA, BSC_TEST } = chaos.chains;
+  customers = [
+    createChainCustomers(ETH_SEPOLIA, createRandom(SEED + 1)),
+    createChainCustomers(BSC_TEST, createRandom(SEED + 2)),
+  ];
+  // The merchant's server is no rock either: it refuses the first attempt of some callbacks.
+  const refused = new Set<string>();
+  chaos.receiver.answer = ({ nonce }) => {
+    if (refused.has(nonce) || Number.parseInt(nonce.slice(-2), 16) > 20) return 200;
+    refused.add(nonce);
+    return 503;
+  };
+}, 180_000);
+afterAll(async () => {
+  await chaos?.stop();
+}, 60_000);
+
+interface Scenario {
+  readonly name: string;
+  readonly stories: Readonly<Partial<Record<StoryKind, number>>>;
+  /** Over how long the orders begin. */
+  readonly overMs: number;
+  readonly faults: (random: Random) => readonly (readonly Fault[])[];
+  readonly pauseMs: readonly [number, number];
+}
+
+/** Load and faults side by side, then rest, then the question: is anything wrong? */
+async function play(scenario: Scenario, random: Random): Promise<void> {
+  const stories = planStories(scenario.stories, customers, random, scenario.name);
+  const [orders, faults] = await Promise.race([
+    Promise.all([
+      liveThrough(stories, chaos.merchant, scenario.overMs),
+      strike(scenario.faults(random), random, scenario.pauseMs),
+    ]),
+    chaos.gateway.died,
+  ]);
+  created.push(...orders);
+  const startedAt = performance.now();
+  const isWell = async (): Promise<boolean> => {
+    facts = await readFacts(chaos, customers, created);
+    return findChaosProblems(facts).length === 0;
+  };
+  await waitUntil('everything is at rest and right', isWell, REST_DEADLINE_MS).catch(() => undefined);
+  const lines = faults.map(({ name, atSeconds, lastedMs }) => `  ${atSeconds} s: ${name} (${lastedMs} ms)`);
+  const restSeconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  process.stderr.write(
+    `${scenario.name}, seed ${SEED}, ${faults.length} faults:\n${lines.join('\n')}\n${summarise(facts)}; at rest after ${restSeconds} s\n`,
+  );
+  expect(findChaosProblems(facts)).toEqual([]);
+}
+
+const count = (status: string): number => facts.tables.orders.filter((row) => row.status === status).length;
+
+it(`200 payments with SIGKILLs of every service, two broker and two database restarts (seed ${SEED})`, async () => {
+  const scenario: Scenario = {
+    name: 'kills',
+    stories: {
+      full: 140,
+      'in parts': 25,
+      'too much': 20,
+      twice: 10,
+      'another token first': 10,
+      never: 8,
+      'too little': 8,
+      'the rest too late': 8,
+      'too late': 8,
+      'another token': 4,
+      'another chain': 4,
+    },
+    overMs: 60_000,
+    faults: (random) => [
+      killFaults(chaos, 2),
+      freezeFaults(chaos, random),
+      [brokerCrash(chaos), databaseCrash(chaos), brokerCrash(chaos), databaseCrash(chaos)],
+      reorganisations(customers, random, 6),
+    ],
+    pauseMs: [500, 4_000],
+  };
+  await play(scenario, createRandom(SEED));
+  expect(count('SUCCESS')).toBeGreaterThanOrEqual(205);
+  expect(count('EXPIRED')).toBeGreaterThanOrEqual(28);
+  expect(facts.takenBack.size).toBeGreaterThan(0);
+}, 300_000);
+
+it.each(DOCTORINGS.map((one) => [one.name, one] as const))(
+  'would have been seen: %s',
+  (_name, { doctor, isNamed }) => {
+    expect(findChaosProblems(doctor(facts)).join('\n')).toMatch(isNamed);
+  },
+);
+
+it(`a broker wiped in the middle (seed ${SEED})`, async () => {
+  const scenario: Scenario = {
+    name: 'wiped',
+    stories: { full: 40, 'in parts': 5, 'too much': 3, 'another token': 2 },
+    overMs: 15_000,
+    faults: () => [[later(brokerWipe(chaos), 3_000)], killFaults(chaos, 1)],
+    pauseMs: [500, 2_000],
+  };
+  await play(scenario, createRandom(SEED + 10));
+}, 300_000);
+
+it(`cables cut, late, and black holes between any two processes (seed ${SEED})`, async () => {
+  const scenario: Scenario = {
+    name: 'cables',
+    stories: { full: 50, 'in parts': 8, 'too much': 4, 'another token': 2 },
+    overMs: 25_000,
+    faults: (random) => {
+      const cables = cableFaults(chaos, random);
+      const third = Math.ceil(cables.length / 3);
+      return [0, 1, 2].map((part) => cables.slice(part * third, (part + 1) * third));
+    },
+    pauseMs: [100, 1_000],
+  };
+  await play(scenario, createRandom(SEED + 20));
+}, 300_000);
+
+// Last, because it leaves a ruin.
+it('a gateway that really does wrong is found out', async () => {
+  for (const sabotage of SABOTAGES) await sabotage.commit(chaos.database.kysely);
+  const stories = planStories({ full: 8 }, customers, createRandom(SEED + 30), 'sabotaged');
+  created.push(...(await liveThrough(stories, chaos.merchant, 1_000)));
+  const isAtRest = async (): Promise<boolean> => {
+    facts = await readFacts(chaos, customers, created);
+    const { orders, notifications } = facts.tables;
+    const sabotaged = orders.filter(({ orderId }) => orderId.startsWith('sabotaged'));
+    return (
+      sabotaged.every(({ status }) => status === 'SUCCESS') &&
+      notifications.every(({ deliveryState }) => deliveryState === 'DELIVERED')
+    );
+  };
+  await waitUntil('what was sabotaged is at rest too', isAtRest, 30_000);
+  const problems = findChaosProblems(facts).join('\n');
+  for (const { isNamed } of SABOTAGES) expect(problems).toMatch(isNamed);
+}, 90_000);
