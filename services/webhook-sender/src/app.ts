@@ -12,9 +12,12 @@ import { startDeliverer, type Deliverer } from './deliver-due.ts';
 import { createAddressGuard } from './forbidden-addresses.ts';
 import { onOrderNotified } from './handlers/on-order-notified.ts';
 import { startHousekeeping, type Retention } from './housekeeping.ts';
+import type { EndpointRules } from './endpoint-health.ts';
 import { createObserver, type Observer } from './observe.ts';
 import type { ResolveHost } from './resolve-endpoint.ts';
-import { buryUnaddressed, oldestDueSeconds } from './store.ts';
+import { countUnwell } from './store/endpoints.ts';
+import { oldestDueSeconds } from './store/measure-backlog.ts';
+import { buryUnaddressed } from './store/queue-deliveries.ts';
 import { createNotificationSweep, DEFAULT_SWEEP } from './sweep-notifications.ts';
 
 export interface WebhookSenderOptions {
@@ -24,6 +27,8 @@ export interface WebhookSenderOptions {
   readonly allowHttpCallbacks: boolean;
   readonly concurrency: number;
   readonly concurrencyPerEndpoint: number;
+  /** When endpoints are given a rest. @default DEFAULT_ENDPOINT_RULES */
+  readonly endpointRules?: EndpointRules;
   /** Whole-request deadline of an attempt. @default 10 000 */
   readonly attemptDeadlineMs?: number;
   /** How often due retries are looked for; new callbacks wake. @default 250 */
@@ -70,6 +75,16 @@ export function createApp(options: WebhookSenderOptions, deps: WebhookSenderDeps
     name: 'webhook_oldest_due_seconds',
     help: 'How long the oldest due callback has waited',
     collect: async (gauge) => gauge.set(await oldestDueSeconds(db)),
+  });
+  deps.metrics.gauge({
+    name: 'webhook_endpoints_unwell',
+    help: 'Endpoints that are given a rest (OPEN) and that said they are gone (DISABLED)',
+    labelNames: ['state'],
+    collect: async (gauge) => {
+      const { open, disabled } = await countUnwell(db);
+      gauge.set({ state: 'OPEN' }, open);
+      gauge.set({ state: 'DISABLED' }, disabled);
+    },
   });
 
   function start(): void {
@@ -120,6 +135,7 @@ function startWork(options: WebhookSenderOptions, deps: WebhookSenderDeps, obser
       resolveHost: deps.resolveHost,
     },
     retryScheduleSeconds: options.retryScheduleSeconds,
+    ...(options.endpointRules && { endpointRules: options.endpointRules }),
     attemptDeadlineMs: options.attemptDeadlineMs ?? 10_000,
     concurrency: options.concurrency,
     concurrencyPerEndpoint: options.concurrencyPerEndpoint,

@@ -5,18 +5,16 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { backoffMs } from '@opentill/runtime/backoff';
 import type { Clock } from '@opentill/runtime/clock';
+import { failureOfStatus } from './failure-codes.ts';
 import type { Connections } from './keep-connections.ts';
 import type { Observer } from './observe.ts';
-import { resolveEndpoint, type EndpointRules } from './resolve-endpoint.ts';
+import type { AttemptRecorder } from './record-attempts.ts';
+import { failureOfResolving, resolveEndpoint, type AddressRules } from './resolve-endpoint.ts';
+import { retryAfterMs } from './retry-after.ts';
 import { nextAttemptDelayMs } from './retry-schedule.ts';
 import { sendCallback, type AttemptResult, type CallbackRequest } from './send-callback.ts';
-import {
-  finishAttempt,
-  releaseClaim,
-  type AttemptRecord,
-  type ClaimedDelivery,
-  type DeliveryOutcome,
-} from './store.ts';
+import type { ClaimedDelivery } from './store/claim-due.ts';
+import { releaseClaim, type AttemptRecord, type DeliveryOutcome } from './store/finish-attempts.ts';
 
 export interface AttemptDeps {
   readonly db: Db;
@@ -26,7 +24,8 @@ export interface AttemptDeps {
   readonly secretsKey: Buffer;
   /** Unique to this process; a claim belongs to it. */
   readonly instance: string;
-  readonly rules: EndpointRules;
+  readonly rules: AddressRules;
+  readonly recorder: AttemptRecorder;
   /** @default sendCallback */
   readonly send?: (request: CallbackRequest) => Promise<AttemptResult>;
   readonly connections: Connections;
@@ -67,6 +66,7 @@ export async function attemptDelivery(
     startedAt,
     durationMs: Math.round(performance.now() - startedAtMs),
     statusCode: result.kind === 'ANSWERED' ? result.statusCode : null,
+    errorCode: result.kind === 'ANSWERED' ? (failureOfStatus(result.statusCode) ?? null) : result.code,
     error: result.kind === 'FAILED' ? printable(result.error).slice(0, 500) : null,
     excerpt: result.kind === 'ANSWERED' ? printable(result.excerpt) : null,
   };
@@ -86,36 +86,63 @@ async function request(
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   const timestampSeconds = Math.floor(startedAt.getTime() / 1000);
-  const { dataText, notifyType, eventId, merchantId } = claim;
   const remainingMs = (): number => lease.sendUntilMs - performance.now();
+  const signed = signClaim(deps, claim, timestampSeconds);
+  if (signed.kind === 'FAILED') return signed;
+  const endpoint = await resolveEndpoint(claim.callbackUrl, deps.rules).catch(failureOfResolving);
+  if ('kind' in endpoint) return endpoint;
+  if (signal.aborted) return { kind: 'INTERRUPTED' };
+  const deadlineMs = Math.min(deps.attemptDeadlineMs, Math.floor(remainingMs()));
+  if (deadlineMs <= 0) return { kind: 'ABANDONED' };
+  return (deps.send ?? sendCallback)({
+    endpoint,
+    body: signed.body,
+    headers: signed.headers,
+    deadlineMs,
+    maySend: () => remainingMs() > 0,
+    signal,
+    keep: { connections: deps.connections, owner: claim.merchantId },
+  });
+}
+
+type SignedCallback =
+  | { readonly kind: 'SIGNED'; readonly body: string; readonly headers: Readonly<Record<string, string>> }
+  | (AttemptResult & { readonly kind: 'FAILED' });
+
+function signClaim(deps: AttemptDeps, claim: ClaimedDelivery, timestampSeconds: number): SignedCallback {
+  const { dataText, notifyType, eventId, merchantId, nextWebhookSecretSealed } = claim;
+  const open = (sealed: Buffer) => openSecret(deps.secretsKey, sealed, webhookSecretAad(merchantId));
   try {
-    const secret = openSecret(deps.secretsKey, claim.webhookSecretSealed, webhookSecretAad(merchantId));
-    const endpoint = await resolveEndpoint(claim.callbackUrl, deps.rules);
-    if (signal.aborted) return { kind: 'INTERRUPTED' };
+    const secret = open(claim.webhookSecretSealed);
     const body = buildCallbackBody({ dataText, nonce: eventId, notifyType, timestampSeconds, secret });
-    const headers = callbackHeaders({ body, dataText, eventId, timestampSeconds, secret });
-    const deadlineMs = Math.min(deps.attemptDeadlineMs, Math.floor(remainingMs()));
-    if (deadlineMs <= 0) return { kind: 'ABANDONED' };
-    return await (deps.send ?? sendCallback)({
-      endpoint,
+    const headers = callbackHeaders({
       body,
-      headers: { ...headers },
-      deadlineMs,
-      maySend: () => remainingMs() > 0,
-      signal,
-      keep: { connections: deps.connections, owner: merchantId },
+      dataText,
+      eventId,
+      timestampSeconds,
+      secret,
+      ...(nextWebhookSecretSealed === null ? {} : { nextSecret: open(nextWebhookSecretSealed) }),
     });
+    return { kind: 'SIGNED', body, headers: { ...headers } };
   } catch (error) {
-    return { kind: 'FAILED', error: error instanceof Error ? error.message : String(error) };
+    return {
+      kind: 'FAILED',
+      code: 'NOT_BUILT',
+      error: error instanceof Error ? error.message : String(error),
+    };
   }
 }
 
 function decideOutcome(deps: AttemptDeps, claim: ClaimedDelivery, result: AttemptResult): DeliveryOutcome {
-  if (result.kind === 'ANSWERED' && result.statusCode >= 200 && result.statusCode < 300)
-    return { state: 'DELIVERED' };
+  const failure = result.kind === 'ANSWERED' ? failureOfStatus(result.statusCode) : undefined;
+  if (result.kind === 'ANSWERED' && failure === undefined) return { state: 'DELIVERED' };
+  if (failure === 'GONE') return { state: 'DEAD' };
   const failures = claim.attempt - claim.scheduleBase;
-  const retryDelayMs = nextAttemptDelayMs(deps.retryScheduleSeconds, failures, deps.random);
-  return retryDelayMs === undefined ? { state: 'DEAD' } : { state: 'PENDING', retryDelayMs };
+  const scheduledMs = nextAttemptDelayMs(deps.retryScheduleSeconds, failures, deps.random);
+  if (scheduledMs === undefined) return { state: 'DEAD' };
+  const askedMs =
+    result.kind === 'ANSWERED' ? retryAfterMs(result.statusCode, result.retryAfter, deps.clock.now()) : 0;
+  return { state: 'PENDING', retryDelayMs: Math.max(scheduledMs, askedMs) };
 }
 
 /** Tries for as long as the claim is ours: an outcome that is not recorded costs the receiver a repetition. */
@@ -129,7 +156,7 @@ async function finish(
 ): Promise<boolean> {
   for (let failures = 1; ; failures += 1) {
     try {
-      return await finishAttempt(deps.db, claim, deps.instance, record, outcome);
+      return await deps.recorder.record(claim, record, outcome);
     } catch (error) {
       const retryable = error instanceof GatewayError && error.retryable;
       const pauseMs = backoffMs(failures, { firstMs: 50, maxMs: 2_000, random: deps.random });

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { parseSecretsKey } from '@opentill/db/sealed-secret';
 import { readConfig, type Environment } from '@opentill/runtime/config';
 import type { LogLevel } from '@opentill/runtime/logger';
+import { DEFAULT_ENDPOINT_RULES, type EndpointRules } from './endpoint-health.ts';
 import type { Retention } from './housekeeping.ts';
 
 /** The settings of webhook-sender. */
@@ -19,6 +20,7 @@ export interface WebhookSenderConfig {
   readonly retryScheduleSeconds: readonly number[];
   readonly concurrency: number;
   readonly concurrencyPerEndpoint: number;
+  readonly endpointRules: EndpointRules;
   readonly retention: Retention;
 }
 
@@ -36,6 +38,8 @@ interface Variables {
   readonly RETRY_SCHEDULE_SECONDS: readonly string[];
   readonly CALLBACK_CONCURRENCY: number;
   readonly CALLBACK_CONCURRENCY_PER_ENDPOINT: number;
+  readonly CALLBACK_FAILURES_UNTIL_REST: number;
+  readonly CALLBACK_RESTS_SECONDS: readonly string[];
   readonly INBOX_KEPT_HOURS: number;
   readonly ATTEMPTS_KEPT_DAYS: number;
   readonly CALLBACKS_KEPT_DAYS: number;
@@ -64,6 +68,18 @@ export const WEBHOOK_SENDER_CONFIG_SCHEMA = {
     INBOX_KEPT_HOURS: { type: 'integer', minimum: 1, maximum: 8760, default: 24 },
     ATTEMPTS_KEPT_DAYS: { type: 'integer', minimum: 1, maximum: 3650, default: 30 },
     CALLBACKS_KEPT_DAYS: { type: 'integer', minimum: 7, maximum: 36500, default: 90 },
+    CALLBACK_FAILURES_UNTIL_REST: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 1_000_000,
+      default: DEFAULT_ENDPOINT_RULES.openAfterFailures,
+    },
+    CALLBACK_RESTS_SECONDS: {
+      type: 'array',
+      minItems: 1,
+      items: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$' },
+      default: DEFAULT_ENDPOINT_RULES.probePausesMs.map((pauseMs) => String(pauseMs / 1_000)),
+    },
     LOG_LEVEL: { enum: ['error', 'warn', 'info', 'debug'], type: 'string', default: 'info' },
     HEALTH_PORT: { type: 'integer', minimum: 0, maximum: 65535, default: 3023 },
     HEALTH_HOST: { type: 'string', default: '127.0.0.1' },
@@ -91,6 +107,11 @@ export function readWebhookSenderConfig(env: Environment): WebhookSenderConfig {
     retryScheduleSeconds: variables.RETRY_SCHEDULE_SECONDS.map(Number),
     concurrency: variables.CALLBACK_CONCURRENCY,
     concurrencyPerEndpoint: variables.CALLBACK_CONCURRENCY_PER_ENDPOINT,
+    endpointRules: {
+      ...DEFAULT_ENDPOINT_RULES,
+      openAfterFailures: variables.CALLBACK_FAILURES_UNTIL_REST,
+      probePausesMs: variables.CALLBACK_RESTS_SECONDS.map((seconds) => Number(seconds) * 1_000),
+    },
     retention: {
       inboxSeconds: variables.INBOX_KEPT_HOURS * 3_600,
       attemptsSeconds: variables.ATTEMPTS_KEPT_DAYS * 86_400,

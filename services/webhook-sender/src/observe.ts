@@ -1,11 +1,15 @@
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
-import type { AttemptRecord, ClaimedDelivery, DeliveryOutcome } from './store.ts';
+import type { ClaimedDelivery } from './store/claim-due.ts';
+import type { EndpointChange } from './store/endpoints.ts';
+import type { AttemptRecord, DeliveryOutcome } from './store/finish-attempts.ts';
 
 /** What happens in this service, by name: logged and counted in one place. */
 export interface Observer {
   deliveriesQueued(count: number, by: 'event' | 'sweeper'): void;
   attemptFinished(claim: ClaimedDelivery, record: AttemptRecord, outcome: DeliveryOutcome): void;
+  /** Something was learned of an endpoint; told when its state changes. */
+  endpointChanged(change: EndpointChange): void;
   claimLost(claim: ClaimedDelivery): void;
   claimReleased(claim: ClaimedDelivery): void;
   unaddressedBuried(count: number): void;
@@ -21,12 +25,17 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
   });
   const attempts = metrics.counter({
     name: 'webhook_attempts_total',
-    help: 'Attempts by what they made of their delivery',
-    labelNames: ['state'],
+    help: 'Attempts by what they made of their delivery, and by what went wrong',
+    labelNames: ['state', 'error'],
   });
   const duration = metrics.histogram({
     name: 'webhook_attempt_duration_seconds',
     help: 'From connecting to the end of an attempt',
+  });
+  const changes = metrics.counter({
+    name: 'webhook_endpoint_changes_total',
+    help: 'Endpoints that were given a rest (OPEN), recovered (CLOSED), or said that they are gone (DISABLED)',
+    labelNames: ['state'],
   });
   const lost = metrics.counter({
     name: 'webhook_claims_lost_total',
@@ -39,7 +48,7 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
       if (by === 'sweeper') logger.warn('notifications queued by the sweeper', { count });
     },
     attemptFinished(claim, record, outcome) {
-      attempts.inc({ state: outcome.state });
+      attempts.inc({ state: outcome.state, error: record.errorCode ?? 'NONE' });
       duration.observe(record.durationMs / 1000);
       const fields = {
         eventId: claim.eventId,
@@ -47,6 +56,7 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
         notifyType: claim.notifyType,
         attempt: claim.attempt,
         statusCode: record.statusCode,
+        errorCode: record.errorCode,
         error: record.error,
         durationMs: record.durationMs,
         state: outcome.state,
@@ -54,6 +64,24 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
       if (outcome.state === 'DELIVERED') logger.info('callback delivered', fields);
       else if (outcome.state === 'DEAD') logger.error('callback dead', fields);
       else logger.warn('callback failed', fields);
+    },
+    endpointChanged({ merchantId, before, after }) {
+      if (before.state === after.state) return;
+      changes.inc({ state: after.state });
+      const { failuresInRow, lastErrorCode, lastError, disabledReason, probeAt } = after;
+      if (after.state === 'DISABLED') {
+        logger.error('callback endpoint disabled by its own answer', { merchantId, disabledReason });
+      } else if (after.state === 'OPEN') {
+        logger.warn('callback endpoint rests', {
+          merchantId,
+          failuresInRow,
+          lastErrorCode,
+          lastError,
+          probeAt,
+        });
+      } else {
+        logger.info('callback endpoint recovered', { merchantId, openedAt: before.openedAt });
+      }
     },
     claimLost(claim) {
       lost.inc();
@@ -63,7 +91,7 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
       logger.info('callback handed back', { eventId: claim.eventId, attempt: claim.attempt });
     },
     unaddressedBuried(count) {
-      if (count > 0) logger.error('callbacks dead without a URL', { count });
+      if (count > 0) logger.error('callbacks dead without a URL, or with a disabled endpoint', { count });
     },
     presenceFailed(error) {
       logger.warn('presence not announced', { error });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { createAddressGuard } from './forbidden-addresses.ts';
-import { EndpointRefused, resolveEndpoint, type EndpointRules } from './resolve-endpoint.ts';
+import { EndpointRefused, resolveEndpoint, type AddressRules } from './resolve-endpoint.ts';
 
-const rules = (addresses: readonly string[], allowHttp = false): EndpointRules => ({
+const rules = (addresses: readonly string[], allowHttp = false): AddressRules => ({
   guard: createAddressGuard([]),
   allowHttp,
   resolveHost: async () => addresses,
@@ -35,7 +35,7 @@ describe('resolveEndpoint', () => {
     'https://127.0.0.1./',
     'https://169.254.169.254/latest/meta-data',
   ])('refuses the literal %s without looking it up', async (url) => {
-    const never: EndpointRules = { ...rules([]), resolveHost: () => Promise.reject(new Error('looked up')) };
+    const never: AddressRules = { ...rules([]), resolveHost: () => Promise.reject(new Error('looked up')) };
     await expect(resolveEndpoint(url, never)).rejects.toThrow(EndpointRefused);
   });
 
@@ -45,6 +45,9 @@ describe('resolveEndpoint', () => {
     ['file:///etc/passwd', 'must be https'],
     ['https://user:secret@shop.example/', 'password'],
     ['not a url', 'not a URL'],
+    ['https://shop.example:22/', 'port 22'],
+    ['https://shop.example:6667/', 'port 6667'],
+    ['https://shop.example:0/', 'port 0'],
   ])('refuses %s', async (url, reason) => {
     await expect(resolveEndpoint(url, rules(['8.8.8.8']))).rejects.toThrow(reason);
   });
@@ -53,6 +56,13 @@ describe('resolveEndpoint', () => {
     expect((await resolveEndpoint('http://shop.example/', rules(['8.8.8.8'], true))).url.protocol).toBe(
       'http:',
     );
+  });
+
+  it('allows the ports of web servers', async () => {
+    for (const port of [443, 80, 8443, 3000, 65535]) {
+      const { url } = await resolveEndpoint(`https://shop.example:${port}/`, rules(['8.8.8.8']));
+      expect(url.port).toBe(port === 443 ? '' : String(port));
+    }
   });
 
   it('refuses a name without addresses', async () => {

@@ -1,13 +1,20 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
+import { failureOfError, type FailureCode, type RequestPhase } from './failure-codes.ts';
 import type { Connections, OwnedRequest } from './keep-connections.ts';
 import type { Endpoint } from './resolve-endpoint.ts';
 
 /** What became of one attempt. */
 export type AttemptResult =
-  | { readonly kind: 'ANSWERED'; readonly statusCode: number; readonly excerpt: string }
-  | { readonly kind: 'FAILED'; readonly error: string }
+  | {
+      readonly kind: 'ANSWERED';
+      readonly statusCode: number;
+      readonly excerpt: string;
+      /** The header as it came. */
+      readonly retryAfter?: string;
+    }
+  | { readonly kind: 'FAILED'; readonly code: FailureCode; readonly error: string }
   /** `maySend` said no: nothing was sent. */
   | { readonly kind: 'ABANDONED' }
   /** The signal aborted. */
@@ -30,6 +37,10 @@ export interface CallbackRequest {
 export const EXCERPT_BYTES_MAX = 1024;
 /** How long a body may trickle once the status is known; the status is what counts. */
 const BODY_WAIT_MS = 500;
+/** Answers before the answer (1xx) that are put up with. */
+const INFORMATION_MAX = 8;
+/** Bytes of the answer's headers, all of them together. */
+const HEADER_BYTES_MAX = 16_384;
 
 /**
  * Posts a callback to exactly the given address: no redirects, no decoding, a bounded read of the answer, one deadline
@@ -42,7 +53,7 @@ export async function sendCallback(callback: CallbackRequest): Promise<AttemptRe
   if (result.kind !== 'STALE') return result;
   const { keep: _, ...anew } = callback;
   const again = await post(anew, endsAt);
-  return again.kind === 'STALE' ? { kind: 'FAILED', error: again.error } : again;
+  return again.kind === 'STALE' ? failed('CONNECTION_LOST', again.error) : again;
 }
 
 /** The connection was a kept one, and broke before anything was answered. */
@@ -51,12 +62,14 @@ type Stale = { readonly kind: 'STALE'; readonly error: string };
 function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult | Stale> {
   return new Promise((resolve) => {
     const request = openRequest(callback);
+    let phase: RequestPhase = 'CONNECTING';
     let answering = false; // from here on the status counts, and skimming is bounded
+    let informed = 0;
     const giveUp = (result: AttemptResult): void => {
       if (!answering) finish(result);
     };
     const timer = setTimeout(
-      () => giveUp(failed(`no answer within ${callback.deadlineMs} ms`)),
+      () => giveUp(late(phase, callback.deadlineMs)),
       Math.max(0, endsAt - performance.now()),
     );
     const interrupt = (): void => giveUp({ kind: 'INTERRUPTED' });
@@ -68,6 +81,7 @@ function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult 
       if (!complete) request.destroy(); // a complete answer leaves the connection for the next callback
     };
     const send = (): void => {
+      phase = 'WAITING';
       if (callback.maySend?.() === false) finish({ kind: 'ABANDONED' });
       else request.end(callback.body);
     };
@@ -80,16 +94,31 @@ function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult 
       answering = true;
       skim(response, finish);
     });
+    request.on('information', () => {
+      informed += 1;
+      if (informed > INFORMATION_MAX) giveUp(failed('BAD_ANSWER', 'informational answers without end'));
+    });
+    request.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      giveUp(failed('BAD_ANSWER', 'another protocol instead of an answer'));
+    });
     request.on('error', (error: NodeJS.ErrnoException) => {
       const text = error.code === undefined ? error.message : `${error.code}: ${error.message}`;
-      finish(request.reusedSocket && !answering ? { kind: 'STALE', error: text } : failed(text));
+      const broke = request.reusedSocket && !answering && error.code?.startsWith('HPE_') !== true;
+      finish(broke ? { kind: 'STALE', error: text } : failed(failureOfError(error.code, phase), text));
     });
     if (callback.signal?.aborted) interrupt();
   });
 }
 
-function failed(error: string): AttemptResult {
-  return { kind: 'FAILED', error };
+function failed(code: FailureCode, error: string): AttemptResult {
+  return { kind: 'FAILED', code, error };
+}
+
+function late(phase: RequestPhase, deadlineMs: number): AttemptResult {
+  return phase === 'CONNECTING'
+    ? failed('CONNECT_TIMEOUT', `no connection within ${deadlineMs} ms`)
+    : failed('ANSWER_TIMEOUT', `no answer within ${deadlineMs} ms`);
 }
 
 function openRequest({ endpoint, body, headers, keep }: CallbackRequest): ClientRequest {
@@ -102,6 +131,7 @@ function openRequest({ endpoint, body, headers, keep }: CallbackRequest): Client
     port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
     path: url.pathname + url.search,
     setHost: false,
+    maxHeaderSize: HEADER_BYTES_MAX,
     // The name is what TLS verifies and what a virtual host needs; the address alone is what is connected to.
     ...(secure && isIP(hostname) === 0 ? { servername: hostname } : {}),
     agent: keep?.connections.agentFor(secure) ?? false,
@@ -124,7 +154,16 @@ function skim(response: IncomingMessage, finish: (result: AttemptResult, complet
   const answered = (complete = false): void => {
     clearTimeout(timer);
     const excerpt = Buffer.concat(chunks).subarray(0, EXCERPT_BYTES_MAX).toString('latin1');
-    finish({ kind: 'ANSWERED', statusCode: response.statusCode ?? 0, excerpt }, complete);
+    const retryAfter = response.headers['retry-after'];
+    finish(
+      {
+        kind: 'ANSWERED',
+        statusCode: response.statusCode ?? 0,
+        excerpt,
+        ...(retryAfter === undefined ? {} : { retryAfter }),
+      },
+      complete,
+    );
   };
   const timer = setTimeout(() => answered(), BODY_WAIT_MS);
   response.on('data', (chunk: Buffer) => {

@@ -1,6 +1,7 @@
 import type { Db } from '@opentill/db/database';
 import type { Observer } from './observe.ts';
-import { findUnqueued, queueDeliveries, type SweepPosition } from './store.ts';
+import { findUnqueued, type SweepPosition } from './store/find-unqueued.ts';
+import { queueDeliveries } from './store/queue-deliveries.ts';
 
 export interface NotificationSweepDeps {
   readonly db: Db;

@@ -4,7 +4,9 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { aMerchant } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createAddressGuard } from '../src/forbidden-addresses.ts';
-import { buryUnaddressed, claimDue, oldestDueSeconds } from '../src/store.ts';
+import { claimDue } from '../src/store/claim-due.ts';
+import { oldestDueSeconds } from '../src/store/measure-backlog.ts';
+import { buryUnaddressed } from '../src/store/queue-deliveries.ts';
 import { useDeliveryScenario } from './delivery-scenario.ts';
 import { failQueries } from './failing-database.ts';
 import { startReceiver } from './receiver.ts';
@@ -46,6 +48,7 @@ describe('callbacks are delivered', () => {
       concurrency: 8,
       concurrencyPerEndpoint: 2,
       attemptDeadlineMs: 4_000,
+      slowAfterMs: 60_000, // the reserve is what is tried
       ...ONE_RETRY_LATER,
     });
     await waitUntil('the slow endpoints are busy', () => hanging.received.length >= 6);
@@ -64,12 +67,16 @@ describe('callbacks are delivered', () => {
       await sql`update delivery set attempts = 1, next_attempt_at = now() + interval '30 seconds' where event_id = ${events[0]!}`.execute(
         s.db,
       );
+      await sql`insert into callback_endpoint (merchant_id, failures_in_row) values (${merchantId}, 1)`.execute(
+        s.db,
+      );
       await s.anOrderWithCallbacks(1, hanging.url, merchantId);
     }
     s.deliverer({
       concurrency: 8,
       concurrencyPerEndpoint: 2,
       attemptDeadlineMs: 4_000,
+      slowAfterMs: 60_000,
       ...ONE_RETRY_LATER,
     });
     await waitUntil('the slow endpoints are busy', () => hanging.received.length >= 6);
@@ -77,6 +84,20 @@ describe('callbacks are delivered', () => {
     const startedAt = Date.now();
     await waitUntil('the other is served', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
     expect(Date.now() - startedAt).toBeLessThan(1_500);
+    expect(hanging.received).toHaveLength(6);
+    await hanging.close();
+  });
+
+  it('to a healthy merchant within a moment when more begin to hang at once than may begin at once', async () => {
+    const hanging = await aHangingReceiver();
+    for (let i = 0; i < 40; i += 1) await s.anOrderWithCallbacks(1, hanging.url);
+    s.deliverer({ concurrency: 16, concurrencyPerEndpoint: 4, attemptDeadlineMs: 20_000, stopGraceMs: 0 });
+    await waitUntil('the first hang', () => hanging.received.length >= 16);
+    const { events } = await s.anOrderWithCallbacks(1);
+    const startedAt = Date.now();
+    await waitUntil('the other is served', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
+    expect(Date.now() - startedAt).toBeLessThan(1_500); // not twenty seconds
+    await waitUntil('all of them wait side by side', () => hanging.received.length === 40);
     await hanging.close();
   });
 
@@ -161,7 +182,7 @@ describe('a claim', () => {
       s.db,
     );
     await sql`analyze delivery`.execute(s.db);
-    const limits = { holder: 'a', limit: 64, openLimit: 64, perEndpoint: 16, leaseMs: 60_000 };
+    const limits = { holder: 'a', limit: 64, openLimit: 64, probeLimit: 0, perEndpoint: 16, leaseMs: 60_000 };
     const rows = await s.webhook.kysely.transaction().execute(async (tx) => {
       expect(await claimDue(tx, limits)).toHaveLength(16);
       const read = await sql<{ rows: number }>`
@@ -203,7 +224,14 @@ describe('a replay', () => {
     s.deliverer({ retryScheduleSeconds: [], attemptDeadlineMs: 10_000 });
     await waitUntil('under way', () => answers.length === 1);
     await sql`select replay_delivery(${events[0]!}::uuid)`.execute(s.db);
-    const limits = { holder: 'other', limit: 8, openLimit: 8, perEndpoint: 8, leaseMs: 60_000 };
+    const limits = {
+      holder: 'other',
+      limit: 8,
+      openLimit: 8,
+      probeLimit: 0,
+      perEndpoint: 8,
+      leaseMs: 60_000,
+    };
     expect(await claimDue(s.webhook.kysely, limits)).toEqual([]);
     answers[0]!(500);
     await waitUntil('sent again', () => answers.length === 2);

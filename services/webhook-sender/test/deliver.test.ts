@@ -4,7 +4,9 @@ import { sql } from 'kysely';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createAddressGuard } from '../src/forbidden-addresses.ts';
-import { claimDue, finishAttempt, queueDeliveries } from '../src/store.ts';
+import { claimDue } from '../src/store/claim-due.ts';
+import { finishAttempts } from '../src/store/finish-attempts.ts';
+import { queueDeliveries } from '../src/store/queue-deliveries.ts';
 import { TYPES, useDeliveryScenario } from './delivery-scenario.ts';
 import { startReceiver } from './receiver.ts';
 
@@ -82,16 +84,29 @@ describe('delivery', () => {
 
   it('sends the same nonce again, and nothing else, when a worker died between the 200 and its commit', async () => {
     const { events } = await s.anOrderWithCallbacks(2);
-    const dead = { holder: 'dead-worker', limit: 10, openLimit: 10, perEndpoint: 10, leaseMs: 150 };
+    const dead = {
+      holder: 'dead-worker',
+      limit: 10,
+      openLimit: 10,
+      probeLimit: 0,
+      perEndpoint: 10,
+      leaseMs: 150,
+    };
     const [claim] = await claimDue(s.webhook.kysely, dead);
     expect(claim?.eventId).toBe(events[0]);
     s.deliverer();
     await waitUntil('both delivered', async () => (await s.stateOf(events[1]!)) === 'DELIVERED');
     expect(s.receiver.received.map((c) => c.body.nonce)).toEqual(events);
-    const record = { startedAt: new Date(), durationMs: 1, statusCode: 500, error: null, excerpt: null };
-    expect(await finishAttempt(s.webhook.kysely, claim!, 'dead-worker', record, { state: 'DEAD' })).toBe(
-      false,
-    );
+    const record = {
+      startedAt: new Date(),
+      durationMs: 1,
+      statusCode: 500,
+      errorCode: 'SERVER_ERROR',
+      error: null,
+      excerpt: null,
+    } as const;
+    const late = { claim: claim!, record, outcome: { state: 'DEAD' } } as const;
+    expect(await finishAttempts(s.webhook.kysely, 'dead-worker', [late])).toMatchObject([{ held: false }]);
     expect(await s.stateOf(events[0]!)).toBe('DELIVERED');
   });
 
@@ -226,12 +241,12 @@ describe('receivers that misbehave', () => {
   });
 
   it.each([
-    ['a private literal', 'http://127.0.0.2:1/', async () => ['8.8.8.8']],
-    ['a decimal literal', 'http://2130706434:1/', async () => ['8.8.8.8']],
-    ['a name with a forbidden address', 'http://shop.example:1/', async () => ['169.254.169.254']],
+    ['a private literal', 'http://127.0.0.2:8/', async () => ['8.8.8.8']],
+    ['a decimal literal', 'http://2130706434:8/', async () => ['8.8.8.8']],
+    ['a name with a forbidden address', 'http://shop.example:8/', async () => ['169.254.169.254']],
     [
       'a name with one forbidden address of two',
-      'http://shop.example:1/',
+      'http://shop.example:8/',
       async () => ['8.8.8.8', '10.0.0.1'],
     ],
   ])('does not contact %s', async (_what, url, resolveHost) => {
@@ -242,7 +257,7 @@ describe('receivers that misbehave', () => {
       rules: { guard: createAddressGuard(['127.0.0.1']), allowHttp: true, resolveHost },
       send: async ({ endpoint }) => {
         contacted.push(endpoint.address);
-        return { kind: 'FAILED', error: 'contacted' };
+        return { kind: 'FAILED', code: 'CONNECT_FAILED', error: 'contacted' };
       },
     });
     expect((await firstAttempt(events)).error).toMatch(/forbidden address/);

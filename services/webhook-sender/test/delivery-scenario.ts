@@ -10,10 +10,13 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 import { startDeliverer, type Deliverer, type DelivererDeps } from '../src/deliver-due.ts';
 import { createAddressGuard } from '../src/forbidden-addresses.ts';
 import { createObserver } from '../src/observe.ts';
-import { queueDeliveries } from '../src/store.ts';
+import { DEFAULT_ENDPOINT_RULES } from '../src/endpoint-health.ts';
+import { queueDeliveries } from '../src/store/queue-deliveries.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 
 export const TYPES = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'] as const;
+/** Most tests want every attempt made; those of the breaker say their own rules. */
+const NEVER_RESTS = { ...DEFAULT_ENDPOINT_RULES, openAfterFailures: 1e6, openAfterAttempts: 1e6 };
 const FAST_SCHEDULE = [0.02, 0.02, 0.02, 0.02, 0.02];
 
 /** A database for the test file and a receiver for each test; deliverers are stopped after each test. */
@@ -60,6 +63,7 @@ export function useDeliveryScenario() {
         resolveHost: async () => ['127.0.0.1'],
       },
       retryScheduleSeconds: FAST_SCHEDULE,
+      endpointRules: NEVER_RESTS,
       attemptDeadlineMs: 400,
       concurrency: 32,
       concurrencyPerEndpoint: 16,

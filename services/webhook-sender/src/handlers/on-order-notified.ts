@@ -2,7 +2,7 @@ import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import type { Db } from '@opentill/db/database';
 import { handleOnce } from '@opentill/db/inbox';
 import type { Observer } from '../observe.ts';
-import { queueDeliveries } from '../store.ts';
+import { queueDeliveries } from '../store/queue-deliveries.ts';
 
 export interface NotifiedDeps {
   readonly db: Db;

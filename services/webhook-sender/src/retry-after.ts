@@ -1,0 +1,21 @@
+/** Longer than this no receiver can have its callbacks put off. */
+export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
+
+/** IMF-fixdate, the one form of an HTTP date that may still be made (RFC 9110, 5.6.7). */
+const HTTP_DATE =
+  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+/** The statuses with which the header is a wish to be left alone (RFC 9110, 15.6.4; RFC 6585, 4). */
+const STATUSES: ReadonlySet<number> = new Set([429, 503]);
+
+/**
+ * How long a receiver asks to be left alone by its Retry-After header, in milliseconds from `now`, at most a day; 0 when
+ * it does not, or says it in no form that HTTP knows.
+ */
+export function retryAfterMs(statusCode: number, header: string | undefined, now: Date): number {
+  const text = header?.trim() ?? '';
+  if (!STATUSES.has(statusCode)) return 0;
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, RETRY_AFTER_MAX_MS);
+  if (!HTTP_DATE.test(text)) return 0;
+  const delayMs = Date.parse(text) - now.getTime();
+  return Number.isNaN(delayMs) ? 0 : Math.min(Math.max(delayMs, 0), RETRY_AFTER_MAX_MS);
+}

@@ -1,0 +1,48 @@
+import { sql } from 'kysely';
+import type { Db } from '@opentill/db/database';
+
+/** How far the sweep over the notifications has come: it goes by (occurred_at, event_id). */
+export interface SweepPosition {
+  /** Postgres' own text of a timestamptz, which keeps the microseconds. */
+  readonly occurredAt: string;
+  readonly eventId: string;
+}
+
+export interface SweepPage {
+  /** Subjects with notifications that nobody queued: their events were lost, or are late. */
+  readonly subjectIds: readonly string[];
+  /** Where the next page begins; null when this was the last. */
+  readonly next: SweepPosition | null;
+  /** Time of the database in ISO 8601, for the next sweep's start. */
+  readonly now: string;
+}
+
+/** Looks at up to `limit` notifications from `from` on. Those younger than `graceMs` are left to their events. */
+export async function findUnqueued(
+  db: Db,
+  from: SweepPosition,
+  limit: number,
+  graceMs: number,
+): Promise<SweepPage> {
+  const { rows } = await sql<{
+    subject_ids: string[] | null;
+    seen: number;
+    last: SweepPosition | null;
+    now: string;
+  }>`
+    with page as (
+      select event_id, subject_id, occurred_at from notification
+      where occurred_at >= ${from.occurredAt}::timestamptz
+        and (occurred_at, event_id) > (${from.occurredAt}::timestamptz, ${from.eventId}::uuid)
+        and occurred_at <= now() - ${graceMs} * interval '1 millisecond'
+      order by occurred_at, event_id limit ${limit}
+    )
+    select count(*)::int as seen, to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as now,
+      array_agg(distinct p.subject_id) filter (where d.event_id is null) as subject_ids,
+      (select json_build_object('occurredAt', occurred_at::text, 'eventId', event_id) from page
+        order by occurred_at desc, event_id desc limit 1) as last
+    from page p left join delivery d using (event_id)`.execute(db);
+  const row = rows[0];
+  if (row === undefined) throw new RangeError('an aggregate without a row');
+  return { subjectIds: row.subject_ids ?? [], next: row.seen === limit ? row.last : null, now: row.now };
+}

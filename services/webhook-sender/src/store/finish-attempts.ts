@@ -1,0 +1,113 @@
+import { sql } from 'kysely';
+import type { Db } from '@opentill/db/database';
+import type { FailureCode } from '../failure-codes.ts';
+import type { ClaimedDelivery } from './claim-due.ts';
+import { ATTEMPTS_BEFORE_OVERTAKING } from './delivery-rules.ts';
+
+/** How one attempt ended, as it is recorded. */
+export interface AttemptRecord {
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  readonly statusCode: number | null;
+  /** Null when the receiver took it. */
+  readonly errorCode: FailureCode | null;
+  readonly error: string | null;
+  readonly excerpt: string | null;
+}
+
+/** What an attempt makes of its delivery. */
+export type DeliveryOutcome =
+  | { readonly state: 'DELIVERED' }
+  | { readonly state: 'DEAD' }
+  | { readonly state: 'PENDING'; readonly retryDelayMs: number };
+
+export type Held = Pick<ClaimedDelivery, 'eventId' | 'attempt' | 'scheduleBase'>;
+
+/** An attempt that has ended. */
+export interface FinishedAttempt {
+  readonly claim: Held;
+  readonly record: AttemptRecord;
+  readonly outcome: DeliveryOutcome;
+}
+
+export interface FinishedRow {
+  readonly eventId: string;
+  /** False when the claim was not this one's any more: the lease ran out, and another attempt is under way or done. */
+  readonly held: boolean;
+  /** Something is known against the endpoint, so that a success is news. */
+  readonly watched: boolean;
+}
+
+/**
+ * Records attempts and what each made of its delivery, if the claim is still this holder's; all or none. A delivery
+ * replayed meanwhile is due again, unless it succeeded. What waits behind one that is tried again is due with it.
+ * @param attempts of different deliveries
+ */
+export async function finishAttempts(
+  db: Db,
+  holder: string,
+  attempts: readonly FinishedAttempt[],
+): Promise<FinishedRow[]> {
+  const input = JSON.stringify(
+    attempts.map(({ claim, record, outcome }) => ({
+      ...claim,
+      ...record,
+      state: outcome.state,
+      retryDelayMs: outcome.state === 'PENDING' ? outcome.retryDelayMs : 0,
+    })),
+  );
+  const { rows } = await sql<FinishedRow>`
+    with ended as materialized (
+      select * from json_to_recordset(${input}::json) as e ("eventId" uuid, attempt integer, "scheduleBase" integer, state text,
+        "retryDelayMs" double precision, "startedAt" timestamptz, "durationMs" integer, "statusCode" integer, "errorCode" text,
+        error text, excerpt text)
+    ), held as (
+      select d.event_id, e.state, e."retryDelayMs", d.schedule_base > e."scheduleBase" and e.state <> 'DELIVERED' as replayed
+      from delivery d join ended e on d.event_id = e."eventId" and d.attempts = e.attempt
+      where d.state = 'PENDING' and d.lease_holder = ${holder}
+      order by d.event_id
+      for update of d
+    ), finished as (
+      update delivery d
+      set state = case when h.replayed then 'PENDING' else h.state end, lease_until = null, lease_holder = null,
+        next_attempt_at = now() + case when h.replayed then 0 else h."retryDelayMs" end * interval '1 millisecond',
+        finished_at = case when h.replayed or h.state = 'PENDING' then null else now() end
+      from held h where d.event_id = h.event_id
+      returning d.*
+    ), recorded as (
+      insert into delivery_attempt (event_id, attempt, started_at, duration_ms, status_code, error_code, error, response_excerpt)
+      select "eventId", attempt, "startedAt", "durationMs", "statusCode", "errorCode", error, excerpt from ended
+      on conflict do nothing
+    ), behind as (
+      update delivery d set next_attempt_at = f.next_attempt_at from finished f
+      where f.state = 'PENDING' and f.attempts - f.schedule_base < ${ATTEMPTS_BEFORE_OVERTAKING}
+        and d.subject_id = f.subject_id and d.sequence > f.sequence and d.state = 'PENDING'
+        and d.next_attempt_at < f.next_attempt_at
+    )
+    select e."eventId", f.event_id is not null as held,
+      coalesce(c.state <> 'CLOSED' or c.failures_in_row > 0 or c.window_began_at is not null, false) as watched
+    from ended e left join finished f on f.event_id = e."eventId" left join callback_endpoint c using (merchant_id)`.execute(
+    db,
+  );
+  return rows;
+}
+
+/**
+ * Gives a claim back as if it had not been made: its attempt was interrupted by this process, not by the receiver. Of a
+ * probe the right to probe as well.
+ */
+export async function releaseClaim(db: Db, claim: Held, holder: string): Promise<void> {
+  await sql`
+    with released as (
+      update delivery
+      set attempts = attempts - 1, schedule_base = least(schedule_base, attempts - 1),
+        lease_until = null, lease_holder = null
+      where event_id = ${claim.eventId} and state = 'PENDING' and lease_holder = ${holder} and attempts = ${claim.attempt}
+      returning merchant_id
+    )
+    update callback_endpoint e set probe_at = now(), probe_event_id = null, probe_attempt = null, updated_at = now()
+    from released r
+    where e.merchant_id = r.merchant_id and e.probe_event_id = ${claim.eventId} and e.probe_attempt = ${claim.attempt}`.execute(
+    db,
+  );
+}

@@ -1,0 +1,57 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '@opentill/db/database';
+import { ATTEMPTS_BEFORE_OVERTAKING, NEVER_TRIED, TRIED } from './delivery-rules.ts';
+
+/** Nothing can be sent to merchant `m` with the endpoint `h`. */
+const UNADDRESSED = sql`(m.callback_url is null or coalesce(h.state = 'DISABLED', false))`;
+
+/**
+ * Queues every notification of a subject that has no delivery yet, so that an order's callbacks are queued without a
+ * gap whatever order their events come in. One behind a callback that waits for its next attempt is due with it, so
+ * that no claim looks at it before. Of a merchant without a callback URL, or with a disabled endpoint, they are dead
+ * at once, kept for a replay.
+ * @returns how many were queued
+ */
+export async function queueDeliveries(tx: Tx | Db, subjectIds: readonly string[]): Promise<number> {
+  const { rows } = await sql`
+    insert into delivery (event_id, merchant_id, subject_id, sequence, state, next_attempt_at, finished_at)
+    select n.event_id, n.merchant_id, n.subject_id, n.sequence,
+      case when ${UNADDRESSED} then 'DEAD' else 'PENDING' end,
+      greatest(now(), (
+        select max(e.next_attempt_at) from delivery e
+        where e.subject_id = n.subject_id and e.sequence < n.sequence and e.state = 'PENDING'
+          and e.attempts - e.schedule_base between 1 and ${ATTEMPTS_BEFORE_OVERTAKING - 1})),
+      case when ${UNADDRESSED} then now() end
+    from notification n join merchant m using (merchant_id) left join callback_endpoint h using (merchant_id)
+    where n.subject_id = any(${subjectIds}::uuid[])
+      and not exists (select from delivery d where d.event_id = n.event_id)
+    order by n.subject_id, n.sequence
+    on conflict do nothing
+    returning event_id`.execute(tx);
+  return rows.length;
+}
+
+/**
+ * Makes what waits for merchants without a callback URL, or with a disabled endpoint, dead, at most about `limit` a
+ * merchant; each can be replayed. @returns how many.
+ */
+export async function buryUnaddressed(db: Db, limit: number): Promise<number> {
+  const some = (which: typeof TRIED) => sql`
+    select event_id from delivery where merchant_id = m.merchant_id and ${which}
+      and (lease_until is null or lease_until < now()) limit ${limit}`;
+  const { rows } = await sql`
+    with unaddressed as (
+      select d.event_id from merchant m left join callback_endpoint h using (merchant_id)
+        cross join lateral ((${some(NEVER_TRIED)}) union all (${some(TRIED)})) d
+      where ${UNADDRESSED} limit ${limit}
+    ), locked as (
+      select event_id from delivery
+      where event_id in (select event_id from unaddressed) and state = 'PENDING'
+        and (lease_until is null or lease_until < now())
+      for update skip locked
+    )
+    update delivery d set state = 'DEAD', finished_at = now(), lease_until = null, lease_holder = null
+    from locked l where d.event_id = l.event_id
+    returning d.event_id`.execute(db);
+  return rows.length;
+}
