@@ -44,10 +44,21 @@ export const SETUP_CONFIG_SCHEMA = {
   },
 } as const;
 
+/** The environment of the other commands. */
+export interface OperatorEnvironment {
+  readonly OPS_DATABASE_URL?: string;
+  readonly DATABASE_ADMIN_URL?: string;
+  readonly AMQP_URL?: string;
+  readonly SECRETS_KEY?: string;
+  readonly NETWORKS_FILE?: string;
+}
+
 /** JSON Schema of the environment of the other commands; each needs only some of it. */
 export const OPERATOR_CONFIG_SCHEMA = {
   properties: {
     OPS_DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://' },
+    DATABASE_ADMIN_URL: { type: 'string', pattern: '^postgres(ql)?://' },
+    AMQP_URL: { type: 'string', pattern: '^amqps?://' },
     SECRETS_KEY: secret,
     NETWORKS_FILE: { type: 'string', minLength: 1 },
   },

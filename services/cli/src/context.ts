@@ -19,5 +19,7 @@ export type CliErrorCode =
   | 'NO_TERMINAL'
   /** What was asked about does not exist. */
   | 'NOT_FOUND'
+  /** `doctor` found something that must be mended; its report says what. */
+  | 'DOCTOR_FAILED'
   /** No scanner answered in time; the request stays and is answered when one runs. */
   | 'NO_ANSWER_YET';

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { CliContext } from './context.ts';
 import { recordTopUp } from './commands/book-top-up.ts';
+import { examine } from './commands/doctor.ts';
 import { explain } from './commands/explain.ts';
 import { initKeys } from './commands/init-keys.ts';
 import { createMerchant, printMerchants, rotateMerchant } from './commands/manage-merchants.ts';
@@ -27,10 +28,25 @@ export function createProgram(context: CliContext): Command {
     )
     .action(() => setUp(context));
 
+  addDoctor(program, context);
   addKeys(program, context);
   addMerchant(program, context);
   addRepairs(program, context);
   return program;
+}
+
+function addDoctor(program: Command, context: CliContext): void {
+  program
+    .command('doctor')
+    .description(
+      'look whether the configured networks are as the network file says: endpoints, limits, tokens; and the deployment',
+    )
+    .argument('[networks-file]', 'default: NETWORKS_FILE')
+    .option('--chain <chain>', 'this network alone, enabled or not')
+    .option('--json', 'for programs')
+    .action((file: string | undefined, options: { chain?: string; json?: boolean }) =>
+      examine(context, file === undefined ? options : { ...options, file }),
+    );
 }
 
 function addKeys(program: Command, context: CliContext): void {

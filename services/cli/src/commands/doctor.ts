@@ -1,0 +1,59 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { readConfig } from '@opentill/runtime/config';
+import { OPERATOR_CONFIG_SCHEMA, requiredVariable, type OperatorEnvironment } from '../config.ts';
+import type { CliContext, CliErrorCode } from '../context.ts';
+import { examineDeployment } from '../doctor/examine-deployment.ts';
+import { examineNetwork } from '../doctor/examine-network.ts';
+import { count, reportLines, type Section } from '../doctor/print-report.ts';
+
+/**
+ * Holds the network file against the world, and the deployment against this version; changes nothing.
+ * @throws GatewayError DOCTOR_FAILED when something must be mended, CLI_USAGE, NETWORKS_INVALID, NETWORKS_UNREADABLE
+ */
+export async function examine(
+  context: CliContext,
+  options: { readonly file?: string; readonly chain?: string; readonly json?: boolean },
+): Promise<void> {
+  const file = options.file ?? requiredVariable(context, 'NETWORKS_FILE');
+  const networks = chosen(await readNetworkFile(file, context.env), file, options.chain);
+  const settings = readConfig<OperatorEnvironment>(OPERATOR_CONFIG_SCHEMA, context.env);
+  const deployment = await examineDeployment({
+    databaseUrl: settings.OPS_DATABASE_URL ?? settings.DATABASE_ADMIN_URL,
+    amqpUrl: settings.AMQP_URL,
+  });
+  const sections: readonly Section[] = [
+    ...(await Promise.all(
+      networks.map(async (network) => ({
+        title: `${network.chain}: ${network.name}`,
+        findings: await examineNetwork(network, context.clock),
+      })),
+    )),
+    ...(deployment.length === 0 ? [] : [{ title: 'Deployment', findings: deployment }]),
+  ];
+  const [ok, warn, fail] = [count(sections, 'ok'), count(sections, 'warn'), count(sections, 'fail')];
+  if (options.json === true) {
+    context.print(JSON.stringify({ ok, warn, fail, sections }, null, 2));
+  } else {
+    for (const line of reportLines(sections)) context.print(line);
+    context.print(`${ok} ok, ${warn} warn, ${fail} fail`);
+  }
+  if (fail === 0) return;
+  const what = fail === 1 ? 'One check failed.' : `${fail} checks failed.`;
+  throw new GatewayError<CliErrorCode>('DOCTOR_FAILED', what, { retryable: false });
+}
+
+/** The enabled networks, or the one that is asked for. */
+function chosen(
+  networks: readonly NetworkConfig[],
+  file: string,
+  chain: string | undefined,
+): readonly NetworkConfig[] {
+  if (chain === undefined) return networks.filter(({ enabled }) => enabled);
+  const named = networks.filter((network) => network.chain === chain);
+  if (named.length > 0) return named;
+  throw new GatewayError<CliErrorCode>('CLI_USAGE', `${chain} is not configured in ${file}.`, {
+    retryable: false,
+  });
+}

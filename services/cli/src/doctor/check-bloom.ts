@@ -1,0 +1,47 @@
+import { blockReceiptsRequest } from '@opentill/chain-evm/block-requests';
+import { bloomBits, bloomIsExplainedBy, bloomMayHold } from '@opentill/chain-evm/bloom';
+import { decodeLogs, decodeReceipt, type EvmHeader, type EvmLog } from '@opentill/chain-evm/decode';
+import { readerError } from '@opentill/chain/reader-error';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { ExaminedEndpoint } from './examine-endpoint.ts';
+import { findingOf, type Finding } from './finding.ts';
+
+/**
+ * Whether a header's bloom filter is the one of the block's own logs, as `bloom` in the network file says. Where it is
+ * not (Avalanche), a reader that believed it would refuse good answers.
+ */
+export async function checkBloom(endpoint: ExaminedEndpoint, network: NetworkConfig): Promise<Finding> {
+  const found = { subject: endpoint.label, check: 'bloom' };
+  // Not the newest one: behind the URL may stand a node that does not have it yet.
+  const candidates = endpoint.headers.slice(1);
+  const block = candidates.find((header) => !/^0x0+$/.test(header.logsBloom));
+  if (block === undefined) {
+    const detail = `No log in the last ${candidates.length} blocks: nothing to compare.`;
+    return { ...found, outcome: 'ok', detail };
+  }
+  try {
+    const logs = await logsOf(endpoint, block);
+    const isOwn =
+      bloomIsExplainedBy(block.logsBloom, logs) &&
+      logs.every((log) =>
+        [log.address, ...log.topics].every((value) => bloomMayHold(block.logsBloom, bloomBits(value))),
+      );
+    const seen = `The header's bloom of block ${block.height} is ${isOwn ? '' : 'not '}the one of its ${logs.length} logs`;
+    if (!network.bloom) return { ...found, outcome: 'ok', detail: `${seen}; it is not used here.` };
+    if (isOwn) return { ...found, outcome: 'ok', detail: `${seen}.` };
+    const mend = 'Compare with another endpoint; if it is so there, set bloom to false.';
+    return { ...found, outcome: 'fail', detail: `${seen}.`, mend };
+  } catch (error) {
+    return findingOf(error, found.subject, found.check);
+  }
+}
+
+async function logsOf(endpoint: ExaminedEndpoint, block: EvmHeader): Promise<readonly EvmLog[]> {
+  const request = endpoint.offersReceipts
+    ? blockReceiptsRequest(block.hash)
+    : { method: 'eth_getLogs', params: [{ blockHash: block.hash }] };
+  const [answer] = await endpoint.client.batch([request]);
+  if (!endpoint.offersReceipts) return decodeLogs(answer);
+  if (!Array.isArray(answer)) throw readerError('BLOCK_NOT_FOUND', `block ${block.height} has no receipts`);
+  return answer.flatMap((receipt) => decodeReceipt(receipt).logs);
+}

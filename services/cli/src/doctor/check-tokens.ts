@@ -1,0 +1,52 @@
+import { checkTokens } from '@opentill/chain-evm/check-tokens';
+import type { EvmClient } from '@opentill/chain-evm/client';
+import { isReaderError } from '@opentill/chain/reader-error';
+import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { decodeTokenSymbol } from './decode-token-symbol.ts';
+import { findingOf, sentence, type Finding } from './finding.ts';
+
+/** The first four bytes of keccak256("symbol()"). */
+const SYMBOL_SELECTOR = '0x95d89b41';
+
+/** Looks for the code and the decimals of each configured token. Its own symbol is for people: anybody may copy one. */
+export async function examineTokens(client: EvmClient, network: NetworkConfig): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const token of network.tokens) findings.push(await examineToken(client, token));
+  return findings;
+}
+
+async function examineToken(client: EvmClient, token: TokenConfig): Promise<Finding> {
+  const { contract, decimals, symbol } = token;
+  const found = { subject: symbol, check: 'token' };
+  if (contract === null) {
+    const detail = 'The native coin: seen where a transaction itself sends it, not where a contract does.';
+    return { ...found, outcome: 'ok', detail };
+  }
+  const mend = 'Mend contract and decimals in the network file; the scanner does not start like this.';
+  try {
+    await checkTokens(client, [{ contract, decimals }], {});
+    const own = await readSymbol(client, contract);
+    const called = own === undefined ? 'has no symbol of its own' : `calls itself ${own}`;
+    return { ...found, outcome: 'ok', detail: `${contract} has ${decimals} decimals and ${called}.` };
+  } catch (error) {
+    if (!isReaderError(error, 'TOKEN_MISMATCH')) return findingOf(error, symbol, 'token');
+    return {
+      ...found,
+      outcome: 'fail',
+      detail: sentence(`${error.message}; the network file says ${decimals} decimals`),
+      mend,
+    };
+  }
+}
+
+async function readSymbol(client: EvmClient, contract: string): Promise<string | undefined> {
+  const call = { method: 'eth_call', params: [{ to: contract, data: SYMBOL_SELECTOR }, 'latest'] };
+  try {
+    const [answer] = await client.batch([call]);
+    return decodeTokenSymbol(answer);
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+import { blockRequest } from '@opentill/chain-evm/block-requests';
+import { createEvmClient, type EvmClient, type RpcExchange } from '@opentill/chain-evm/client';
+import { decodeHeader, type EvmHeader } from '@opentill/chain-evm/decode';
+import type { RpcEndpoint } from '@opentill/contracts/network-config';
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** An endpoint under examination. */
+export interface Endpoint {
+  /** Host and port, never the path: keys of providers stand there. */
+  readonly label: string;
+  readonly config: RpcEndpoint;
+  readonly client: EvmClient;
+  /** Every HTTP exchange so far. */
+  readonly exchanges: readonly RpcExchange[];
+}
+
+/** One that named its chain and its head. */
+export interface ReachedEndpoint extends Endpoint {
+  readonly head: EvmHeader;
+}
+
+/** A client of its own for each endpoint; two at one host are told apart by a number. */
+export function openEndpoints(configs: readonly RpcEndpoint[], chainId: number): readonly Endpoint[] {
+  const hosts = configs.map(({ url }) => new URL(url).host);
+  return configs.map((config, place) => {
+    const host = hosts[place] ?? '';
+    const before = hosts.slice(0, place).filter((other) => other === host).length;
+    const exchanges: RpcExchange[] = [];
+    const { url, requestsPerSecond } = config;
+    return {
+      label: before === 0 ? host : `${host} (${before + 1})`,
+      config,
+      exchanges,
+      client: createEvmClient({
+        url,
+        chainId,
+        requestTimeoutMs: REQUEST_TIMEOUT_MS,
+        ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
+        onExchange: (exchange) => exchanges.push(exchange),
+      }),
+    };
+  });
+}
+
+/** A header of the endpoint. Throws a GatewayError with a ReaderErrorCode. */
+export async function readHeader(
+  client: EvmClient,
+  block: number | 'latest' | 'finalized',
+): Promise<EvmHeader> {
+  const [answer] = await client.batch([blockRequest(block)]);
+  return decodeHeader(answer);
+}

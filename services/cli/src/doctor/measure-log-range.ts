@@ -1,0 +1,66 @@
+import { logsRequest } from '@opentill/chain-evm/block-requests';
+import { isReaderError } from '@opentill/chain/reader-error';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { ReachedEndpoint } from './endpoint.ts';
+import { findingOf, sentence, type Finding } from './finding.ts';
+
+const SIZES = [1, 10, 100, 1_000, 10_000];
+/** Several nodes may stand behind one URL, and the newest blocks be unknown to the next. */
+const BLOCKS_BELOW_HEAD = 2;
+
+/** Asks for the logs of more and more blocks, up to as many as the scanner would, until the provider refuses. */
+export async function measureLogRange(endpoint: ReachedEndpoint, network: NetworkConfig): Promise<Finding> {
+  const found = { subject: endpoint.label, check: 'eth_getLogs' };
+  const wanted = Math.min(network.maxBlockRange, endpoint.config.maxBlockRange ?? Infinity);
+  const to = Math.max(0, endpoint.head.height - BLOCKS_BELOW_HEAD);
+  const sizes = [...SIZES.filter((size) => size < wanted), wanted].filter((size) => size <= to + 1);
+  const tokens = new Set(network.tokens.flatMap(({ contract }) => (contract === null ? [] : [contract])));
+  let answered = 0;
+  for (const size of sizes) {
+    try {
+      await endpoint.client.batch([logsRequest(tokens, to - size + 1, to)]);
+      answered = size;
+    } catch (error) {
+      return refusal(error, { ...found, answered, size });
+    }
+  }
+  if (answered === wanted)
+    return { ...found, outcome: 'ok', detail: `The logs of ${wanted} blocks come at once.` };
+  const detail = `The logs of ${answered} blocks come at once; the chain is too short to ask for ${wanted}.`;
+  return { ...found, outcome: 'ok', detail };
+}
+
+function refusal(
+  error: unknown,
+  asked: {
+    readonly subject: string;
+    readonly check: string;
+    readonly answered: number;
+    readonly size: number;
+  },
+): Finding {
+  const { subject, check, answered, size } = asked;
+  if (!(error instanceof GatewayError) || isReaderError(error, 'RPC_RATE_LIMITED'))
+    return findingOf(error, subject, check);
+  const words = `the provider says: ${error.message}`;
+  if (answered === 0) {
+    return {
+      outcome: 'fail',
+      subject,
+      check,
+      detail: sentence(`not even the logs of one block come; ${words}`),
+      mend: 'Take an endpoint that offers eth_getLogs (the public dataseeds of BNB Smart Chain do not).',
+    };
+  }
+  const suggested = error.context['suggestedBlocks'];
+  const limit =
+    typeof suggested === 'number' && suggested >= answered && suggested < size ? suggested : answered;
+  return {
+    outcome: 'warn',
+    subject,
+    check,
+    detail: sentence(`the logs of ${answered} blocks come at once, of ${size} not; ${words}`),
+    mend: `Write "maxBlockRange": ${limit} beside this URL, so that it is not asked for more.`,
+  };
+}

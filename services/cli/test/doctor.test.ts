@@ -1,0 +1,335 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
+import { devAccount } from '@opentill/devnet/evm-accounts';
+import { DEV_TOKEN_ADDRESSES, deployDevTokens, payToken } from '@opentill/devnet/evm-devnet';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { callRpc } from '@opentill/devnet/json-rpc';
+import { createLyingRpcProxy, type LyingRpcOptions } from '@opentill/testkit/lying-rpc-proxy';
+import { createTestBroker } from '@opentill/testkit/test-broker';
+import { createTestDatabase } from '@opentill/testkit/test-database';
+import type { Finding } from '../src/doctor/finding.ts';
+import { runCli } from '../src/run-cli.ts';
+
+const CHAIN_ID = 97;
+const OTHER_CHAIN_ID = 1337;
+const BLOCKS = 300;
+
+let folder: string;
+/** Has the tokens, and a block every second. */
+let anvil: Anvil;
+/** Another chain, without tokens. */
+let other: Anvil;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'opentill-doctor-'));
+  const start = async (name: string, chainId: number) =>
+    startAnvil({ dir: join(folder, name), port: await findFreePort(), chainId, blockTimeSeconds: 1 });
+  [anvil, other] = await Promise.all([start('anvil', CHAIN_ID), start('other', OTHER_CHAIN_ID)]);
+  await deployDevTokens({ rpcUrl: anvil.rpcUrl, usdtDecimals: 18, usdcDecimals: 6 });
+  await callRpc(anvil.rpcUrl, 'anvil_mine', [`0x${BLOCKS.toString(16)}`, '0x1']);
+  await payAndMine();
+});
+afterAll(async () => {
+  await Promise.all([anvil.stop('kill'), other.stop('kill')]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Puts a transfer into a block a few below the head. */
+async function payAndMine(): Promise<void> {
+  const { rpcUrl } = anvil;
+  const to = devAccount(7).address;
+  const fromKey = devAccount(1).privateKey;
+  await payToken({ rpcUrl, token: DEV_TOKEN_ADDRESSES.USDT, to, amountBaseUnits: 5n, fromKey });
+  await callRpc(rpcUrl, 'anvil_mine', ['0x5', '0x1']);
+}
+
+/** A network file of one network; `changes` go over what fits the first chain. */
+function networksFile(changes: object = {}): string {
+  const limits = { displayDecimals: 2, minAmount: null, maxAmount: null };
+  const network = {
+    chain: 'BSC_TEST',
+    family: 'EVM',
+    enabled: true,
+    chainId: CHAIN_ID,
+    name: 'devnet',
+    rpcUrls: [anvil.rpcUrl],
+    nativeSymbol: 'tBNB',
+    nativeDecimals: 18,
+    confirmations: 'finalized',
+    blockTimeMs: 1_000,
+    pollIntervalMs: 250,
+    reorgWindow: 64,
+    maxBlockRange: 200,
+    bloom: true,
+    tokens: [
+      { symbol: 'USDT', contract: DEV_TOKEN_ADDRESSES.USDT, decimals: 18, ...limits },
+      { symbol: 'USDC', contract: DEV_TOKEN_ADDRESSES.USDC, decimals: 6, ...limits },
+    ],
+    ...changes,
+  };
+  const file = join(folder, 'networks.json');
+  writeFileSync(file, JSON.stringify({ networks: [network] }));
+  return file;
+}
+
+interface Examined {
+  readonly code: number;
+  readonly out: readonly string[];
+  readonly errors: readonly string[];
+  /** The finding of a check, of all subjects or one. */
+  of(check: string, subject?: string): Finding | undefined;
+}
+
+async function doctor(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Examined> {
+  const out: string[] = [];
+  const errors: string[] = [];
+  // Blocks mined at once have times a second apart, so the chain is ahead of the clock.
+  const head = (await callRpc(anvil.rpcUrl, 'eth_getBlockByNumber', ['latest', false])) as {
+    timestamp: string;
+  };
+  const code = await runCli(['doctor', ...args], {
+    env,
+    clock: { now: () => new Date(Number(head.timestamp) * 1_000) },
+    print: (line) => out.push(line),
+    printError: (line) => errors.push(line),
+    askSecret: async () => '',
+  });
+  const findings = args.includes('--json')
+    ? (JSON.parse(out.join('\n')) as { sections: { findings: Finding[] }[] }).sections.flatMap(
+        (s) => s.findings,
+      )
+    : [];
+  return {
+    code,
+    out,
+    errors,
+    of: (check, subject) =>
+      findings.find((each) => each.check === check && (subject === undefined || each.subject === subject)),
+  };
+}
+const examine = (changes: object, env: Readonly<Record<string, string>> = {}): Promise<Examined> =>
+  doctor([networksFile(changes), '--json'], env);
+
+/** Runs `work` with a lying proxy before the first chain. */
+async function throughProxy<T>(
+  options: Omit<LyingRpcOptions, 'upstreamUrl' | 'seed'>,
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  const proxy = await createLyingRpcProxy({ upstreamUrl: anvil.rpcUrl, seed: 1, ...options });
+  try {
+    return await work(proxy.url);
+  } finally {
+    await proxy.close();
+  }
+}
+const hostOf = (url: string): string => new URL(url).host;
+
+describe('opentill doctor, of a network', () => {
+  it('finds nothing to mend where all is well, and says what it saw', async () => {
+    const file = networksFile({
+      rpcUrls: [anvil.rpcUrl, anvil.rpcUrl.replace('127.0.0.1', 'localhost')],
+      wsUrl: anvil.wsUrl,
+      finality: { staleSeconds: 600 },
+    });
+    const { code, out, errors } = await doctor([file]);
+    const text = out.join('\n');
+    expect({ code, errors }).toEqual({ code: 0, errors: [] });
+    expect(text).toMatch(/^BSC_TEST: devnet$/m);
+    expect(text).toMatch(/ok +BSC_TEST +sources +2 of 2 endpoints can be used\./);
+    expect(text).toMatch(/ok +127\.0\.0\.1:\d+ +head +Chain 97, block 3\d\d, -?\d+ s old\./);
+    expect(text).toMatch(
+      /ok +localhost:\d+ +finalized +Block \d+ is final, 64 blocks and 64 s behind the head\./,
+    );
+    expect(text).toMatch(/batches +20 requests went in one call\./);
+    expect(text).toMatch(
+      /receipts +eth_getBlockReceipts gives 1 receipts for 1 transactions of block 3\d\d\./,
+    );
+    expect(text).toMatch(/eth_getLogs +The logs of 200 blocks come at once\./);
+    expect(text).toMatch(/bloom +The header's bloom of block 3\d\d is the one of its 1 logs\./);
+    expect(text).toMatch(
+      /ok +USDT +token +0x5FbDB2315678afecb367f032d93F642f64180aa3 has 18 decimals and calls itself USDT\./,
+    );
+    expect(text).toMatch(/ok +127\.0\.0\.1:\d+ +new heads +A head came after \d+ ms\./);
+    expect(text).toMatch(/^\d+ ok, 0 warn, 0 fail$/m);
+  });
+
+  it('names an endpoint of another chain, and goes on with the other', async () => {
+    const { code, errors, of } = await examine({ rpcUrls: [other.rpcUrl, anvil.rpcUrl] });
+    expect(of('reached', hostOf(other.rpcUrl))).toMatchObject({
+      outcome: 'fail',
+      detail: 'The node serves chain id 1337, not 97.',
+      mend: 'Put an endpoint of this network into rpcUrls, or the right chainId.',
+    });
+    expect(of('eth_getLogs', hostOf(anvil.rpcUrl))?.outcome).toBe('ok');
+    expect(of('sources')).toMatchObject({ outcome: 'warn' });
+    expect({ code, errors }).toEqual({ code: 1, errors: ['opentill: One check failed.'] });
+  });
+
+  it('names tokens that are not there, and decimals that are others', async () => {
+    const there = await examine({ chainId: OTHER_CHAIN_ID, rpcUrls: [other.rpcUrl], maxBlockRange: 1 });
+    expect(there.of('token', 'USDT')).toMatchObject({
+      outcome: 'fail',
+      detail: expect.stringMatching(/^There is no contract at 0x5FbDB/),
+      mend: expect.stringMatching(/the scanner does not start/),
+    });
+    expect(there.code).toBe(1);
+    const limits = { displayDecimals: 2, minAmount: null, maxAmount: null };
+    const usdt = { symbol: 'USDT', contract: DEV_TOKEN_ADDRESSES.USDT, decimals: 6, ...limits };
+    const coin = { ...usdt, symbol: 'tBNB', contract: null, decimals: 18 };
+    const wrong = await examine({ tokens: [usdt, coin] });
+    expect(wrong.of('token', 'USDT')).toMatchObject({
+      outcome: 'fail',
+      detail: expect.stringMatching(/has 18 decimals; the network file says 6 decimals\.$/),
+    });
+    expect(wrong.of('token', 'tBNB')?.outcome).toBe('ok');
+  });
+
+  it('measures how many blocks of logs a provider gives, in its words, and what to write for it', async () => {
+    await throughProxy({ rangeCapBlocks: 10 }, async (url) => {
+      const { code, of } = await examine({ rpcUrls: [anvil.rpcUrl, url] });
+      expect(of('eth_getLogs', hostOf(url))).toMatchObject({
+        outcome: 'warn',
+        detail: expect.stringMatching(
+          /^The logs of 10 blocks come at once, of 100 not; the provider says: .*\b10\b/,
+        ),
+        mend: 'Write "maxBlockRange": 10 beside this URL, so that it is not asked for more.',
+      });
+      expect(code).toBe(0);
+      const written = await examine({ rpcUrls: [{ url, maxBlockRange: 10 }] });
+      expect(written.of('eth_getLogs')).toMatchObject({ outcome: 'ok' });
+    });
+  });
+
+  it('fails an endpoint that gives no logs at all', async () => {
+    await throughProxy({ rangeCapBlocks: 0 }, async (url) => {
+      const { code, of } = await examine({ rpcUrls: [url] });
+      expect(of('eth_getLogs')).toMatchObject({
+        outcome: 'fail',
+        detail: expect.stringMatching(/^Not even the logs of one block come; the provider says: /),
+      });
+      expect(code).toBe(1);
+    });
+  });
+
+  it('sees one that lags, and one that is not there', async () => {
+    await throughProxy({ faults: { laggingNode: 1 }, lagBlocks: 20 }, async (url) => {
+      const dead = 'http://127.0.0.1:1/secret';
+      const { code, out, of } = await examine({ rpcUrls: [anvil.rpcUrl, url, dead] });
+      expect(of('head', hostOf(url))).toMatchObject({
+        outcome: 'warn',
+        detail: expect.stringMatching(/, (19|20|21) blocks behind the best\.$/),
+      });
+      expect(of('reached', '127.0.0.1:1')).toMatchObject({
+        outcome: 'fail',
+        mend: 'Look whether the URL is right and the node runs.',
+      });
+      expect(out.join('\n')).not.toContain('secret');
+      expect(code).toBe(1);
+    });
+  });
+
+  it('sees receipts that are not whole', async () => {
+    await payAndMine();
+    await throughProxy({ faults: { blockReceiptsShort: 1, falseEmpty: 1 } }, async (url) => {
+      const { code, of } = await examine({ rpcUrls: [url] });
+      expect(of('receipts')).toMatchObject({
+        outcome: 'fail',
+        detail: expect.stringMatching(
+          /^eth_getBlockReceipts gives 0 receipts for 1 transactions of block \d+\.$/,
+        ),
+      });
+      expect(of('bloom')).toMatchObject({
+        outcome: 'fail',
+        detail: expect.stringMatching(/is not the one of its 0 logs/),
+      });
+      expect(code).toBe(1);
+    });
+  });
+
+  it('says of an old head that the node is stuck', async () => {
+    const { of } = await examine({ rpcUrls: [other.rpcUrl], chainId: OTHER_CHAIN_ID });
+    // This chain follows the clock, the one that sets the clock of the test runs minutes ahead.
+    expect(of('head')).toMatchObject({ outcome: 'fail', mend: expect.stringMatching(/older than 30 s/) });
+  });
+
+  it('asks for no finalized block where a number decides, and for no bloom where it is of other blocks', async () => {
+    const { of } = await examine({ confirmations: 3, bloom: false, wsUrl: 'ws://127.0.0.1:1' });
+    expect(of('finalized')?.outcome).toBe('ok');
+    expect(of('bloom')).toMatchObject({
+      outcome: 'ok',
+      detail: expect.stringMatching(/it is not used here\.$/),
+    });
+    expect(of('new heads')).toMatchObject({ outcome: 'warn', detail: 'It could not be connected to.' });
+    expect(of('sources')).toMatchObject({ outcome: 'warn', detail: 'One endpoint is configured.' });
+  });
+
+  it('looks at what is enabled, or at what is asked for', async () => {
+    const file = networksFile({ enabled: false });
+    expect((await doctor([file])).out.join()).toBe('0 ok, 0 warn, 0 fail');
+    expect((await doctor([file, '--chain', 'BSC_TEST', '--json'])).of('head')?.outcome).toBe('ok');
+    expect(await doctor(['--chain', 'ETH'], { NETWORKS_FILE: file })).toMatchObject({
+      code: 1,
+      errors: [expect.stringMatching(/^opentill: ETH is not configured in .*networks\.json\.$/)],
+    });
+    const replaced = await doctor([file, '--chain', 'BSC_TEST', '--json'], {
+      BSC_TEST_RPC_URLS: other.rpcUrl,
+    });
+    expect(replaced.of('reached', hostOf(other.rpcUrl))?.outcome).toBe('fail');
+  });
+});
+
+describe('opentill doctor, of the deployment', () => {
+  it('finds migrations, roles and queues that are missing', async () => {
+    const [database, broker, bare] = await Promise.all([
+      createTestDatabase(),
+      createTestBroker(),
+      createTestBroker({ declare: false }),
+    ]);
+    const empty = new URL(database.adminUrl);
+    empty.pathname = '/postgres';
+    const networks = { rpcUrls: [anvil.rpcUrl] };
+    try {
+      const well = await examine(networks, { OPS_DATABASE_URL: database.url('ops'), AMQP_URL: broker.url });
+      expect(well.of('reached', 'database')).toMatchObject({
+        outcome: 'ok',
+        detail: expect.stringMatching(/^Postgres \d\d, as opentill_ops\.$/),
+      });
+      for (const check of ['migrations', 'roles', 'queues']) expect(well.of(check)?.outcome).toBe('ok');
+      expect(well.code).toBe(0);
+
+      const ill = await examine(networks, { DATABASE_ADMIN_URL: empty.href, AMQP_URL: bare.url });
+      expect(ill.of('migrations')).toMatchObject({ outcome: 'fail', mend: 'Run opentill setup.' });
+      expect(ill.of('queues')).toMatchObject({
+        outcome: 'fail',
+        detail: expect.stringMatching(/^Missing: opentill\.events, opentill\.dead, .*\.dead\.$/),
+      });
+      expect(ill.code).toBe(1);
+
+      const admin = database.open('admin');
+      await admin.pool.query(`insert into schema_migration (name, checksum) values ('9999-later', 'x')`);
+      await admin.close();
+      const later = await examine(networks, { OPS_DATABASE_URL: database.url('ops') });
+      expect(later.of('migrations')).toMatchObject({
+        outcome: 'fail',
+        detail: expect.stringMatching(/9999-later/),
+      });
+
+      const dead = {
+        OPS_DATABASE_URL: 'postgres://x:secret@127.0.0.1:1/x',
+        AMQP_URL: 'amqp://x:secret@127.0.0.1:1',
+      };
+      const nothing = await examine(networks, dead);
+      expect(nothing.of('reached', 'database')?.outcome).toBe('fail');
+      expect(nothing.of('reached', 'broker')?.outcome).toBe('fail');
+      expect(nothing.out.join('\n')).not.toContain('secret');
+    } finally {
+      await Promise.all([database.drop(), broker.drop(), bare.drop()]);
+    }
+  });
+});
