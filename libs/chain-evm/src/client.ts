@@ -1,177 +1,96 @@
-import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { JsonAnswer } from './post-json.ts';
-import { postJson } from './post-json.ts';
-import { codeOfHttpStatus, codeOfRpcError, mayBeBetterElsewhere } from './translate-rpc-error.ts';
+import type { Asking } from './exchange-calls.ts';
+import { createExchangeCalls, notLetThrough } from './exchange-calls.ts';
+import { createRateLimiter } from './rate-limiter.ts';
+import { createSendCalls } from './send-calls.ts';
+import type { AskOptions, EvmClient, RawAnswer, RpcExchange, RpcRequest } from './rpc-call.ts';
 
-export interface RpcRequest {
-  readonly method: string;
-  readonly params: readonly unknown[];
-}
-
-/** One HTTP exchange with a node, for metrics and logs. */
-export interface RpcExchange {
-  /** Host and port, never the path: keys of providers stand there. */
-  readonly endpoint: string;
-  readonly methods: readonly string[];
-  readonly outcome: 'OK' | ReaderErrorCode;
-  readonly durationMs: number;
-}
+export type { AskOptions, EvmClient, RawAnswer, RpcExchange, RpcRequest };
 
 export interface EvmClientConfig {
   readonly url: string;
-  /** EIP-155 id that the URL must name before its answers count. */
+  /** EIP-155 id that the URL must name before its answers count, over each new connection and every few minutes. */
   readonly chainId: number;
-  /** From sending to the last byte. @default 5000 */
+  /** From sending to the last byte, of all exchanges that one batch is split into. @default 5000 */
   readonly requestTimeoutMs?: number;
   /** A longer answer is broken off with RPC_RANGE_TOO_LARGE. @default 32 MiB */
   readonly answerBytesMax?: number;
+  /** What the provider allows; absent: found out from its complaints. */
+  readonly requestsPerSecond?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
-}
-
-export interface EvmClient {
-  /**
-   * Sends the requests in one HTTP call to one URL and gives their results in the order of the requests; so they
-   * come from one node, unless a provider splits batches among several. Any error among the answers is the error
-   * of the whole. Throws a GatewayError with a ReaderErrorCode; does not retry. `context.retryAfterMs` is how long the
-   * URL asked to be left alone.
-   */
-  batch(requests: readonly RpcRequest[], options?: ReadOptions): Promise<readonly unknown[]>;
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 const CHAIN_ID_REQUEST: RpcRequest = { method: 'eth_chainId', params: [] };
+const IDENTIFIED_FOR_MS = 5 * 60 * 1_000;
+/** Faults behind which another node may have come to stand at the URL. */
+const FAULTS_OF_IDENTITY: readonly ReaderErrorCode[] = [
+  'RPC_UNAVAILABLE',
+  'RPC_FORBIDDEN',
+  'RPC_REFUSED',
+  'INCONSISTENT_ANSWER',
+  'WRONG_CHAIN',
+];
 
 /** A JSON-RPC client for one URL of an EVM network. Opens nothing until the first call; connections are kept alive. */
 export function createEvmClient(config: EvmClientConfig): EvmClient {
-  const { url, chainId, onExchange } = config;
-  const endpoint = new URL(url).host;
-  /** Whether it named the right chain since its last fault: another node may stand behind it afterwards. */
-  let identified = false;
-  let lastId = 0;
+  const endpoint = new URL(config.url).host;
+  const timeoutMs = config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+  const limiter = createRateLimiter({ requestsPerSecond: config.requestsPerSecond });
+  const exchange = createExchangeCalls({
+    url: config.url,
+    endpoint,
+    limiter,
+    timeoutMs,
+    bytesMax: config.answerBytesMax ?? ANSWER_BYTES_MAX,
+    onExchange: config.onExchange,
+  });
+  const send = createSendCalls({ exchange, limiter, onNewConnection: identify });
+  let identifiedUntilMs = -Infinity;
 
-  async function exchange(
-    requests: readonly RpcRequest[],
-    options: ReadOptions,
-  ): Promise<readonly unknown[]> {
-    const firstId = lastId + 1;
-    lastId += requests.length;
-    const calls = requests.map((request, place) => ({ jsonrpc: '2.0', id: firstId + place, ...request }));
-    const answer = await postJson(url, calls.length === 1 ? calls[0] : calls, {
-      timeoutMs: config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
-      bytesMax: config.answerBytesMax ?? ANSWER_BYTES_MAX,
-      context: { endpoint },
-      ...options,
-    });
-    return resultsOf(answer, requests, firstId, endpoint);
+  async function identify(asking: Asking): Promise<void> {
+    const exchanged = await exchange([CHAIN_ID_REQUEST], asking);
+    if (exchanged.kind === 'batchRefused') throw exchanged.error;
+    const [named] = exchanged.answer.results();
+    if (typeof named !== 'string' || Number(named) !== config.chainId) {
+      const why = `the node serves chain id ${String(named)}, not ${config.chainId}`;
+      throw readerError('WRONG_CHAIN', why, { endpoint });
+    }
+    identifiedUntilMs = performance.now() + IDENTIFIED_FOR_MS;
   }
 
-  async function identifiedExchange(
-    requests: readonly RpcRequest[],
-    options: ReadOptions,
-  ): Promise<readonly unknown[]> {
-    if (identified) return exchange(requests, options);
-    const [named, ...results] = await exchange([CHAIN_ID_REQUEST, ...requests], options);
-    if (typeof named !== 'string' || Number(named) !== chainId) {
-      throw readerError('WRONG_CHAIN', `the node serves chain id ${String(named)}, not ${chainId}`, {
-        endpoint,
-      });
+  function forgetAfter(error: unknown): never {
+    if (error instanceof GatewayError && FAULTS_OF_IDENTITY.includes(error.code as ReaderErrorCode))
+      identifiedUntilMs = -Infinity;
+    throw error;
+  }
+
+  async function ask(requests: readonly RpcRequest[], options: AskOptions = {}): Promise<RawAnswer> {
+    const asking: Asking = { options, deadline: { atMs: performance.now() + timeoutMs } };
+    try {
+      if (options.hurried === true && limiter.estimateMs(requests.length) > timeoutMs)
+        throw notLetThrough(endpoint, limiter.waitMs(), true);
+      if (performance.now() >= identifiedUntilMs) await identify(asking);
+      const answer = await send(requests, asking);
+      const results = (): readonly unknown[] => {
+        try {
+          return answer.results();
+        } catch (error) {
+          return forgetAfter(error);
+        }
+      };
+      return { body: answer.body, results };
+    } catch (error) {
+      return forgetAfter(error);
     }
-    identified = true;
-    return results;
   }
 
   return {
-    async batch(requests, options = {}) {
-      const startedAt = performance.now();
-      const methods = requests.map((request) => request.method);
-      const report = (outcome: RpcExchange['outcome']): void =>
-        onExchange?.({ endpoint, methods, outcome, durationMs: performance.now() - startedAt });
-      try {
-        const results = await identifiedExchange(requests, options);
-        report('OK');
-        return results;
-      } catch (error) {
-        if (mayBeBetterElsewhere(error)) identified = false;
-        report(error instanceof GatewayError ? (error.code as ReaderErrorCode) : 'RPC_UNAVAILABLE');
-        throw error;
-      }
-    },
+    ask,
+    batch: async (requests, options) => (await ask(requests, options)).results(),
+    waitMs: limiter.waitMs,
   };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function resultsOf(
-  answer: JsonAnswer,
-  requests: readonly RpcRequest[],
-  firstId: number,
-  endpoint: string,
-): readonly unknown[] {
-  const { json, status } = answer;
-  if (status === 429) throw refusal('RPC_RATE_LIMITED', 'the provider asks to slow down', answer, endpoint);
-  const items = Array.isArray(json) ? (json as readonly unknown[]) : [json];
-  const inconsistent = (why: string): never => {
-    throw readerError('INCONSISTENT_ANSWER', `the node's answer is not one to the request: ${why}`, {
-      endpoint,
-    });
-  };
-
-  const results = new Map<number, unknown>();
-  for (const item of items) {
-    if (!isObject(item)) {
-      throw refusal(
-        codeOfHttpStatus(status) ?? 'INCONSISTENT_ANSWER',
-        `not a JSON-RPC answer, HTTP ${status}`,
-        answer,
-        endpoint,
-      );
-    }
-    if (item['error'] !== undefined && item['error'] !== null)
-      throw rpcRefusal(item['error'], requests, answer, endpoint);
-    const httpCode = codeOfHttpStatus(status);
-    if (httpCode !== undefined) throw refusal(httpCode, `HTTP ${status}`, answer, endpoint);
-    const id = item['id'];
-    if (typeof id !== 'number' || id < firstId || id >= firstId + requests.length)
-      inconsistent('a foreign id');
-    else if (results.has(id)) inconsistent('an id twice');
-    else if (!Object.hasOwn(item, 'result')) inconsistent('neither result nor error');
-    else results.set(id, item['result']);
-  }
-  if (results.size !== requests.length)
-    inconsistent(`${results.size} answers to ${requests.length} requests`);
-  return requests.map((_, place) => results.get(firstId + place));
-}
-
-function rpcRefusal(
-  error: unknown,
-  requests: readonly RpcRequest[],
-  answer: JsonAnswer,
-  endpoint: string,
-): GatewayError {
-  const code = isObject(error) && typeof error['code'] === 'number' ? error['code'] : 0;
-  const message =
-    isObject(error) && typeof error['message'] === 'string' ? error['message'] : JSON.stringify(error);
-  const byAnswer = codeOfRpcError({ code, message });
-  const translated = byAnswer === 'RPC_REFUSED' ? (codeOfHttpStatus(answer.status) ?? byAnswer) : byAnswer;
-  return refusal(translated, `the node answered an error: ${message.slice(0, 300)}`, answer, endpoint, {
-    rpcCode: code,
-    methods: [...new Set(requests.map((request) => request.method))],
-  });
-}
-
-function refusal(
-  code: ReaderErrorCode,
-  message: string,
-  answer: JsonAnswer,
-  endpoint: string,
-  context: Readonly<Record<string, unknown>> = {},
-): GatewayError {
-  const wait = answer.retryAfterMs === undefined ? {} : { retryAfterMs: answer.retryAfterMs };
-  return readerError(code, message, { endpoint, status: answer.status, ...wait, ...context });
 }

@@ -1,40 +1,52 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { SourceHealth } from '@opentill/chain/source-health';
+import { isReaderError } from '@opentill/chain/reader-error';
 import type { RpcEndpoint } from '@opentill/contracts/network-config';
-import type { CallSize } from './call-size.ts';
-import { createCallSize } from './call-size.ts';
-import type { EvmClient, RpcExchange } from './client.ts';
 import { createEvmClient } from './client.ts';
-import { mayBeBetterElsewhere } from './translate-rpc-error.ts';
+import type { HedgeBudget } from './hedge-budget.ts';
+import { createHedgeBudget } from './hedge-budget.ts';
+import { createHeadProbe } from './probe-heads.ts';
+import type { AskOptions, EvmClient, RpcExchange } from './rpc-call.ts';
+import { runOnSources } from './run-on-sources.ts';
+import type { EvmSource, SourceEntry } from './source-entry.ts';
+import { createSourceEntry } from './source-entry.ts';
+import type { SourceChange } from './rank-sources.ts';
+import { createRanking } from './rank-sources.ts';
+import { createSourceRecord } from './source-record.ts';
+import { createHeadWatch } from './watch-heads.ts';
 
-/** One URL of the network. `batch` goes to this URL alone and is not repeated elsewhere. */
-export interface EvmSource extends EvmClient {
-  /** Host and port, never the path: keys of providers stand there. */
-  readonly label: string;
-  /** The most blocks to ask of this URL in one eth_getLogs. */
-  readonly blockRange: CallSize;
+export type { EvmSource, SourceChange };
+
+export interface RunOptions extends ReadOptions {
+  /** Only for work without side effects. */
+  readonly hedge?: boolean;
 }
 
 /** Several URLs of one network behind one call. */
 export interface EvmSources {
   /**
    * Runs `work` against the best usable source; after a fault that another may not have (mayBeBetterElsewhere) against
-   * the next, each at most once, then throws the error that tells most. `work` hands `options` on to `source.batch`.
-   * With `hedge` a second source starts when the first has not answered in its usual time; the first success wins and
-   * the other is aborted: only for work without side effects.
+   * the next, each at most once, at last those that are not usable, too; then throws the error that tells most. `work`
+   * hands `options` on to `source.batch`. With `hedge` a second source starts when the first has not answered in its
+   * usual time; the first success wins and the other is aborted. No more than a tenth of the runs start a second one.
    */
-  run<T>(
-    work: (source: EvmSource, options: ReadOptions) => Promise<T>,
-    options?: ReadOptions & { readonly hedge?: boolean },
-  ): Promise<T>;
+  run<T>(work: (source: EvmSource, options: AskOptions) => Promise<T>, options?: RunOptions): Promise<T>;
   /**
-   * Usable now, best first: not known for another chain, not resting, neither stuck nor behind the others. Never
-   * empty: when none is well, all of them, the least bad first.
+   * Usable now, best first: not known for another chain, not resting, neither stuck nor behind the others, not
+   * excluded. Never empty: when none is well, all of them (the excluded only when all are), the least bad first.
    */
   usable(): readonly EvmSource[];
+  /** Every source, in the order of the configuration. */
+  all(): readonly EvmSource[];
   /** Tells what head a source showed; one that stays behind is not usable until it has caught up. */
   noteHead(source: EvmSource, header: { readonly height: number; readonly timeSeconds: number }): void;
-  /** Every source in the order of the configuration. */
+  /** Tells of a fault that was found in a source's answers outside of `run`, which notes its own. */
+  noteFault(source: EvmSource, error: unknown): void;
+  /**
+   * Leaves a source out for good, while another one is left. Of one that names another chain it is enough to tell as a
+   * fault: it comes back when it names the right one.
+   */
+  exclude(source: EvmSource, error: unknown): void;
   health(): readonly SourceHealth[];
 }
 
@@ -49,48 +61,132 @@ export interface EvmSourcesConfig {
   readonly blockTimeMs: number;
   /** From sending a request to the last byte of its answer. @default 5000 */
   readonly requestTimeoutMs?: number;
+  /** A longer answer is broken off. @default 32 MiB */
+  readonly answerBytesMax?: number;
   readonly onExchange?: (exchange: RpcExchange) => void;
+  /** For alarms: told when somebody next asks after the change. */
+  readonly onSourceChange?: (change: SourceChange) => void;
+  /** Monotonic milliseconds. @default performance.now */
+  readonly nowMs?: () => number;
+  /** @default Date.now */
+  readonly epochMs?: () => number;
+  /** In [0, 1). @default Math.random */
+  readonly random?: () => number;
+  /** Makes the client of one URL; tests put their own here. @default createEvmClient */
+  readonly createClient?: (endpoint: RpcEndpoint, onExchange: (exchange: RpcExchange) => void) => EvmClient;
 }
+
+const REQUEST_TIMEOUT_MS = 5_000;
 
 /** Opens nothing until the first call. Throws TypeError without an endpoint. */
 export function createEvmSources(config: EvmSourcesConfig): EvmSources {
   if (config.endpoints.length === 0) throw new TypeError('a network needs at least one URL');
-  const { requestTimeoutMs, onExchange } = config;
-  const sources: readonly EvmSource[] = config.endpoints.map((endpoint) => ({
-    label: new URL(endpoint.url).host,
-    blockRange: createCallSize({
-      max: Math.min(config.maxBlockRange, endpoint.maxBlockRange ?? Infinity),
-    }),
-    ...createEvmClient({
-      url: endpoint.url,
-      chainId: config.chainId,
-      ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
-      ...(onExchange === undefined ? {} : { onExchange }),
-    }),
-  }));
-  return {
-    async run(work, options = {}) {
-      let failure: unknown;
-      for (const source of sources) {
-        try {
-          return await work(source, options.signal === undefined ? {} : { signal: options.signal });
-        } catch (error) {
-          failure = error;
-          if (!mayBeBetterElsewhere(error)) break;
-        }
-      }
-      throw failure;
-    },
-    usable: () => sources,
-    noteHead() {},
-    health: () =>
-      sources.map(({ label }) => ({
-        label,
-        usable: true,
-        trouble: null,
-        score: 1,
-        headLagBlocks: null,
-        lastErrorCode: null,
-      })),
+  const nowMs = config.nowMs ?? (() => performance.now());
+  const epochMs = config.epochMs ?? Date.now;
+  const heads = createHeadWatch({
+    blockTimeMs: config.blockTimeMs,
+    nowMs,
+    epochSeconds: () => epochMs() / 1_000,
+  });
+  const entries = config.endpoints.map((endpoint, place) => entryOf(config, endpoint, place, nowMs));
+  const ranking = createRanking({ entries, heads, nowMs, onSourceChange: config.onSourceChange });
+  const probe = createHeadProbe({ entries, ranking, heads, nowMs });
+  const budget = createHedgeBudget(config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
+  const bySource = new Map(entries.map((entry) => [entry.source, entry]));
+  const known = (source: EvmSource): SourceEntry => {
+    const entry = bySource.get(source);
+    if (entry === undefined) throw new TypeError('the source is not one of these');
+    return entry;
   };
+
+  return {
+    run(work, options = {}) {
+      probe();
+      return runRanked(ranking.ranked(), budget, work, options);
+    },
+    usable: () => ranking.usable().map(({ source }) => source),
+    all: () => entries.map(({ source }) => source),
+    noteHead: (source, header) => heads.note(known(source).place, header),
+    noteFault: (source, error) => known(source).noteFailure(error),
+    exclude(source, error) {
+      const entry = known(source);
+      if (isReaderError(error, 'WRONG_CHAIN')) entry.noteFailure(error);
+      else entry.excluded = true;
+    },
+    health: () =>
+      entries.map((entry) => {
+        const trouble = ranking.troubleOf(entry);
+        return {
+          label: entry.source.label,
+          usable: trouble === null,
+          trouble,
+          score: entry.record.score(),
+          headLagBlocks: heads.lagBlocks(entry.place),
+          lastErrorCode: entry.record.lastErrorCode(),
+        };
+      }),
+  };
+}
+
+function entryOf(
+  config: EvmSourcesConfig,
+  endpoint: RpcEndpoint,
+  place: number,
+  nowMs: () => number,
+): SourceEntry {
+  const { chainId, requestTimeoutMs, answerBytesMax } = config;
+  const createClient =
+    config.createClient ??
+    (({ url, requestsPerSecond }, onExchange) =>
+      createEvmClient({
+        url,
+        chainId,
+        onExchange,
+        ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+        ...(answerBytesMax === undefined ? {} : { answerBytesMax }),
+        ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
+      }));
+  return createSourceEntry({
+    place,
+    label: new URL(endpoint.url).host,
+    maxBlockRange: Math.min(config.maxBlockRange, endpoint.maxBlockRange ?? Infinity),
+    record: createSourceRecord({ nowMs, random: config.random ?? Math.random }),
+    nowMs,
+    createClient: (onExchange) => createClient(endpoint, onExchange),
+    onExchange: config.onExchange,
+  });
+}
+
+async function runRanked<T>(
+  order: readonly SourceEntry[],
+  budget: HedgeBudget,
+  work: (source: EvmSource, options: AskOptions) => Promise<T>,
+  { signal, hedge = false }: RunOptions,
+): Promise<T> {
+  let sent = false;
+  const start = (entries: readonly SourceEntry[], hurried: boolean): Promise<T> =>
+    runOnSources({
+      order: entries,
+      signal,
+      work: (entry, own) => work(entry.source, { ...(own === undefined ? {} : { signal: own }), hurried }),
+      onFailure(entry, error) {
+        entry.noteFailure(error);
+        sent ||= !(isReaderError(error, 'RPC_RATE_LIMITED') && error.context['tooSlow'] === true);
+      },
+      onSuccess({ source }, durationMs) {
+        if (hedge) budget.noteDuration(source, durationMs);
+      },
+      ...(hedge && entries.length > 1
+        ? { hedge: { afterMs: ({ source }: SourceEntry) => budget.afterMs(source), take: budget.take } }
+        : {}),
+    });
+  if (hedge) budget.noteRun();
+  if (order.length === 1) return start(order, false);
+  try {
+    return await start(order, true);
+  } catch (error) {
+    // Nobody was asked: at every source the calls take longer than usual. Then it is worth it at the soonest.
+    if (sent) throw error;
+    return start(order.toSorted((a, b) => a.source.waitMs() - b.source.waitMs()).slice(0, 1), false);
+  }
 }

@@ -16,6 +16,7 @@ const BY_CODE: Readonly<Record<number, ReaderErrorCode>> = {
   // QuickNode's caps per second and per minute.
   [-32007]: 'RPC_RATE_LIMITED',
   [-32008]: 'RPC_RATE_LIMITED',
+  [-32012]: 'RPC_RATE_LIMITED',
   // QuickNode, and the endpoints it runs for others: more blocks, or a larger answer, than the account may ask for.
   [-32614]: 'RPC_RANGE_TOO_LARGE',
   [-32616]: 'RPC_RANGE_TOO_LARGE',
@@ -41,7 +42,10 @@ const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
     /(?:unknown|missing) block|block (?:is )?not (?:yet )?(?:found|available)|(?:header|body) (?:for hash )?not found/i,
     'BLOCK_NOT_FOUND',
   ],
-  [/(?:could not|cannot) find block|greater than latest block/i, 'BLOCK_NOT_FOUND'],
+  [
+    /(?:could not|cannot) find block|greater than latest block|(?:could not|cannot) be found/i,
+    'BLOCK_NOT_FOUND',
+  ],
   // More blocks or results than one answer may hold.
   [/block range (?:is )?(?:too (?:wide|large|big)|limit|exceed)/i, 'RPC_RANGE_TOO_LARGE'],
   [
@@ -54,18 +58,30 @@ const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
   ],
   [/max(?:imum)? (?:block )?range|too wide blocks range|ranges? over [\d,]+ blocks/i, 'RPC_RANGE_TOO_LARGE'],
   [
+    /range (?:is )?too (?:large|wide|big|high)|range \d+ (?:exceeds|is bigger than)|exceeds the range|exceeds maximum RPC range/i,
+    'RPC_RANGE_TOO_LARGE',
+  ],
+  [
+    /range(?: is)? (?:larger|bigger|greater) than|block range [\d,]*\s*exceeds|at most [\d,]+ blocks|blocks distance/i,
+    'RPC_RANGE_TOO_LARGE',
+  ],
+  [
+    /number of requested blocks is|must be smaller than size|limited to [\d,]+ blocks?/i,
+    'RPC_RANGE_TOO_LARGE',
+  ],
+  [
     /(?:query returned|returns?) more than [\d,]+ (?:results|logs)|too many (?:logs|results|blocks)/i,
     'RPC_RANGE_TOO_LARGE',
   ],
   [/requested too many blocks|logs matched by query exceeds/i, 'RPC_RANGE_TOO_LARGE'],
   [
-    /response (?:size|is) (?:exceed|too)|response size should not|response too (?:large|big)|log response size/i,
+    /response (?:size|is) (?:exceed|too)|response size should not|response too (?:large|big)|response size is larger|log response size/i,
     'RPC_RANGE_TOO_LARGE',
   ],
   [/query (?:timeout exceeded|timed out)|query execution timed? ?out/i, 'RPC_RANGE_TOO_LARGE'],
   // Too often.
   [
-    /rate limit|too many requests|request limit|requests? (?:per|a) (?:second|minute)|compute units|throughput|quota|capacity/i,
+    /rate limit|too many requests?|request limit|credits limited|requests limited|requests? (?:per|a) (?:second|minute)|compute units|throughput|quota|capacity|too much load/i,
     'RPC_RATE_LIMITED',
   ],
   [/daily (?:request|relay)/i, 'RPC_RATE_LIMITED'],
@@ -109,8 +125,44 @@ export function codeOfHttpStatus(status: number): ReaderErrorCode | undefined {
   if (status >= 200 && status < 300) return undefined;
   if (status === 429) return 'RPC_RATE_LIMITED';
   if (status === 413) return 'RPC_RANGE_TOO_LARGE';
-  if (status === 401 || status === 403) return 'RPC_FORBIDDEN';
+  // 402: the account's plan is used up, which only its owner can mend.
+  if (status === 401 || status === 402 || status === 403) return 'RPC_FORBIDDEN';
+  // A redirect is not followed; where it comes from, another path or another host serves by now.
+  if (status >= 300 && status < 400) return 'RPC_UNAVAILABLE';
   return status >= 500 || status === 408 ? 'RPC_UNAVAILABLE' : 'RPC_REFUSED';
+}
+
+/** Refused for being so many calls at once. The wordings stand in the test of this file. */
+const BATCH_REFUSED =
+  /\bbatch(?:ed|ing)?\b.*(?:too (?:large|big|many|long)|limit|exceed|not (?:supported|allowed|enabled)|disabled|max)|(?:exceed|max|too many).*\bbatch/i;
+const BATCHES_REFUSED = /\bbatch(?:ed|ing)?\b.*(?:not (?:supported|enabled)|disabled)/i;
+const BATCH_MAX =
+  /(?:limit(?: of)?|more than|maximum(?: batch)?(?: size)?(?: is| of)?:?|max(?: batch)? size:?) (\d+)/i;
+const ANSWERS_TOO_LARGE = /batch response (?:was |is )?too large|MaxBatchResponseBodySize/i;
+/** geth's answer to the calls that are left when the answers to a batch have grown too large together. */
+const GETH_ANSWERS_TOO_LARGE = -32003;
+/** What a server says that does not know batches at all (JSON-RPC 2.0: invalid request, parse error). */
+const NOT_UNDERSTOOD: readonly number[] = [-32600, -32700];
+
+/**
+ * Whether an error that answers a batch is about the batch and not about a call in it, so that the same calls in
+ * smaller batches may be answered. `isWhole`: it is the only answer to the whole batch. `lasting`: any batch of this
+ * size would be refused; otherwise only the answers to this one were too large together.
+ */
+export function batchRefusalOf(
+  error: RpcErrorAnswer,
+  isWhole: boolean,
+): { readonly callsMax: number | undefined; readonly lasting: boolean } | undefined {
+  const { code, message } = error;
+  if (ANSWERS_TOO_LARGE.test(message) || (code === GETH_ANSWERS_TOO_LARGE && /too large/i.test(message)))
+    return { callsMax: undefined, lasting: false };
+  if (BATCH_REFUSED.test(message) && !/rate limit|batch triggered/i.test(message)) {
+    const named = BATCH_MAX.exec(message)?.[1];
+    if (BATCHES_REFUSED.test(message)) return { callsMax: 1, lasting: true };
+    return { callsMax: named === undefined ? undefined : Math.max(1, Number(named)), lasting: true };
+  }
+  const unknown = codeOfRpcError(error) === 'RPC_REFUSED';
+  return isWhole && unknown && NOT_UNDERSTOOD.includes(code) ? { callsMax: 1, lasting: true } : undefined;
 }
 
 /**
@@ -125,6 +177,7 @@ export function mayBeBetterElsewhere(error: unknown): boolean {
     isReaderError(error, 'RPC_METHOD_MISSING') ||
     isReaderError(error, 'RPC_REFUSED') ||
     isReaderError(error, 'BLOCK_NOT_FOUND') ||
+    isReaderError(error, 'FINALITY_UNAVAILABLE') ||
     isReaderError(error, 'INCONSISTENT_ANSWER') ||
     isReaderError(error, 'WRONG_CHAIN')
   );

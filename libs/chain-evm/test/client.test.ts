@@ -84,7 +84,7 @@ describe('the JSON-RPC client', () => {
     const client = clientOf(url);
     await client.batch([two[0]!]);
     expect(await client.batch([two[0]!])).toEqual(['one!']);
-    expect(bodies[1]).toEqual({ jsonrpc: '2.0', id: 3, method: 'one', params: [] });
+    expect(bodies[1]).toEqual({ jsonrpc: '2.0', id: 1, method: 'one', params: [] });
   });
 
   it('takes null for a result', async () => {
@@ -217,8 +217,15 @@ describe('the JSON-RPC client', () => {
       clientOf('http://127.0.0.1:1/key', { onExchange: (exchange) => exchanges.push(exchange) }).batch(two),
     ).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
     expect(exchanges).toMatchObject([
-      { endpoint: new URL(url).host, methods: ['one', 'two'], outcome: 'OK' },
-      { endpoint: '127.0.0.1:1', methods: ['one', 'two'], outcome: 'RPC_UNAVAILABLE' },
+      { endpoint: new URL(url).host, methods: ['eth_chainId'], outcome: 'OK' },
+      {
+        endpoint: new URL(url).host,
+        methods: ['one', 'two'],
+        outcome: 'OK',
+        requestBytes: 106,
+        answerBytes: 83,
+      },
+      { endpoint: '127.0.0.1:1', methods: ['eth_chainId'], outcome: 'RPC_UNAVAILABLE', answerBytes: 0 },
     ]);
   });
 });

@@ -9,7 +9,9 @@ export type SourceTrouble =
   /** Its head is behind the best source's, in blocks and in seconds. */
   | 'LAGGING'
   /** It answers, but its head has not moved for long while another source's has. */
-  | 'STUCK';
+  | 'STUCK'
+  /** The reader found it unfit for good (a token that is none there): asked only when every source is unfit. */
+  | 'EXCLUDED';
 
 /** How one source (URL) of a reader does, for health checks, metrics and the operator. */
 export interface SourceHealth {

@@ -27,6 +27,11 @@ export function createObserve({
     help: 'Calls to nodes, each one of a batch',
     labelNames: ['chain', 'endpoint', 'method'],
   });
+  const bytes = metrics.counter<'chain' | 'endpoint' | 'direction'>({
+    name: 'scanner_rpc_bytes_total',
+    help: 'Bodies of requests to nodes and of their answers, as they went over the wire',
+    labelNames: ['chain', 'endpoint', 'direction'],
+  });
   const judged = metrics.counter<'chain' | 'reason'>({
     name: 'scanner_judged_blocks_total',
     help: 'Blocks whose logs were not believed and whose receipts decided',
@@ -34,8 +39,10 @@ export function createObserve({
   });
   return {
     node: (chain) => ({
-      onExchange({ endpoint, methods, outcome, durationMs }) {
+      onExchange({ endpoint, methods, outcome, durationMs, requestBytes, answerBytes }) {
         exchanges.observe({ chain, endpoint, outcome }, durationMs / 1_000);
+        bytes.inc({ chain, endpoint, direction: 'sent' }, requestBytes);
+        bytes.inc({ chain, endpoint, direction: 'received' }, answerBytes);
         for (const method of methods) calls.inc({ chain, endpoint, method });
       },
       onJudged({ height, hash, reason }) {

@@ -1,0 +1,178 @@
+import type { ReaderError, ReaderErrorCode } from '@opentill/chain/reader-error';
+import { readerError } from '@opentill/chain/reader-error';
+import type { RpcRequest } from './rpc-call.ts';
+import type { HttpAnswer } from './post-json.ts';
+import { suggestedBlocksOf } from './suggested-blocks.ts';
+import type { RpcErrorAnswer } from './translate-rpc-error.ts';
+import { batchRefusalOf, codeOfHttpStatus, codeOfRpcError } from './translate-rpc-error.ts';
+
+/** What one HTTP exchange came to. */
+export type BatchAnswer =
+  | { readonly kind: 'results'; readonly results: readonly unknown[] }
+  /** The calls are refused. With several errors the one that tells most: a size is the last thing to change. */
+  | { readonly kind: 'failed'; readonly error: ReaderError }
+  /** Not the calls are refused but so many of them at once; `error` is for whoever cannot send fewer. */
+  | {
+      readonly kind: 'batchRefused';
+      readonly error: ReaderError;
+      /** How many are allowed, when the refusal says so. */
+      readonly callsMax: number | undefined;
+      /** Whether any batch of the size would be refused, not only one with answers as large as these. */
+      readonly lasting: boolean;
+    };
+
+/** Ids count from 1 in every exchange, so that nodes of the same software answer the same question the same bytes. */
+const FIRST_ID = 1;
+/** Go's encoder ends an answer with one. */
+const NEWLINE = 10;
+
+/** The body of the request; a single call goes as such, for providers without batches. */
+export function batchBody(requests: readonly RpcRequest[]): unknown {
+  const calls = requests.map((request, place) => ({ jsonrpc: '2.0', id: FIRST_ID + place, ...request }));
+  return calls.length === 1 ? calls[0] : calls;
+}
+
+/** Whether an answer shows no sign of an error, so that reading it can wait until somebody wants to know. */
+export function looksWell({ status, body }: HttpAnswer, requests: readonly RpcRequest[]): boolean {
+  const brackets = requests.length === 1 ? '{}' : '[]';
+  return (
+    status >= 200 &&
+    status < 300 &&
+    String.fromCharCode(body.at(0) ?? 0, body.at(body.at(-1) === NEWLINE ? -2 : -1) ?? 0) === brackets &&
+    !body.includes('"error"')
+  );
+}
+
+/** Reads the answer to `requests`. Never throws. */
+export function readBatchAnswer(
+  answer: HttpAnswer,
+  requests: readonly RpcRequest[],
+  endpoint: string,
+): BatchAnswer {
+  const reading: Reading = { answer, requests, endpoint };
+  const httpCode = codeOfHttpStatus(answer.status);
+  const json = parse(answer.body);
+  if (answer.status === 429) return failed(reading, 'RPC_RATE_LIMITED', 'the provider asks to slow down');
+  if (answer.status === 413 && requests.length > 1) {
+    const error = refusal(reading, 'RPC_RANGE_TOO_LARGE', 'HTTP 413');
+    return { kind: 'batchRefused', error, callsMax: undefined, lasting: false };
+  }
+  const items = Array.isArray(json) ? (json as readonly unknown[]) : [json];
+  if (!items.every(isObject)) {
+    if (httpCode !== undefined) return failed(reading, httpCode, `HTTP ${answer.status}`);
+    return json === undefined
+      ? failed(reading, 'RPC_UNAVAILABLE', `the answer is not whole JSON (${answer.body.length} bytes)`)
+      : failed(reading, 'INCONSISTENT_ANSWER', 'not a JSON-RPC answer');
+  }
+  const withError = items.filter((item) => item['error'] !== undefined && item['error'] !== null);
+  if (withError.length > 0) return refusedBy(reading, withError, !Array.isArray(json));
+  if (httpCode !== undefined) return failed(reading, httpCode, `HTTP ${answer.status}`);
+  return inOrder(reading, items);
+}
+
+interface Reading {
+  readonly answer: HttpAnswer;
+  readonly requests: readonly RpcRequest[];
+  readonly endpoint: string;
+}
+type Item = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Item {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function inOrder(reading: Reading, items: readonly Item[]): BatchAnswer {
+  const { requests } = reading;
+  const inconsistent = (why: string): BatchAnswer =>
+    failed(reading, 'INCONSISTENT_ANSWER', `the node's answer is not one to the request: ${why}`);
+  const results = new Map<number, unknown>();
+  for (const item of items) {
+    const place = placeOf(item, requests);
+    if (place === undefined) return inconsistent('a foreign id');
+    if (results.has(place)) return inconsistent('an id twice');
+    if (!Object.hasOwn(item, 'result')) return inconsistent('neither result nor error');
+    results.set(place, item['result']);
+  }
+  if (results.size !== requests.length)
+    return inconsistent(`${results.size} answers to ${requests.length} requests`);
+  return { kind: 'results', results: requests.map((_, place) => results.get(place)) };
+}
+
+function placeOf(item: Item, requests: readonly RpcRequest[]): number | undefined {
+  const id = item['id'];
+  if (typeof id !== 'number' || !Number.isInteger(id)) return undefined;
+  const place = id - FIRST_ID;
+  return place >= 0 && place < requests.length ? place : undefined;
+}
+
+/** The errors of a batch, each for its own call; `isWhole` when one error is the answer to all of them. */
+function refusedBy(reading: Reading, items: readonly Item[], isWhole: boolean): BatchAnswer {
+  const { answer, requests } = reading;
+  const refusals = items.map((item) => {
+    const answered = rpcErrorOf(item['error']);
+    const place = requests.length === 1 ? 0 : placeOf(item, requests);
+    const request = place === undefined ? undefined : requests[place];
+    const byAnswer = codeOfRpcError(answered);
+    const code = byAnswer === 'RPC_REFUSED' ? (codeOfHttpStatus(answer.status) ?? byAnswer) : byAnswer;
+    const suggestedBlocks = code === 'RPC_RANGE_TOO_LARGE' ? suggestedBlocksOf(answered.message) : undefined;
+    const error = refusal(reading, code, `the node answered an error: ${answered.message.slice(0, 300)}`, {
+      rpcCode: answered.code,
+      // Of a batch only one call may be too large: whoever asked must know which.
+      ...(request === undefined ? {} : { method: request.method, place }),
+      ...(suggestedBlocks === undefined ? {} : { suggestedBlocks }),
+    });
+    return { answered, error };
+  });
+  if (requests.length > 1) {
+    for (const { answered, error } of refusals) {
+      const batchRefusal = batchRefusalOf(answered, isWhole);
+      if (batchRefusal !== undefined) return { kind: 'batchRefused', error, ...batchRefusal };
+    }
+  }
+  const [worst] = refusals.map(({ error }) => error).sort((a, b) => rank(a.code) - rank(b.code));
+  return worst === undefined
+    ? failed(reading, 'INCONSISTENT_ANSWER', 'no answer')
+    : { kind: 'failed', error: worst };
+}
+
+/** What is told first when the calls of one batch fail differently; the others would show themselves next time. */
+const RANKS: readonly ReaderErrorCode[] = ['RPC_FORBIDDEN', 'RPC_RATE_LIMITED', 'RPC_UNAVAILABLE'];
+
+function rank(code: ReaderErrorCode): number {
+  if (code === 'RPC_RANGE_TOO_LARGE') return RANKS.length + 1;
+  const at = RANKS.indexOf(code);
+  return at === -1 ? RANKS.length : at;
+}
+
+function rpcErrorOf(error: unknown): RpcErrorAnswer {
+  if (!isObject(error))
+    return { code: 0, message: typeof error === 'string' ? error : JSON.stringify(error) };
+  const { code, message, data } = error;
+  // Some providers say what matters in `data` (dRPC, Infura's suggested range).
+  const more = isObject(data) && typeof data['message'] === 'string' ? ` ${data['message']}` : '';
+  const text = typeof message === 'string' ? message + more : JSON.stringify(error);
+  return { code: typeof code === 'number' ? code : Number(code ?? 0) || 0, message: text };
+}
+
+function failed(reading: Reading, code: ReaderErrorCode, message: string): BatchAnswer {
+  return { kind: 'failed', error: refusal(reading, code, message) };
+}
+
+function refusal(
+  { answer, requests, endpoint }: Reading,
+  code: ReaderErrorCode,
+  message: string,
+  context: Readonly<Record<string, unknown>> = {},
+): ReaderError {
+  const wait = answer.retryAfterMs === undefined ? {} : { retryAfterMs: answer.retryAfterMs };
+  const methods = [...new Set(requests.map((request) => request.method))];
+  return readerError(code, message, { endpoint, status: answer.status, methods, ...wait, ...context });
+}

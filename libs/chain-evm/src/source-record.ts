@@ -1,0 +1,115 @@
+import type { ReaderErrorCode } from '@opentill/chain/reader-error';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { RETRY_AFTER_MS_MAX } from './rate-limiter.ts';
+
+/** What is remembered of how a source answered. What lies back counts less and less. */
+export interface SourceRecord {
+  noteAnswer(): void;
+  /** How long an answer of ordinary size took. */
+  noteLatency(ms: number): void;
+  noteFailure(error: unknown): void;
+  /** Until when it is left alone, by `nowMs`; in the past when it need not be. */
+  restingUntilMs(): number;
+  /** Whether it named another network and nothing else since. */
+  isOfAnotherChain(): boolean;
+  /** 0 (nothing came back lately) to 1 (everything did). */
+  score(): number;
+  /** For comparing sources: less is better; the milliseconds of `waitMs` count as slowness. */
+  penalty(waitMs: number): number;
+  lastErrorCode(): ReaderErrorCode | null;
+}
+
+export interface SourceRecordConfig {
+  /** Monotonic. */
+  readonly nowMs: () => number;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+/** How much a failure says against the source, 0 to 1. Codes that are not here say nothing of it. */
+const WEIGHTS: Partial<Record<ReaderErrorCode, number>> = {
+  RPC_UNAVAILABLE: 1,
+  RPC_FORBIDDEN: 1,
+  WRONG_CHAIN: 1,
+  INCONSISTENT_ANSWER: 0.7,
+  RPC_RATE_LIMITED: 0.5,
+  RPC_REFUSED: 0.5,
+  // A node may be a block behind at any moment, and not every node offers every method.
+  BLOCK_NOT_FOUND: 0.2,
+  RPC_METHOD_MISSING: 0.2,
+  FINALITY_UNAVAILABLE: 0.1,
+};
+const NEWEST_SHARE = 0.3;
+const LATENCY_SHARE = 0.2;
+const FAILURES_HALVED_MS = 30_000;
+const LATENCY_HALVED_MS = 120_000;
+const REST_MS = 250;
+const REST_MS_MAX = 30_000;
+/** Somebody has to mend these; until then a look now and then is enough. */
+const UNFIT_REST_MS = 30_000;
+/** Slowness below this makes no difference. */
+const LATENCY_MS_MIN = 25;
+const FAILURE_PENALTY = 8;
+
+export function createSourceRecord({ nowMs, random }: SourceRecordConfig): SourceRecord {
+  let failureRate = 0;
+  let failureRateAtMs = nowMs();
+  let latencyMs = LATENCY_MS_MIN;
+  let latencyAtMs = nowMs();
+  let failuresInRow = 0;
+  let restingUntilMs = -Infinity;
+  let otherChain = false;
+  let lastErrorCode: ReaderErrorCode | null = null;
+
+  const failureRateNow = (): number =>
+    failureRate * 0.5 ** ((nowMs() - failureRateAtMs) / FAILURES_HALVED_MS);
+  const latencyNow = (): number => latencyMs * 0.5 ** ((nowMs() - latencyAtMs) / LATENCY_HALVED_MS);
+
+  function count(weight: number): void {
+    failureRate = failureRateNow() * (1 - NEWEST_SHARE) + weight * NEWEST_SHARE;
+    failureRateAtMs = nowMs();
+  }
+
+  /** How long to leave the source alone after a failure of this kind. */
+  function restMsAfter(code: ReaderErrorCode, retryAfterMs: unknown): number {
+    if (code === 'RPC_FORBIDDEN' || code === 'WRONG_CHAIN') return UNFIT_REST_MS;
+    if (code !== 'RPC_UNAVAILABLE' && code !== 'RPC_RATE_LIMITED') return 0;
+    if (typeof retryAfterMs === 'number') return Math.min(retryAfterMs, RETRY_AFTER_MS_MAX);
+    const ceilingMs = Math.min(REST_MS_MAX, REST_MS * 2 ** Math.min(failuresInRow - 1, 20));
+    return ceilingMs / 2 + (ceilingMs / 2) * random();
+  }
+
+  return {
+    noteAnswer() {
+      count(0);
+      failuresInRow = 0;
+      restingUntilMs = -Infinity;
+      otherChain = false;
+    },
+    noteLatency(ms) {
+      latencyMs = latencyNow() * (1 - LATENCY_SHARE) + ms * LATENCY_SHARE;
+      latencyAtMs = nowMs();
+    },
+    noteFailure(error) {
+      if (!(error instanceof GatewayError)) return;
+      const code = error.code as ReaderErrorCode;
+      const weight = WEIGHTS[code];
+      // A call that the limiter did not let through says nothing of the source that it has not said before.
+      if (weight === undefined || error.context['notSent'] === true) return;
+      count(weight);
+      lastErrorCode = code;
+      if (code === 'WRONG_CHAIN') otherChain = true;
+      const restFor = ['RPC_UNAVAILABLE', 'RPC_RATE_LIMITED', 'RPC_FORBIDDEN', 'WRONG_CHAIN'];
+      if (!restFor.includes(code)) return;
+      failuresInRow += 1;
+      restingUntilMs = nowMs() + restMsAfter(code, error.context['retryAfterMs']);
+    },
+    restingUntilMs: () => restingUntilMs,
+    isOfAnotherChain: () => otherChain,
+    score: () => 1 - failureRateNow(),
+    penalty: (waitMs) =>
+      FAILURE_PENALTY * failureRateNow() +
+      Math.log2(Math.max(LATENCY_MS_MIN, latencyNow() + waitMs) / LATENCY_MS_MIN),
+    lastErrorCode: () => lastErrorCode,
+  };
+}
