@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { Transfer, TransferPosition } from '@opentill/chain/transfer';
+import type { BaseUnits } from '@opentill/domain/money';
+import { reportOf, runTruth, type TruthFindings, type TruthPlan } from './truth-run.ts';
+
+const TEST_TIMEOUT_MS = 240_000;
+const LONG = { blocks: 300, reorgs: 15, sources: 2 } as const;
+
+async function run(plan: TruthPlan): Promise<TruthFindings> {
+  const findings = await runTruth(plan);
+  process.stdout.write(`${reportOf(plan, findings)}\n`);
+  return findings;
+}
+
+/** What must hold of every run, and that the run had what it is about. */
+function expectTruth(findings: TruthFindings): void {
+  expect(findings).toMatchObject({ settled: true, missed: [], invented: [], unverified: 0, untold: [] });
+  expect(findings.deposits).toBeGreaterThanOrEqual(1_000);
+  expect(findings.orphanings).toBeGreaterThanOrEqual(10);
+  const { renumbered, failed, vanished } = findings.fates;
+  expect(Math.min(renumbered, failed, vanished)).toBeGreaterThan(0);
+}
+
+/** Every fault was there to be withstood. */
+function expectLies(findings: TruthFindings): void {
+  for (const injected of findings.lies) {
+    expect(Object.keys(injected)).toEqual(
+      expect.arrayContaining([
+        'laggingNode',
+        'laggingLogs',
+        'falseEmpty',
+        'droppedBlockOfLogs',
+        'droppedLog',
+        'duplicatedLog',
+        'connectionReset',
+        'truncatedJson',
+        'internalError',
+      ]),
+    );
+  }
+}
+
+describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
+  const plans: readonly TruthPlan[] = [
+    { ...LONG, seed: 1, name: 'eight confirmations' },
+    { ...LONG, seed: 2, name: 'finalized', network: { confirmations: 'finalized' } },
+    { ...LONG, seed: 3, name: 'without blooms', network: { bloom: false } },
+    { ...LONG, seed: 4, name: 'without announced heads', network: { wsUrl: undefined as never } },
+    { ...LONG, seed: 5, name: 'blocks one by one', network: { maxBlockRange: 1 } },
+  ];
+  it.each(plans)(
+    'seed $seed, $name: nothing is missed or invented, as it is by a naive scanner',
+    async (plan) => {
+      const findings = await run(plan);
+      expectTruth(findings);
+      expectLies(findings);
+      expect(findings.naive.missed).toBeGreaterThanOrEqual(100);
+      expect(findings.naive.invented).toBeGreaterThanOrEqual(30);
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'nothing is missed or invented while one of the two sources is dead for a third of the time',
+    async () => expectTruth(await run({ ...LONG, seed: 6, name: 'outage', hasOutage: true })),
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'nothing is missed or invented with a single source, whose receipts are read',
+    async () => expectTruth(await run({ ...LONG, seed: 7, name: 'one source', sources: 1 })),
+    TEST_TIMEOUT_MS,
+  );
+});
+
+/** A reader that takes the logs of one source for what happened, and never asks a receipt. */
+function believingLogs(reader: ChainReader): ChainReader {
+  return {
+    ...reader,
+    readVerified: (from, to, _expected, options) => reader.readSeen(from, to, options),
+    async confirmTransfers(candidates, options) {
+      const { confirmed, refuted } = await reader.confirmTransfers(candidates, options);
+      const believed = refuted.map((candidate): Transfer => ({
+        ...candidate,
+        chain: reader.chain,
+        position: `log:${candidate.indexInBlock}` as TransferPosition,
+        feeBaseUnits: 0n as BaseUnits,
+      }));
+      return { confirmed: [...confirmed, ...believed], refuted: [] };
+    },
+  };
+}
+
+describe('the same runs, to show that they would tell', () => {
+  const SHORT = { blocks: 80, reorgs: 4 } as const;
+
+  it(
+    'find what is missed and what is invented when the logs of one source are believed',
+    async () => {
+      const findings = await run({
+        ...SHORT,
+        seed: 8,
+        name: 'control: logs believed',
+        sources: 1,
+        faults: { droppedLog: 0.3, inventedLog: 0.15 },
+        crippled: believingLogs,
+      });
+      expect(findings.settled).toBe(true);
+      expect(findings.missed.length).toBeGreaterThan(0);
+      expect(findings.invented.length).toBeGreaterThan(0);
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'find what is verified too early when reorganisations are deeper than the confirmations',
+    async () => {
+      const findings = await run({
+        ...SHORT,
+        seed: 9,
+        name: 'control: two confirmations',
+        sources: 2,
+        network: { confirmations: 2 },
+      });
+      expect(findings.settled).toBe(true);
+      expect(findings.unverified).toBeGreaterThan(0);
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
