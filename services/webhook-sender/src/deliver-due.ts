@@ -1,13 +1,14 @@
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import { attemptDelivery, type AttemptDeps, type Lease } from './attempt-delivery.ts';
+import { createAttemptSlots } from './attempt-slots.ts';
 import { DEFAULT_ENDPOINT_RULES, type EndpointRules } from './endpoint-health.ts';
 import { keepConnections } from './keep-connections.ts';
 import { createAttemptRecorder } from './record-attempts.ts';
-import { claimDue, type ClaimedDelivery, type ClaimLimits } from './store/claim-due.ts';
+import { claimDue, type ClaimedDelivery } from './store/claim-due.ts';
 
 export interface DelivererDeps extends Omit<AttemptDeps, 'connections' | 'recorder'> {
-  /** Attempts begun within the last moment (`slowAfterMs`) at once; SLOW_ROOM times as many may be under way in all. */
+  /** Attempts younger than `slowAfterMs` at once; those that wait for slow receivers come on top (attempt-slots.ts). */
   readonly concurrency: number;
   readonly concurrencyPerEndpoint: number;
   readonly pollIntervalMs: number;
@@ -32,59 +33,44 @@ const LOOKUP_DEADLINE_MS = 3_000;
 const RECORD_MARGIN_MS = 10_000;
 /** Of a lease, the share before its end in which nothing is sent any more. */
 const LEASE_MARGIN_SHARE = 0.2;
-/** Of the slots, the share kept for first attempts at endpoints that are well. */
-const RESERVED_SHARE = 0.25;
-/** An attempt that waits for a slow receiver costs a socket and no work: so many times more of them may be under way. */
-const SLOW_ROOM = 8;
 const SLOW_AFTER_MS = 100;
 /** How long handing back may take before stop() returns all the same; the leases then run out. */
 const HAND_BACK_MS = 2_000;
 
 /**
- * Claims what is due and attempts it, many side by side. What bounds the work is how many attempts begin at once; one
- * that has waited for a moment makes room for the next, so that receivers that hang, however many begin to at the same
- * time, keep the others waiting for moments only.
+ * Claims what is due and attempts it, many side by side.
  *
  * An attempt: claimed (attempts + 1, leased) → resolved and sent → recorded with its outcome. A process that dies
  * after the receiver's 200 and before the record leaves a lease that runs out: the same nonce is sent again, which
  * receivers are told to expect. One that stops hands what it holds back. Nothing else can repeat.
  */
 export function startDeliverer(deps: DelivererDeps): Deliverer {
-  const underWay = new Set<Promise<void>>();
-  const fresh = new Set<Promise<void>>();
-  let probes = 0;
   const stopping = new AbortController();
   const connections = keepConnections();
   const endpointRules = deps.endpointRules ?? DEFAULT_ENDPOINT_RULES;
   const recorder = createAttemptRecorder({ ...deps, endpointRules });
   const attemptDeps: AttemptDeps = { ...deps, connections, recorder };
   const leaseMs = deps.leaseMs ?? LOOKUP_DEADLINE_MS + deps.attemptDeadlineMs + RECORD_MARGIN_MS;
-  const { concurrency } = deps;
-
-  function limitsNow(): ClaimLimits {
-    const free = (slots: number, taken: number, share = 1) => Math.max(0, Math.ceil(slots * share) - taken);
-    const freeOf = (share: number) =>
-      Math.min(free(concurrency, fresh.size, share), free(concurrency * SLOW_ROOM, underWay.size, share));
-    return {
-      holder: deps.instance,
-      limit: freeOf(1),
-      openLimit: freeOf(1 - RESERVED_SHARE),
-      probeLimit: free(concurrency, probes),
-      perEndpoint: deps.concurrencyPerEndpoint,
-      leaseMs,
-    };
-  }
-
+  const slots = createAttemptSlots({
+    concurrency: deps.concurrency,
+    slowAfterMs: deps.slowAfterMs ?? SLOW_AFTER_MS,
+    onRoom: () => loop.wake(),
+  });
   const loop: Loop = startLoop({
     name: 'deliver due callbacks',
     intervalMs: deps.pollIntervalMs,
     maxBackoffMs: 5_000,
     onError: (error, failuresInRow) => deps.observer.roundFailed('deliver', error, failuresInRow),
     run: async () => {
-      const limits = limitsNow();
-      if (limits.limit === 0) return; // the end of an attempt wakes, or its first moment's
+      const free = slots.free();
+      if (free.limit === 0) return; // room wakes
       const startedAtMs = performance.now(); // before the database's, so that our lease ends before its own
-      const claims = await claimDue(deps.db, limits);
+      const claims = await claimDue(deps.db, {
+        ...free,
+        holder: deps.instance,
+        perEndpoint: deps.concurrencyPerEndpoint,
+        leaseMs,
+      });
       const lease = {
         sendUntilMs: startedAtMs + leaseMs * (1 - LEASE_MARGIN_SHARE),
         endsAtMs: startedAtMs + leaseMs,
@@ -94,22 +80,10 @@ export function startDeliverer(deps: DelivererDeps): Deliverer {
   });
 
   function start(claim: ClaimedDelivery, lease: Lease): void {
-    if (claim.isProbe) probes += 1;
-    const attempt = attemptDelivery(attemptDeps, claim, lease, stopping.signal)
-      .catch((error: unknown) => deps.observer.roundFailed('attempt', error, 1))
-      .finally(() => {
-        clearTimeout(slow);
-        if (claim.isProbe) probes -= 1;
-        underWay.delete(attempt);
-        fresh.delete(attempt);
-        loop.wake();
-      });
-    underWay.add(attempt);
-    fresh.add(attempt);
-    const slow = setTimeout(() => {
-      fresh.delete(attempt);
-      loop.wake();
-    }, deps.slowAfterMs ?? SLOW_AFTER_MS);
+    const attempt = attemptDelivery(attemptDeps, claim, lease, stopping.signal).catch((error: unknown) =>
+      deps.observer.roundFailed('attempt', error, 1),
+    );
+    slots.take(attempt, claim);
   }
 
   return {
@@ -118,7 +92,7 @@ export function startDeliverer(deps: DelivererDeps): Deliverer {
       const graceMs = deps.stopGraceMs ?? 4_000;
       const ended = new AbortController();
       const grace = setTimeout(() => stopping.abort(), graceMs);
-      const allEnded = loop.stop().then(() => Promise.all(underWay));
+      const allEnded = loop.stop().then(() => slots.ended());
       await Promise.race([allEnded, abortableDelay(graceMs + HAND_BACK_MS, ended.signal)]);
       ended.abort();
       clearTimeout(grace);

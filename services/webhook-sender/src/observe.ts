@@ -18,29 +18,7 @@ export interface Observer {
 }
 
 export function createObserver(logger: Logger, metrics: Metrics): Observer {
-  const queued = metrics.counter({
-    name: 'webhook_deliveries_queued_total',
-    help: 'Notifications queued for delivery, by event or by the sweeper',
-    labelNames: ['by'],
-  });
-  const attempts = metrics.counter({
-    name: 'webhook_attempts_total',
-    help: 'Attempts by what they made of their delivery, and by what went wrong',
-    labelNames: ['state', 'error'],
-  });
-  const duration = metrics.histogram({
-    name: 'webhook_attempt_duration_seconds',
-    help: 'From connecting to the end of an attempt',
-  });
-  const changes = metrics.counter({
-    name: 'webhook_endpoint_changes_total',
-    help: 'Endpoints that were given a rest (OPEN), recovered (CLOSED), or said that they are gone (DISABLED)',
-    labelNames: ['state'],
-  });
-  const lost = metrics.counter({
-    name: 'webhook_claims_lost_total',
-    help: 'Attempts that outlived their lease',
-  });
+  const { queued, attempts, duration, changes, lost } = createCallbackMetrics(metrics);
   return {
     deliveriesQueued(count, by) {
       if (count === 0) return;
@@ -100,4 +78,31 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
       logger.error('round failed', { loop, failuresInRow, error });
     },
   };
+}
+
+function createCallbackMetrics(metrics: Metrics) {
+  const queued = metrics.counter({
+    name: 'webhook_deliveries_queued_total',
+    help: 'Notifications queued for delivery, by event or by the sweeper',
+    labelNames: ['by'],
+  });
+  const attempts = metrics.counter({
+    name: 'webhook_attempts_total',
+    help: 'Attempts by what they made of their delivery, and by what went wrong',
+    labelNames: ['state', 'error'],
+  });
+  const duration = metrics.histogram({
+    name: 'webhook_attempt_duration_seconds',
+    help: 'From connecting to the end of an attempt',
+  });
+  const changes = metrics.counter({
+    name: 'webhook_endpoint_changes_total',
+    help: 'Endpoints that were given a rest (OPEN), recovered (CLOSED), or said that they are gone (DISABLED)',
+    labelNames: ['state'],
+  });
+  const lost = metrics.counter({
+    name: 'webhook_claims_lost_total',
+    help: 'Attempts that outlived their lease',
+  });
+  return { queued, attempts, duration, changes, lost };
 }
