@@ -26,7 +26,6 @@ export function createApart({ network, observe }: Pick<Scanning, 'network' | 'ob
     try {
       const result = await work();
       holdOff.succeeded();
-      observe.passed(network.chain, part);
       return result;
     } catch (error) {
       if (signal?.aborted === true) throw error;

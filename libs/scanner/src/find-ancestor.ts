@@ -49,7 +49,9 @@ export async function findAncestor(
 }
 
 function mayFork(network: ScanNetwork, state: ChainState, ancestorHeight: number): number {
-  const finalHeight = network.confirmations === 'finalized' ? (state.finalizedHeight ?? 0) : 0;
+  // Of the stored blocks above the verified one nobody knows yet whether they are the ones that became final.
+  const finalHeight =
+    network.confirmations === 'finalized' ? Math.min(state.finalizedHeight ?? 0, state.verifiedHeight) : 0;
   if (ancestorHeight < finalHeight) {
     throw scanError('REORG_TOO_DEEP', 'the chain forked below a block that it had called final', {
       ancestorHeight,

@@ -42,8 +42,8 @@ export interface ScanObserver {
     },
   ): void;
   failed(chain: Chain, part: ScanPart, error: unknown, failuresInRow: number): void;
-  /** The part went through. */
-  passed(chain: Chain, part: ScanPart): void;
+  /** All that was deep enough could be read by the verified way. */
+  verifiedRead(chain: Chain): void;
   /** The node's logs named transfers that its receipts know nothing of. */
   refuted(chain: Chain, candidates: readonly CandidateTransfer[]): void;
   /** What the seen pass recorded is not in the chain's record: taken back. */
@@ -121,7 +121,7 @@ export function createScanObserver(deps: {
 
 type ConditionNotes = Pick<
   ScanObserver,
-  'watching' | 'opened' | 'closed' | 'ticked' | 'headNamed' | 'finalitySeen' | 'passed'
+  'watching' | 'opened' | 'closed' | 'ticked' | 'headNamed' | 'finalitySeen' | 'verifiedRead'
 >;
 
 /** What is noted to be judged later. */
@@ -166,8 +166,8 @@ function noteConditions(deps: {
     finalitySeen(chain, finality) {
       figureOf(chain).finality = finality;
     },
-    passed(chain, part) {
-      if (part === 'verified') Object.assign(figureOf(chain), NOT_FAILING);
+    verifiedRead(chain) {
+      Object.assign(figureOf(chain), NOT_FAILING);
     },
   };
 }

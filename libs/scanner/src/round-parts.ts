@@ -5,7 +5,8 @@ import { createApart, type Apart } from './apart.ts';
 import { catchUp, isFarBehind, type CatchUpGoal } from './catch-up.ts';
 import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
 import { createFinalityWatch, type FinalityWatch } from './finality-watch.ts';
-import { createHoldOff } from './hold-off.ts';
+import { createHoldOff, type HoldOff } from './hold-off.ts';
+import type { ScanPart } from './observe.ts';
 import { createRescans, type Rescans } from './rescan.ts';
 import type { ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
@@ -50,7 +51,7 @@ export function createRoundParts(deps: Scanning & { readonly clock: Clock }): Ro
   const verifying = createHoldOff(clock);
   const rescanning = createHoldOff(clock);
   const lookAtFinality = createFinalityLook(deps, finality);
-  const catchingUp = createCatchingUp(deps, apart);
+  const catchingUp = createCatchingUp(deps);
   let shorterSinceMs: number | undefined;
 
   return {
@@ -60,7 +61,7 @@ export function createRoundParts(deps: Scanning & { readonly clock: Clock }): Ro
       if (!catchingUp.isWorthwhile(head.height - seenBlock(state).height)) return state;
       const final = verifying.isDue() ? await lookAtFinality.apart(apart, state, head, options) : undefined;
       const goal = goalAtHead(deps, state, head, final);
-      return catchingUp.run(state, goal, save, options);
+      return catchingUp.run({ part: 'catch-up' }, state, goal, save, options);
     },
     async planSeen(state, head, options) {
       const nowMs = clock.now().getTime();
@@ -72,12 +73,15 @@ export function createRoundParts(deps: Scanning & { readonly clock: Clock }): Ro
     async verify(state, save, options) {
       const plan = await apart('verified', verifying, options, async () => {
         const goal = await goalToVerify(deps, state, lookAtFinality, options);
-        if (goal === undefined || catchingUp.isWorthwhile(goal.verifiedHeight - state.verifiedHeight))
-          return goal && { goal };
-        return planVerifiedPass(deps, state, goal, options);
+        const isFar = goal && catchingUp.isWorthwhile(goal.verifiedHeight - state.verifiedHeight);
+        if (isFar === true) return { goal };
+        const change = goal && (await planVerifiedPass(deps, state, goal, options));
+        deps.observe.verifiedRead(deps.network.chain);
+        return { change };
       });
-      if (plan === undefined) return state;
-      return 'goal' in plan ? catchingUp.run(state, plan.goal, save, options) : save(state, plan);
+      if (plan?.change !== undefined) return save(state, plan.change);
+      if (plan?.goal === undefined) return state;
+      return catchingUp.run({ part: 'verified', alsoHeld: verifying }, state, plan.goal, save, options);
     },
     planRescan: (state, options) =>
       apart('rescan', rescanning, options, () => rescans.planNext(state, options)),
@@ -163,20 +167,31 @@ async function goalToVerify(
 interface CatchingUp {
   /** Whether so many blocks are worth it, and it did not fail a moment ago. */
   isWorthwhile(blocks: number): boolean;
-  /** The state as far as it came. */
-  run(before: ChainState, goal: CatchUpGoal, save: Save, options: ReadOptions): Promise<ChainState>;
+  /** The state as far as it came. A failure is told as one of `part`, and holds `alsoHeld` back as well. */
+  run(
+    told: { readonly part: ScanPart; readonly alsoHeld?: HoldOff },
+    before: ChainState,
+    goal: CatchUpGoal,
+    save: Save,
+    options: ReadOptions,
+  ): Promise<ChainState>;
 }
 
-function createCatchingUp(deps: Scanning & { readonly clock: Clock }, apart: Apart): CatchingUp {
+function createCatchingUp(deps: Scanning & { readonly clock: Clock }): CatchingUp {
+  const { network, observe } = deps;
   const holdOff = createHoldOff(deps.clock);
   return {
     isWorthwhile: (blocks) => isFarBehind(deps, blocks) && holdOff.isDue(),
-    async run(before, goal, save, options) {
+    async run({ part, alsoHeld }, before, goal, save, options) {
       const { state, failure } = await catchUp(deps, before, goal, save, options);
-      if (state !== before) holdOff.succeeded(); // a failure on a long way is the first of its kind
-      await apart('catch-up', holdOff, options, async () => {
-        if (failure !== undefined) throw failure;
-      });
+      if (state !== before || failure === undefined) holdOff.succeeded(); // the next failure is the first again
+      if (failure === undefined) {
+        observe.verifiedRead(network.chain);
+        return state;
+      }
+      if (options.signal?.aborted === true) throw failure;
+      alsoHeld?.failed(failure);
+      observe.failed(network.chain, part, failure, holdOff.failed(failure));
       return state;
     },
   };

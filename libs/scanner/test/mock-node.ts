@@ -17,7 +17,8 @@ export const MOCK_TOKEN = '0xtoken' as TokenContract;
 /** A transaction of a mock chain. The same object mined again is the same transaction. */
 export interface MockTx {
   readonly hash: TxHash;
-  readonly pays: readonly { readonly to: Address; readonly amount: bigint }[];
+  /** In tokens, or in the native coin: one of those at most. */
+  readonly pays: readonly { readonly to: Address; readonly amount: bigint; readonly isNative?: boolean }[];
 }
 
 interface MockBlock extends BlockHeader {
@@ -37,6 +38,8 @@ export interface MockNodeFaults {
   /** Before each call; may throw. */
   beforeCall: ((method: string) => void) | undefined;
   finalityStalled: boolean;
+  /** How long each read takes; reads that were begun together end in any order. */
+  latencyMs: ((method: string) => number) | undefined;
 }
 
 /** A chain in memory with a reader of it, for what a devnet can't be made to do at the right moment. */
@@ -44,6 +47,10 @@ export interface MockNode {
   readonly reader: ChainReader;
   readonly faults: MockNodeFaults;
   readonly calls: string[];
+  /** The ranges that were read for a pass, in the order in which they were begun. */
+  readonly reads: { readonly method: string; readonly from: number; readonly to: number }[];
+  /** The most calls that were under way at once. */
+  readonly callsAtOnce: () => number;
   mine(...txs: readonly MockTx[]): BlockHeader;
   /** Replaces the last `depth` blocks by new ones with these transactions. */
   reorg(depth: number, ...blocks: readonly (readonly MockTx[])[]): void;
@@ -64,6 +71,9 @@ export function createMockNode(chain: Chain): MockNode {
   let finalized = 0;
   let claimed: number | undefined;
   const calls: string[] = [];
+  const reads: MockNode['reads'] = [];
+  let underWay = 0;
+  let callsAtOnce = 0;
   const faults: MockNodeFaults = {
     lagBlocks: 0,
     hiddenFromSeen: new Set(),
@@ -71,6 +81,7 @@ export function createMockNode(chain: Chain): MockNode {
     failed: new Set(),
     beforeCall: undefined,
     finalityStalled: false,
+    latencyMs: undefined,
   };
 
   function mine(...txs: readonly MockTx[]): BlockHeader {
@@ -92,12 +103,12 @@ export function createMockNode(chain: Chain): MockNode {
   function candidates(block: MockBlock): readonly CandidateTransfer[] {
     let indexInBlock = 0;
     return block.txs.flatMap((tx) =>
-      tx.pays.map(({ to, amount }): CandidateTransfer => ({
+      tx.pays.map(({ to, amount, isNative = false }): CandidateTransfer => ({
         txHash: tx.hash,
         blockHash: block.hash,
         blockHeight: block.height,
         indexInBlock: indexInBlock++,
-        contract: MOCK_TOKEN,
+        contract: isNative ? null : MOCK_TOKEN,
         from: '0xpayer' as Address,
         to,
         amountBaseUnits: baseUnits(amount),
@@ -113,7 +124,9 @@ export function createMockNode(chain: Chain): MockNode {
     return {
       ...candidate,
       chain,
-      position: `log:${candidate.indexInBlock - firstOfTx}` as TransferPosition,
+      position: (candidate.contract === null
+        ? 'value'
+        : `log:${candidate.indexInBlock - firstOfTx}`) as TransferPosition,
       feeBaseUnits: baseUnits(21_000n),
     };
   }
@@ -134,9 +147,17 @@ export function createMockNode(chain: Chain): MockNode {
   // async, so that what beforeCall throws is a rejection, as it is of a node
   async function call<T>(method: string, work: () => T): Promise<T> {
     calls.push(method);
-    await Promise.resolve();
-    faults.beforeCall?.(method);
-    return work();
+    underWay += 1;
+    callsAtOnce = Math.max(callsAtOnce, underWay);
+    try {
+      await Promise.resolve();
+      faults.beforeCall?.(method);
+      const latencyMs = faults.latencyMs?.(method);
+      if (latencyMs !== undefined) await new Promise((resolve) => setTimeout(resolve, latencyMs));
+      return work();
+    } finally {
+      underWay -= 1;
+    }
   }
 
   const reader: ChainReader = {
@@ -153,8 +174,14 @@ export function createMockNode(chain: Chain): MockNode {
         return finalized;
       }),
     headers: (from, to) => call('headers', () => range(from, to).map(headerOf)),
-    readSeen: (from, to) => call('readSeen', () => readRange(from, to, faults.hiddenFromSeen)),
-    readVerified: (from, to) => call('readVerified', () => readRange(from, to, faults.hiddenFromVerified)),
+    readSeen: (from, to) => {
+      reads.push({ method: 'readSeen', from, to });
+      return call('readSeen', () => readRange(from, to, faults.hiddenFromSeen));
+    },
+    readVerified: (from, to) => {
+      reads.push({ method: 'readVerified', from, to });
+      return call('readVerified', () => readRange(from, to, faults.hiddenFromVerified));
+    },
     confirmTransfers: (asked) =>
       call('confirmTransfers', () => {
         const confirmed: Transfer[] = [];
@@ -176,6 +203,8 @@ export function createMockNode(chain: Chain): MockNode {
     reader,
     faults,
     calls,
+    reads,
+    callsAtOnce: () => callsAtOnce,
     mine,
     reorg(depth, ...replacement) {
       blocks.splice(blocks.length - depth, depth);

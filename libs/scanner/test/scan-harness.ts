@@ -6,7 +6,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import type { Db } from '@opentill/db/database';
 import { keepLease, type LeaseKeeper } from '@opentill/db/lease';
-import { createLogger } from '@opentill/runtime/logger';
+import { createLogger, type LogFields, type Logger } from '@opentill/runtime/logger';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
@@ -57,7 +57,7 @@ export interface TestScan {
   readonly metrics: Metrics;
   readonly observe: ScanObserver;
   /** One round. */
-  tick(): Promise<void | 'again'>;
+  tick(signal?: AbortSignal): Promise<void | 'again'>;
   /** Rounds until there is nothing more to do, failures included; rejects when it never ends. */
   settle(): Promise<void>;
 }
@@ -71,6 +71,20 @@ export interface TestScanOptions {
   /** Puts something between the scan and its store. */
   readonly wrapStore?: (store: ScanStore) => ScanStore;
   readonly onCommitted?: () => void;
+  /** Gets every line that is logged. */
+  readonly log?: LogLine[];
+}
+
+export interface LogLine {
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+function createTestLogger(lines: LogLine[] | undefined): Logger {
+  const silent = createLogger({ service: 'test', level: 'silent' });
+  if (lines === undefined) return silent;
+  const write = (message: string, fields: LogFields = {}): unknown => lines.push({ message, fields });
+  return { ...silent, error: write, warn: write, info: write, debug: write };
 }
 
 /** Takes the lease unless another has it. */
@@ -80,7 +94,7 @@ export async function openScan(options: TestScanOptions): Promise<TestScan> {
   const metrics = createMetrics('test');
   const observe = createScanObserver({
     metrics,
-    logger: createLogger({ service: 'test', level: 'silent' }),
+    logger: createTestLogger(options.log),
     clock,
   });
   const lease = keepLease({
@@ -106,7 +120,7 @@ export async function openScan(options: TestScanOptions): Promise<TestScan> {
     clock,
     metrics,
     observe,
-    tick: () => tick(new AbortController().signal),
+    tick: (signal = new AbortController().signal) => tick(signal),
     async settle() {
       let quietRounds = 0;
       for (let round = 0; round < 500; round += 1) {

@@ -47,6 +47,8 @@ function mineEmpty(count: number): void {
 }
 
 const open = (): Promise<TestScan> => openScan({ db: scanner.kysely, reader: node.reader });
+const openAs = (holder: string): Promise<TestScan> =>
+  openScan({ db: scanner.kysely, reader: node.reader, holder });
 const states = async (): Promise<readonly string[]> =>
   (await recordedTransfers(admin.kysely)).map((t) => `${t.tx} ${t.height} ${t.state}`);
 const eventTypes = async (): Promise<readonly string[]> =>
@@ -495,8 +497,6 @@ describe('a reorganisation', () => {
 describe('the lease', () => {
   const runOut = (): Promise<unknown> =>
     sql`update scanner_evm.lease set expires_at = now() - interval '1 second'`.execute(admin.kysely);
-  const openAs = (holder: string): Promise<TestScan> =>
-    openScan({ db: scanner.kysely, reader: node.reader, holder });
 
   it('lets one replica scan and the others stand by', async () => {
     const [first, second] = [await openAs('first'), await openAs('second')];
@@ -647,6 +647,52 @@ describe('a rescan', () => {
     expect(await states()).toEqual([`${tx.hash} 21 VERIFIED`]);
     expect(await answers()).toEqual([{ found: 0, done: true }]);
     expect(await scan.metrics.render()).toContain('kind="rescan"');
+  });
+
+  it('of a long range goes on where it was when another replica takes over, and in the meantime heads are seen', async () => {
+    const txs = [30, 90, 150, 210].map(() => aTx({ to: ALICE, amount: 1n }));
+    node = createMockNode(CHAIN);
+    for (let height = 1; height <= 220; height += 1)
+      node.mine(...(height % 60 === 30 ? [txs[(height - 30) / 60]!] : []));
+    const first = await openAs('first');
+    await first.settle();
+    await ask(0, 10 ** 9);
+    node.reads.length = 0;
+    let rounds = 0;
+    let seen = 0;
+    for (; rounds < 6; rounds += 1) {
+      first.clock.pass(5_000);
+      node.mine();
+      await first.tick();
+      seen = (await storedCursor(admin.kysely)).seen;
+      expect(seen).toBe(node.head().height); // each round begins with the head
+    }
+    const halfway = await answers();
+    expect(halfway).toEqual([{ found: 2, done: false }]);
+    // The replica dies without a word.
+    await sql`update scanner_evm.lease set expires_at = now()`.execute(admin.kysely);
+    const second = await openAs('second');
+    node.reads.length = 0;
+    await second.settle();
+    expect(await answers()).toEqual([{ found: 4, done: true }]);
+    const lowest = Math.min(...node.reads.map((read) => read.from));
+    expect(lowest).toBe(6 * 4 * MOCK_NETWORK.maxBlockRange);
+    expect((await states()).map((line) => line.split(' ')[2])).toEqual(Array(4).fill('VERIFIED'));
+  });
+
+  it('that fails at a block says so, holds only itself back, and leaves nothing out', async () => {
+    const scan = await open();
+    await scan.settle();
+    await ask(0, 10);
+    node.faults.beforeCall = (method) => {
+      if (method === 'readVerified') throw readerError('RPC_UNAVAILABLE', 'down');
+    };
+    await scan.settle();
+    expect(await answers()).toEqual([{ found: null, done: false }]);
+    expect(await scan.metrics.render()).toMatch(/scanner_errors_total\{.*part="rescan"/);
+    node.faults.beforeCall = undefined;
+    await scan.settle();
+    expect(await answers()).toEqual([{ found: 0, done: true }]);
   });
 
   it('of blocks above the verified cursor is done at once', async () => {

@@ -11,11 +11,13 @@ import {
   CHAIN,
   forgetScans,
   giveOut,
+  MOCK_NETWORK,
   openScan,
   outboxEvents,
   recordedTransfers,
   storedCursor,
   transferVersions,
+  type TestScan,
 } from './scan-harness.ts';
 
 const OURS = [address('alice'), address('bob')];
@@ -190,11 +192,25 @@ describe('a scan that crashes at any of its steps', () => {
     await scanUntilQuiet();
   }
 
-  it('ends as one that nothing disturbed', async () => {
+  /** A way long enough to be read in parallel: crashes fall between what is read ahead and its commit. */
+  async function longWay({ node, scanUntilQuiet }: World): Promise<void> {
+    for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
+    await scanUntilQuiet();
+    for (let i = 0; i < 18; i += 1)
+      node.mine(
+        ...(i % 4 === 0 ? [aTx({ to: OURS[0]!, amount: BigInt(i + 1), isNative: i % 8 === 0 })] : []),
+      );
+    await scanUntilQuiet();
+  }
+
+  it.each([
+    { name: 'ends as one that nothing disturbed', history: story },
+    { name: 'catches up as one that nothing disturbed', history: longWay },
+  ])('$name', async ({ history }) => {
     await forgetScans(admin.kysely);
     const undisturbed = createCrasher();
     const world = createWorld(undisturbed);
-    await story(world);
+    await history(world);
     await checkEndState(world.node);
     const total = undisturbed.steps;
     expect(total).toBeGreaterThan(40);
@@ -203,7 +219,7 @@ describe('a scan that crashes at any of its steps', () => {
       const crasher = createCrasher();
       crasher.crashAt = crashAt;
       const disturbed = createWorld(crasher);
-      await story(disturbed);
+      await history(disturbed);
       expect(crasher.steps).toBeGreaterThan(crashAt);
       await checkEndState(disturbed.node);
     }
@@ -276,6 +292,9 @@ describe('a commit that breaks at any of its statements', () => {
 describe('a scan of any history', () => {
   type Deed =
     | { readonly kind: 'mine'; readonly payments: readonly number[] }
+    | { readonly kind: 'mineMany'; readonly blocks: number }
+    | { readonly kind: 'finalize'; readonly depth: number }
+    | { readonly kind: 'stall'; readonly isStalled: boolean }
     | {
         readonly kind: 'reorg';
         readonly depth: number;
@@ -306,12 +325,34 @@ describe('a scan of any history', () => {
           keep: fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
         }),
       },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          kind: fc.constant('mineMany' as const),
+          blocks: fc.integer({ min: 5, max: 30 }),
+        }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({ kind: fc.constant('finalize' as const), depth: fc.nat(8) }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({ kind: fc.constant('stall' as const), isStalled: fc.boolean() }),
+      },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('lag' as const), blocks: fc.nat(3) }) },
       {
         weight: 1,
         arbitrary: fc.record({
           kind: fc.constant('fail' as const),
-          method: fc.constantFrom('head', 'readSeen', 'readVerified', 'confirmTransfers', 'headers'),
+          method: fc.constantFrom(
+            'head',
+            'readSeen',
+            'readVerified',
+            'confirmTransfers',
+            'headers',
+            'finalizedHeight',
+          ),
         }),
       },
       {
@@ -325,13 +366,27 @@ describe('a scan of any history', () => {
     { minLength: 5, maxLength: 40 },
   );
 
-  it('ends with what the chain says', async () => {
+  const finalized = { ...MOCK_NETWORK, confirmations: 'finalized' } as const;
+  it.each([
+    { name: 'three deep', network: MOCK_NETWORK },
+    {
+      name: 'where finality decides',
+      network: { ...finalized, finality: { staleSeconds: 30, minDepth: 2 } },
+    },
+    {
+      name: 'where a depth stands in for stalled finality',
+      network: { ...finalized, finality: { staleSeconds: 30, fallbackDepth: 5 } },
+    },
+  ])('ends with what the chain says, $name', async ({ network }) => {
     let reorganisations = 0;
+    let longWays = 0;
     await fc.assert(
       fc.asyncProperty(deeds, async (history: readonly Deed[]) => {
         await forgetScans(admin.kysely);
         const node = createMockNode(CHAIN);
         for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
+        let final = FIRST_BLOCKS - 2;
+        node.finalize(final);
         let isAnswerLost = false;
         const wrapStore = (store: ScanStore): ScanStore => ({
           ...store,
@@ -342,13 +397,27 @@ describe('a scan of any history', () => {
             throw readerError('RPC_UNAVAILABLE', 'the commit stands, its answer was lost');
           },
         });
-        let scan = await openScan({ db: scanner.kysely, reader: node.reader, wrapStore });
+        const openNext = (holder: string): Promise<TestScan> =>
+          openScan({ db: scanner.kysely, reader: node.reader, network, holder, wrapStore });
+        let scan = await openNext('first');
         await scan.settle();
+        let highest = 0;
+        const checkDepth = async (): Promise<void> => {
+          const { verified } = await storedCursor(admin.kysely);
+          highest = Math.max(highest, node.head().height);
+          if (network.confirmations !== 'finalized') expect(verified).toBeLessThanOrEqual(highest - 2);
+          else if (!('fallbackDepth' in network.finality)) expect(verified).toBeLessThanOrEqual(final);
+          else expect(verified).toBeLessThanOrEqual(Math.max(final, highest - 4));
+        };
         /** Transactions per block above the first ones. */
         const mined: MockTx[][] = [];
         const fresh = (payments: readonly number[]): MockTx[] =>
           payments.map((to) =>
-            aTx({ to: [...OURS, STRANGER][to]!, amount: 1n }, { to: OURS[0]!, amount: 2n }),
+            aTx(
+              { to: [...OURS, STRANGER][to]!, amount: 1n },
+              { to: OURS[0]!, amount: 2n },
+              ...(to === 1 ? [{ to: OURS[1]!, amount: 3n, isNative: true }] : []),
+            ),
           );
         for (const deed of history) {
           switch (deed.kind) {
@@ -356,8 +425,26 @@ describe('a scan of any history', () => {
               mined.push(fresh(deed.payments));
               node.mine(...mined.at(-1)!);
               break;
+            case 'mineMany':
+              for (let i = 0; i < deed.blocks; i += 1) {
+                mined.push(fresh(i % 3 === 0 ? [i % 2] : []));
+                node.mine(...mined.at(-1)!);
+              }
+              longWays += 1;
+              break;
+            case 'finalize':
+              final = Math.max(final, node.head().height - deed.depth);
+              node.finalize(final);
+              break;
+            case 'stall':
+              node.faults.finalityStalled = deed.isStalled;
+              scan.clock.pass(31_000);
+              break;
             case 'reorg': {
-              const depth = Math.min(deed.depth, mined.length);
+              highest = Math.max(highest, node.head().height);
+              const isFinalKept = network.confirmations === 'finalized';
+              const forkable = isFinalKept ? node.head().height - final : mined.length;
+              const depth = Math.min(deed.depth, mined.length, forkable);
               if (depth === 0) break;
               const lost = mined.splice(mined.length - depth, depth).flat();
               const kept = lost.filter((_, place) => deed.keep[place % 12] === true);
@@ -387,34 +474,35 @@ describe('a scan of any history', () => {
               isAnswerLost = true;
               break;
             case 'tick':
-              for (let i = 0; i < deed.count; i += 1) await scan.tick().catch(mustBeRetryable);
+              for (let i = 0; i < deed.count; i += 1) {
+                await scan.tick().catch(mustBeRetryable);
+                await checkDepth();
+              }
               scan.clock.pass(1_000);
               break;
             case 'crash':
               await scan.lease.release();
-              scan = await openScan({
-                db: scanner.kysely,
-                reader: node.reader,
-                holder: 'another',
-                wrapStore,
-              });
+              scan = await openNext('another');
               break;
           }
         }
         node.faults.lagBlocks = 0;
         node.faults.beforeCall = undefined;
+        node.faults.finalityStalled = false;
         isAnswerLost = false;
         const isAllVisible = node.faults.hiddenFromSeen.size === 0;
         node.faults.hiddenFromSeen.clear();
         await scan.settle();
         if (isAllVisible) await checkEndState(node);
         for (let i = 0; i < 3; i += 1) node.mine();
+        node.finalize(node.head().height - 2);
         await scan.settle();
         await checkEndState(node);
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
-    expect(reorganisations).toBeGreaterThan(20);
+    expect(reorganisations).toBeGreaterThan(15);
+    expect(longWays).toBeGreaterThan(15);
   });
 
   function mustBeRetryable(error: unknown): void {

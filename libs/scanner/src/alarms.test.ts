@@ -1,0 +1,105 @@
+import { describe, expect, it } from '@jest/globals';
+import type { SourceHealth } from '@opentill/chain/source-health';
+import { buildChain } from '../test/build-chain.ts';
+import { alarmsOf, type ChainCondition } from './alarms.ts';
+
+const BLOCKS = buildChain({ to: 100 });
+const HEAD = BLOCKS.at(-1)!;
+const HEAD_AT_MS = HEAD.timeSeconds * 1_000;
+
+function condition(partial: Partial<ChainCondition> = {}): ChainCondition {
+  return {
+    network: {
+      chain: 'BSC',
+      family: 'EVM',
+      confirmations: 'finalized',
+      finality: { staleSeconds: 30 },
+      blockTimeMs: 450,
+      headStaleSeconds: 45,
+      symbols: new Map(),
+      pollIntervalMs: 1_000,
+      reorgWindow: 64,
+      maxBlockRange: 20,
+    },
+    state: { head: HEAD, finalizedHeight: 98, verifiedHeight: 98, blocks: BLOCKS },
+    headTimeSeconds: HEAD.timeSeconds,
+    finality: { unmovedMs: 0, isStale: false },
+    halted: undefined,
+    verifying: { failingSinceMs: undefined, contradictionsInRow: 0 },
+    sources: [],
+    ...partial,
+  };
+}
+
+const source = (
+  trouble: SourceHealth['trouble'],
+  troubledSinceMs: number | undefined = HEAD_AT_MS,
+): ChainCondition['sources'][number] => ({
+  label: `node-${trouble ?? 'well'}`,
+  usable: trouble === undefined,
+  trouble,
+  score: 1,
+  headHeight: 100,
+  headLagBlocks: 0,
+  headLagSeconds: 0,
+  lastErrorCode: undefined,
+  troubledSinceMs,
+});
+
+const kinds = (of: ChainCondition, afterMs = 0): readonly string[] => [
+  ...alarmsOf(of, HEAD_AT_MS + afterMs).keys(),
+];
+
+describe('the alarms of a chain', () => {
+  it('are none while all is well', () => {
+    expect(kinds(condition({ sources: [source(undefined, undefined)] }), 45_999)).toEqual([]);
+  });
+
+  it('tell of a head that is too old by the clock', () => {
+    expect([...alarmsOf(condition(), HEAD_AT_MS + 46_000)]).toEqual([['head-stale', 'head is 46 s old']]);
+  });
+
+  it('tell of finality that does not move while blocks wait for it', () => {
+    const finality = { unmovedMs: 31_000, isStale: true };
+    expect(kinds(condition({ finality }))).toEqual(['finality-stale']);
+    const { state } = condition();
+    expect(kinds(condition({ finality, state: { ...state!, verifiedHeight: 100 } }))).toEqual([]);
+  });
+
+  it('tell of contradictions that are no passing reorganisation', () => {
+    const verifying = { failingSinceMs: HEAD_AT_MS, contradictionsInRow: 2 };
+    expect(kinds(condition({ verifying }))).toEqual([]);
+    expect(kinds(condition({ verifying: { ...verifying, contradictionsInRow: 3 } }))).toEqual([
+      'sources-disagree',
+    ]);
+  });
+
+  it('tell of verified reads that fail for a minute', () => {
+    const failing = condition({
+      headTimeSeconds: HEAD.timeSeconds + 60,
+      verifying: { failingSinceMs: HEAD_AT_MS, contradictionsInRow: 0 },
+    });
+    expect(kinds(failing, 60_000)).not.toContain('verification-failing');
+    expect(kinds(failing, 60_001)).toContain('verification-failing');
+  });
+
+  it('tell of a cursor that is far behind the head', () => {
+    expect(kinds(condition({ headTimeSeconds: HEAD.timeSeconds + 46 }))).toEqual(['far-behind']);
+  });
+
+  it('tell of sources by what ails them, of a resting one only when it rests long', () => {
+    const sources = [source('LAGGING'), source('STUCK'), source('WRONG_CHAIN'), source('RESTING')];
+    expect([...alarmsOf(condition({ sources }), HEAD_AT_MS + 30_000)]).toEqual([
+      ['source-lagging', 'behind: node-LAGGING, node-STUCK'],
+      ['source-wrong', 'another network: node-WRONG_CHAIN'],
+    ]);
+    expect(kinds(condition({ sources }), 30_001)).toContain('source-down');
+  });
+
+  it('tell why a chain stands still, also when its state could not be loaded', () => {
+    expect(kinds(condition({ halted: 'REORG_TOO_DEEP' }))).toEqual(['reorg-too-deep']);
+    expect(kinds(condition({ halted: 'STORED_CHAIN_BROKEN', state: undefined }))).toEqual([
+      'stored-chain-broken',
+    ]);
+  });
+});

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { readerError } from '@opentill/chain/reader-error';
+import type { SourceHealth } from '@opentill/chain/source-health';
+import type { Database } from '@opentill/db/database';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { createMockNode, type MockNode } from './mock-node.ts';
+import { CHAIN, forgetScans, MOCK_NETWORK, openScan, type LogLine, type TestScan } from './scan-harness.ts';
+
+let database: TestDatabase;
+let scanner: Database;
+let admin: Database;
+let node: MockNode;
+let log: LogLine[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = database.open('admin');
+  scanner = database.open('scanner_evm');
+});
+afterAll(async () => {
+  await scanner.close();
+  await admin.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await forgetScans(admin.kysely);
+  node = createMockNode(CHAIN);
+  for (let i = 0; i < 20; i += 1) node.mine();
+  log = [];
+});
+
+const network = { ...MOCK_NETWORK, headStaleSeconds: 120 };
+
+/** A scan whose clock shows the time of the head. */
+async function openAtHead(sources?: () => readonly SourceHealth[]): Promise<TestScan> {
+  const scan = await openScan({
+    db: scanner.kysely,
+    reader: sources === undefined ? node.reader : { ...node.reader, sources },
+    network,
+    log,
+  });
+  scan.clock.pass(node.head().timeSeconds * 1_000 - scan.clock.now().getTime());
+  return scan;
+}
+
+/** One round as the loop of the service makes it. */
+async function round(scan: TestScan): Promise<void> {
+  try {
+    await scan.tick();
+    scan.observe.ticked(CHAIN);
+  } catch (error) {
+    scan.observe.failed(CHAIN, 'seen', error, 1);
+  }
+}
+
+async function raised(scan: TestScan): Promise<readonly string[]> {
+  const text = await scan.metrics.render();
+  return [...text.matchAll(/^scanner_alarm\{chain="ETH_SEPOLIA",kind="([^"]+)".*\} 1$/gm)].map(
+    (found) => found[1]!,
+  );
+}
+
+const edges = (): readonly string[] =>
+  log
+    .filter((line) => line.message.startsWith('alarm'))
+    .map((line) => `${line.message} ${String(line.fields['kind'])}`);
+
+describe('a head that stands still', () => {
+  it.each(['no new block', 'no answer'])(
+    'by %s makes the chain unready, with one line at each edge',
+    async (why) => {
+      const scan = await openAtHead();
+      await round(scan);
+      expect(scan.observe.health(CHAIN)).toEqual({ ok: true, detail: 'verified 18 of 20' });
+      if (why === 'no answer') {
+        node.faults.beforeCall = () => {
+          throw readerError('RPC_UNAVAILABLE', 'down');
+        };
+      }
+      for (let i = 0; i < 13; i += 1) {
+        scan.clock.pass(10_000);
+        await round(scan);
+      }
+      const { ok, detail } = scan.observe.health(CHAIN);
+      expect(ok).toBe(false);
+      if (why === 'no new block') expect(detail).toBe('verified 18 of 20; head is 130 s old');
+      expect(await raised(scan)).toEqual(['head-stale']);
+      node.faults.beforeCall = undefined;
+      for (let i = 0; i < 11; i += 1) node.mine();
+      await round(scan);
+      expect(scan.observe.health(CHAIN).ok).toBe(true);
+      expect(await raised(scan)).toEqual([]);
+      expect(edges()).toEqual(['alarm raised head-stale', 'alarm cleared head-stale']);
+    },
+  );
+});
+
+describe('sources', () => {
+  it('that disagree again and again are told of, until something is verified', async () => {
+    const scan = await openAtHead();
+    await round(scan);
+    node.mine();
+    node.faults.beforeCall = (method) => {
+      if (method === 'readVerified') throw readerError('INCONSISTENT_ANSWER', 'two forks');
+    };
+    for (let i = 0; i < 8; i += 1) {
+      scan.clock.pass(11_000);
+      node.mine();
+      await round(scan);
+    }
+    expect(await raised(scan)).toEqual(['sources-disagree', 'verification-failing']);
+    expect(scan.observe.health(CHAIN).ok).toBe(true); // payments are shown, and somebody has been told
+    node.faults.beforeCall = undefined;
+    scan.clock.pass(11_000);
+    await round(scan);
+    expect(await raised(scan)).toEqual([]);
+    expect(edges()).toEqual([
+      'alarm raised sources-disagree',
+      'alarm raised verification-failing',
+      'alarm cleared sources-disagree',
+      'alarm cleared verification-failing',
+    ]);
+  });
+
+  it('that lag or serve another network are told of by name', async () => {
+    const well: SourceHealth = {
+      label: 'a.example:443',
+      usable: true,
+      trouble: undefined,
+      score: 1,
+      headHeight: 20,
+      headLagBlocks: 0,
+      headLagSeconds: 0,
+      lastErrorCode: undefined,
+    };
+    let other: SourceHealth = { ...well, label: 'b.example:443' };
+    const scan = await openAtHead(() => [well, other]);
+    await round(scan);
+    expect(await raised(scan)).toEqual([]);
+    other = { ...other, usable: false, trouble: 'LAGGING', headLagBlocks: 12 };
+    await round(scan);
+    expect(await raised(scan)).toEqual(['source-lagging']);
+    expect(scan.observe.health(CHAIN)).toEqual({
+      ok: true,
+      detail: 'verified 18 of 20; behind: b.example:443',
+    });
+    other = { ...other, trouble: 'WRONG_CHAIN' };
+    await round(scan);
+    expect(await raised(scan)).toEqual(['source-wrong']);
+  });
+});
+
+describe('a chain that halts', () => {
+  it('raises its alarm and is not ready', async () => {
+    const scan = await openAtHead();
+    for (let i = 0; i < 11; i += 1) node.mine();
+    await round(scan);
+    await round(scan);
+    node.reorg(30, ...Array.from({ length: 31 }, () => []));
+    await round(scan);
+    expect(scan.observe.health(CHAIN)).toEqual({ ok: false, detail: 'halted: REORG_TOO_DEEP' });
+    expect(await raised(scan)).toContain('reorg-too-deep');
+    expect(edges()).toContain('alarm raised reorg-too-deep');
+  });
+
+  it('that another replica takes over is no alarm of this one any more', async () => {
+    const scan = await openAtHead();
+    await round(scan);
+    scan.clock.pass(130_000);
+    await round(scan);
+    expect(await raised(scan)).toEqual(['head-stale']);
+    await scan.lease.release();
+    await round(scan);
+    expect(await raised(scan)).toEqual([]);
+    expect(scan.observe.health(CHAIN)).toEqual({ ok: true, detail: 'standby' });
+  });
+});

@@ -1,0 +1,406 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { readerError } from '@opentill/chain/reader-error';
+import type { Database } from '@opentill/db/database';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import type { ScanNetwork } from '../src/scan-network.ts';
+import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts';
+import {
+  address,
+  CHAIN,
+  forgetScans,
+  giveOut,
+  MOCK_NETWORK,
+  openScan,
+  outboxEvents,
+  recordedTransfers,
+  storedCursor,
+  type TestScan,
+  type TestScanOptions,
+} from './scan-harness.ts';
+
+const [ALICE, STRANGER] = [address('alice'), address('stranger')];
+const FIRST_HEAD = 20;
+
+let database: TestDatabase;
+let admin: Database;
+let scanner: Database;
+let node: MockNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = database.open('admin');
+  scanner = database.open('scanner_evm');
+  await giveOut(admin.kysely, [ALICE]);
+});
+afterAll(async () => {
+  await scanner.close();
+  await admin.close();
+  await database.drop();
+});
+
+/** A chain that was scanned up to block 20 and then went on by so many blocks, each with a payment. */
+async function leftBehind(blocks: number, network?: ScanNetwork): Promise<readonly MockTx[]> {
+  await forgetScans(admin.kysely);
+  node = createMockNode(CHAIN);
+  for (let i = 0; i < FIRST_HEAD; i += 1) node.mine();
+  node.finalize(FIRST_HEAD - 2);
+  const before = await open(network === undefined ? {} : { network });
+  await before.settle();
+  await before.lease.release();
+  const txs = Array.from({ length: blocks }, (_, i) =>
+    aTx({ to: STRANGER, amount: 1n }, { to: ALICE, amount: BigInt(i + 1) }),
+  );
+  for (const tx of txs) node.mine(tx);
+  node.reads.length = 0;
+  node.calls.length = 0;
+  await sql`delete from scanner_evm.outbox`.execute(admin.kysely);
+  return txs;
+}
+
+const open = (options: Partial<TestScanOptions> = {}): Promise<TestScan> =>
+  openScan({ db: scanner.kysely, reader: node.reader, ...options });
+const cursor = () => storedCursor(admin.kysely);
+
+/** What is recorded is what the chain has, each in the state that the verified cursor says. */
+async function expectTruth(): Promise<void> {
+  const { verified, seen } = await cursor();
+  const recorded = await recordedTransfers(admin.kysely);
+  const truth = node.transfers().filter((t) => t.to === ALICE && t.blockHeight <= seen);
+  const byHeight = <T extends { height: number }>(rows: readonly T[]): readonly T[] =>
+    [...rows].sort((a, b) => a.height - b.height);
+  expect(byHeight(recorded.filter((t) => t.state !== 'ORPHANED'))).toEqual(
+    truth.map((t) => ({
+      tx: t.txHash,
+      position: t.position,
+      to: t.to,
+      amount: t.amountBaseUnits,
+      height: t.blockHeight,
+      block: t.blockHash,
+      state: t.blockHeight <= verified ? 'VERIFIED' : 'DETECTED',
+    })),
+  );
+}
+
+describe('catching up', () => {
+  it('reads what is deep enough once, by the verified way, and credits it in order', async () => {
+    await leftBehind(100);
+    node.faults.latencyMs = () => Math.random() * 5;
+    const scan = await open();
+    await scan.tick();
+    expect(await cursor()).toMatchObject({ head: 120, seen: 120, verified: 118 });
+    await expectTruth();
+    const verified = node.reads.filter((read) => read.method === 'readVerified');
+    expect(verified.map((read) => read.from).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 25 }, (_, i) => 19 + 4 * i),
+    );
+    expect(node.reads.filter((read) => read.method === 'readSeen')).toEqual([
+      { method: 'readSeen', from: 119, to: 120 },
+    ]);
+    expect(node.callsAtOnce()).toBeGreaterThan(2);
+    expect(node.callsAtOnce()).toBeLessThanOrEqual(6);
+    const events = await outboxEvents(admin.kysely);
+    const heights = events.flatMap((e) => (e.type === 'block.verified' ? e.data : [])) as {
+      height: number;
+      blockTimeSeconds: number;
+      transferIds: string[];
+    }[];
+    expect(heights.map((data) => data.height)).toEqual(
+      heights.map((data) => data.height).toSorted((a, b) => a - b),
+    );
+    expect(heights.length).toBeGreaterThan(4);
+    const credited = heights.flatMap((data) => data.transferIds);
+    const { rows } = await sql<{ id: string }>`
+      select transfer_id::text as id from transfer where state = 'VERIFIED' order by block_height`.execute(
+      admin.kysely,
+    );
+    expect(credited).toEqual(rows.map((row) => row.id));
+    expect(credited).toHaveLength(98);
+    expect(events.filter((e) => e.type === 'transfer.detected')).toHaveLength(1); // of the two blocks at the head
+  });
+
+  it('never has a verified time past a payment that is not recorded', async () => {
+    await leftBehind(60);
+    const gaps: unknown[] = [];
+    const scan = await open({
+      wrapStore: (store) => ({
+        ...store,
+        async commit(...args) {
+          const result = await store.commit(...args);
+          await expectTruth().catch((error: unknown) => gaps.push(error));
+          return result;
+        },
+      }),
+    });
+    await scan.settle();
+    expect(gaps).toEqual([]);
+  });
+
+  it('verifies nothing that is not deep under blocks that were read, whatever head is claimed', async () => {
+    await leftBehind(12);
+    node.claimHead(1_000);
+    const scan = await open();
+    for (let i = 0; i < 20; i += 1) {
+      scan.clock.pass(1_000);
+      await scan.tick().catch(() => undefined);
+      const { seen, verified } = await cursor();
+      expect(verified).toBeLessThanOrEqual(seen - 2);
+      expect(seen).toBeLessThanOrEqual(32);
+    }
+    await expectTruth();
+    node.claimHead(undefined);
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 32, verified: 30 });
+    await expectTruth();
+  });
+
+  it('goes on where the depth is more than is read at once', async () => {
+    const network = { ...MOCK_NETWORK, confirmations: 60, reorgWindow: 8 };
+    await leftBehind(150, network);
+    const scan = await open({ network });
+    await scan.tick();
+    expect(await cursor()).toMatchObject({ seen: 170, verified: 111 });
+    await expectTruth();
+    expect(node.callsAtOnce()).toBeLessThanOrEqual(6);
+  });
+
+  it('commits what lies below a read that failed, discards what lies above, and skips nothing', async () => {
+    await leftBehind(100);
+    let calls = 0;
+    node.faults.beforeCall = (method) => {
+      if (method === 'readVerified' && (calls += 1) === 9) throw readerError('RPC_UNAVAILABLE', 'down');
+    };
+    const scan = await open();
+    await scan.tick(); // the passes of the round go on where it ended: one range each
+    const { seen, verified } = await cursor();
+    expect(verified).toBeGreaterThanOrEqual(19 + 4 * 7 - 1);
+    expect(verified).toBeLessThan(19 + 4 * 12);
+    expect(seen).toBeLessThan(70);
+    await expectTruth();
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 120, verified: 118 });
+    await expectTruth();
+    expect(await scan.metrics.render()).toMatch(
+      /scanner_errors_total\{chain="ETH_SEPOLIA",part="catch-up",code="RPC_UNAVAILABLE".*\} 1/,
+    );
+  });
+
+  it('shows payments on while nothing can be verified', async () => {
+    await leftBehind(100);
+    node.faults.beforeCall = (method) => {
+      if (method === 'readVerified') throw readerError('INCONSISTENT_ANSWER', 'two forks');
+    };
+    const scan = await open();
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 120, verified: 18 });
+    await expectTruth();
+    node.faults.beforeCall = undefined;
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 120, verified: 118 });
+    await expectTruth();
+  });
+
+  it.each([1, 3, 8, 20])('follows a reorganisation under the %i. read', async (place) => {
+    const txs = await leftBehind(100);
+    let calls = 0;
+    node.faults.beforeCall = (method) => {
+      if (method !== 'readVerified' || (calls += 1) !== place) return;
+      // The last 100 blocks are made anew, with every other payment, one block later.
+      node.reorg(100, [], ...txs.map((tx, i) => (i % 2 === 0 ? [tx] : [])));
+    };
+    const scan = await open();
+    let error: unknown;
+    for (let i = 0; i < 5; i += 1) await scan.settle().catch((thrown: unknown) => (error = thrown));
+    if ((await cursor()).seen < 121) {
+      expect(error).toMatchObject({ code: 'REORG_TOO_DEEP' });
+      // Where more was verified than the window holds, nobody can follow; nothing was recorded of the new branch.
+      expect(place).toBeGreaterThan(3);
+      return;
+    }
+    await expectTruth();
+    expect(await cursor()).toMatchObject({ seen: 121, verified: 119, seenHash: node.head().hash });
+  });
+
+  it('ends when another replica takes the chain, which goes on without gap or double', async () => {
+    await leftBehind(100);
+    let commits = 0;
+    const first = await open({
+      holder: 'first',
+      wrapStore: (store) => ({
+        ...store,
+        async commit(...args) {
+          const result = await store.commit(...args);
+          if ((commits += 1) === 2)
+            await sql`update scanner_evm.lease set expires_at = now()`.execute(admin.kysely);
+          if (commits === 2) await (await open({ holder: 'second' })).tick();
+          return result;
+        },
+      }),
+    });
+    expect(await first.tick()).toBeUndefined();
+    expect(commits).toBe(2);
+    expect(first.lease.current()).toBeUndefined();
+    expect(await cursor()).toMatchObject({ seen: 120, verified: 118 });
+    await expectTruth();
+  });
+
+  it('stops soon when told', async () => {
+    await leftBehind(100);
+    node.faults.latencyMs = () => 20;
+    const scan = await open();
+    const stopping = new AbortController();
+    const round = scan.tick(stopping.signal);
+    setTimeout(() => stopping.abort(), 30);
+    await expect(round).rejects.toBeDefined();
+    expect((await cursor()).seen).toBeLessThan(120);
+    await expectTruth();
+  });
+
+  it('takes in the native coin where the network names it', async () => {
+    await leftBehind(30);
+    const native = aTx({ to: STRANGER, amount: 1n }, { to: ALICE, amount: 7n, isNative: true });
+    node.mine(native);
+    for (let i = 0; i < 5; i += 1) node.mine();
+    node.mine(aTx({ to: ALICE, amount: 8n, isNative: true }));
+    const scan = await open();
+    await scan.settle();
+    await expectTruth();
+    const { rows } = await sql`
+      select position, symbol, contract_address as contract, amount::text, state from transfer
+      where contract_address is null order by amount`.execute(admin.kysely);
+    expect(rows).toEqual([
+      { position: 'value', symbol: 'ETH', contract: null, amount: '7', state: 'VERIFIED' },
+      { position: 'value', symbol: 'ETH', contract: null, amount: '8', state: 'DETECTED' },
+    ]);
+    for (let i = 0; i < 3; i += 1) node.mine();
+    await scan.settle();
+    await expectTruth();
+  });
+});
+
+describe('finality', () => {
+  const finalized = (finality?: ScanNetwork['finality']): ScanNetwork => ({
+    ...MOCK_NETWORK,
+    confirmations: 'finalized',
+    ...(finality === undefined ? {} : { finality }),
+  });
+
+  it('bounds what is caught up with; a jump is taken in by the same way', async () => {
+    const network = finalized();
+    await leftBehind(100, network);
+    node.finalize(60);
+    const scan = await open({ network });
+    await scan.tick();
+    expect(await cursor()).toMatchObject({ seen: 120, verified: 60 });
+    await expectTruth();
+    node.reads.length = 0;
+    node.finalize(115);
+    await scan.tick();
+    expect(await cursor()).toMatchObject({ seen: 120, verified: 115 });
+    expect(node.reads.map((read) => read.from).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 14 }, (_, i) => 61 + 4 * i),
+    );
+    await expectTruth();
+  });
+
+  it('is not believed above the head, and not above what was seen', async () => {
+    const network = finalized();
+    await leftBehind(4, network);
+    node.finalize(10 ** 9);
+    const scan = await open({ network });
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 24, verified: 24 });
+    node.finalize(20); // it was a lie
+    for (let i = 0; i < 10; i += 1) node.mine();
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 34, verified: 24 });
+  });
+
+  it('asks for minDepth as well', async () => {
+    const network = finalized({ staleSeconds: 30, minDepth: 15 });
+    await leftBehind(100, network);
+    node.finalize(118);
+    const scan = await open({ network });
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 120, verified: 106 });
+    await expectTruth();
+  });
+
+  it.each(['stands still', 'is named by nobody'])('that %s holds the verified cursor', async (how) => {
+    const network = finalized({ staleSeconds: 60 });
+    await leftBehind(50, network);
+    node.faults.finalityStalled = how !== 'stands still';
+    const scan = await open({ network });
+    for (let i = 0; i < 10; i += 1) await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 70, verified: 18 });
+    expect(await scan.metrics.render()).toMatch(
+      /scanner_alarm\{chain="ETH_SEPOLIA",kind="finality-stale".*\} 1/,
+    );
+    node.faults.finalityStalled = false;
+    node.finalize(69);
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 70, verified: 69 });
+    expect(await scan.metrics.render()).toMatch(
+      /scanner_alarm\{chain="ETH_SEPOLIA",kind="finality-stale".*\} 0/,
+    );
+    await expectTruth();
+  });
+
+  it.each(['stands still', 'is named by nobody'])(
+    'that %s gives way to a depth where the network has one',
+    async (how) => {
+      const network = finalized({ staleSeconds: 30, minDepth: 3, fallbackDepth: 24 });
+      await leftBehind(50, network);
+      node.faults.finalityStalled = how !== 'stands still';
+      const scan = await open({ network });
+      await scan.tick();
+      scan.clock.pass(29_000);
+      await scan.tick();
+      expect(await cursor()).toMatchObject({ seen: 70, verified: 18 });
+      scan.clock.pass(1_000);
+      await scan.settle();
+      expect(await cursor()).toMatchObject({ seen: 70, verified: 47 });
+      node.mine();
+      await scan.settle();
+      expect(await cursor()).toMatchObject({ seen: 71, verified: 48 });
+      await expectTruth();
+      node.faults.finalityStalled = false;
+      node.finalize(30); // moves, though it is not where the cursor is: no fallback any more
+      node.mine();
+      await scan.tick();
+      expect(await cursor()).toMatchObject({ seen: 72, verified: 48 });
+      node.finalize(66);
+      await scan.settle();
+      expect(await cursor()).toMatchObject({ seen: 72, verified: 66 });
+      await expectTruth();
+    },
+  );
+
+  it('of a branch that is not followed yet says nothing of the stored blocks above the verified one', async () => {
+    const network = finalized();
+    await leftBehind(0, network);
+    node.finalize(10);
+    const scan = await open({ network });
+    for (let i = 0; i < 3; i += 1) node.mine();
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 23, verified: 18 });
+    node.reorg(2, ...Array.from({ length: 20 }, () => []));
+    node.finalize(node.head().height);
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 41, verified: 41, seenHash: node.head().hash });
+  });
+
+  it('that fell back follows a reorganisation below the verified block, above the final one', async () => {
+    const network = finalized({ staleSeconds: 30, fallbackDepth: 6 });
+    await leftBehind(10, network);
+    const scan = await open({ network });
+    for (let i = 0; i < 3; i += 1) await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 30, verified: 25 });
+    node.reorg(8, ...Array.from({ length: 9 }, () => []));
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 31, verified: 26, seenHash: node.head().hash });
+    await expectTruth();
+  });
+});
+
+beforeEach(() => forgetScans(admin.kysely));
