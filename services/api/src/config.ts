@@ -1,19 +1,18 @@
-import { hostname } from 'node:os';
 import type { ConfigSchema } from '@opentill/runtime/config';
 import type { ApiSettings } from './app.ts';
-import { LOG_LEVELS, type LogLevel } from '@opentill/runtime/logger';
+import { LOG_LEVELS } from '@opentill/runtime/logger';
+import {
+  defaultInstanceId,
+  SERVICE_REQUIRED,
+  serviceProperties,
+  type ServiceVariables,
+} from '@opentill/runtime/service-settings';
 
 /** The api's environment. Secrets have no default. */
-export interface ApiConfig {
-  readonly LOG_LEVEL: LogLevel;
+export interface ApiConfig extends ServiceVariables {
   readonly INSTANCE_ID: string;
   readonly PORT: number;
   readonly HOST: string;
-  readonly HEALTH_PORT: number;
-  readonly HEALTH_HOST: string;
-  readonly DATABASE_URL: string;
-  readonly DATABASE_POOL_MAX: number;
-  readonly AMQP_URL: string;
   readonly NETWORKS_FILE: string;
   readonly PUBLIC_KEYS_FILE: string;
   readonly SECRETS_KEY: string;
@@ -30,24 +29,14 @@ const text = { type: 'string', minLength: 1 } as const;
 
 /** Schema of the environment; every mistake is named at once. */
 export const API_CONFIG_SCHEMA: ConfigSchema = {
-  required: [
-    'DATABASE_URL',
-    'AMQP_URL',
-    'NETWORKS_FILE',
-    'PUBLIC_KEYS_FILE',
-    'SECRETS_KEY',
-    'CHECKOUT_BASE_URL',
-  ],
+  required: [...SERVICE_REQUIRED, 'NETWORKS_FILE', 'PUBLIC_KEYS_FILE', 'SECRETS_KEY', 'CHECKOUT_BASE_URL'],
   properties: {
+    ...serviceProperties({ healthPort: 3020, databasePoolMax: 10 }),
     LOG_LEVEL: { type: 'string', enum: [...LOG_LEVELS, 'silent'], default: 'info' },
-    INSTANCE_ID: { ...text, default: `${hostname()}-${process.pid}` },
+    INSTANCE_ID: { ...text, default: defaultInstanceId() },
     PORT: { ...port, default: 3010 },
     HOST: { ...text, default: '0.0.0.0' },
-    HEALTH_PORT: { ...port, default: 3020 },
-    HEALTH_HOST: { ...text, default: '127.0.0.1' },
-    DATABASE_URL: text,
     DATABASE_POOL_MAX: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
-    AMQP_URL: text,
     NETWORKS_FILE: text,
     PUBLIC_KEYS_FILE: text,
     SECRETS_KEY: text,

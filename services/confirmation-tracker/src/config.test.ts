@@ -11,6 +11,7 @@ test('three settings are enough', () => {
   expect(readTrackerConfig(given)).toEqual({
     logLevel: 'info',
     healthPort: 3022,
+    inboxKeptSeconds: 86_400,
     healthHost: '127.0.0.1',
     databaseUrl: given.DATABASE_URL,
     databasePoolMax: 16,

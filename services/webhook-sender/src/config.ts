@@ -1,19 +1,17 @@
-import { hostname } from 'node:os';
 import { parseSecretsKey } from '@opentill/db/sealed-secret';
 import { readConfig, type Environment } from '@opentill/runtime/config';
-import type { LogLevel } from '@opentill/runtime/logger';
+import {
+  SERVICE_REQUIRED,
+  serviceProperties,
+  serviceSettings,
+  type ServiceSettings,
+  type ServiceVariables,
+} from '@opentill/runtime/service-settings';
 import { DEFAULT_ENDPOINT_RULES, type EndpointRules } from './endpoint-health.ts';
 import type { Retention } from './housekeeping.ts';
 
 /** The settings of webhook-sender. */
-export interface WebhookSenderConfig {
-  readonly logLevel: LogLevel;
-  readonly healthPort: number;
-  readonly healthHost: string;
-  readonly databaseUrl: string;
-  readonly databasePoolMax: number;
-  readonly amqpUrl: string;
-  readonly instanceId: string;
+export interface WebhookSenderConfig extends ServiceSettings {
   readonly secretsKey: Buffer;
   readonly allowedCallbackAddresses: readonly string[];
   readonly allowHttpCallbacks: boolean;
@@ -24,14 +22,7 @@ export interface WebhookSenderConfig {
   readonly retention: Retention;
 }
 
-interface Variables {
-  readonly LOG_LEVEL: LogLevel;
-  readonly HEALTH_PORT: number;
-  readonly HEALTH_HOST: string;
-  readonly DATABASE_URL: string;
-  readonly DATABASE_POOL_MAX: number;
-  readonly AMQP_URL: string;
-  readonly INSTANCE_ID?: string;
+interface Variables extends ServiceVariables {
   readonly SECRETS_KEY: string;
   readonly ALLOWED_CALLBACK_ADDRESSES: readonly string[];
   readonly ALLOW_HTTP_CALLBACKS: boolean;
@@ -50,11 +41,9 @@ const RETRY_SCHEDULE_SECONDS = [1, 5, 30, 300, 1800, 7200, 21600, 43200, 86400].
 
 /** JSON Schema of the environment (README.md, "Configuration"). */
 export const WEBHOOK_SENDER_CONFIG_SCHEMA = {
-  required: ['DATABASE_URL', 'AMQP_URL', 'SECRETS_KEY'],
+  required: [...SERVICE_REQUIRED, 'SECRETS_KEY'],
   properties: {
-    DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://' },
-    DATABASE_POOL_MAX: { type: 'integer', minimum: 2, maximum: 100, default: 8 },
-    AMQP_URL: { type: 'string', pattern: '^amqps?://' },
+    ...serviceProperties({ healthPort: 3023, databasePoolMax: 8, databasePoolMaxLimit: 100 }),
     SECRETS_KEY: { type: 'string', minLength: 44, maxLength: 44 },
     ALLOWED_CALLBACK_ADDRESSES: { type: 'array', items: { type: 'string' }, default: [] },
     ALLOW_HTTP_CALLBACKS: { type: 'boolean', default: false },
@@ -80,10 +69,6 @@ export const WEBHOOK_SENDER_CONFIG_SCHEMA = {
       items: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$' },
       default: DEFAULT_ENDPOINT_RULES.probePausesMs.map((pauseMs) => String(pauseMs / 1_000)),
     },
-    LOG_LEVEL: { enum: ['error', 'warn', 'info', 'debug'], type: 'string', default: 'info' },
-    HEALTH_PORT: { type: 'integer', minimum: 0, maximum: 65535, default: 3023 },
-    HEALTH_HOST: { type: 'string', default: '127.0.0.1' },
-    INSTANCE_ID: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$' },
   },
 } as const;
 
@@ -94,13 +79,7 @@ export const WEBHOOK_SENDER_CONFIG_SCHEMA = {
 export function readWebhookSenderConfig(env: Environment): WebhookSenderConfig {
   const variables = readConfig<Variables>(WEBHOOK_SENDER_CONFIG_SCHEMA, env);
   return {
-    logLevel: variables.LOG_LEVEL,
-    healthPort: variables.HEALTH_PORT,
-    healthHost: variables.HEALTH_HOST,
-    databaseUrl: variables.DATABASE_URL,
-    databasePoolMax: variables.DATABASE_POOL_MAX,
-    amqpUrl: variables.AMQP_URL,
-    instanceId: variables.INSTANCE_ID ?? `${hostname()}-${process.pid}`,
+    ...serviceSettings(variables),
     secretsKey: parseSecretsKey(variables.SECRETS_KEY),
     allowedCallbackAddresses: variables.ALLOWED_CALLBACK_ADDRESSES,
     allowHttpCallbacks: variables.ALLOW_HTTP_CALLBACKS,

@@ -1,0 +1,76 @@
+import { hostname } from 'node:os';
+import type { LogLevel } from './logger.ts';
+
+/** The environment that every service reads. */
+export interface ServiceVariables {
+  readonly LOG_LEVEL: LogLevel;
+  readonly HEALTH_PORT: number;
+  readonly HEALTH_HOST: string;
+  readonly DATABASE_URL: string;
+  readonly DATABASE_POOL_MAX: number;
+  readonly AMQP_URL: string;
+  readonly INSTANCE_ID?: string;
+}
+
+/** The same as settings. */
+export interface ServiceSettings {
+  readonly logLevel: LogLevel;
+  readonly healthPort: number;
+  readonly healthHost: string;
+  readonly databaseUrl: string;
+  readonly databasePoolMax: number;
+  readonly amqpUrl: string;
+  /** Names this replica in leases and logs; unlike that of any other process. */
+  readonly instanceId: string;
+}
+
+/** What differs from service to service. */
+export interface ServiceDefaults {
+  readonly healthPort: number;
+  readonly databasePoolMax: number;
+  /** The most that DATABASE_POOL_MAX may say. @default 200 */
+  readonly databasePoolMaxLimit?: number;
+}
+
+/** Of the variables that every service reads, those without a default. */
+export const SERVICE_REQUIRED = ['DATABASE_URL', 'AMQP_URL'] as const;
+
+/** JSON Schema of the variables that every service reads, for the `properties` of its own schema (see readConfig). */
+export function serviceProperties({
+  healthPort,
+  databasePoolMax,
+  databasePoolMaxLimit = 200,
+}: ServiceDefaults) {
+  return {
+    LOG_LEVEL: { type: 'string', enum: ['error', 'warn', 'info', 'debug'], default: 'info' },
+    HEALTH_PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: healthPort },
+    HEALTH_HOST: { type: 'string', minLength: 1, default: '127.0.0.1' },
+    DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://' },
+    DATABASE_POOL_MAX: {
+      type: 'integer',
+      minimum: 2,
+      maximum: databasePoolMaxLimit,
+      default: databasePoolMax,
+    },
+    AMQP_URL: { type: 'string', pattern: '^amqps?://' },
+    INSTANCE_ID: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$' },
+  } as const;
+}
+
+/** The settings that every service has; without INSTANCE_ID the host and the process name the replica. */
+export function serviceSettings(variables: ServiceVariables): ServiceSettings {
+  return {
+    logLevel: variables.LOG_LEVEL,
+    healthPort: variables.HEALTH_PORT,
+    healthHost: variables.HEALTH_HOST,
+    databaseUrl: variables.DATABASE_URL,
+    databasePoolMax: variables.DATABASE_POOL_MAX,
+    amqpUrl: variables.AMQP_URL,
+    instanceId: variables.INSTANCE_ID ?? defaultInstanceId(),
+  };
+}
+
+/** Names this process when nobody else did. */
+export function defaultInstanceId(): string {
+  return `${hostname()}-${process.pid}`;
+}
