@@ -6,10 +6,14 @@ export function hexQuantity(value: number): string {
   return `0x${value.toString(16)}`;
 }
 
-/** A block without the bodies of its transactions. */
-export function blockRequest(block: number | 'latest' | 'finalized'): RpcRequest {
+/** A block; without the bodies of its transactions unless they are asked for. */
+export function blockRequest(block: number | 'latest' | 'finalized', withTransactions = false): RpcRequest {
   const tag = typeof block === 'number' ? hexQuantity(block) : block;
-  return { method: 'eth_getBlockByNumber', params: [tag, false] };
+  return { method: 'eth_getBlockByNumber', params: [tag, withTransactions] };
+}
+
+export function blockByHashRequest(blockHash: string): RpcRequest {
+  return { method: 'eth_getBlockByHash', params: [blockHash, false] };
 }
 
 /** All Transfer logs of the tokens, in a range of blocks. No filter by recipient: the database knows who is ours. */
@@ -30,4 +34,8 @@ export function blockReceiptsRequest(blockHash: string): RpcRequest {
 
 export function receiptRequest(txHash: string): RpcRequest {
   return { method: 'eth_getTransactionReceipt', params: [txHash] };
+}
+
+export function transactionRequest(txHash: string): RpcRequest {
+  return { method: 'eth_getTransactionByHash', params: [txHash] };
 }

@@ -1,45 +1,58 @@
 import type { ConfirmedTransfers, ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer, Transfer, TransferPosition, TxHash } from '@opentill/chain/transfer';
-import type { Chain } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
-import { receiptRequest } from './block-requests.ts';
+import { blockByHashRequest, receiptRequest, transactionRequest } from './block-requests.ts';
 import { bloomIsExplainedBy } from './bloom.ts';
+import type { EvmClient } from './client.ts';
 import type { EvmReceipt } from './decode.ts';
-import { decodeHeader, decodeReceipt, transferOf } from './decode.ts';
-import type { Judging } from './judge-by-receipts.ts';
+import { decodeHeader, decodeReceipt, decodeTransaction, transferOf } from './decode.ts';
 import { readBlockReceipts } from './judge-by-receipts.ts';
+import { nativeTransferOf } from './native-transfers.ts';
+import type { Reading } from './reading.ts';
+import type { EvmSources } from './sources.ts';
 
-const RECEIPTS_PER_CALL = 20;
+const TRANSACTIONS_PER_CALL = 20;
 
-/** Judges candidates by the receipts of their transactions; see ChainReader.confirmTransfers. */
+/** What a node says of one transaction. */
+interface Evidence {
+  readonly receipt: EvmReceipt;
+  /** What the transaction itself carries, read only where a native transfer is to be proven. */
+  readonly native: CandidateTransfer | undefined;
+}
+
+type Evidences = ReadonlyMap<TxHash, Evidence>;
+
+/**
+ * Judges candidates by the receipts of their transactions; see ChainReader.confirmTransfers. What one source's receipt
+ * refutes must be refuted by the receipts of the whole block as well, at two sources where two are usable.
+ */
 export async function confirmTransfers(
-  judging: Judging & { readonly chain: Chain },
+  reading: Reading,
+  sources: EvmSources,
   candidates: readonly CandidateTransfer[],
   options: ReadOptions,
 ): Promise<ConfirmedTransfers> {
-  const receipts = await readReceipts(
-    judging,
-    [...new Set(candidates.map((candidate) => candidate.txHash))],
-    options,
-  );
+  if (candidates.length === 0) return { confirmed: [], refuted: [] };
+  const evidences = await sources.run((source, runOptions) => readEvidences(source, candidates, runOptions), {
+    ...options,
+    hedge: true,
+  });
   const confirmed: Transfer[] = [];
   const refuted: CandidateTransfer[] = [];
   for (const candidate of candidates) {
-    const receipt = receipts.get(candidate.txHash);
-    if (receipt === undefined)
-      throw readerError('BLOCK_NOT_FOUND', 'the transaction is in no block', { ...shown(candidate) });
-    if (receipt.blockHash !== candidate.blockHash || receipt.blockHeight !== candidate.blockHeight) {
-      throw readerError('INCONSISTENT_ANSWER', 'the transaction is in another block now', {
-        ...shown(candidate),
-        now: receipt.blockHash,
-      });
-    }
-    const transfer = provenBy(receipt, candidate, judging);
+    const evidence = evidences.get(candidate.txHash);
+    const transfer = evidence && provenBy(reading, evidence, candidate);
     if (transfer !== undefined) confirmed.push(transfer);
     else {
-      await mustBeRefuted(judging, candidate, options);
-      refuted.push(candidate);
+      const isOrdinary = candidate.contract === null && evidence?.receipt.succeeded === false;
+      await mustBeRefuted(
+        isOrdinary ? { ...reading, onJudged: () => undefined } : reading,
+        sources,
+        candidate,
+        options,
+      );
+      if (!isOrdinary) refuted.push(candidate);
     }
   }
   return { confirmed, refuted };
@@ -49,43 +62,81 @@ function shown(candidate: CandidateTransfer): Readonly<Record<string, unknown>> 
   return { txHash: candidate.txHash, blockHash: candidate.blockHash, height: candidate.blockHeight };
 }
 
-async function readReceipts(
-  { client }: Judging,
-  txHashes: readonly TxHash[],
+/** Throws unless every transaction is in the block of its candidates, so that another source may be asked. */
+async function readEvidences(
+  source: Pick<EvmClient, 'batch'>,
+  candidates: readonly CandidateTransfer[],
   options: ReadOptions,
-): Promise<ReadonlyMap<TxHash, EvmReceipt>> {
-  const receipts = new Map<TxHash, EvmReceipt>();
-  for (let at = 0; at < txHashes.length; at += RECEIPTS_PER_CALL) {
-    const asked = txHashes.slice(at, at + RECEIPTS_PER_CALL);
-    const answers = await client.batch(asked.map(receiptRequest), options);
+): Promise<Evidences> {
+  const natives = new Set(candidates.flatMap(({ contract, txHash }) => (contract === null ? [txHash] : [])));
+  const hashes = [...new Set(candidates.map(({ txHash }) => txHash))];
+  const evidences = new Map<TxHash, Evidence>();
+  for (let at = 0; at < hashes.length; at += TRANSACTIONS_PER_CALL) {
+    const asked = hashes.slice(at, at + TRANSACTIONS_PER_CALL);
+    const withTransaction = asked.filter((txHash) => natives.has(txHash));
+    const answers = await source.batch(
+      [...asked.map(receiptRequest), ...withTransaction.map(transactionRequest)],
+      options,
+    );
     asked.forEach((txHash, place) => {
-      if (answers[place] === null) return;
-      const receipt = decodeReceipt(answers[place]);
-      if (receipt.txHash !== txHash) {
-        throw readerError('INCONSISTENT_ANSWER', "the node answered another transaction's receipt", {
-          txHash,
-        });
-      }
-      // The position is counted from the receipt's first log, so none may be missing before it.
-      if (receipt.logsBloom !== undefined && !bloomIsExplainedBy(receipt.logsBloom, receipt.logs)) {
-        throw readerError('INCONSISTENT_ANSWER', 'logs are missing in the receipt', { txHash });
-      }
-      receipts.set(txHash, receipt);
+      const receipt = soundReceipt(txHash, answers[place]);
+      const transaction = answers[asked.length + withTransaction.indexOf(txHash)];
+      if (receipt === undefined) return;
+      evidences.set(txHash, {
+        receipt,
+        native: natives.has(txHash) ? nativeIn(txHash, transaction) : undefined,
+      });
     });
   }
-  return receipts;
+  for (const candidate of candidates) mustBeInItsBlock(evidences.get(candidate.txHash)?.receipt, candidate);
+  return evidences;
+}
+
+function soundReceipt(txHash: TxHash, raw: unknown): EvmReceipt | undefined {
+  if (raw === null) return undefined;
+  const receipt = decodeReceipt(raw);
+  if (receipt.txHash !== txHash)
+    throw readerError('INCONSISTENT_ANSWER', "the node answered another transaction's receipt", { txHash });
+  // The position is counted from the receipt's first log, so none may be missing before it.
+  if (receipt.logsBloom !== undefined && !bloomIsExplainedBy(receipt.logsBloom, receipt.logs))
+    throw readerError('INCONSISTENT_ANSWER', 'logs are missing in the receipt', { txHash });
+  return receipt;
+}
+
+function nativeIn(txHash: TxHash, raw: unknown): CandidateTransfer | undefined {
+  if (raw === null)
+    throw readerError('BLOCK_NOT_FOUND', 'the node does not have the transaction', { txHash });
+  const transaction = decodeTransaction(raw);
+  if (transaction.txHash !== txHash)
+    throw readerError('INCONSISTENT_ANSWER', 'the node answered another transaction', { txHash });
+  return nativeTransferOf(transaction);
+}
+
+function mustBeInItsBlock(receipt: EvmReceipt | undefined, candidate: CandidateTransfer): void {
+  if (receipt === undefined)
+    throw readerError('BLOCK_NOT_FOUND', 'the transaction is in no block', { ...shown(candidate) });
+  if (receipt.blockHash !== candidate.blockHash || receipt.blockHeight !== candidate.blockHeight) {
+    throw readerError('INCONSISTENT_ANSWER', 'the transaction is in another block now', {
+      ...shown(candidate),
+      now: receipt.blockHash,
+    });
+  }
 }
 
 function provenBy(
-  receipt: EvmReceipt,
+  { chain, tokens }: Reading,
+  { receipt, native }: Evidence,
   candidate: CandidateTransfer,
-  { chain, tokens }: Judging & { readonly chain: Chain },
 ): Transfer | undefined {
   const place = receipt.logs.findIndex((log) => log.logIndex === candidate.indexInBlock);
   const log = receipt.logs[place];
-  const stated = log === undefined ? undefined : transferOf(log, tokens);
+  const ofToken = log === undefined ? undefined : transferOf(log, tokens);
+  const stated = candidate.contract === null ? (receipt.succeeded ? native : undefined) : ofToken;
   if (
-    stated?.contract !== candidate.contract ||
+    stated === undefined ||
+    stated.blockHash !== candidate.blockHash ||
+    stated.indexInBlock !== candidate.indexInBlock ||
+    stated.contract !== candidate.contract ||
     stated.from !== candidate.from ||
     stated.to !== candidate.to ||
     stated.amountBaseUnits !== candidate.amountBaseUnits
@@ -95,28 +146,53 @@ function provenBy(
   return {
     ...candidate,
     chain,
-    position: `log:${place}` as TransferPosition,
+    position: (candidate.contract === null ? 'value' : `log:${place}`) as TransferPosition,
     feeBaseUnits: baseUnits(receipt.feeWei),
   };
 }
 
-/** Receipt and logs contradict each other: a third read decides, and only when it sides with the receipt. */
+/** A receipt and what was read before contradict each other: only when the whole block sides with it, is it believed. */
 async function mustBeRefuted(
-  judging: Judging & { readonly chain: Chain },
+  reading: Reading,
+  sources: EvmSources,
   candidate: CandidateTransfer,
   options: ReadOptions,
 ): Promise<void> {
-  const [raw] = await judging.client.batch(
-    [{ method: 'eth_getBlockByHash', params: [candidate.blockHash, false] }],
+  const [first, second] = sources.usable();
+  for (const source of second === undefined ? [first] : [first, second]) {
+    if (source === undefined) continue;
+    const evidence = await readEvidenceInBlock(reading, source, candidate, options);
+    if (evidence !== undefined && provenBy(reading, evidence, candidate) !== undefined) {
+      throw readerError('INCONSISTENT_ANSWER', "the block's receipts and the transaction's receipt differ", {
+        ...shown(candidate),
+      });
+    }
+  }
+}
+
+async function readEvidenceInBlock(
+  reading: Reading,
+  source: Pick<EvmClient, 'batch'>,
+  candidate: CandidateTransfer,
+  options: ReadOptions,
+): Promise<Evidence | undefined> {
+  const [raw, transaction] = await source.batch(
+    [
+      blockByHashRequest(candidate.blockHash),
+      ...(candidate.contract === null ? [transactionRequest(candidate.txHash)] : []),
+    ],
     options,
   );
   if (raw === null)
     throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { ...shown(candidate) });
-  const block = { header: decodeHeader(raw), reason: 'RECEIPT_CONTRADICTS' } as const;
-  const receipts = await readBlockReceipts(judging, block, options);
-  if (receipts.some((receipt) => provenBy(receipt, candidate, judging) !== undefined)) {
-    throw readerError('INCONSISTENT_ANSWER', "the block's receipts and the transaction's receipt differ", {
-      ...shown(candidate),
-    });
-  }
+  const header = decodeHeader(raw);
+  reading.onJudged({ header, reason: 'RECEIPT_CONTRADICTS' });
+  const receipts = await readBlockReceipts(reading, source, header, options);
+  const receipt = receipts.find(({ txHash }) => txHash === candidate.txHash);
+  return (
+    receipt && {
+      receipt,
+      native: candidate.contract === null ? nativeIn(candidate.txHash, transaction) : undefined,
+    }
+  );
 }

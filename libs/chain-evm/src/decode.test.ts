@@ -106,7 +106,7 @@ describe('headers', () => {
       height: 18_000_000,
       hash: LOG.blockHash,
       timeSeconds: 1_695_902_100,
-      transactionCount: 1,
+      transactions: [LOG.transactionHash],
     });
   });
 
@@ -121,7 +121,7 @@ describe('receipts', () => {
     expect(receipt).toMatchObject({
       succeeded: true,
       feeWei: 63_141n * 10n ** 9n,
-      type: 2,
+      isStateSync: false,
       txHash: LOG.transactionHash,
     });
     expect(receipt.logs).toEqual([decodeLog(LOG)]);

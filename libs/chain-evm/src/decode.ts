@@ -18,7 +18,21 @@ const TRANSFER_TOPICS = 3;
 /** A header with what the reader needs to judge the logs of its block. */
 export interface EvmHeader extends BlockHeader {
   readonly logsBloom: string;
-  readonly transactionCount: number;
+  /** As answered: hashes, or whole transactions where the block was asked for so. */
+  readonly transactions: readonly unknown[];
+}
+
+/** What a transaction itself carries; hash and addresses in lower case. */
+export interface EvmTransaction {
+  readonly txHash: TxHash;
+  readonly blockHash: BlockHash;
+  readonly blockHeight: number;
+  /** Place in the block. */
+  readonly index: number;
+  readonly from: Address;
+  /** Null for the creation of a contract. */
+  readonly to: Address | null;
+  readonly valueWei: bigint;
 }
 
 /** A log as it stands in the chain; addresses and hashes in lower case. */
@@ -42,8 +56,8 @@ export interface EvmReceipt {
   readonly logs: readonly EvmLog[];
   /** Undefined where the node leaves it out. */
   readonly logsBloom: string | undefined;
-  /** EIP-2718 type, 0 for the oldest. */
-  readonly type: number;
+  /** Whether the chain itself made the transaction, see isStateSync. */
+  readonly isStateSync: boolean;
 }
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -88,7 +102,30 @@ export function decodeHeader(raw: unknown): EvmHeader {
     logsBloom: isBloom(block['logsBloom'])
       ? block['logsBloom']
       : malformed('block.logsBloom', block['logsBloom']),
-    transactionCount: array(block['transactions'], 'block.transactions').length,
+    transactions: array(block['transactions'], 'block.transactions'),
+  };
+}
+
+/** The hashes of a header's transactions, in their order, whichever way the block was asked for. */
+export function transactionHashes(header: EvmHeader): readonly TxHash[] {
+  return header.transactions.map((transaction) => {
+    const hash = typeof transaction === 'string' ? transaction : object(transaction, 'transaction')['hash'];
+    return matching(HASH_GRAMMAR, hash, 'transaction.hash') as TxHash;
+  });
+}
+
+/** A transaction that stands in a block, as a full block or eth_getTransactionByHash answers it. */
+export function decodeTransaction(raw: unknown): EvmTransaction {
+  const transaction = object(raw, 'transaction');
+  const to = transaction['to'] ?? null;
+  return {
+    txHash: matching(HASH_GRAMMAR, transaction['hash'], 'transaction.hash') as TxHash,
+    blockHash: matching(HASH_GRAMMAR, transaction['blockHash'], 'transaction.blockHash') as BlockHash,
+    blockHeight: decodeInteger(transaction['blockNumber'], 'transaction.blockNumber'),
+    index: decodeInteger(transaction['transactionIndex'], 'transaction.transactionIndex'),
+    from: matching(ADDRESS_GRAMMAR, transaction['from'], 'transaction.from') as Address,
+    to: to === null ? null : (matching(ADDRESS_GRAMMAR, to, 'transaction.to') as Address),
+    valueWei: quantity(transaction['value'], 'transaction.value'),
   };
 }
 
@@ -142,9 +179,23 @@ export function transferOf(log: EvmLog, tokens: ReadonlySet<string>): CandidateT
   };
 }
 
+const STATE_SYNC_TYPE = 0x7f;
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+
+/**
+ * Whether it is Polygon's state-sync transaction, by which the chain brings in what was bridged. At most one, the last
+ * of its block; type 0x7f since PIP-74, before that from and to the zero address. Nodes differ in whether they list it
+ * among a block's transactions and receipts, so a block is whole with or without it.
+ */
+function isStateSync(receipt: Raw, type: number): boolean {
+  return type === STATE_SYNC_TYPE || (receipt['from'] === ZERO_ADDRESS && receipt['to'] === ZERO_ADDRESS);
+}
+
 /** A receipt. Its logs must be in one piece: of this transaction and block, with consecutive indices. */
 export function decodeReceipt(raw: unknown): EvmReceipt {
   const receipt = object(raw, 'receipt');
+  const type = receipt['type'] === undefined ? 0 : decodeInteger(receipt['type'], 'receipt.type');
+  const stateSync = isStateSync(receipt, type);
   const status = decodeInteger(receipt['status'], 'receipt.status');
   if (status > 1) malformed('receipt.status', raw);
   const decoded = {
@@ -154,10 +205,11 @@ export function decodeReceipt(raw: unknown): EvmReceipt {
     succeeded: status === 1,
     feeWei:
       quantity(receipt['gasUsed'], 'receipt.gasUsed') *
-      quantity(receipt['effectiveGasPrice'], 'receipt.effectiveGasPrice'),
+      // Nobody pays for what the chain itself does; nodes leave the price out.
+      quantity(receipt['effectiveGasPrice'] ?? (stateSync ? '0x0' : undefined), 'receipt.effectiveGasPrice'),
     logs: decodeLogs(receipt['logs']),
     logsBloom: isBloom(receipt['logsBloom']) ? receipt['logsBloom'] : undefined,
-    type: receipt['type'] === undefined ? 0 : decodeInteger(receipt['type'], 'receipt.type'),
+    isStateSync: stateSync,
   };
   const first = decoded.logs[0]?.logIndex ?? 0;
   decoded.logs.forEach((log, place) => {

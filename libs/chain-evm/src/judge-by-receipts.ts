@@ -1,58 +1,129 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import { readerError } from '@opentill/chain/reader-error';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
-import { blockReceiptsRequest } from './block-requests.ts';
+import { blockReceiptsRequest, receiptRequest } from './block-requests.ts';
 import { bloomIsExplainedBy } from './bloom.ts';
 import type { EvmClient } from './client.ts';
 import type { EvmHeader, EvmReceipt } from './decode.ts';
-import { decodeReceipt, transferOf } from './decode.ts';
+import { decodeReceipt, transactionHashes, transferOf } from './decode.ts';
+import { nativeTransfersOf } from './native-transfers.ts';
+import type { Reading } from './reading.ts';
 
-/** A block whose logs were not believed. */
-export interface JudgedBlock {
-  readonly header: EvmHeader;
-  readonly reason:
-    /** No log of our tokens, though the header's bloom speaks of some. */
-    | 'BLOOM_CONTRADICTS'
-    /** No log in a block with transactions, on a network whose blooms say nothing. */
-    | 'EMPTY_WITHOUT_BLOOM'
-    /** A transfer that was seen in this very block is not among the logs. */
-    | 'EXPECTED_MISSING'
-    /** More logs in this one block than the provider puts into an answer. */
-    | 'TOO_MANY_LOGS'
-    /** A transaction's receipt contradicts the logs. */
-    | 'RECEIPT_CONTRADICTS';
-}
+/** Receipts of so many transactions in one call: about 2 MB. */
+const TRANSACTIONS_PER_CALL = 1_000;
+const RECEIPTS_PER_CALL = 50;
 
-export interface Judging {
-  readonly client: EvmClient;
-  readonly tokens: ReadonlySet<string>;
-  /** Whether the header's bloom speaks of its own block, so that the receipts can be held against it. */
-  readonly bloom: boolean;
-  readonly onJudged: (block: JudgedBlock) => void;
-}
+type Judge = Pick<EvmClient, 'batch'>;
 
-/** All transfers of a block as the receipts of its transactions state them. */
+/** All transfers of a block as the receipts of its transactions state them, and its header what they carried. */
 export async function transfersByReceipts(
-  judging: Judging,
-  block: JudgedBlock,
+  reading: Reading,
+  source: Judge,
+  header: EvmHeader,
   options: ReadOptions,
 ): Promise<readonly CandidateTransfer[]> {
-  const receipts = await readBlockReceipts(judging, block, options);
-  return receipts.flatMap((receipt) => receipt.logs.flatMap((log) => transferOf(log, judging.tokens) ?? []));
+  return transfersIn(reading, header, await readBlockReceipts(reading, source, header, options));
+}
+
+/** The same of several blocks, in their order; in as few calls as the receipts' size allows. */
+export async function transfersOfBlocksByReceipts(
+  reading: Reading,
+  source: Judge,
+  headers: readonly EvmHeader[],
+  options: ReadOptions,
+): Promise<readonly (readonly CandidateTransfer[])[]> {
+  const transfers: (readonly CandidateTransfer[])[] = [];
+  for (const part of partsOf(headers)) {
+    const receipts = await readReceiptsOf(reading, source, part, options);
+    part.forEach((header, place) => transfers.push(transfersIn(reading, header, receipts[place] ?? [])));
+  }
+  return transfers;
 }
 
 /**
- * The receipts of a block, checked to be whole: one for each transaction of the header, log indices without a gap,
- * and, where the bloom can be trusted, no bit of it left unexplained.
+ * The receipts of a block, checked to be whole: one for each transaction of the header and no other, log indices from
+ * zero without a gap, and, where the bloom can be trusted, no bit of it left unexplained. Throws INCONSISTENT_ANSWER.
  */
 export async function readBlockReceipts(
-  { client, bloom, onJudged }: Judging,
-  block: JudgedBlock,
+  reading: Pick<Reading, 'bloom'>,
+  source: Judge,
+  header: EvmHeader,
   options: ReadOptions,
 ): Promise<readonly EvmReceipt[]> {
-  const { header } = block;
-  onJudged(block);
-  const [raw] = await client.batch([blockReceiptsRequest(header.hash)], options);
+  const [receipts] = await readReceiptsOf(reading, source, [header], options);
+  return receipts ?? [];
+}
+
+function partsOf(headers: readonly EvmHeader[]): readonly (readonly EvmHeader[])[] {
+  const parts: EvmHeader[][] = [];
+  let left = 0;
+  for (const header of headers) {
+    if (left < header.transactions.length || parts.length === 0) {
+      parts.push([]);
+      left = TRANSACTIONS_PER_CALL;
+    }
+    parts.at(-1)?.push(header);
+    left -= header.transactions.length;
+  }
+  return parts;
+}
+
+async function readReceiptsOf(
+  reading: Pick<Reading, 'bloom'>,
+  source: Judge,
+  headers: readonly EvmHeader[],
+  options: ReadOptions,
+): Promise<readonly (readonly EvmReceipt[])[]> {
+  const answers = await askForReceipts(source, headers, options);
+  const whole: (readonly EvmReceipt[])[] = [];
+  for (const [place, header] of headers.entries())
+    whole.push(await wholeReceipts(reading, source, header, answers[place], options));
+  return whole;
+}
+
+/** Block by block where all are too much at once, transaction by transaction where the node knows no better. */
+async function askForReceipts(
+  source: Judge,
+  headers: readonly EvmHeader[],
+  options: ReadOptions,
+): Promise<readonly unknown[]> {
+  try {
+    return await source.batch(
+      headers.map(({ hash }) => blockReceiptsRequest(hash)),
+      options,
+    );
+  } catch (error) {
+    const answers: unknown[] = [];
+    if (isReaderError(error, 'RPC_RANGE_TOO_LARGE') && headers.length > 1) {
+      for (const header of headers) answers.push(...(await askForReceipts(source, [header], options)));
+    } else if (isReaderError(error, 'RPC_METHOD_MISSING')) {
+      for (const header of headers) answers.push(await receiptsOneByOne(source, header, options));
+    } else throw error;
+    return answers;
+  }
+}
+
+async function receiptsOneByOne(
+  source: Judge,
+  header: EvmHeader,
+  options: ReadOptions,
+): Promise<readonly unknown[]> {
+  const hashes = transactionHashes(header);
+  const receipts: unknown[] = [];
+  for (let at = 0; at < hashes.length; at += RECEIPTS_PER_CALL)
+    receipts.push(
+      ...(await source.batch(hashes.slice(at, at + RECEIPTS_PER_CALL).map(receiptRequest), options)),
+    );
+  return receipts;
+}
+
+async function wholeReceipts(
+  { bloom }: Pick<Reading, 'bloom'>,
+  source: Judge,
+  header: EvmHeader,
+  raw: unknown,
+  options: ReadOptions,
+): Promise<readonly EvmReceipt[]> {
   if (raw === null)
     throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { hash: header.hash });
   const inconsistent = (why: string): never => {
@@ -62,14 +133,53 @@ export async function readBlockReceipts(
     });
   };
   if (!Array.isArray(raw)) return inconsistent('not a list');
-  const receipts = raw.map(decodeReceipt);
-  if (receipts.some((receipt) => receipt.blockHash !== header.hash)) inconsistent('another block');
-  // Polygon's state-sync transaction may be listed by one method and not by the other; it is never the missing one
-  // that matters, so more receipts than transactions are no objection.
-  if (receipts.length < header.transactionCount) inconsistent('receipts are missing');
-  const logs = receipts.flatMap((receipt) => receipt.logs);
-  if (logs.some((log, place) => log.logIndex !== (logs[0]?.logIndex ?? 0) + place))
+  const answered = raw.map(decodeReceipt);
+  const receipts = [...answered, ...(await stateSyncLeftOut(source, header, answered, options))];
+  if (
+    receipts.some(({ blockHash, blockHeight }) => blockHash !== header.hash || blockHeight !== header.height)
+  )
+    inconsistent('another block');
+  const ordinary = receipts.filter((receipt) => !receipt.isStateSync);
+  const stateSyncs = new Set(receipts.flatMap(({ isStateSync, txHash }) => (isStateSync ? [txHash] : [])));
+  const asked = transactionHashes(header).filter((txHash) => !stateSyncs.has(txHash));
+  if (ordinary.length !== asked.length || ordinary.some(({ txHash }, place) => txHash !== asked[place]))
+    inconsistent('not those of its transactions');
+  if (ordinary.flatMap(({ logs }) => logs).some((log, place) => log.logIndex !== place))
     inconsistent('a gap between logs');
-  if (bloom && !bloomIsExplainedBy(header.logsBloom, logs)) inconsistent('the bloom knows more logs');
+  if (
+    bloom &&
+    !bloomIsExplainedBy(
+      header.logsBloom,
+      receipts.flatMap(({ logs }) => logs),
+    )
+  )
+    inconsistent('the bloom knows more logs');
   return receipts;
+}
+
+/** Polygon: the last transaction's receipt, when it is the only one missing and proves to be the state-sync one. */
+async function stateSyncLeftOut(
+  source: Judge,
+  header: EvmHeader,
+  answered: readonly EvmReceipt[],
+  options: ReadOptions,
+): Promise<readonly EvmReceipt[]> {
+  const last = transactionHashes(header).at(-1);
+  if (last === undefined || answered.length !== header.transactions.length - 1) return [];
+  if (answered.some(({ txHash }) => txHash === last)) return [];
+  const [raw] = await source.batch([receiptRequest(last)], options);
+  if (raw === null) return [];
+  const receipt = decodeReceipt(raw);
+  return receipt.isStateSync ? [receipt] : [];
+}
+
+function transfersIn(
+  { tokens, native }: Reading,
+  header: EvmHeader,
+  receipts: readonly EvmReceipt[],
+): readonly CandidateTransfer[] {
+  const ofTokens = receipts.flatMap(({ logs }) => logs.flatMap((log) => transferOf(log, tokens) ?? []));
+  if (!native) return ofTokens;
+  const succeeded = new Set(receipts.flatMap((receipt) => (receipt.succeeded ? [receipt.txHash] : [])));
+  return [...ofTokens, ...nativeTransfersOf(header).filter(({ txHash }) => succeeded.has(txHash))];
 }

@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import type { CandidateTransfer } from '@opentill/chain/transfer';
+import { hexQuantity } from './block-requests.ts';
+import { sameTransfers, transfersByBlock } from './block-transfers.ts';
+import type { EvmHeader } from './decode.ts';
+import { decodeHeader, TRANSFER_TOPIC } from './decode.ts';
+
+const TOKEN = `0x${'da'.repeat(20)}`;
+const tokens = new Set([TOKEN]);
+const hashOf = (height: number): string => `0x${height.toString(16).padStart(64, '0')}`;
+const word = (value: bigint | number): string => `0x${value.toString(16).padStart(64, '0')}`;
+
+function headerAt(height: number): EvmHeader {
+  return decodeHeader({
+    number: hexQuantity(height),
+    hash: hashOf(height),
+    parentHash: hashOf(height - 1),
+    timestamp: '0x65156994',
+    logsBloom: `0x${'00'.repeat(256)}`,
+    transactions: [],
+  });
+}
+
+const headers = [headerAt(100), headerAt(101), headerAt(102)];
+
+function logAt(height: number, logIndex: number, change: object = {}): object {
+  return {
+    address: TOKEN,
+    blockHash: hashOf(height),
+    blockNumber: hexQuantity(height),
+    data: word(1_000n + BigInt(logIndex)),
+    logIndex: hexQuantity(logIndex),
+    removed: false,
+    topics: [TRANSFER_TOPIC, word(0xa11ce), word(0xb0b)],
+    transactionHash: hashOf(7_000 + logIndex),
+    ...change,
+  };
+}
+
+const usual = [logAt(100, 0), logAt(100, 5), logAt(102, 0), logAt(102, 1)];
+const read = (logs: readonly unknown[]): ReturnType<typeof transfersByBlock> =>
+  transfersByBlock(tokens, headers, logs);
+const transfersAt = (logs: readonly unknown[], height: number): readonly CandidateTransfer[] =>
+  read(logs).get(headerAt(height).hash)!.transfers;
+
+describe('the logs of several blocks', () => {
+  it('are sorted into their blocks, each of which has an entry', () => {
+    const byBlock = read(usual);
+    expect([...byBlock.keys()]).toEqual(headers.map(({ hash }) => hash));
+    expect([...byBlock.values()].map(({ logCount }) => logCount)).toEqual([2, 0, 2]);
+    expect(transfersAt(usual, 100)).toEqual([
+      {
+        txHash: hashOf(7_000),
+        blockHash: hashOf(100),
+        blockHeight: 100,
+        indexInBlock: 0,
+        contract: TOKEN,
+        from: `0x${'a11ce'.padStart(40, '0')}`,
+        to: `0x${'b0b'.padStart(40, '0')}`,
+        amountBaseUnits: 1_000n,
+      },
+      expect.objectContaining({ indexInBlock: 5, amountBaseUnits: 1_005n }),
+    ]);
+  });
+
+  it.each<[string, readonly unknown[]]>([
+    ['in another order', [...usual].reverse()],
+    ['one of them twice', [...usual, usual[1]]],
+    ['in upper case', usual.map((log) => upperCase(log))],
+    ['with an NFT of the token', [...usual, logAt(102, 9, { topics: [...fourTopics()], data: '0x' })]],
+    ['with an event of another contract', [...usual, logAt(102, 9, { address: `0x${'11'.repeat(20)}` })]],
+    ['with a log without data', [...usual, logAt(102, 9, { data: '0x' })]],
+    ['with a transfer of nothing', [...usual, logAt(102, 9, { data: word(0) })]],
+    [
+      'with a recipient that is no address',
+      [...usual, logAt(102, 9, { topics: [TRANSFER_TOPIC, word(1), word(2n ** 200n)] })],
+    ],
+  ])('are the same transfers %s', (_, logs) => {
+    for (const height of [100, 101, 102])
+      expect(transfersAt(logs, height)).toEqual(transfersAt(usual, height));
+  });
+
+  it.each<[string, unknown]>([
+    ['of another block', logAt(103, 9)],
+    ['with the hash of one block and the height of another', logAt(102, 9, { blockNumber: '0x64' })],
+    ['that a reorganisation removed', logAt(102, 9, { removed: true })],
+    ['that claims the place of another', logAt(102, 1, { data: word(5) })],
+    ['without topics', logAt(102, 9, { topics: undefined })],
+    ['with a topic that is no word', logAt(102, 9, { topics: [TRANSFER_TOPIC, '0x1', word(2)] })],
+    ['with odd data', logAt(102, 9, { data: '0x123' })],
+    ['with a place that is no number', logAt(102, 9, { logIndex: 'nine' })],
+    ['without a transaction', logAt(102, 9, { transactionHash: null })],
+    ['that is null', null],
+    ['that is a string', 'log'],
+  ])('with one %s are refused, not read in part', (_, log) => {
+    expect(() => read([...usual, log])).toThrow(expect.objectContaining({ code: 'INCONSISTENT_ANSWER' }));
+  });
+});
+
+function upperCase(log: object): object {
+  const upper = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(upper);
+    return typeof value === 'string' ? `0x${value.slice(2).toUpperCase()}` : value;
+  };
+  return Object.fromEntries(Object.entries(log).map(([name, value]) => [name, upper(value)]));
+}
+
+function fourTopics(): readonly string[] {
+  return [TRANSFER_TOPIC, word(1), word(2), word(3)];
+}
+
+describe('two readings of a block', () => {
+  const [one, two] = transfersAt(usual, 100);
+
+  it('are the same when every field is', () => {
+    expect(sameTransfers([one!, two!], [{ ...one! }, { ...two! }])).toBe(true);
+    expect(sameTransfers([], [])).toBe(true);
+  });
+
+  it.each<keyof CandidateTransfer>([
+    'txHash',
+    'blockHash',
+    'indexInBlock',
+    'contract',
+    'from',
+    'to',
+    'amountBaseUnits',
+  ])('differ in %s', (field) => {
+    const other = {
+      ...one!,
+      [field]: field === 'amountBaseUnits' ? 1n : field === 'indexInBlock' ? 77 : null,
+    };
+    expect(sameTransfers([one!], [other])).toBe(false);
+  });
+
+  it('differ when one has more', () => {
+    expect(sameTransfers([one!, two!], [one!])).toBe(false);
+    expect(sameTransfers([one!], [one!, two!])).toBe(false);
+  });
+});

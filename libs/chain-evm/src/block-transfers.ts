@@ -1,0 +1,169 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import { readerError } from '@opentill/chain/reader-error';
+import type { CandidateTransfer, TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { BaseUnits } from '@opentill/domain/money';
+import { hexQuantity } from './block-requests.ts';
+import type { EvmHeader, EvmLog } from './decode.ts';
+import { decodeLogs, TRANSFER_TOPIC, transferOf } from './decode.ts';
+
+/** What an answer of logs says of one block. */
+export interface BlockTransfers {
+  /** Logs that the answer had for the block, also those that are no transfers. */
+  readonly logCount: number;
+  /** Ascending by index, without duplicates. */
+  readonly transfers: readonly CandidateTransfer[];
+}
+
+/** What the answers say, block by block; every header asked for has an entry. */
+export type TransfersByBlock = ReadonlyMap<BlockHash, BlockTransfers>;
+
+/**
+ * Sorts the logs of an answer into the blocks of `headers` and reads the transfers among them. Throws
+ * INCONSISTENT_ANSWER for what is no log, for a log of another block, and for two logs that claim the same place; the
+ * same log twice counts once.
+ */
+export function transfersByBlock(
+  tokens: ReadonlySet<string>,
+  headers: readonly EvmHeader[],
+  rawLogs: readonly unknown[],
+): TransfersByBlock {
+  return readQuickly(tokens, headers, rawLogs) ?? readCarefully(tokens, headers, decodeLogs(rawLogs));
+}
+
+const QUICK_INDEX = /^0x[0-9a-f]{1,7}$/;
+const QUICK_WORD = /^0x[0-9a-f]{64}$/;
+const QUICK_ADDRESS_WORD = /^0x0{24}[0-9a-f]{40}$/;
+/** `0x` and the 12 zero bytes before an address in a topic. */
+const ADDRESS_AT = 26;
+
+interface QuickBlock {
+  readonly header: EvmHeader;
+  readonly heightHex: string;
+  readonly transfers: CandidateTransfer[];
+  logCount: number;
+  lastIndex: number;
+}
+
+/**
+ * Reads an answer as nearly every node gives it: logs in order, once each, in lower case, all of them well-formed
+ * transfers. Undefined for any other answer, which is then read once more with care. This loop runs for every transfer
+ * on the chain: each field is looked at once, and nothing is made that the transfer does not need.
+ */
+function readQuickly(
+  tokens: ReadonlySet<string>,
+  headers: readonly EvmHeader[],
+  rawLogs: readonly unknown[],
+): TransfersByBlock | undefined {
+  const blocks = new Map<unknown, QuickBlock>();
+  for (const header of headers) {
+    const heightHex = hexQuantity(header.height);
+    blocks.set(header.hash, { header, heightHex, transfers: [], logCount: 0, lastIndex: -1 });
+  }
+  let block: QuickBlock | undefined;
+  for (const raw of rawLogs) {
+    if (typeof raw !== 'object' || raw === null) return undefined;
+    const log = raw as Readonly<Record<string, unknown>>;
+    if (block === undefined || block.header.hash !== log['blockHash']) block = blocks.get(log['blockHash']);
+    if (block === undefined || !readQuickLog(block, log, tokens)) return undefined;
+  }
+  const byBlock = new Map<BlockHash, BlockTransfers>();
+  for (const { header, transfers, logCount } of blocks.values())
+    byBlock.set(header.hash, { transfers, logCount });
+  return byBlock;
+}
+
+/** Takes a log into its block; false when it is not as usual. */
+function readQuickLog(
+  block: QuickBlock,
+  log: Readonly<Record<string, unknown>>,
+  tokens: ReadonlySet<string>,
+): boolean {
+  const { address, topics, data, logIndex, transactionHash } = log;
+  if (typeof address !== 'string' || !tokens.has(address) || log['removed'] === true) return false;
+  if (log['blockNumber'] !== block.heightHex || !Array.isArray(topics) || topics.length !== 3) return false;
+  const [event, from, to] = topics as readonly unknown[];
+  if (event !== TRANSFER_TOPIC || typeof from !== 'string' || !QUICK_ADDRESS_WORD.test(from)) return false;
+  if (typeof to !== 'string' || !QUICK_ADDRESS_WORD.test(to)) return false;
+  if (typeof data !== 'string' || !QUICK_WORD.test(data)) return false;
+  if (typeof transactionHash !== 'string' || !QUICK_WORD.test(transactionHash)) return false;
+  if (typeof logIndex !== 'string' || !QUICK_INDEX.test(logIndex)) return false;
+  const indexInBlock = Number.parseInt(logIndex, 16);
+  if (indexInBlock <= block.lastIndex) return false;
+  block.lastIndex = indexInBlock;
+  block.logCount += 1;
+  const amount = BigInt(data);
+  if (amount === 0n) return true;
+  block.transfers.push({
+    txHash: transactionHash as TxHash,
+    blockHash: block.header.hash,
+    blockHeight: block.header.height,
+    indexInBlock,
+    contract: address as TokenContract,
+    from: `0x${from.slice(ADDRESS_AT)}` as Address,
+    to: `0x${to.slice(ADDRESS_AT)}` as Address,
+    amountBaseUnits: amount as BaseUnits, // a word: neither negative nor beyond 78 digits
+  });
+  return true;
+}
+
+function readCarefully(
+  tokens: ReadonlySet<string>,
+  headers: readonly EvmHeader[],
+  logs: readonly EvmLog[],
+): TransfersByBlock {
+  const byBlock = new Map(
+    headers.map((header) => [header.hash, { header, logs: new Map<number, EvmLog>() }]),
+  );
+  for (const log of logs) {
+    const block = byBlock.get(log.blockHash);
+    if (block === undefined || block.header.height !== log.blockHeight) {
+      throw readerError('INCONSISTENT_ANSWER', 'a log is of a block that was not asked for', {
+        blockHash: log.blockHash,
+        height: log.blockHeight,
+      });
+    }
+    const twin = block.logs.get(log.logIndex);
+    if (twin !== undefined && !sameLog(twin, log)) {
+      throw readerError('INCONSISTENT_ANSWER', 'two logs claim the same place', { ...log });
+    }
+    block.logs.set(log.logIndex, log);
+  }
+  return new Map(
+    [...byBlock].map(([hash, block]) => {
+      const sorted = [...block.logs.values()].sort((a, b) => a.logIndex - b.logIndex);
+      const transfers = sorted.flatMap((log) => transferOf(log, tokens) ?? []);
+      return [hash, { logCount: sorted.length, transfers }];
+    }),
+  );
+}
+
+/** Whether two logs of one block and place say the same. */
+function sameLog(a: EvmLog, b: EvmLog): boolean {
+  return (
+    a.txHash === b.txHash &&
+    a.address === b.address &&
+    a.data === b.data &&
+    a.topics.join() === b.topics.join()
+  );
+}
+
+/** Whether two sources say the same of a block. Which of them counted more logs that are no transfers is no matter. */
+export function sameTransfers(a: readonly CandidateTransfer[], b: readonly CandidateTransfer[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every((one, place) => {
+      const other = b[place];
+      return (
+        other !== undefined &&
+        one.indexInBlock === other.indexInBlock &&
+        one.amountBaseUnits === other.amountBaseUnits &&
+        one.txHash === other.txHash &&
+        one.blockHash === other.blockHash &&
+        one.contract === other.contract &&
+        one.from === other.from &&
+        one.to === other.to
+      );
+    })
+  );
+}

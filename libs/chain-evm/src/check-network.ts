@@ -1,0 +1,102 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import { blockReceiptsRequest, blockRequest, logsRequest } from './block-requests.ts';
+import { checkTokens } from './check-tokens.ts';
+import { decodeHeader } from './decode.ts';
+import { isTooLarge, noteTooLarge } from './read-in-calls.ts';
+import type { EvmSource, EvmSources } from './sources.ts';
+
+/** What is not as it should be with one source, found by checkNetwork. */
+export interface SourceFinding {
+  /** Label of the source. */
+  readonly source: string;
+  readonly kind:
+    /** It serves another network, or other tokens, than configured. It is not used. */
+    | 'WRONG'
+    /** It could not be asked now. It is used when it comes up. */
+    | 'UNREACHABLE'
+    /** It does not offer eth_getLogs: without another source payments are seen by no one. */
+    | 'LOGS_MISSING'
+    /** It does not offer eth_getBlockReceipts, by which differences are judged: it is asked receipt by receipt. */
+    | 'RECEIPTS_MISSING';
+  readonly error: unknown;
+}
+
+export interface NetworkCheck {
+  /** Contracts in canonical form. */
+  readonly tokens: readonly { readonly contract: string; readonly decimals: number }[];
+  readonly onFinding: (finding: SourceFinding) => void;
+}
+
+/**
+ * Asks every source for its chain and for the tokens, and tries what the reader will ask of it. Sources that are wrong
+ * are left out when another is right. Throws WRONG_CHAIN or TOKEN_MISMATCH when all are wrong, and the error of one
+ * that could not be asked when none is right: that one may be.
+ */
+export async function checkNetwork(
+  sources: EvmSources,
+  check: NetworkCheck,
+  options: ReadOptions,
+): Promise<void> {
+  const checks = await Promise.all(
+    sources.all().map(async (source) => {
+      try {
+        await checkTokens(source, check.tokens, options);
+        await probeMethods(source, check, options);
+        return { source, error: undefined };
+      } catch (error) {
+        if (options.signal?.aborted === true) throw error;
+        return { source, error };
+      }
+    }),
+  );
+  const failed = checks.filter(({ error }) => error !== undefined);
+  for (const { source, error } of failed)
+    check.onFinding({ source: source.label, kind: isWrong(error) ? 'WRONG' : 'UNREACHABLE', error });
+  if (failed.length === checks.length)
+    throw (failed.find(({ error }) => !isWrong(error)) ?? failed[0])?.error;
+  for (const { source, error } of failed) if (isWrong(error)) sources.exclude(source, error);
+}
+
+function isWrong(error: unknown): boolean {
+  return isReaderError(error, 'WRONG_CHAIN') || isReaderError(error, 'TOKEN_MISMATCH');
+}
+
+/** Finds out how many blocks of logs the source gives at once, and whether it has receipts of whole blocks. */
+async function probeMethods(source: EvmSource, check: NetworkCheck, options: ReadOptions): Promise<void> {
+  const [latest] = await source.batch([blockRequest('latest')], options);
+  if (latest === null) throw readerError('BLOCK_NOT_FOUND', 'the node has no latest block');
+  const head = decodeHeader(latest);
+  const unlessMissing = async (kind: SourceFinding['kind'], probe: () => Promise<unknown>): Promise<void> => {
+    try {
+      await probe();
+    } catch (error) {
+      if (!isReaderError(error, 'RPC_METHOD_MISSING')) throw error;
+      check.onFinding({ source: source.label, kind, error });
+    }
+  };
+  const tokens = new Set(check.tokens.map(({ contract }) => contract));
+  if (tokens.size > 0)
+    await unlessMissing('LOGS_MISSING', () => probeLogRange(source, tokens, head.height, options));
+  await unlessMissing('RECEIPTS_MISSING', () => source.batch([blockReceiptsRequest(head.hash)], options));
+}
+
+/** Halves the range until the provider accepts it. Ends somewhat below the head: nodes behind one URL differ. */
+async function probeLogRange(
+  source: EvmSource,
+  tokens: ReadonlySet<string>,
+  headHeight: number,
+  options: ReadOptions,
+): Promise<void> {
+  const to = Math.max(0, headHeight - 8);
+  for (;;) {
+    const range = { from: Math.max(0, to - source.blockRange.blocks() + 1), to };
+    try {
+      await source.batch([logsRequest(tokens, range.from, range.to)], options);
+      return;
+    } catch (error) {
+      if (!isTooLarge(range, error)) throw error;
+      noteTooLarge(source, range, error);
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import type { BlockHash } from '@opentill/chain/block';
+import { transfersByBlock, sameTransfers } from './block-transfers.ts';
+import type { RawAnswer } from './client.ts';
+import type { EvmHeader } from './decode.ts';
+import type { Account } from './read-blocks.ts';
+import { linkedHeaders, logsIn } from './read-blocks.ts';
+import { nativeTransfersOf } from './native-transfers.ts';
+import type { Reading, SourceComparison } from './reading.ts';
+
+/** An account with the answers it was made of, kept as they came where they can be compared byte by byte. */
+export interface OwnAccount {
+  readonly account: Account;
+  readonly blocks: RawAnswer | undefined;
+  readonly logs: RawAnswer | undefined;
+}
+
+/** The same questions answered by another source, not looked into yet. */
+export interface PeerAnswers {
+  /** Only where the native coin is read. */
+  readonly blocks: RawAnswer | undefined;
+  /** Answers to `logRequests`, or to the last of them when even one block has too many logs. */
+  readonly logs: RawAnswer;
+  readonly hasLogs: boolean;
+}
+
+/** What two sources' answers to the same questions come to. */
+export interface SourceDifference {
+  readonly outcome: SourceComparison['outcome'];
+  /** Height of the fork, or of the first block whose contents differ; the last of the range otherwise. */
+  readonly height: number;
+  /** Blocks of which they name different transfers; with outcome LOGS_DIFFER, never empty. */
+  readonly differing: ReadonlySet<BlockHash>;
+}
+
+const NONE: ReadonlySet<BlockHash> = new Set();
+
+/**
+ * Holds a second source's answers against the first one's account. Nodes of the same software answer the same bytes:
+ * then nothing is decoded twice. Throws a reader's error when the second source's answers are no answers.
+ */
+export function compareSources(reading: Reading, own: OwnAccount, peer: PeerAnswers): SourceDifference {
+  const { headers, byBlock } = own.account;
+  const last = headers.at(-1);
+  const height = last?.height ?? 0;
+  if (last === undefined || isSameAnswer(reading, own, peer))
+    return { outcome: 'AGREED', height, differing: NONE };
+
+  const answers = peer.logs.results();
+  const [peerLast] = linkedHeaders(answers.slice(-1), height);
+  if (peerLast?.hash !== last.hash) return { outcome: 'FORKED', height, differing: NONE };
+  if (peer.blocks !== undefined) {
+    const difference = compareTransactions(
+      headers,
+      linkedHeaders(peer.blocks.results(), headers[0]?.height ?? 0),
+    );
+    if (difference !== undefined) return { ...difference, differing: NONE };
+  }
+  const peerByBlock = peer.hasLogs ? transfersByBlock(reading.tokens, headers, logsIn(answers)) : undefined;
+  const differing = headers.filter(({ hash }) => {
+    const [ours, theirs] = [byBlock?.get(hash), peerByBlock?.get(hash)];
+    return ours === undefined || theirs === undefined || !sameTransfers(ours.transfers, theirs.transfers);
+  });
+  return {
+    outcome: differing.length === 0 ? 'AGREED' : 'LOGS_DIFFER',
+    height,
+    differing: new Set(differing.map(({ hash }) => hash)),
+  };
+}
+
+function isSameAnswer({ native }: Reading, own: OwnAccount, peer: PeerAnswers): boolean {
+  const same = (a: OwnAccount['logs'], b: OwnAccount['logs']): boolean =>
+    a !== undefined && b !== undefined && a.body.equals(b.body);
+  return same(own.logs, peer.logs) && (!native || same(own.blocks, peer.blocks));
+}
+
+/** A block's hash commits to its transactions, so two sources with the same hash and other values: one of them lies. */
+function compareTransactions(
+  ours: readonly EvmHeader[],
+  theirs: readonly EvmHeader[],
+): Pick<SourceDifference, 'outcome' | 'height'> | undefined {
+  for (const [place, header] of ours.entries()) {
+    const other = theirs[place];
+    if (other?.hash !== header.hash) return { outcome: 'FORKED', height: header.height };
+    if (!sameTransfers(nativeTransfersOf(header), nativeTransfersOf(other)))
+      return { outcome: 'CONTENTS_DIFFER', height: header.height };
+  }
+  return undefined;
+}

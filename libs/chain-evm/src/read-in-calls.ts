@@ -1,0 +1,65 @@
+import type { BlockHeader } from '@opentill/chain/block';
+import type { RangeRead } from '@opentill/chain/chain-reader';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import type { CandidateTransfer } from '@opentill/chain/transfer';
+import type { BlockRange } from './reading.ts';
+import type { EvmSource } from './sources.ts';
+
+/** More per HTTP call gain nothing (measured), and each block is a request of a batch. */
+const BLOCKS_PER_CALL = 20;
+
+/**
+ * Reads a range call by call, each linked to the one before. `blocksMax` is asked before each call; a call refused as
+ * too large is made again with half as many blocks.
+ */
+export async function readInCalls(
+  { from, to }: BlockRange,
+  blocksMax: () => number,
+  readCall: (range: BlockRange) => Promise<RangeRead>,
+): Promise<RangeRead> {
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || to < from) {
+    throw new RangeError(`not a range of blocks: ${from} to ${to}`);
+  }
+  const headers: BlockHeader[] = [];
+  const transfers: CandidateTransfer[] = [];
+  let halved = BLOCKS_PER_CALL;
+  while (headers.length < to - from + 1) {
+    const first = from + headers.length;
+    const call = { from: first, to: Math.min(to, first + Math.max(1, Math.min(blocksMax(), halved)) - 1) };
+    try {
+      const read = await readCall(call);
+      const parent = headers.at(-1);
+      if (parent !== undefined && read.headers[0]?.parentHash !== parent.hash) {
+        throw readerError('INCONSISTENT_ANSWER', 'the chain changed while the range was read', {
+          height: first,
+        });
+      }
+      for (const header of read.headers) headers.push(header);
+      for (const transfer of read.transfers) transfers.push(transfer);
+      halved = BLOCKS_PER_CALL;
+    } catch (error) {
+      if (!isTooLarge(call, error)) throw error;
+      halved = (call.to - call.from + 1) >> 1;
+    }
+  }
+  return { headers, transfers };
+}
+
+/** Whether fewer blocks may be taken where these were too many. */
+export function isTooLarge({ from, to }: BlockRange, error: unknown): boolean {
+  return from < to && isReaderError(error, 'RPC_RANGE_TOO_LARGE');
+}
+
+/** Lets the source's range learn from a refusal. */
+export function noteTooLarge(source: EvmSource, range: BlockRange, error: unknown): void {
+  if (!isTooLarge(range, error)) return;
+  const suggested = isReaderError(error, 'RPC_RANGE_TOO_LARGE')
+    ? error.context['suggestedBlocks']
+    : undefined;
+  source.blockRange.refused(typeof suggested === 'number' ? suggested : undefined, range.to - range.from + 1);
+}
+
+/** Lets the source's range learn from success. */
+export function noteAccepted(source: EvmSource, { from, to }: BlockRange): void {
+  source.blockRange.accepted(to - from + 1);
+}

@@ -1,0 +1,361 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { RangeRead } from '@opentill/chain/chain-reader';
+import { devAccount } from '@opentill/devnet/evm-accounts';
+import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
+import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
+import type { SourceFinding } from '../src/check-network.ts';
+import type { FinalityLag } from '../src/read-tags.ts';
+import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
+import { createEvmReader } from '../src/reader.ts';
+import type { EvmHarness } from './evm-harness.ts';
+import { makeEvmHarness } from './evm-harness.ts';
+
+let chain: EvmHarness;
+let truth: RangeRead;
+let from: number;
+let to: number;
+let proxies: LyingRpcProxy[] = [];
+
+beforeAll(async () => {
+  chain = await makeEvmHarness();
+  for (let block = 0; block < 30; block += 1) {
+    for (let count = 0; count < block % 3; count += 1)
+      await chain.submit([{ kind: 'transfer', token: 0, to: chain.newAddress(), amount: BigInt(block + 1) }]);
+    to = await chain.mine();
+  }
+  from = to - 29;
+  truth = await chain.reader.readSeen(from, to);
+}, 60_000);
+afterEach(async () => {
+  await Promise.all(proxies.map((proxy) => proxy.close()));
+  proxies = [];
+});
+afterAll(() => chain.stop());
+
+type Override = NonNullable<LyingRpcOptions['override']>;
+
+async function liar(override?: Override, options: Partial<LyingRpcOptions> = {}): Promise<LyingRpcProxy> {
+  const proxy = await createLyingRpcProxy({
+    upstreamUrl: chain.url,
+    seed: 1,
+    ...options,
+    ...(override === undefined ? {} : { override }),
+  });
+  proxies.push(proxy);
+  return proxy;
+}
+
+const networkOf = (sources: readonly LyingRpcProxy[], change: Partial<EvmNetwork> = {}): EvmNetwork => ({
+  ...chain.network,
+  rpcUrls: sources.map(({ url }) => url),
+  ...change,
+});
+
+const hostOf = ({ url }: LyingRpcProxy): string => new URL(url).host;
+const refuse =
+  (refused: string, error: { code: number; message: string }): Override =>
+  async ({ method }) =>
+    method === refused ? { error } : undefined;
+
+describe('the check at start', () => {
+  const anotherChain = (): Promise<LyingRpcProxy> =>
+    liar(async ({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : undefined));
+
+  it('finds the source of another chain, and goes on with the one that is right', async () => {
+    for (const place of [0, 1]) {
+      const findings: SourceFinding[] = [];
+      const [wrong, right] = [await anotherChain(), await liar()];
+      const sources = place === 0 ? [wrong, right] : [right, wrong];
+      const reader = createEvmReader(networkOf(sources), { onFinding: (finding) => findings.push(finding) });
+      await reader.checkNetwork();
+      expect(findings).toMatchObject([
+        { source: hostOf(wrong), kind: 'WRONG', error: { code: 'WRONG_CHAIN' } },
+      ]);
+      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+      expect(reader.sources!().find(({ label }) => label === hostOf(wrong))).toMatchObject({ usable: false });
+      expect(wrong.calls['eth_getLogs']).toBeUndefined();
+    }
+  });
+
+  it('is for the operator when every source is of another chain', async () => {
+    const reader = createEvmReader(networkOf([await anotherChain(), await anotherChain()]));
+    await expect(reader.checkNetwork()).rejects.toMatchObject({ code: 'WRONG_CHAIN', retryable: false });
+  });
+
+  it('is tried again while the only source that may be right is down', async () => {
+    const findings: SourceFinding[] = [];
+    const down = await liar(undefined, { faults: { unavailable: 1 } });
+    const reader = createEvmReader(networkOf([await anotherChain(), down]), {
+      onFinding: (finding) => findings.push(finding),
+    });
+    await expect(reader.checkNetwork()).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE', retryable: true });
+    expect(findings.map(({ kind }) => kind)).toEqual(['WRONG', 'UNREACHABLE']);
+  });
+
+  it('does not wait for a source that is down beside one that is right', async () => {
+    const down = await liar(undefined, { faults: { unavailable: 1 } });
+    await createEvmReader(networkOf([down, await liar()])).checkNetwork();
+  });
+
+  const sixteenDecimals: Override = async ({ method }) =>
+    method === 'eth_call' ? { result: `0x${(16).toString(16).padStart(64, '0')}` } : undefined;
+
+  it('leaves out a source with other decimals, beside one with the right ones', async () => {
+    const findings: SourceFinding[] = [];
+    const [wrong, right] = [await liar(sixteenDecimals), await liar()];
+    const reader = createEvmReader(networkOf([wrong, right]), {
+      onFinding: (finding) => findings.push(finding),
+    });
+    await reader.checkNetwork();
+    expect(findings).toMatchObject([
+      { source: hostOf(wrong), kind: 'WRONG', error: { code: 'TOKEN_MISMATCH' } },
+    ]);
+    const calls = { ...wrong.calls };
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(wrong.calls).toEqual(calls);
+  });
+
+  it('is for the operator when every source has other decimals, or no contract there', async () => {
+    const sources = [await liar(sixteenDecimals), await liar(sixteenDecimals)];
+    await expect(createEvmReader(networkOf(sources)).checkNetwork()).rejects.toMatchObject({
+      code: 'TOKEN_MISMATCH',
+      retryable: false,
+    });
+    const nothing = { ...chain.network.tokens[0]!, contract: devAccount(9).address };
+    const reader = createEvmReader(networkOf([await liar()], { tokens: [nothing] }));
+    await expect(reader.checkNetwork()).rejects.toMatchObject({ code: 'TOKEN_MISMATCH' });
+  });
+
+  it('says when a source has no logs or no receipts of blocks to give', async () => {
+    const missing = { code: -32601, message: 'the method does not exist/is not available' };
+    const findings: SourceFinding[] = [];
+    const sources = [
+      await liar(refuse('eth_getLogs', missing)),
+      await liar(refuse('eth_getBlockReceipts', missing)),
+    ];
+    const reader = createEvmReader(networkOf(sources), { onFinding: (finding) => findings.push(finding) });
+    await reader.checkNetwork();
+    expect(findings).toHaveLength(2);
+    expect(findings).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ source: hostOf(sources[0]!), kind: 'LOGS_MISSING' }),
+        expect.objectContaining({ source: hostOf(sources[1]!), kind: 'RECEIPTS_MISSING' }),
+      ]),
+    );
+  });
+
+  it('finds out how many blocks of logs a provider gives', async () => {
+    const source = await liar(undefined, { rangeCapBlocks: 3 });
+    const reader = createEvmReader(networkOf([source]));
+    await reader.checkNetwork();
+    const refusals = source.injected.rangeCap;
+    expect(refusals).toBeGreaterThan(0);
+    expect(await reader.readSeen(from, from + 11)).toMatchObject({ headers: truth.headers.slice(0, 12) });
+    expect(source.injected.rangeCap).toBe(refusals);
+  });
+});
+
+describe('finality', () => {
+  /** Names the block at this height as the finalized one, or answers an error. */
+  const finalizedAt =
+    (height: number | { code: number; message: string } | null, ageSeconds = 0): Override =>
+    async ({ method, params }, honest) => {
+      if (method !== 'eth_getBlockByNumber' || params[0] !== 'finalized') return undefined;
+      if (typeof height === 'object') return height === null ? { result: null } : { error: height };
+      const block = (await honest({ method, params: [`0x${height.toString(16)}`, false] })) as Record<
+        string,
+        string
+      >;
+      return {
+        result: { ...block, timestamp: `0x${(Number(block['timestamp']) - ageSeconds).toString(16)}` },
+      };
+    };
+  const STUCK = { code: -32000, message: 'finalized block not found' };
+
+  async function finalizedBy(
+    answers: readonly Parameters<typeof finalizedAt>[],
+    deps: EvmReaderDeps = {},
+  ): Promise<number> {
+    const sources = [];
+    for (const answer of answers) sources.push(await liar(finalizedAt(...answer)));
+    return createEvmReader(networkOf(sources, { finality: { staleSeconds: 60 } }), deps).finalizedHeight();
+  }
+
+  it('is the lower of what two sources say', async () => {
+    expect(await finalizedBy([[to - 3], [to - 7]])).toBe(to - 7);
+    expect(await finalizedBy([[to - 7], [to - 3]])).toBe(to - 7);
+    expect(await finalizedBy([[to - 3]])).toBe(to - 3);
+  });
+
+  it('may jump', async () => {
+    let height = from;
+    const jumping: Override = (call, honest) => finalizedAt(height)(call, honest);
+    const reader = createEvmReader(networkOf([await liar(jumping), await liar(jumping)]));
+    expect(await reader.finalizedHeight()).toBe(from);
+    height = to;
+    expect(await reader.finalizedHeight()).toBe(to);
+    height = from + 1;
+    expect(await reader.finalizedHeight()).toBe(from + 1);
+  });
+
+  it('is what the other says when one does not know it (Polygon), or is down', async () => {
+    expect(await finalizedBy([[STUCK], [to - 7]])).toBe(to - 7);
+    expect(await finalizedBy([[to - 7], [null]])).toBe(to - 7);
+    const down = await liar(undefined, { faults: { unavailable: 1 } });
+    expect(await createEvmReader(networkOf([down, await liar(finalizedAt(to - 2))])).finalizedHeight()).toBe(
+      to - 2,
+    );
+  });
+
+  it('is unavailable when none knows it (Polygon while milestones are stuck)', async () => {
+    for (const unknown of [STUCK, { code: -32000, message: 'finalized header not found' }, null]) {
+      await expect(finalizedBy([[unknown], [unknown]])).rejects.toMatchObject({
+        code: 'FINALITY_UNAVAILABLE',
+        retryable: true,
+      });
+    }
+  });
+
+  it('is not held for ever by a source that hangs far behind the other', async () => {
+    const lags: FinalityLag[] = [];
+    const onFinalityLag = (lag: FinalityLag): unknown => lags.push(lag);
+    // A little late is late; far behind is stuck.
+    expect(await finalizedBy([[to - 1], [to - 20, 10]], { onFinalityLag })).toBe(to - 20);
+    expect(lags).toEqual([]);
+    expect(await finalizedBy([[to - 1], [to - 20, 100]], { onFinalityLag })).toBe(to - 1);
+    expect(lags).toMatchObject([{ height: to - 20, source: hostOf(proxies.at(-1)!) }]);
+  });
+});
+
+describe('a range beyond the head of a node', () => {
+  const beyond: readonly (readonly [string, number, string])[] = [
+    ['geth 1.17', -32602, 'block range extends beyond current head block'],
+    ['bsc 1.7', -32000, 'invalid block range params'],
+    ['coreth', -32000, 'requested to block 91 after last accepted block 90'],
+    ['besu', -32000, 'block not found'],
+    ['anvil', -32602, 'BlockOutOfRangeError: block height is 90 but requested was 91'],
+    ['erigon, by hash', -32000, 'header for hash not found'],
+  ];
+
+  it.each(beyond)('is no empty answer: %s', async (_, code, message) => {
+    const late = refuse('eth_getLogs', { code, message });
+    await expect(createEvmReader(networkOf([await liar(late)])).readSeen(from, to)).rejects.toMatchObject({
+      code: 'BLOCK_NOT_FOUND',
+      retryable: true,
+    });
+    const reader = createEvmReader(networkOf([await liar(late), await liar()]));
+    expect(await reader.readSeen(from, to)).toEqual(truth);
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+  });
+});
+
+describe('a range that a provider finds too large', () => {
+  const wordings: readonly (readonly [string, number, (cap: number) => string])[] = [
+    [
+      'Alchemy',
+      -32600,
+      (cap) =>
+        `Under the Free tier plan, you can make eth_getLogs requests with up to a ${cap} block range. Based on your parameters, this block range should work: [0x1, 0x${cap.toString(16)}].`,
+    ],
+    ['QuickNode', -32614, (cap) => `eth_getLogs is limited to a ${cap} range`],
+    ['BlockPI', -32000, (cap) => `eth_getLogs is limited to ${cap} block range`],
+    ['Ankr', -32600, () => 'block range is too wide'],
+    ['PublicNode', -32701, (cap) => `exceed maximum block range: ${cap}`],
+    ['-32005', -32005, () => 'query returned more than 10000 results'],
+    ['size', -32008, () => 'Response is too big: log response size exceeded'],
+  ];
+
+  it.each(wordings)('is read in parts: %s', async (_, code, wording) => {
+    const cap = 4;
+    const capped: Override = async ({ method, params }) => {
+      const { fromBlock, toBlock } = (params[0] ?? {}) as { fromBlock?: string; toBlock?: string };
+      if (method !== 'eth_getLogs' || Number(toBlock) - Number(fromBlock) < cap) return undefined;
+      return { error: { code, message: wording(cap) } };
+    };
+    const reader = createEvmReader(networkOf([await liar(capped), await liar(capped)]));
+    expect(await reader.readSeen(from, to)).toEqual(truth);
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+  });
+
+  it('is read by receipts when it is one block', async () => {
+    for (const bloom of [true, false]) {
+      const sources = [
+        await liar(undefined, { resultCapLogs: 1 }),
+        await liar(undefined, { resultCapLogs: 1 }),
+      ];
+      const reader = createEvmReader(networkOf(sources, { bloom }));
+      expect(await reader.readSeen(from, to)).toEqual(truth);
+      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    }
+  });
+});
+
+describe('a network whose blooms are of other blocks (Avalanche)', () => {
+  /** Every header carries a bloom that knows nothing of its block. */
+  const empty: Override = async ({ method, params }, honest) => {
+    if (!method.startsWith('eth_getBlockBy')) return undefined;
+    const block = (await honest({ method, params })) as object | null;
+    return { result: block && { ...block, logsBloom: `0x${'00'.repeat(256)}` } };
+  };
+
+  it('is read in full by one source and by two, and judged without them', async () => {
+    const short = { faults: { droppedLog: 1 } };
+    for (const sources of [
+      [await liar(empty)],
+      [await liar(empty), await liar(empty)],
+      [await liar(empty), await liar(empty, short)],
+      [await liar(empty, short), await liar(empty)],
+    ]) {
+      const reader = createEvmReader(networkOf(sources, { bloom: false }));
+      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    }
+    const reader = createEvmReader(networkOf([await liar(empty)], { bloom: false }));
+    expect(await reader.readSeen(from, to)).toEqual(truth);
+  });
+});
+
+describe('the native coin', () => {
+  const coin = (): Partial<EvmNetwork> => ({
+    tokens: [...chain.network.tokens, { ...chain.network.tokens[0]!, symbol: 'ETH', contract: null }],
+  });
+  const inflated: Override = async ({ method, params }, honest) => {
+    if (method !== 'eth_getBlockByNumber' || params[1] !== true) return undefined;
+    const block = (await honest({ method, params })) as { transactions: object[] } | null;
+    return {
+      result: block && { ...block, transactions: block.transactions.map((tx) => ({ ...tx, value: '0x5' })) },
+    };
+  };
+
+  it('of which two sources give different transactions holds the verified pass: one of them lies', async () => {
+    for (const sources of [
+      [await liar(), await liar(inflated)],
+      [await liar(inflated), await liar()],
+    ]) {
+      const reader = createEvmReader(networkOf(sources, coin()));
+      await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({
+        code: 'INCONSISTENT_ANSWER',
+        context: { outcome: 'CONTENTS_DIFFER' },
+      });
+    }
+  });
+
+  it('that a source makes up in the seen pass is refuted', async () => {
+    const reader = createEvmReader(networkOf([await liar(inflated)], coin()));
+    const { transfers } = await reader.readSeen(to, to);
+    const natives = transfers.filter(({ contract }) => contract === null);
+    expect(natives).toHaveLength(2);
+    expect(await reader.confirmTransfers(natives)).toEqual({ confirmed: [], refuted: natives });
+  });
+
+  it('costs nothing where it is not configured: no transaction is asked for', async () => {
+    const asked: unknown[] = [];
+    const watching: Override = async ({ method, params }) => {
+      if (method.startsWith('eth_getBlockBy')) asked.push(params[1]);
+      return undefined;
+    };
+    const reader = createEvmReader(networkOf([await liar(watching), await liar(watching)]));
+    await reader.readSeen(from, to);
+    await reader.readVerified(from, to, []);
+    expect(new Set(asked)).toEqual(new Set([false]));
+  });
+});

@@ -1,0 +1,321 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
+import type { LyingRpcOptions, LyingRpcProxy, RpcFault } from '@opentill/testkit/lying-rpc-proxy';
+import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
+import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
+import { createEvmReader } from '../src/reader.ts';
+import type { EvmHarness } from './evm-harness.ts';
+import { makeEvmHarness } from './evm-harness.ts';
+
+let chain: EvmHarness;
+let truth: RangeRead;
+let from: number;
+let to: number;
+let payee: Address;
+let proxies: LyingRpcProxy[] = [];
+
+beforeAll(async () => {
+  chain = await makeEvmHarness();
+  payee = chain.newAddress();
+  for (let block = 0; block < 24; block += 1) {
+    for (let count = 0; count < block % 4; count += 1) {
+      await chain.submit([{ kind: 'transfer', token: 0, to: chain.newAddress(), amount: BigInt(block + 1) }]);
+    }
+    if (block % 3 === 0) await chain.submit([{ kind: 'transfer', token: 1, to: payee, amount: 7n }]);
+    to = await chain.mine();
+  }
+  from = to - 23;
+  truth = await chain.reader.readSeen(from, to);
+  expect(truth.transfers.filter((transfer) => transfer.to === payee)).toHaveLength(8);
+}, 60_000);
+afterEach(async () => {
+  await Promise.all(proxies.map((proxy) => proxy.close()));
+  proxies = [];
+});
+afterAll(() => chain.stop());
+
+type Lies = Partial<Omit<LyingRpcOptions, 'upstreamUrl'>>;
+type Override = NonNullable<LyingRpcOptions['override']>;
+
+/** What a pair of sources came to. */
+interface Pair {
+  readonly reader: ChainReader;
+  readonly sources: readonly [LyingRpcProxy, LyingRpcProxy];
+  /** Reasons why receipts were read. */
+  readonly judged: string[];
+  readonly compared: string[];
+  receiptCalls(): number;
+}
+
+async function pairOf(
+  first: Lies,
+  second: Lies,
+  overrides: Partial<EvmNetwork> = {},
+  deps: EvmReaderDeps = {},
+): Promise<Pair> {
+  const one = await createLyingRpcProxy({ upstreamUrl: chain.url, seed: 1, ...first });
+  const two = await createLyingRpcProxy({ upstreamUrl: chain.url, seed: 2, ...second });
+  proxies.push(one, two);
+  const judged: string[] = [];
+  const compared: string[] = [];
+  const reader = createEvmReader(
+    { ...chain.network, rpcUrls: [one.url, two.url], ...overrides },
+    {
+      requestTimeoutMs: 1_000,
+      onJudged: ({ reason }) => judged.push(reason),
+      onCompared: ({ outcome }) => compared.push(outcome),
+      ...deps,
+    },
+  );
+  const receiptCalls = (): number =>
+    (one.calls['eth_getBlockReceipts'] ?? 0) + (two.calls['eth_getBlockReceipts'] ?? 0);
+  return { reader, sources: [one, two], judged, compared, receiptCalls };
+}
+
+const always = (fault: RpcFault): Lies => ({ faults: { [fault]: 1 } });
+
+describe('a range that two sources are asked for', () => {
+  it('is taken without receipts when both say the same, byte for byte', async () => {
+    const { reader, compared, receiptCalls } = await pairOf({}, {});
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(new Set(compared)).toEqual(new Set(['AGREED']));
+    expect(receiptCalls()).toBe(0);
+  });
+
+  it('is taken without receipts when both say the same in other words', async () => {
+    // Another node software: other order of fields, other letters, one field more.
+    const inOtherWords: Override = async ({ method, params }, honest) => {
+      if (method !== 'eth_getLogs') return undefined;
+      const logs = (await honest({ method, params })) as readonly Record<string, string>[];
+      const worded = logs.map((log) => ({
+        blockTimestamp: '0x1',
+        ...Object.fromEntries(Object.entries(log).reverse()),
+        address: log['address']!.toUpperCase().replace('0X', '0x'),
+      }));
+      return { result: worded.reverse() };
+    };
+    const { reader, compared, receiptCalls } = await pairOf({}, { override: inOtherWords });
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(new Set(compared)).toEqual(new Set(['AGREED']));
+    expect(receiptCalls()).toBe(0);
+  });
+
+  it.each<[string, Lies, Lies]>([
+    ['one log dropped by the first', always('droppedLog'), {}],
+    ['one log dropped by the second', {}, always('droppedLog')],
+    ['an empty answer of the first', always('falseEmpty'), {}],
+    ['an empty answer of the second', {}, always('falseEmpty')],
+    ['logs cut short by the first, which lags', always('laggingLogs'), {}],
+    ['logs cut short by the second, which lags', {}, always('laggingLogs')],
+    ['a block of logs dropped by one', {}, always('droppedBlockOfLogs')],
+    ['a log invented by the first', always('inventedLog'), {}],
+    ['a log invented by the second', {}, always('inventedLog')],
+  ])('is settled by receipts after %s', async (_, first, second) => {
+    for (const bloom of [true, false]) {
+      // Blocks asked for by hash are answered whole even by a node whose index lags.
+      if (!bloom && (first.faults?.laggingLogs ?? second.faults?.laggingLogs) === 1) continue;
+      const { reader, judged, compared, sources } = await pairOf(first, second, { bloom });
+      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+      expect(Object.keys({ ...sources[0].injected, ...sources[1].injected })).toHaveLength(1);
+      expect(compared).toContain('LOGS_DIFFER');
+      expect(judged.length).toBeGreaterThan(0);
+    }
+  });
+
+  it.each<[string, Lies]>([
+    ['a log twice', always('duplicatedLog')],
+    ['a block it does not have', { lagBlocks: 60, ...always('laggingNode') }],
+    ['a log of another block', always('orphanedLog')],
+    ['an error', always('internalError')],
+    ['no answer', always('connectionReset')],
+    ['HTTP 503', always('unavailable')],
+    ['HTTP 429', always('rateLimited')],
+    ['half an answer', always('truncatedJson')],
+    ['a batch with an answer missing', always('answerMissing')],
+    ['another chain', always('wrongChainId')],
+  ])('is read although one source gives %s', async (_, lies) => {
+    for (const [first, second] of [
+      [lies, {}],
+      [{}, lies],
+    ] as const) {
+      const { reader } = await pairOf(first, second);
+      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    }
+  });
+
+  it('is read by receipts while one of them is down, so that one dropped log is not missed', async () => {
+    const { reader, receiptCalls } = await pairOf(always('unavailable'), always('droppedLog'));
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(receiptCalls()).toBeGreaterThan(0);
+  });
+
+  it('goes on without one that comes and goes', async () => {
+    const { reader, sources } = await pairOf({}, always('unavailable'));
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    sources[0].setFaults({ unavailable: 1 });
+    sources[1].setFaults({});
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+  });
+
+  it('is an error when none has it, never less than asked for', async () => {
+    const lies = { lagBlocks: 10, ...always('laggingNode') };
+    const { reader } = await pairOf(lies, lies);
+    await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
+  });
+
+  it('reveals an empty answer of both by the bloom, and what both drop only if it was seen before', async () => {
+    const both = await pairOf(always('falseEmpty'), always('falseEmpty'));
+    expect(await both.reader.readVerified(from, to, [])).toEqual(truth);
+    expect(new Set(both.judged)).toEqual(new Set(['BLOOM_CONTRADICTS']));
+
+    // The stated limit: the same log left out by both, of a block of which they give others.
+    const busy = truth.headers.find(
+      ({ hash }) => truth.transfers.filter(({ blockHash }) => blockHash === hash).length > 2,
+    )!;
+    const here = truth.transfers.filter(({ blockHash }) => blockHash === busy.hash);
+    const [victim] = here;
+    const dropping = {
+      ...always('droppedLog'),
+      mayDrop: ({ logIndex }: { logIndex: string }) => Number(logIndex) === victim!.indexInBlock,
+    };
+    const { reader, judged } = await pairOf(dropping, dropping);
+    const unseen = await reader.readVerified(busy.height, busy.height, []);
+    expect(unseen.transfers).toEqual(here.slice(1));
+    expect((await reader.readVerified(busy.height, busy.height, here)).transfers).toEqual(here);
+    expect(judged).toEqual(['EXPECTED_MISSING']);
+  });
+});
+
+describe('sources on different forks', () => {
+  /** Another block at `height` and above, as a node on another branch has them. */
+  const forkAt =
+    (height: number): Override =>
+    async ({ method, params }, honest) => {
+      if (method !== 'eth_getBlockByNumber' || typeof params[0] !== 'string') return undefined;
+      if (!params[0].startsWith('0x') || Number(params[0]) < height) return undefined;
+      const block = (await honest({ method, params })) as Record<string, string> | null;
+      const other = (hash: string): string => `0x${'f0'.repeat(8)}${hash.slice(18)}`;
+      return {
+        result: block && {
+          ...block,
+          hash: other(block['hash']!),
+          parentHash: Number(params[0]) === height ? block['parentHash'] : other(block['parentHash']!),
+        },
+      };
+    };
+
+  it('hold the verified pass, and say so: neither is picked', async () => {
+    const { reader, compared, sources } = await pairOf({}, { override: forkAt(to - 3) });
+    await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({
+      code: 'INCONSISTENT_ANSWER',
+      retryable: true,
+      context: { outcome: 'FORKED', sources: sources.map(({ url }) => new URL(url).host) },
+    });
+    expect(compared).toContain('FORKED');
+  });
+
+  it('do not hold what lies below the fork', async () => {
+    const { reader } = await pairOf({}, { override: forkAt(to - 3) });
+    const { headers } = await reader.readVerified(from, to - 4, []);
+    expect(headers).toEqual(truth.headers.slice(0, -4));
+  });
+});
+
+describe('receipts as the judge', () => {
+  it('are not believed when they are not whole, and then the other source is asked', async () => {
+    const { reader } = await pairOf({ faults: { droppedLog: 1, blockReceiptsShort: 1 } }, {});
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    const both = { faults: { droppedLog: 1, blockReceiptsShort: 1 } };
+    const none = await pairOf(both, both);
+    await expect(none.reader.readVerified(from, to, [])).rejects.toMatchObject({
+      code: 'INCONSISTENT_ANSWER',
+    });
+  });
+
+  /** Receipts that look whole where no bloom is held against them: the block's last log is left out. */
+  const lastLogLeftOut: Override = async ({ method, params }, honest) => {
+    if (method !== 'eth_getBlockReceipts') return undefined;
+    const receipts = (await honest({ method, params })) as { logs: unknown[] }[];
+    const last = receipts.findLast(({ logs }) => logs.length > 0);
+    return {
+      result: receipts.map((receipt) =>
+        receipt === last ? { ...receipt, logs: receipt.logs.slice(0, -1) } : receipt,
+      ),
+    };
+  };
+
+  it('of two sources must agree where no bloom speaks', async () => {
+    const { reader, compared } = await pairOf(
+      { ...always('droppedLog') },
+      { override: lastLogLeftOut },
+      { bloom: false },
+    );
+    await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({
+      code: 'INCONSISTENT_ANSWER',
+      context: { outcome: 'CONTENTS_DIFFER' },
+    });
+    expect(compared).toContain('CONTENTS_DIFFER');
+  });
+
+  it('are held against the bloom where it speaks', async () => {
+    const { reader } = await pairOf({ ...always('droppedLog'), override: lastLogLeftOut }, {});
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+  });
+
+  it('are read one by one where a node has no receipts of blocks', async () => {
+    const missing: Override = async ({ method }) =>
+      method === 'eth_getBlockReceipts'
+        ? {
+            error: {
+              code: -32601,
+              message: 'the method eth_getBlockReceipts does not exist/is not available',
+            },
+          }
+        : undefined;
+    const { reader } = await pairOf({ ...always('droppedLog'), override: missing }, { override: missing });
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+  });
+
+  it('are whole with or without the state-sync transaction of Polygon', async () => {
+    const height = truth.transfers.at(-1)!.blockHeight;
+    const sync = `0x${'5c'.repeat(32)}`;
+    const receiptOf = (block: { hash: string; number: string }) => ({
+      transactionHash: sync,
+      blockHash: block.hash,
+      blockNumber: block.number,
+      status: '0x1',
+      gasUsed: '0x0',
+      type: '0x7f',
+      logs: [],
+      logsBloom: `0x${'00'.repeat(256)}`,
+      from: `0x${'0'.repeat(40)}`,
+      to: `0x${'0'.repeat(40)}`,
+    });
+    const polygon =
+      (inBlock: boolean, inReceipts: boolean): Override =>
+      async ({ method, params }, honest) => {
+        const block = (await honest({
+          method: 'eth_getBlockByNumber',
+          params: [`0x${height.toString(16)}`, false],
+        })) as { hash: string; number: string; transactions: string[] };
+        if (method === 'eth_getBlockByNumber' && Number(params[0]) === height && inBlock)
+          return { result: { ...block, transactions: [...block.transactions, sync] } };
+        if (method === 'eth_getBlockReceipts' && params[0] === block.hash && inReceipts)
+          return { result: [...((await honest({ method, params })) as unknown[]), receiptOf(block)] };
+        if (method === 'eth_getTransactionReceipt' && params[0] === sync) return { result: receiptOf(block) };
+        return undefined;
+      };
+    for (const [inBlock, inReceipts] of [
+      [true, true],
+      [true, false],
+      [false, true],
+    ] as const) {
+      const { reader } = await pairOf(always('unavailable'), { override: polygon(inBlock, inReceipts) });
+      expect(await reader.readVerified(height, height, [])).toEqual({
+        headers: truth.headers.filter((header) => header.height === height),
+        transfers: truth.transfers.filter((transfer) => transfer.blockHeight === height),
+      });
+    }
+  });
+});
