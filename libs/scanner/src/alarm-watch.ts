@@ -34,7 +34,7 @@ export function createAlarmWatch(deps: {
     if (isJustOpened && figure.halted === undefined) return undefined;
     const sources = (figure.sources?.() ?? []).map((source) => {
       const key = `${chain} ${source.label}`;
-      if (source.trouble === undefined) troubledSince.delete(key);
+      if (source.trouble === null) troubledSince.delete(key);
       else if (!troubledSince.has(key)) troubledSince.set(key, nowMs);
       return { ...source, troubledSinceMs: troubledSince.get(key) };
     });

@@ -36,13 +36,11 @@ const source = (
   troubledSinceMs: number | undefined = HEAD_AT_MS,
 ): ChainCondition['sources'][number] => ({
   label: `node-${trouble ?? 'well'}`,
-  usable: trouble === undefined,
+  usable: trouble === null,
   trouble,
   score: 1,
-  headHeight: 100,
   headLagBlocks: 0,
-  headLagSeconds: 0,
-  lastErrorCode: undefined,
+  lastErrorCode: null,
   troubledSinceMs,
 });
 
@@ -52,7 +50,7 @@ const kinds = (of: ChainCondition, afterMs = 0): readonly string[] => [
 
 describe('the alarms of a chain', () => {
   it('are none while all is well', () => {
-    expect(kinds(condition({ sources: [source(undefined, undefined)] }), 45_999)).toEqual([]);
+    expect(kinds(condition({ sources: [source(null, undefined)] }), 45_999)).toEqual([]);
   });
 
   it('tell of a head that is too old by the clock', () => {

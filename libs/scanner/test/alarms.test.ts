@@ -126,12 +126,10 @@ describe('sources', () => {
     const well: SourceHealth = {
       label: 'a.example:443',
       usable: true,
-      trouble: undefined,
+      trouble: null,
       score: 1,
-      headHeight: 20,
       headLagBlocks: 0,
-      headLagSeconds: 0,
-      lastErrorCode: undefined,
+      lastErrorCode: null,
     };
     let other: SourceHealth = { ...well, label: 'b.example:443' };
     const scan = await openAtHead(() => [well, other]);

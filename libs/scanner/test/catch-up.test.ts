@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { readerError } from '@opentill/chain/reader-error';
+import type { EventData } from '@opentill/contracts/event-catalog';
 import type { Database } from '@opentill/db/database';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import type { ScanNetwork } from '../src/scan-network.ts';
@@ -100,11 +101,9 @@ describe('catching up', () => {
     expect(node.callsAtOnce()).toBeGreaterThan(2);
     expect(node.callsAtOnce()).toBeLessThanOrEqual(6);
     const events = await outboxEvents(admin.kysely);
-    const heights = events.flatMap((e) => (e.type === 'block.verified' ? e.data : [])) as {
-      height: number;
-      blockTimeSeconds: number;
-      transferIds: string[];
-    }[];
+    const heights = events
+      .filter((event) => event.type === 'block.verified')
+      .map((event) => event.data as EventData['block.verified']);
     expect(heights.map((data) => data.height)).toEqual(
       heights.map((data) => data.height).toSorted((a, b) => a - b),
     );

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Database, Db } from '@opentill/db/database';
 import { readerError } from '@opentill/chain/reader-error';
+import type { ScanNetwork } from '../src/scan-network.ts';
 import type { ScanStore } from '../src/store.ts';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts';
@@ -377,133 +378,137 @@ describe('a scan of any history', () => {
       name: 'where a depth stands in for stalled finality',
       network: { ...finalized, finality: { staleSeconds: 30, fallbackDepth: 5 } },
     },
-  ])('ends with what the chain says, $name', async ({ network }) => {
-    let reorganisations = 0;
-    let longWays = 0;
-    await fc.assert(
-      fc.asyncProperty(deeds, async (history: readonly Deed[]) => {
-        await forgetScans(admin.kysely);
-        const node = createMockNode(CHAIN);
-        for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
-        let final = FIRST_BLOCKS - 2;
-        node.finalize(final);
-        let isAnswerLost = false;
-        const wrapStore = (store: ScanStore): ScanStore => ({
-          ...store,
-          async commit(...args) {
-            const result = await store.commit(...args);
-            if (!isAnswerLost) return result;
-            isAnswerLost = false;
-            throw readerError('RPC_UNAVAILABLE', 'the commit stands, its answer was lost');
-          },
-        });
-        const openNext = (holder: string): Promise<TestScan> =>
-          openScan({ db: scanner.kysely, reader: node.reader, network, holder, wrapStore });
-        let scan = await openNext('first');
-        await scan.settle();
-        let highest = 0;
-        const checkDepth = async (): Promise<void> => {
-          const { verified } = await storedCursor(admin.kysely);
-          highest = Math.max(highest, node.head().height);
-          if (network.confirmations !== 'finalized') expect(verified).toBeLessThanOrEqual(highest - 2);
-          else if (!('fallbackDepth' in network.finality)) expect(verified).toBeLessThanOrEqual(final);
-          else expect(verified).toBeLessThanOrEqual(Math.max(final, highest - 4));
-        };
-        /** Transactions per block above the first ones. */
-        const mined: MockTx[][] = [];
-        const fresh = (payments: readonly number[]): MockTx[] =>
-          payments.map((to) =>
-            aTx(
-              { to: [...OURS, STRANGER][to]!, amount: 1n },
-              { to: OURS[0]!, amount: 2n },
-              ...(to === 1 ? [{ to: OURS[1]!, amount: 3n, isNative: true }] : []),
-            ),
-          );
-        for (const deed of history) {
-          switch (deed.kind) {
-            case 'mine':
-              mined.push(fresh(deed.payments));
-              node.mine(...mined.at(-1)!);
-              break;
-            case 'mineMany':
-              for (let i = 0; i < deed.blocks; i += 1) {
-                mined.push(fresh(i % 3 === 0 ? [i % 2] : []));
+  ] as { name: string; network: ScanNetwork }[])(
+    'ends with what the chain says, $name',
+    async ({ network }) => {
+      let reorganisations = 0;
+      let longWays = 0;
+      await fc.assert(
+        fc.asyncProperty(deeds, async (history: readonly Deed[]) => {
+          await forgetScans(admin.kysely);
+          const node = createMockNode(CHAIN);
+          for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
+          let final = FIRST_BLOCKS - 2;
+          node.finalize(final);
+          let isAnswerLost = false;
+          const wrapStore = (store: ScanStore): ScanStore => ({
+            ...store,
+            async commit(...args) {
+              const result = await store.commit(...args);
+              if (!isAnswerLost) return result;
+              isAnswerLost = false;
+              throw readerError('RPC_UNAVAILABLE', 'the commit stands, its answer was lost');
+            },
+          });
+          const openNext = (holder: string): Promise<TestScan> =>
+            openScan({ db: scanner.kysely, reader: node.reader, network, holder, wrapStore });
+          let scan = await openNext('first');
+          await scan.settle();
+          let highest = 0;
+          const checkDepth = async (): Promise<void> => {
+            const { verified } = await storedCursor(admin.kysely);
+            highest = Math.max(highest, node.head().height);
+            if (network.confirmations !== 'finalized') expect(verified).toBeLessThanOrEqual(highest - 2);
+            else if (network.finality?.fallbackDepth === undefined)
+              expect(verified).toBeLessThanOrEqual(final);
+            else expect(verified).toBeLessThanOrEqual(Math.max(final, highest - 4));
+          };
+          /** Transactions per block above the first ones. */
+          const mined: MockTx[][] = [];
+          const fresh = (payments: readonly number[]): MockTx[] =>
+            payments.map((to) =>
+              aTx(
+                { to: [...OURS, STRANGER][to]!, amount: 1n },
+                { to: OURS[0]!, amount: 2n },
+                ...(to === 1 ? [{ to: OURS[1]!, amount: 3n, isNative: true }] : []),
+              ),
+            );
+          for (const deed of history) {
+            switch (deed.kind) {
+              case 'mine':
+                mined.push(fresh(deed.payments));
                 node.mine(...mined.at(-1)!);
+                break;
+              case 'mineMany':
+                for (let i = 0; i < deed.blocks; i += 1) {
+                  mined.push(fresh(i % 3 === 0 ? [i % 2] : []));
+                  node.mine(...mined.at(-1)!);
+                }
+                longWays += 1;
+                break;
+              case 'finalize':
+                final = Math.max(final, node.head().height - deed.depth);
+                node.finalize(final);
+                break;
+              case 'stall':
+                node.faults.finalityStalled = deed.isStalled;
+                scan.clock.pass(31_000);
+                break;
+              case 'reorg': {
+                highest = Math.max(highest, node.head().height);
+                const isFinalKept = network.confirmations === 'finalized';
+                const forkable = isFinalKept ? node.head().height - final : mined.length;
+                const depth = Math.min(deed.depth, mined.length, forkable);
+                if (depth === 0) break;
+                const lost = mined.splice(mined.length - depth, depth).flat();
+                const kept = lost.filter((_, place) => deed.keep[place % 12] === true);
+                const blocks: MockTx[][] = Array.from({ length: Math.max(1, depth + deed.ahead) }, () => []);
+                kept.forEach((tx, place) => blocks[(place + depth) % blocks.length]!.push(tx));
+                mined.push(...blocks);
+                node.reorg(depth, ...blocks);
+                reorganisations += 1;
+                break;
               }
-              longWays += 1;
-              break;
-            case 'finalize':
-              final = Math.max(final, node.head().height - deed.depth);
-              node.finalize(final);
-              break;
-            case 'stall':
-              node.faults.finalityStalled = deed.isStalled;
-              scan.clock.pass(31_000);
-              break;
-            case 'reorg': {
-              highest = Math.max(highest, node.head().height);
-              const isFinalKept = network.confirmations === 'finalized';
-              const forkable = isFinalKept ? node.head().height - final : mined.length;
-              const depth = Math.min(deed.depth, mined.length, forkable);
-              if (depth === 0) break;
-              const lost = mined.splice(mined.length - depth, depth).flat();
-              const kept = lost.filter((_, place) => deed.keep[place % 12] === true);
-              const blocks: MockTx[][] = Array.from({ length: Math.max(1, depth + deed.ahead) }, () => []);
-              kept.forEach((tx, place) => blocks[(place + depth) % blocks.length]!.push(tx));
-              mined.push(...blocks);
-              node.reorg(depth, ...blocks);
-              reorganisations += 1;
-              break;
-            }
-            case 'lag':
-              node.faults.lagBlocks = deed.blocks;
-              break;
-            case 'fail':
-              node.faults.beforeCall = (method) => {
-                if (method !== deed.method) return;
-                node.faults.beforeCall = undefined;
-                throw readerError('RPC_UNAVAILABLE', 'down');
-              };
-              break;
-            case 'hide': {
-              const tx = mined.flat().at(-1);
-              if (tx !== undefined) node.faults.hiddenFromSeen.add(tx.hash);
-              break;
-            }
-            case 'loseAnswer':
-              isAnswerLost = true;
-              break;
-            case 'tick':
-              for (let i = 0; i < deed.count; i += 1) {
-                await scan.tick().catch(mustBeRetryable);
-                await checkDepth();
+              case 'lag':
+                node.faults.lagBlocks = deed.blocks;
+                break;
+              case 'fail':
+                node.faults.beforeCall = (method) => {
+                  if (method !== deed.method) return;
+                  node.faults.beforeCall = undefined;
+                  throw readerError('RPC_UNAVAILABLE', 'down');
+                };
+                break;
+              case 'hide': {
+                const tx = mined.flat().at(-1);
+                if (tx !== undefined) node.faults.hiddenFromSeen.add(tx.hash);
+                break;
               }
-              scan.clock.pass(1_000);
-              break;
-            case 'crash':
-              await scan.lease.release();
-              scan = await openNext('another');
-              break;
+              case 'loseAnswer':
+                isAnswerLost = true;
+                break;
+              case 'tick':
+                for (let i = 0; i < deed.count; i += 1) {
+                  await scan.tick().catch(mustBeRetryable);
+                  await checkDepth();
+                }
+                scan.clock.pass(1_000);
+                break;
+              case 'crash':
+                await scan.lease.release();
+                scan = await openNext('another');
+                break;
+            }
           }
-        }
-        node.faults.lagBlocks = 0;
-        node.faults.beforeCall = undefined;
-        node.faults.finalityStalled = false;
-        isAnswerLost = false;
-        const isAllVisible = node.faults.hiddenFromSeen.size === 0;
-        node.faults.hiddenFromSeen.clear();
-        await scan.settle();
-        if (isAllVisible) await checkEndState(node);
-        for (let i = 0; i < 3; i += 1) node.mine();
-        node.finalize(node.head().height - 2);
-        await scan.settle();
-        await checkEndState(node);
-      }),
-      { numRuns: 40 },
-    );
-    expect(reorganisations).toBeGreaterThan(15);
-    expect(longWays).toBeGreaterThan(15);
-  });
+          node.faults.lagBlocks = 0;
+          node.faults.beforeCall = undefined;
+          node.faults.finalityStalled = false;
+          isAnswerLost = false;
+          const isAllVisible = node.faults.hiddenFromSeen.size === 0;
+          node.faults.hiddenFromSeen.clear();
+          await scan.settle();
+          if (isAllVisible) await checkEndState(node);
+          for (let i = 0; i < 3; i += 1) node.mine();
+          node.finalize(node.head().height - 2);
+          await scan.settle();
+          await checkEndState(node);
+        }),
+        { numRuns: 40 },
+      );
+      expect(reorganisations).toBeGreaterThan(15);
+      expect(longWays).toBeGreaterThan(15);
+    },
+  );
 
   function mustBeRetryable(error: unknown): void {
     expect(error).toMatchObject({ retryable: true });
