@@ -38,6 +38,7 @@ export function setupEnvironment(source: EnvironmentSource): Environment {
 export function operatorEnvironment(source: EnvironmentSource): Environment {
   return {
     OPS_DATABASE_URL: databaseUrl(source, 'ops'),
+    AMQP_URL: source.amqpUrl,
     SECRETS_KEY: source.secrets.secretsKey,
     NETWORKS_FILE: source.networksFile,
   };
