@@ -48,6 +48,7 @@ export function createAlarmWatch(deps: {
         failingSinceMs: figure.verifyFailingSinceMs,
         contradictionsInRow: figure.contradictionsInRow,
       },
+      finalityLag: figure.finalityLag,
       sources,
     };
   }

@@ -26,6 +26,7 @@ function condition(partial: Partial<ChainCondition> = {}): ChainCondition {
     finality: { unmovedMs: 0, isStale: false },
     halted: undefined,
     verifying: { failingSinceMs: undefined, contradictionsInRow: 0 },
+    finalityLag: undefined,
     sources: [],
     ...partial,
   };
@@ -92,6 +93,11 @@ describe('the alarms of a chain', () => {
       ['source-wrong', 'another network: node-WRONG_CHAIN'],
     ]);
     expect(kinds(condition({ sources }), 30_001)).toContain('source-down');
+    const finalityLag = { source: 'node-late', toldAtMs: HEAD_AT_MS - 60_000 };
+    expect([...alarmsOf(condition({ finalityLag }), HEAD_AT_MS)]).toEqual([
+      ['source-lagging', 'behind: finality of node-late'],
+    ]);
+    expect(kinds(condition({ finalityLag }), 1)).toEqual([]);
   });
 
   it('tell why a chain stands still, also when its state could not be loaded', () => {

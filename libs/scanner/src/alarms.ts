@@ -41,6 +41,8 @@ export interface ChainCondition {
   readonly halted: string | undefined;
   /** Since when every verified pass failed, and how often its answers contradicted one another in a row. */
   readonly verifying: { readonly failingSinceMs: number | undefined; readonly contradictionsInRow: number };
+  /** A source whose finality hung behind another's when it was asked last, and when that was. */
+  readonly finalityLag: { readonly source: string; readonly toldAtMs: number } | undefined;
   readonly sources: readonly (SourceHealth & { readonly troubledSinceMs: number | undefined })[];
 }
 
@@ -49,6 +51,8 @@ const CONTRADICTIONS_MAX = 3;
 const FAILING_MS_MAX = 60_000;
 /** Sources rest for moments all the time. */
 const RESTING_MS_MAX = 30_000;
+/** What was told of a source's finality holds so long. */
+const FINALITY_LAG_TOLD_MS = 60_000;
 
 /** The alarms that hold now, each with its figure for a human. */
 export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<AlarmKind, string> {
@@ -104,7 +108,7 @@ function haltAlarms({ halted }: ChainCondition): readonly Judgement[] {
   ];
 }
 
-function sourceAlarms({ sources }: ChainCondition, nowMs: number): readonly Judgement[] {
+function sourceAlarms({ sources, finalityLag }: ChainCondition, nowMs: number): readonly Judgement[] {
   const named = (is: (source: ChainCondition['sources'][number]) => boolean): string | undefined => {
     const labels = sources.filter(is).map((source) => source.label);
     return labels.length === 0 ? undefined : labels.join(', ');
@@ -113,14 +117,11 @@ function sourceAlarms({ sources }: ChainCondition, nowMs: number): readonly Judg
     labels && `${text}: ${labels}`;
   const isDown = (sinceMs: number | undefined): boolean =>
     sinceMs !== undefined && nowMs - sinceMs > RESTING_MS_MAX;
+  const isFinalityLate = finalityLag !== undefined && nowMs - finalityLag.toldAtMs <= FINALITY_LAG_TOLD_MS;
+  const late = isFinalityLate ? [`finality of ${finalityLag.source}`] : [];
+  const behind = [named(({ trouble }) => trouble === 'LAGGING' || trouble === 'STUCK') ?? [], late].flat();
   return [
-    [
-      'source-lagging',
-      told(
-        'behind',
-        named(({ trouble }) => trouble === 'LAGGING' || trouble === 'STUCK'),
-      ),
-    ],
+    ['source-lagging', told('behind', behind.length === 0 ? undefined : behind.join(', '))],
     [
       'source-down',
       told(

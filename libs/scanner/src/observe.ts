@@ -32,6 +32,8 @@ export interface ScanObserver {
   headNamed(chain: Chain, head: HeadBlock): void;
   /** The chain was asked what is final. */
   finalitySeen(chain: Chain, finality: FinalityView): void;
+  /** The finality of one source hangs behind another's and is passed over. */
+  finalityLags(chain: Chain, source: string): void;
   committed(
     chain: Chain,
     commit: {
@@ -121,7 +123,7 @@ export function createScanObserver(deps: {
 
 type ConditionNotes = Pick<
   ScanObserver,
-  'watching' | 'opened' | 'closed' | 'ticked' | 'headNamed' | 'finalitySeen' | 'verifiedRead'
+  'watching' | 'opened' | 'closed' | 'ticked' | 'headNamed' | 'finalitySeen' | 'finalityLags' | 'verifiedRead'
 >;
 
 /** What is noted to be judged later. */
@@ -165,6 +167,9 @@ function noteConditions(deps: {
     },
     finalitySeen(chain, finality) {
       figureOf(chain).finality = finality;
+    },
+    finalityLags(chain, source) {
+      figureOf(chain).finalityLag = { source, toldAtMs: nowMs() };
     },
     verifiedRead(chain) {
       Object.assign(figureOf(chain), NOT_FAILING);

@@ -3,7 +3,7 @@ import type { Chain } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { AlarmWatch } from './alarm-watch.ts';
-import { ALARM_KINDS } from './alarms.ts';
+import { ALARM_KINDS, type ChainCondition } from './alarms.ts';
 import { seenBlock, type ChainState } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
 import type { ScanNetwork } from './scan-network.ts';
@@ -22,6 +22,7 @@ export interface ChainFigures {
   /** Time of the newest block that a head named. */
   headTimeSeconds: number | undefined;
   finality: FinalityView | undefined;
+  finalityLag: ChainCondition['finalityLag'];
   verifyFailingSinceMs: number | undefined;
   contradictionsInRow: number;
 }
@@ -39,6 +40,7 @@ export function createChainFigures(): ChainFigures {
     sources: undefined,
     headTimeSeconds: undefined,
     finality: undefined,
+    finalityLag: undefined,
     verifyFailingSinceMs: undefined,
     contradictionsInRow: 0,
   };
