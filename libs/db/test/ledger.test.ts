@@ -37,13 +37,14 @@ async function book(
     .values({ ref, kind })
     .returning('ledger_tx_id')
     .executeTakeFirstOrThrow();
-  for (const [accountKind, symbol, merchantId, amount] of postings) {
-    await sql`
-      insert into ledger_posting (ledger_tx_id, account_id, amount)
-      values (${ledger_tx_id}, ledger_account_for(${accountKind}, 'ETH', ${symbol}, ${merchantId}), ${amount})`.execute(
+  const lines = postings.map(
+    ([accountKind, symbol, merchantId, amount]) =>
+      sql`(${ledger_tx_id}::bigint, ledger_account_for(${accountKind}, 'ETH', ${symbol}, ${merchantId}), ${amount}::numeric)`,
+  );
+  if (lines.length > 0)
+    await sql`insert into ledger_posting (ledger_tx_id, account_id, amount) values ${sql.join(lines)}`.execute(
       tx,
     );
-  }
   return ledger_tx_id;
 }
 const inOne = <T>(work: (tx: Tx) => Promise<T>) => tracker.kysely.transaction().execute(work);
@@ -58,7 +59,7 @@ async function balance(kind: LedgerAccountKind, chain: string, symbol: string): 
 const constraint = { code: 'DATABASE_CONSTRAINT' };
 
 describe('a ledger transaction', () => {
-  test('sums to zero per asset when it commits', async () => {
+  test('sums to zero per asset, statement by statement', async () => {
     const { merchantId } = await aMerchant(admin.kysely);
     await inOne((tx) =>
       book(tx, 'DEPOSIT', [
@@ -94,13 +95,9 @@ describe('a ledger transaction', () => {
     );
     await expect(
       inOne(async (tx) => {
-        for (const [kind, amount] of [
-          ['HOT_AVAILABLE', 1n],
-          ['OWNER', -1n],
-        ] as const) {
-          await sql`insert into ledger_posting (ledger_tx_id, account_id, amount)
-            values (${id}, ledger_account_for(${kind}, 'ETH', 'DAI', null), ${amount})`.execute(tx);
-        }
+        await sql`insert into ledger_posting (ledger_tx_id, account_id, amount) values
+          (${id}::bigint, ledger_account_for('HOT_AVAILABLE', 'ETH', 'DAI', null), 1),
+          (${id}::bigint, ledger_account_for('OWNER', 'ETH', 'DAI', null), -1)`.execute(tx);
       }),
     ).rejects.toMatchObject({ ...constraint, message: expect.stringContaining('is closed') });
     for (const statement of [
