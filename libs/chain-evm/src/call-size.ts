@@ -58,7 +58,7 @@ export function createCallSize(config: CallSizeConfig): CallSize {
       accepted += 1;
       if (accepted < ACCEPTED_PER_GROWTH) return;
       accepted = 0;
-      size = Math.max(size, Math.min(ceiling(), Math.ceil(size * GROWTH)));
+      size = Math.max(size, Math.min(ceiling(), Math.max(size + 1, Math.floor(size * GROWTH))));
     },
   };
 }

@@ -45,6 +45,10 @@ const DECREASE = 0.7;
 const DECREASE_EVERY_MS = 1_000;
 const INCREASE_EVERY_MS = 2_000;
 const INCREASE = 0.1;
+/** Near to where the provider complained last it goes slowly: each step too far costs a refusal. */
+const NEAR = 0.85;
+const NEAR_INCREASE_EVERY_MS = 15_000;
+const NEAR_INCREASE = 0.03;
 const LEARNED_MIN = 1;
 /** A single complaint says little: providers also send one when they are busy themselves. */
 const COMPLAINTS_BELONG_MS = 10_000;
@@ -60,50 +64,27 @@ const SENT_KEPT = 1_000;
 
 export function createRateLimiter(config: RateLimiterConfig = {}): RateLimiter {
   const nowMs = config.nowMs ?? (() => performance.now());
-  const ceiling = config.requestsPerSecond ?? Infinity;
-  const floor = Math.min(LEARNED_MIN, ceiling);
-  let rate = ceiling;
+  const learned = createLearnedRate(config.requestsPerSecond ?? Infinity, nowMs);
   /** Calls that may go at once; negative: calls already promised a later place. */
-  let places = Math.max(1, rate);
+  let places = learned.burst();
   let filledAtMs = nowMs();
   let pausedUntilMs = -Infinity;
-  let changedAtMs = -Infinity;
-  let refusedAtMs = -Infinity;
-  let strictUntilMs = -Infinity;
   let refusals = 0;
-  const sent = createSentCount(nowMs);
-
-  function burst(): number {
-    if (rate === Infinity) return Infinity;
-    const loose = ceiling === Infinity && nowMs() >= strictUntilMs;
-    return Math.max(loose ? LEARNED_BURST : 1, Math.floor(rate));
-  }
 
   function refill(): void {
     const now = nowMs();
     // While the provider wants to be left alone nothing is saved up.
     const sinceMs = Math.max(0, now - Math.max(filledAtMs, pausedUntilMs));
-    if (rate !== Infinity) places = Math.min(burst(), places + (sinceMs / 1_000) * rate);
+    const burst = learned.burst();
+    places = burst === Infinity ? Infinity : Math.min(burst, places + (sinceMs / 1_000) * learned.rate());
     filledAtMs = now;
   }
 
   function waitFor(count: number): number {
     refill();
     const pauseMs = Math.max(0, pausedUntilMs - nowMs());
-    const short = Math.min(count, burst()) - places;
-    return rate === Infinity || short <= 0 ? pauseMs : pauseMs + (short / rate) * 1_000;
-  }
-
-  function decrease(now: number): void {
-    if (now - changedAtMs < DECREASE_EVERY_MS) return;
-    if (rate === Infinity) {
-      if (now - refusedAtMs > COMPLAINTS_BELONG_MS || now - refusedAtMs < DECREASE_EVERY_MS) return;
-      rate = Math.max(LEARNED_FIRST_MIN, sent.perSecond() * DECREASE);
-    } else {
-      rate = Math.max(floor, rate * DECREASE);
-    }
-    places = Math.min(places, 0);
-    changedAtMs = now;
+    const short = Math.min(count, learned.burst()) - places;
+    return places === Infinity || short <= 0 ? pauseMs : pauseMs + (short / learned.rate()) * 1_000;
   }
 
   return {
@@ -111,41 +92,88 @@ export function createRateLimiter(config: RateLimiterConfig = {}): RateLimiter {
       const turnMs = waitFor(1);
       if (turnMs > patienceMs) return { admitted: false, waitMs: turnMs };
       const waitMs = waitFor(count);
-      if (rate !== Infinity) places -= count;
-      sent.add(count);
-      return {
-        admitted: true,
-        waitMs,
-        cancel() {
-          if (rate !== Infinity) places = Math.min(burst(), places + count);
-        },
-      };
+      places -= count;
+      learned.sent(count);
+      return { admitted: true, waitMs, cancel: () => void (places += count) };
     },
-    estimateMs: (count) =>
-      rate === Infinity ? waitFor(count) : waitFor(count) + (Math.max(0, count - burst()) / rate) * 1_000,
+    estimateMs(count) {
+      const beyond = Math.max(0, count - learned.burst());
+      return waitFor(count) + (beyond === 0 ? 0 : (beyond / learned.rate()) * 1_000);
+    },
     waitMs: () => waitFor(1),
-    burst,
+    burst: learned.burst,
     refused(retryAfterMs) {
       refill();
-      const now = nowMs();
       refusals += 1;
-      if (refusals >= STRICT_AFTER_REFUSALS) strictUntilMs = now + STRICT_MS;
-      decrease(now);
-      refusedAtMs = now;
+      if (learned.decrease(refusals)) places = Math.min(places, 0);
       const ownMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** Math.min(refusals - 1, 20));
       const pauseMs = Math.min(retryAfterMs ?? ownMs, RETRY_AFTER_MS_MAX);
-      pausedUntilMs = Math.max(pausedUntilMs, now + pauseMs);
+      pausedUntilMs = Math.max(pausedUntilMs, nowMs() + pauseMs);
       return pauseMs;
     },
     answered() {
       refusals = 0;
-      if (rate >= ceiling || nowMs() - changedAtMs < INCREASE_EVERY_MS) return;
       refill();
-      rate = Math.min(ceiling, rate + Math.max(1, rate * INCREASE));
+      learned.increase();
+    },
+    rate: learned.rate,
+  };
+}
+
+interface LearnedRate {
+  rate(): number;
+  burst(): number;
+  sent(count: number): void;
+  /** After the so-manieth complaint in a row; whether the rate is another one now. */
+  decrease(refusals: number): boolean;
+  increase(): void;
+}
+
+function createLearnedRate(ceiling: number, nowMs: () => number): LearnedRate {
+  const floor = Math.min(LEARNED_MIN, ceiling);
+  const sent = createSentCount(nowMs);
+  let rate = ceiling;
+  /** At which the provider complained last. */
+  let refusedRate = Infinity;
+  let refusedAtMs = -Infinity;
+  let changedAtMs = -Infinity;
+  let strictUntilMs = -Infinity;
+
+  /** The rate after one more complaint; undefined when it is too early to tell. */
+  function lower(): number | undefined {
+    if (rate !== Infinity) return Math.max(floor, rate * DECREASE);
+    const sinceMs = nowMs() - refusedAtMs;
+    if (sinceMs > COMPLAINTS_BELONG_MS || sinceMs < DECREASE_EVERY_MS) return undefined;
+    return Math.max(LEARNED_FIRST_MIN, sent.perSecond() * DECREASE);
+  }
+
+  return {
+    rate: () => rate,
+    burst() {
+      if (rate === Infinity) return Infinity;
+      const loose = ceiling === Infinity && nowMs() >= strictUntilMs;
+      return Math.max(loose ? LEARNED_BURST : 1, Math.floor(rate));
+    },
+    sent: sent.add,
+    decrease(refusals) {
+      if (refusals >= STRICT_AFTER_REFUSALS) strictUntilMs = nowMs() + STRICT_MS;
+      const next = nowMs() - changedAtMs < DECREASE_EVERY_MS ? undefined : lower();
+      // Complaints about calls that were under way together are one.
+      if (nowMs() - refusedAtMs >= DECREASE_EVERY_MS) refusedAtMs = nowMs();
+      if (next === undefined) return false;
+      refusedRate = rate;
+      rate = next;
+      changedAtMs = nowMs();
+      return true;
+    },
+    increase() {
+      const near = rate >= refusedRate * NEAR;
+      const everyMs = near ? NEAR_INCREASE_EVERY_MS : INCREASE_EVERY_MS;
+      if (rate >= ceiling || nowMs() - changedAtMs < everyMs) return;
+      rate = Math.min(ceiling, rate + (near ? rate * NEAR_INCREASE : Math.max(1, rate * INCREASE)));
       changedAtMs = nowMs();
       if (ceiling === Infinity && rate >= LEARNED_MAX) rate = Infinity;
     },
-    rate: () => rate,
   };
 }
 

@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import type { HeadWatch } from './watch-heads.ts';
+import { createHeadWatch } from './watch-heads.ts';
+
+const BLOCK_MS = 2_000;
+
+function watch(): {
+  heads: HeadWatch;
+  pass: (seconds: number) => void;
+  head: (behind?: number) => { height: number; timeSeconds: number };
+} {
+  let seconds = 1_000_000;
+  return {
+    heads: createHeadWatch({
+      blockTimeMs: BLOCK_MS,
+      nowMs: () => seconds * 1_000,
+      epochSeconds: () => seconds,
+    }),
+    pass: (by) => (seconds += by),
+    /** The chain's head, or a block so many blocks before it. */
+    head: (behind = 0) => {
+      const height = Math.floor(seconds / 2) - behind;
+      return { height, timeSeconds: height * 2 };
+    },
+  };
+}
+
+describe('watching heads', () => {
+  it('knows nothing of a source that showed none', () => {
+    const { heads } = watch();
+    expect([heads.trouble(0), heads.lagBlocks(0), heads.notedAtMs(0)]).toEqual([null, null, -Infinity]);
+  });
+
+  it('finds a source behind that is so in blocks and in seconds, until it has caught up', () => {
+    const { heads, head } = watch();
+    heads.note(0, head());
+    heads.note(1, head(5)); // ten seconds
+    expect(heads.trouble(1)).toBeNull();
+    heads.note(1, head(6));
+    expect([heads.trouble(1), heads.lagBlocks(1)]).toEqual(['LAGGING', 6]);
+    heads.note(1, head(4));
+    expect(heads.trouble(1)).toBe('LAGGING');
+    heads.note(1, head(2));
+    expect(heads.trouble(1)).toBeNull();
+    expect(heads.trouble(0)).toBeNull();
+  });
+
+  it('does not take one for behind that was not asked for long', () => {
+    const { heads, head, pass } = watch();
+    heads.note(0, head());
+    heads.note(1, head());
+    pass(600);
+    heads.note(0, head());
+    expect(heads.trouble(1)).toBeNull();
+    heads.note(1, head());
+    expect([heads.trouble(1), heads.lagBlocks(1)]).toEqual([null, 0]);
+  });
+
+  it('finds a source stuck whose head stands while another’s moves, not when the chain stands', () => {
+    const { heads, head, pass } = watch();
+    const old = head();
+    heads.note(0, old);
+    heads.note(1, old);
+    for (let seconds = 0; seconds < 120; seconds += 10) {
+      pass(10);
+      heads.note(0, old);
+      heads.note(1, old);
+    }
+    expect([heads.trouble(0), heads.trouble(1)]).toEqual([null, null]);
+    heads.note(0, { ...old, height: old.height + 1 });
+    heads.note(1, old);
+    expect(heads.trouble(1)).toBe('STUCK');
+    heads.note(1, { ...old, height: old.height + 1 });
+    expect(heads.trouble(1)).toBeNull();
+  });
+
+  it('measures nobody by a head of the future, nor by one of another chain', () => {
+    const { heads, head } = watch();
+    heads.note(0, { height: 1e9, timeSeconds: head().timeSeconds + 3_600 });
+    heads.note(1, head());
+    expect(heads.trouble(1)).toBeNull();
+    heads.note(0, { height: 1e9, timeSeconds: head().timeSeconds });
+    heads.forget(0);
+    heads.note(1, head(100));
+    expect(heads.trouble(1)).toBeNull();
+  });
+});
