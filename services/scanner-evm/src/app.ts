@@ -48,12 +48,18 @@ export interface ScannerApp {
 const SCHEMA = 'scanner_evm';
 const LEASE_TTL_MS = 5_000;
 
-/** Scans all given networks, relays the events and announces this instance. Closes none of what it was given. */
+/**
+ * Scans all given networks, relays the events and announces this instance. Closes none of what it was given.
+ *
+ * Each chain has a lease of its own, and whoever asks first for a free one has it until it stops or dies: replicas
+ * that start later stand by and take over, they share out nothing by themselves. Where one process is not enough for
+ * all chains, CHAINS gives each its own.
+ */
 export function startScanner(deps: ScannerDeps): ScannerApp {
   const { db, broker, logger, metrics, clock, newId, instanceId } = deps;
   const leaseTtlMs = deps.leaseTtlMs ?? LEASE_TTL_MS;
-  const observe = createObserve({ logger, metrics });
   const scanObserver = createScanObserver({ logger, metrics, clock });
+  const observe = createObserve({ logger, metrics, scans: scanObserver });
   const store = createScanStore({ db, schema: SCHEMA, clock, newId });
   // Before anything starts: a network that is not one is the operator's mistake.
   const networks = deps.networks.map((config) => ({

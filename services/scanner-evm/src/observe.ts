@@ -1,21 +1,25 @@
 import type { EvmReaderDeps } from '@opentill/chain-evm/reader';
+import type { SourceComparison } from '@opentill/chain-evm/reading';
 import type { Chain } from '@opentill/domain/chains';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
+import type { ScanObserver } from '@opentill/scanner/observe';
 
 /** What the service reports beside its scan loops. */
 export interface Observe {
   /** What the reader of a chain tells of its node. */
-  node(chain: Chain): Pick<Required<EvmReaderDeps>, 'onExchange' | 'onJudged'>;
+  node(chain: Chain): Required<Omit<EvmReaderDeps, 'requestTimeoutMs'>>;
   presenceFailed(error: unknown): void;
 }
 
 export function createObserve({
   logger,
   metrics,
+  scans,
 }: {
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly scans: Pick<ScanObserver, 'finalityLags'>;
 }): Observe {
   const exchanges = metrics.histogram<'chain' | 'endpoint' | 'outcome'>({
     name: 'scanner_rpc_duration_seconds',
@@ -37,6 +41,12 @@ export function createObserve({
     help: 'Blocks whose logs were not believed and whose receipts decided',
     labelNames: ['chain', 'reason'],
   });
+  const compared = metrics.counter<'chain' | 'outcome'>({
+    name: 'scanner_compared_ranges_total',
+    help: 'Ranges of which two sources were asked, by what their answers came to',
+    labelNames: ['chain', 'outcome'],
+  });
+  const outcomes = new Map<Chain, SourceComparison['outcome']>();
   return {
     node: (chain) => ({
       onExchange({ endpoint, methods, outcome, durationMs, requestBytes, answerBytes }) {
@@ -49,6 +59,25 @@ export function createObserve({
         judged.inc({ chain, reason });
         logger.warn('logs of a block not believed', { chain, height, hash, reason });
       },
+      onCompared({ outcome, sources, height }) {
+        compared.inc({ chain, outcome });
+        // While two sources are on different forks every round says so: the log has the edges.
+        const isNews = outcomes.get(chain) !== outcome;
+        outcomes.set(chain, outcome);
+        if (isNews && outcome !== 'AGREED')
+          logger.warn('sources differ', { chain, outcome, sources, height });
+      },
+      onFinalityLag({ source, height, lagSeconds }) {
+        scans.finalityLags(chain, source);
+        logger.debug('finality of a source passed over', { chain, source, height, lagSeconds });
+      },
+      onSourceChange(change) {
+        // A source rests for a moment after each failure; when it rests for long, an alarm says so.
+        const level = change.trouble === 'RESTING' || change.before === 'RESTING' ? 'debug' : 'info';
+        logger[level]('source changed', { chain, ...change });
+      },
+      onFinding: ({ source, kind, error }) =>
+        logger.warn('source found wanting', { chain, source, kind, error }),
     }),
     presenceFailed: (error) => logger.warn('presence not announced', { error }),
   };
