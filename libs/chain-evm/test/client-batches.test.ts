@@ -1,0 +1,336 @@
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { ReaderError } from '@opentill/chain/reader-error';
+import type { EvmClient, EvmClientConfig, RpcExchange } from '../src/client.ts';
+import { createEvmClient } from '../src/client.ts';
+import type { Call, Script, ScriptedNode } from './scripted-node.ts';
+import { answering, callOf, callsOf, refusing, scriptedNode } from './scripted-node.ts';
+
+const nodes: ScriptedNode[] = [];
+afterEach(async () => {
+  for (const node of nodes.splice(0)) await node.close();
+});
+
+const echo = ({ params }: Call): unknown => params[0];
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, place) => place);
+
+async function clientOf(
+  script: Script,
+  config: Partial<EvmClientConfig> = {},
+): Promise<{ client: EvmClient; node: ScriptedNode; exchanges: RpcExchange[] }> {
+  const node = await scriptedNode(script);
+  nodes.push(node);
+  const exchanges: RpcExchange[] = [];
+  const client = createEvmClient({
+    url: node.url,
+    chainId: 56,
+    requestTimeoutMs: 2_000,
+    onExchange: (exchange) => exchanges.push(exchange),
+    ...config,
+  });
+  return { client, node, exchanges };
+}
+
+const failureOf = async (promise: Promise<unknown>): Promise<ReaderError> =>
+  promise.then(
+    () => {
+      throw new Error('it did not fail');
+    },
+    (error: unknown) => error as ReaderError,
+  );
+const sizes = (node: ScriptedNode): number[] => node.requests.map((calls) => calls.length);
+
+describe('batches', () => {
+  it('learn the most calls that a provider takes, when it says so', async () => {
+    // dRPC answers every call of a batch that is too large with the error.
+    const script: Script = (calls, isBatch) =>
+      calls.length <= 3
+        ? (answering(echo)(calls, isBatch) as { body: unknown })
+        : {
+            body: calls.map(({ id }) => ({
+              jsonrpc: '2.0',
+              id,
+              error: { code: 31, message: 'Batch of more than 3 requests are not allowed on free tier' },
+            })),
+          };
+    const { client, node } = await clientOf(script);
+    expect(await client.batch(callsOf(10))).toEqual(numbers(10));
+    expect(sizes(node).filter((size) => size > 3)).toEqual([10]);
+    node.requests.length = 0;
+    expect(await client.batch(callsOf(10))).toEqual(numbers(10));
+    expect(sizes(node)).toEqual([3, 3, 3, 1]);
+  });
+
+  it.each([
+    ['geth', refusing(-32600, 'batch too large')],
+    ['besu', refusing(-32005, 'Number of requests exceeds max batch size')],
+    ['a proxy', ((): Script => () => ({ status: 413, body: '<html>Request Entity Too Large</html>' }))()],
+  ])('become smaller until %s takes them', async (_, refusal) => {
+    const script: Script = (calls, isBatch) =>
+      calls.length <= 5 ? answering(echo)(calls, isBatch) : refusal(calls, isBatch);
+    const { client } = await clientOf(script);
+    for (let count = 0; count < 3; count += 1) expect(await client.batch(callsOf(40))).toEqual(numbers(40));
+  });
+
+  it('become single calls, a few at a time, where batches are unknown; the last when all others are answered', async () => {
+    let [open, openMax] = [0, 0];
+    const done: unknown[] = [];
+    const script: Script = async (calls, isBatch) => {
+      const [call] = calls;
+      if (isBatch || call === undefined)
+        return { body: { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'Invalid Request' } } };
+      open += 1;
+      openMax = Math.max(openMax, open);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      open -= 1;
+      if (call.method === 'echo') done.push(call.params[0]);
+      if (call.params[0] === 15) expect(done).toHaveLength(16);
+      return answering(echo)(calls, isBatch) as { body: unknown };
+    };
+    const { client, node } = await clientOf(script);
+    expect(await client.batch(callsOf(16))).toEqual(numbers(16));
+    expect(done.at(-1)).toBe(15);
+    // Each new connection asks for the chain beside its call.
+    expect(openMax).toBeLessThanOrEqual(8);
+    expect(sizes(node).filter((size) => size > 1)).toEqual([16]);
+  });
+
+  it('go in parts when only the answers were too large together', async () => {
+    // geth leaves the calls out that no longer fit into its answer.
+    const script: Script = (calls) => ({
+      body: calls.map((call, place) =>
+        calls.length > 1 && place >= 4
+          ? { jsonrpc: '2.0', id: call.id, error: { code: -32003, message: 'response too large' } }
+          : { jsonrpc: '2.0', id: call.id, result: call.method === 'eth_chainId' ? '0x38' : echo(call) },
+      ),
+    });
+    const single: Script = (calls, isBatch) => {
+      const { body } = script(calls, isBatch) as { body: unknown[] };
+      return { body: isBatch ? body : body[0] };
+    };
+    const { client, node } = await clientOf(single);
+    expect(await client.batch(callsOf(10))).toEqual(numbers(10));
+    node.requests.length = 0;
+    // That says nothing of other calls: they are tried together again.
+    await client.batch(callsOf(10));
+    expect(sizes(node)[0]).toBe(10);
+  });
+
+  it('go in parts when the answers together are longer than is read, and fail when a single one is', async () => {
+    const { client } = await clientOf(
+      answering(({ params }) => 'x'.repeat(Number(params[0]))),
+      { answerBytesMax: 10_000 },
+    );
+    const long = [callOf('long', 4_000), callOf('long', 4_000), callOf('long', 4_000), callOf('long', 4_000)];
+    expect(await client.batch(long)).toHaveLength(4);
+    expect(await failureOf(client.batch([callOf('long', 12_000)]))).toMatchObject({
+      code: 'RPC_RANGE_TOO_LARGE',
+    });
+    expect(await failureOf(client.batch([...long, callOf('long', 12_000)]))).toMatchObject({
+      code: 'RPC_RANGE_TOO_LARGE',
+    });
+  });
+
+  const withErrors =
+    (errors: Readonly<Record<string, { code: number; message: string }>>): Script =>
+    (calls, isBatch) => {
+      const items = calls.map((call) => {
+        const error = errors[call.method];
+        const result = call.method === 'eth_chainId' ? '0x38' : '0x';
+        return error === undefined ? { id: call.id, result } : { id: call.id, error };
+      });
+      return { body: isBatch ? items : items[0] };
+    };
+  const tooLarge = {
+    code: -32602,
+    message:
+      'Log response size exceeded. Based on your parameters and the response size limit, this block range should work: [0x10, 0x19]',
+  };
+  const batch = [callOf('eth_getBlockByNumber'), callOf('eth_getLogs'), callOf('eth_getBlockReceipts')];
+
+  it('tell which of their calls was too large, and what would not be', async () => {
+    const { client, node } = await clientOf(withErrors({ eth_getLogs: tooLarge }));
+    const { code, context } = await failureOf(client.batch(batch));
+    expect({ code, ...context }).toMatchObject({
+      code: 'RPC_RANGE_TOO_LARGE',
+      method: 'eth_getLogs',
+      place: 1,
+      suggestedBlocks: 10,
+    });
+    expect(sizes(node)).toEqual([1, 3]); // not split: it is not about the batch
+    const other = await clientOf(
+      withErrors({ eth_getBlockReceipts: { code: -32000, message: 'backend response too large' } }),
+    );
+    expect((await failureOf(other.client.batch(batch))).context).toMatchObject({
+      method: 'eth_getBlockReceipts',
+      place: 2,
+    });
+  });
+
+  it('tell of a fault before they tell of a size', async () => {
+    const { client } = await clientOf(
+      withErrors({
+        eth_getLogs: tooLarge,
+        eth_getBlockReceipts: { code: 429, message: 'too many requests' },
+      }),
+    );
+    expect(await failureOf(client.batch(batch))).toMatchObject({
+      code: 'RPC_RATE_LIMITED',
+      context: { method: 'eth_getBlockReceipts' },
+    });
+    const gone = await clientOf(
+      withErrors({
+        eth_getLogs: tooLarge,
+        eth_getBlockByNumber: { code: -32000, message: 'header not found' },
+      }),
+    );
+    expect(await failureOf(gone.client.batch(batch))).toMatchObject({ code: 'BLOCK_NOT_FOUND' });
+  });
+
+  it('fail as a whole within the time of one, however many parts they have', async () => {
+    const script: Script = async (calls, isBatch) => {
+      if (isBatch) return { body: { id: null, error: { code: -32600, message: 'Invalid Request' } } };
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return answering(echo)(calls, isBatch) as { body: unknown };
+    };
+    const { client } = await clientOf(script, { requestTimeoutMs: 400 });
+    const startedAt = performance.now();
+    expect(await failureOf(client.batch(callsOf(40)))).toMatchObject({ code: 'RPC_UNAVAILABLE' });
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
+  });
+});
+
+describe('connections', () => {
+  it('ask for the chain each, also where every answer is the last of its connection', async () => {
+    const { client, node } = await clientOf((calls, isBatch) => ({
+      ...(answering(echo)(calls, isBatch) as { body: unknown }),
+      headers: { connection: 'close' },
+    }));
+    for (let count = 0; count < 3; count += 1) expect(await client.batch(callsOf(2))).toEqual([0, 1]);
+    expect(node.connections).toBe(node.requests.length);
+    expect(node.requests.filter(([call]) => call?.method === 'eth_chainId').length).toBeGreaterThanOrEqual(3);
+  });
+
+  it('that the node has closed meanwhile are no fault', async () => {
+    const { client, node, exchanges } = await clientOf(answering(echo));
+    for (let count = 0; count < 20; count += 1) {
+      expect(await client.batch(callsOf(2))).toEqual([0, 1]);
+      // The node hangs up when it has the next request: too late for the client to know before.
+      const { script } = node;
+      node.script = () => {
+        node.script = script;
+        return 'reset';
+      };
+    }
+    expect(exchanges.every(({ outcome }) => outcome === 'OK')).toBe(true);
+  });
+
+  it('never lead to another chain unnoticed', async () => {
+    const { client, node } = await clientOf(answering(() => 'truth'));
+    expect(await client.batch(callsOf(2))).toEqual(['truth', 'truth']);
+    node.script = answering(() => 'lie', '0x1');
+    node.dropConnections();
+    for (let count = 0; count < 3; count += 1) {
+      expect(await failureOf(client.batch(callsOf(2)))).toMatchObject({
+        code: 'WRONG_CHAIN',
+        retryable: false,
+      });
+    }
+    node.script = answering(() => 'truth');
+    expect(await client.batch(callsOf(2))).toEqual(['truth', 'truth']);
+  });
+
+  it('carry packed answers, and what was carried is told', async () => {
+    const packed = (body: unknown): { headers: Record<string, string>; body: Buffer } => ({
+      headers: { 'content-encoding': 'gzip' },
+      body: gzipSync(JSON.stringify(body)),
+    });
+    const { client, node, exchanges } = await clientOf((calls, isBatch) =>
+      packed((answering(() => 'x'.repeat(50_000))(calls, isBatch) as { body: unknown }).body),
+    );
+    expect(await client.batch(callsOf(2))).toEqual(['x'.repeat(50_000), 'x'.repeat(50_000)]);
+    expect(node.headers[0]).toMatchObject({ 'accept-encoding': 'gzip', 'content-type': 'application/json' });
+    const told = exchanges.at(-1);
+    expect(told?.answerBytes).toBeLessThan(2_000);
+    expect(told?.requestBytes).toBe(Number(node.headers.at(-1)?.['content-length']));
+    node.script = () => ({ headers: { 'content-encoding': 'gzip' }, body: 'not packed at all' });
+    expect(await failureOf(client.batch(callsOf(2)))).toMatchObject({ code: 'RPC_UNAVAILABLE' });
+  });
+});
+
+describe('what a provider allows', () => {
+  it('is kept to when it is configured: batches go in parts, a second apart', async () => {
+    const { client, node } = await clientOf(answering(echo), { requestsPerSecond: 10 });
+    await client.batch(callsOf(1));
+    const startedAt = performance.now();
+    expect(await client.batch(callsOf(15))).toEqual(numbers(15));
+    // 17 calls, the chain id's included, of which ten went at once.
+    expect(performance.now() - startedAt).toBeGreaterThan(600);
+    expect(Math.max(...sizes(node))).toBeLessThanOrEqual(10);
+  });
+
+  it('is waited for as long as a call may wait, and no longer', async () => {
+    let complained = false;
+    const script: Script = (calls, isBatch) => {
+      if (complained || calls[0]?.method === 'eth_chainId') return answering(echo)(calls, isBatch);
+      complained = true;
+      return { status: 429, headers: { 'retry-after': '1' }, body: '' };
+    };
+    const { client, node } = await clientOf(script);
+    expect(await failureOf(client.batch(callsOf(1)))).toMatchObject({
+      code: 'RPC_RATE_LIMITED',
+      context: { retryAfterMs: 1_000 },
+    });
+    const startedAt = performance.now();
+    expect(await client.batch(callsOf(1))).toEqual([0]);
+    expect(performance.now() - startedAt).toBeGreaterThan(900);
+
+    node.script = () => ({ status: 429, headers: { 'retry-after': '3600' }, body: '' });
+    expect(await failureOf(client.batch(callsOf(1)))).toMatchObject({ context: { retryAfterMs: 60_000 } });
+    const asked = node.requests.length;
+    const refused = await failureOf(client.batch(callsOf(1)));
+    expect(refused).toMatchObject({ code: 'RPC_RATE_LIMITED', context: { notSent: true } });
+    expect(refused.context['retryAfterMs']).toBeGreaterThan(50_000);
+    expect(node.requests).toHaveLength(asked);
+  });
+
+  it('lets a call that waits for its turn be aborted', async () => {
+    const { client } = await clientOf(answering(echo), { requestsPerSecond: 1 });
+    await client.batch(callsOf(1));
+    const controller = new AbortController();
+    const read = failureOf(client.batch(callsOf(1), { signal: controller.signal }));
+    controller.abort();
+    expect(await read).toMatchObject({ code: 'READ_ABORTED' });
+  });
+
+  it('turns a hurried call away that would take too long, before anything is sent', async () => {
+    const { client, node } = await clientOf(answering(echo), { requestsPerSecond: 2 });
+    expect(await failureOf(client.batch(callsOf(20), { hurried: true }))).toMatchObject({
+      code: 'RPC_RATE_LIMITED',
+      context: { notSent: true, tooSlow: true },
+    });
+    expect(node.requests).toHaveLength(0);
+  });
+});
+
+describe('raw answers', () => {
+  it('are the same bytes from nodes of the same software, whatever was asked before', async () => {
+    const [one, two] = [await clientOf(answering(echo)), await clientOf(answering(echo))];
+    await one.client.batch(callsOf(7));
+    const [a, b] = [await one.client.ask(callsOf(3)), await two.client.ask(callsOf(3))];
+    expect(a.body.equals(b.body)).toBe(true);
+    expect(a.results()).toEqual([0, 1, 2]);
+    expect(a.results()).toBe(a.results());
+  });
+
+  it('show what is wrong with them when they are looked into', async () => {
+    const { client, node } = await clientOf(answering(echo));
+    await client.batch(callsOf(1));
+    node.script = () => ({ body: [{ id: 1, result: 0 }] });
+    const answer = await client.ask(callsOf(2));
+    expect(() => answer.results()).toThrow('1 answers to 2 requests');
+    // An answer that was none makes the client ask for the chain again.
+    node.script = answering(echo, '0x1');
+    expect(await failureOf(client.ask(callsOf(2)))).toMatchObject({ code: 'WRONG_CHAIN' });
+  });
+});

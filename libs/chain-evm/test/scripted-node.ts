@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Call {
+  readonly id: number;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+export interface Answer {
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  /** A string or bytes go as they are, anything else as JSON. */
+  readonly body: unknown;
+}
+/** What the node does with a request: an answer, none at all, or the connection reset. */
+export type Script = (
+  calls: readonly Call[],
+  isBatch: boolean,
+) => Answer | 'silence' | 'reset' | Promise<Answer>;
+
+export interface ScriptedNode {
+  readonly url: string;
+  /** The calls of each request, in the order of arrival. */
+  readonly requests: (readonly Call[])[];
+  readonly headers: IncomingHttpHeaders[];
+  /** How many connections were opened. */
+  connections: number;
+  /** How many requests were broken off by the client. */
+  brokenOff: number;
+  script: Script;
+  /** Ends all connections, as a node does that restarts. */
+  dropConnections(): void;
+  close(): Promise<void>;
+}
+
+/** A real HTTP server that answers as told. Its URL carries a path that nobody may repeat. */
+export async function scriptedNode(script: Script = answering()): Promise<ScriptedNode> {
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk) => (text += chunk));
+    request.on('end', () => {
+      const body = JSON.parse(text) as Call | Call[];
+      const calls = Array.isArray(body) ? body : [body];
+      node.requests.push(calls);
+      node.headers.push(request.headers);
+      response.on('close', () => (node.brokenOff += response.writableEnded ? 0 : 1));
+      void (async () => {
+        const told = await node.script(calls, Array.isArray(body));
+        if (told === 'silence') return;
+        if (told === 'reset') return void request.socket.destroy();
+        response.writeHead(told.status ?? 200, told.headers);
+        response.end(
+          typeof told.body === 'string' || Buffer.isBuffer(told.body) ? told.body : JSON.stringify(told.body),
+        );
+      })();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const node: ScriptedNode = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v2/secret-key`,
+    requests: [],
+    headers: [],
+    connections: 0,
+    brokenOff: 0,
+    script,
+    dropConnections: () => server.closeAllConnections(),
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  server.on('connection', () => (node.connections += 1));
+  return node;
+}
+
+/** The result of one call: the chain id, or what `result` makes of it. */
+export type Result = (call: Call) => unknown;
+
+/** Answers to all calls of a request, each `<method>!` unless told otherwise; 0x38 is BSC's chain id. */
+export function answering(result: Result = ({ method }) => `${method}!`, chainId = '0x38'): Script {
+  return (calls, isBatch) => {
+    const items = calls.map((call) => ({
+      jsonrpc: '2.0',
+      id: call.id,
+      result: call.method === 'eth_chainId' ? chainId : result(call),
+    }));
+    return { body: isBatch ? items : items[0] };
+  };
+}
+
+/** One error as the whole answer. */
+export function refusing(code: number, message: string, status = 200): Script {
+  return () => ({ status, body: { jsonrpc: '2.0', id: null, error: { code, message } } });
+}
+
+export const callOf = (method: string, ...params: unknown[]): { method: string; params: unknown[] } => ({
+  method,
+  params,
+});
+export const callsOf = (count: number): { method: string; params: unknown[] }[] =>
+  Array.from({ length: count }, (_, place) => callOf('echo', place));
