@@ -69,10 +69,16 @@ export function createEvmClient(config: EvmClientConfig): EvmClient {
   }
 
   async function ask(requests: readonly RpcRequest[], options: AskOptions = {}): Promise<RawAnswer> {
-    const asking: Asking = { options, deadline: { atMs: performance.now() + timeoutMs } };
+    const turnMs = limiter.waitMs();
+    const allMs = limiter.estimateMs(requests.length);
+    const asking: Asking = {
+      options,
+      deadline: { atMs: performance.now() + timeoutMs },
+      patienceMs: allMs + timeoutMs,
+    };
     try {
-      if (options.hurried === true && limiter.estimateMs(requests.length) > timeoutMs)
-        throw notLetThrough(endpoint, limiter.waitMs(), true);
+      if (turnMs > timeoutMs) throw notLetThrough(endpoint, turnMs);
+      if (options.hurried === true && allMs > timeoutMs) throw notLetThrough(endpoint, turnMs, true);
       if (performance.now() >= identifiedUntilMs) await identify(asking);
       const answer = await send(requests, asking);
       const results = (): readonly unknown[] => {

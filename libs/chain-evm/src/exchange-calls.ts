@@ -14,6 +14,8 @@ export interface Asking {
   readonly options: AskOptions;
   /** By `performance.now()`; put off by what the limiter makes wait. */
   readonly deadline: { atMs: number };
+  /** How long each exchange may wait for its turn: the question was let in, so this is longer for many calls. */
+  readonly patienceMs: number;
 }
 
 export type Exchanged =
@@ -101,7 +103,7 @@ async function turn(
   asking: Asking,
 ): Promise<void> {
   const { signal } = asking.options;
-  const admission = limiter.admit(count, timeoutMs);
+  const admission = limiter.admit(count, asking.patienceMs);
   if (!admission.admitted) throw notLetThrough(endpoint, admission.waitMs);
   if (admission.waitMs <= 0) return;
   asking.deadline.atMs = Math.max(asking.deadline.atMs, performance.now() + admission.waitMs + timeoutMs);

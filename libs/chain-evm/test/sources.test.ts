@@ -1,0 +1,400 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { readerError } from '@opentill/chain/reader-error';
+import { startAnvil } from '@opentill/devnet/anvil';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import type { EvmSource, EvmSources, EvmSourcesConfig, SourceChange } from '../src/sources.ts';
+import { createEvmSources } from '../src/sources.ts';
+import type { Script, ScriptedNode } from './scripted-node.ts';
+import { answering, callOf, callsOf, refusing, scriptedNode } from './scripted-node.ts';
+
+const nodes: ScriptedNode[] = [];
+afterEach(async () => {
+  for (const node of nodes.splice(0)) await node.close();
+});
+
+/** A network of scripted nodes with a clock of its own, which stands unless moved. */
+async function network(
+  scripts: readonly Script[],
+  config: Partial<EvmSourcesConfig> = {},
+): Promise<{
+  sources: EvmSources;
+  nodes: ScriptedNode[];
+  changes: SourceChange[];
+  pass: (ms: number) => void;
+  ask: (options?: { hedge?: boolean }) => Promise<unknown>;
+  asked: () => number[];
+}> {
+  const own = await Promise.all(scripts.map((script) => scriptedNode(script)));
+  nodes.push(...own);
+  let now = 0;
+  const changes: SourceChange[] = [];
+  const sources = createEvmSources({
+    endpoints: own.map(({ url }) => ({ url })),
+    chainId: 56,
+    maxBlockRange: 1_000,
+    blockTimeMs: 1_000,
+    requestTimeoutMs: 2_000,
+    onSourceChange: (change) => changes.push(change),
+    nowMs: () => now,
+    random: () => 0,
+    ...config,
+  });
+  return {
+    sources,
+    nodes: own,
+    changes,
+    pass: (ms) => void (now += ms),
+    ask: async (options) =>
+      (await sources.run((source, runOptions) => source.batch([callOf('who')], runOptions), options))[0],
+    /** How many requests other than for the chain id each node had. */
+    asked: () => own.map(({ requests }) => requests.flat().filter(({ method }) => method === 'who').length),
+  };
+}
+/** Says its name, and always the same head. */
+const named = (name: string, chainId?: string): Script =>
+  answering(({ method }) => (method === 'eth_getBlockByNumber' ? header(100) : name), chainId);
+const down: Script = () => ({ status: 503, body: '<html>' });
+const labels = (sources: readonly EvmSource[]): string[] => sources.map(({ label }) => label);
+
+describe('failing over', () => {
+  it.each<[string, Script]>([
+    ['is down', down],
+    ['resets connections', () => 'reset'],
+    ['says nothing', () => 'silence'],
+    ['answers half of it', () => ({ body: '{"jsonrpc":"2.0","id":1,"res' })],
+    ['answers something else', () => ({ body: { jsonrpc: '2.0', id: 7, result: 'x' } })],
+    ['limits the rate', () => ({ status: 429, headers: { 'retry-after': '30' }, body: '' })],
+    ['forbids it', () => ({ status: 403, body: '' })],
+    ['has no such method', refusing(-32601, 'the method who does not exist/is not available')],
+    ['lags', refusing(-32602, 'block range extends beyond current head block')],
+    ['knows nothing of finality', refusing(-32000, 'finalized block not found')],
+    ['refuses for a reason nobody knows', refusing(-32099, 'not today')],
+    ['is of another chain', named('a lie', '0x1')],
+  ])('goes on to the next source when one %s', async (_, script) => {
+    const { ask, asked } = await network([script, named('second')], { requestTimeoutMs: 300 });
+    expect(await ask()).toBe('second');
+    expect(asked()[1]).toBe(1);
+  });
+
+  it('does not go on when any source would say the same, nor when the work itself is wrong', async () => {
+    const tooLarge = refusing(-32005, 'query returned more than 10000 results');
+    const { sources, ask, asked } = await network([
+      (calls, isBatch) => (calls[0]?.method === 'who' ? tooLarge : named('first'))(calls, isBatch),
+      named('second'),
+    ]);
+    await expect(ask()).rejects.toMatchObject({ code: 'RPC_RANGE_TOO_LARGE' });
+    await expect(
+      sources.run(() => {
+        throw new TypeError('a bug');
+      }),
+    ).rejects.toThrow('a bug');
+    expect(asked()).toEqual([1, 0]);
+    expect(sources.usable()).toHaveLength(2);
+  });
+
+  it('goes on when the work finds the answers wrong, and remembers it', async () => {
+    const { sources } = await network([named('first'), named('second')]);
+    const tried: string[] = [];
+    const result = await sources.run(async (source, options) => {
+      const [name] = await source.batch([callOf('who')], options);
+      tried.push(String(name));
+      if (name === 'first') throw readerError('INCONSISTENT_ANSWER', 'the bloom says otherwise');
+      return name;
+    });
+    expect([result, tried]).toEqual(['second', ['first', 'second']]);
+    expect(sources.health()[0]).toMatchObject({ usable: true, lastErrorCode: 'INCONSISTENT_ANSWER' });
+    expect(sources.health()[0]?.score).toBeLessThan(1);
+  });
+
+  it('tries each source once and throws what tells most', async () => {
+    const lagging = refusing(-32602, 'block range extends beyond current head block');
+    const chained =
+      (script: Script): Script =>
+      (calls, isBatch) =>
+        (calls[0]?.method === 'eth_chainId' ? named('') : script)(calls, isBatch);
+    const {
+      sources,
+      ask,
+      nodes: own,
+    } = await network([named('', '0x1'), down, chained(lagging), () => 'reset']);
+    const error: unknown = await ask().catch((failure: unknown) => failure);
+    const hosts = own.map(({ url }) => new URL(url).host);
+    expect(error).toMatchObject({
+      code: 'BLOCK_NOT_FOUND',
+      retryable: true,
+      context: {
+        attempts: [
+          { endpoint: hosts[0], code: 'WRONG_CHAIN' },
+          { endpoint: hosts[1], code: 'RPC_UNAVAILABLE' },
+          { endpoint: hosts[2], code: 'BLOCK_NOT_FOUND' },
+          { endpoint: hosts[3], code: 'RPC_UNAVAILABLE' },
+        ],
+      },
+    });
+    expect(JSON.stringify(error) + String(error)).not.toContain('secret-key');
+    expect(sources.health().map(({ lastErrorCode }) => lastErrorCode)).toContain('BLOCK_NOT_FOUND');
+  });
+
+  it('names a wait only when every source asked for one, and then the shortest', async () => {
+    const busy =
+      (seconds: number): Script =>
+      () => ({ status: 429, headers: { 'retry-after': String(seconds) }, body: '' });
+    const both = await network([busy(30), busy(20)]);
+    await expect(both.ask()).rejects.toMatchObject({
+      code: 'RPC_RATE_LIMITED',
+      context: { retryAfterMs: 20_000 },
+    });
+    const one = await network([busy(30), down]);
+    const error: unknown = await one.ask().catch((failure: unknown) => failure);
+    expect((error as { context: object }).context).not.toHaveProperty('retryAfterMs');
+  });
+
+  it('ends with the caller’s signal and tries nobody else', async () => {
+    const { sources, asked } = await network([() => 'silence', named('second')]);
+    const controller = new AbortController();
+    const read = sources.run((source, options) => source.batch([callOf('who')], options), {
+      signal: controller.signal,
+    });
+    controller.abort();
+    await expect(read).rejects.toMatchObject({ code: 'READ_ABORTED' });
+    expect(asked()).toEqual([0, 0]);
+    expect(sources.usable()).toHaveLength(2);
+  });
+});
+
+describe('a source that failed', () => {
+  it('rests, longer each time, and is asked only when nobody else can answer', async () => {
+    const { sources, ask, asked, nodes: own, pass, changes } = await network([down, named('second')]);
+    await ask();
+    expect(labels(sources.usable())).toEqual([new URL(own[1]!.url).host]);
+    const before = own[0]!.requests.length;
+    for (let count = 0; count < 5; count += 1) await ask();
+    expect(own[0]!.requests).toHaveLength(before);
+    expect(changes).toMatchObject([{ trouble: 'RESTING', before: null, lastErrorCode: 'RPC_UNAVAILABLE' }]);
+    own[1]!.script = down;
+    own[0]!.script = named('first');
+    expect(await ask()).toBe('first');
+    expect(asked()[0]).toBe(1);
+    // The second rests now; it does so twice as long after its second failure.
+    own[0]!.script = down;
+    await ask().catch(() => undefined);
+    pass(130);
+    expect(labels(sources.usable())).toEqual([new URL(own[0]!.url).host]);
+    pass(130);
+    expect(sources.usable()).toHaveLength(2);
+  });
+
+  it('is preferred again when its failures lie back', async () => {
+    const { sources, ask, nodes: own, pass } = await network([named('first'), named('second')]);
+    expect(await ask()).toBe('first');
+    own[0]!.script = down;
+    expect(await ask()).toBe('second');
+    own[0]!.script = named('first');
+    pass(1_000);
+    expect(sources.usable()).toHaveLength(2);
+    expect(await ask()).toBe('second');
+    pass(300_000);
+    expect(await ask()).toBe('first');
+    expect(sources.health()[0]?.score).toBeGreaterThan(0.99);
+  });
+
+  it('of another chain is not used until it names the right one', async () => {
+    const {
+      sources,
+      ask,
+      nodes: own,
+      pass,
+      changes,
+    } = await network([named('a lie', '0x1'), named('second')]);
+    for (let count = 0; count < 3; count += 1) expect(await ask()).toBe('second');
+    expect(sources.health()[0]).toMatchObject({
+      usable: false,
+      trouble: 'WRONG_CHAIN',
+      lastErrorCode: 'WRONG_CHAIN',
+    });
+    pass(600_000);
+    expect(labels(sources.usable())).toEqual([new URL(own[1]!.url).host]);
+    expect(changes.map(({ trouble }) => trouble)).toEqual(['WRONG_CHAIN']);
+    own[0]!.script = named('first');
+    // It is asked for its head now and then, by nobody's order.
+    await waitUntil('it is so', async () => {
+      pass(60_000);
+      return (await ask()) === 'first';
+    });
+    expect(changes.map(({ trouble }) => trouble)).toEqual(['WRONG_CHAIN', null]);
+  });
+});
+
+describe('a source behind the others', () => {
+  const headOf = (head: () => number): Script =>
+    answering(({ method }) => (method === 'eth_getBlockByNumber' ? header(head()) : `at ${head()}`));
+
+  it('is left out until it has caught up', async () => {
+    const heights = [100, 100];
+    const { sources, pass, changes } = await network([headOf(() => heights[0]!), headOf(() => heights[1]!)], {
+      epochMs: () => 10_000_000,
+    });
+    const note = (place: number): void =>
+      sources.noteHead(sources.all()[place]!, { height: heights[place]!, timeSeconds: heights[place]! });
+    note(0);
+    note(1);
+    heights[1] = 200;
+    note(1);
+    note(0);
+    expect(labels(sources.usable())).toEqual([sources.all()[1]!.label]);
+    expect(sources.health()[0]).toMatchObject({ usable: false, trouble: 'LAGGING', headLagBlocks: 100 });
+    heights[0] = 200;
+    // Nobody tells of its head but the sources themselves.
+    await waitUntil('it is so', async () => {
+      pass(5_000);
+      await sources.run((source, options) => source.batch([callOf('who')], options));
+      return sources.usable().length === 2;
+    });
+    expect(changes.map(({ trouble }) => trouble)).toEqual(['LAGGING', null]);
+  });
+
+  it('is stuck when its head stands while another’s moves', async () => {
+    const { sources, pass } = await network([named('first'), named('second')], { epochMs: () => 10_000_000 });
+    const [first, second] = sources.all();
+    for (let height = 100; height < 140; height += 1) {
+      sources.noteHead(second!, { height: height === 139 ? 101 : 100, timeSeconds: 100 });
+      sources.noteHead(first!, { height: 100, timeSeconds: 100 });
+      pass(1_000);
+    }
+    expect(sources.health()[0]).toMatchObject({ trouble: 'STUCK', usable: false });
+    expect(sources.health()[1]).toMatchObject({ trouble: null, usable: true });
+  });
+});
+
+describe('hedging', () => {
+  const slow =
+    (ms: number, name: string): Script =>
+    async (calls, isBatch) => {
+      if (calls[0]?.method === 'who') await new Promise((resolve) => setTimeout(resolve, ms));
+      return named(name)(calls, isBatch) as { body: unknown };
+    };
+
+  it('starts a second source beside one that takes long, and drops the slower', async () => {
+    const { ask, nodes: own } = await network([slow(1_500, 'first'), named('second')]);
+    const startedAt = performance.now();
+    expect(await ask({ hedge: true })).toBe('second');
+    expect(performance.now() - startedAt).toBeLessThan(1_200);
+    await waitUntil('it is so', () => own[0]!.brokenOff === 1);
+  });
+
+  it('does so for no more than a tenth of the runs', async () => {
+    const { ask, asked } = await network([slow(60, 'first'), slow(60, 'second')], { requestTimeoutMs: 150 });
+    for (let count = 0; count < 40; count += 1) await ask({ hedge: true });
+    const [first = 0, second = 0] = asked();
+    expect(first + second - 40).toBeLessThanOrEqual(1 + 4);
+    expect(first + second).toBeGreaterThan(40);
+  });
+
+  it('takes the first success, also when the first to end is a failure', async () => {
+    const { ask } = await network([slow(700, 'first'), down], { requestTimeoutMs: 2_000 });
+    expect(await ask({ hedge: true })).toBe('first');
+  });
+
+  it('does not start anything without being told', async () => {
+    const { ask, asked } = await network([slow(600, 'first'), named('second')]);
+    expect(await ask()).toBe('first');
+    expect(asked()).toEqual([1, 0]);
+  });
+});
+
+describe('sources', () => {
+  it('with a limit are passed over for one that is free, and used when all have one', async () => {
+    const [one, two] = [await scriptedNode(answering()), await scriptedNode(answering())];
+    nodes.push(one, two);
+    const config = { chainId: 56, maxBlockRange: 1_000, blockTimeMs: 1_000, requestTimeoutMs: 1_000 };
+    const free = createEvmSources({
+      ...config,
+      endpoints: [{ url: one.url, requestsPerSecond: 5 }, { url: two.url }],
+    });
+    await free.run((source, options) => source.batch(callsOf(12), options));
+    expect([one.requests.length, two.requests.flat().length]).toEqual([0, 13]);
+    const limited = createEvmSources({
+      ...config,
+      endpoints: [one, two].map(({ url }) => ({ url, requestsPerSecond: 5 })),
+    });
+    expect(await limited.run((source, options) => source.batch(callsOf(12), options))).toHaveLength(12);
+  });
+
+  it('keep their own ranges, none above what an endpoint or the network allows', async () => {
+    const { url } = await scriptedNode(answering()).then((node) => (nodes.push(node), node));
+    const sources = createEvmSources({
+      endpoints: [{ url, maxBlockRange: 10 }, { url, maxBlockRange: 5_000 }, { url }],
+      chainId: 56,
+      maxBlockRange: 1_000,
+      blockTimeMs: 1_000,
+    });
+    expect(sources.all().map(({ blockRange }) => blockRange.blocks())).toEqual([10, 1_000, 1_000]);
+  });
+
+  it('that are unfit are left out for good, unless all are', async () => {
+    const { sources, ask, asked, nodes: own } = await network([named('first'), named('second')]);
+    const [first, second] = sources.all();
+    sources.exclude(first!, readerError('TOKEN_MISMATCH', 'no token there'));
+    expect(sources.usable()).toEqual([second]);
+    own[1]!.script = down;
+    await expect(ask()).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
+    expect(asked()[0]).toBe(0);
+    expect(sources.health()[0]).toMatchObject({ usable: false, trouble: 'EXCLUDED' });
+    sources.exclude(second!, readerError('TOKEN_MISMATCH', 'nor there'));
+    expect(sources.usable()).toHaveLength(2);
+  });
+
+  it('need at least one URL', () => {
+    const config = { endpoints: [], chainId: 1, maxBlockRange: 1, blockTimeMs: 1 };
+    expect(() => createEvmSources(config)).toThrow(TypeError);
+  });
+
+  it('are real nodes, and notice when another chain comes to stand at a URL', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'sources-'));
+    const port = await findFreePort();
+    let anvil = await startAnvil({ dir, port, chainId: 56 });
+    try {
+      const sources = createEvmSources({
+        endpoints: [{ url: anvil.rpcUrl }],
+        chainId: 56,
+        maxBlockRange: 1_000,
+        blockTimeMs: 1_000,
+      });
+      const run = (method: string, ...params: unknown[]): Promise<unknown> =>
+        sources.run(async (source, options) => (await source.batch([callOf(method, ...params)], options))[0]);
+      expect(await run('eth_blockNumber')).toBe('0x0');
+      await expect(run('eth_getLogs', { fromBlock: '0x10', toBlock: '0x20' })).rejects.toMatchObject({
+        code: 'BLOCK_NOT_FOUND',
+      });
+      await expect(run('eth_nonsense')).rejects.toMatchObject({
+        code: 'RPC_METHOD_MISSING',
+        retryable: false,
+      });
+      await anvil.stop('kill');
+      await expect(run('eth_blockNumber')).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
+      anvil = await startAnvil({ dir, port, chainId: 57 });
+      await expect(run('eth_blockNumber')).rejects.toMatchObject({ code: 'WRONG_CHAIN' });
+    } finally {
+      await anvil.stop('kill');
+      rmSync(dir, { recursive: true });
+    }
+  });
+});
+
+/** A header as eth_getBlockByNumber answers it, its time the same number as its height. */
+function header(height: number): object {
+  const hash = `0x${height.toString(16).padStart(64, '0')}`;
+  const hex = `0x${height.toString(16)}`;
+  return {
+    number: hex,
+    hash,
+    parentHash: `0x${(height - 1).toString(16).padStart(64, '0')}`,
+    timestamp: hex,
+    logsBloom: `0x${'0'.repeat(512)}`,
+    transactions: [],
+  };
+}
