@@ -16,11 +16,12 @@ import { startRestartableServers, type RestartableServers } from '../src/start-r
 const PAYMENTS = 30;
 /** OPENTILL_E2E_SEED plays another game, or the same one again. */
 const SEED = Number(process.env['OPENTILL_E2E_SEED'] ?? 20_261_121);
-/** Each service dies twice while payments are under way; broker and database once. */
-const CASUALTIES: readonly (ServiceName | 'broker' | 'database')[] = [
+/** Each service dies twice while payments are under way; broker and database once, and once the broker with its data. */
+const CASUALTIES: readonly (ServiceName | 'broker' | 'disk of the broker' | 'database')[] = [
   ...(['api', 'scanner-evm', 'confirmation-tracker', 'webhook-sender'] as const),
   ...(['api', 'scanner-evm', 'confirmation-tracker', 'webhook-sender'] as const),
   'broker',
+  'disk of the broker',
   'database',
 ];
 
@@ -80,7 +81,7 @@ async function payAll(random: () => number): Promise<Paid[]> {
       await chain.pay({ to: order.address, symbol, amount, account: randomInteger(random, 2, 4) });
     const baseUnits = parts.reduce((sum, amount) => sum + chain.baseUnits(symbol, amount), 0n);
     paid.push({ order, chain, baseUnits });
-    await abortableDelay(randomInteger(random, 100, 600));
+    await abortableDelay(randomInteger(random, 200, 1_200)); // as long as the killing
   }
   return paid;
 }
@@ -90,6 +91,7 @@ async function killInTurn(random: () => number): Promise<string[]> {
   for (const name of shuffled(random, CASUALTIES)) {
     await abortableDelay(randomInteger(random, 100, 900));
     if (name === 'broker') await servers.restartBroker('kill');
+    else if (name === 'disk of the broker') await servers.wipeBroker();
     else if (name === 'database') await servers.restartDatabase('immediate');
     else {
       await test.gateway.stopService(name, 'SIGKILL');

@@ -2,6 +2,7 @@ import { devAccount } from '@opentill/devnet/evm-accounts';
 import { contractInterface } from '@opentill/devnet/contract-artifacts';
 import { sendTransaction } from '@opentill/devnet/evm-transactions';
 import { callRpc } from '@opentill/devnet/json-rpc';
+import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import type { ChainUnderTest } from '../chain-under-test.ts';
 import { randomInteger, type Random } from '../random.ts';
 
@@ -29,6 +30,8 @@ interface RpcTransaction {
 }
 
 const ACCOUNTS = [2, 3, 4] as const;
+/** The blocks that will vanish are there to be seen for up to so long. */
+const SHOWN_MS = 800;
 /** Share of the transactions that no block of the new branch holds. */
 const VANISHING = 0.25;
 
@@ -46,6 +49,7 @@ export function createChainCustomers(chain: ChainUnderTest, random: Random): Cha
 
   async function replaceBlocks(depth: number): Promise<void> {
     await chain.mine(); // nothing waits in the node's pool any more
+    await abortableDelay(randomInteger(random, 0, SHOWN_MS));
     const head = await chain.head();
     const replacements: { rawTransaction: string; blockOffset: number }[] = [];
     const vanished: RpcTransaction[] = [];
