@@ -106,7 +106,7 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
       ? {}
       : {
           subscribeHeads: (onHead: () => void, signal: AbortSignal) =>
-            subscribeHeads({ url: wsUrl }, onHead, signal),
+            subscribeHeads({ url: wsUrl, blockTimeMs: network.blockTimeMs }, onHead, signal),
         }),
   };
 }

@@ -3,31 +3,41 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface HeadSubscription {
   /** `ws:` or `wss:`. */
   readonly url: string;
-  /** Wait before connecting again, doubled after each failure up to 30 s. @default 1000 */
+  /** Usual time between blocks. A connection is given up that brings nothing for twenty of them, or half a minute. */
+  readonly blockTimeMs: number;
+  /** Wait before connecting again, doubled after each failure up to 30 s; half of it is random. @default 1000 */
   readonly reconnectMs?: number;
-  /** A connection that brings no head for so long is given up. @default 120000 */
+  /** Instead of what follows from the time between blocks. */
   readonly silenceMs?: number;
+  /** In [0, 1). @default Math.random */
+  readonly random?: () => number;
 }
 
 const RECONNECT_MS = 1_000;
 const RECONNECT_MS_MAX = 30_000;
-const SILENCE_MS = 120_000;
+const SILENCE_MS_MIN = 30_000;
+const SILENCE_BLOCKS = 20;
+/** Heads are short; whoever sends more is no node. */
+const MESSAGE_CHARACTERS_MAX = 1_000_000;
 
 /**
  * Calls `onHead` for every `newHeads` notice, and after each connecting, since heads may have been missed before.
- * What a notice says is not used: the reader asks for itself. Resolves when `signal` is aborted; never rejects.
+ * What a notice says is not used: the reader asks for itself. Resolves when `signal` is aborted; never rejects, also
+ * not for a URL that is none or a server that knows no subscriptions: both are tried again, ever less often.
  */
 export async function subscribeHeads(
   subscription: HeadSubscription,
   onHead: () => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const random = subscription.random ?? Math.random;
   const firstWaitMs = subscription.reconnectMs ?? RECONNECT_MS;
   let waitMs = firstWaitMs;
   while (!signal.aborted) {
     const heads = await listenOnce(subscription, onHead, signal);
     waitMs = heads > 0 ? firstWaitMs : Math.min(waitMs * 2, RECONNECT_MS_MAX);
-    await delay(waitMs, undefined, { signal }).catch(() => undefined);
+    // Replicas whose node restarted do not all come back at once.
+    await delay(waitMs / 2 + (waitMs / 2) * random(), undefined, { signal }).catch(() => undefined);
   }
 }
 
@@ -37,20 +47,23 @@ async function listenOnce(
   onHead: () => void,
   signal: AbortSignal,
 ): Promise<number> {
+  const socket = open(subscription.url);
+  if (socket === undefined) return 0;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  const socket = new WebSocket(subscription.url);
-  let heads = 0;
-  const silence = setTimeout(end, subscription.silenceMs ?? SILENCE_MS);
   const stop = (): void => end();
+  let heads = 0;
+  const ownSilenceMs = Math.max(SILENCE_MS_MIN, SILENCE_BLOCKS * subscription.blockTimeMs);
+  const silence = setTimeout(end, subscription.silenceMs ?? ownSilenceMs);
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) end();
   socket.addEventListener('open', () => {
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }));
   });
-  socket.addEventListener('message', (event) => {
-    if (typeof event.data !== 'string') return;
-    // The first message acknowledges the subscription, every later one is a head; both are reasons to look.
-    if (event.data.includes('"eth_subscription"')) heads += 1;
+  socket.addEventListener('message', ({ data }) => {
+    if (typeof data !== 'string' || data.length > MESSAGE_CHARACTERS_MAX) return end();
+    if (data.includes('"eth_subscription"')) heads += 1;
+    // The only other message acknowledges the subscription, or refuses it: then nothing will ever come.
+    else if (data.includes('"error"')) return end();
     silence.refresh();
     onHead();
   });
@@ -61,4 +74,12 @@ async function listenOnce(
   signal.removeEventListener('abort', stop);
   socket.close();
   return heads;
+}
+
+function open(url: string): WebSocket | undefined {
+  try {
+    return new WebSocket(url);
+  } catch {
+    return undefined;
+  }
 }

@@ -147,12 +147,16 @@ describe('wake-ups at new heads', () => {
     await once(server, 'listening');
     const controller = new AbortController();
     const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const done = subscribeHeads({ url, reconnectMs: 10 }, () => undefined, controller.signal);
+    const done = subscribeHeads(
+      { url, blockTimeMs: 1_000, reconnectMs: 10 },
+      () => undefined,
+      controller.signal,
+    );
     await thrice;
     controller.abort();
     await done;
     server.close();
-    await subscribeHeads({ url }, () => undefined, AbortSignal.abort());
+    await subscribeHeads({ url, blockTimeMs: 1_000 }, () => undefined, AbortSignal.abort());
   });
 
   it('need a WebSocket URL', () => {
