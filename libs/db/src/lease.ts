@@ -98,16 +98,20 @@ export function keepLease(options: LeaseOptions): LeaseKeeper {
   };
 }
 
+/** A transaction under a lease that asks nothing for so long is broken off by the database: its holder is frozen. */
+const IDLE_UNDER_LEASE_MS = 3_000;
+
 /**
  * Call first in every transaction that writes under a lease. Locks the lease's row until the end of the transaction:
  * while it is held nobody can take the lease over, so the write stands before any write of a later holder. An expired
- * lease that nobody took is still good. Throws LEASE_LOST when somebody did.
+ * lease that nobody took is still good. Throws LEASE_LOST when somebody did. A holder that freezes in the middle loses
+ * the transaction after 3 s, so that it can't keep the next one waiting.
  */
 export async function assertLease(tx: Tx, schema: ServiceSchema, lease: Lease): Promise<void> {
   const { rows } = await sql<{ fencing_token: number; holder: string }>`
-    select fencing_token, holder from ${sql.table(`${schema}.lease`)} where name = ${lease.name} for share`.execute(
-    tx,
-  );
+    select fencing_token, holder,
+      set_config('idle_in_transaction_session_timeout', ${String(IDLE_UNDER_LEASE_MS)}::text, true)
+    from ${sql.table(`${schema}.lease`)} where name = ${lease.name} for share`.execute(tx);
   const row = rows[0];
   if (row?.fencing_token === lease.fencingToken) return;
   throw new GatewayError<LeaseErrorCode>('LEASE_LOST', `the lease ${lease.name} has another holder`, {

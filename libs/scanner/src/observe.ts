@@ -24,8 +24,10 @@ export interface ScanObserver {
   watching(network: ScanNetwork, sources: ChainReader['sources']): void;
   /** This replica begins to scan the chain. */
   opened(chain: Chain, state: ChainState, isFirst: boolean): void;
-  /** Another replica scans the chain now. */
+  /** Another replica scans the chain, now or still. */
   closed(chain: Chain): void;
+  /** A commit was refused, because another replica has taken the chain meanwhile. Nothing was written. */
+  refused(chain: Chain): void;
   /** A round went through, with or without something new. */
   ticked(chain: Chain): void;
   /** A node named its newest block. */
@@ -114,6 +116,10 @@ export function createScanObserver(deps: {
       const level = error instanceof GatewayError && error.retryable ? 'warn' : 'error';
       logger[level]('scan failed', { chain, part, code, failuresInRow, halted: isHalt(error), error });
     },
+    refused(chain) {
+      meters.refusedCommits.inc({ chain });
+      logger.warn('commit refused', { chain });
+    },
     refuted: contradicted('refuted'),
     seenButNotVerified: contradicted('seen-not-verified'),
     rescanContradicts: contradicted('rescan'),
@@ -148,7 +154,9 @@ function noteConditions(deps: {
       if (before === undefined) logger.info('chain opened', { chain, isFirst, ...positions(state) });
     },
     closed(chain) {
-      Object.assign(figureOf(chain), {
+      const figure = figureOf(chain);
+      if (figure.state === undefined && figure.halted === undefined) return;
+      Object.assign(figure, {
         state: undefined,
         headTimeSeconds: undefined,
         halted: undefined,

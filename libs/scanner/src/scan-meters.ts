@@ -51,6 +51,7 @@ export interface ScanMeters {
   readonly errors: ReturnType<Metrics['counter']>;
   readonly transfers: ReturnType<Metrics['counter']>;
   readonly commits: ReturnType<Metrics['counter']>;
+  readonly refusedCommits: ReturnType<Metrics['counter']>;
   readonly reorganisations: ReturnType<Metrics['counter']>;
   readonly contradictions: ReturnType<Metrics['counter']>;
   readonly depth: ReturnType<Metrics['histogram']>;
@@ -140,6 +141,11 @@ function createCounters(metrics: Metrics): ScanMeters {
       'state',
     ),
     commits: counter('scanner_commits_total', 'Committed changes', 'chain'),
+    refusedCommits: counter(
+      'scanner_refused_commits_total',
+      'Commits of a replica that had lost the chain without knowing: nothing was written',
+      'chain',
+    ),
     reorganisations: counter('scanner_reorganisations_total', 'Reorganisations followed', 'chain'),
     contradictions: counter(
       'scanner_contradictions_total',

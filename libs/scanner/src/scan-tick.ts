@@ -69,7 +69,7 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
     const before = held;
     held = undefined;
     if (lease === undefined) {
-      if (before !== undefined) observe.closed(network.chain);
+      observe.closed(network.chain); // also after an error, which left nothing held
       return undefined;
     }
     try {
@@ -80,6 +80,7 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
     } catch (error) {
       rescans.forget();
       if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;
+      observe.refused(network.chain);
       await deps.lease.renew(); // finds the lease gone and forgets it
       observe.closed(network.chain);
       return undefined;

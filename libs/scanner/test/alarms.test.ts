@@ -167,6 +167,10 @@ describe('a chain that halts', () => {
     scan.clock.pass(130_000);
     await round(scan);
     expect(await raised(scan)).toEqual(['head-stale']);
+    node.faults.beforeCall = () => {
+      throw readerError('RPC_UNAVAILABLE', 'down');
+    };
+    await round(scan);
     await scan.lease.release();
     await round(scan);
     expect(await raised(scan)).toEqual([]);

@@ -1,0 +1,351 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import type { EventData, EventEnvelope } from '@opentill/contracts/event-catalog';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { queueName } from '@opentill/contracts/topology';
+import type { Db } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
+import { devAccount } from '@opentill/devnet/evm-accounts';
+import {
+  DEV_TOKEN_ADDRESSES,
+  deployDevTokens,
+  headHeight,
+  mine,
+  payToken,
+  setBlockTime,
+} from '@opentill/devnet/evm-devnet';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { callRpc } from '@opentill/devnet/json-rpc';
+import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { createTestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+
+const CHAINS: readonly { readonly chain: Chain; readonly chainId: number }[] = [
+  { chain: 'ETH_SEPOLIA', chainId: 11155111 },
+  { chain: 'BSC_TEST', chainId: 97 },
+  { chain: 'POLYGON_AMOY', chainId: 80002 },
+];
+const CONFIRMATIONS = 3;
+const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+
+/** A scanner process. */
+export interface Replica {
+  readonly name: string;
+  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
+  /** Commits it tried under a lease that another had taken; by its own metrics. */
+  refusedCommits(): Promise<number>;
+  /** What its health says of each chain. */
+  details(): Promise<readonly string[]>;
+  readonly ended: Promise<unknown>;
+}
+
+export interface ChainCursor {
+  readonly chain: string;
+  readonly seen: number;
+  readonly verified: number;
+  readonly token: number;
+}
+
+/** Three devnets with a block a second and payments all the time, a database, a broker, and scanners to be ended. */
+export interface HandOverWorld {
+  readonly chains: number;
+  startReplica(name: string): Promise<Replica>;
+  cursors(): Promise<readonly ChainCursor[]>;
+  /** Waits until this replica scans all chains and the other stands by. */
+  leads(replica: Replica): Promise<void>;
+  /**
+   * Waits until every chain was taken by somebody else and has seen the head of the moment of the call.
+   * Gives the seconds of the slowest.
+   */
+  continued(since: readonly ChainCursor[]): Promise<number>;
+  /** Keeps every address look-up waiting, hence every round between reading and commit. Resolves when all wait. */
+  holdLookUps(): Promise<{ release(): Promise<void> }>;
+  /** Keeps every commit waiting after it has begun to write. Resolves when all wait. */
+  holdCommits(): Promise<{ release(): Promise<void> }>;
+  /** Ends the payments and waits until the last one is verified. */
+  settle(): Promise<void>;
+  /** What the chains have of payments, and what is recorded and told of them; equal when nothing went wrong. */
+  truth(): Promise<readonly string[]>;
+  recorded(): Promise<readonly string[]>;
+  /** How often each verified transfer was told, told twice by one event counting once. */
+  timesTold(): Promise<readonly number[]>;
+  close(): Promise<void>;
+}
+
+export async function createHandOverWorld(): Promise<HandOverWorld> {
+  const dir = await mkdtemp(join(tmpdir(), 'hand-over-'));
+  const database = await createTestDatabase();
+  const admin = database.open('admin');
+  const broker = await createTestBroker();
+  const anvils = await Promise.all(CHAINS.map(({ chain, chainId }) => startChain(join(dir, chain), chainId)));
+  const networksFile = join(dir, 'networks.json');
+  const networks = CHAINS.map(({ chain, chainId }, place) => networkOf(chain, chainId, anvils[place]!));
+  await writeFile(networksFile, JSON.stringify({ networks }));
+  const addresses = Array.from({ length: 5 }, anEvmAddress);
+  for (const address of addresses) await aCollection(admin.kysely, { chain: CHAINS[0]!.chain, address });
+  const running = new Set<Replica>();
+  const payments = payAllTheTime(anvils, addresses);
+  const firstHeights = new Map<string, number>();
+
+  const cursors = async (): Promise<readonly ChainCursor[]> =>
+    (
+      await sql<ChainCursor>`
+        select chain, seen_height as seen, verified_height as verified, fencing_token as token
+        from chain_cursor order by chain`.execute(admin.kysely)
+    ).rows;
+
+  return {
+    chains: CHAINS.length,
+    cursors,
+    async startReplica(name) {
+      const replica = await startProcess(name, {
+        DATABASE_URL: database.url('scanner_evm'),
+        AMQP_URL: await broker.urlFor('scanner-evm'),
+        NETWORKS_FILE: networksFile,
+      });
+      running.add(replica);
+      void replica.ended.then(() => running.delete(replica));
+      return replica;
+    },
+    async leads(replica) {
+      await waitUntil(
+        `${replica.name} scans all chains`,
+        async () => {
+          const details = await replica.details();
+          return details.length === CHAINS.length && details.every((detail) => detail.startsWith('verified'));
+        },
+        20_000,
+      );
+      for (const { chain, verified } of await cursors())
+        if (!firstHeights.has(chain)) firstHeights.set(chain, verified);
+    },
+    async continued(since) {
+      const startedAt = performance.now();
+      const heads = await Promise.all(anvils.map(({ rpcUrl }) => headHeight(rpcUrl)));
+      const target = new Map(CHAINS.map(({ chain }, place) => [chain as string, heads[place]!]));
+      await waitUntil(
+        'every chain goes on',
+        async () => {
+          const now = await cursors();
+          return now.every(({ chain, token, seen }) => {
+            const before = since.find((cursor) => cursor.chain === chain);
+            return token > (before?.token ?? 0) && seen >= (target.get(chain) ?? 0);
+          });
+        },
+        20_000,
+      );
+      return (performance.now() - startedAt) / 1_000;
+    },
+    holdLookUps: () =>
+      holdBack(admin.kysely, 'deposit_address', sql`lock table deposit_address in access exclusive mode`),
+    holdCommits: () => holdBack(admin.kysely, 'chain_cursor', sql`select from chain_cursor for update`),
+    async settle() {
+      await payments.stop();
+      const heads = await Promise.all(anvils.map(({ rpcUrl }) => headHeight(rpcUrl)));
+      const last = new Map(CHAINS.map(({ chain }, place) => [chain as string, heads[place]! + 1]));
+      await waitUntil(
+        'the last payment is verified',
+        async () => (await cursors()).every(({ chain, verified }) => verified >= (last.get(chain) ?? 0)),
+        20_000,
+      );
+    },
+    truth: () => paymentsOnChains(anvils, addresses, firstHeights),
+    async recorded() {
+      const { rows } = await sql<{ line: string }>`
+        select concat_ws(' ', chain, block_height, block_hash, tx_hash, to_address, amount, state) as line
+        from transfer`.execute(admin.kysely);
+      return rows.map((row) => row.line).toSorted();
+    },
+    timesTold: () => timesTold(admin.kysely, broker),
+    async close() {
+      await payments.stop();
+      for (const replica of running) replica.signal('SIGKILL');
+      await Promise.all([...running].map((replica) => replica.ended));
+      await admin.close();
+      await broker.drop();
+      await database.drop();
+      await Promise.all(anvils.map((anvil) => anvil.stop('kill')));
+      await rm(dir, { recursive: true });
+    },
+  };
+}
+
+async function startChain(dir: string, chainId: number): Promise<Anvil> {
+  const anvil = await startAnvil({ dir, port: await findFreePort(), chainId });
+  await setBlockTime(anvil.rpcUrl, 0);
+  await deployDevTokens({ rpcUrl: anvil.rpcUrl, usdtDecimals: 6, usdcDecimals: 6 });
+  await mine({ rpcUrl: anvil.rpcUrl, blocks: 10 });
+  await setBlockTime(anvil.rpcUrl, 1);
+  return anvil;
+}
+
+function networkOf(chain: Chain, chainId: number, anvil: Anvil): NetworkConfig {
+  return {
+    chain,
+    family: 'EVM',
+    enabled: true,
+    chainId,
+    name: chain,
+    rpcUrls: [anvil.rpcUrl],
+    wsUrl: anvil.wsUrl,
+    nativeSymbol: 'ETH',
+    nativeDecimals: 18,
+    confirmations: CONFIRMATIONS,
+    blockTimeMs: 1_000,
+    pollIntervalMs: 200,
+    reorgWindow: 30,
+    maxBlockRange: 20,
+    bloom: true,
+    tokens: [
+      {
+        symbol: 'USDT',
+        contract: DEV_TOKEN_ADDRESSES.USDT,
+        decimals: 6,
+        displayDecimals: 2,
+        minAmount: null,
+        maxAmount: null,
+      },
+    ],
+  };
+}
+
+/** About three payments in each block of each chain. */
+function payAllTheTime(anvils: readonly Anvil[], addresses: readonly string[]): { stop(): Promise<void> } {
+  let isStopped = false;
+  let amount = 0n;
+  const payers = anvils.map(async ({ rpcUrl }) => {
+    while (!isStopped) {
+      amount += 1n;
+      await payToken({
+        rpcUrl,
+        token: DEV_TOKEN_ADDRESSES.USDT,
+        fromKey: devAccount(1).privateKey,
+        to: addresses[Number(amount) % addresses.length]!,
+        amountBaseUnits: amount,
+      });
+      await new Promise((resolve) => setTimeout(resolve, 330));
+    }
+  });
+  return {
+    async stop() {
+      isStopped = true;
+      await Promise.all(payers);
+    },
+  };
+}
+
+async function paymentsOnChains(
+  anvils: readonly Anvil[],
+  addresses: readonly string[],
+  above: ReadonlyMap<string, number>,
+): Promise<readonly string[]> {
+  const perChain = await Promise.all(
+    CHAINS.map(async ({ chain }, place) => {
+      const logs = await callRpc<
+        {
+          transactionHash: string;
+          blockHash: string;
+          blockNumber: string;
+          topics: string[];
+          data: string;
+        }[]
+      >(anvils[place]!.rpcUrl, 'eth_getLogs', [
+        {
+          fromBlock: `0x${((above.get(chain) ?? 0) + 1).toString(16)}`,
+          toBlock: 'latest',
+          address: DEV_TOKEN_ADDRESSES.USDT,
+          topics: [TRANSFER_TOPIC],
+        },
+      ]);
+      return logs
+        .map((log) => ({ ...log, to: `0x${log.topics[2]!.slice(26)}` }))
+        .filter(({ to }) => addresses.includes(to))
+        .map((log) =>
+          [
+            chain,
+            Number(log.blockNumber),
+            log.blockHash,
+            log.transactionHash,
+            log.to,
+            BigInt(log.data),
+            'VERIFIED',
+          ].join(' '),
+        );
+    }),
+  );
+  return perChain.flat().toSorted();
+}
+
+async function timesTold(db: Db, broker: TestBroker): Promise<readonly number[]> {
+  const { rows } = await sql<{ id: string }>`select transfer_id::text as id from transfer`.execute(db);
+  const told = new Map(rows.map((row) => [row.id, 0]));
+  await waitUntil('the outbox is empty', async () => {
+    const waiting = await sql<{ n: number }>`select count(*)::int as n from scanner_evm.outbox`.execute(db);
+    return waiting.rows[0]?.n === 0;
+  });
+  const messages = await broker.take(queueName('confirmation-tracker', 'block.verified'));
+  const events = new Map(
+    messages.map((message) => {
+      const event = JSON.parse(message.content.toString()) as EventEnvelope<'block.verified'>;
+      return [event.id, event.data as EventData['block.verified']] as const;
+    }),
+  );
+  for (const { transferIds } of events.values())
+    for (const id of transferIds) told.set(id, (told.get(id) ?? 0) + 1);
+  return [...told.values()];
+}
+
+/** Takes a lock, and resolves when a statement of every chain waits for it. */
+async function holdBack(
+  db: Db,
+  table: string,
+  lock: ReturnType<typeof sql>,
+): Promise<{ release(): Promise<void> }> {
+  const tx = await db.startTransaction().execute();
+  await lock.execute(tx);
+  await waitUntil(`the rounds wait for ${table}`, async () => {
+    const { rows } = await sql<{ n: number }>`
+      select count(*)::int as n from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like ${`%${table}%`}
+        and application_name like 'scanner-evm%'`.execute(db);
+    return (rows[0]?.n ?? 0) >= CHAINS.length;
+  });
+  return { release: () => tx.rollback().execute() };
+}
+
+async function startProcess(name: string, env: Readonly<Record<string, string>>): Promise<Replica> {
+  const healthPort = await findFreePort();
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [
+      '--conditions=source',
+      '--disable-warning=ExperimentalWarning',
+      join(import.meta.dirname, '../src/main.ts'),
+    ],
+    {
+      env: { PATH: process.env['PATH'], HEALTH_PORT: `${healthPort}`, INSTANCE_ID: name, ...env },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
+  const get = async (path: string): Promise<Response> =>
+    fetch(`http://127.0.0.1:${healthPort}${path}`, { signal: AbortSignal.timeout(1_000) });
+  return {
+    name,
+    signal: (signal) => void child.kill(signal),
+    async refusedCommits() {
+      const text = await (await get('/metrics')).text();
+      const counts = [...text.matchAll(/^scanner_refused_commits_total\{.*\} (\d+)$/gm)];
+      return counts.reduce((sum, found) => sum + Number(found[1]), 0);
+    },
+    async details() {
+      const body = (await (await get('/readyz')).json()) as { checks: Record<string, { detail?: string }> };
+      return CHAINS.flatMap(({ chain }) => body.checks[chain]?.detail ?? []);
+    },
+    ended: new Promise((resolve) => child.once('close', resolve)),
+  };
+}
