@@ -13,6 +13,7 @@ import { createSourceEntry } from './source-entry.ts';
 import type { SourceChange } from './rank-sources.ts';
 import { createRanking } from './rank-sources.ts';
 import { createSourceRecord } from './source-record.ts';
+import { mayBeBetterElsewhere } from './translate-rpc-error.ts';
 import { createHeadWatch } from './watch-heads.ts';
 
 export type { EvmSource, SourceChange };
@@ -163,7 +164,7 @@ async function runRanked<T>(
   work: (source: EvmSource, options: AskOptions) => Promise<T>,
   { signal, hedge = false }: RunOptions,
 ): Promise<T> {
-  let sent = false;
+  const tooSlow: SourceEntry[] = [];
   const start = (entries: readonly SourceEntry[], hurried: boolean): Promise<T> =>
     runOnSources({
       order: entries,
@@ -171,7 +172,8 @@ async function runRanked<T>(
       work: (entry, own) => work(entry.source, { ...(own === undefined ? {} : { signal: own }), hurried }),
       onFailure(entry, error) {
         entry.noteFailure(error);
-        sent ||= !(isReaderError(error, 'RPC_RATE_LIMITED') && error.context['tooSlow'] === true);
+        if (isReaderError(error, 'RPC_RATE_LIMITED') && error.context['tooSlow'] === true)
+          tooSlow.push(entry);
       },
       onSuccess({ source }, durationMs) {
         if (hedge) budget.noteDuration(source, durationMs);
@@ -185,8 +187,11 @@ async function runRanked<T>(
   try {
     return await start(order, true);
   } catch (error) {
-    // Nobody was asked: at every source the calls take longer than usual. Then it is worth it at the soonest.
-    if (sent) throw error;
-    return start(order.toSorted((a, b) => a.source.waitMs() - b.source.waitMs()).slice(0, 1), false);
+    // Some were not asked: at their rate the calls take longer than usual. When nobody else has answered it is worth it.
+    if (tooSlow.length === 0 || signal?.aborted === true || !mayBeBetterElsewhere(error)) throw error;
+    return start(
+      tooSlow.toSorted((x, y) => x.source.waitMs() - y.source.waitMs()),
+      false,
+    );
   }
 }

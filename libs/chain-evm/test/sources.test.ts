@@ -322,6 +322,12 @@ describe('sources', () => {
       endpoints: [one, two].map(({ url }) => ({ url, requestsPerSecond: 5 })),
     });
     expect(await limited.run((source, options) => source.batch(callsOf(12), options))).toHaveLength(12);
+    two.script = down;
+    const alone = createEvmSources({
+      ...config,
+      endpoints: [{ url: one.url, requestsPerSecond: 5 }, { url: two.url }],
+    });
+    expect(await alone.run((source, options) => source.batch(callsOf(12), options))).toHaveLength(12);
   });
 
   it('keep their own ranges, none above what an endpoint or the network allows', async () => {
