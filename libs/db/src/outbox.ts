@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { EventData, EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
 import { routingKey } from '@opentill/contracts/event-catalog';
 import type { Family } from '@opentill/domain/chains';
@@ -58,16 +58,20 @@ export async function appendToOutbox(
   schema: ServiceSchema,
   events: readonly OutboxEvent[],
 ): Promise<void> {
-  if (events.length === 0) return;
+  if (events.length > 0) await outboxInsert(schema, events).execute(tx);
+}
+
+/** The statement of `appendToOutbox`, for a CTE beside what made the events true: it saves a round trip. */
+export function outboxInsert(schema: ServiceSchema, events: readonly OutboxEvent[]): RawBuilder<unknown> {
   const ids = events.map((event) => event.envelope.id);
   const keys = events.map((event) => event.routingKey);
   const payloads = events.map((event) => JSON.stringify(event.envelope));
-  await sql`
+  return sql`
     insert into ${sql.table(`${schema}.outbox`)} (event_id, routing_key, payload)
     select e.event_id, e.routing_key, e.payload
     from unnest(${ids}::uuid[], ${keys}::text[], ${payloads}::text[])
       with ordinality as e (event_id, routing_key, payload, place)
-    order by e.place`.execute(tx);
+    order by e.place`;
 }
 
 interface StoredRow {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { MOVES_PER_EVENT } from '@opentill/contracts/event-catalog';
-import { appendToOutbox, newEvent } from '@opentill/db/outbox';
+import { newEvent, outboxInsert, type OutboxEvent } from '@opentill/db/outbox';
 import type { Tx } from '@opentill/db/database';
 import type { OrderOutcome } from './order-rows.ts';
 
@@ -10,30 +10,34 @@ export interface SaveDeps {
 }
 
 /**
- * Writes what was made of locked orders, as sets: at most three statements whatever their number. The ledger comes
- * last, because its accounts are shared by all orders of an asset and stay locked until the commit.
+ * Writes what was made of locked orders, as sets: two statements whatever their number. The ledger comes last, because
+ * its accounts are shared by all orders of an asset and stay locked until the commit.
  */
 export async function saveOutcomes(tx: Tx, deps: SaveDeps, outcomes: readonly OrderOutcome[]): Promise<void> {
   const now = deps.clock.now();
-  if (outcomes.some(writesRows)) await saveRows(tx, outcomes, now);
+  await saveRows(tx, outcomes, now, changesOf(outcomes, { newId: deps.newId, clock: { now: () => now } }));
+  if (outcomes.some((outcome) => outcome.entries.length > 0)) await postEntries(tx, outcomes);
+}
+
+/** The events that tell of the orders' notifications. */
+function changesOf(outcomes: readonly OrderOutcome[], at: SaveDeps): OutboxEvent[] {
   const moves = outcomes.flatMap(({ order, notifications }) =>
     notifications.map(({ eventId }) => ({ orderPk: order.orderPk, eventId })),
   );
-  const at = { newId: deps.newId, clock: { now: () => now } };
   const events = [];
   for (let i = 0; i < moves.length; i += MOVES_PER_EVENT) {
     events.push(newEvent('order.changed', '_', { moves: moves.slice(i, i + MOVES_PER_EVENT) }, at));
   }
-  await appendToOutbox(tx, 'tracker', events);
-  if (outcomes.some((outcome) => outcome.entries.length > 0)) await postEntries(tx, outcomes);
+  return events;
 }
 
-function writesRows(outcome: OrderOutcome): boolean {
-  return outcome.moved !== null || outcome.settlements.length > 0 || outcome.unmatched.length > 0;
-}
-
-/** Everything but outbox and ledger. JSON carries amounts as strings: a JSON number would be rounded on the way. */
-async function saveRows(tx: Tx, outcomes: readonly OrderOutcome[], now: Date): Promise<void> {
+/** Everything but the ledger. JSON carries amounts as strings: a JSON number would be rounded on the way. */
+async function saveRows(
+  tx: Tx,
+  outcomes: readonly OrderOutcome[],
+  now: Date,
+  events: readonly OutboxEvent[],
+): Promise<void> {
   const each = <T>(rows: (outcome: OrderOutcome) => readonly T[]) =>
     outcomes.flatMap((outcome) =>
       rows(outcome).map((row) => ({
@@ -92,7 +96,7 @@ async function saveRows(tx: Tx, outcomes: readonly OrderOutcome[], now: Date): P
       select r."holdId", r.chain, r.symbol, r."incidentId", 'a reorganisation took a credited transfer back', g.at
       from given g, jsonb_to_recordset(g.rows -> 'incidents') as r ("holdId" uuid, chain text, symbol text,
         "incidentId" uuid)
-    )
+    ), events as (${outboxInsert('tracker', events)})
     update incident i set details = i.details || jsonb_build_object('creditedAgainBooking', r.booking, 'creditedAgainAt', g.at)
     from given g, jsonb_to_recordset(g.rows -> 'creditedAgain') as r ("transferId" bigint, booking integer)
     where i.transfer_id = r."transferId" and (i.details ->> 'booking')::integer = r.booking - 1`.execute(tx);

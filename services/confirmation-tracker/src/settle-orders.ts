@@ -3,7 +3,7 @@ import type { Db, Tx } from '@opentill/db/database';
 import type { OrderOutcome } from './order-rows.ts';
 import { saveOutcomes, type SaveDeps } from './save-outcomes.ts';
 import { settleOrder, type SettleOrderDeps } from './settle-order.ts';
-import { loadFacts, lockOrders, type OrderSelection } from './store.ts';
+import { loadFacts, lockOrders, type LockOptions, type OrderSelection } from './store.ts';
 
 export interface SettleDeps extends SettleOrderDeps, SaveDeps {
   readonly db: Db;
@@ -12,13 +12,14 @@ export interface SettleDeps extends SettleOrderDeps, SaveDeps {
 /**
  * Brings the selected orders in line with the chain, within the caller's transaction: lock, facts, decision, save.
  * The lock comes before the facts, each in a statement and a snapshot of its own, so that what another replica has
- * just settled is seen. @returns what was done, for orders where anything was.
+ * just settled is seen. As the handling of an event that was handled before it does nothing.
+ * @returns what was done, for orders where anything was
  */
 export async function settleOrders(
   tx: Tx,
   deps: SettleDeps,
   selection: OrderSelection,
-  options: { readonly skipLocked?: boolean } = {},
+  options: LockOptions = {},
 ): Promise<readonly OrderOutcome[]> {
   const orders = await lockOrders(tx, selection, options);
   if (orders.length === 0) return [];

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Db, Tx } from '@opentill/db/database';
+import { rememberHandled, type InboxKey } from '@opentill/db/inbox';
 import type { Chain } from '@opentill/domain/chains';
 import type { TransferState } from '@opentill/domain/confirmations';
 import type { BaseUnits } from '@opentill/domain/money';
@@ -85,22 +86,33 @@ interface LockedRow {
   notify_reverted: boolean;
 }
 
+export interface LockOptions {
+  /** Leaves out the orders that somebody else settles now. */
+  readonly skipLocked?: boolean;
+  /** The event that this is the handling of: handled before, it selects nothing. */
+  readonly handles?: InboxKey;
+}
+
 /**
  * Locks the selected collections until the end of the transaction, always in the order of their keys, so that two
- * transactions never wait for one another in a circle. `skipLocked` leaves out those that somebody else settles now.
+ * transactions never wait for one another in a circle.
  */
 export async function lockOrders(
   tx: Tx,
   selection: OrderSelection,
-  options: { readonly skipLocked?: boolean } = {},
+  options: LockOptions = {},
 ): Promise<readonly LockedOrder[]> {
+  const { handles } = options;
+  const first = handles === undefined ? sql`` : sql`with first as (${rememberHandled(handles)})`;
+  const onlyFirst = handles === undefined ? sql`` : sql`and exists (select from first)`;
   const { rows } = await sql<LockedRow>`
+    ${first}
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
       o.decimals, o.display_decimals, o.amount, o.accepted_amount, o.detected_amount, o.actual_amount,
       o.confirmations_required, m.notify_reverted,
       floor(extract(epoch from o.cutoff_at))::float8 as cutoff_seconds
     from orders o join merchant m on m.merchant_id = o.merchant_id
-    where o.order_type = 'COLLECTION' and o.order_pk in (${selection})
+    where o.order_type = 'COLLECTION' and o.order_pk in (${selection}) ${onlyFirst}
     order by o.order_pk
     for no key update of o ${options.skipLocked === true ? sql`skip locked` : sql``}`.execute(tx);
   return rows.map((row) => ({

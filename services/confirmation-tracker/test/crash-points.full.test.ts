@@ -31,15 +31,10 @@ test('stopped before or after any statement and started again, the tracker ends 
     });
   }
   // Every kind of side effect was among them, each before and after.
-  const effects = [
-    'insert into "tracker"."inbox"',
-    'with given as',
-    'insert into "tracker"."outbox"',
-    'with entry as',
-  ];
+  const effects = ['with first as ( insert into "tracker"."inbox"', 'with given as', 'with entry as'];
   for (const effect of ['begin', ...effects, 'commit']) {
     expect(seen.some((where) => where.startsWith(`before ${effect}`))).toBe(true);
     expect(seen.some((where) => where.startsWith(`after ${effect}`))).toBe(true);
   }
-  expect(seen.length).toBeGreaterThan(100);
+  expect(seen.length).toBeGreaterThan(70);
 }, 600_000);

@@ -29,7 +29,14 @@ beforeAll(async () => {
   const networks = NETWORKS.map((network) => ({
     ...network,
     tokens: [
-      { symbol: 'USDT', contract: null, decimals: 6, displayDecimals: 2, minAmount: null, maxAmount: null },
+      {
+        symbol: 'USDT',
+        contract: '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238',
+        decimals: 6,
+        displayDecimals: 2,
+        minAmount: null,
+        maxAmount: null,
+      },
     ],
   }));
   await writeFile(join(folder, 'networks.json'), JSON.stringify({ networks }));

@@ -40,7 +40,7 @@ function network(chain: Chain): NetworkConfig {
     chain,
     family: 'EVM',
     enabled: true,
-    chainId: 1,
+    chainId: chain === 'ETH_SEPOLIA' ? 11_155_111 : 97,
     name: chain,
     rpcUrls: ['http://127.0.0.1:1'],
     nativeSymbol: 'ETH',

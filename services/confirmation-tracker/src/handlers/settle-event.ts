@@ -1,9 +1,8 @@
 import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
-import { handleOnce } from '@opentill/db/inbox';
 import type { Observe } from '../observe.ts';
 import type { OrderOutcome } from '../order-rows.ts';
 import { isolates, settleOrders, type SettleDeps } from '../settle-orders.ts';
-import { ordersOfTransfers } from '../store.ts';
+import { ordersOfTransfers, type LockOptions } from '../store.ts';
 
 export interface HandlerDeps extends SettleDeps {
   readonly observe: Observe;
@@ -23,12 +22,9 @@ export async function settleEvent(
   envelope: EventEnvelope<EventType>,
   transferIds: readonly string[],
 ): Promise<void> {
-  const key = { schema: 'tracker', consumer: envelope.type, eventId: envelope.id } as const;
+  const handles = { schema: 'tracker', consumer: envelope.type, eventId: envelope.id } as const;
   try {
-    const once = await handleOnce(deps.db, key, (tx) =>
-      settleOrders(tx, deps, ordersOfTransfers(transferIds)),
-    );
-    if (once.handled) committed(deps, once.result);
+    await settleTransfers(deps, transferIds, { handles });
   } catch (error) {
     if (transferIds.length > 1 && isolates(error)) await settleEach(deps, transferIds);
     throw error;
@@ -50,14 +46,15 @@ export async function settleEach(
   }
 }
 
-/** Settles the orders of some transfers without an event, in one transaction. */
+/** Settles the orders of some transfers in one transaction. */
 export async function settleTransfers(
   deps: HandlerDeps,
   transferIds: readonly (string | number)[],
+  options: LockOptions = {},
 ): Promise<void> {
   const outcomes = await deps.db
     .transaction()
-    .execute((tx) => settleOrders(tx, deps, ordersOfTransfers(transferIds)));
+    .execute((tx) => settleOrders(tx, deps, ordersOfTransfers(transferIds), options));
   committed(deps, outcomes);
 }
 
