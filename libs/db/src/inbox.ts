@@ -34,3 +34,23 @@ export function handleOnce<T>(
     return { handled: true, result: await work(tx) };
   });
 }
+
+/**
+ * The same for events that came together: `work` gets those of them that were not handled before, if there are any, and all
+ * are one transaction.
+ */
+export function handleTogetherOnce<T>(
+  db: Db,
+  { schema, consumer, eventIds }: Omit<InboxKey, 'eventId'> & { readonly eventIds: readonly string[] },
+  work: (tx: Tx, firstTime: ReadonlySet<string>) => Promise<T>,
+): Promise<{ readonly handled: true; readonly result: T } | { readonly handled: false }> {
+  return db.transaction().execute(async (tx) => {
+    // In one order, so that two that hold the same events never wait for one another in a circle.
+    const { rows } = await sql<{ event_id: string }>`
+      insert into ${sql.table(`${schema}.inbox`)} (consumer, event_id)
+      select ${consumer}, id from unnest(${eventIds}::uuid[]) id order by id
+      on conflict do nothing returning event_id`.execute(tx);
+    if (rows.length === 0) return { handled: false };
+    return { handled: true, result: await work(tx, new Set(rows.map((row) => row.event_id))) };
+  });
+}

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
 import type { Database, Tx } from '@opentill/db/database';
-import { handleOnce } from '@opentill/db/inbox';
+import { handleOnce, handleTogetherOnce } from '@opentill/db/inbox';
 import { aCollection } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
@@ -86,3 +86,33 @@ async function untilSomebodyWaitsForALock(): Promise<void> {
     if (rows.length > 0) return;
   }
 }
+
+test('events that come together are handled once each, also where two calls share some of them', async () => {
+  const ids = Array.from({ length: 30 }, () => randomUUID());
+  const seen: string[] = [];
+  const call = (eventIds: readonly string[]) =>
+    handleTogetherOnce(
+      tracker.kysely,
+      { schema: 'tracker', consumer: 'together', eventIds },
+      (_tx, firstTime) => {
+        seen.push(...firstTime);
+        return Promise.resolve(firstTime.size);
+      },
+    );
+  await Promise.all([call(ids.slice(0, 20)), call(ids.slice(10).toReversed()), call(ids.slice(5, 25))]);
+  expect(seen.toSorted()).toEqual(ids.toSorted());
+  expect(await call(ids)).toEqual({ handled: false });
+  const failing = handleTogetherOnce(
+    tracker.kysely,
+    { schema: 'tracker', consumer: 'failing', eventIds: ids },
+    () => Promise.reject(new Error('a crash')),
+  );
+  await expect(failing).rejects.toThrow('a crash');
+  const again = { schema: 'tracker', consumer: 'failing', eventIds: ids } as const;
+  expect(
+    await handleTogetherOnce(tracker.kysely, again, (_tx, first) => Promise.resolve(first.size)),
+  ).toEqual({
+    handled: true,
+    result: 30,
+  });
+});

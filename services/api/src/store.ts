@@ -7,7 +7,7 @@ import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { OrderStatus, OrderType } from '@opentill/contracts/notify-order';
 import type { Chain, Family } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
-import { gatherCalls } from './gather-calls.ts';
+import { gatherCalls } from '@opentill/runtime/gather-calls';
 
 /** A merchant as it stands in the database. */
 export interface MerchantRow {

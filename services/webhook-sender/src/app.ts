@@ -2,6 +2,7 @@ import type { Database } from '@opentill/db/database';
 import { announcePresence } from '@opentill/db/presence';
 import type { Broker } from '@opentill/messaging/connection';
 import { startConsumer, type Consumer } from '@opentill/messaging/consumer';
+import { gatherHandling } from '@opentill/messaging/gather-handling';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Checks } from '@opentill/runtime/health';
 import type { Logger } from '@opentill/runtime/logger';
@@ -10,7 +11,7 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import { startDeliverer, type Deliverer } from './deliver-due.ts';
 import { createAddressGuard } from './forbidden-addresses.ts';
-import { onOrderNotified } from './handlers/on-order-notified.ts';
+import { onOrdersNotified } from './handlers/on-order-notified.ts';
 import { startHousekeeping, type Retention } from './housekeeping.ts';
 import type { EndpointRules } from './endpoint-health.ts';
 import { createObserver, type Observer } from './observe.ts';
@@ -50,7 +51,8 @@ export interface WebhookSenderDeps {
   readonly secretsKey: Buffer;
 }
 
-const PREFETCH = 30;
+/** Handlings of one event type side by side; what comes meanwhile goes together into the next. */
+const HANDLED_AT_ONCE = 2;
 /** As long as the other services take for intake and tail together. */
 const STOP_LIMIT_MS = STOP_LIMITS_MS.intake + STOP_LIMITS_MS.tail;
 /** Attempts under way and handlers may go on so long; the rest of the limit is for handing back and closing. */
@@ -143,20 +145,24 @@ function startWork(options: WebhookSenderOptions, deps: WebhookSenderDeps, obser
     stopGraceMs: STOP_GRACE_MS,
   });
   const wake = (): void => deliverer.wake();
-  const consume = (type: 'order.created' | 'order.changed') =>
+  const consume = (type: 'order.created' | 'order.changed', inHand: number, together: number) =>
     startConsumer({
       broker: deps.broker,
       service: 'webhook-sender',
       type,
-      prefetch: PREFETCH,
-      handle: (event) => onOrderNotified({ db, observer, wake }, event),
+      prefetch: inHand,
+      handle: gatherHandling({
+        together,
+        atOnce: HANDLED_AT_ONCE,
+        handleTogether: (events) => onOrdersNotified({ db, observer, wake }, events),
+      }),
       logger: deps.logger,
       metrics: deps.metrics,
       drainTimeoutMs: STOP_GRACE_MS,
     });
   return {
     deliverer,
-    consumers: [consume('order.created'), consume('order.changed')],
+    consumers: [consume('order.created', 200, 100), consume('order.changed', 20, 5)],
     loops: startLoops(options, deps, observer, wake),
     presence: announcePresence({
       db,

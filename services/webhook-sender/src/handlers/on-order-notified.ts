@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import type { Db } from '@opentill/db/database';
-import { handleOnce } from '@opentill/db/inbox';
+import { handleTogetherOnce } from '@opentill/db/inbox';
 import type { Observer } from '../observe.ts';
 import { queueDeliveries } from '../store/queue-deliveries.ts';
 
@@ -11,16 +11,29 @@ export interface NotifiedDeps {
   readonly wake: () => void;
 }
 
+type OrderNotified = EventEnvelope<'order.created' | 'order.changed'>;
+
 /** Queues the callbacks of orders that were created or moved. The event names the orders; the rows say the rest. */
-export async function onOrderNotified(
-  deps: NotifiedDeps,
-  event: EventEnvelope<'order.created' | 'order.changed'>,
-): Promise<void> {
-  const orderPks =
-    'moves' in event.data ? event.data.moves.map((move) => move.orderPk) : [event.data.orderPk];
-  const key = { schema: 'webhook', consumer: event.type, eventId: event.id } as const;
-  const outcome = await handleOnce(deps.db, key, (tx) => queueDeliveries(tx, orderPks));
+export function onOrderNotified(deps: NotifiedDeps, event: OrderNotified): Promise<void> {
+  return onOrdersNotified(deps, [event]);
+}
+
+/** The same for events of one type that came together: one transaction, whatever their number. */
+export async function onOrdersNotified(deps: NotifiedDeps, events: readonly OrderNotified[]): Promise<void> {
+  const [first] = events;
+  if (first === undefined) return;
+  const key = { schema: 'webhook', consumer: first.type, eventIds: events.map((event) => event.id) } as const;
+  const outcome = await handleTogetherOnce(deps.db, key, (tx, firstTime) =>
+    queueDeliveries(
+      tx,
+      events.filter((event) => firstTime.has(event.id)).flatMap((event) => ordersOf(event)),
+    ),
+  );
   if (!outcome.handled) return;
   deps.observer.deliveriesQueued(outcome.result, 'event');
   deps.wake();
+}
+
+function ordersOf({ data }: OrderNotified): readonly string[] {
+  return 'moves' in data ? data.moves.map((move) => move.orderPk) : [data.orderPk];
 }
