@@ -53,7 +53,7 @@ export const WEBHOOK_SENDER_CONFIG_SCHEMA = {
       default: RETRY_SCHEDULE_SECONDS,
     },
     CALLBACK_CONCURRENCY: { type: 'integer', minimum: 1, maximum: 1000, default: 64 },
-    CALLBACK_CONCURRENCY_PER_ENDPOINT: { type: 'integer', minimum: 1, maximum: 1000, default: 16 },
+    CALLBACK_CONCURRENCY_PER_ENDPOINT: { type: 'integer', minimum: 1, maximum: 1000, default: 32 },
     INBOX_KEPT_HOURS: { type: 'integer', minimum: 1, maximum: 8760, default: 24 },
     ATTEMPTS_KEPT_DAYS: { type: 'integer', minimum: 1, maximum: 3650, default: 30 },
     CALLBACKS_KEPT_DAYS: { type: 'integer', minimum: 7, maximum: 36500, default: 90 },

@@ -1,9 +1,9 @@
-import type { Db } from '@opentill/db/database';
+import type { Db, Tx } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { judgeEndpoint, type EndpointRules, type Evidence } from './endpoint-health.ts';
 import type { Observer } from './observe.ts';
 import type { ClaimedDelivery } from './store/claim-due.ts';
-import { updateEndpoints } from './store/endpoints.ts';
+import { updateEndpoints, type EndpointChange } from './store/endpoints.ts';
 import { finishAttempts, type AttemptRecord, type DeliveryOutcome } from './store/finish-attempts.ts';
 
 export interface AttemptRecorder {
@@ -33,20 +33,22 @@ interface Entry {
 
 /** Attempts recorded by one statement, at most. */
 const BATCH_MAX = 256;
+/** How long the first of a batch waits for others. The merchant has its callback; only this order's next one waits too. */
+const GATHER_MS = 4;
 
 /**
- * Records attempts together: while one batch is being written, those that end meanwhile make the next. So one that ends
- * alone waits for nobody, and a thousand take a few statements.
+ * Records attempts together: those that end within a moment, or while a batch is being written, make one batch. A
+ * thousand take a few statements, and so do the claims that follow when they are done.
  *
- * What a batch shows of endpoints is recorded after it, apart: were it lost, the next failure would tell it again, and
- * a probe without a verdict is followed by another once its lease ran out.
+ * What a failure shows of its endpoint is recorded with it, so that nothing more is claimed for one that has just said it
+ * is gone. What a success shows comes after it, apart, and only where something is known against the endpoint: were it
+ * lost, the next one would tell it again, and a probe without a verdict is followed by another once its lease ran out.
  */
 export function createAttemptRecorder(deps: RecorderDeps): AttemptRecorder {
   const waiting: Entry[] = [];
   let writing = false;
 
   async function writeAll(): Promise<void> {
-    writing = true;
     for (let batch = waiting.splice(0, BATCH_MAX); batch.length > 0; batch = waiting.splice(0, BATCH_MAX)) {
       await writeBatch(deps, batch);
     }
@@ -57,7 +59,9 @@ export function createAttemptRecorder(deps: RecorderDeps): AttemptRecorder {
     record: (claim, record, outcome) =>
       new Promise((done, failed) => {
         waiting.push({ claim, record, outcome, done, failed });
-        if (!writing) void writeAll();
+        if (writing) return;
+        writing = true;
+        setTimeout(() => void writeAll(), GATHER_MS);
       }),
   };
 }
@@ -65,14 +69,10 @@ export function createAttemptRecorder(deps: RecorderDeps): AttemptRecorder {
 /** Never rejects: the entries hear of it. */
 async function writeBatch(deps: RecorderDeps, batch: readonly Entry[]): Promise<void> {
   try {
-    const rows = await finishAttempts(deps.db, deps.instance, batch);
-    const rowOf = new Map(rows.map((row) => [row.eventId, row]));
-    const held = (entry: Entry): boolean => rowOf.get(entry.claim.eventId)?.held === true;
-    const news = batch.filter(
-      (entry) => held(entry) && (entry.record.errorCode !== null || rowOf.get(entry.claim.eventId)?.watched),
-    );
-    if (news.length > 0) await recordEvidence(deps, batch.filter(held), news);
-    for (const entry of batch) entry.done(held(entry));
+    const held = batch.some((entry) => entry.record.errorCode !== null)
+      ? await writeFailures(deps, batch)
+      : await writeSuccesses(deps, batch);
+    for (const entry of batch) entry.done(held.has(entry));
   } catch (error) {
     // What the database refuses of one is not to keep the others from being recorded.
     if (batch.length > 1 && !(error instanceof GatewayError && error.code === 'DATABASE_UNAVAILABLE')) {
@@ -83,26 +83,52 @@ async function writeBatch(deps: RecorderDeps, batch: readonly Entry[]): Promise<
   }
 }
 
-async function recordEvidence(
-  deps: RecorderDeps,
-  held: readonly Entry[],
-  news: readonly Entry[],
-): Promise<void> {
-  const { random, endpointRules: rules, observer } = deps;
-  const merchantIds = new Set(news.map(({ claim }) => claim.merchantId));
+async function writeFailures(deps: RecorderDeps, batch: readonly Entry[]): Promise<ReadonlySet<Entry>> {
+  const { held, changes } = await deps.db.transaction().execute(async (tx) => {
+    const finished = await finish(tx, deps, batch);
+    return { held: finished.held, changes: await recordEvidence(tx, deps, finished) };
+  });
+  for (const change of changes) deps.observer.endpointChanged(change);
+  return held;
+}
+
+async function writeSuccesses(deps: RecorderDeps, batch: readonly Entry[]): Promise<ReadonlySet<Entry>> {
+  const finished = await finish(deps.db, deps, batch);
+  if (finished.news.size === 0) return finished.held;
   try {
-    const changes = await updateEndpoints(deps.db, [...merchantIds], (endpoint, now) => {
-      const evidence = held
-        .filter(
-          ({ claim }) => claim.merchantId === endpoint.merchantId && claim.generation === endpoint.generation,
-        )
-        .map(evidenceOf);
-      return judgeEndpoint(endpoint.health, evidence, now, rules, random);
-    });
-    for (const change of changes) observer.endpointChanged(change);
+    const changes = await deps.db.transaction().execute((tx) => recordEvidence(tx, deps, finished));
+    for (const change of changes) deps.observer.endpointChanged(change);
   } catch (error) {
-    observer.roundFailed('record endpoints', error, 1);
+    deps.observer.roundFailed('record endpoints', error, 1);
   }
+  return finished.held;
+}
+
+interface Finished {
+  readonly held: ReadonlySet<Entry>;
+  /** Merchants of whose endpoints something is to be recorded. */
+  readonly news: ReadonlySet<string>;
+}
+
+async function finish(db: Db, deps: RecorderDeps, batch: readonly Entry[]): Promise<Finished> {
+  const rows = await finishAttempts(db, deps.instance, batch);
+  const rowOf = new Map(rows.map((row) => [row.eventId, row]));
+  const held = batch.filter((entry) => rowOf.get(entry.claim.eventId)?.held === true);
+  const news = held.filter(
+    ({ claim, record }) => record.errorCode !== null || rowOf.get(claim.eventId)?.watched === true,
+  );
+  return { held: new Set(held), news: new Set(news.map(({ claim }) => claim.merchantId)) };
+}
+
+function recordEvidence(tx: Tx, deps: RecorderDeps, { held, news }: Finished): Promise<EndpointChange[]> {
+  const { random, endpointRules } = deps;
+  if (news.size === 0) return Promise.resolve([]);
+  return updateEndpoints(tx, [...news], ({ merchantId, generation, health }, now) => {
+    const evidence = [...held]
+      .filter(({ claim }) => claim.merchantId === merchantId && claim.generation === generation)
+      .map(evidenceOf);
+    return judgeEndpoint(health, evidence, now, endpointRules, random);
+  });
 }
 
 function evidenceOf({ claim, record }: Entry): Evidence {

@@ -57,17 +57,18 @@ const LOOKED_AT_PER_SLOT = 8;
  * In order: of an order only the oldest that still waits is due; one that failed three attempts and is not under way
  * is overtaken: the claim of a newer one supersedes it in the same statement, so that it can never follow. A claim
  * needs every waiting delivery of its order locked, none of them under way, and its own as it was when it was chosen,
- * so that two replicas can't claim two of one order side by side.
+ * so that two replicas can't claim two of one order side by side, and a replay of an older one is not overlooked.
  */
 export async function claimDue(db: Db, limits: ClaimLimits): Promise<ClaimedDelivery[]> {
   const { rows } = await sql<ClaimedDelivery>`
     with ${candidatesOf(limits)}, locked as (
-      select d.event_id, d.subject_id, d.sequence, d.attempts, d.lease_until from delivery d
+      select d.event_id, d.subject_id, d.sequence, d.attempts, d.next_attempt_at, d.lease_until from delivery d
       where d.subject_id = any(array(select subject_id from candidate)) and d.state = 'PENDING'
       for update skip locked
     ), free as (
       select distinct on (l.subject_id) l.event_id, l.subject_id, l.sequence, l.attempts, c.merchant_id, c.is_open
-      from locked l join candidate c on c.event_id = l.event_id and c.attempts = l.attempts
+      from locked l join candidate c
+        on c.event_id = l.event_id and c.attempts = l.attempts and c.next_attempt_at = l.next_attempt_at
       where (select count(*) from locked k where k.subject_id = l.subject_id and (k.lease_until is null or k.lease_until < now()))
         = (select count(*) from delivery e where e.subject_id = l.subject_id and e.state = 'PENDING')
       order by l.subject_id, l.sequence desc
@@ -133,7 +134,7 @@ function candidatesOf({ perEndpoint, limit, openLimit, probeLimit }: ClaimLimits
       select *, row_number() over (order by rank, is_first desc, next_attempt_at) as position
       from allowed where not is_open or turn <= ${probeLimit}
     ), candidate as (
-      select event_id, subject_id, attempts, merchant_id, is_open from ranked
+      select event_id, subject_id, attempts, next_attempt_at, merchant_id, is_open from ranked
       where position <= ${openLimit} or (is_first and is_well and not is_open and rank <= ${fastRank})
       order by position limit ${limit}
     )`;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '@opentill/db/database';
+import type { Db, Tx } from '@opentill/db/database';
 import type { EndpointHealth } from '../endpoint-health.ts';
 import type { FailureCode } from '../failure-codes.ts';
 
@@ -18,61 +18,59 @@ export interface EndpointChange {
 }
 
 /**
- * Lets `judge` look at some merchants' endpoints, each locked, and stores what it answers; all or none.
+ * Lets `judge` look at some merchants' endpoints, each locked, and stores what it answers.
  * @param judge given the database's time; answers the same object for no change
  * @returns what changed
  */
 export async function updateEndpoints(
-  db: Db,
+  tx: Tx,
   merchantIds: readonly string[],
   judge: (endpoint: StoredEndpoint, now: Date) => EndpointHealth,
 ): Promise<EndpointChange[]> {
   const ids = [...merchantIds].sort(); // one order of locks for all replicas
-  return db.transaction().execute(async (tx) => {
-    await sql`
+  await sql`
       insert into callback_endpoint (merchant_id) select unnest(${ids}::text[]) order by 1 on conflict do nothing`.execute(
-      tx,
-    );
-    const rows = await tx
-      .selectFrom('callback_endpoint')
-      .selectAll()
-      .select(sql<Date>`clock_timestamp()`.as('now'))
-      .where('merchant_id', 'in', ids)
-      .orderBy('merchant_id')
-      .forUpdate()
-      .execute();
-    const changes: EndpointChange[] = [];
-    for (const row of rows) {
-      const before: EndpointHealth = {
-        state: row.state,
-        failuresInRow: row.failures_in_row,
-        windowBeganAt: row.window_began_at,
-        windowAttempts: row.window_attempts,
-        windowFailures: row.window_failures,
-        openings: row.openings,
-        openedAt: row.opened_at,
-        closedAt: row.closed_at,
-        probeAt: row.probe_at,
-        probe:
-          row.probe_event_id === null || row.probe_attempt === null
-            ? null
-            : { eventId: row.probe_event_id, attempt: row.probe_attempt },
-        disabledAt: row.disabled_at,
-        disabledReason: row.disabled_reason,
-        lastFailedAt: row.last_failed_at,
-        lastErrorCode: row.last_error_code as FailureCode | null,
-        lastError: row.last_error,
-      };
-      const { merchant_id: merchantId, generation, now } = row;
-      const after = judge({ merchantId, generation, health: before }, now);
-      if (after !== before) changes.push({ merchantId, before, after });
-    }
-    if (changes.length > 0) await save(tx, changes);
-    return changes;
-  });
+    tx,
+  );
+  const rows = await tx
+    .selectFrom('callback_endpoint')
+    .selectAll()
+    .select(sql<Date>`clock_timestamp()`.as('now'))
+    .where('merchant_id', 'in', ids)
+    .orderBy('merchant_id')
+    .forUpdate()
+    .execute();
+  const changes: EndpointChange[] = [];
+  for (const row of rows) {
+    const before: EndpointHealth = {
+      state: row.state,
+      failuresInRow: row.failures_in_row,
+      windowBeganAt: row.window_began_at,
+      windowAttempts: row.window_attempts,
+      windowFailures: row.window_failures,
+      openings: row.openings,
+      openedAt: row.opened_at,
+      closedAt: row.closed_at,
+      probeAt: row.probe_at,
+      probe:
+        row.probe_event_id === null || row.probe_attempt === null
+          ? null
+          : { eventId: row.probe_event_id, attempt: row.probe_attempt },
+      disabledAt: row.disabled_at,
+      disabledReason: row.disabled_reason,
+      lastFailedAt: row.last_failed_at,
+      lastErrorCode: row.last_error_code as FailureCode | null,
+      lastError: row.last_error,
+    };
+    const { merchant_id: merchantId, generation, now } = row;
+    const after = judge({ merchantId, generation, health: before }, now);
+    if (after !== before) changes.push({ merchantId, before, after });
+  }
+  if (changes.length > 0) await save(tx, changes);
+  return changes;
 }
 
-async function save(tx: Db, changes: readonly EndpointChange[]): Promise<void> {
+async function save(tx: Tx, changes: readonly EndpointChange[]): Promise<void> {
   const rows = changes.map(({ merchantId, after: { probe, ...health } }) => ({
     merchantId,
     ...health,
