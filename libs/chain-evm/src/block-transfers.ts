@@ -31,11 +31,27 @@ export function transfersByBlock(
   return readQuickly(tokens, headers, rawLogs) ?? readCarefully(tokens, headers, decodeLogs(rawLogs));
 }
 
-const QUICK_INDEX = /^0x[0-9a-f]{1,7}$/;
-const QUICK_WORD = /^0x[0-9a-f]{64}$/;
-const QUICK_ADDRESS_WORD = /^0x0{24}[0-9a-f]{40}$/;
-/** `0x` and the 12 zero bytes before an address in a topic. */
-const ADDRESS_AT = 26;
+/** `0x` and seven digits: beyond any block, within any integer. */
+const INDEX_LENGTH_MAX = 9;
+const WORD_LENGTH = 66;
+const ADDRESS_PADDING = `0x${'0'.repeat(24)}`;
+/** 1 at the character codes of lower-case hex digits. A table is three times as quick as a regular expression here. */
+const HEX_DIGIT = new Uint8Array(0x1_0000);
+for (const digit of '0123456789abcdef') HEX_DIGIT[digit.charCodeAt(0)] = 1;
+
+/** Whether it is `0x` and 64 lower-case hex digits, of which those before `from` were looked at already. */
+function isWord(value: unknown, from = 2): value is string {
+  if (typeof value !== 'string' || value.length !== WORD_LENGTH || !value.startsWith('0x')) return false;
+  let isHex = 1;
+  for (let at = from; at < WORD_LENGTH; at += 1) isHex &= HEX_DIGIT[value.charCodeAt(at)] ?? 0;
+  return isHex === 1;
+}
+
+function isAddressWord(value: unknown): value is string {
+  return (
+    typeof value === 'string' && value.startsWith(ADDRESS_PADDING) && isWord(value, ADDRESS_PADDING.length)
+  );
+}
 
 interface QuickBlock {
   readonly header: EvmHeader;
@@ -82,14 +98,14 @@ function readQuickLog(
   const { address, topics, data, logIndex, transactionHash } = log;
   if (typeof address !== 'string' || !tokens.has(address) || log['removed'] === true) return false;
   if (log['blockNumber'] !== block.heightHex || !Array.isArray(topics) || topics.length !== 3) return false;
-  const [event, from, to] = topics as readonly unknown[];
-  if (event !== TRANSFER_TOPIC || typeof from !== 'string' || !QUICK_ADDRESS_WORD.test(from)) return false;
-  if (typeof to !== 'string' || !QUICK_ADDRESS_WORD.test(to)) return false;
-  if (typeof data !== 'string' || !QUICK_WORD.test(data)) return false;
-  if (typeof transactionHash !== 'string' || !QUICK_WORD.test(transactionHash)) return false;
-  if (typeof logIndex !== 'string' || !QUICK_INDEX.test(logIndex)) return false;
-  const indexInBlock = Number.parseInt(logIndex, 16);
-  if (indexInBlock <= block.lastIndex) return false;
+  const from: unknown = topics[1];
+  const to: unknown = topics[2];
+  if (topics[0] !== TRANSFER_TOPIC || !isAddressWord(from) || !isAddressWord(to)) return false;
+  if (!isWord(data) || !isWord(transactionHash)) return false;
+  if (typeof logIndex !== 'string' || logIndex.length > INDEX_LENGTH_MAX || !logIndex.startsWith('0x'))
+    return false;
+  const indexInBlock = Number(logIndex);
+  if (!(indexInBlock > block.lastIndex)) return false; // not a number either
   block.lastIndex = indexInBlock;
   block.logCount += 1;
   const amount = BigInt(data);
@@ -100,8 +116,8 @@ function readQuickLog(
     blockHeight: block.header.height,
     indexInBlock,
     contract: address as TokenContract,
-    from: `0x${from.slice(ADDRESS_AT)}` as Address,
-    to: `0x${to.slice(ADDRESS_AT)}` as Address,
+    from: `0x${from.slice(ADDRESS_PADDING.length)}` as Address,
+    to: `0x${to.slice(ADDRESS_PADDING.length)}` as Address,
     amountBaseUnits: amount as BaseUnits, // a word: neither negative nor beyond 78 digits
   });
   return true;

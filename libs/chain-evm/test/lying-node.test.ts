@@ -83,7 +83,7 @@ async function liar(options: ProxyOptions): Promise<LyingRpcProxy> {
 function readerOf(proxy: LyingRpcProxy, deps: EvmReaderDeps = {}, bloom = true): ChainReader {
   return createEvmReader(
     { ...chain.network, rpcUrls: [proxy.url], bloom },
-    { requestTimeoutMs: 200, ...deps },
+    { requestTimeoutMs: 1_500, ...deps },
   );
 }
 
@@ -105,7 +105,7 @@ async function persistently<T>(attempt: () => Promise<T>): Promise<{ result: T; 
 }
 
 describe('a reader of a lying node', () => {
-  it.each([1, 2, 3])(
+  it.each([1, 2])(
     'never takes anything but the truth for an answer, all faults at once, seed %i',
     async (seed) => {
       const rare = Object.fromEntries(REVEALED.map((fault) => [fault, 0.04]));
@@ -118,15 +118,18 @@ describe('a reader of a lying node', () => {
         laggingLogs: 0.5,
         laggingNode: 0.1,
       };
-      const proxy = await liar({ seed, faults, delayMs: 250, rangeCapBlocks: 15, resultCapLogs: 60 });
+      const proxy = await liar({ seed, faults, delayMs: 700, rangeCapBlocks: 15, resultCapLogs: 60 });
       const exchanges: RpcExchange[] = [];
-      const reader = readerOf(proxy, { onExchange: (exchange) => exchanges.push(exchange) });
+      const reader = readerOf(proxy, {
+        requestTimeoutMs: 500,
+        onExchange: (exchange) => exchanges.push(exchange),
+      });
       const ours = truth.transfers.filter((transfer) => transfer.to === payee);
       const proven = (await chain.reader.confirmTransfers(ours)).confirmed;
       let failures = 0;
       // Real timeouts shift the sequence of lies, so it goes on until each was told.
       const untold = () => REVEALED.filter((fault) => proxy.injected[fault] === undefined);
-      for (let round = 0; round < 6 || (round < 60 && untold().length > 0); round += 1) {
+      for (let round = 0; round < 3 || (round < 60 && untold().length > 0); round += 1) {
         for (let first = from; first <= to; first += 15) {
           const last = Math.min(to, first + 14);
           const inRange = ({ blockHeight }: { blockHeight: number }): boolean =>
@@ -161,7 +164,7 @@ describe('a reader of a lying node', () => {
     ['wrongChainId', 'WRONG_CHAIN'],
     ['orphanedLog', 'INCONSISTENT_ANSWER'],
   ])('names the fault %s %s', async (fault, code) => {
-    const reader = readerOf(await liar({ faults: { [fault]: 1 }, delayMs: 2_000 }));
+    const reader = readerOf(await liar({ faults: { [fault]: 1 }, delayMs: 2_500 }));
     await expect(reader.readSeen(to - 8, to)).rejects.toMatchObject({
       code,
       retryable: code !== 'WRONG_CHAIN',
