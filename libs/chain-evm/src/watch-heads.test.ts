@@ -45,6 +45,14 @@ describe('watching heads', () => {
     expect(heads.trouble(0)).toBeNull();
   });
 
+  it('takes nobody for behind whose head is new, however far ahead another claims to be', () => {
+    const { heads, head } = watch();
+    const honest = head();
+    heads.note(0, { height: honest.height + 50, timeSeconds: honest.timeSeconds + 40 });
+    heads.note(1, honest);
+    expect([heads.trouble(1), heads.lagBlocks(1)]).toEqual([null, 50]);
+  });
+
   it('does not take one for behind that was not asked for long', () => {
     const { heads, head, pass } = watch();
     heads.note(0, head());

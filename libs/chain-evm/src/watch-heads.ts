@@ -34,7 +34,10 @@ interface Noted extends ShownHead {
   readonly trouble: 'LAGGING' | 'STUCK' | null;
 }
 
-/** More than this is behind: fewer blocks or seconds are the time between two questions. */
+/**
+ * More than this is behind: fewer blocks or seconds are the time between two questions. The head must be so old by the
+ * clock as well, or a node that invents newer heads could have the honest ones left out and be believed alone.
+ */
 const LAG_BLOCKS = 3;
 const LAG_SECONDS = 10;
 /** A source that was behind is well again when it is no further behind than this, in blocks or in seconds. */
@@ -66,10 +69,11 @@ export function createHeadWatch(config: HeadWatchConfig): HeadWatch {
       const movedAtMs = before === undefined || height > before.height ? atMs : before.movedAtMs;
       const lagBlocks = Math.max(0, (best?.height ?? height) - height);
       const lagSeconds = Math.max(0, (best?.timeSeconds ?? timeSeconds) - timeSeconds);
+      const ageSeconds = config.epochSeconds() - timeSeconds;
       const isBehind =
         before?.trouble === 'LAGGING'
           ? lagBlocks > RECOVERED_BLOCKS && lagSeconds > RECOVERED_SECONDS
-          : lagBlocks > LAG_BLOCKS && lagSeconds > LAG_SECONDS;
+          : lagBlocks > LAG_BLOCKS && Math.min(lagSeconds, ageSeconds) > LAG_SECONDS;
       const isStuck = lagBlocks > 0 && atMs - movedAtMs > stuckMs;
       const trouble = isStuck ? 'STUCK' : isBehind ? 'LAGGING' : null;
       noted.set(place, { height, timeSeconds, atMs, movedAtMs, lagBlocks, trouble });
