@@ -69,7 +69,7 @@ export async function compareCreation(gateway: Gateway, token: string): Promise<
 }
 
 /** The merchant's own limits, high enough to be counted and not reached; the api reads them within seconds. */
-export async function liftLimits(admin: pg.Client): Promise<void> {
+export async function liftLimits(admin: Pick<pg.Pool, 'query'>): Promise<void> {
   const limits = { createCollection: { requests: 1_000_000, seconds: 10 } };
   await admin.query('update merchant set rate_limits = $1, updated_at = now()', [JSON.stringify(limits)]);
   await new Promise((resolve) => setTimeout(resolve, 6_000));

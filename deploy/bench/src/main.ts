@@ -1,59 +1,61 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { findFreePorts } from '@opentill/local/find-free-ports';
-import { startGateway, type Gateway } from '@opentill/local/start-gateway';
+import { benchCallbacks } from './bench-callbacks.ts';
+import { benchPayments } from './bench-payments.ts';
 import { compareCreation } from './compare-creation.ts';
-import { measurePaymentPath } from './measure-payment-path.ts';
-import { recordCallbacks } from './measure-latency.ts';
-import { printReport, type Report } from './report.ts';
+import { describeCallbacks } from './print-callbacks.ts';
+import { describeCreation } from './print-creation.ts';
+import { describePayments } from './print-payments.ts';
+import { withBenchGateway } from './start-bench-gateway.ts';
 
-const TOKEN = 'bench-merchant-token';
 const RESULTS = join(import.meta.dirname, '..', 'results');
+const MACHINE = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`;
 
 /**
- * The figures of README.md and of the issues: `npm run bench`. Every ratio's two sides are measured in the same run,
- * on the same machine, in turns. Writes results/latest.json and prints a table.
+ * The figures of README.md and of the issues: `npm run bench`, or `npm run bench -- payments` for a part of them.
+ * Every ratio's two sides are measured in the same run, on the same machine, in turns. Prints tables, and puts the
+ * figures into results/latest.json beside those of other parts.
  */
-const stateDir = mkdtempSync(join(tmpdir(), 'opentill-bench-'));
-chmodSync(stateDir, 0o711); // Postgres runs as a user of its own when we are root
-const recorder = await recordCallbacks();
-let gateway: Gateway | undefined;
-try {
-  gateway = await startGateway({
-    stateDir,
-    keep: false,
-    ports: await findFreePorts(),
-    merchant: {
-      token: TOKEN,
-      webhookSecret: 'bench-webhook-secret',
-      callbackUrl: recorder.url,
-      version: 'V3',
-    },
-    given: { databaseUrl: process.env['DATABASE_URL'], amqpUrl: process.env['AMQP_URL'] },
-    extraEnvironment: {
-      // Each request of the load comes from another address, so that the limits are counted but not reached.
-      api: { TRUSTED_PROXIES: '127.0.0.1/32,::1/128', LOG_LEVEL: 'warn' },
-      'scanner-evm': { LOG_LEVEL: 'warn' },
-      'confirmation-tracker': { LOG_LEVEL: 'warn' },
-      'webhook-sender': { LOG_LEVEL: 'warn' },
-    },
-    say: (line) => process.stderr.write(`bench: ${line}\n`),
-  });
-  const path = await measurePaymentPath(gateway, recorder, TOKEN);
-  const creation = await compareCreation(gateway, TOKEN);
-  const report: Report = {
-    measuredAt: new Date().toISOString(),
-    machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
-    creation,
-    path,
-  };
-  printReport(report);
-  await mkdir(RESULTS, { recursive: true });
-  await writeFile(join(RESULTS, 'latest.json'), `${JSON.stringify(report, null, 2)}\n`);
-} finally {
-  await gateway?.stop();
-  await recorder.close();
-  rmSync(stateDir, { recursive: true, force: true });
+const SECTIONS: Readonly<Record<string, (parts: readonly string[]) => Promise<object>>> = {
+  async creation() {
+    const creation = await withBenchGateway(async ({ gateway, token }) => compareCreation(gateway, token));
+    print(describeCreation(creation));
+    return creation;
+  },
+  async payments() {
+    const payments = await benchPayments(say);
+    print(describePayments(payments));
+    return payments;
+  },
+  async callbacks() {
+    const callbacks = await benchCallbacks(say);
+    print(describeCallbacks(callbacks));
+    return callbacks;
+  },
+};
+
+function say(line: string): void {
+  process.stderr.write(`bench: ${line}\n`);
+}
+
+function print(lines: readonly string[]): void {
+  process.stdout.write(`${MACHINE}, ${new Date().toISOString()}\n\n${lines.join('\n')}\n\n`);
+}
+
+async function readResults(): Promise<Record<string, object>> {
+  const text = await readFile(join(RESULTS, 'latest.json'), 'utf8').catch(() => '{}');
+  return JSON.parse(text) as Record<string, object>;
+}
+
+const [name, ...parts] = process.argv.slice(2);
+if (name !== undefined && SECTIONS[name] === undefined)
+  throw new Error(`bench: one of ${Object.keys(SECTIONS).join(', ')}, or nothing for all; not "${name}"`);
+await mkdir(RESULTS, { recursive: true });
+for (const [section, measure] of Object.entries(SECTIONS)) {
+  if (name !== undefined && name !== section) continue;
+  say(section);
+  const figures = { machine: MACHINE, measuredAt: new Date().toISOString(), ...(await measure(parts)) };
+  const results = { ...(await readResults()), [section]: figures };
+  await writeFile(join(RESULTS, 'latest.json'), `${JSON.stringify(results, null, 2)}\n`);
 }

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { signedCollection } from './signed-request.ts';
 
 /** A callback with the moment it arrived, on this process's clock. */
 interface Arrival {
@@ -63,55 +62,6 @@ export async function recordHeads(
   });
   socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }));
   return { visibleAtMs, close: () => socket.close() };
-}
-
-export interface PaymentLoad {
-  readonly apiUrl: string;
-  readonly shopUrl: string;
-  readonly token: string;
-  readonly paymentsPerSecond: number;
-  readonly seconds: number;
-}
-
-/** Creates orders and pays them evenly over time; answers the order ids once every payment is sent. */
-export async function payEvenly(load: PaymentLoad): Promise<string[]> {
-  const run = Math.random().toString(36).slice(2, 8);
-  const count = load.paymentsPerSecond * load.seconds;
-  const addresses: { orderId: string; address: string }[] = [];
-  for (let i = 0; i < count; i += 1) addresses.push(await createOrder(load, `${run}-${i}`, i));
-  const startedAt = performance.now();
-  const sent: Promise<void>[] = [];
-  for (const [i, { address }] of addresses.entries()) {
-    const dueAtMs = startedAt + (i * 1000) / load.paymentsPerSecond;
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAtMs - performance.now())));
-    sent.push(pay(load.shopUrl, address));
-  }
-  await Promise.all(sent);
-  return addresses.map(({ orderId }) => orderId);
-}
-
-async function createOrder(
-  load: PaymentLoad,
-  orderId: string,
-  i: number,
-): Promise<{ orderId: string; address: string }> {
-  const response = await fetch(`${load.apiUrl}/v1/order/createCollection`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-forwarded-for': `10.1.${(i >> 8) & 255}.${i & 255}` },
-    body: signedCollection(load.token, orderId),
-  });
-  const answer = (await response.json()) as { code: number; msg: string; data: { address: string } };
-  if (answer.code !== 200) throw new Error(`createCollection was refused: ${answer.code} ${answer.msg}`);
-  return { orderId, address: answer.data.address };
-}
-
-async function pay(shopUrl: string, to: string): Promise<void> {
-  const response = await fetch(`${shopUrl}/devnet/pay`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ chain: 'ETH_SEPOLIA', symbol: 'USDT', to, amount: '12.50' }),
-  });
-  if (!response.ok) throw new Error(`the payment was refused: ${await response.text()}`);
 }
 
 /** Milliseconds from a block's visibility to the callback, for each order's callback of a type; sorted. */

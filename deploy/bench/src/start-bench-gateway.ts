@@ -1,0 +1,61 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { findFreePorts } from '@opentill/local/find-free-ports';
+import { startGateway, type Gateway } from '@opentill/local/start-gateway';
+import { recordCallbacks, type CallbackRecorder } from './measure-latency.ts';
+
+/** A whole gateway of processes as `npm start` makes it, durable and with default settings, in a directory of its own. */
+export interface BenchGateway {
+  readonly gateway: Gateway;
+  /** Where the merchant's callbacks arrive. */
+  readonly recorder: CallbackRecorder;
+  /** The database as its owner. */
+  readonly database: pg.Pool;
+  readonly token: string;
+}
+
+const TOKEN = 'bench-merchant-token';
+const SERVICES = ['api', 'scanner-evm', 'confirmation-tracker', 'webhook-sender'] as const;
+
+/** Starts a gateway, lets `work` measure it, and leaves neither process nor file. */
+export async function withBenchGateway<Figures>(
+  work: (bench: BenchGateway) => Promise<Figures>,
+): Promise<Figures> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'opentill-bench-'));
+  chmodSync(stateDir, 0o711); // Postgres runs as a user of its own when we are root
+  const recorder = await recordCallbacks();
+  let gateway: Gateway | undefined;
+  let database: pg.Pool | undefined;
+  try {
+    const quiet = { LOG_LEVEL: 'warn' };
+    gateway = await startGateway({
+      stateDir,
+      keep: false,
+      services: SERVICES,
+      ports: await findFreePorts(),
+      merchant: {
+        token: TOKEN,
+        webhookSecret: 'bench-webhook-secret',
+        callbackUrl: recorder.url,
+        version: 'V3',
+      },
+      given: { databaseUrl: process.env['DATABASE_URL'], amqpUrl: process.env['AMQP_URL'] },
+      extraEnvironment: {
+        // Each request of the load comes from another address, so that the limits are counted but not reached.
+        api: { ...quiet, TRUSTED_PROXIES: '127.0.0.1/32,::1/128' },
+        'scanner-evm': quiet,
+        'confirmation-tracker': quiet,
+        'webhook-sender': quiet,
+      },
+    });
+    database = new pg.Pool({ connectionString: gateway.database.url, max: 2 });
+    return await work({ gateway, recorder, database, token: TOKEN });
+  } finally {
+    await database?.end();
+    await gateway?.stop();
+    await recorder.close();
+    rmSync(stateDir, { recursive: true, force: true });
+  }
+}
