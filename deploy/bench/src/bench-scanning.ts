@@ -1,0 +1,55 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findOrBringServers } from '@opentill/devnet/servers';
+import { declareTopology } from '@opentill/messaging/declare-topology';
+import { measureCatchUp, type CatchUpComparison } from './measure-catch-up.ts';
+import { measureRpcCost, type RpcCostFigures } from './measure-rpc-cost.ts';
+import { openScanDatabase } from './scan-database.ts';
+
+/** The figures of `npm run bench -- scan`. */
+export interface ScanningReport {
+  readonly measuredAt: string;
+  readonly machine: string;
+  readonly catchUp?: CatchUpComparison;
+  readonly rpcCost?: RpcCostFigures;
+}
+
+const PARTS = ['catch-up', 'rpc-cost'] as const;
+const ADDRESS_COUNTS = [1_000_000, 10_000_000];
+
+/**
+ * Measures the scanner beside nodes whose answers are made beforehand, with a database and a broker of its own.
+ * `parts` narrows it: catch-up, rpc-cost.
+ */
+export async function benchScanning(parts: readonly string[], machine: string): Promise<ScanningReport> {
+  const unknown = parts.filter((part) => !PARTS.some((known) => known === part));
+  if (unknown.length > 0) throw new Error(`bench scan: ${PARTS.join(' or ')}, not ${unknown.join(', ')}`);
+  const wants = (part: (typeof PARTS)[number]): boolean => parts.length === 0 || parts.includes(part);
+  const say = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
+  const dir = mkdtempSync(join(tmpdir(), 'opentill-bench-scan-'));
+  chmodSync(dir, 0o711); // Postgres runs as a user of its own when we are root
+  // Never those of the environment: the table of addresses is filled in a way that suits no other use.
+  const servers = await findOrBringServers({ dir, given: {}, keepData: false, say });
+  try {
+    const database = await openScanDatabase(servers.database.url);
+    try {
+      await declareTopology(servers.broker.url);
+      const rpcCost = wants('rpc-cost') ? await measureRpcCost(database, servers.broker.url, say) : undefined;
+      const catchUp = wants('catch-up')
+        ? await measureCatchUp(database, servers.broker.url, ADDRESS_COUNTS, say)
+        : undefined;
+      return {
+        measuredAt: new Date().toISOString(),
+        machine,
+        ...(catchUp === undefined ? {} : { catchUp }),
+        ...(rpcCost === undefined ? {} : { rpcCost }),
+      };
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await servers.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,236 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { connectBroker } from '@opentill/messaging/connection';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { startScanner } from '@opentill/scanner-evm/app';
+import { bareCatchUp } from './bare-catch-up.ts';
+import { cannedDepositAddress, createCannedChain, type CannedChainPlan } from './canned-chain.ts';
+import { median, round2 } from './median.ts';
+import type { ScanDatabase } from './scan-database.ts';
+import { startCannedNode } from './start-canned-node.ts';
+
+/** One way over all blocks. */
+export interface CatchUpRun {
+  readonly blocksPerSecond: number;
+  /** Processor time of the process that reads, without that of the node and of Postgres. */
+  readonly processorMsPerBlock: number;
+}
+
+/** Each side on its own, one after another. */
+export interface CatchUpRound {
+  readonly bare: CatchUpRun;
+  readonly twoSources: CatchUpRun;
+  readonly oneSource: CatchUpRun;
+}
+
+/** Rounds with so many deposit addresses in the table. */
+export interface CatchUpFigures {
+  readonly depositAddresses: number;
+  readonly rounds: readonly CatchUpRound[];
+  /** Medians over the rounds of gateway / bare. */
+  readonly twoSourcesRatio: number;
+  readonly oneSourceRatio: number;
+}
+
+export interface CatchUpComparison {
+  readonly blocks: number;
+  readonly transfersPerBlock: number;
+  readonly figures: readonly CatchUpFigures[];
+  /** Blocks per second with the most addresses / with the fewest, each against the bare loop of its own rounds. */
+  readonly mostToFewestAddresses: number;
+}
+
+const CHAIN = 'ETH_SEPOLIA';
+const CHAIN_ID = 11_155_111;
+const BLOCKS = 3_000;
+const ROUNDS = 3;
+const TRANSFERS_PER_BLOCK = 200;
+const BLOCKS_PER_DEPOSIT = 5;
+const OURS = 50;
+const CONFIRMATIONS = 12;
+const DECIMALS = 6;
+const DEADLINE_MS = 300_000;
+const POLL_MS = 20;
+
+const PLAN: CannedChainPlan = {
+  seed: 'catch-up',
+  tokens: ['0xdac17f958d2ee523a2206206994597c13d831ec7', '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'],
+  transfersPerBlock: TRANSFERS_PER_BLOCK,
+  otherTransactions: 0,
+  ours: Array.from({ length: OURS }, (_, i) => cannedDepositAddress(i + 1)),
+  blocksPerDeposit: BLOCKS_PER_DEPOSIT,
+  startSeconds: 1_790_000_000,
+  blockTimeMs: 450,
+};
+
+/** Measures the scanner that catches up, and the bare loop, in turns, with tables of growing size. */
+export async function measureCatchUp(
+  database: ScanDatabase,
+  brokerUrl: string,
+  addressCounts: readonly number[],
+  say: (line: string) => void,
+): Promise<CatchUpComparison> {
+  say(`making ${BLOCKS} blocks of ${TRANSFERS_PER_BLOCK} transfers`);
+  const node = await startCannedNode([
+    {
+      name: CHAIN,
+      chainId: CHAIN_ID,
+      decimals: DECIMALS,
+      chain: PLAN,
+      sources: 2,
+      firstHeight: BLOCKS + CONFIRMATIONS - 1,
+      blockEveryMs: 0,
+      finalityLagBlocks: 0,
+      finalityStepBlocks: 1,
+    },
+  ]);
+  try {
+    const urls = node.urls[CHAIN] ?? [];
+    const gateway = (sources: number): Promise<CatchUpRun> =>
+      catchUpOnce(database, brokerUrl, urls.slice(0, sources));
+    const figures: CatchUpFigures[] = [];
+    for (const depositAddresses of addressCounts) {
+      say(`filling in ${depositAddresses} deposit addresses`);
+      await database.fillDepositAddresses(depositAddresses);
+      await bareOnce(urls);
+      await gateway(2); // warm, on both sides
+      const rounds: CatchUpRound[] = [];
+      for (let i = 0; i < ROUNDS; i += 1) {
+        rounds.push({
+          bare: await bareOnce(urls),
+          twoSources: await gateway(2),
+          oneSource: await gateway(1),
+        });
+        say(`round ${i + 1} with ${depositAddresses} addresses: ${JSON.stringify(rounds.at(-1))}`);
+      }
+      const ratio = (side: 'twoSources' | 'oneSource'): number =>
+        round2(median(rounds.map((r) => r[side].blocksPerSecond / r.bare.blocksPerSecond)));
+      figures.push({
+        depositAddresses,
+        rounds,
+        twoSourcesRatio: ratio('twoSources'),
+        oneSourceRatio: ratio('oneSource'),
+      });
+    }
+    const most = figures.at(-1)?.twoSourcesRatio ?? Number.NaN;
+    const fewest = figures[0]?.twoSourcesRatio ?? Number.NaN;
+    return {
+      blocks: BLOCKS,
+      transfersPerBlock: TRANSFERS_PER_BLOCK,
+      figures,
+      mostToFewestAddresses: round2(most / fewest),
+    };
+  } finally {
+    await node.stop();
+  }
+}
+
+async function bareOnce(urls: readonly string[]): Promise<CatchUpRun> {
+  const ours = new Set(PLAN.ours);
+  const finish = startRun();
+  const found = await bareCatchUp({
+    url: urls[0] ?? '',
+    tokens: PLAN.tokens,
+    isOurs: (address) => ours.has(address),
+    from: 1,
+    to: BLOCKS,
+  });
+  const run = finish();
+  requireDeposits('bare loop', found);
+  return run;
+}
+
+function startRun(): () => CatchUpRun {
+  const startedAt = performance.now();
+  const before = process.cpuUsage();
+  return () => {
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const { user, system } = process.cpuUsage(before);
+    return {
+      blocksPerSecond: round2(BLOCKS / seconds),
+      processorMsPerBlock: round2((user + system) / 1_000 / BLOCKS),
+    };
+  };
+}
+
+/** From the start of the service until the last block is verified; the cursor begins at block 0. */
+async function catchUpOnce(
+  database: ScanDatabase,
+  brokerUrl: string,
+  rpcUrls: readonly string[],
+): Promise<CatchUpRun> {
+  await database.forgetChains();
+  await database.placeCursor(CHAIN, createCannedChain(PLAN).facts(0));
+  const logger = createLogger({ service: 'scanner-evm', level: 'error' });
+  const pool = database.openAsScanner();
+  const broker = connectBroker({ url: brokerUrl, logger, name: 'bench scanner' });
+  const failures: unknown[] = [];
+  const startedAt = performance.now();
+  const finish = startRun();
+  const app = startScanner({
+    db: pool.kysely,
+    broker,
+    logger,
+    metrics: createMetrics('scanner-evm'),
+    clock: systemClock,
+    newId,
+    networks: [networkOf(rpcUrls)],
+    instanceId: 'bench',
+    fail: (error) => failures.push(error),
+  });
+  try {
+    while ((await verifiedHeight(database)) < BLOCKS) {
+      if (failures.length > 0) throw failures[0];
+      if (performance.now() - startedAt > DEADLINE_MS)
+        throw new Error('the scanner did not catch up in time');
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    const run = finish();
+    const { rows } = await database.admin.query<{ n: number }>(
+      `select count(*)::int as n from transfer where state = 'VERIFIED'`,
+    );
+    requireDeposits('scanner', rows[0]?.n ?? 0);
+    return run;
+  } finally {
+    await app.stop();
+    await broker.close();
+    await pool.close();
+  }
+}
+
+async function verifiedHeight({ admin }: ScanDatabase): Promise<number> {
+  const { rows } = await admin.query<{ height: string }>(
+    'select verified_height as height from chain_cursor where chain = $1',
+    [CHAIN],
+  );
+  return Number(rows[0]?.height ?? 0);
+}
+
+/** A catch-up that misses something is not one. */
+function requireDeposits(who: string, found: number): void {
+  const expected = Math.floor(BLOCKS / BLOCKS_PER_DEPOSIT);
+  if (found !== expected) throw new Error(`the ${who} found ${found} of ${expected} deposits`);
+}
+
+function networkOf(rpcUrls: readonly string[]): NetworkConfig {
+  const token = { decimals: DECIMALS, displayDecimals: 2, minAmount: null, maxAmount: null };
+  return {
+    chain: CHAIN,
+    family: 'EVM',
+    enabled: true,
+    chainId: CHAIN_ID,
+    name: 'canned',
+    rpcUrls,
+    nativeSymbol: 'ETH',
+    nativeDecimals: 18,
+    confirmations: CONFIRMATIONS,
+    blockTimeMs: PLAN.blockTimeMs,
+    pollIntervalMs: 1_000,
+    reorgWindow: 256,
+    maxBlockRange: 100,
+    bloom: true,
+    tokens: PLAN.tokens.map((contract, i) => ({ symbol: i === 0 ? 'USDT' : 'USDC', contract, ...token })),
+  };
+}

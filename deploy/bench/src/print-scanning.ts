@@ -1,0 +1,53 @@
+import type { ScanningReport } from './bench-scanning.ts';
+import type { CatchUpRun } from './measure-catch-up.ts';
+
+/** Prints the report of the scanner as tables on standard output. */
+export function printScanning(report: ScanningReport): void {
+  const print = (line = ''): void => void process.stdout.write(`${line}\n`);
+  print(`${report.machine}, ${report.measuredAt}`);
+  const { catchUp, rpcCost } = report;
+  if (catchUp !== undefined) {
+    print();
+    print(
+      `Catching up ${catchUp.blocks} blocks of ${catchUp.transfersPerBlock} transfers, in turns: the scanner, and a bare loop that fetches and decodes from one source. Blocks/s (processor ms per block of the reading process)`,
+    );
+    print(
+      '| deposit addresses | round | bare loop | scanner, two sources | scanner, one source (receipts) |',
+    );
+    print('|---|---|---|---|---|');
+    for (const { depositAddresses, rounds, twoSourcesRatio, oneSourceRatio } of catchUp.figures) {
+      rounds.forEach((r, i) =>
+        print(
+          `| ${depositAddresses} | ${i + 1} | ${text(r.bare)} | ${text(r.twoSources)} | ${text(r.oneSource)} |`,
+        ),
+      );
+      print(`| ${depositAddresses} | scanner / bare | 1 | ${twoSourcesRatio} | ${oneSourceRatio} |`);
+    }
+    print(
+      `two sources / bare: at least 0.7; most addresses / fewest: ${catchUp.mostToFewestAddresses} (at least 0.8)`,
+    );
+  }
+  if (rpcCost !== undefined) {
+    print();
+    print(`RPC calls and bytes a day. ${rpcCost.method}`);
+    print(
+      '| network | block s | poll s | transfers/block | measured min (× speed) | getBlockByNumber | getLogs | receipts | other | HTTP requests | MB up, each source | MB down, each source | compute units |',
+    );
+    print('|---|---|---|---|---|---|---|---|---|---|---|---|---|');
+    for (const n of rpcCost.networks) {
+      const { eth_getBlockByNumber: blocks = 0, eth_getLogs: logs = 0, ...others } = n.callsPerDay;
+      const { eth_getTransactionReceipt: receipts = 0, eth_getBlockReceipts: all = 0, ...rest } = others;
+      const other = Object.values(rest).reduce((sum, count) => sum + count, 0);
+      const requests = n.sources.reduce((sum, source) => sum + source.httpRequestsPerDay, 0);
+      const up = n.sources.map((source) => source.megabytesUpPerDay).join(', ');
+      const down = n.sources.map((source) => source.megabytesDownPerDay).join(', ');
+      print(
+        `| ${n.chain} | ${n.blockTimeMs / 1_000} | ${n.pollIntervalMs / 1_000} | ${n.transfersPerBlock} | ${n.measuredMinutes} (× ${n.speed}) | ${blocks} | ${logs} | ${receipts + all} | ${other} | ${requests} | ${up} | ${down} | ${n.computeUnitsPerDay} |`,
+      );
+    }
+  }
+}
+
+function text(run: CatchUpRun): string {
+  return `${Math.round(run.blocksPerSecond)} (${run.processorMsPerBlock})`;
+}

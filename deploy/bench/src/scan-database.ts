@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { openDatabase, type Database } from '@opentill/db/database';
+import { migrate } from '@opentill/db/migrate';
+import { roleUrl, setRolePasswords } from '@opentill/db/roles';
+import type { CannedBlockFacts } from './canned-chain.ts';
+
+/** The database of a scanner that is measured: our own server's, since what is filled in is legal for nobody else. */
+export interface ScanDatabase {
+  readonly admin: pg.Client;
+  /** Opens a pool as the scanner does. */
+  openAsScanner(): Database;
+  /** Sees to so many deposit addresses of the EVM family; cannedDepositAddress says which. */
+  fillDepositAddresses(count: number): Promise<void>;
+  /** Forgets what was scanned. */
+  forgetChains(): Promise<void>;
+  /** A cursor as if the chain had been scanned up to this block, and verified. */
+  placeCursor(chain: string, block: CannedBlockFacts): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openScanDatabase(adminUrl: string): Promise<ScanDatabase> {
+  await migrate(adminUrl);
+  const password = randomBytes(16).toString('hex');
+  await setRolePasswords(adminUrl, { scanner_evm: password });
+  const admin = new pg.Client({ connectionString: adminUrl, application_name: 'bench' });
+  await admin.connect();
+  return {
+    admin,
+    openAsScanner: () =>
+      openDatabase({ url: roleUrl(adminUrl, 'scanner_evm', password), applicationName: 'bench scanner' }),
+    fillDepositAddresses: (count) => fillDepositAddresses(admin, count),
+    async forgetChains() {
+      await admin.query('truncate transfer, block, chain_cursor, scanner_evm.outbox cascade');
+    },
+    async placeCursor(chain, { height, hash, parentHash, timeSeconds }) {
+      await admin.query(
+        'insert into block (chain, height, hash, parent_hash, block_time) values ($1, $2, $3, $4, to_timestamp($5))',
+        [chain, height, hash, parentHash, timeSeconds],
+      );
+      await admin.query(
+        `insert into chain_cursor (chain, family, head_height, head_hash, head_time, seen_height, seen_hash,
+           verified_height, verified_hash, verified_time, fencing_token)
+         values ($1, 'EVM', $2, $3, to_timestamp($4), $2, $3, $2, $3, to_timestamp($4), 0)`,
+        [chain, height, hash, timeSeconds],
+      );
+    },
+    close: () => admin.end(),
+  };
+}
+
+/**
+ * Addresses without the orders they belong to: foreign keys are not enforced for a session that plays a replica. The
+ * scanner looks at no order. Unique constraints are taken away and made again, which sorts instead of seeking.
+ */
+async function fillDepositAddresses(admin: pg.Client, count: number): Promise<void> {
+  const { rows } = await admin.query<{ have: string }>('select count(*) as have from deposit_address');
+  const have = Number(rows[0]?.have ?? 0);
+  if (have >= count) return;
+  const constraints = await admin.query<{ name: string; definition: string }>(
+    `select quote_ident(conname) as name, pg_get_constraintdef(oid) as definition from pg_constraint
+     where conrelid = 'deposit_address'::regclass and contype in ('p', 'u')`,
+  );
+  await admin.query(`set session_replication_role = replica; set maintenance_work_mem = '512MB'`);
+  for (const { name } of constraints.rows)
+    await admin.query(`alter table deposit_address drop constraint ${name}`);
+  await admin.query(
+    `insert into deposit_address (family, address, derivation_index, order_pk)
+     select 'EVM', '0x' || md5('a' || i) || substr(md5('b' || i), 1, 8), i, md5('o' || i)::uuid
+     from generate_series($1::int, $2::int) i`,
+    [have + 1, count],
+  );
+  for (const { name, definition } of constraints.rows)
+    await admin.query(`alter table deposit_address add constraint ${name} ${definition}`);
+  await admin.query('reset session_replication_role');
+  await admin.query('vacuum analyze deposit_address');
+}

@@ -1,0 +1,41 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { CannedCounters, CannedNetwork } from './canned-node.ts';
+
+/** A canned node in a process of its own. */
+export interface CannedNode {
+  /** Of each network by its name, a URL for each source. */
+  readonly urls: Readonly<Record<string, readonly string[]>>;
+  /** What was counted of each source since the last call. */
+  takeCounters(): Promise<Readonly<Record<string, readonly CannedCounters[]>>>;
+  stop(): Promise<void>;
+}
+
+/** Starts it and waits until the first blocks of all networks are made. */
+export async function startCannedNode(networks: readonly CannedNetwork[]): Promise<CannedNode> {
+  const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js';
+  const child = fork(join(import.meta.dirname, `canned-node.${extension}`), {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const exited = once(child, 'exit');
+  const answer = async <T>(message: unknown): Promise<T> => {
+    const answered = Promise.race([
+      once(child, 'message'),
+      exited.then(([code]) => Promise.reject(new Error(`the canned node ended with code ${String(code)}`))),
+    ]);
+    child.send(message as object);
+    return ((await answered) as [T])[0];
+  };
+  const ports = await answer<Readonly<Record<string, readonly number[]>>>(networks);
+  return {
+    urls: Object.fromEntries(
+      Object.entries(ports).map(([name, own]) => [name, own.map((port) => `http://127.0.0.1:${port}`)]),
+    ),
+    takeCounters: () => answer({}),
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
