@@ -19,7 +19,10 @@ export interface BenchGateway {
 const TOKEN = 'bench-merchant-token';
 const SERVICES = ['api', 'scanner-evm', 'confirmation-tracker', 'webhook-sender'] as const;
 
-/** Starts a gateway, lets `work` measure it, and leaves neither process nor file. */
+/**
+ * Starts a gateway, lets `work` measure it, and leaves neither process nor file, but for the CPU profiles of the
+ * services if OPENTILL_BENCH_PROFILES names a directory for them.
+ */
 export async function withBenchGateway<Figures>(
   work: (bench: BenchGateway) => Promise<Figures>,
 ): Promise<Figures> {
@@ -29,7 +32,11 @@ export async function withBenchGateway<Figures>(
   let gateway: Gateway | undefined;
   let database: pg.Pool | undefined;
   try {
-    const quiet = { LOG_LEVEL: 'warn' };
+    const profiles = process.env['OPENTILL_BENCH_PROFILES'];
+    const quiet = {
+      LOG_LEVEL: 'warn',
+      ...(profiles === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` }),
+    };
     gateway = await startGateway({
       stateDir,
       keep: false,
