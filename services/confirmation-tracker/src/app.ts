@@ -22,7 +22,7 @@ import { onTransferOrphaned } from './handlers/on-transfer-orphaned.ts';
 import type { HandlerDeps } from './handlers/settle-event.ts';
 import { createObserve } from './observe.ts';
 import { sweepDueOrders } from './sweep-due-orders.ts';
-import { createTransferSweep, type TransferSweepOptions } from './sweep-transfers.ts';
+import { createTransferSweep } from './sweep-transfers.ts';
 
 export interface TrackerDeps {
   /** As the role opentill_tracker. */
@@ -38,9 +38,12 @@ export interface TrackerDeps {
   readonly timing?: Partial<TrackerTiming>;
 }
 
-export interface TrackerTiming extends TransferSweepOptions {
-  /** Pause between sweeps over the transfers. */
+export interface TrackerTiming {
+  /** Pause between quick sweeps over the transfers, and between thorough ones (createTransferSweep). */
   readonly transferSweepMs: number;
+  readonly thoroughSweepMs: number;
+  /** Transfers changed less than this ago are left to their events. */
+  readonly sweepGraceMs: number;
   /** Pause between looks at due orders that no event asked for. */
   readonly dueSweepMs: number;
   /** How long handled events are remembered; no message waits longer in a queue, and one that did would find nothing to do. */
@@ -48,13 +51,17 @@ export interface TrackerTiming extends TransferSweepOptions {
 }
 
 export const DEFAULT_TIMING: TrackerTiming = {
-  transferSweepMs: 5_000,
+  transferSweepMs: 2_000,
+  thoroughSweepMs: 60_000,
+  sweepGraceMs: 2_000,
   dueSweepMs: 1_000,
   inboxKeptSeconds: 86_400,
-  pageSize: 5_000,
-  graceMs: 2_000,
-  lookBackMs: 300_000,
 };
+
+const SWEEP_PAGE = 5_000;
+/** Longer than a scanner's transaction takes, and so long that nothing but a bug outlasts it. */
+const QUICK_LOOK_BACK_MS = 15_000;
+const THOROUGH_LOOK_BACK_MS = 600_000;
 
 /** The service without its process. */
 export interface TrackerApp {
@@ -67,7 +74,7 @@ export interface TrackerApp {
   stop(): Promise<void>;
 }
 
-/** A sweep that has not succeeded for so long makes the service unready. */
+/** A sweep that has not succeeded for so long after it should have begun makes the service unready. */
 const SWEEP_STALE_MS = 60_000;
 const HOUSEKEEPING_MS = 600_000;
 const MAX_BACKOFF_MS = 5_000;
@@ -151,16 +158,18 @@ interface Sweeps {
 
 function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
   const { clock, observe } = deps;
-  const succeededAt = new Map<string, number>();
+  /** Until when each sweep counts as alive. */
+  const freshUntil = new Map<string, number>();
   const sweep = (name: string, intervalMs: number, run: (signal: AbortSignal) => Promise<void | 'again'>) => {
-    succeededAt.set(name, clock.now().getTime());
+    const succeeded = () => void freshUntil.set(name, clock.now().getTime() + intervalMs + SWEEP_STALE_MS);
+    succeeded();
     return startLoop({
       name,
       intervalMs,
       maxBackoffMs: MAX_BACKOFF_MS,
       run: async (signal) => {
         const result = await run(signal);
-        succeededAt.set(name, clock.now().getTime());
+        succeeded();
         return result;
       },
       onError: (error, failuresInRow) => observe.sweepFailed(name, error, failuresInRow),
@@ -172,7 +181,15 @@ function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
     return rolled.deleted === ROLLED_ROWS_MAX ? 'again' : undefined;
   };
   const due = sweep('due orders', timing.dueSweepMs, () => sweepDueOrders(deps));
-  const transfers = sweep('transfers', timing.transferSweepMs, createTransferSweep(deps, timing));
+  const options = { pageSize: SWEEP_PAGE, graceMs: timing.sweepGraceMs };
+  const quick = createTransferSweep(deps, { ...options, from: 'now', lookBackMs: QUICK_LOOK_BACK_MS });
+  const thorough = createTransferSweep(deps, {
+    ...options,
+    from: 'beginning',
+    lookBackMs: THOROUGH_LOOK_BACK_MS,
+  });
+  const transfers = sweep('transfers', timing.transferSweepMs, quick);
+  const allTransfers = sweep('all transfers', timing.thoroughSweepMs, thorough);
   const housekeeping = startLoop({
     name: 'housekeeping',
     intervalMs: HOUSEKEEPING_MS,
@@ -183,13 +200,13 @@ function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
     wakeDueSweep: () => due.wake(),
     check() {
       const now = clock.now().getTime();
-      const stale = [...succeededAt].filter(([, at]) => now - at > SWEEP_STALE_MS).map(([name]) => name);
+      const stale = [...freshUntil].filter(([, until]) => now > until).map(([name]) => name);
       return stale.length === 0
         ? { ok: true }
         : { ok: false, detail: `no sweep of late: ${stale.join(', ')}` };
     },
     async stop() {
-      await Promise.all([due, transfers, housekeeping].map((loop) => loop.stop()));
+      await Promise.all([due, transfers, allTransfers, housekeeping].map((loop) => loop.stop()));
     },
   };
 }

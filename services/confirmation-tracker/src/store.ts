@@ -254,6 +254,9 @@ export function startOfSweep(lastEnd: string | null, lookBackMs: number): SweepP
   return { updatedAt, transferId: 0 };
 }
 
+/** The moment at which it is first used, as Postgres understands it. */
+export const SWEEP_FROM_NOW: SweepPosition = { updatedAt: 'now', transferId: 0 };
+
 /** How far the sweep over the transfers has come: it goes by (updated_at, transfer_id). */
 export interface SweepPosition {
   /** Postgres' own text of a timestamptz, which keeps the microseconds. */

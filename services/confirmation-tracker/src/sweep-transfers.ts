@@ -1,6 +1,12 @@
 import { settleEach, settleTransfers, type HandlerDeps } from './handlers/settle-event.ts';
 import { isolates } from './settle-orders.ts';
-import { findUnsettled, startOfSweep, ORDERS_PER_TRANSACTION, type SweepPosition } from './store.ts';
+import {
+  findUnsettled,
+  startOfSweep,
+  SWEEP_FROM_NOW,
+  ORDERS_PER_TRANSACTION,
+  type SweepPosition,
+} from './store.ts';
 
 export interface TransferSweepOptions {
   /** Transfers looked at per query. */
@@ -9,13 +15,18 @@ export interface TransferSweepOptions {
   readonly graceMs: number;
   /** How far each sweep goes back behind the last one: longer than any transaction of a scanner may take. */
   readonly lookBackMs: number;
+  /** Where the first sweep starts: at the oldest transfer, or at those that change from now on. */
+  readonly from: 'beginning' | 'now';
 }
 
 /**
  * Makes the sweep that finds transfers whose message never came: version newer than the settled one, or never
- * settled. The first sweep goes over the whole table, page by page, the later ones over what changed since the last
- * sweep began, less the look-back: `updated_at` is when a scanner's transaction began, not when it was committed.
+ * settled. The first sweep goes over the whole table, page by page, or over nothing, the later ones over what changed since
+ * the last sweep began, less the look-back: `updated_at` is when a scanner's transaction began, not when it was committed.
  * A sweep that fails goes on where it stopped.
+ *
+ * The service runs two: a quick one over the last seconds, so that a lost broker delays nothing by more, and a thorough one
+ * from the beginning with a long look-back, for what was lost while no tracker ran or committed by a very slow transaction.
  */
 export function createTransferSweep(
   deps: HandlerDeps,
@@ -26,7 +37,8 @@ export function createTransferSweep(
   let found = 0;
 
   return async (signal) => {
-    if (position === null) position = startOfSweep(begunAt, options.lookBackMs);
+    position ??=
+      begunAt === null && options.from === 'now' ? SWEEP_FROM_NOW : startOfSweep(begunAt, options.lookBackMs);
     const page = await findUnsettled(deps.db, position, options.pageSize, options.graceMs);
     for (let i = 0; i < page.unsettled.length && !signal.aborted; i += ORDERS_PER_TRANSACTION) {
       await settleAll(deps, page.unsettled.slice(i, i + ORDERS_PER_TRANSACTION));

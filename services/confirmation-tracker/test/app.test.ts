@@ -179,7 +179,7 @@ describe('the running service', () => {
   });
 
   test('settles and expires by its sweeps alone when the broker loses everything', async () => {
-    await startReplica({ transferSweepMs: 20, dueSweepMs: 20, graceMs: 0 });
+    await startReplica({ transferSweepMs: 20, dueSweepMs: 20, sweepGraceMs: 0 });
     const paid = await s.order();
     const unpaid = await s.order({ chain: 'BSC_TEST' });
     const transfer = await s.transfer(paid, 100n);
@@ -191,7 +191,7 @@ describe('the running service', () => {
   });
 
   test('in two replicas settles many orders, each told once and in order', async () => {
-    await startReplica({ transferSweepMs: 10, dueSweepMs: 10, graceMs: 0 });
+    await startReplica({ transferSweepMs: 10, dueSweepMs: 10, sweepGraceMs: 0 });
     await startReplica();
     const merchant = await s.merchant();
     const orders = await Promise.all(

@@ -138,7 +138,12 @@ async function checkStory(order: OrderRow): Promise<void> {
 }
 
 async function finish(): Promise<void> {
-  const sweep = createTransferSweep(s.deps, { pageSize: 100, graceMs: 0, lookBackMs: 300_000 });
+  const sweep = createTransferSweep(s.deps, {
+    pageSize: 100,
+    graceMs: 0,
+    lookBackMs: 300_000,
+    from: 'beginning' as const,
+  });
   while ((await sweep(new AbortController().signal)) === 'again');
   await sweepDue(s.deps);
 }

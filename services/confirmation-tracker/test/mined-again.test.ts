@@ -138,7 +138,12 @@ describe('with another token', () => {
 
 describe('to the deposit address of another order', () => {
   const sweep = async () => {
-    const next = createTransferSweep(s.deps, { pageSize: 5_000, graceMs: 0, lookBackMs: 300_000 });
+    const next = createTransferSweep(s.deps, {
+      pageSize: 5_000,
+      graceMs: 0,
+      lookBackMs: 300_000,
+      from: 'beginning' as const,
+    });
     while ((await next(new AbortController().signal)) === 'again');
   };
 

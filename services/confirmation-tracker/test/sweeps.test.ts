@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => s.close());
 
 const running = new AbortController().signal;
-const eager = { pageSize: 100, graceMs: 0, lookBackMs: 300_000 };
+const eager = { pageSize: 100, graceMs: 0, lookBackMs: 300_000, from: 'beginning' as const };
 
 async function sweepAll(sweep: (signal: AbortSignal) => Promise<void | 'again'>): Promise<number> {
   let rounds = 1;
@@ -67,6 +67,24 @@ describe('the sweep over the transfers', () => {
     expect(await s.settlement(hour)).toBeUndefined();
     await sweepAll(createTransferSweep(s.deps, eager));
     expect(await s.settlement(hour)).toMatchObject({ version: 1 });
+  });
+
+  test('from now on takes no notice of what was before, and goes back only so far', async () => {
+    const before = await s.transfer(await s.order(), 1n);
+    const sweep = createTransferSweep(s.deps, { ...eager, from: 'now', lookBackMs: 15_000 });
+    expect(await sweepAll(sweep)).toBe(1);
+    expect(await s.settlement(before)).toBeUndefined();
+    const recent = await s.transfer(await s.order(), 1n);
+    const committedLate = await s.transfer(await s.order(), 1n, {
+      updated_at: new Date(Date.now() - 10_000),
+    });
+    const old = await s.transfer(await s.order(), 1n, { updated_at: new Date(Date.now() - 60_000) });
+    await sweepAll(sweep);
+    expect(await s.settlement(recent)).toMatchObject({ version: 1 });
+    expect(await s.settlement(committedLate)).toMatchObject({ version: 1 });
+    expect(await s.settlement(old)).toBeUndefined();
+    await sweepAll(createTransferSweep(s.deps, eager));
+    expect(await s.settlement(old)).toMatchObject({ version: 1 });
   });
 
   test('leaves fresh transfers to their events', async () => {

@@ -37,7 +37,7 @@ export async function life(
   await send(envelope('transfer.orphaned', named([orphan])));
   await send(verifiedEvent([await s.verify(await s.mineAgain(two, 104, 120))]));
   const last = await s.transfer(paid, 1n, { block_height: 106 });
-  const sweep = { pageSize: 5_000, graceMs: 0, lookBackMs: 300_000 };
+  const sweep = { pageSize: 5_000, graceMs: 0, lookBackMs: 300_000, from: 'beginning' as const };
   await run(async (deps) => {
     const next = createTransferSweep(deps, sweep);
     while ((await next(new AbortController().signal)) === 'again');
