@@ -20,7 +20,7 @@ import { onBlockVerified, type BlockVerifiedDeps } from './handlers/on-block-ver
 import { onTransferDetected } from './handlers/on-transfer-detected.ts';
 import { onTransferOrphaned } from './handlers/on-transfer-orphaned.ts';
 import type { HandlerDeps } from './handlers/settle-event.ts';
-import { createObserve } from './observe.ts';
+import { createObserve, observeDatabase } from './observe.ts';
 import { sweepDueOrders } from './sweep-due-orders.ts';
 import { createTransferSweep } from './sweep-transfers.ts';
 
@@ -86,6 +86,7 @@ const DRAIN_TIMEOUT_MS = 4_000;
 export async function startTracker(deps: TrackerDeps): Promise<TrackerApp> {
   const { db, broker, logger, metrics, clock, newId } = deps;
   const observe = createObserve({ logger, metrics, clock });
+  observeDatabase(metrics, db);
   const displayOf = await loadDisplayForms(deps.networks);
   const publisher = createPublisher(broker);
   const relay = startRelay({ store: createOutboxStore(db, 'tracker'), publisher, logger, metrics });

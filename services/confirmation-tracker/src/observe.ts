@@ -1,4 +1,6 @@
+import type { Db } from '@opentill/db/database';
 import type { Rolled } from '@opentill/db/housekeeping';
+import { deadRows, oldestTransactionSeconds } from '@opentill/db/measure-database';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { OrderOutcome } from './order-rows.ts';
@@ -115,4 +117,28 @@ function createCounters(metrics: Metrics) {
       help: 'Transfers that the last sweep found unsettled',
     }),
   };
+}
+
+/** How the database is: asked when the metrics are. The tracker tells it, because one service is enough to. */
+export function observeDatabase(metrics: Metrics, db: Db): void {
+  metrics.gauge({
+    name: 'opentill_database_oldest_transaction_seconds',
+    help: 'Age of the oldest open transaction: vacuum clears nothing that died since',
+    async collect(gauge) {
+      // Without the database the last figures stay; its own metrics tell.
+      const seconds = await oldestTransactionSeconds(db).catch(() => undefined);
+      if (seconds !== undefined) gauge.set(seconds);
+    },
+  });
+  metrics.gauge({
+    name: 'opentill_database_dead_rows_count',
+    help: 'Dead rows that vacuum has not cleared yet, of tables with more than a hundred',
+    labelNames: ['table'],
+    async collect(gauge) {
+      const dead = await deadRows(db).catch(() => undefined);
+      if (dead === undefined) return;
+      gauge.reset();
+      for (const [table, count] of dead) gauge.set({ table }, count);
+    },
+  });
 }
