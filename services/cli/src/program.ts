@@ -4,11 +4,16 @@ import { recordTopUp } from './commands/book-top-up.ts';
 import { examine } from './commands/doctor.ts';
 import { explain } from './commands/explain.ts';
 import { initKeys } from './commands/init-keys.ts';
-import { createMerchant, printMerchants, rotateMerchant } from './commands/manage-merchants.ts';
-import { replayWebhook } from './commands/replay-webhook.ts';
+import {
+  createMerchant,
+  printMerchants,
+  rotateMerchant,
+  type RotateOptions,
+} from './commands/manage-merchants.ts';
 import { rescan } from './commands/rescan.ts';
 import { setMerchant, type SetMerchantOptions } from './commands/set-merchant.ts';
 import { setUp } from './commands/setup.ts';
+import { addWebhook } from './webhook-commands.ts';
 
 /** The `opentill` command line. Commands only translate words into calls; errors come out as GatewayError. */
 export function createProgram(context: CliContext): Command {
@@ -31,6 +36,7 @@ export function createProgram(context: CliContext): Command {
   addDoctor(program, context);
   addKeys(program, context);
   addMerchant(program, context);
+  addWebhook(program, context);
   addRepairs(program, context);
   return program;
 }
@@ -97,7 +103,12 @@ function addMerchant(program: Command, context: CliContext): void {
     )
     .argument('<id>')
     .argument('<what>', 'token or webhook-secret')
-    .action((id: string, what: string) => rotateMerchant(context, { id, what }));
+    .option('--overlap <duration>', 'webhook-secret: sign with both for so long (24h), then with the new one')
+    .option('--finish', 'webhook-secret: end the overlap, the new one is the secret')
+    .option('--cancel', 'webhook-secret: end the overlap, the old one stays')
+    .action((id: string, what: string, options: RotateOptions) =>
+      rotateMerchant(context, { ...options, id, what }),
+    );
 }
 
 function addMerchantSet(merchant: Command, context: CliContext): void {
@@ -126,17 +137,6 @@ function addRepairs(program: Command, context: CliContext): void {
     .requiredOption('--from <height>')
     .requiredOption('--to <height>')
     .action((options: { chain: string; from: string; to: string }) => rescan(context, options));
-
-  program
-    .command('webhook')
-    .command('replay')
-    .description('send callbacks again')
-    .option('--event <id>', 'one callback by its nonce')
-    .option('--order <orderId>', 'all callbacks of an order')
-    .option('--merchant <id>', 'the merchant of the order', 'default')
-    .action((options: { event?: string; order?: string; merchant: string }) =>
-      replayWebhook(context, options),
-    );
 
   program
     .command('explain')

@@ -172,19 +172,6 @@ export async function rescanAnswer(db: Db, requestId: number): Promise<{ done: b
   return { done: row.done_at !== null, found: row.found ?? 0 };
 }
 
-/** Event ids of an order's notifications, oldest first. */
-export async function notificationIdsOf(db: Db, merchantId: string, orderId: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('notification as n')
-    .innerJoin('orders as o', 'o.order_pk', 'n.subject_id')
-    .select('n.event_id')
-    .where('o.merchant_id', '=', merchantId)
-    .where('o.order_id', '=', orderId)
-    .orderBy('n.sequence')
-    .execute();
-  return rows.map((row) => row.event_id);
-}
-
 /** Makes a delivery due again; false when there is none for this event. */
 export async function replayDelivery(db: Db, eventId: string): Promise<boolean> {
   const { rows } = await sql<{

@@ -546,6 +546,11 @@ describe('webhook replay', () => {
 
   it('makes all callbacks of an order due again, of that merchant alone', async () => {
     const { order } = await anOrderWithCallbacks(2, { order_id: 'same-id' });
+    await admin.kysely
+      .updateTable('merchant')
+      .set({ callback_url: 'https://shop.example/' })
+      .where('merchant_id', '=', order.merchant_id)
+      .execute();
     const other = await anOrderWithCallbacks(1, { order_id: 'same-id' });
     const args = ['webhook', 'replay', '--order', 'same-id', '--merchant', order.merchant_id];
     expect(await opentill(args)).toMatchObject({ code: 0, out: ['2 of 2 callbacks are due again.'] });
@@ -555,7 +560,7 @@ describe('webhook replay', () => {
 
   it.each([
     [[], /either --event or --order/],
-    [['--event', randomUUID(), '--order', 'x'], /either --event or --order/],
+    [['--event', randomUUID(), '--order', 'x'], /--event stands alone: give either --event or --order/],
     [['--event', randomUUID()], /No such callback/],
     [['--event', 'first-1'], /first-1 is not the nonce of a callback/],
     [['--order', 'nobody-knows'], /No such callback/],

@@ -146,7 +146,8 @@ describe('an endpoint that fails', () => {
     }
     await s.anOrderWithCallbacks(1);
     const taken = await claims('one', { probeLimit: 2 });
-    expect(taken.map((claim) => claim.isProbe).sort()).toEqual([false, true, true]);
+    expect(taken.filter((claim) => claim.isProbe)).toHaveLength(2);
+    expect(taken).toHaveLength(3);
   });
 
   it('that gets a new URL is sent to at once, and what was under way to the old one says nothing of it', async () => {

@@ -1,12 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { listMerchants, rotateToken, rotateWebhookSecret, upsertMerchant } from '@opentill/db/merchants';
+import {
+  endSecretChange,
+  listMerchants,
+  rotateToken,
+  rotateWebhookSecret,
+  upsertMerchant,
+  type MerchantSummary,
+} from '@opentill/db/merchants';
 import type { CliContext, CliErrorCode } from '../context.ts';
 import { secretsKey, withOpsDatabase } from '../open-ops-database.ts';
+import { parseDurationSeconds } from '../parse-moment.ts';
 import { requireHttpUrl, requireOrigin } from '../require-url.ts';
 import { SETTINGS_MERCHANT_ID } from './settings-merchant.ts';
 
 const SECRET_BYTES = 32;
+const OVERLAP_MAX_SECONDS = 90 * 86_400;
 const MERCHANT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Creates a merchant and shows its token and webhook secret, once. */
@@ -57,30 +66,75 @@ export async function printMerchants(context: CliContext): Promise<void> {
   await withOpsDatabase(context, async ({ kysely }) => {
     for (const m of await listMerchants(kysely)) {
       context.print(
-        `${m.merchantId}\t${m.version}\t${m.enabled ? 'enabled' : 'disabled'}\t${m.callbackUrl ?? '-'}\t${m.name}`,
+        `${m.merchantId}\t${m.version}\t${m.enabled ? 'enabled' : 'disabled'}\t${m.callbackUrl ?? '-'}\t${m.name}${describeCallbacks(m)}`,
       );
     }
   });
 }
 
-/** Replaces a merchant's token or webhook secret and shows the new one, once. The old one stops working at once. */
+/** What is out of the ordinary with a merchant's callbacks; nothing otherwise. */
+function describeCallbacks(m: MerchantSummary): string {
+  const since = m.endpointSince?.toISOString() ?? '?';
+  const parts = [
+    m.endpointState === 'DISABLED' && `callbacks disabled since ${since}: ${m.disabledReason ?? '?'}`,
+    m.endpointState === 'OPEN' && `callbacks rest since ${since}`,
+    m.webhookSecretSwitchAt !== null && `webhook secret changes at ${m.webhookSecretSwitchAt.toISOString()}`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? '' : `\t${parts.join('; ')}`;
+}
+
+/** The options of `merchant rotate`, as typed. */
+export interface RotateOptions {
+  readonly overlap?: string;
+  readonly finish?: boolean;
+  readonly cancel?: boolean;
+}
+
+/**
+ * Replaces a merchant's token or webhook secret and shows the new one, once. The old one stops working at once, but for a
+ * webhook secret with an overlap, in which callbacks carry the signatures of both.
+ * @throws GatewayError CLI_USAGE, MERCHANT_NOT_FOUND, SECRET_CHANGE_UNDER_WAY, NO_SECRET_CHANGE
+ */
 export async function rotateMerchant(
   context: CliContext,
-  options: { readonly id: string; readonly what: string },
+  options: RotateOptions & { readonly id: string; readonly what: string },
 ): Promise<void> {
-  if (options.what !== 'token' && options.what !== 'webhook-secret') {
+  const { id, what, overlap, finish, cancel } = options;
+  if (what !== 'token' && what !== 'webhook-secret') {
     throw usage('Say what to rotate: token or webhook-secret.');
   }
-  if (options.id === SETTINGS_MERCHANT_ID) {
-    const variable = options.what === 'token' ? 'MERCHANT_TOKEN' : 'WEBHOOK_SECRET';
-    throw usage(`The settings say the ${options.what} of ${options.id}: change ${variable} and run setup.`);
+  if (id === SETTINGS_MERCHANT_ID) {
+    const variable = what === 'token' ? 'MERCHANT_TOKEN' : 'WEBHOOK_SECRET';
+    throw usage(`The settings say the ${what} of ${id}: change ${variable} and run setup.`);
   }
-  const secret = await withOpsDatabase(context, async ({ kysely }) =>
-    options.what === 'token'
-      ? rotateToken(kysely, secretsKey(context), options.id)
-      : (await rotateWebhookSecret(kysely, secretsKey(context), options.id)).secret,
+  const hows = [overlap, finish, cancel].filter((option) => option !== undefined).length;
+  if (hows > 1) throw usage('Only one of --overlap, --finish and --cancel.');
+  if (what === 'token') {
+    if (hows > 0)
+      throw usage('--overlap, --finish and --cancel are for webhook-secret: a token changes at once.');
+    const token = await withOpsDatabase(context, ({ kysely }) =>
+      rotateToken(kysely, secretsKey(context), id),
+    );
+    context.print(`new token of ${id}: ${token}`);
+  } else if (finish === true || cancel === true) {
+    await withOpsDatabase(context, ({ kysely }) => endSecretChange(kysely, id, finish ? 'FINISH' : 'CANCEL'));
+    context.print(`The ${finish ? 'new' : 'old'} webhook secret of ${id} alone signs from now on.`);
+  } else {
+    await rotateSecret(context, id, overlap);
+  }
+}
+
+async function rotateSecret(context: CliContext, id: string, overlap: string | undefined): Promise<void> {
+  const overlapSeconds =
+    overlap === undefined ? 0 : parseDurationSeconds('--overlap', overlap, OVERLAP_MAX_SECONDS);
+  const { secret, switchAt } = await withOpsDatabase(context, ({ kysely }) =>
+    rotateWebhookSecret(kysely, secretsKey(context), id, overlapSeconds),
   );
-  context.print(`new ${options.what} of ${options.id}: ${secret}`);
+  context.print(`new webhook-secret of ${id}: ${secret}`);
+  if (switchAt === null) return;
+  context.print(
+    `Until ${switchAt.toISOString()} sign and X-Signature are made with the old one, X-Signature-Next with the new one, webhook-signature with both.`,
+  );
 }
 
 function usage(message: string): GatewayError<CliErrorCode> {
