@@ -19,7 +19,7 @@ const TOKEN = { contract: '0x55d398326f99059ff775485246999027b3197955', decimals
 const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`;
 
 /** Checks the token at a node that answers its call so. */
-async function check(answer: object): Promise<void> {
+async function check(answer: object, code = '0x38'): Promise<void> {
   const server = createServer((request, response) => {
     let text = '';
     request.on('data', (chunk) => (text += chunk));
@@ -28,7 +28,7 @@ async function check(answer: object): Promise<void> {
       const right = ({ id, method }: Call): object => ({
         jsonrpc: '2.0',
         id,
-        ...(method === 'eth_call' ? answer : { result: '0x38' }),
+        ...(method === 'eth_call' ? answer : { result: method === 'eth_getCode' ? code : '0x38' }),
       });
       response.end(JSON.stringify(Array.isArray(body) ? body.map(right) : right(body)));
     });
@@ -58,8 +58,15 @@ describe('the check of a configured token', () => {
     ['geth, jump', { error: { code: -32000, message: 'invalid jump destination' } }],
     ['besu', { error: { code: -32000, message: 'Execution reverted' } }],
     ['nethermind', { error: { code: -32015, message: 'VM execution error.' } }],
+    ['sent as an internal error', { error: { code: -32603, message: 'execution reverted' } }],
   ])('is for the operator: %s', async (_, answer) => {
     await expect(check(answer)).rejects.toMatchObject({ code: 'TOKEN_MISMATCH', retryable: false });
+  });
+
+  it('is for the operator where there is no code, however the node words that a call fails', async () => {
+    const failing = { error: { code: -32603, message: 'internal error' } };
+    for (const nothing of ['0x', '0x0'])
+      await expect(check(failing, nothing)).rejects.toMatchObject({ code: 'TOKEN_MISMATCH' });
   });
 
   it.each<[string, object]>([
@@ -68,6 +75,7 @@ describe('the check of a configured token', () => {
       { error: { code: -32000, message: 'missing trie node 0x1f (path ) state 0x2e is not available' } },
     ],
     ['old', { error: { code: -32000, message: 'historical state 0x3d is not available' } }],
+    ['internal', { error: { code: -32603, message: 'internal error' } }],
     ['proxy', { error: { code: -32011, message: 'no backends available for method' } }],
     ['unknown', { error: { code: -32099, message: 'something else' } }],
     ['null', { result: null }],

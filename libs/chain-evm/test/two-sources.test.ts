@@ -258,6 +258,26 @@ describe('receipts as the judge', () => {
     expect(compared).toContain('CONTENTS_DIFFER');
   });
 
+  it('with a gap between logs are not whole, though no bloom says so', async () => {
+    const firstLogLeftOut: Override = async ({ method, params }, honest) => {
+      if (method !== 'eth_getBlockReceipts') return undefined;
+      const receipts = (await honest({ method, params })) as { logs: unknown[] }[];
+      const withLogs = receipts.filter(({ logs }) => logs.length > 0);
+      const first = withLogs.length > 1 ? withLogs[0] : undefined;
+      return {
+        result: receipts.map((receipt) =>
+          receipt === first ? { ...receipt, logs: receipt.logs.slice(1) } : receipt,
+        ),
+      };
+    };
+    const { reader } = await pairOf(
+      { ...always('droppedLog'), override: firstLogLeftOut },
+      {},
+      { bloom: false },
+    );
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+  });
+
   it('are held against the bloom where it speaks', async () => {
     const { reader } = await pairOf({ ...always('droppedLog'), override: lastLogLeftOut }, {});
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
