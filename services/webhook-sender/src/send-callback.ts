@@ -63,10 +63,10 @@ function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult 
   return new Promise((resolve) => {
     const request = openRequest(callback);
     let phase: RequestPhase = 'CONNECTING';
-    let answering = false; // from here on the status counts, and skimming is bounded
+    let answered: (() => void) | undefined; // from here on the status counts, whatever becomes of the body
     let informed = 0;
     const giveUp = (result: AttemptResult): void => {
-      if (!answering) finish(result);
+      if (answered === undefined) finish(result);
     };
     const timer = setTimeout(
       () => giveUp(late(phase, callback.deadlineMs)),
@@ -91,8 +91,7 @@ function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult 
       else socket.once(secure ? 'secureConnect' : 'connect', send);
     });
     request.on('response', (response) => {
-      answering = true;
-      skim(response, finish);
+      answered = skim(response, finish);
     });
     request.on('information', () => {
       informed += 1;
@@ -103,8 +102,9 @@ function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult 
       giveUp(failed('BAD_ANSWER', 'another protocol instead of an answer'));
     });
     request.on('error', (error: NodeJS.ErrnoException) => {
+      if (answered !== undefined) return answered();
       const text = error.code === undefined ? error.message : `${error.code}: ${error.message}`;
-      const broke = request.reusedSocket && !answering && error.code?.startsWith('HPE_') !== true;
+      const broke = request.reusedSocket && error.code?.startsWith('HPE_') !== true;
       finish(broke ? { kind: 'STALE', error: text } : failed(failureOfError(error.code, phase), text));
     });
     if (callback.signal?.aborted) interrupt();
@@ -148,7 +148,11 @@ function openRequest({ endpoint, body, headers, keep }: CallbackRequest): Client
   return (secure ? httpsRequest : httpRequest)(options);
 }
 
-function skim(response: IncomingMessage, finish: (result: AttemptResult, complete?: boolean) => void): void {
+/** Reads a bounded first part of the body, for a bounded time. @returns what ends it at once */
+function skim(
+  response: IncomingMessage,
+  finish: (result: AttemptResult, complete?: boolean) => void,
+): () => void {
   const chunks: Buffer[] = [];
   let length = 0;
   const answered = (complete = false): void => {
@@ -173,4 +177,5 @@ function skim(response: IncomingMessage, finish: (result: AttemptResult, complet
   });
   response.on('end', () => answered(true));
   response.on('error', () => answered());
+  return answered;
 }
