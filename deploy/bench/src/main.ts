@@ -3,10 +3,12 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { benchCallbacks } from './bench-callbacks.ts';
 import { benchPayments } from './bench-payments.ts';
+import { benchScanning } from './bench-scanning.ts';
 import { compareCreation } from './compare-creation.ts';
 import { describeCallbacks } from './print-callbacks.ts';
 import { describeCreation } from './print-creation.ts';
 import { describePayments } from './print-payments.ts';
+import { printScanning } from './print-scanning.ts';
 import { withBenchGateway } from './start-bench-gateway.ts';
 
 const RESULTS = join(import.meta.dirname, '..', 'results');
@@ -32,6 +34,12 @@ const SECTIONS: Readonly<Record<string, (parts: readonly string[]) => Promise<ob
     const callbacks = await benchCallbacks(say);
     print(describeCallbacks(callbacks));
     return callbacks;
+  },
+  /** The scanner alone; its own parts can be measured apart, so the figures of the others stay. */
+  async scan(parts) {
+    const scanning = await benchScanning(parts, MACHINE);
+    printScanning(scanning);
+    return { ...(await readResults())['scan'], ...scanning };
   },
 };
 
