@@ -26,7 +26,7 @@ export interface OrderFacts {
   readonly lastSequence: number;
   /**
    * Every transfer to the address on any chain of the family, and those once settled for the order that went elsewhere
-   * when they were mined again; by block and id.
+   * when they were mined again; by block and id. Of an order that is SUCCESS: those that it is about (OrderSelection).
    */
   readonly transfers: readonly TransferRow[];
 }

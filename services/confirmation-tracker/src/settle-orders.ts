@@ -23,7 +23,7 @@ export async function settleOrders(
 ): Promise<readonly OrderOutcome[]> {
   const orders = await lockOrders(tx, selection, options);
   if (orders.length === 0) return [];
-  const facts = await loadFacts(tx, orders);
+  const facts = await loadFacts(tx, orders, selection);
   const outcomes = orders.flatMap((order) => {
     const known = facts.get(order.orderPk);
     return known === undefined ? [] : [settleOrder(deps, order, known)];

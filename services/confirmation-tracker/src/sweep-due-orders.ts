@@ -1,6 +1,7 @@
 import { committed, type HandlerDeps } from './handlers/settle-event.ts';
 import { isolates, settleOrders } from './settle-orders.ts';
-import { findDueOrders, ORDERS_PER_TRANSACTION, ordersByKey } from './store.ts';
+import { findDueOrders } from './find-unsettled.ts';
+import { ORDERS_PER_TRANSACTION, ordersByKey } from './store.ts';
 
 /**
  * Settles the orders that no transfer moves but the chain's progress: those whose time is up by the verified time of

@@ -1,12 +1,7 @@
 import { settleEach, settleTransfers, type HandlerDeps } from './handlers/settle-event.ts';
 import { isolates } from './settle-orders.ts';
-import {
-  findUnsettled,
-  startOfSweep,
-  SWEEP_FROM_NOW,
-  ORDERS_PER_TRANSACTION,
-  type SweepPosition,
-} from './store.ts';
+import { findUnsettled, startOfSweep, SWEEP_FROM_NOW, type SweepPosition } from './find-unsettled.ts';
+import { ORDERS_PER_TRANSACTION } from './store.ts';
 
 export interface TransferSweepOptions {
   /** Transfers looked at per query. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { anEvmAddress } from '@opentill/testkit/scenario';
+import { anEvmAddress, type TransferRow } from '@opentill/testkit/scenario';
+import { loadFacts, lockOrders, ordersOfTransfers } from '../src/store.ts';
 import { at, createTrackerScenario, TTL, type TrackerScenario } from './tracker-scenario.ts';
 
 let s: TrackerScenario;
@@ -634,4 +635,25 @@ test('every asset sums to zero, and suspense is what is verified and not credite
     select * from ledger_account a left join expected e using (merchant_id, chain, symbol)
     where a.kind = 'SUSPENSE' and a.balance <> coalesce(e.balance, 0)`.execute(s.admin);
   expect(suspense).toEqual([]);
+});
+
+test('what more comes to an order that is SUCCESS is settled without reading what came before', async () => {
+  const order = await s.order();
+  await s.chainAt(110, 200);
+  await s.verified(await s.verify(await s.transfer(order, 100n)));
+  const dust: TransferRow[] = [];
+  for (let i = 0; i < 30; i += 1) dust.push(await s.verify(await s.transfer(order, 1n)));
+  await s.verified(...dust);
+  const another = await s.verify(await s.transfer(order, 1n));
+  await s.deps.db.transaction().execute(async (tx) => {
+    const selection = ordersOfTransfers([another.transfer_id]);
+    const locked = await lockOrders(tx, selection);
+    const facts = await loadFacts(tx, locked, selection);
+    expect(facts.get(order.order_pk)?.transfers.map((t) => t.transferId)).toEqual([another.transfer_id]);
+    const all = await loadFacts(tx, locked, { transferIds: null });
+    expect(all.get(order.order_pk)?.transfers).toHaveLength(32);
+  });
+  await s.verified(another);
+  for (const transfer of [...dust, another]) expect(await s.unmatched(transfer)).toBe('AFTER_SUCCESS');
+  expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
 });

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { sql } from 'kysely';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { settleOrders } from '../src/settle-orders.ts';
-import { findDueOrders, ordersByKey } from '../src/store.ts';
+import { findDueOrders } from '../src/find-unsettled.ts';
+import { ordersByKey } from '../src/store.ts';
 import { sweepDueOrders } from '../src/sweep-due-orders.ts';
 import { createTransferSweep } from '../src/sweep-transfers.ts';
 import { at, createTrackerScenario, T0, TTL, type TrackerScenario } from './tracker-scenario.ts';

@@ -1,0 +1,100 @@
+import { sql } from 'kysely';
+import type { Db } from '@opentill/db/database';
+
+/**
+ * Orders that the chain's progress moves, at most `limit` of each kind.
+ * Due: open, and the verified cursor of their chain is past expiry and grace.
+ * Deepened: covered, and their transfers have by now the confirmations that they need; most get there together with
+ * the verification of their transfers, these are the ones that need more depth than the verified cursor.
+ */
+export async function findDueOrders(db: Db, limit: number): Promise<readonly string[]> {
+  const { rows } = await sql<{ order_pk: string }>`
+    (
+      select due.order_pk
+      from chain_cursor c cross join lateral (
+        select o.order_pk from orders o
+        where o.chain = c.chain and o.order_type = 'COLLECTION' and o.status in ('INIT', 'PENDING')
+          and o.cutoff_at < c.verified_time
+        order by o.cutoff_at limit ${limit}
+      ) due
+      limit ${limit}
+    ) union all (
+      select o.order_pk
+      from orders o join chain_cursor c on c.chain = o.chain
+      where o.order_type = 'COLLECTION' and o.status = 'PENDING_CONFIRMATION' and o.confirmations_required is not null
+        and o.accepted_amount <= (
+          select sum(t.amount) from transfer t
+          where t.family = o.family and t.to_address = o.address and t.chain = o.chain and t.state = 'VERIFIED'
+            and t.contract_address is not distinct from o.contract_address
+            and t.first_block_time <= o.cutoff_at
+            and c.seen_height - t.block_height + 1 >= o.confirmations_required
+        )
+      limit ${limit}
+    )`.execute(db);
+  return rows.map((row) => row.order_pk);
+}
+
+/** Where a sweep starts: `lookBackMs` before the last one's end, or at the very beginning. */
+export function startOfSweep(lastEnd: string | null, lookBackMs: number): SweepPosition {
+  const updatedAt = lastEnd === null ? '-infinity' : new Date(Date.parse(lastEnd) - lookBackMs).toISOString();
+  return { updatedAt, transferId: 0 };
+}
+
+/** The moment at which it is first used, as Postgres understands it. */
+export const SWEEP_FROM_NOW: SweepPosition = { updatedAt: 'now', transferId: 0 };
+
+/** How far the sweep over the transfers has come: it goes by (updated_at, transfer_id). */
+export interface SweepPosition {
+  /** Postgres' own text of a timestamptz, which keeps the microseconds. */
+  readonly updatedAt: string;
+  readonly transferId: number;
+}
+
+export interface SweepPage {
+  /** Transfers that changed since they were settled, or were never settled. */
+  readonly unsettled: readonly number[];
+  /** Where the next page begins; null when this was the last. */
+  readonly next: SweepPosition | null;
+  /** Time of the database in ISO 8601, for the next sweep's start. */
+  readonly now: string;
+}
+
+/**
+ * Looks at up to `limit` transfers from `from` on. Those changed less than `graceMs` ago are left to their events.
+ * One bounded range of an index, so that a sweep over a large table never holds anything up.
+ */
+export async function findUnsettled(
+  db: Db,
+  from: SweepPosition,
+  limit: number,
+  graceMs: number,
+): Promise<SweepPage> {
+  const { rows } = await sql<{
+    unsettled: number[] | null;
+    seen: number;
+    last_updated_at: string | null;
+    last_id: number | null;
+    now: string;
+  }>`
+    with page as (
+      select transfer_id, version, updated_at from transfer
+      where updated_at >= ${from.updatedAt}::timestamptz
+        and (updated_at, transfer_id) > (${from.updatedAt}::timestamptz, ${from.transferId}::bigint)
+        and updated_at <= now() - ${graceMs} * interval '1 millisecond'
+      order by updated_at, transfer_id limit ${limit}
+    )
+    select count(*) as seen, to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as now,
+      array_agg(p.transfer_id order by p.transfer_id)
+        filter (where s.settled_version is distinct from p.version) as unsettled,
+      (array_agg(p.updated_at::text order by p.updated_at desc, p.transfer_id desc))[1] as last_updated_at,
+      (array_agg(p.transfer_id order by p.updated_at desc, p.transfer_id desc))[1] as last_id
+    from page p left join transfer_settlement s using (transfer_id)`.execute(db);
+  const row = rows[0];
+  if (row === undefined) throw new RangeError('an aggregate without a row');
+  const full = row.seen === limit && row.last_updated_at !== null && row.last_id !== null;
+  return {
+    unsettled: row.unsettled ?? [],
+    next: full ? { updatedAt: row.last_updated_at ?? '', transferId: row.last_id ?? 0 } : null,
+    now: row.now,
+  };
+}
