@@ -46,6 +46,8 @@ export interface TrackerTiming {
   readonly sweepGraceMs: number;
   /** Pause between looks at due orders that no event asked for. */
   readonly dueSweepMs: number;
+  /** The same for orders that wait for less depth than the verified cursor has (findDueOrders). */
+  readonly thoroughDueSweepMs: number;
   /** How long handled events are remembered; no message waits longer in a queue, and one that did would find nothing to do. */
   readonly inboxKeptSeconds: number;
 }
@@ -55,6 +57,7 @@ export const DEFAULT_TIMING: TrackerTiming = {
   thoroughSweepMs: 60_000,
   sweepGraceMs: 2_000,
   dueSweepMs: 1_000,
+  thoroughDueSweepMs: 15_000,
   inboxKeptSeconds: 86_400,
 };
 
@@ -181,7 +184,8 @@ function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
     observe.inboxRolled(rolled);
     return rolled.deleted === ROLLED_ROWS_MAX ? 'again' : undefined;
   };
-  const due = sweep('due orders', timing.dueSweepMs, () => sweepDueOrders(deps));
+  const due = sweep('due orders', timing.dueSweepMs, () => sweepDueOrders(deps, { everyDepth: false }));
+  const allDue = sweep('all due orders', timing.thoroughDueSweepMs, () => sweepDueOrders(deps));
   const options = { pageSize: SWEEP_PAGE, graceMs: timing.sweepGraceMs };
   const quick = createTransferSweep(deps, { ...options, from: 'now', lookBackMs: QUICK_LOOK_BACK_MS });
   const thorough = createTransferSweep(deps, {
@@ -207,7 +211,7 @@ function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
         : { ok: false, detail: `no sweep of late: ${stale.join(', ')}` };
     },
     async stop() {
-      await Promise.all([due, transfers, allTransfers, housekeeping].map((loop) => loop.stop()));
+      await Promise.all([due, allDue, transfers, allTransfers, housekeeping].map((loop) => loop.stop()));
     },
   };
 }

@@ -5,9 +5,14 @@ import type { Db } from '@opentill/db/database';
  * Orders that the chain's progress moves, at most `limit` of each kind.
  * Due: open, and the verified cursor of their chain is past expiry and grace.
  * Deepened: covered, and their transfers have by now the confirmations that they need; most get there together with
- * the verification of their transfers, these are the ones that need more depth than the verified cursor.
+ * the verification of their transfers, these are the ones that need more depth than the verified cursor has now. With
+ * `everyDepth` also those that need less: verified when the cursor was nearer to the head, they had to wait too.
  */
-export async function findDueOrders(db: Db, limit: number): Promise<readonly string[]> {
+export async function findDueOrders(db: Db, limit: number, everyDepth = true): Promise<readonly string[]> {
+  // A look at every order that waits for its confirmations, each second, would be most of what the tracker does.
+  const depth = everyDepth
+    ? sql``
+    : sql`and o.confirmations_required > c.seen_height - c.verified_height + 1`;
   const { rows } = await sql<{ order_pk: string }>`
     (
       select due.order_pk
@@ -22,6 +27,7 @@ export async function findDueOrders(db: Db, limit: number): Promise<readonly str
       select o.order_pk
       from orders o join chain_cursor c on c.chain = o.chain
       where o.order_type = 'COLLECTION' and o.status = 'PENDING_CONFIRMATION' and o.confirmations_required is not null
+        ${depth}
         and o.accepted_amount <= (
           select sum(t.amount) from transfer t
           where t.family = o.family and t.to_address = o.address and t.chain = o.chain and t.state = 'VERIFIED'

@@ -3,6 +3,12 @@ import { isolates, settleOrders } from './settle-orders.ts';
 import { findDueOrders } from './find-unsettled.ts';
 import { ORDERS_PER_TRANSACTION, ordersByKey } from './store.ts';
 
+export interface DueSweepOptions {
+  readonly limit?: number;
+  /** See findDueOrders. */
+  readonly everyDepth?: boolean;
+}
+
 /**
  * Settles the orders that no transfer moves but the chain's progress: those whose time is up by the verified time of
  * their chain, and those whose transfers got deep enough. One query when there are none; else in transactions of at
@@ -11,9 +17,9 @@ import { ORDERS_PER_TRANSACTION, ordersByKey } from './store.ts';
  */
 export async function sweepDueOrders(
   deps: HandlerDeps,
-  limit: number = ORDERS_PER_TRANSACTION,
+  { limit = ORDERS_PER_TRANSACTION, everyDepth = true }: DueSweepOptions = {},
 ): Promise<void | 'again'> {
-  const orderPks = await findDueOrders(deps.db, limit);
+  const orderPks = await findDueOrders(deps.db, limit, everyDepth);
   if (orderPks.length === 0) return undefined;
   const settled = await settleDue(deps, orderPks);
   return settled > 0 && orderPks.length >= limit ? 'again' : undefined;

@@ -144,7 +144,7 @@ describe('the sweep over due orders', () => {
     );
     await s.chainAt(500, TTL + 1, 'BSC_TEST');
     const drain = async () => {
-      while ((await sweepDueOrders(s.deps, 7)) === 'again');
+      while ((await sweepDueOrders(s.deps, { limit: 7 })) === 'again');
     };
     await Promise.all([drain(), drain(), drain()]);
     await drain();
@@ -243,4 +243,37 @@ test('settling an order that is as the chain says writes nothing', async () => {
     .execute();
   expect(after).toEqual(before);
   expect(T0).toBe(at(0).getTime() / 1_000);
+});
+
+test('an order that needs more depth than the cursor is due as soon as it has it; one that needs less, by the thorough look', async () => {
+  const chain = 'BSC_TEST' as const;
+  // Verified at 98 with the head at 100: each has 3 confirmations.
+  await s.chainAt(100, 60, chain);
+  const orders = await Promise.all(
+    [5, 8].map((confirmations_required) => s.order({ chain, confirmations_required })),
+  );
+  const [less, more] = orders as [OrderRow, OrderRow];
+  for (const order of orders)
+    await s.verified(await s.verify(await s.transfer(order, 100n, { block_height: 98 })));
+  const due = (everyDepth: boolean) => sweepDueOrders(s.deps, { everyDepth });
+  const look = async () => [(await s.state(less)).status, (await s.state(more)).status];
+  await due(false);
+  expect(await look()).toEqual(['PENDING_CONFIRMATION', 'PENDING_CONFIRMATION']);
+  await s.chainAt(105, 90, chain);
+  await due(false);
+  expect(await look()).toEqual(['SUCCESS', 'SUCCESS']);
+  // The head ran away from the cursor, which now lies deeper than the next one needs.
+  const waiting = await s.order({ chain, confirmations_required: 4 });
+  await s.chainAt(110, 100, chain);
+  await s.verified(await s.verify(await s.transfer(waiting, 100n, { block_height: 108 })));
+  expect(await s.state(waiting)).toMatchObject({ status: 'PENDING_CONFIRMATION' });
+  await s.admin
+    .updateTable('chain_cursor')
+    .set({ seen_height: 120, head_height: 120 })
+    .where('chain', '=', chain)
+    .execute();
+  await due(false);
+  expect(await s.state(waiting)).toMatchObject({ status: 'PENDING_CONFIRMATION' });
+  await due(true);
+  expect(await s.state(waiting)).toMatchObject({ status: 'SUCCESS' });
 });
