@@ -14,7 +14,7 @@ export interface DelivererDeps extends Omit<AttemptDeps, 'connections' | 'record
   readonly pollIntervalMs: number;
   /** When endpoints are given a rest. @default DEFAULT_ENDPOINT_RULES */
   readonly endpointRules?: EndpointRules;
-  /** How long an attempt takes up one of the slots before it counts as one that merely waits. @default 100 */
+  /** How long an attempt takes up one of the slots before it counts as one that merely waits. @default 50 */
   readonly slowAfterMs?: number;
   /** Longer than an attempt: look-up, request, record. @default the attempt's deadline and 13 s */
   readonly leaseMs?: number;
@@ -33,7 +33,7 @@ const LOOKUP_DEADLINE_MS = 3_000;
 const RECORD_MARGIN_MS = 10_000;
 /** Of a lease, the share before its end in which nothing is sent any more. */
 const LEASE_MARGIN_SHARE = 0.2;
-const SLOW_AFTER_MS = 100;
+const SLOW_AFTER_MS = 50;
 /** How long handing back may take before stop() returns all the same; the leases then run out. */
 const HAND_BACK_MS = 2_000;
 

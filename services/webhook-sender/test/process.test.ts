@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { queueDeliveries } from '../src/store/queue-deliveries.ts';
 import { useDeliveryScenario } from './delivery-scenario.ts';
 
 const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
@@ -105,6 +107,68 @@ test('a process that was frozen before it recorded an attempt changes nothing wh
     .map(({ body }) => body.data['sequence']);
   expect(sequences).toEqual([1, 1, 2]);
 }, 60_000);
+
+test('a process killed between the receiver’s 200 and its commit leaves a repetition of the same nonce, nothing else', async () => {
+  const port = await freePort();
+  const environment = await settings(port);
+  const { child } = start(environment);
+  const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200;
+  await waitUntil('ready', ready, 30_000);
+  const others = [await s.anOrderWithCallbacks(3), await s.anOrderWithCallbacks(3)];
+  for (const { events } of others) {
+    await waitUntil('delivered', async () => (await s.stateOf(events[2]!)) === 'DELIVERED');
+  }
+
+  // Somebody holds the delivery's row, so that the process has its 200 and can't commit.
+  const holder = s.database.open('admin');
+  const { order, events } = await s.anOrderWithCallbacks(0);
+  events.push(await s.notify(order, 1), await s.notify(order, 2));
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  let holding: Promise<void> = Promise.resolve();
+  s.receiver.answer = (_callback, response) => {
+    holding = holder.kysely.transaction().execute(async (tx) => {
+      await sql`select from delivery where event_id = ${events[0]!} for update`.execute(tx);
+      response.end('ok');
+      await held;
+    });
+  };
+  await queueDeliveries(s.webhook.kysely, [order.order_pk]);
+  const waiting = async () =>
+    (
+      await sql<{ pid: number }>`
+        select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+          and application_name like 'webhook-sender%' and query like '%json_to_recordset%'`.execute(s.db)
+    ).rows;
+  await waitUntil('the 200 has come, the commit has not', async () => (await waiting()).length === 1);
+  const [backend] = await waiting();
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  expect(await ended).toEqual([null, 'SIGKILL']);
+  await sql`select pg_terminate_backend(${backend!.pid})`.execute(s.db);
+  release();
+  await holding;
+  await holder.close();
+  expect(await s.attemptsOf(events[0]!)).toEqual([]);
+  expect(await s.deliveryOf(events[0]!)).toMatchObject({ state: 'PENDING', attempts: 1 });
+
+  s.receiver.answer = (_callback, response) => void response.end('ok');
+  await s.expireLeases();
+  start(environment);
+  await waitUntil('delivered', async () => (await s.stateOf(events[1]!)) === 'DELIVERED', 30_000);
+  expect(s.receiver.received.map(({ body }) => body.nonce)).toEqual([
+    ...s.receiver.received.slice(0, 6).map(({ body }) => body.nonce),
+    events[0],
+    events[0],
+    events[1],
+  ]);
+  expect(new Set(s.receiver.received.map(({ body }) => body.nonce)).size).toBe(8);
+  const repeats = s.receiver.received.filter(({ body }) => body.nonce === events[0]);
+  expect(repeats[0]!.body.data).toEqual(repeats[1]!.body.data);
+  expect((await s.attemptsOf(events[0]!)).map(({ attempt, status_code }) => [attempt, status_code])).toEqual([
+    [2, 200],
+  ]);
+}, 90_000);
 
 test('missing settings are one line for operators and their exit code', async () => {
   const { child, lines } = start({ DATABASE_URL: 'nowhere' });
