@@ -14,7 +14,12 @@ import { createScanObserver } from '@opentill/scanner/observe';
 import { startChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
 import { createScanStore } from '@opentill/scanner/store';
-import { createLyingRpcProxy, type LyingRpcProxy, type RpcFault } from '@opentill/testkit/lying-rpc-proxy';
+import {
+  createLyingRpcProxy,
+  type LyingRpcOptions,
+  type LyingRpcProxy,
+  type RpcFault,
+} from '@opentill/testkit/lying-rpc-proxy';
 import { aCollection, aMerchant, anEvmAddress } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { createScannerWorld, CHAIN, type ScannerWorld } from './scanner-harness.ts';
@@ -164,6 +169,17 @@ export function reportOf(plan: TruthPlan, findings: TruthFindings): string {
   return `truth: ${JSON.stringify({ name, seed, blocks, reorgs, ...figures, ...rest, lies: told })}`;
 }
 
+const lastByte = (hash: string): number => Number.parseInt(hash.slice(-2), 16);
+
+/** What the source at this place may leave out, so that the other does not leave out the same. */
+function liesOfItsOwn(place: number, bloom: boolean): Pick<LyingRpcOptions, 'mayDrop' | 'mayEmpty'> {
+  const isItsBlock = (blockHash: string): boolean => lastByte(blockHash) % 2 === place;
+  if (!bloom) return { mayDrop: ({ blockHash }) => isItsBlock(blockHash), mayEmpty: isItsBlock };
+  return {
+    mayDrop: ({ transactionHash, logIndex }) => (lastByte(transactionHash) + Number(logIndex)) % 2 === place,
+  };
+}
+
 async function openProxies(plan: TruthPlan, upstreamUrl: string): Promise<readonly LyingRpcProxy[]> {
   const faults = { ...FAULTS, ...plan.faults };
   const caps = [
@@ -178,10 +194,9 @@ async function openProxies(plan: TruthPlan, upstreamUrl: string): Promise<readon
         faults,
         delayMs: 150,
         ...cap,
-        // No two sources can reveal what both leave out of a block of which both answer other logs.
-        mayDrop: ({ transactionHash, logIndex }) =>
-          plan.sources === 1 ||
-          (Number.parseInt(transactionHash.slice(-2), 16) + Number(logIndex)) % 2 === place,
+        // No two sources can reveal what both leave out of a block of which both answer other logs; nor, where no
+        // bloom speaks of a block, that both leave out all of it.
+        ...(plan.sources === 1 ? {} : liesOfItsOwn(place, plan.network?.bloom ?? true)),
       }),
     ),
   );

@@ -47,7 +47,7 @@ describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
     { ...LONG, seed: 2, name: 'finalized', network: { confirmations: 'finalized' } },
     { ...LONG, seed: 3, name: 'without blooms', network: { bloom: false } },
     { ...LONG, seed: 4, name: 'without announced heads', network: { wsUrl: undefined as never } },
-    { ...LONG, seed: 5, name: 'blocks one by one', network: { maxBlockRange: 1 } },
+    { ...LONG, seed: 5, name: 'five blocks at a time', network: { maxBlockRange: 5 } },
   ];
   it.each(plans)(
     'seed $seed, $name: nothing is missed or invented, as it is by a naive scanner',
