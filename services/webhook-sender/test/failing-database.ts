@@ -4,15 +4,26 @@ import type { Tables } from '@opentill/db/tables';
 
 /** The same database, of which a statement fails when `errorFor` its text gives an error; it is then not executed. */
 export function failQueries(database: Database, errorFor: (text: string) => Error | undefined): Db {
+  return withQueries(database, (text) => {
+    const error = errorFor(text);
+    if (error !== undefined) throw error;
+    return text;
+  });
+}
+
+/** The same database, to which each statement goes as `rewrite` makes it: for controls that lack a guard. */
+export function rewriteQueries(database: Database, rewrite: (text: string) => string): Db {
+  return withQueries(database, rewrite);
+}
+
+function withQueries(database: Database, rewrite: (text: string) => string): Db {
   const pool: PostgresPool = {
     options: database.pool.options,
     end: async () => undefined,
     async connect() {
       const client = await database.pool.connect();
       const query = async (text: string, values: readonly unknown[]) => {
-        const error = errorFor(text);
-        if (error !== undefined) throw error;
-        return client.query(text, [...values]);
+        return client.query(rewrite(text), [...values]);
       };
       return {
         query: query as unknown as PostgresPoolClient['query'],
