@@ -22,19 +22,15 @@ const FORBIDDEN_IPV4 = [
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved, broadcast
 ];
+/** Of IPv6 only 2000::/3 is given out to the public (RFC 4291, 2.4); all around it is forbidden, and parts of it. */
 const FORBIDDEN_IPV6 = [
-  '::/8', // unspecified, loopback, IPv4-compatible (mapped ones are decoded before)
-  '64:ff9b:1::/48', // NAT64, locally used
-  '100::/64', // discard
-  '2001::/23', // protocol assignments, Teredo
+  '::/3', // unspecified, loopback, IPv4-compatible, discard; mapped and NAT64 addresses are decoded before
+  '4000::/2', // not given out
+  '8000::/1', // not given out; private (fc00::/7), link-local (fe80::/10), site-local, multicast
+  '2001::/23', // protocol assignments, Teredo, ORCHID
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4
   '3fff::/20', // documentation
-  '5f00::/16', // segment routing
-  'fc00::/7', // private
-  'fe80::/10', // link-local
-  'fec0::/10', // site-local, once
-  'ff00::/8', // multicast
 ];
 const NAT64_PREFIX = '64:ff9b::/96';
 
