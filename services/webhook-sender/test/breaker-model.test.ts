@@ -5,7 +5,7 @@ import { openDatabase, type Db } from '@opentill/db/database';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { createCrashPoints, enumerateCrashPoints } from '@opentill/testkit/crash-points';
-import { aCollection, aMerchant } from '@opentill/testkit/scenario';
+import { aCollection, aMerchant, type OrderRow } from '@opentill/testkit/scenario';
 import { DEFAULT_ENDPOINT_RULES, type EndpointRules } from '../src/endpoint-health.ts';
 import { createObserver } from '../src/observe.ts';
 import { createAttemptRecorder } from '../src/record-attempts.ts';
@@ -79,7 +79,7 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
   const merchants: string[] = [];
   for (let i = 0; i < 2; i += 1)
     merchants.push((await aMerchant(s.db, { callbackUrl: 'https://x.example/' })).merchantId);
-  const orders = [];
+  const orders: { readonly row: OrderRow; told: number; newest: number }[] = [];
   for (let i = 0; i < 4; i += 1) {
     orders.push({ row: await aCollection(s.db, { merchant_id: merchants[i % 2]! }), told: 0, newest: 0 });
   }
@@ -244,7 +244,7 @@ describe('three replicas that claim, attempt, die and wake', () => {
     [
       'rest sends into it',
       (text: string) => text.replaceAll(/(e\.)?probe_at <= now\(\)/g, 'true'),
-      /claimed from a resting endpoint|a probe that is none/,
+      /resting endpoint|a probe that is none|probes of one endpoint/,
     ],
     [
       'look at what is under way has two of one order at once, or loses claims',
