@@ -103,11 +103,13 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
 
   const recipient = (): string => (random() < 0.5 ? pick(ours) : pick(strangers));
   const amount = (): bigint => (lastAmount += 1n + BigInt(below(1_000)));
-  const receipts = (hashes: readonly string[]): Promise<(RawReceipt | null)[]> =>
-    callRpcBatch(
-      rpcUrl,
-      hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
-    ) as Promise<(RawReceipt | null)[]>;
+  const receipts = async (hashes: readonly string[]): Promise<(RawReceipt | null)[]> =>
+    hashes.length === 0 // an empty batch is none
+      ? []
+      : ((await callRpcBatch(
+          rpcUrl,
+          hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
+        )) as (RawReceipt | null)[]);
 
   async function sign(account: number, to: string, data: string): Promise<Sent> {
     const { privateKey } = devAccount(account);

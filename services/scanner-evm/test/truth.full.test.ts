@@ -14,31 +14,30 @@ async function run(plan: TruthPlan): Promise<TruthFindings> {
 }
 
 /** What must hold of every run, and that the run had what it is about. */
-function expectTruth(findings: TruthFindings): void {
+function expectTruth(findings: TruthFindings, atLeast = { deposits: 1_000, orphanings: 10 }): void {
   expect(findings).toMatchObject({ settled: true, missed: [], invented: [], unverified: 0, untold: [] });
-  expect(findings.deposits).toBeGreaterThanOrEqual(1_000);
-  expect(findings.orphanings).toBeGreaterThanOrEqual(10);
+  expect(findings.deposits).toBeGreaterThanOrEqual(atLeast.deposits);
+  expect(findings.orphanings).toBeGreaterThanOrEqual(atLeast.orphanings);
   const { renumbered, failed, vanished } = findings.fates;
   expect(Math.min(renumbered, failed, vanished)).toBeGreaterThan(0);
 }
 
-/** Every fault was there to be withstood. */
-function expectLies(findings: TruthFindings): void {
-  for (const injected of findings.lies) {
+/** The faults were there to be withstood: those of logs at every source. */
+function expectLies({ lies }: TruthFindings): void {
+  for (const injected of lies) {
     expect(Object.keys(injected)).toEqual(
       expect.arrayContaining([
-        'laggingNode',
-        'laggingLogs',
         'falseEmpty',
         'droppedBlockOfLogs',
         'droppedLog',
         'duplicatedLog',
-        'connectionReset',
-        'truncatedJson',
-        'internalError',
+        'inventedLog',
       ]),
     );
   }
+  expect(lies.flatMap((injected) => Object.keys(injected))).toEqual(
+    expect.arrayContaining(['laggingNode', 'connectionReset', 'truncatedJson', 'unavailable', 'delayed']),
+  );
 }
 
 describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
@@ -56,7 +55,7 @@ describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
       expectTruth(findings);
       expectLies(findings);
       expect(findings.naive.missed).toBeGreaterThanOrEqual(100);
-      expect(findings.naive.invented).toBeGreaterThanOrEqual(30);
+      expect(findings.naive.invented).toBeGreaterThanOrEqual(15);
     },
     TEST_TIMEOUT_MS,
   );
@@ -69,7 +68,10 @@ describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
 
   it(
     'nothing is missed or invented with a single source, whose receipts are read',
-    async () => expectTruth(await run({ ...LONG, seed: 7, name: 'one source', sources: 1 })),
+    async () => {
+      const plan = { seed: 7, name: 'one source', blocks: 120, reorgs: 6, sources: 1 } as const;
+      expectTruth(await run(plan), { deposits: 400, orphanings: 1 });
+    },
     TEST_TIMEOUT_MS,
   );
 });
