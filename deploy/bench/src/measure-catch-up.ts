@@ -20,7 +20,10 @@ export interface CatchUpRun {
 
 /** Each side on its own, one after another. */
 export interface CatchUpRound {
+  /** From one source. */
   readonly bare: CatchUpRun;
+  /** From two, as the scanner reads, which believes no source alone. */
+  readonly bareTwice: CatchUpRun;
   readonly twoSources: CatchUpRun;
   readonly oneSource: CatchUpRun;
 }
@@ -31,6 +34,8 @@ export interface CatchUpFigures {
   readonly rounds: readonly CatchUpRound[];
   /** Medians over the rounds of gateway / bare. */
   readonly twoSourcesRatio: number;
+  /** The same against the bare loop that reads both sources. */
+  readonly twoSourcesToBareTwice: number;
   readonly oneSourceRatio: number;
 }
 
@@ -94,24 +99,26 @@ export async function measureCatchUp(
     for (const depositAddresses of addressCounts) {
       say(`filling in ${depositAddresses} deposit addresses`);
       await database.fillDepositAddresses(depositAddresses);
-      await bareOnce(urls);
+      await bareOnce(urls.slice(0, 1));
       await gateway(2); // warm, on both sides
       const rounds: CatchUpRound[] = [];
       for (let i = 0; i < ROUNDS; i += 1) {
         rounds.push({
-          bare: await bareOnce(urls),
+          bare: await bareOnce(urls.slice(0, 1)),
+          bareTwice: await bareOnce(urls),
           twoSources: await gateway(2),
           oneSource: await gateway(1),
         });
         say(`round ${i + 1} with ${depositAddresses} addresses: ${JSON.stringify(rounds.at(-1))}`);
       }
-      const ratio = (side: 'twoSources' | 'oneSource'): number =>
-        round2(median(rounds.map((r) => r[side].blocksPerSecond / r.bare.blocksPerSecond)));
+      const ratio = (side: 'twoSources' | 'oneSource', to: 'bare' | 'bareTwice'): number =>
+        round2(median(rounds.map((r) => r[side].blocksPerSecond / r[to].blocksPerSecond)));
       figures.push({
         depositAddresses,
         rounds,
-        twoSourcesRatio: ratio('twoSources'),
-        oneSourceRatio: ratio('oneSource'),
+        twoSourcesRatio: ratio('twoSources', 'bare'),
+        twoSourcesToBareTwice: ratio('twoSources', 'bareTwice'),
+        oneSourceRatio: ratio('oneSource', 'bare'),
       });
     }
     const most = figures.at(-1)?.twoSourcesRatio ?? Number.NaN;
@@ -131,7 +138,7 @@ async function bareOnce(urls: readonly string[]): Promise<CatchUpRun> {
   const ours = new Set(PLAN.ours);
   const finish = startRun();
   const found = await bareCatchUp({
-    url: urls[0] ?? '',
+    urls,
     tokens: PLAN.tokens,
     isOurs: (address) => ours.has(address),
     from: 1,

@@ -12,16 +12,18 @@ export function printScanning(report: ScanningReport): void {
       `Catching up ${catchUp.blocks} blocks of ${catchUp.transfersPerBlock} transfers, in turns: the scanner, and a bare loop that fetches and decodes from one source. Blocks/s (processor ms per block of the reading process)`,
     );
     print(
-      '| deposit addresses | round | bare loop | scanner, two sources | scanner, one source (receipts) |',
+      '| deposit addresses | round | bare loop | bare loop, two sources | scanner, two sources | scanner, one source (receipts) |',
     );
-    print('|---|---|---|---|---|');
-    for (const { depositAddresses, rounds, twoSourcesRatio, oneSourceRatio } of catchUp.figures) {
+    print('|---|---|---|---|---|---|');
+    for (const { depositAddresses, rounds, ...ratios } of catchUp.figures) {
       rounds.forEach((r, i) =>
         print(
-          `| ${depositAddresses} | ${i + 1} | ${text(r.bare)} | ${text(r.twoSources)} | ${text(r.oneSource)} |`,
+          `| ${depositAddresses} | ${i + 1} | ${text(r.bare)} | ${text(r.bareTwice)} | ${text(r.twoSources)} | ${text(r.oneSource)} |`,
         ),
       );
-      print(`| ${depositAddresses} | scanner / bare | 1 | ${twoSourcesRatio} | ${oneSourceRatio} |`);
+      print(
+        `| ${depositAddresses} | scanner / bare | | | ${ratios.twoSourcesRatio} (${ratios.twoSourcesToBareTwice} of two sources) | ${ratios.oneSourceRatio} |`,
+      );
     }
     print(
       `two sources / bare: at least 0.7; most addresses / fewest: ${catchUp.mostToFewestAddresses} (at least 0.8)`,
