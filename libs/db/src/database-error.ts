@@ -3,7 +3,8 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 /**
  * - `DATABASE_UNAVAILABLE`: not reachable, shutting down, out of connections or too slow. What was under way may or
  *   may not have been committed, so a retry needs a natural key. Retryable.
- * - `DATABASE_CONFLICT`: a deadlock, a serialization failure or a lock not granted in time; nothing was done. Retryable.
+ * - `DATABASE_CONFLICT`: a deadlock, a serialization failure, a lock not granted in time, or a prepared statement that the
+ *   server does not take any more (its tables were altered); nothing was done. Retryable.
  * - `DATABASE_CONSTRAINT`: a constraint refuses the row; context has `constraint`, `table`, `sqlState`. Permanent.
  * - `DATABASE_FORBIDDEN`: the role may not do this. Permanent.
  * - `DATABASE_VALUE_UNREADABLE`: a stored number does not fit its type in code. Permanent.
@@ -58,7 +59,8 @@ function codeOf(error: unknown, sqlState: string | undefined): DatabaseErrorCode
   }
   // 08 connection, 53 resources (disk, memory, connections), 58 system
   if (UNAVAILABLE_STATES.has(sqlState) || /^(08|53|58)/.test(sqlState)) return 'DATABASE_UNAVAILABLE';
-  if (CONFLICT_STATES.has(sqlState)) return 'DATABASE_CONFLICT';
+  if (CONFLICT_STATES.has(sqlState) || MIXED_UP_STATES.has(sqlState) || isPlanOutdated(error))
+    return 'DATABASE_CONFLICT';
   if (sqlState.startsWith('23')) return 'DATABASE_CONSTRAINT';
   if (sqlState === '42501' || sqlState.startsWith('28')) return 'DATABASE_FORBIDDEN';
   return 'DATABASE_QUERY_FAILED';
@@ -83,9 +85,21 @@ export function translateDatabaseError(error: unknown): GatewayError {
   });
 }
 
+/** 26000 and 42P05: client and server do not agree any more on which statements this connection has prepared. */
+const MIXED_UP_STATES = new Set(['26000', '42P05']);
+
+/**
+ * Whether a prepared statement is refused because what it reads was altered: every connection that prepared it before
+ * refuses it for ever.
+ */
+export function isPlanOutdated(error: unknown): boolean {
+  return sqlStateOf(error) === '0A000' && /cached plan must not change/.test((error as Error).message);
+}
+
 /** Whether after this error nothing more may be asked on the same connection. */
 export function breaksConnection(error: unknown): boolean {
   const sqlState = sqlStateOf(error);
+  if (isPlanOutdated(error) || MIXED_UP_STATES.has(sqlState ?? '')) return true;
   if (sqlState === undefined) return codeOf(error, sqlState) === 'DATABASE_UNAVAILABLE';
   return (error as PgFields).severity === 'FATAL' || sqlState.startsWith('08');
 }

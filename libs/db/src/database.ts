@@ -7,7 +7,12 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { breaksConnection, translateDatabaseError, type DatabaseErrorCode } from './database-error.ts';
+import {
+  breaksConnection,
+  isPlanOutdated,
+  translateDatabaseError,
+  type DatabaseErrorCode,
+} from './database-error.ts';
 import type { Tables } from './tables.ts';
 import { valueParsers } from './value-parsers.ts';
 
@@ -31,7 +36,8 @@ export interface DatabaseOptions {
   readonly connectTimeoutMs?: number;
   /**
    * Has Postgres parse and plan each text of kysely's once per connection: a quarter of its CPU for create_collections.
-   * For services whose texts are few; not behind a pooler that hands out connections by transaction. Default false.
+   * For services whose texts are few; not behind a pooler that hands out connections by transaction. A statement that the
+   * server refuses because its tables were altered is prepared anew the next time, on every connection. Default false.
    */
   readonly prepareStatements?: boolean;
   /** Told of connections that died while nobody used them; the pool replaces them itself. */
@@ -81,10 +87,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const clients = new Set<pg.PoolClient>();
   pool.on('connect', (client) => clients.add(client));
   pool.on('remove', (client) => clients.delete(client));
-  const guarded = guardPool(
-    pool,
-    options.prepareStatements === true ? createStatementNames() : () => undefined,
-  );
+  const guarded = guardPool(pool, options.prepareStatements === true ? createStatementNames() : UNPREPARED);
   const kysely: Db = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: options.wrapPool?.(guarded) ?? guarded }),
   });
@@ -110,25 +113,38 @@ async function endsWithin(work: Promise<void>, ms: number): Promise<boolean> {
   return Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
 }
 
-type StatementNames = (text: string) => string | undefined;
+interface StatementNames {
+  /** The same on every connection; undefined for what is not worth preparing. */
+  of(text: string): string | undefined;
+  /** What is prepared on any connection is out of date: all texts get new names. */
+  renew(): void;
+}
 
 const CONTROL_STATEMENT = /^(begin|start|commit|rollback|savepoint|release)\b/i;
 /** Beyond so many texts the next ones are not prepared: who makes new texts all the time gains nothing by it. */
 const PREPARED_TEXTS_MAX = 200;
+const UNPREPARED: StatementNames = { of: () => undefined, renew: () => undefined };
 
-/** A name for each text, the same on every connection; undefined for what is not worth preparing. */
 function createStatementNames(): StatementNames {
   const names = new Map<string, string>();
-  return (text) => {
-    const known = names.get(text);
-    if (known !== undefined || names.size >= PREPARED_TEXTS_MAX || CONTROL_STATEMENT.test(text)) return known;
-    const name = `s${names.size}`;
-    names.set(text, name);
-    return name;
+  let generation = 0;
+  return {
+    of(text) {
+      const known = names.get(text);
+      if (known !== undefined || names.size >= PREPARED_TEXTS_MAX || CONTROL_STATEMENT.test(text))
+        return known;
+      const name = `s${generation}_${names.size}`;
+      names.set(text, name);
+      return name;
+    },
+    renew() {
+      generation += 1;
+      names.clear();
+    },
   };
 }
 
-function guardPool(pool: pg.Pool, nameOf: StatementNames): PostgresPool {
+function guardPool(pool: pg.Pool, names: StatementNames): PostgresPool {
   const guarded = new WeakMap<pg.PoolClient, PostgresPoolClient>();
   return {
     options: pool.options,
@@ -137,7 +153,7 @@ function guardPool(pool: pg.Pool, nameOf: StatementNames): PostgresPool {
       const client = await pool.connect().catch((error: unknown) => {
         throw translateDatabaseError(error);
       });
-      const known = guarded.get(client) ?? guardClient(client, nameOf);
+      const known = guarded.get(client) ?? guardClient(client, names);
       guarded.set(client, known);
       return known;
     },
@@ -145,7 +161,7 @@ function guardPool(pool: pg.Pool, nameOf: StatementNames): PostgresPool {
 }
 
 /** Puts one connection under guard: errors are translated, and once it broke it answers nothing and is not reused. */
-function guardClient(client: pg.PoolClient, nameOf: StatementNames): PostgresPoolClient {
+function guardClient(client: pg.PoolClient, names: StatementNames): PostgresPoolClient {
   let broken: unknown;
   // The pool listens only while the connection is idle; a loss between two queries of a transaction ends up here.
   client.on('error', (error) => (broken ??= error));
@@ -159,10 +175,12 @@ function guardClient(client: pg.PoolClient, nameOf: StatementNames): PostgresPoo
         cause: broken,
       });
     }
+    const name = names.of(text);
     try {
-      const name = nameOf(text);
       return await client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
     } catch (error) {
+      // Once for each change: another connection may refuse the same statement by its old name a moment later.
+      if (isPlanOutdated(error) && name !== undefined && name === names.of(text)) names.renew();
       if (breaksConnection(error)) broken = error;
       throw translateDatabaseError(error);
     }

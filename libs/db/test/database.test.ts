@@ -348,4 +348,33 @@ describe('prepared statements', () => {
     for (let i = 0; i < 250; i += 1) await sql.raw(`select ${i}`).execute(many.kysely);
     expect(await prepared(many)).toHaveLength(200);
   });
+
+  test('outlive a change of the table that they read: one call fails and says try again, whatever the connections', async () => {
+    await sql`create table altered (x integer)`.execute(admin.kysely);
+    await sql`grant select on altered to public`.execute(admin.kysely);
+    const database = open({ poolMax: 3, prepareStatements: true });
+    const read = () => sql`select * from altered`.execute(database.kysely);
+    const onAll = () =>
+      Promise.allSettled(
+        [1, 2, 3].map(() => Promise.all([sql`select pg_sleep(0.05)`.execute(database.kysely), read()])),
+      );
+    for (let i = 0; i < 3; i += 1) await onAll();
+    await sql`alter table altered add column y integer`.execute(admin.kysely);
+    await expect(read()).rejects.toMatchObject({ code: 'DATABASE_CONFLICT', retryable: true });
+    for (const result of await onAll()) expect(result.status).toBe('fulfilled');
+  });
+
+  test('that the server does not know, or knows already, break the connection alone', async () => {
+    const database = open({ poolMax: 1, prepareStatements: true });
+    const pid = await pidOf(database);
+    for (const meddle of [sql`deallocate all`, sql.raw('prepare s0_2 as select 1')]) {
+      await one(database).catch(() => undefined);
+      await meddle.execute(database.kysely);
+      const results = await Promise.allSettled([one(database), sql`select 2`.execute(database.kysely)]);
+      for (const result of results)
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'DATABASE_CONFLICT' });
+      expect(await one(database)).toBe(1);
+    }
+    expect(await pidOf(database)).not.toBe(pid);
+  });
 });

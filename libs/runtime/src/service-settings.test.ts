@@ -22,11 +22,15 @@ test('what every service reads has its defaults', () => {
     healthHost: '127.0.0.1',
     databaseUrl: servers.DATABASE_URL,
     databasePoolMax: 8,
+    databasePrepare: true,
     amqpUrl: servers.AMQP_URL,
     instanceId: `${hostname()}-${process.pid}`,
   });
-  expect(read({ ...servers, INSTANCE_ID: 'a-1', DATABASE_POOL_MAX: '100' })).toMatchObject({
+  expect(
+    read({ ...servers, INSTANCE_ID: 'a-1', DATABASE_POOL_MAX: '100', DATABASE_PREPARE: 'false' }),
+  ).toMatchObject({
     instanceId: 'a-1',
+    databasePrepare: false,
     databasePoolMax: 100,
   });
 });

@@ -8,6 +8,7 @@ export interface ServiceVariables {
   readonly HEALTH_HOST: string;
   readonly DATABASE_URL: string;
   readonly DATABASE_POOL_MAX: number;
+  readonly DATABASE_PREPARE: boolean;
   readonly AMQP_URL: string;
   readonly INSTANCE_ID?: string;
 }
@@ -19,6 +20,8 @@ export interface ServiceSettings {
   readonly healthHost: string;
   readonly databaseUrl: string;
   readonly databasePoolMax: number;
+  /** Whether statements may be prepared once per connection: not behind a pooler that hands them out by transaction. */
+  readonly databasePrepare: boolean;
   readonly amqpUrl: string;
   /** Names this replica in leases and logs; unlike that of any other process. */
   readonly instanceId: string;
@@ -52,6 +55,7 @@ export function serviceProperties({
       maximum: databasePoolMaxLimit,
       default: databasePoolMax,
     },
+    DATABASE_PREPARE: { type: 'boolean', default: true },
     AMQP_URL: { type: 'string', pattern: '^amqps?://' },
     INSTANCE_ID: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$' },
   } as const;
@@ -65,6 +69,7 @@ export function serviceSettings(variables: ServiceVariables): ServiceSettings {
     healthHost: variables.HEALTH_HOST,
     databaseUrl: variables.DATABASE_URL,
     databasePoolMax: variables.DATABASE_POOL_MAX,
+    databasePrepare: variables.DATABASE_PREPARE,
     amqpUrl: variables.AMQP_URL,
     instanceId: variables.INSTANCE_ID ?? defaultInstanceId(),
   };

@@ -15,6 +15,7 @@ test('three settings are enough', () => {
     healthHost: '127.0.0.1',
     databaseUrl: given.DATABASE_URL,
     databasePoolMax: 16,
+    databasePrepare: true,
     amqpUrl: given.AMQP_URL,
     instanceId: expect.stringMatching(/^.+-\d+$/),
     networksFile: 'networks.json',

@@ -31,7 +31,7 @@ await runService({
         url: config.databaseUrl,
         applicationName: `${SERVICE} ${instanceId}`,
         poolMax: config.databasePoolMax,
-        prepareStatements: true,
+        prepareStatements: config.databasePrepare,
         onConnectionLost: (error) => logger.warn('database connection lost', { error }),
       });
       opened.push(() => database.close(STOP_LIMITS_MS.database));

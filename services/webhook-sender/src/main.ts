@@ -29,7 +29,7 @@ await runService({
         url: config.databaseUrl,
         applicationName: `${SERVICE} ${instance}`,
         poolMax: config.databasePoolMax,
-        prepareStatements: true, // planning a claim takes longer than making it
+        prepareStatements: config.databasePrepare, // planning a claim takes longer than making it
         onConnectionLost: (error) => logger.warn('database connection lost', { error }),
       });
       opened.push(() => database.close(STOP_LIMITS_MS.database));

@@ -34,7 +34,26 @@ export async function updateEndpoints(
   );
   const rows = await tx
     .selectFrom('callback_endpoint')
-    .selectAll()
+    .select([
+      'merchant_id',
+      'generation',
+      'state',
+      'failures_in_row',
+      'window_began_at',
+      'window_attempts',
+      'window_failures',
+      'openings',
+      'opened_at',
+      'closed_at',
+      'probe_at',
+      'probe_event_id',
+      'probe_attempt',
+      'disabled_at',
+      'disabled_reason',
+      'last_failed_at',
+      'last_error_code',
+      'last_error',
+    ])
     .select(sql<Date>`clock_timestamp()`.as('now'))
     .where('merchant_id', 'in', ids)
     .orderBy('merchant_id')
