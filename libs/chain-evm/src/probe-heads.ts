@@ -40,7 +40,12 @@ export function createHeadProbe({ entries, ranking, heads, nowMs }: HeadProbeDep
   return () => {
     if (entries.length === 1) return;
     for (const entry of entries) {
-      if (entry.excluded || underWay.has(entry) || entry.record.restingUntilMs() > nowMs()) continue;
+      if (
+        entry.excludedSinceMs !== undefined ||
+        underWay.has(entry) ||
+        entry.record.restingUntilMs() > nowMs()
+      )
+        continue;
       const everyMs = ranking.troubleOf(entry) === null ? IDLE_MS : LEFT_OUT_MS;
       const lastMs = Math.max(
         startedAtMs,

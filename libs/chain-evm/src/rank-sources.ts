@@ -16,6 +16,8 @@ export interface Ranking {
   ranked(): readonly SourceEntry[];
   /** The usable ones, or all when none is. */
   usable(): readonly SourceEntry[];
+  /** Those who may bear witness: also one that is behind, since it may well have the block in question. */
+  witnesses(): readonly SourceEntry[];
 }
 
 export interface RankingDeps {
@@ -40,8 +42,8 @@ const BADNESS: readonly (SourceTrouble | null)[] = [
 export function createRanking({ entries, heads, nowMs, onSourceChange }: RankingDeps): Ranking {
   const told = new Map<SourceEntry, SourceTrouble | null>();
 
-  function troubleOf({ record, excluded, place }: SourceEntry): SourceTrouble | null {
-    if (excluded) return 'EXCLUDED';
+  function troubleOf({ record, excludedSinceMs, place }: SourceEntry): SourceTrouble | null {
+    if (excludedSinceMs !== undefined) return 'EXCLUDED';
     if (record.isOfAnotherChain()) return 'WRONG_CHAIN';
     return record.restingUntilMs() > nowMs() ? 'RESTING' : heads.trouble(place);
   }
@@ -61,18 +63,21 @@ export function createRanking({ entries, heads, nowMs, onSourceChange }: Ranking
       const penalty = entry.record.penalty(entry.source.waitMs()) + PREFERENCE * entry.place;
       return { entry, trouble, penalty, badness: BADNESS.indexOf(trouble) };
     });
-    const fit = found.filter(({ entry }) => !entry.excluded);
+    const fit = found.filter(({ entry }) => entry.excludedSinceMs === undefined);
     const asked = fit.length === 0 ? found : fit;
     return asked.toSorted((a, b) => a.badness - b.badness || a.penalty - b.penalty);
+  }
+
+  function whose(isFit: (trouble: SourceTrouble | null) => boolean): readonly SourceEntry[] {
+    const all = sorted();
+    const fit = all.filter(({ trouble }) => isFit(trouble));
+    return (fit.length === 0 ? all : fit).map(({ entry }) => entry);
   }
 
   return {
     troubleOf,
     ranked: () => sorted().map(({ entry }) => entry),
-    usable() {
-      const all = sorted();
-      const well = all.filter(({ trouble }) => trouble === null);
-      return (well.length === 0 ? all : well).map(({ entry }) => entry);
-    },
+    usable: () => whose((trouble) => trouble === null),
+    witnesses: () => whose((trouble) => trouble === null || trouble === 'LAGGING' || trouble === 'STUCK'),
   };
 }

@@ -18,6 +18,7 @@ import type { BlockRange, JudgedBlock, Reading, SourceComparison } from './readi
 import type { EvmSource, EvmSources, SourceChange } from './sources.ts';
 import { createEvmSources } from './sources.ts';
 import { subscribeHeads } from './subscribe-heads.ts';
+import { vouchForBlock } from './vouch-for-block.ts';
 
 /** What a reader needs of a network's configuration. `chainId` must be there. */
 export type EvmNetwork = Pick<
@@ -29,6 +30,8 @@ export type EvmNetwork = Pick<
   | 'bloom'
   | 'maxBlockRange'
   | 'blockTimeMs'
+  | 'headStaleSeconds'
+  | 'aloneAfterSeconds'
   | 'finality'
   | 'tokens'
 >;
@@ -42,12 +45,21 @@ export interface EvmReaderDeps {
   readonly onJudged?: (block: { height: number; hash: string; reason: JudgedBlock['reason'] }) => void;
   /** Two sources were compared. While they are FORKED or give different contents, nothing is verified: an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;
+  /**
+   * One source of several was believed alone, in seconds since 1970 since when the others fail: an alarm. Told at each
+   * such read; `sources()` says whether it is so now.
+   */
+  readonly onAlone?: (alone: { readonly label: string; readonly sinceSeconds: number }) => void;
   /** A source's finalized block is far behind another's and is passed over: an alarm. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
   /** A source became usable or stopped being it: an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
   /** The check of the network found fault with a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
+  /** Monotonic milliseconds. @default performance.now */
+  readonly nowMs?: () => number;
+  /** @default Date.now */
+  readonly epochMs?: () => number;
 }
 
 /** EIP-7708: here the chain itself logs movements of its coin, in the shape of a token's Transfer. Never a token. */
@@ -67,6 +79,10 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
     chainId,
     maxBlockRange: network.maxBlockRange,
     blockTimeMs: network.blockTimeMs,
+    ...(network.headStaleSeconds === undefined ? {} : { headStaleSeconds: network.headStaleSeconds }),
+    ...(network.aloneAfterSeconds === undefined ? {} : { aloneAfterSeconds: network.aloneAfterSeconds }),
+    ...(deps.nowMs === undefined ? {} : { nowMs: deps.nowMs }),
+    ...(deps.epochMs === undefined ? {} : { epochMs: deps.epochMs }),
     ...(deps.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: deps.requestTimeoutMs }),
     ...(deps.onExchange === undefined ? {} : { onExchange: deps.onExchange }),
     ...(deps.onSourceChange === undefined ? {} : { onSourceChange: deps.onSourceChange }),
@@ -74,7 +90,7 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
   const tokens = network.tokens.flatMap(({ contract, decimals }) =>
     contract === null ? [] : [{ contract: canonicalContract(contract), decimals }],
   );
-  const reading = readingOf(network, new Set(tokens.map(({ contract }) => contract)), deps);
+  const reading = readingOf(network, new Set(tokens.map(({ contract }) => contract)), sources, deps);
   const staleSeconds = network.finality?.staleSeconds ?? FINALITY_STALE_SECONDS;
 
   return {
@@ -101,6 +117,7 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
         (range) => readVerifiedBlocks(reading, sources, range, expected, options),
       ),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
+    vouch: (block, options = {}) => vouchForBlock(reading, sources, block, options),
     sources: () => sources.health(),
     ...(wsUrl === undefined
       ? {}
@@ -120,7 +137,12 @@ function canonicalContract(contract: string): Address {
   return address;
 }
 
-function readingOf(network: EvmNetwork, tokens: ReadonlySet<string>, deps: EvmReaderDeps): Reading {
+function readingOf(
+  network: EvmNetwork,
+  tokens: ReadonlySet<string>,
+  sources: EvmSources,
+  deps: EvmReaderDeps,
+): Reading {
   return {
     chain: network.chain,
     tokens,
@@ -130,6 +152,11 @@ function readingOf(network: EvmNetwork, tokens: ReadonlySet<string>, deps: EvmRe
     native: network.tokens.some(({ contract }) => contract === null),
     onJudged: ({ header, reason }) => deps.onJudged?.({ height: header.height, hash: header.hash, reason }),
     onCompared: deps.onCompared ?? ignore,
+    onAlone: ({ label }) => {
+      const failing = sources.health().filter(({ isAlone }) => !isAlone);
+      const since = failing.map(({ failingSinceSeconds }) => failingSinceSeconds ?? 0);
+      deps.onAlone?.({ label, sinceSeconds: Math.max(...since) });
+    },
   };
 }
 

@@ -22,6 +22,8 @@ export interface Reading {
   readonly native: boolean;
   readonly onJudged: (block: JudgedBlock) => void;
   readonly onCompared: (comparison: SourceComparison) => void;
+  /** One source of several was believed alone. */
+  readonly onAlone: (source: { readonly label: string }) => void;
 }
 
 /** A block whose logs were not believed, or not enough. */

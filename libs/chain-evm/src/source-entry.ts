@@ -17,8 +17,10 @@ export interface SourceEntry {
   /** In the configuration: less is preferred. */
   readonly place: number;
   readonly record: SourceRecord;
-  /** Left out for good. */
-  excluded: boolean;
+  /** Since when it is left out for good, by `nowMs`. */
+  excludedSinceMs: number | undefined;
+  /** Since when it lacks blocks below its head that were asked for, by `nowMs`; of late it had all that were. */
+  lackingSinceMs: number | undefined;
   /** Remembers a failure, once however often it is told. */
   noteFailure(error: unknown): void;
 }
@@ -73,7 +75,8 @@ export function createSourceEntry(deps: SourceEntryDeps): SourceEntry {
   return {
     place: deps.place,
     record,
-    excluded: false,
+    excludedSinceMs: undefined,
+    lackingSinceMs: undefined,
     noteFailure,
     source: {
       label: deps.label,

@@ -10,6 +10,10 @@ export interface SourceRecord {
   noteFailure(error: unknown): void;
   /** Until when it is left alone, by `nowMs`; in the past when it need not be. */
   restingUntilMs(): number;
+  /** Since when no usable answer came, through all rests, by `nowMs`; undefined after a good one. */
+  failingSinceMs(): number | undefined;
+  /** Since when nothing failed, by `nowMs`; of one that never failed, since it is watched. */
+  wellSinceMs(): number;
   /** Whether it named another network and nothing else since. */
   isOfAnotherChain(): boolean;
   /** 0 (nothing came back lately) to 1 (everything did). */
@@ -58,6 +62,8 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
   let latencyAtMs = nowMs();
   let failuresInRow = 0;
   let restingUntilMs = -Infinity;
+  let failingSinceMs: number | undefined;
+  let wellSinceMs = nowMs();
   let otherChain = false;
   let lastErrorCode: ReaderErrorCode | null = null;
 
@@ -82,6 +88,8 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
   return {
     noteAnswer() {
       count(0);
+      if (failingSinceMs !== undefined) wellSinceMs = nowMs();
+      failingSinceMs = undefined;
       failuresInRow = 0;
       restingUntilMs = -Infinity;
       otherChain = false;
@@ -102,9 +110,12 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
       const restFor = ['RPC_UNAVAILABLE', 'RPC_RATE_LIMITED', 'RPC_FORBIDDEN', 'WRONG_CHAIN'];
       if (!restFor.includes(code)) return;
       failuresInRow += 1;
+      failingSinceMs ??= nowMs();
       restingUntilMs = nowMs() + restMsAfter(code, error.context['retryAfterMs']);
     },
     restingUntilMs: () => restingUntilMs,
+    failingSinceMs: () => failingSinceMs,
+    wellSinceMs: () => wellSinceMs,
     isOfAnotherChain: () => otherChain,
     score: () => 1 - failureRateNow(),
     penalty: (waitMs) =>

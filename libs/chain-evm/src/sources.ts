@@ -2,9 +2,11 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { SourceHealth } from '@opentill/chain/source-health';
 import { isReaderError } from '@opentill/chain/reader-error';
 import type { RpcEndpoint } from '@opentill/contracts/network-config';
+import { headStaleSecondsOf } from '@opentill/contracts/network-config';
 import { createEvmClient } from './client.ts';
 import type { HedgeBudget } from './hedge-budget.ts';
 import { createHedgeBudget } from './hedge-budget.ts';
+import { createAloneRule } from './alone-rule.ts';
 import { createHeadProbe } from './probe-heads.ts';
 import type { AskOptions, EvmClient, RpcExchange } from './rpc-call.ts';
 import { runOnSources } from './run-on-sources.ts';
@@ -37,6 +39,20 @@ export interface EvmSources {
    * excluded. Never empty: when none is well, all of them (the excluded only when all are), the least bad first.
    */
   usable(): readonly EvmSource[];
+  /**
+   * Who may be asked what two must agree on, best first: the usable ones, and those behind, who may have the block all
+   * the same. Never empty, likewise.
+   */
+  witnesses(): readonly EvmSource[];
+  /**
+   * Whether this source's word alone is enough: it is the only one, or every other has given no usable answer for
+   * `aloneAfterSeconds` on end, while this one did.
+   */
+  mayStandAlone(source: EvmSource): boolean;
+  /** When the next of the sources that rest may be asked, in milliseconds from now; undefined when none rests. */
+  restMs(): number | undefined;
+  /** Tells whether a source had the blocks below its head that it was asked for. Nodes discard old ones. */
+  noteCompleteness(source: EvmSource, isComplete: boolean): void;
   /** Every source, in the order of the configuration. */
   all(): readonly EvmSource[];
   /** Tells what head a source showed; one that stays behind is not usable until it has caught up. */
@@ -60,6 +76,10 @@ export interface EvmSourcesConfig {
   readonly maxBlockRange: number;
   /** Usual time between blocks. */
   readonly blockTimeMs: number;
+  /** See NetworkConfig. */
+  readonly aloneAfterSeconds?: number | 'never';
+  /** See NetworkConfig. */
+  readonly headStaleSeconds?: number;
   /** From sending a request to the last byte of its answer. @default 5000 */
   readonly requestTimeoutMs?: number;
   /** A longer answer is broken off. @default 32 MiB */
@@ -86,11 +106,13 @@ export function createEvmSources(config: EvmSourcesConfig): EvmSources {
   const epochMs = config.epochMs ?? Date.now;
   const heads = createHeadWatch({
     blockTimeMs: config.blockTimeMs,
+    staleSeconds: headStaleSecondsOf(config),
     nowMs,
     epochSeconds: () => epochMs() / 1_000,
   });
   const entries = config.endpoints.map((endpoint, place) => entryOf(config, endpoint, place, nowMs));
   const ranking = createRanking({ entries, heads, nowMs, onSourceChange: config.onSourceChange });
+  const alone = createAloneRule({ entries, heads, nowMs, aloneAfterSeconds: config.aloneAfterSeconds });
   const probe = createHeadProbe({ entries, ranking, heads, nowMs });
   const budget = createHedgeBudget(config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
   const bySource = new Map(entries.map((entry) => [entry.source, entry]));
@@ -106,21 +128,36 @@ export function createEvmSources(config: EvmSourcesConfig): EvmSources {
       return runRanked(ranking.ranked(), budget, work, options);
     },
     usable: () => ranking.usable().map(({ source }) => source),
+    witnesses: () => ranking.witnesses().map(({ source }) => source),
+    mayStandAlone: (source) => entries.length === 1 || alone.isAlone(known(source)),
+    restMs() {
+      const waits = entries.map(({ record }) => record.restingUntilMs() - nowMs()).filter((ms) => ms > 0);
+      return waits.length === 0 ? undefined : Math.min(...waits);
+    },
+    noteCompleteness(source, isComplete) {
+      const entry = known(source);
+      entry.lackingSinceMs = isComplete ? undefined : (entry.lackingSinceMs ?? nowMs());
+    },
     all: () => entries.map(({ source }) => source),
     noteHead: (source, header) => heads.note(known(source).place, header),
     noteFault: (source, error) => known(source).noteFailure(error),
     exclude(source, error) {
       const entry = known(source);
       if (isReaderError(error, 'WRONG_CHAIN')) entry.noteFailure(error);
-      else entry.excluded = true;
+      else entry.excludedSinceMs ??= nowMs();
     },
     health: () =>
       entries.map((entry) => {
         const trouble = ranking.troubleOf(entry);
+        const failingSinceMs = alone.failingSinceMs(entry);
         return {
+          place: entry.place,
           label: entry.source.label,
           usable: trouble === null,
           trouble,
+          failingSinceSeconds:
+            failingSinceMs === undefined ? null : Math.floor((epochMs() - nowMs() + failingSinceMs) / 1_000),
+          isAlone: alone.isAlone(entry),
           score: entry.record.score(),
           headLagBlocks: heads.lagBlocks(entry.place),
           lastErrorCode: entry.record.lastErrorCode(),

@@ -4,23 +4,26 @@ import { createHeadWatch } from './watch-heads.ts';
 
 const BLOCK_MS = 2_000;
 
-function watch(): {
+function watch(blockMs = BLOCK_MS): {
   heads: HeadWatch;
   pass: (seconds: number) => void;
+  epochSeconds: () => number;
   head: (behind?: number) => { height: number; timeSeconds: number };
 } {
   let seconds = 1_000_000;
   return {
     heads: createHeadWatch({
-      blockTimeMs: BLOCK_MS,
+      blockTimeMs: blockMs,
+      staleSeconds: 60,
       nowMs: () => seconds * 1_000,
       epochSeconds: () => seconds,
     }),
     pass: (by) => (seconds += by),
+    epochSeconds: () => seconds,
     /** The chain's head, or a block so many blocks before it. */
     head: (behind = 0) => {
-      const height = Math.floor(seconds / 2) - behind;
-      return { height, timeSeconds: height * 2 };
+      const height = Math.floor((seconds * 1_000) / blockMs) - behind;
+      return { height, timeSeconds: (height * blockMs) / 1_000 };
     },
   };
 }
@@ -32,13 +35,15 @@ describe('watching heads', () => {
   });
 
   it('finds a source behind that is so in blocks and in seconds, until it has caught up', () => {
-    const { heads, head } = watch();
+    const { heads, head, pass } = watch();
     heads.note(0, head());
     heads.note(1, head(5)); // ten seconds
     expect(heads.trouble(1)).toBeNull();
     heads.note(1, head(6));
     expect([heads.trouble(1), heads.lagBlocks(1)]).toEqual(['LAGGING', 6]);
-    heads.note(1, head(4));
+    const late = head(4);
+    pass(4);
+    heads.note(1, late);
     expect(heads.trouble(1)).toBe('LAGGING');
     heads.note(1, head(2));
     expect(heads.trouble(1)).toBeNull();
@@ -82,14 +87,47 @@ describe('watching heads', () => {
     expect(heads.trouble(1)).toBeNull();
   });
 
-  it('measures nobody by a head of the future, nor by one of another chain', () => {
+  it('takes nobody for behind by an invented head, on a chain of slow blocks either, nor keeps it out', () => {
+    const { heads, head, pass, epochSeconds } = watch(12_000);
+    const troubles: unknown[] = [];
+    for (let minute = 0; minute < 60; minute += 1) {
+      pass(55 + (minute % 11)); // at any moment of a slot
+      const honest = head();
+      heads.note(0, {
+        height: honest.height + 5,
+        timeSeconds: Math.min(honest.timeSeconds + 59, epochSeconds() + 59),
+      });
+      heads.note(1, honest);
+      troubles.push(heads.trouble(1));
+    }
+    expect(new Set(troubles)).toEqual(new Set([null]));
+    // It once was behind; with its newest head it is well, whatever the other invents.
+    heads.note(1, head(10));
+    expect(heads.trouble(1)).toBe('LAGGING');
+    heads.note(1, head());
+    expect(heads.trouble(1)).toBeNull();
+  });
+
+  it('knows since when a source shows but old heads', () => {
+    const { heads, head, pass } = watch();
+    const old = head();
+    heads.note(0, old);
+    expect(heads.oldSinceMs(0)).toBeUndefined();
+    pass(61);
+    heads.note(0, old);
+    const since = heads.oldSinceMs(0);
+    expect(since).toBeDefined();
+    pass(20);
+    heads.note(0, old);
+    expect(heads.oldSinceMs(0)).toBe(since);
+    heads.note(0, head());
+    expect(heads.oldSinceMs(0)).toBeUndefined();
+  });
+
+  it('measures nobody by a head of the future', () => {
     const { heads, head } = watch();
     heads.note(0, { height: 1e9, timeSeconds: head().timeSeconds + 3_600 });
     heads.note(1, head());
-    expect(heads.trouble(1)).toBeNull();
-    heads.note(0, { height: 1e9, timeSeconds: head().timeSeconds });
-    heads.forget(0);
-    heads.note(1, head(100));
     expect(heads.trouble(1)).toBeNull();
   });
 });

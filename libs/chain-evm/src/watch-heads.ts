@@ -8,11 +8,11 @@ export interface ShownHead {
 export interface HeadWatch {
   /** What a source shows now, compared with what the others showed last. */
   note(place: number, head: ShownHead): void;
-  /** What a source showed counts no more: it was of another chain. */
-  forget(place: number): void;
   trouble(place: number): 'LAGGING' | 'STUCK' | null;
   /** How far the source's head was behind when it was shown; null before. */
   lagBlocks(place: number): number | null;
+  /** Since when every head that the source showed was older than `staleSeconds` by the clock; undefined: none was. */
+  oldSinceMs(place: number): number | undefined;
   /** When the source last showed a head, by `nowMs`; -Infinity before. */
   notedAtMs(place: number): number;
 }
@@ -20,6 +20,8 @@ export interface HeadWatch {
 export interface HeadWatchConfig {
   /** Usual time between blocks. */
   readonly blockTimeMs: number;
+  /** A head older than this says that the source, or the chain, stands still. */
+  readonly staleSeconds: number;
   /** Monotonic. */
   readonly nowMs: () => number;
   /** Seconds since 1970. */
@@ -30,6 +32,7 @@ interface Noted extends ShownHead {
   readonly atMs: number;
   /** When the height last grew. */
   readonly movedAtMs: number;
+  readonly oldSinceMs: number | undefined;
   readonly lagBlocks: number;
   readonly trouble: 'LAGGING' | 'STUCK' | null;
 }
@@ -40,6 +43,9 @@ interface Noted extends ShownHead {
  */
 const LAG_BLOCKS = 3;
 const LAG_SECONDS = 10;
+const AGE_SECONDS_MIN = 10;
+/** An honest head is seldom older: a slot or two without a block are ordinary. */
+const AGE_BLOCKS = 3;
 /** A source that was behind is well again when it is no further behind than this, in blocks or in seconds. */
 const RECOVERED_BLOCKS = 1;
 const RECOVERED_SECONDS = 5;
@@ -50,6 +56,7 @@ const FUTURE_SECONDS = 60;
 
 export function createHeadWatch(config: HeadWatchConfig): HeadWatch {
   const noted = new Map<number, Noted>();
+  const ageSecondsMin = Math.max(AGE_SECONDS_MIN, (AGE_BLOCKS * config.blockTimeMs) / 1_000);
   const stuckMs = Math.max(STUCK_MS_MIN, STUCK_BLOCKS * config.blockTimeMs);
 
   function bestOfOthers(place: number): Noted | undefined {
@@ -73,14 +80,16 @@ export function createHeadWatch(config: HeadWatchConfig): HeadWatch {
       const isBehind =
         before?.trouble === 'LAGGING'
           ? lagBlocks > RECOVERED_BLOCKS && lagSeconds > RECOVERED_SECONDS
-          : lagBlocks > LAG_BLOCKS && Math.min(lagSeconds, ageSeconds) > LAG_SECONDS;
+          : lagBlocks > LAG_BLOCKS && lagSeconds > LAG_SECONDS;
       const isStuck = lagBlocks > 0 && atMs - movedAtMs > stuckMs;
-      const trouble = isStuck ? 'STUCK' : isBehind ? 'LAGGING' : null;
-      noted.set(place, { height, timeSeconds, atMs, movedAtMs, lagBlocks, trouble });
+      const found = isStuck ? 'STUCK' : isBehind ? 'LAGGING' : null;
+      const trouble = ageSeconds > ageSecondsMin ? found : null;
+      const oldSinceMs = ageSeconds > config.staleSeconds ? (before?.oldSinceMs ?? atMs) : undefined;
+      noted.set(place, { height, timeSeconds, atMs, movedAtMs, oldSinceMs, lagBlocks, trouble });
     },
-    forget: (place) => void noted.delete(place),
     trouble: (place) => noted.get(place)?.trouble ?? null,
     lagBlocks: (place) => noted.get(place)?.lagBlocks ?? null,
+    oldSinceMs: (place) => noted.get(place)?.oldSinceMs,
     notedAtMs: (place) => noted.get(place)?.atMs ?? -Infinity,
   };
 }

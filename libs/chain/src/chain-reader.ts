@@ -40,6 +40,11 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface ConfirmOptions extends ReadOptions {
+  /** One source's word is enough: for the seen pass, which credits nothing and must not wait. */
+  readonly byOneSource?: boolean;
+}
+
 /**
  * Reads one network. No method ever answers with less than it was asked for: a lagging node, an empty or partial
  * answer, a reorganisation under the read are GatewayErrors with a ReaderErrorCode. The caller retries; the reader
@@ -90,13 +95,23 @@ export interface ChainReader {
   /**
    * Reads the receipt of each candidate's transaction, once per transaction: success, the log really in it, in the
    * same block; of native transfers, the value. Only for candidates whose recipients matter: it costs a request per
-   * transaction.
-   * INCONSISTENT_ANSWER when the transaction is in another block by now, BLOCK_NOT_FOUND when in none.
+   * transaction, of each of two sources where several are configured, which must say the same of block, outcome and
+   * position.
+   * INCONSISTENT_ANSWER when the transaction is in another block by now or two sources differ, BLOCK_NOT_FOUND when
+   * it is in none.
    */
   confirmTransfers(
     candidates: readonly CandidateTransfer[],
-    options?: ReadOptions,
+    options?: ConfirmOptions,
   ): Promise<ConfirmedTransfers>;
+
+  /**
+   * Resolves when two sources name this hash at this height, or when the only one left by `aloneAfterSeconds` does.
+   * For what no read of two sources covers: the block from which depth is counted, a branch that replaces verified
+   * blocks. INCONSISTENT_ANSWER when one names another hash, BLOCK_NOT_FOUND when one does not have the block, or the
+   * error of a source that cannot be asked: then the caller waits.
+   */
+  vouch(block: Pick<BlockHeader, 'height' | 'hash'>, options?: ReadOptions): Promise<void>;
 
   /**
    * Wakes the caller up at new heads until the signal is aborted; reconnects by itself, resolves when stopped, never

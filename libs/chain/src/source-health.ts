@@ -15,12 +15,24 @@ export type SourceTrouble =
 
 /** How one source (URL) of a reader does, for health checks, metrics and the operator. */
 export interface SourceHealth {
+  /** In the order of configuration, from 0. Tells sources of the same label apart. */
+  readonly place: number;
   /** Host and port, never the path: keys of providers stand there. */
   readonly label: string;
   /** Whether it is asked now: the right chain, not resting, not left behind by the others. */
   readonly usable: boolean;
   /** Why it is not usable; null while it is. */
   readonly trouble: SourceTrouble | null;
+  /**
+   * Since when, in seconds since 1970, it has given no usable answer: not reached, refused, resting in between, of
+   * another chain, or with a head that is old by the clock. Null after a good one. Grows through rests.
+   */
+  readonly failingSinceSeconds: number | null;
+  /**
+   * Whether its word alone is taken, since every other one has been failing for `aloneAfterSeconds`: an alarm. Never
+   * with one source configured, of which nothing else can be expected.
+   */
+  readonly isAlone: boolean;
   /** 0 (nothing came back lately) to 1 (everything did). */
   readonly score: number;
   /** Blocks behind the best head that any source showed; null before it showed one. */

@@ -61,6 +61,11 @@ export interface NetworkConfig {
   readonly blockTimeMs: number;
   /** Alarm when the newest block is older; read it by headStaleSecondsOf. */
   readonly headStaleSeconds?: number;
+  /**
+   * With several endpoints, what credits rests on the agreement of two. One alone is believed when all others have
+   * given no usable answer for so many seconds on end; 'never': not even then. @default ALONE_AFTER_SECONDS
+   */
+  readonly aloneAfterSeconds?: number | 'never';
   readonly pollIntervalMs: number;
   /** Blocks kept below the verified cursor; a fork below it stops the scanner. */
   readonly reorgWindow: number;
@@ -77,6 +82,8 @@ export interface NetworkConfig {
 export function rpcEndpointsOf(network: Pick<NetworkConfig, 'rpcUrls'>): readonly RpcEndpoint[] {
   return network.rpcUrls.map((endpoint) => (typeof endpoint === 'string' ? { url: endpoint } : endpoint));
 }
+
+export const ALONE_AFTER_SECONDS = 60;
 
 const HEAD_STALE_SECONDS_MIN = 30;
 const HEAD_STALE_BLOCKS = 20;

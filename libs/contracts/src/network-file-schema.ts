@@ -80,6 +80,7 @@ const networkSchema = {
     finality: finalitySchema,
     blockTimeMs: { type: 'integer', minimum: 10, maximum: 600000 },
     headStaleSeconds: { type: 'integer', minimum: 1, maximum: 86400 },
+    aloneAfterSeconds: { anyOf: [{ type: 'integer', minimum: 1, maximum: 86400 }, { const: 'never' }] },
     pollIntervalMs: { type: 'integer', minimum: 10, maximum: 60000 },
     reorgWindow: { type: 'integer', minimum: 8, maximum: 100000 },
     maxBlockRange: { type: 'integer', minimum: 1, maximum: 100000 },

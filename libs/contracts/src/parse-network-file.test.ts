@@ -71,6 +71,14 @@ describe('a network file', () => {
     expect(headStaleSecondsOf(parse([{ ...BSC, headStaleSeconds: 7 }])[0]!)).toBe(7);
   });
 
+  it('may say after how long one source is believed alone, or that it never is', () => {
+    expect(parse([{ ...ETH, aloneAfterSeconds: 90 }])[0]?.aloneAfterSeconds).toBe(90);
+    expect(parse([{ ...ETH, aloneAfterSeconds: 'never' }])[0]?.aloneAfterSeconds).toBe('never');
+    expect(mistakes([{ ...ETH, aloneAfterSeconds: 0 }])).toContain(
+      '/networks/0/aloneAfterSeconds must be >= 1',
+    );
+  });
+
   it('may take in the native coin', () => {
     const coin = { ...USDT, symbol: 'ETH', contract: null, decimals: 18 };
     expect(parse([{ ...ETH, tokens: [USDT, coin] }])[0]?.tokens[1]?.contract).toBeNull();

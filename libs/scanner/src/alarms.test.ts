@@ -36,9 +36,12 @@ const source = (
   trouble: SourceHealth['trouble'],
   troubledSinceMs: number | undefined = HEAD_AT_MS,
 ): ChainCondition['sources'][number] => ({
+  place: 0,
   label: `node-${trouble ?? 'well'}`,
   usable: trouble === null,
   trouble,
+  failingSinceSeconds: null,
+  isAlone: false,
   score: 1,
   headLagBlocks: 0,
   lastErrorCode: null,

@@ -124,9 +124,12 @@ describe('sources', () => {
 
   it('that lag or serve another network are told of by name', async () => {
     const well: SourceHealth = {
+      place: 0,
       label: 'a.example:443',
       usable: true,
       trouble: null,
+      failingSinceSeconds: null,
+      isAlone: false,
       score: 1,
       headLagBlocks: 0,
       lastErrorCode: null,

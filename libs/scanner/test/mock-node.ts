@@ -197,6 +197,11 @@ export function createMockNode(chain: Chain): MockNode {
         }
         return { confirmed, refuted };
       }),
+    vouch: ({ height, hash }) =>
+      call('vouch', () => {
+        if (range(height, height)[0]?.hash !== hash)
+          throw readerError('INCONSISTENT_ANSWER', 'another block');
+      }),
   };
 
   return {

@@ -8,7 +8,7 @@ import type { ScanObserver } from '@opentill/scanner/observe';
 /** What the service reports beside its scan loops. */
 export interface Observe {
   /** What the reader of a chain tells of its node. */
-  node(chain: Chain): Required<Omit<EvmReaderDeps, 'requestTimeoutMs'>>;
+  node(chain: Chain): Required<Omit<EvmReaderDeps, 'requestTimeoutMs' | 'nowMs' | 'epochMs' | 'onAlone'>>;
   presenceFailed(error: unknown): void;
 }
 

@@ -1,0 +1,52 @@
+import { ALONE_AFTER_SECONDS } from '@opentill/contracts/network-config';
+import type { SourceEntry } from './source-entry.ts';
+import type { HeadWatch } from './watch-heads.ts';
+
+/** Decides when one source of several is believed alone. Until then the gateway waits rather than guesses. */
+export interface AloneRule {
+  /** Since when the source has given no usable answer, by `nowMs`; undefined when it does. */
+  failingSinceMs(entry: SourceEntry): number | undefined;
+  /** Whether all others have failed for long enough while this one did not. False where there is no other. */
+  isAlone(entry: SourceEntry): boolean;
+}
+
+export interface AloneRuleDeps {
+  readonly entries: readonly SourceEntry[];
+  readonly heads: HeadWatch;
+  /** Monotonic. */
+  readonly nowMs: () => number;
+  /** @default ALONE_AFTER_SECONDS */
+  readonly aloneAfterSeconds: number | 'never' | undefined;
+}
+
+export function createAloneRule({ entries, heads, nowMs, aloneAfterSeconds }: AloneRuleDeps): AloneRule {
+  const afterMs =
+    aloneAfterSeconds === 'never' ? Infinity : (aloneAfterSeconds ?? ALONE_AFTER_SECONDS) * 1_000;
+
+  function failingSinceMs({
+    record,
+    place,
+    excludedSinceMs,
+    lackingSinceMs,
+  }: SourceEntry): number | undefined {
+    const since = [record.failingSinceMs(), heads.oldSinceMs(place), excludedSinceMs, lackingSinceMs];
+    const known = since.filter((ms) => ms !== undefined);
+    return known.length === 0 ? undefined : Math.min(...known);
+  }
+
+  return {
+    failingSinceMs,
+    isAlone(entry) {
+      const others = entries.filter((other) => other !== entry);
+      // After an outage of all, whoever comes back first is no more to be believed than the others.
+      const wellSinceMs = entry.record.wellSinceMs();
+      return (
+        others.length > 0 &&
+        others.every((other) => {
+          const sinceMs = failingSinceMs(other);
+          return sinceMs !== undefined && nowMs() - Math.max(sinceMs, wellSinceMs) >= afterMs;
+        })
+      );
+    },
+  };
+}
