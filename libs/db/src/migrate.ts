@@ -10,29 +10,37 @@ import { restrictDatabase } from './roles.ts';
 /**
  * - `MIGRATION_CHANGED`: a migration that this database has seen reads differently now. Permanent.
  * - `MIGRATION_UNKNOWN`: the database has a migration that this version does not know, so it is newer. Permanent.
- * - `MIGRATION_FAILED`: Postgres refused a migration; nothing of it was kept. Permanent.
+ * - `MIGRATION_FAILED`: Postgres refused a migration. Nothing of it was kept; of one of steps, the steps before. Permanent.
  */
 export type MigrationErrorCode = 'MIGRATION_CHANGED' | 'MIGRATION_UNKNOWN' | 'MIGRATION_FAILED';
 
 export interface MigrateOptions {
   /** Default: the migrations of this version. */
   readonly migrations?: readonly Migration[];
-  /** How long to wait for another migrator to finish. Default 60 000. */
+  /**
+   * How long to wait for another migrator to finish, and how long to try again while a migration and those who write to its
+   * tables are in each other's way. Default 60 000.
+   */
   readonly waitMs?: number;
 }
 
 /** Chosen at random; every migrator of a database takes this advisory lock. */
 const LOCK_KEY = '7350192744501138';
 
+/** For so long a migration waits for a table's lock: those who come to the table meanwhile wait behind it. */
+const TABLE_LOCK_MS = 2_000;
+const PAUSE_MS = 200;
+
 /** SHA-256 of a migration's SQL, in hex. */
-export function checksum(migration: Migration): string {
-  return createHash('sha256').update(migration.sql, 'utf8').digest('hex');
+export function checksum({ sql }: Migration): string {
+  const text = typeof sql === 'string' ? sql : sql.join('\n');
+  return createHash('sha256').update(text, 'utf8').digest('hex');
 }
 
 /**
- * Brings a database to the schema of this version: each missing migration in one transaction, in order, then the
- * chains of this version, and who may connect. Safe to run at any time and from several places at once: one works, the others wait and find
- * nothing to do. `adminUrl` is a role that owns the database and may create roles.
+ * Brings a database to the schema of this version: each missing migration, in order, then the chains of this version, and
+ * who may connect. Safe to run at any time, beside services at work, and from several places at once: one works, the others
+ * wait and find nothing to do. `adminUrl` is a role that owns the database and may create roles.
  * @returns the names of the migrations applied now.
  */
 export async function migrate(adminUrl: string, options: MigrateOptions = {}): Promise<readonly string[]> {
@@ -41,14 +49,14 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
     connectionString: adminUrl,
     application_name: 'opentill-migrate',
     connectionTimeoutMillis: 10_000,
-    lock_timeout: waitMs,
+    lock_timeout: Math.min(TABLE_LOCK_MS, waitMs),
   });
   client.on('error', () => undefined); // the query under way rejects
   try {
     await client.connect();
     await client.query('set search_path = public, pg_temp');
-    await client.query(`select pg_advisory_lock(${LOCK_KEY})`);
-    const applied = await applyMissing(client, migrations);
+    await untilNoConflict(waitMs, () => lockOutMigrators(client));
+    const applied = await applyMissing(client, migrations, waitMs);
     if (migrations.includes(scanning)) await addChains(client);
     await restrictDatabase(client);
     return applied;
@@ -59,7 +67,34 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
   }
 }
 
-async function applyMissing(client: pg.Client, migrations: readonly Migration[]): Promise<string[]> {
+/** By asking again and again: an index made concurrently waits for every statement under way, one that waits for it included. */
+async function lockOutMigrators(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ locked: boolean }>(
+    `select pg_try_advisory_lock(${LOCK_KEY}) as locked`,
+  );
+  if (rows[0]?.locked === true) return;
+  throw new GatewayError('DATABASE_CONFLICT', 'another migrator is at work', { retryable: true });
+}
+
+/** Tries again what a deadlock or a lock not granted in time kept from being done. */
+async function untilNoConflict<T>(waitMs: number, work: () => Promise<T>): Promise<T> {
+  const endsAt = performance.now() + waitMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const translated = translateDatabaseError(error);
+      if (translated.code !== 'DATABASE_CONFLICT' || performance.now() > endsAt) throw translated;
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+}
+
+async function applyMissing(
+  client: pg.Client,
+  migrations: readonly Migration[],
+  waitMs: number,
+): Promise<string[]> {
   await client.query(`create table if not exists schema_migration (
     name text primary key,
     checksum text not null,
@@ -84,7 +119,7 @@ async function applyMissing(client: pg.Client, migrations: readonly Migration[])
     const sum = checksum(migration);
     const before = seen.get(migration.name);
     if (before === undefined) {
-      await apply(client, migration, sum);
+      await untilNoConflict(waitMs, () => apply(client, migration, sum));
       applied.push(migration.name);
     } else if (before !== sum) {
       throw new GatewayError<MigrationErrorCode>(
@@ -98,16 +133,20 @@ async function applyMissing(client: pg.Client, migrations: readonly Migration[])
 }
 
 async function apply(client: pg.Client, migration: Migration, sum: string): Promise<void> {
-  await client.query('begin');
+  const record = () =>
+    client.query('insert into schema_migration (name, checksum) values ($1, $2)', [migration.name, sum]);
   try {
-    await client.query(migration.sql);
-    await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [
-      migration.name,
-      sum,
-    ]);
-    await client.query('commit');
+    if (typeof migration.sql === 'string') {
+      await client.query('begin');
+      await client.query(migration.sql);
+      await record();
+      await client.query('commit');
+    } else {
+      for (const step of migration.sql) await client.query(step);
+      await record();
+    }
   } catch (error) {
-    await client.query('rollback').catch(() => undefined);
+    if (typeof migration.sql === 'string') await client.query('rollback').catch(() => undefined);
     const translated = translateDatabaseError(error);
     if (translated.code === 'DATABASE_UNAVAILABLE' || translated.code === 'DATABASE_CONFLICT')
       throw translated;

@@ -95,6 +95,8 @@ export interface NotificationTable {
   notify_type: NotifyType;
   data: string;
   occurred_at: Date;
+  /** By the database's clock. */
+  created_at: Generated<Date>;
 }
 
 export interface ChainCursorTable {

@@ -20,6 +20,16 @@ interface Rights {
 }
 const ALL: Columns = '*';
 const READ: Rights = { select: ALL };
+/** All but when it was written, which the database says. */
+const NOTIFICATION: Columns = [
+  'event_id',
+  'merchant_id',
+  'subject_id',
+  'sequence',
+  'notify_type',
+  'data',
+  'occurred_at',
+];
 
 const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
   api: {
@@ -69,7 +79,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
       ],
     },
     deposit_address: { select: ALL, insert: ALL },
-    notification: { select: ALL, insert: ALL }, // rows by policy: the first of an order alone
+    notification: { select: ALL, insert: NOTIFICATION }, // rows by policy: the first of an order alone
     transfer: READ,
     transfer_settlement: { select: ['transfer_id', 'credited'] },
     chain_cursor: READ,
@@ -99,7 +109,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     unmatched_deposit: { select: ALL, insert: ALL, update: ALL },
     incident: { select: ALL, insert: ALL, update: ['details', 'closed_at'] },
     asset_hold: { select: ALL, insert: ALL },
-    notification: { select: ALL, insert: ALL },
+    notification: { select: ALL, insert: NOTIFICATION },
     ledger_account: READ,
     ledger_transaction: { select: ALL, insert: ['ref', 'kind', 'order_pk', 'created_at'] },
     ledger_posting: { select: ALL, insert: ALL },
@@ -356,6 +366,16 @@ describe.each(SERVICE_SCHEMAS)('the matrix of %s', (role) => {
       });
     }
   });
+});
+
+test('no function of ours is for everybody, whoever owned the database when it was made', async () => {
+  const { rows } = await sql<{ name: string; definer: boolean; acl: string | null; open: boolean }>`
+    select n.nspname || '.' || p.proname as name, p.prosecdef as definer, p.proacl::text as acl,
+      p.proacl is null or exists (select from aclexplode(p.proacl) x where x.grantee = 0) as open
+    from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+    where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`.execute(admin.kysely);
+  expect(rows.filter((row) => row.definer).length).toBeGreaterThan(15);
+  expect(rows.filter((row) => row.open)).toEqual([]);
 });
 
 describe('attempts', () => {

@@ -125,9 +125,9 @@ export function observeDatabase(metrics: Metrics, db: Db): void {
     name: 'opentill_database_oldest_transaction_seconds',
     help: 'Age of the oldest open transaction: vacuum clears nothing that died since',
     async collect(gauge) {
-      // Without the database the last figures stay; its own metrics tell.
+      // Without the database the last figures stay; its own metrics tell. What can't be seen is no number.
       const seconds = await oldestTransactionSeconds(db).catch(() => undefined);
-      if (seconds !== undefined) gauge.set(seconds);
+      if (seconds !== undefined) gauge.set(seconds ?? Number.NaN);
     },
   });
   metrics.gauge({

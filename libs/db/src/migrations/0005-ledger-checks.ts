@@ -11,6 +11,9 @@ export const name = '0005-ledger-checks';
  * statement, services of before included.
  */
 export const sql = `
+lock table ledger_transaction in access exclusive mode; -- first, as those do who write to both
+lock table ledger_posting in access exclusive mode;
+
 create function ledger_check_balanced() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare v_tx bigint;
@@ -22,6 +25,7 @@ begin
   end if;
   return null;
 end $$;
+revoke all on function ledger_check_balanced() from public;
 create trigger ledger_posting_balanced after insert on ledger_posting
   referencing new table as added for each statement execute function ledger_check_balanced();
 drop trigger ledger_posting_zero_sum on ledger_posting;
@@ -34,6 +38,7 @@ begin
   end if;
   return null;
 end $$;
+revoke all on function ledger_check_posted() from public;
 create constraint trigger ledger_transaction_posted after insert on ledger_transaction
   deferrable initially deferred for each row execute function ledger_check_posted();
 drop trigger ledger_transaction_zero_sum on ledger_transaction;

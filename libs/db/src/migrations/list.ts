@@ -7,7 +7,12 @@ import * as ledgerChecks from './0005-ledger-checks.ts';
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
   readonly name: string;
-  readonly sql: string;
+  /**
+   * One transaction; or steps, each committed by itself, for tables that services write meanwhile: so none is locked while
+   * another is changed, and an index can be made concurrently (alone in its step). A migration of steps that failed begins
+   * anew: each must do no harm when it is done already.
+   */
+  readonly sql: string | readonly string[];
 }
 
 /** Every migration in the order of its application. Forward only. */

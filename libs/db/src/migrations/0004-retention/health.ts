@@ -14,13 +14,16 @@ alter table chain_cursor set (fillfactor = 50, autovacuum_vacuum_scale_factor = 
 alter table rate_counter set (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 
 -- Nothing that died after the oldest transaction began can be vacuumed away. A function, because a role sees only its own
--- sessions; it tells no more than an age. Its owner needs pg_read_all_stats (a superuser has it), else it sees its own.
-create function oldest_transaction_seconds() returns double precision
+-- sessions; it tells no more than an age. Its owner needs pg_read_all_stats (a superuser has it), else it sees its own and
+-- answers null: it does not know.
+create or replace function oldest_transaction_seconds() returns double precision
 language sql stable security definer set search_path = public, pg_temp as $$
-  select coalesce(extract(epoch from max(clock_timestamp() - xact_start)), 0)::float8
+  select case when pg_has_role('pg_read_all_stats', 'usage')
+    then coalesce(extract(epoch from max(clock_timestamp() - xact_start)), 0)::float8 end
   from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
     and (backend_xid is not null or backend_xmin is not null)
 $$;
+revoke all on function oldest_transaction_seconds() from public;
 grant execute on function oldest_transaction_seconds() to opentill_api, opentill_scanner_evm, opentill_tracker, opentill_signer,
   opentill_webhook, opentill_ops;
 `;
