@@ -69,20 +69,35 @@ export const FIRST_CALLBACK: CallbackPosition = {
 /**
  * Forgets callbacks that ended more than `keptSeconds` ago (at least a week), out of the next `limit` behind `after`. What
  * stays of them for good, the last callback of each order, is only looked at. Role: webhook.
- * @returns how many were forgotten, and where the next page begins; null when this was the last
+ * @returns how many were forgotten; the last one looked at (`after`, if none was), and the same as `next` where there may
+ *   be more behind it
  */
 export async function forgetEndedCallbacks(
   db: Db,
   keptSeconds: number,
   after: CallbackPosition,
   limit = 1_000,
-): Promise<{ readonly forgotten: number; readonly next: CallbackPosition | null }> {
-  const { rows } = await sql<{ looked_at: number; forgotten: number; last_time: string; last_id: string }>`
+): Promise<{
+  readonly forgotten: number;
+  readonly last: CallbackPosition;
+  readonly next: CallbackPosition | null;
+}> {
+  const { rows } = await sql<{
+    looked_at: number;
+    forgotten: number;
+    last_time: string | null;
+    last_id: string | null;
+  }>`
     select looked_at, forgotten, last_time::text, last_id from forget_ended_callbacks(
       ${keptSeconds} * interval '1 second', ${after.finishedAt}::timestamptz, ${after.eventId}::uuid, ${limit})`.execute(
     db,
   );
-  const row = rows[0];
-  if (row === undefined || row.looked_at < limit) return { forgotten: row?.forgotten ?? 0, next: null };
-  return { forgotten: row.forgotten, next: { finishedAt: row.last_time, eventId: row.last_id } };
+  const {
+    looked_at: lookedAt = 0,
+    forgotten = 0,
+    last_time: time = null,
+    last_id: id = null,
+  } = rows[0] ?? {};
+  const last = time === null || id === null ? after : { finishedAt: time, eventId: id };
+  return { forgotten, last, next: lookedAt < limit ? null : last };
 }

@@ -227,7 +227,7 @@ describe('ended callbacks', () => {
     const recorded = await aCallback(admin.kysely, order, 6, done(100));
     await anAttempt(admin.kysely, recorded);
     const last = await aCallback(admin.kysely, order, 7, done(100));
-    expect(await forgetEndedCallbacks(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).toEqual({
+    expect(await forgetEndedCallbacks(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).toMatchObject({
       forgotten: 3,
       next: null,
     });

@@ -19,7 +19,7 @@ import type { ResolveHost } from './resolve-endpoint.ts';
 import { countUnwell } from './store/endpoints.ts';
 import { oldestDueSeconds } from './store/measure-backlog.ts';
 import { buryUnaddressed } from './store/queue-deliveries.ts';
-import { createNotificationSweep, DEFAULT_SWEEP } from './sweep-notifications.ts';
+import { createNotificationSweep, QUICK_SWEEP, THOROUGH_SWEEP } from './sweep-notifications.ts';
 
 export interface WebhookSenderOptions {
   readonly instance: string;
@@ -34,7 +34,7 @@ export interface WebhookSenderOptions {
   readonly attemptDeadlineMs?: number;
   /** How often due retries are looked for; new callbacks wake. @default 250 */
   readonly pollIntervalMs?: number;
-  /** How often lost events are looked for. @default 5 000 */
+  /** How often events lost within the last seconds are looked for. @default 5 000 */
   readonly sweepIntervalMs?: number;
   /** @default DEFAULT_RETENTION */
   readonly retention?: Retention;
@@ -58,6 +58,7 @@ const STOP_LIMIT_MS = STOP_LIMITS_MS.intake + STOP_LIMITS_MS.tail;
 /** Attempts under way and handlers may go on so long; the rest of the limit is for handing back and closing. */
 const STOP_GRACE_MS = 4_000;
 const MAX_BACKOFF_MS = 5_000;
+const THOROUGH_SWEEP_INTERVAL_MS = 60_000;
 const BURY_BATCH = 1_000;
 
 interface Work {
@@ -190,12 +191,17 @@ function startLoops(
       onError: (error, failuresInRow) => observer.roundFailed(name, error, failuresInRow),
     });
   return [
-    loop('sweep notifications', intervalMs, createNotificationSweep({ db, observer, wake }, DEFAULT_SWEEP)),
+    loop('sweep notifications', intervalMs, createNotificationSweep({ db, observer, wake }, QUICK_SWEEP)),
+    loop(
+      'sweep all notifications',
+      THOROUGH_SWEEP_INTERVAL_MS,
+      createNotificationSweep({ db, observer, wake }, THOROUGH_SWEEP),
+    ),
     loop('bury unaddressed', intervalMs, async () => {
       const count = await buryUnaddressed(db, BURY_BATCH);
       observer.unaddressedBuried(count);
       return count === 0 ? undefined : 'again';
     }),
-    ...startHousekeeping({ db, observer }, options.retention),
+    ...startHousekeeping({ db, observer, instance: options.instance }, options.retention),
   ];
 }

@@ -6,6 +6,7 @@ import {
   ROLLED_ROWS_MAX,
   rollInbox,
 } from '@opentill/db/housekeeping';
+import { keepLease, type Lease } from '@opentill/db/lease';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Observer } from './observe.ts';
 
@@ -28,18 +29,25 @@ export const DEFAULT_RETENTION: Retention = {
 
 const INTERVAL_MS = 600_000;
 const CALLBACKS_PER_ROUND = 1_000;
+const DAY_MS = 86_400_000;
+const LEASE = 'housekeeping/callbacks';
+/** Longer than the pause between two rounds. */
+const LEASE_MS = 3 * INTERVAL_MS;
 
 export interface HousekeepingDeps {
   readonly db: Db;
   readonly observer: Pick<Observer, 'roundFailed'>;
+  /** This replica's own name. */
+  readonly instance: string;
 }
 
 /**
- * Forgets what is over, in rounds that are bounded and never make a delivery wait: partitions of inbox and attempts are
- * dropped whole, ended callbacks deleted page by page.
+ * Forgets what is over, in bounded rounds: partitions of inbox and attempts are dropped whole, ended callbacks deleted page
+ * by page. A drop keeps others from its table for as long as it takes, and waits 200 ms for that at most: who comes meanwhile
+ * waits behind it.
  */
 export function startHousekeeping(
-  { db, observer }: HousekeepingDeps,
+  { db, observer, instance }: HousekeepingDeps,
   retention: Retention = DEFAULT_RETENTION,
 ): readonly Loop[] {
   const loop = (name: string, run: () => Promise<void | 'again'>) =>
@@ -49,7 +57,6 @@ export function startHousekeeping(
       onError: (error, failuresInRow) => observer.roundFailed(name, error, failuresInRow),
       run,
     });
-  let callback = FIRST_CALLBACK;
   return [
     loop('roll inbox', async () => {
       const { deleted } = await rollInbox(db, 'webhook', retention.inboxSeconds);
@@ -59,16 +66,34 @@ export function startHousekeeping(
       const { deleted } = await rollDeliveryAttempts(db, retention.attemptsSeconds);
       return deleted === ROLLED_ROWS_MAX ? 'again' : undefined;
     }),
-    // Goes over everything ended once an interval; what stays of it, the last callback of each order, costs a look.
-    loop('forget callbacks', async () => {
-      const { next } = await forgetEndedCallbacks(
-        db,
-        retention.callbacksSeconds,
-        callback,
-        CALLBACKS_PER_ROUND,
-      );
-      callback = next ?? FIRST_CALLBACK;
-      return next === null ? undefined : 'again';
-    }),
+    loop('forget callbacks', forgetCallbacks(db, instance, retention.callbacksSeconds)),
   ];
+}
+
+/**
+ * Goes on each time where it ended, over what has got old enough since, and once a day over everything: of what was looked
+ * at, some may be forgotten later (the last callback of an order that got a newer one). One replica alone, by a lease.
+ */
+export function forgetCallbacks(
+  db: Db,
+  instance: string,
+  keptSeconds: number,
+  roundMs = DAY_MS,
+): () => Promise<void | 'again'> {
+  const lease = keepLease({ db, schema: 'webhook', name: LEASE, holder: instance, ttlMs: LEASE_MS });
+  let held: Lease['fencingToken'] | undefined;
+  let position = FIRST_CALLBACK;
+  let roundBegunAtMs = 0;
+  return async () => {
+    const token = (await lease.acquire())?.fencingToken;
+    if (token === undefined) return undefined;
+    if (token !== held || performance.now() - roundBegunAtMs > roundMs) {
+      position = FIRST_CALLBACK;
+      roundBegunAtMs = performance.now();
+    }
+    held = token;
+    const page = await forgetEndedCallbacks(db, keptSeconds, position, CALLBACKS_PER_ROUND);
+    position = page.last;
+    return page.next === null ? undefined : 'again';
+  };
 }

@@ -14,28 +14,42 @@ export interface NotificationSweepOptions {
   readonly pageSize: number;
   /** Notifications younger than this are left to their events. */
   readonly graceMs: number;
-  /** How far each sweep goes back behind the last one: longer than from a notification's moment to its commit. */
+  /** How far each sweep goes back behind the last one: longer than from a transaction's begin to its commit. */
   readonly lookBackMs: number;
+  /** Where the first sweep starts: at the oldest notification, or at those written from now on. */
+  readonly from: 'beginning' | 'now';
 }
 
-export const DEFAULT_SWEEP: NotificationSweepOptions = {
+/** Often, over the last seconds: a lost broker delays no callback by more. */
+export const QUICK_SWEEP: NotificationSweepOptions = {
   pageSize: 2_000,
   graceMs: 2_000,
+  lookBackMs: 15_000,
+  from: 'now',
+};
+
+/** Seldom: what was lost while no sender ran, or was written by a transaction slower than the quick one looks back. */
+export const THOROUGH_SWEEP: NotificationSweepOptions = {
+  ...QUICK_SWEEP,
   lookBackMs: 600_000,
+  from: 'beginning',
 };
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Makes the sweep that finds notifications whose event never came (the broker may lose everything) and queues them.
- * The first sweep goes over all of them, page by page, the later ones over what came since the last sweep began, less
- * the look-back; all by the database's clock. A sweep that fails goes on where it stopped.
+ * The first sweep goes over all of them, page by page, or over none; the later ones over what came since the last sweep
+ * began, less the look-back; all by the database's clock. A sweep that fails goes on where it stopped.
  */
 export function createNotificationSweep(
   deps: NotificationSweepDeps,
   options: NotificationSweepOptions,
 ): (signal: AbortSignal) => Promise<void | 'again'> {
-  let position = startOfSweep(null, options.lookBackMs);
+  let position: SweepPosition = {
+    createdAt: options.from === 'now' ? 'infinity' : '-infinity',
+    eventId: FIRST_ID,
+  };
   let begunAt: string | null = null;
 
   return async (signal) => {
@@ -53,8 +67,6 @@ export function createNotificationSweep(
   };
 }
 
-function startOfSweep(lastBegin: string | null, lookBackMs: number): SweepPosition {
-  const occurredAt =
-    lastBegin === null ? '-infinity' : new Date(Date.parse(lastBegin) - lookBackMs).toISOString();
-  return { occurredAt, eventId: FIRST_ID };
+function startOfSweep(lastBegin: string, lookBackMs: number): SweepPosition {
+  return { createdAt: new Date(Date.parse(lastBegin) - lookBackMs).toISOString(), eventId: FIRST_ID };
 }

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 
-/** How far the sweep over the notifications has come: it goes by (occurred_at, event_id). */
+/** How far the sweep over the notifications has come: it goes by (created_at, event_id), by the database's clock. */
 export interface SweepPosition {
   /** Postgres' own text of a timestamptz, which keeps the microseconds. */
-  readonly occurredAt: string;
+  readonly createdAt: string;
   readonly eventId: string;
 }
 
@@ -31,16 +31,16 @@ export async function findUnqueued(
     now: string;
   }>`
     with page as (
-      select event_id, subject_id, occurred_at from notification
-      where occurred_at >= ${from.occurredAt}::timestamptz
-        and (occurred_at, event_id) > (${from.occurredAt}::timestamptz, ${from.eventId}::uuid)
-        and occurred_at <= now() - ${graceMs} * interval '1 millisecond'
-      order by occurred_at, event_id limit ${limit}
+      select event_id, subject_id, created_at from notification
+      where created_at >= ${from.createdAt}::timestamptz
+        and (created_at, event_id) > (${from.createdAt}::timestamptz, ${from.eventId}::uuid)
+        and created_at <= now() - ${graceMs} * interval '1 millisecond'
+      order by created_at, event_id limit ${limit}
     )
     select count(*)::int as seen, to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as now,
       array_agg(distinct p.subject_id) filter (where d.event_id is null) as subject_ids,
-      (select json_build_object('occurredAt', occurred_at::text, 'eventId', event_id) from page
-        order by occurred_at desc, event_id desc limit 1) as last
+      (select json_build_object('createdAt', created_at::text, 'eventId', event_id) from page
+        order by created_at desc, event_id desc limit 1) as last
     from page p left join delivery d using (event_id)`.execute(db);
   const row = rows[0];
   if (row === undefined) throw new RangeError('an aggregate without a row');

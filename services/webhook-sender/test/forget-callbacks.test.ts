@@ -1,0 +1,53 @@
+import { expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { aCollection, aMerchant } from '@opentill/testkit/scenario';
+import { forgetCallbacks } from '../src/housekeeping.ts';
+import { useDeliveryScenario } from './delivery-scenario.ts';
+
+const s = useDeliveryScenario();
+const DAY_SECONDS = 86_400;
+
+/** An order with two callbacks that ended so long ago: the first may be forgotten, the last may not. */
+async function anEndedOrder(daysAgo: number): Promise<string> {
+  const { merchantId } = await aMerchant(s.db, { callbackUrl: s.receiver.url });
+  const order = await aCollection(s.db, { merchant_id: merchantId });
+  const events = [await s.notify(order, 1), await s.notify(order, 2)];
+  await sql`update notification set created_at = now() - ${daysAgo} * interval '1 day', occurred_at = now() - ${daysAgo} * interval '1 day'
+    where event_id = any(${events})`.execute(s.db);
+  await sql`insert into delivery (event_id, merchant_id, subject_id, sequence, state, next_attempt_at, finished_at)
+    select event_id, merchant_id, subject_id, sequence, 'DELIVERED', now(), now() - ${daysAgo} * interval '1 day'
+    from notification where event_id = any(${events})`.execute(s.db);
+  return events[0]!;
+}
+const isKept = async (event: string) =>
+  (await s.db.selectFrom('notification').select('event_id').where('event_id', '=', event).execute())
+    .length === 1;
+
+it('goes on where it ended, over everything once a round, and by one replica alone', async () => {
+  const first = await anEndedOrder(100);
+  const a = forgetCallbacks(s.webhook.kysely, 'a', 90 * DAY_SECONDS);
+  const b = forgetCallbacks(s.webhook.kysely, 'b', 90 * DAY_SECONDS);
+  expect(await a()).toBeUndefined();
+  expect(await isKept(first)).toBe(false);
+
+  const passed = await anEndedOrder(120); // lies behind where the round has come to
+  const next = await anEndedOrder(95);
+  await b(); // not its turn
+  expect(await isKept(passed)).toBe(true);
+  await a();
+  expect([await isKept(passed), await isKept(next)]).toEqual([true, false]);
+
+  await sql`update webhook.lease set expires_at = now() where name = 'housekeeping/callbacks'`.execute(s.db);
+  await b(); // takes over, and begins at the oldest
+  expect(await isKept(passed)).toBe(false);
+
+  const old = await anEndedOrder(130);
+  await b();
+  expect(await isKept(old)).toBe(true);
+  await sql`update webhook.lease set expires_at = now() where name = 'housekeeping/callbacks'`.execute(s.db);
+  const daily = forgetCallbacks(s.webhook.kysely, 'c', 90 * DAY_SECONDS, 0);
+  await daily();
+  const older = await anEndedOrder(140);
+  await daily(); // a new round each time
+  expect([await isKept(old), await isKept(older)]).toEqual([false, false]);
+});
