@@ -67,8 +67,7 @@ export function connectBroker(options: BrokerOptions): Broker {
     },
     async close() {
       closed = true;
-      await topology.stop();
-      await Promise.all([...links].map((link) => link.close()));
+      await Promise.all([topology.stop(), ...[...links].map((link) => link.close())]);
     },
     topologyMissing: topology.missing,
     openLink: open,

@@ -1,7 +1,7 @@
 import type { Channel } from 'amqplib';
 import { DEAD_EXCHANGE, EVENTS_EXCHANGE, queues, type QueueDefinition } from '@opentill/contracts/topology';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
-import { openSession, type Session } from './broker-session.ts';
+import { exists, openSession, type Session } from './broker-session.ts';
 import { CANARY, sendCanary } from './send-canary.ts';
 
 export interface TopologyOptions {
@@ -13,6 +13,13 @@ export interface TopologyOptions {
   readonly settleMs?: number;
   /** Limit for each answer of the broker. @default 10 000 */
   readonly callTimeoutMs?: number;
+}
+
+export interface RestoreOptions {
+  /** Limit for each answer of the broker. @default 5000 */
+  readonly callTimeoutMs?: number;
+  /** Breaks it off at once. */
+  readonly signal?: AbortSignal;
 }
 
 export interface TopologyReport {
@@ -64,8 +71,11 @@ export async function declareTopology(url: string, options: TopologyOptions = {}
  * @throws GatewayError BROKER_UNAVAILABLE; BROKER_REFUSED when this user may not; TOPOLOGY_BROKEN when a queue exists
  *   with other arguments.
  */
-export async function restoreTopology(url: string, callTimeoutMs = 5_000): Promise<void> {
-  const session = await openSession(url, callTimeoutMs);
+export async function restoreTopology(
+  url: string,
+  { callTimeoutMs = 5_000, signal }: RestoreOptions = {},
+): Promise<void> {
+  const session = await openSession(url, callTimeoutMs, signal);
   try {
     const channel = await session.openChannel();
     await declareExchanges(session, channel);
@@ -92,7 +102,7 @@ async function declareQueue(
 ): Promise<string[]> {
   const declared: string[] = [];
   for (const queue of [definition.deadLetterQueue, definition.name])
-    if (!(await exists(session, queue))) declared.push(queue);
+    if (!(await exists(session, 'queue', queue))) declared.push(queue);
   await assertQueues(session, channel, definition);
   return declared;
 }
@@ -110,22 +120,6 @@ async function assertQueues(session: Session, channel: Channel, definition: Decl
   const bindDead = () => channel.bindQueue(deadLetterQueue, DEAD_EXCHANGE, deadLetterQueue);
   await session.call(`binding ${deadLetterQueue}`, bindDead);
   await session.call(`binding ${name}`, () => channel.bindQueue(name, EVENTS_EXCHANGE, bindingKey));
-}
-
-/** Asking for a queue that does not exist costs the channel. */
-async function exists(session: Session, queue: string): Promise<boolean> {
-  const channel = await session.openChannel();
-  const answer = await session.call(`looking for ${queue}`, () =>
-    channel.checkQueue(queue).then(
-      () => true,
-      (error: { code?: number }) => {
-        if (error.code === 404) return false;
-        throw error as unknown as Error;
-      },
-    ),
-  );
-  if (answer) await session.call('closing a channel', () => channel.close());
-  return answer;
 }
 
 /** A queue with messages has counted them, which its leader does; an empty one is asked for a message. */

@@ -6,7 +6,7 @@ import { restoreTopology } from './declare-topology.ts';
 export interface TopologyKeeper {
   /** Something that the topology declares does not exist: a queue, an exchange, a binding. Returns at once. */
   missing(what: string): void;
-  /** No restoring any more; resolves when none is under way. */
+  /** No restoring any more; what is under way is broken off. */
   stop(): Promise<void>;
 }
 
@@ -29,12 +29,15 @@ export function keepTopology({ url, logger }: TopologyKeeperOptions): TopologyKe
   let pauseMs = FIRST_PAUSE_MS;
   let triedAtMs = -Infinity;
   let stopped = false;
+  let breakingOff = new AbortController();
 
   async function restore(what: string): Promise<void> {
+    breakingOff = new AbortController();
     try {
-      await restoreTopology(url);
+      await restoreTopology(url, { signal: breakingOff.signal });
       logger.warn('broker topology declared again', { missing: what });
     } catch (error) {
+      if (stopped) return;
       const refused = error instanceof GatewayError && error.code === 'BROKER_REFUSED';
       const message = refused
         ? 'this broker user may not declare what is missing: run the set-up'
@@ -55,6 +58,7 @@ export function keepTopology({ url, logger }: TopologyKeeperOptions): TopologyKe
     },
     async stop() {
       stopped = true;
+      breakingOff.abort();
       await running;
     },
   };

@@ -5,6 +5,7 @@ import { startConsumer } from '@opentill/messaging/consumer';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { createPublisher } from '@opentill/messaging/publisher';
 import { createMetrics } from '@opentill/runtime/metrics';
+import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { anOrderCreated, createCleanup, logger, toMessage } from './messaging-harness.ts';
@@ -110,4 +111,37 @@ test('a user who may not declare survives until somebody does', async () => {
   const event = anOrderCreated();
   await server.publish('order.created._', JSON.stringify(event));
   await waitUntil('handled', () => handled.includes(event.id));
+}, 40_000);
+
+test('closing waits for no broker that fell silent while the topology was being declared again', async () => {
+  const proxy = await startTcpProxy(Number(new URL(server.url).port || 5672));
+  cleanup.add(() => proxy.close());
+  const [first, second] = queues().map(({ deadLetterQueue }) => deadLetterQueue);
+  const has = async (queue = '') => {
+    const channel = await server.channel();
+    return channel.checkQueue(queue).then(
+      () => true,
+      () => false,
+    );
+  };
+  for (const silentFrom of ['the connection', 'the middle'] as const) {
+    const broker = connectBroker({ url: proxy.through(server.url), logger, name: 'test' });
+    createPublisher(broker);
+    await broker.ready();
+    await deleteTopology();
+    if (silentFrom === 'the connection') proxy.mode = 'blackhole';
+    else proxy.delayMs = 150;
+    broker.topologyMissing('a queue');
+    if (silentFrom === 'the middle') await waitUntil('it has begun', () => has(first), 15_000);
+    proxy.mode = 'blackhole';
+    const began = performance.now();
+    await broker.close();
+    expect(performance.now() - began).toBeLessThan(2_500);
+    expect(broker.state).toBe('closed');
+    if (silentFrom === 'the middle') expect(await has(second)).toBe(false);
+    proxy.reset();
+    proxy.delayMs = 0;
+    proxy.mode = 'pass';
+  }
+  await declareTopology(server.url, { settleMs: 0 });
 }, 40_000);
