@@ -3,6 +3,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { RpcRequest } from './rpc-call.ts';
 import type { HttpAnswer } from './post-json.ts';
 import { suggestedBlocksOf } from './suggested-blocks.ts';
+import { boundedText } from './node-text.ts';
 import type { RpcErrorAnswer } from './translate-rpc-error.ts';
 import { batchRefusalOf, codeOfHttpStatus, codeOfRpcError } from './translate-rpc-error.ts';
 
@@ -51,7 +52,7 @@ export function readBatchAnswer(
   requests: readonly RpcRequest[],
   endpoint: string,
 ): BatchAnswer {
-  const reading: Reading = { answer, requests, endpoint };
+  const reading: HttpExchange = { answer, requests, endpoint };
   const httpCode = codeOfHttpStatus(answer.status);
   const json = parse(answer.body);
   if (answer.status === 429) return failed(reading, 'RPC_RATE_LIMITED', 'the provider asks to slow down');
@@ -72,7 +73,7 @@ export function readBatchAnswer(
   return inOrder(reading, items);
 }
 
-interface Reading {
+interface HttpExchange {
   readonly answer: HttpAnswer;
   readonly requests: readonly RpcRequest[];
   readonly endpoint: string;
@@ -91,7 +92,7 @@ function parse(body: Buffer): unknown {
   }
 }
 
-function inOrder(reading: Reading, items: readonly Item[]): BatchAnswer {
+function inOrder(reading: HttpExchange, items: readonly Item[]): BatchAnswer {
   const { requests } = reading;
   const inconsistent = (why: string): BatchAnswer =>
     failed(reading, 'INCONSISTENT_ANSWER', `the node's answer is not one to the request: ${why}`);
@@ -116,7 +117,7 @@ function placeOf(item: Item, requests: readonly RpcRequest[]): number | undefine
 }
 
 /** The errors of a batch, each for its own call; `isWhole` when one error is the answer to all of them. */
-function refusedBy(reading: Reading, items: readonly Item[], isWhole: boolean): BatchAnswer {
+function refusedBy(reading: HttpExchange, items: readonly Item[], isWhole: boolean): BatchAnswer {
   const { answer, requests } = reading;
   const refusals = items.map((item) => {
     const answered = rpcErrorOf(item['error']);
@@ -125,7 +126,7 @@ function refusedBy(reading: Reading, items: readonly Item[], isWhole: boolean): 
     const byAnswer = codeOfRpcError(answered);
     const code = byAnswer === 'RPC_REFUSED' ? (codeOfHttpStatus(answer.status) ?? byAnswer) : byAnswer;
     const suggestedBlocks = code === 'RPC_RANGE_TOO_LARGE' ? suggestedBlocksOf(answered.message) : undefined;
-    const error = refusal(reading, code, `the node answered an error: ${answered.message.slice(0, 300)}`, {
+    const error = refusal(reading, code, `the node answered an error: ${boundedText(answered.message)}`, {
       rpcCode: answered.code,
       // Of a batch only one call may be too large: whoever asked must know which.
       ...(request === undefined ? {} : { method: request.method, place }),
@@ -164,12 +165,12 @@ function rpcErrorOf(error: unknown): RpcErrorAnswer {
   return { code: typeof code === 'number' ? code : Number(code ?? 0) || 0, message: text };
 }
 
-function failed(reading: Reading, code: ReaderErrorCode, message: string): BatchAnswer {
+function failed(reading: HttpExchange, code: ReaderErrorCode, message: string): BatchAnswer {
   return { kind: 'failed', error: refusal(reading, code, message) };
 }
 
 function refusal(
-  { answer, requests, endpoint }: Reading,
+  { answer, requests, endpoint }: HttpExchange,
   code: ReaderErrorCode,
   message: string,
   context: Readonly<Record<string, unknown>> = {},

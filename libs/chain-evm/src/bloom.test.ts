@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { bloomBits, bloomIsExplainedBy, bloomMayHold, isBloom } from './bloom.ts';
+import { bloomBits, bloomMayHold, fitBloom, isBloom, isBloomOf } from './bloom.ts';
 
 /** From go-ethereum's bloom9_test.go: the filter holds "testtest" and no other of its words. */
 const word = (text: string): string => `0x${Buffer.from(text).toString('hex')}`;
@@ -24,18 +24,21 @@ describe('bloom filters', () => {
     for (const value of ['tes', 'lo'].map(word)) expect(bloomMayHold(bloom, bloomBits(value))).toBe(false);
   });
 
-  it('are explained by all of their logs, not by fewer', () => {
+  it('are explained by all of their logs, not by fewer, and exclude others', () => {
     const logs = [
       { address: word('a'), topics: [word('b'), word('c')] },
       { address: word('a'), topics: [] },
       { address: word('d'), topics: [word('e')] },
     ];
     const bloom = bloomOf(logs.flatMap((log) => [log.address, ...log.topics]));
-    expect(bloomIsExplainedBy(bloom, logs)).toBe(true);
-    expect(bloomIsExplainedBy(bloom, [...logs, { address: word('f'), topics: [] }])).toBe(true);
-    expect(bloomIsExplainedBy(bloom, logs.slice(1))).toBe(false);
-    expect(bloomIsExplainedBy(bloomOf([]), [])).toBe(true);
-    expect(bloomIsExplainedBy(bloom, [])).toBe(false);
+    const foreign = { address: word('f'), topics: [] };
+    expect(fitBloom(bloom, logs)).toEqual({ isExplained: true, isExceeded: false });
+    expect(fitBloom(bloom, [...logs, foreign])).toEqual({ isExplained: true, isExceeded: true });
+    expect(fitBloom(bloom, logs, [foreign])).toEqual({ isExplained: true, isExceeded: false });
+    expect(fitBloom(bloom, logs.slice(1), logs.slice(0, 1)).isExplained).toBe(true);
+    expect(fitBloom(bloom, logs.slice(1)).isExplained).toBe(false);
+    expect(isBloomOf(bloomOf([]), [])).toBe(true);
+    expect([isBloomOf(bloom, []), isBloomOf(bloom, [...logs, foreign])]).toEqual([false, false]);
   });
 
   it('have 256 bytes', () => {

@@ -27,25 +27,48 @@ export function bloomMayHold(bloom: string, bits: BloomBits): boolean {
   });
 }
 
-/**
- * Whether the logs (their addresses and topics) set every bit of the filter. False means that at least one log
- * is missing. Logs that the filter does not know are no objection.
- */
-export function bloomIsExplainedBy(
+/** What goes into a filter. */
+export interface BloomedLog {
+  readonly address: string;
+  readonly topics: readonly string[];
+}
+
+/** How a filter and logs go together. */
+export interface BloomFit {
+  /** Whether the logs set every bit of the filter; false: at least one log is missing. */
+  readonly isExplained: boolean;
+  /** Whether the filter excludes one of the logs: it is of no transaction of the block. */
+  readonly isExceeded: boolean;
+}
+
+/** Holds logs against the filter that is made of them. `others` may be in it or not. */
+export function fitBloom(
   bloom: string,
-  logs: Iterable<{ address: string; topics: readonly string[] }>,
-): boolean {
+  logs: Iterable<BloomedLog>,
+  others: Iterable<BloomedLog> = [],
+): BloomFit {
   const left = Buffer.from(bloom.slice(2), 'hex');
   const known = new Set<string>();
-  for (const log of logs) {
-    for (const value of [log.address, ...log.topics]) {
+  let isExceeded = false;
+  const take = (values: Iterable<string>, mayBeOutside: boolean): void => {
+    for (const value of values) {
       if (known.has(value)) continue;
       known.add(value);
-      for (const bit of bloomBits(value)) {
+      const bits = bloomBits(value);
+      if (!mayBeOutside && !bloomMayHold(bloom, bits)) isExceeded = true;
+      for (const bit of bits) {
         const at = BLOOM_BYTES - 1 - (bit >> 3);
         left.writeUInt8(left.readUInt8(at) & ~(1 << (bit & 7)), at);
       }
     }
-  }
-  return left.every((byte) => byte === 0);
+  };
+  for (const log of logs) take([log.address, ...log.topics], false);
+  for (const log of others) take([log.address, ...log.topics], true);
+  return { isExplained: left.every((byte) => byte === 0), isExceeded };
+}
+
+/** Whether the filter is made of these logs and no others, as far as a filter can tell. */
+export function isBloomOf(bloom: string, logs: Iterable<BloomedLog>): boolean {
+  const { isExplained, isExceeded } = fitBloom(bloom, logs);
+  return isExplained && !isExceeded;
 }

@@ -3,6 +3,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Asking } from './exchange-calls.ts';
 import { createExchangeCalls, notLetThrough } from './exchange-calls.ts';
+import { boundedText } from './node-text.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { createSendCalls } from './send-calls.ts';
 import type { AskOptions, EvmClient, RawAnswer, RpcExchange, RpcRequest } from './rpc-call.ts';
@@ -56,7 +57,7 @@ export function createEvmClient(config: EvmClientConfig): EvmClient {
     if (exchanged.kind === 'batchRefused') throw exchanged.error;
     const [named] = exchanged.answer.results();
     if (typeof named !== 'string' || Number(named) !== config.chainId) {
-      const why = `the node serves chain id ${String(named)}, not ${config.chainId}`;
+      const why = `the node serves chain id ${boundedText(String(named))}, not ${config.chainId}`;
       throw readerError('WRONG_CHAIN', why, { endpoint });
     }
     identifiedUntilMs = performance.now() + IDENTIFIED_FOR_MS;

@@ -2,6 +2,7 @@ import type { BlockHash } from '@opentill/chain/block';
 import { transfersByBlock, sameTransfers } from './block-transfers.ts';
 import type { RawAnswer } from './client.ts';
 import type { EvmHeader } from './decode.ts';
+import { sameHeader } from './decode.ts';
 import type { Account } from './read-blocks.ts';
 import { linkedHeaders, logsIn } from './read-blocks.ts';
 import { nativeTransfersOf } from './native-transfers.ts';
@@ -45,9 +46,19 @@ export function compareSources(reading: Reading, own: OwnAccount, peer: PeerAnsw
   if (last === undefined || isSameAnswer(reading, own, peer))
     return { outcome: 'AGREED', height, differing: NONE };
 
-  const answers = peer.logs.results();
-  const [peerLast] = linkedHeaders(answers.slice(-1), height);
-  if (peerLast?.hash !== last.hash) return { outcome: 'FORKED', height, differing: NONE };
+  const [first, ...others] = headers;
+  const results = peer.logs.results();
+  const answers = others.length === 0 ? results : results.slice(1);
+  const boundaries = [
+    ...linkedHeaders(answers.slice(-1), height),
+    ...(others.length === 0 ? [] : linkedHeaders(results.slice(0, 1), first?.height ?? 0)),
+  ];
+  for (const theirs of boundaries) {
+    const ours = theirs.height === height ? last : first;
+    if (ours?.hash !== theirs.hash) return { outcome: 'FORKED', height: theirs.height, differing: NONE };
+    if (!sameHeader(ours, theirs))
+      return { outcome: 'CONTENTS_DIFFER', height: theirs.height, differing: NONE };
+  }
   if (peer.blocks !== undefined) {
     const difference = compareTransactions(
       headers,
@@ -81,7 +92,7 @@ function compareTransactions(
   for (const [place, header] of ours.entries()) {
     const other = theirs[place];
     if (other?.hash !== header.hash) return { outcome: 'FORKED', height: header.height };
-    if (!sameTransfers(nativeTransfersOf(header), nativeTransfersOf(other)))
+    if (!sameHeader(header, other) || !sameTransfers(nativeTransfersOf(header), nativeTransfersOf(other)))
       return { outcome: 'CONTENTS_DIFFER', height: header.height };
   }
   return undefined;

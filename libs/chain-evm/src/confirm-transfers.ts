@@ -1,16 +1,17 @@
-import type { ConfirmedTransfers, ReadOptions } from '@opentill/chain/chain-reader';
+import type { ConfirmedTransfers, ConfirmOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer, Transfer, TransferPosition, TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
+import { askTwoSources } from './ask-two-sources.ts';
 import { blockByHashRequest, receiptRequest, transactionRequest } from './block-requests.ts';
-import { bloomIsExplainedBy } from './bloom.ts';
+import { isBloomOf } from './bloom.ts';
 import type { EvmClient } from './client.ts';
 import type { EvmReceipt } from './decode.ts';
 import { decodeHeader, decodeReceipt, decodeTransaction, transferOf } from './decode.ts';
 import { readBlockReceipts } from './judge-by-receipts.ts';
 import { nativeTransferOf } from './native-transfers.ts';
 import type { Reading } from './reading.ts';
-import type { EvmSources } from './sources.ts';
+import type { EvmSource, EvmSources } from './sources.ts';
 
 const TRANSACTIONS_PER_CALL = 20;
 
@@ -23,32 +24,36 @@ interface Evidence {
 
 type Evidences = ReadonlyMap<TxHash, Evidence>;
 
+/** What one source, or two, say of the candidates' transactions. */
+interface Witness {
+  readonly source: EvmSource;
+  readonly evidences: Evidences;
+}
+
 /**
- * Judges candidates by the receipts of their transactions; see ChainReader.confirmTransfers. What one source's receipt
- * refutes must be refuted by the receipts of the whole block as well, at two sources where two are usable.
+ * Judges candidates by the receipts of their transactions; see ChainReader.confirmTransfers. What a source's receipt
+ * refutes must be refuted by the receipts of the whole block as well, at each source that was asked.
  */
 export async function confirmTransfers(
   reading: Reading,
   sources: EvmSources,
   candidates: readonly CandidateTransfer[],
-  options: ReadOptions,
+  options: ConfirmOptions,
 ): Promise<ConfirmedTransfers> {
   if (candidates.length === 0) return { confirmed: [], refuted: [] };
-  const evidences = await sources.run((source, runOptions) => readEvidences(source, candidates, runOptions), {
-    ...options,
-    hedge: true,
-  });
+  const witnesses = await hearWitnesses(reading, sources, candidates, options);
+  const judges = witnesses.map(({ source }) => source);
   const confirmed: Transfer[] = [];
   const refuted: CandidateTransfer[] = [];
   for (const candidate of candidates) {
-    const evidence = evidences.get(candidate.txHash);
-    const transfer = evidence && provenBy(reading, evidence, candidate);
+    const transfer = agreedOn(reading, witnesses, candidate);
+    const evidence = witnesses[0]?.evidences.get(candidate.txHash);
     if (transfer !== undefined) confirmed.push(transfer);
     else {
       const isOrdinary = candidate.contract === null && evidence?.receipt.succeeded === false;
       await mustBeRefuted(
         isOrdinary ? { ...reading, onJudged: () => undefined } : reading,
-        sources,
+        judges,
         candidate,
         options,
       );
@@ -58,12 +63,54 @@ export async function confirmTransfers(
   return { confirmed, refuted };
 }
 
+async function hearWitnesses(
+  reading: Reading,
+  sources: EvmSources,
+  candidates: readonly CandidateTransfer[],
+  { byOneSource = false, ...options }: ConfirmOptions,
+): Promise<readonly Witness[]> {
+  const ask = (source: EvmSource, own: ReadOptions): Promise<Evidences> =>
+    readEvidences(reading, source, candidates, own);
+  if (byOneSource) {
+    return sources.run(
+      async (source, own) => {
+        const evidences = await ask(source, own);
+        return [{ source, evidences }];
+      },
+      { ...options, hedge: true },
+    );
+  }
+  const height = Math.max(...candidates.map(({ blockHeight }) => blockHeight));
+  const said = await askTwoSources(sources, { ask, height, onAlone: reading.onAlone }, options);
+  return said.flatMap((one) => (one === undefined ? [] : [{ source: one.source, evidences: one.answer }]));
+}
+
+/** What all witnesses prove of a candidate; undefined when none proves it. Which of two is right is never guessed. */
+function agreedOn(
+  reading: Reading,
+  witnesses: readonly Witness[],
+  candidate: CandidateTransfer,
+): Transfer | undefined {
+  const proven = witnesses.map(({ evidences }) => {
+    const evidence = evidences.get(candidate.txHash);
+    return evidence && provenBy(reading, evidence, candidate);
+  });
+  const [first, ...others] = proven;
+  if (others.every((other) => other?.position === first?.position)) return first;
+  const sources = witnesses.map(({ source }) => source.label);
+  throw readerError('INCONSISTENT_ANSWER', 'the receipts of two sources place a transfer differently', {
+    ...shown(candidate),
+    sources,
+  });
+}
+
 function shown(candidate: CandidateTransfer): Readonly<Record<string, unknown>> {
   return { txHash: candidate.txHash, blockHash: candidate.blockHash, height: candidate.blockHeight };
 }
 
 /** Throws unless every transaction is in the block of its candidates, so that another source may be asked. */
 async function readEvidences(
+  { hasStateSync }: Pick<Reading, 'hasStateSync'>,
   source: Pick<EvmClient, 'batch'>,
   candidates: readonly CandidateTransfer[],
   options: ReadOptions,
@@ -79,7 +126,7 @@ async function readEvidences(
       options,
     );
     asked.forEach((txHash, place) => {
-      const receipt = soundReceipt(txHash, answers[place]);
+      const receipt = soundReceipt(txHash, answers[place], hasStateSync);
       const transaction = answers[asked.length + withTransaction.indexOf(txHash)];
       if (receipt === undefined) return;
       evidences.set(txHash, {
@@ -92,14 +139,14 @@ async function readEvidences(
   return evidences;
 }
 
-function soundReceipt(txHash: TxHash, raw: unknown): EvmReceipt | undefined {
+function soundReceipt(txHash: TxHash, raw: unknown, hasStateSync: boolean): EvmReceipt | undefined {
   if (raw === null) return undefined;
-  const receipt = decodeReceipt(raw);
+  const receipt = decodeReceipt(raw, hasStateSync);
   if (receipt.txHash !== txHash)
     throw readerError('INCONSISTENT_ANSWER', "the node answered another transaction's receipt", { txHash });
-  // The position is counted from the receipt's first log, so none may be missing before it.
-  if (receipt.logsBloom !== undefined && !bloomIsExplainedBy(receipt.logsBloom, receipt.logs))
-    throw readerError('INCONSISTENT_ANSWER', 'logs are missing in the receipt', { txHash });
+  // The position is counted from the receipt's first log, so none may be missing before it, nor be invented.
+  if (receipt.logsBloom !== undefined && !receipt.isStateSync && !isBloomOf(receipt.logsBloom, receipt.logs))
+    throw readerError('INCONSISTENT_ANSWER', 'the bloom of the receipt is of other logs', { txHash });
   return receipt;
 }
 
@@ -154,13 +201,11 @@ function provenBy(
 /** A receipt and what was read before contradict each other: only when the whole block sides with it, is it believed. */
 async function mustBeRefuted(
   reading: Reading,
-  sources: EvmSources,
+  judges: readonly EvmSource[],
   candidate: CandidateTransfer,
   options: ReadOptions,
 ): Promise<void> {
-  const [first, second] = sources.usable();
-  for (const source of second === undefined ? [first] : [first, second]) {
-    if (source === undefined) continue;
+  for (const source of judges) {
     const evidence = await readEvidenceInBlock(reading, source, candidate, options);
     if (evidence !== undefined && provenBy(reading, evidence, candidate) !== undefined) {
       throw readerError('INCONSISTENT_ANSWER', "the block's receipts and the transaction's receipt differ", {

@@ -117,7 +117,7 @@ describe('headers', () => {
 
 describe('receipts', () => {
   it('are read with the fee that was paid', () => {
-    const receipt = decodeReceipt(RECEIPT);
+    const receipt = decodeReceipt(RECEIPT, false);
     expect(receipt).toMatchObject({
       succeeded: true,
       feeWei: 63_141n * 10n ** 9n,
@@ -125,7 +125,7 @@ describe('receipts', () => {
       txHash: LOG.transactionHash,
     });
     expect(receipt.logs).toEqual([decodeLog(LOG)]);
-    expect(decodeReceipt({ ...RECEIPT, status: '0x0', logs: [] }).succeeded).toBe(false);
+    expect(decodeReceipt({ ...RECEIPT, status: '0x0', logs: [] }, false).succeeded).toBe(false);
   });
 
   it.each<[string, object]>([
@@ -137,6 +137,6 @@ describe('receipts', () => {
     ['with a log of another transaction', { logs: [{ ...LOG, transactionHash: LOG.blockHash }] }],
     ['with a log of another block', { logs: [{ ...LOG, blockHash: LOG.transactionHash }] }],
   ])('are refused when %s', (_, change) => {
-    expect(() => decodeReceipt({ ...RECEIPT, ...change })).toThrow(INCONSISTENT);
+    expect(() => decodeReceipt({ ...RECEIPT, ...change }, false)).toThrow(INCONSISTENT);
   });
 });

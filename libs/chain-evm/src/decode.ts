@@ -4,6 +4,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer, TokenContract, TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import { isBloom } from './bloom.ts';
+import { boundedText } from './node-text.ts';
 
 /** keccak256("Transfer(address,address,uint256)"), the first topic of an ERC-20 transfer. */
 export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
@@ -56,7 +57,7 @@ export interface EvmReceipt {
   readonly logs: readonly EvmLog[];
   /** Undefined where the node leaves it out. */
   readonly logsBloom: string | undefined;
-  /** Whether the chain itself made the transaction, see isStateSync. */
+  /** Whether the chain itself made the transaction, see isStateSync; only where the network has such. */
   readonly isStateSync: boolean;
 }
 
@@ -64,7 +65,7 @@ type Raw = Readonly<Record<string, unknown>>;
 
 function malformed(what: string, raw: unknown): never {
   throw readerError('INCONSISTENT_ANSWER', `the node's answer is malformed: ${what}`, {
-    sample: JSON.stringify(raw)?.slice(0, 300),
+    sample: boundedText(JSON.stringify(raw) ?? ''),
   });
 }
 
@@ -129,6 +130,20 @@ export function decodeTransaction(raw: unknown): EvmTransaction {
   };
 }
 
+/**
+ * Whether two answers state the same block. Its transactions are left aside: nodes differ in whether they list what the
+ * chain itself does (Polygon), and whatever they hold for us is compared by its logs, values and receipts.
+ */
+export function sameHeader(a: EvmHeader, b: EvmHeader): boolean {
+  return (
+    a.hash === b.hash &&
+    a.height === b.height &&
+    a.parentHash === b.parentHash &&
+    a.timeSeconds === b.timeSeconds &&
+    a.logsBloom.toLowerCase() === b.logsBloom.toLowerCase()
+  );
+}
+
 /** The header without what only this family knows. */
 export function plainHeader({ height, hash, parentHash, timeSeconds }: EvmHeader): BlockHeader {
   return { height, hash, parentHash, timeSeconds };
@@ -191,11 +206,13 @@ function isStateSync(receipt: Raw, type: number): boolean {
   return type === STATE_SYNC_TYPE || (receipt['from'] === ZERO_ADDRESS && receipt['to'] === ZERO_ADDRESS);
 }
 
-/** A receipt. Its logs must be in one piece: of this transaction and block, with consecutive indices. */
-export function decodeReceipt(raw: unknown): EvmReceipt {
+/**
+ * A receipt. Its logs must be in one piece: of this transaction and block, with consecutive indices. `hasStateSync` where the chain itself makes transactions (Polygon).
+ */
+export function decodeReceipt(raw: unknown, hasStateSync: boolean): EvmReceipt {
   const receipt = object(raw, 'receipt');
   const type = receipt['type'] === undefined ? 0 : decodeInteger(receipt['type'], 'receipt.type');
-  const stateSync = isStateSync(receipt, type);
+  const stateSync = hasStateSync && isStateSync(receipt, type);
   const status = decodeInteger(receipt['status'], 'receipt.status');
   if (status > 1) malformed('receipt.status', raw);
   const decoded = {

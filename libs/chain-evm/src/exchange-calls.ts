@@ -41,7 +41,7 @@ export function createExchangeCalls(
   const { endpoint, limiter, bytesMax } = deps;
   const post = createPostJson(deps.url);
 
-  async function exchange(
+  async function postAndRead(
     requests: readonly RpcRequest[],
     asking: Asking,
     traffic: { requestBytes: number; answerBytes: number },
@@ -77,7 +77,7 @@ export function createExchangeCalls(
         ...traffic,
       });
     try {
-      const exchanged = await exchange(requests, asking, traffic);
+      const exchanged = await postAndRead(requests, asking, traffic);
       limiter.answered();
       report(exchanged.kind === 'answered' ? 'OK' : exchanged.error.code);
       return exchanged;

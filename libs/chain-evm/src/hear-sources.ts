@@ -1,21 +1,17 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import { isReaderError } from '@opentill/chain/reader-error';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import { noteRefusal, pairOf, secondMissing } from './ask-two-sources.ts';
 import { blockRequest } from './block-requests.ts';
+import type { RpcRequest } from './client.ts';
 import type { OwnAccount, PeerAnswers, SourceDifference } from './compare-sources.ts';
 import { compareSources } from './compare-sources.ts';
+import type { EvmHeader } from './decode.ts';
+import { sameHeader } from './decode.ts';
 import { isTooLarge, noteAccepted, noteTooLarge } from './read-in-calls.ts';
 import type { Account } from './read-blocks.ts';
-import {
-  accountOf,
-  blockRequests,
-  linkedHeaders,
-  logRequests,
-  readByHash,
-  unlessTooLarge,
-} from './read-blocks.ts';
+import { accountOf, blockRequests, linkedHeaders, logRequests, unlessTooLarge } from './read-blocks.ts';
 import type { BlockRange, Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
-import { mayBeBetterElsewhere } from './translate-rpc-error.ts';
 
 /** What a source says of a range, and what another has against it; without a second source, nobody vouches for it. */
 export interface Testimony {
@@ -24,91 +20,173 @@ export interface Testimony {
   readonly peer: { readonly source: EvmSource; readonly difference: SourceDifference } | undefined;
 }
 
+/** Why sources were of no use for one range; kept through all attempts, so that each is asked once. */
+export type Failures = Map<EvmSource, unknown>;
+
 /**
- * Asks two sources at once, and others in the place of one that fails, until two have answered or none is left to
- * ask; throws the first failure when not even one has. RPC_RANGE_TOO_LARGE of any ends it, unless it is of one block.
+ * Asks two sources at once, and others in the place of one that fails, until two have answered. One alone is heard only
+ * where it may stand alone; otherwise throws why there is no second. RPC_RANGE_TOO_LARGE of any ends it, unless it is of
+ * one block.
  */
 export async function hearSources(
   reading: Reading,
   sources: EvmSources,
   range: BlockRange,
+  failures: Failures,
   options: ReadOptions,
 ): Promise<Testimony> {
-  const failures = new Map<EvmSource, unknown>();
-  const failed = (source: EvmSource, error: unknown): void => {
-    noteTooLarge(source, range, error);
-    if (isTooLarge(range, error) || !isOfThisSource(error)) throw error;
-    failures.set(source, error);
-    sources.noteFault(source, error);
-  };
+  const failed = (source: EvmSource, error: unknown): Promise<void> =>
+    noteFailed(sources, range, failures, source, error, options);
   for (;;) {
-    const [source, second, third] = sources.usable().filter((usable) => !failures.has(usable));
+    const [source, second] = pairOf(sources.witnesses().filter((witness) => !failures.has(witness)));
     if (source === undefined) throw [...failures.values()][0];
+    if (second === undefined && !sources.mayStandAlone(source)) throw secondMissing(sources, failures);
+    const headers =
+      reading.bloom || second === undefined ? undefined : readHeaders(reading, source, range, options);
     const [own, beside] = await Promise.allSettled([
-      readOwnAccount(reading, source, range, second === undefined, options),
-      second === undefined ? undefined : askPeer(reading, second, range, options),
+      second === undefined
+        ? readHeadersAlone(reading, source, range, options)
+        : readOwnAccount(reading, source, range, headers, options),
+      second === undefined ? undefined : askPeer(reading, second, range, headers, options),
     ]);
-    if (own.status === 'rejected') failed(source, own.reason);
-    if (second !== undefined && beside.status === 'rejected') failed(second, beside.reason);
-    if (own.status === 'rejected') continue;
+    if (own.status === 'rejected') await failed(source, own.reason);
+    if (second !== undefined && beside.status === 'rejected') await failed(second, beside.reason);
+    if (own.status === 'rejected' || beside.status === 'rejected') continue;
     noteAccepted(source, range);
+    sources.noteCompleteness(source, true);
     const { account } = own.value;
-    if (second !== undefined && beside.status === 'fulfilled' && beside.value !== undefined) {
-      try {
-        const difference = compareSources(reading, own.value, beside.value);
-        noteAccepted(second, range);
-        return { source, account, peer: { source: second, difference } };
-      } catch (error) {
-        failed(second, error);
-      }
+    if (second === undefined) {
+      if (sources.all().length > 1) reading.onAlone(source);
+      return { source, account, peer: undefined };
     }
-    if (third === undefined) return { source, account, peer: undefined };
+    if (beside.value === undefined) continue;
+    try {
+      const difference = compareSources(reading, own.value, beside.value);
+      noteAccepted(second, range);
+      sources.noteCompleteness(second, true);
+      return { source, account, peer: { source: second, difference } };
+    } catch (error) {
+      await failed(second, error);
+    }
   }
 }
 
-/** Whether another source may do better; a single block too large for this one may be small enough for another. */
-function isOfThisSource(error: unknown): boolean {
-  return mayBeBetterElsewhere(error) || isReaderError(error, 'RPC_RANGE_TOO_LARGE');
+/** Takes a source's failure down; throws what is no fault of the source. */
+export async function noteFailed(
+  sources: EvmSources,
+  range: BlockRange,
+  failures: Failures,
+  source: EvmSource,
+  error: unknown,
+  options: ReadOptions,
+): Promise<void> {
+  noteTooLarge(source, range, error);
+  if (isTooLarge(range, error)) throw error;
+  if (!isReaderError(error, 'RPC_RANGE_TOO_LARGE'))
+    failures.set(source, await noteRefusal(sources, source, error, range.to, options));
+  else failures.set(source, error); // a single block too large for this one may be small enough for another
 }
 
 /** Where nobody can vouch for logs, they are not even asked for: the receipts say more. */
+async function readHeadersAlone(
+  reading: Reading,
+  source: EvmSource,
+  range: BlockRange,
+  options: ReadOptions,
+): Promise<OwnAccount> {
+  const headers = await readHeaders(reading, source, range, options);
+  return { account: { headers, byBlock: undefined }, blocks: undefined, logs: undefined };
+}
+
+async function readHeaders(
+  reading: Reading,
+  source: EvmSource,
+  range: BlockRange,
+  options: ReadOptions,
+): Promise<readonly EvmHeader[]> {
+  const headers = linkedHeaders(await source.batch(blockRequests(reading, range), options), range.from);
+  return timely(reading, headers);
+}
+
+const FUTURE_SECONDS = 60;
+
+/** Times that fall, or are of the future, are nobody's. Blocks within one second are ordinary. */
+function timely(reading: Reading, headers: readonly EvmHeader[]): readonly EvmHeader[] {
+  let before = 0;
+  for (const { height, timeSeconds } of headers) {
+    if (timeSeconds < before || timeSeconds > reading.epochSeconds() + FUTURE_SECONDS)
+      throw readerError('INCONSISTENT_ANSWER', 'the time of a block cannot be', { height, timeSeconds });
+    before = timeSeconds;
+  }
+  return headers;
+}
+
+/**
+ * What both are asked: the logs, the first block and, behind the logs, the last. The blocks between are linked to the
+ * last; their times lie between those of the two.
+ */
+function witnessRequests(
+  reading: Reading,
+  range: BlockRange,
+  headers: readonly EvmHeader[] = [],
+): readonly RpcRequest[] {
+  return [...firstRequest(range), ...logRequests(reading, range, headers)];
+}
+
+function firstRequest({ from, to }: BlockRange): readonly RpcRequest[] {
+  return from < to ? [blockRequest(from)] : [];
+}
+
+/** Undefined where the source gives no logs: of one block too many, or none at all. The receipts say the same. */
+async function logsIfGiven<T>(range: BlockRange, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await unlessTooLarge(range, work);
+  } catch (error) {
+    if (isReaderError(error, 'RPC_METHOD_MISSING')) return undefined;
+    throw error;
+  }
+}
+
 async function readOwnAccount(
   reading: Reading,
   source: EvmSource,
   range: BlockRange,
-  isAlone: boolean,
+  headersFirst: Promise<readonly EvmHeader[]> | undefined,
   options: ReadOptions,
 ): Promise<OwnAccount> {
-  const requests = blockRequests(reading, range);
-  if (isAlone) {
-    const headers = linkedHeaders(await source.batch(requests, options), range.from);
-    return { account: { headers, byBlock: undefined }, blocks: undefined, logs: undefined };
-  }
-  if (!reading.bloom) {
-    const account = await readByHash(reading, source, range, options);
-    return { account, blocks: undefined, logs: undefined };
-  }
+  const known = await headersFirst;
   const [blocks, logs] = await Promise.all([
-    source.ask(requests, options),
-    unlessTooLarge(range, () => source.ask(logRequests(reading, range), options)),
+    known === undefined ? source.ask(blockRequests(reading, range), options) : undefined,
+    logsIfGiven(range, () => source.ask(witnessRequests(reading, range, known), options)),
   ]);
-  const account = accountOf(reading, linkedHeaders(blocks.results(), range.from), logs?.results());
-  return { account, blocks, logs };
+  const headers = known ?? timely(reading, linkedHeaders(blocks?.results() ?? [], range.from));
+  const answers = logs?.results();
+  const first = firstRequest(range).length;
+  const [again] = linkedHeaders(answers?.slice(0, first) ?? [], range.from);
+  if (again !== undefined && headers[0] !== undefined && !sameHeader(again, headers[0]))
+    throw readerError('INCONSISTENT_ANSWER', 'the first block changed while the range was read', {
+      ...range,
+    });
+  return { account: accountOf(reading, headers, answers?.slice(first)), blocks, logs };
 }
 
+/** Undefined where the first source could not say which blocks to ask for. */
 async function askPeer(
   reading: Reading,
   source: EvmSource,
   range: BlockRange,
+  headersFirst: Promise<readonly EvmHeader[]> | undefined,
   options: ReadOptions,
-): Promise<PeerAnswers> {
+): Promise<PeerAnswers | undefined> {
+  const known = await headersFirst?.catch(() => []);
+  if (known?.length === 0) return undefined;
   const [blocks, logs] = await Promise.all([
     reading.native ? source.ask(blockRequests(reading, range), options) : undefined,
-    unlessTooLarge(range, () => source.ask(logRequests(reading, range), options)),
+    logsIfGiven(range, () => source.ask(witnessRequests(reading, range, known), options)),
   ]);
   return {
     blocks,
-    logs: logs ?? (await source.ask([blockRequest(range.to)], options)),
+    logs: logs ?? (await source.ask([...firstRequest(range), blockRequest(range.to)], options)),
     hasLogs: logs !== undefined,
   };
 }

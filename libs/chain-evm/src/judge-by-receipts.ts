@@ -2,9 +2,9 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { blockReceiptsRequest, receiptRequest } from './block-requests.ts';
-import { bloomIsExplainedBy } from './bloom.ts';
+import { fitBloom, isBloomOf } from './bloom.ts';
 import type { EvmClient } from './client.ts';
-import type { EvmHeader, EvmReceipt } from './decode.ts';
+import type { EvmHeader, EvmLog, EvmReceipt } from './decode.ts';
 import { decodeReceipt, transactionHashes, transferOf } from './decode.ts';
 import { nativeTransfersOf } from './native-transfers.ts';
 import type { Reading } from './reading.ts';
@@ -14,6 +14,7 @@ const TRANSACTIONS_PER_CALL = 1_000;
 const RECEIPTS_PER_CALL = 50;
 
 type Judge = Pick<EvmClient, 'batch'>;
+type Whole = Pick<Reading, 'bloom' | 'hasStateSync'>;
 
 /** All transfers of a block as the receipts of its transactions state them, and its header what they carried. */
 export async function transfersByReceipts(
@@ -42,10 +43,11 @@ export async function transfersOfBlocksByReceipts(
 
 /**
  * The receipts of a block, checked to be whole: one for each transaction of the header and no other, log indices from
- * zero without a gap, and, where the bloom can be trusted, no bit of it left unexplained. Throws INCONSISTENT_ANSWER.
+ * zero without a gap, and, where the bloom is the block's own, neither a bit of it left unexplained nor a log that it
+ * excludes; elsewhere so by each receipt's bloom. Throws INCONSISTENT_ANSWER.
  */
 export async function readBlockReceipts(
-  reading: Pick<Reading, 'bloom'>,
+  reading: Whole,
   source: Judge,
   header: EvmHeader,
   options: ReadOptions,
@@ -69,7 +71,7 @@ function partsOf(headers: readonly EvmHeader[]): readonly (readonly EvmHeader[])
 }
 
 async function readReceiptsOf(
-  reading: Pick<Reading, 'bloom'>,
+  reading: Whole,
   source: Judge,
   headers: readonly EvmHeader[],
   options: ReadOptions,
@@ -118,7 +120,7 @@ async function receiptsOneByOne(
 }
 
 async function wholeReceipts(
-  { bloom }: Pick<Reading, 'bloom'>,
+  { bloom, hasStateSync }: Whole,
   source: Judge,
   header: EvmHeader,
   raw: unknown,
@@ -133,29 +135,33 @@ async function wholeReceipts(
     });
   };
   if (!Array.isArray(raw)) return inconsistent('not a list');
-  const answered = raw.map(decodeReceipt);
-  const receipts = [...answered, ...(await stateSyncLeftOut(source, header, answered, options))];
+  const answered = raw.map((receipt) => decodeReceipt(receipt, hasStateSync));
+  const receipts = hasStateSync
+    ? [...answered, ...(await stateSyncLeftOut(source, header, answered, options))]
+    : answered;
   if (
     receipts.some(({ blockHash, blockHeight }) => blockHash !== header.hash || blockHeight !== header.height)
   )
     inconsistent('another block');
   const ordinary = receipts.filter((receipt) => !receipt.isStateSync);
-  const stateSyncs = new Set(receipts.flatMap(({ isStateSync, txHash }) => (isStateSync ? [txHash] : [])));
-  const asked = transactionHashes(header).filter((txHash) => !stateSyncs.has(txHash));
+  const [stateSync, ...more] = receipts.filter(({ isStateSync }) => isStateSync);
+  const listed = transactionHashes(header);
+  if (more.length > 0 || (stateSync !== undefined && stateSync !== receipts.at(-1)))
+    inconsistent('more than one transaction of the chain itself, or not the last');
+  const asked = stateSync !== undefined && listed.at(-1) === stateSync.txHash ? listed.slice(0, -1) : listed;
   if (ordinary.length !== asked.length || ordinary.some(({ txHash }, place) => txHash !== asked[place]))
     inconsistent('not those of its transactions');
-  if (ordinary.flatMap(({ logs }) => logs).some((log, place) => log.logIndex !== place))
-    inconsistent('a gap between logs');
-  if (
-    bloom &&
-    !bloomIsExplainedBy(
-      header.logsBloom,
-      receipts.flatMap(({ logs }) => logs),
-    )
-  )
-    inconsistent('the bloom knows more logs');
+  if (logsOf(ordinary).some((log, place) => log.logIndex !== place)) inconsistent('a gap between logs');
+  if (bloom) {
+    const fit = fitBloom(header.logsBloom, logsOf(ordinary), stateSync?.logs);
+    if (!fit.isExplained) inconsistent('the bloom knows more logs');
+    if (fit.isExceeded) inconsistent('the bloom knows nothing of a log');
+  } else if (ordinary.some(({ logsBloom, logs }) => logsBloom !== undefined && !isBloomOf(logsBloom, logs)))
+    inconsistent('the bloom of a receipt is of other logs');
   return receipts;
 }
+
+const logsOf = (receipts: readonly EvmReceipt[]): readonly EvmLog[] => receipts.flatMap(({ logs }) => logs);
 
 /** Polygon: the last transaction's receipt, when it is the only one missing and proves to be the state-sync one. */
 async function stateSyncLeftOut(
@@ -169,7 +175,7 @@ async function stateSyncLeftOut(
   if (answered.some(({ txHash }) => txHash === last)) return [];
   const [raw] = await source.batch([receiptRequest(last)], options);
   if (raw === null) return [];
-  const receipt = decodeReceipt(raw);
+  const receipt = decodeReceipt(raw, true);
   return receipt.isStateSync ? [receipt] : [];
 }
 

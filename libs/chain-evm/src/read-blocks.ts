@@ -6,7 +6,7 @@ import { transfersByBlock } from './block-transfers.ts';
 import { bloomMayHold } from './bloom.ts';
 import type { EvmClient, RpcRequest } from './client.ts';
 import type { EvmHeader } from './decode.ts';
-import { decodeHeader, plainHeader } from './decode.ts';
+import { decodeHeader, plainHeader, sameHeader } from './decode.ts';
 import { transfersByReceipts } from './judge-by-receipts.ts';
 import { nativeTransfersOf } from './native-transfers.ts';
 import type { BlockRange, JudgedBlock, Reading } from './reading.ts';
@@ -73,7 +73,7 @@ export function accountOf(
   if (answers === undefined) return { headers, byBlock: undefined };
   const last = headers.at(-1);
   const [again] = linkedHeaders(answers.slice(-1), last?.height ?? 0);
-  if (again?.hash !== last?.hash) {
+  if (again === undefined || last === undefined || !sameHeader(again, last)) {
     throw readerError('INCONSISTENT_ANSWER', 'the last block changed while the range was read', {
       height: again?.height,
     });

@@ -1,6 +1,8 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import { readerError } from '@opentill/chain/reader-error';
+import { ALONE_AFTER_SECONDS } from '@opentill/contracts/network-config';
+import { askTwoSources } from './ask-two-sources.ts';
 import { blockRequest } from './block-requests.ts';
 import { decodeHeader, plainHeader } from './decode.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
@@ -23,7 +25,7 @@ function notedHead(sources: EvmSources, source: EvmSource, raw: unknown): BlockH
   return head;
 }
 
-/** How one source's finalized block is left out of account: it names one this much older than another source's. */
+/** One source's finalized block hangs far behind another's. */
 export interface FinalityLag {
   /** Of the source that lags. */
   readonly source: string;
@@ -31,54 +33,81 @@ export interface FinalityLag {
   readonly lagSeconds: number;
 }
 
-/**
- * The lower finalized height of two sources: what one alone calls final may be of its own fork. A source whose
- * finalized block is more than `staleSeconds` older than the other's has stalled by itself, and must not hold
- * crediting for ever; then the other's counts, and `onLag` is told. When one has no answer, the other's counts too.
- */
-export async function readFinalizedHeight(
-  sources: EvmSources,
-  staleSeconds: number,
-  onLag: (lag: FinalityLag) => void,
-  options: ReadOptions,
-): Promise<number> {
-  const asked = sources.usable().slice(0, 2);
-  const answers = await Promise.allSettled(asked.map((source) => readFinalized(sources, source, options)));
-  const named = answers
-    .flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
-    .sort((a, b) => a.height - b.height);
-  const [lower, higher] = named;
-  if (lower === undefined) return readElsewhere(sources, answers, options);
-  if (higher === undefined) return lower.height;
-  const lagSeconds = higher.timeSeconds - lower.timeSeconds;
-  if (lagSeconds <= staleSeconds) return lower.height;
-  onLag({ source: lower.label, height: lower.height, lagSeconds });
-  return higher.height;
+interface Finalized extends BlockHeader {
+  readonly source: EvmSource;
 }
+
+export interface FinalityDeps {
+  readonly sources: EvmSources;
+  /** A finalized block so much older than another source's is an alarm. */
+  readonly staleSeconds: number;
+  /** For so long on end it must be so before the other's counts. */
+  readonly aloneAfterSeconds: number | 'never' | undefined;
+  readonly nowMs: () => number;
+  readonly epochSeconds: () => number;
+  readonly onLag: (lag: FinalityLag) => void;
+  readonly onAlone: (source: EvmSource) => void;
+}
+
+/**
+ * Makes the function that reads the finalized height: of two sources the lower, since what one alone calls final may be
+ * of its own fork, or invented. One answer alone counts only of a source that may stand alone.
+ *
+ * A source whose finality stands while its chain moves on must not hold crediting for ever, nor be overruled by a word:
+ * its answer is passed over when for `aloneAfterSeconds` on end it was more than `staleSeconds` behind the other's, and
+ * it has itself the block that the other calls final, with the same hash and a time that can be. Then only finality
+ * rests on one source, and never the blocks.
+ */
+export function createFinalityReader(deps: FinalityDeps): (options: ReadOptions) => Promise<number> {
+  const { sources, staleSeconds, nowMs, epochSeconds } = deps;
+  const afterMs =
+    deps.aloneAfterSeconds === 'never' ? Infinity : (deps.aloneAfterSeconds ?? ALONE_AFTER_SECONDS) * 1_000;
+  const laggingSinceMs = new Map<EvmSource, number>();
+
+  return async (options) => {
+    const ask = (source: EvmSource, own: ReadOptions): Promise<Finalized> =>
+      readFinalized(sources, source, own);
+    const question = { ask, height: undefined, onAlone: deps.onAlone };
+    const [{ answer: first }, other] = await askTwoSources(sources, question, options);
+    if (other === undefined) return first.height;
+    const [lower, higher] =
+      first.height <= other.answer.height ? [first, other.answer] : [other.answer, first];
+    laggingSinceMs.delete(higher.source);
+    const lagSeconds = higher.timeSeconds - lower.timeSeconds;
+    if (lagSeconds <= staleSeconds || higher.timeSeconds > epochSeconds() + FUTURE_SECONDS) {
+      laggingSinceMs.delete(lower.source);
+      return lower.height;
+    }
+    deps.onLag({ source: lower.source.label, height: lower.height, lagSeconds });
+    const sinceMs = laggingSinceMs.get(lower.source) ?? nowMs();
+    laggingSinceMs.set(lower.source, sinceMs);
+    const isLasting = nowMs() - sinceMs >= afterMs;
+    return isLasting && (await hasBlock(lower.source, higher, options)) ? higher.height : lower.height;
+  };
+}
+
+const FUTURE_SECONDS = 60;
 
 async function readFinalized(
   sources: EvmSources,
   source: EvmSource,
   options: ReadOptions,
-): Promise<BlockHeader & { readonly label: string }> {
+): Promise<Finalized> {
   const requests = [blockRequest('finalized'), blockRequest('latest')];
   const [finalized, latest] = await source.batch(requests, options);
   notedHead(sources, source, latest);
   if (finalized === null)
     throw readerError('FINALITY_UNAVAILABLE', 'the node has no finalized block', { endpoint: source.label });
-  return { ...plainHeader(decodeHeader(finalized)), label: source.label };
+  return { ...plainHeader(decodeHeader(finalized)), source };
 }
 
-/** What a third source says, if there is one; otherwise that finality is stuck, if one of the two said so. */
-async function readElsewhere(
-  sources: EvmSources,
-  answers: readonly PromiseSettledResult<unknown>[],
+async function hasBlock(
+  source: EvmSource,
+  { height, hash, timeSeconds }: BlockHeader,
   options: ReadOptions,
-): Promise<number> {
-  const failures: readonly unknown[] = answers.flatMap((answer) =>
-    answer.status === 'rejected' ? [answer.reason as unknown] : [],
-  );
-  const third = sources.usable()[2];
-  if (third !== undefined) return (await readFinalized(sources, third, options)).height;
-  throw failures.find((error) => isReaderError(error, 'FINALITY_UNAVAILABLE')) ?? failures[0];
+): Promise<boolean> {
+  const [raw] = await source.batch([blockRequest(height)], options);
+  if (raw === null) return false;
+  const own = decodeHeader(raw);
+  return own.height === height && own.hash === hash && own.timeSeconds === timeSeconds;
 }

@@ -4,23 +4,28 @@ import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { sameTransfers } from './block-transfers.ts';
 import type { EvmHeader } from './decode.ts';
 import { plainHeader } from './decode.ts';
-import type { Testimony } from './hear-sources.ts';
-import { hearSources } from './hear-sources.ts';
+import type { Failures, Testimony } from './hear-sources.ts';
+import { hearSources, noteFailed } from './hear-sources.ts';
 import { transfersByReceipts, transfersOfBlocksByReceipts } from './judge-by-receipts.ts';
 import { mayHoldTransfers, suspicion, transfersOf } from './read-blocks.ts';
 import type { BlockRange, JudgedBlock, Reading, SourceComparison } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
-import { mayBeBetterElsewhere } from './translate-rpc-error.ts';
 
 type ByReceipts = ReadonlyMap<EvmHeader, readonly CandidateTransfer[]>;
 
+/** A source that was heard as a witness and could not show the receipts. */
+interface Unheard {
+  readonly source: EvmSource;
+  readonly error: unknown;
+}
+
 /**
- * Reads a few blocks and their transfers for the verified pass: from two sources at once, whose differences the
- * receipts judge; from the receipts where only one source answers. See ChainReader.readVerified. Throws
- * RPC_RANGE_TOO_LARGE for more than one block that one of the providers finds too many.
+ * Reads a few blocks and their transfers for the verified pass: from two sources at once, and where they differ or are
+ * not believed, by the receipts of both, which must agree; by the receipts of one where it may stand alone. See
+ * ChainReader.readVerified. Throws RPC_RANGE_TOO_LARGE for more than one block that a provider finds too many.
  *
- * What it cannot see: a log that both sources leave out of a block of which they answer others, unless the seen pass
- * recorded it. The balances of the addresses, compared with the books, show that.
+ * A limit: a log that both sources leave out of a block of which they answer others is not seen, unless the seen pass
+ * recorded it. Two sources that lie alike are believed.
  */
 export async function readVerifiedBlocks(
   reading: Reading,
@@ -29,18 +34,25 @@ export async function readVerifiedBlocks(
   expected: readonly ExpectedTransfer[],
   options: ReadOptions,
 ): Promise<RangeRead> {
-  const testimony = await hearSources(reading, sources, range, options);
-  const { account, peer } = testimony;
-  const byReceipts =
-    peer === undefined
-      ? await readUnvouched(reading, testimony, options)
-      : await judgeSuspects(reading, testimony, peer, expected, options);
-  return {
-    headers: account.headers.map(plainHeader),
-    transfers: account.headers.flatMap(
-      (header) => byReceipts.get(header) ?? transfersOf(reading, header, account),
-    ),
-  };
+  const failures: Failures = new Map();
+  for (;;) {
+    const testimony = await hearSources(reading, sources, range, failures, options);
+    const { account, peer } = testimony;
+    const byReceipts =
+      peer === undefined
+        ? await readUnvouched(reading, testimony, options)
+        : await judgeSuspects(reading, testimony, peer, expected, options);
+    if ('error' in byReceipts) {
+      await noteFailed(sources, range, failures, byReceipts.source, byReceipts.error, options);
+      continue;
+    }
+    return {
+      headers: account.headers.map(plainHeader),
+      transfers: account.headers.flatMap(
+        (header) => byReceipts.get(header) ?? transfersOf(reading, header, account),
+      ),
+    };
+  }
 }
 
 /** With one source, each block that its bloom does not exclude is read by its receipts. */
@@ -60,7 +72,7 @@ async function judgeSuspects(
   { source: second, difference }: NonNullable<Testimony['peer']>,
   expected: readonly ExpectedTransfer[],
   options: ReadOptions,
-): Promise<ByReceipts> {
+): Promise<ByReceipts | Unheard> {
   const judges = [source, second] as const;
   const { outcome, height, differing } = difference;
   tellComparison(reading, judges, outcome, height);
@@ -68,13 +80,18 @@ async function judgeSuspects(
   for (const header of account.headers) {
     const here = expected.filter(({ blockHash }) => blockHash === header.hash);
     const lacks = (): boolean => here.length > 0 && !includesAll(transfersOf(reading, header, account), here);
+    const isEmpty = (): boolean => (account.byBlock?.get(header.hash)?.logCount ?? 0) === 0;
     const reason: JudgedBlock['reason'] | undefined =
       suspicion(reading, header, account) ??
       (differing.has(header.hash) ? 'SOURCES_DIFFER' : undefined) ??
-      (lacks() ? 'EXPECTED_MISSING' : undefined);
+      (lacks() ? 'EXPECTED_MISSING' : undefined) ??
+      // A false empty answer is the commonest lie; nothing in the header speaks against it here.
+      (!reading.bloom && isEmpty() && mayHoldTransfers(reading, header) ? 'EMPTY_WITHOUT_BLOOM' : undefined);
     if (reason === undefined) continue;
     reading.onJudged({ header, reason });
-    byReceipts.set(header, await judge(reading, judges, header, options));
+    const judged = await judge(reading, judges, header, options);
+    if ('error' in judged) return judged;
+    byReceipts.set(header, judged);
   }
   return byReceipts;
 }
@@ -94,32 +111,23 @@ function tellComparison(
   }
 }
 
-/**
- * The transfers of a block by its receipts. Where the block's own bloom is held against them, the first source with
- * whole receipts decides. Without a bloom both are asked, and must agree if both answer.
- */
+/** The transfers of a block by its receipts, in which both sources must agree: whole ones can be invented as well. */
 async function judge(
   reading: Reading,
   judges: readonly [EvmSource, EvmSource],
   header: EvmHeader,
   options: ReadOptions,
-): Promise<readonly CandidateTransfer[]> {
-  const found: (readonly CandidateTransfer[])[] = [];
-  let failure: unknown;
-  for (const source of judges) {
-    if (reading.bloom && found.length > 0) break;
-    try {
-      found.push(await transfersByReceipts(reading, source, header, options));
-    } catch (error) {
-      if (!mayBeBetterElsewhere(error)) throw error;
-      failure ??= error;
-    }
-  }
-  const [first, other] = found;
-  if (first === undefined) throw failure;
-  if (other !== undefined && !sameTransfers(first, other))
+): Promise<readonly CandidateTransfer[] | Unheard> {
+  const [source, second] = judges;
+  const [first, other] = await Promise.allSettled([
+    transfersByReceipts(reading, source, header, options),
+    transfersByReceipts(reading, second, header, options),
+  ]);
+  if (first.status === 'rejected') return { source, error: first.reason };
+  if (other.status === 'rejected') return { source: second, error: other.reason };
+  if (!sameTransfers(first.value, other.value))
     tellComparison(reading, judges, 'CONTENTS_DIFFER', header.height);
-  return first;
+  return first.value;
 }
 
 /** Whether `found` has every expected transfer, as often as it is expected. */

@@ -3,6 +3,7 @@ import type { ChainReader, RangeRead, ReadOptions } from '@opentill/chain/chain-
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { rpcEndpointsOf } from '@opentill/contracts/network-config';
 import { evmAddressCodec } from './address.ts';
+import { pairOf } from './ask-two-sources.ts';
 import { bloomBits } from './bloom.ts';
 import type { SourceFinding } from './check-network.ts';
 import { checkNetwork } from './check-network.ts';
@@ -12,7 +13,7 @@ import { plainHeader, TRANSFER_TOPIC } from './decode.ts';
 import { blockRequests, linkedHeaders, readSeenBlocks } from './read-blocks.ts';
 import { noteAccepted, noteTooLarge, readInCalls } from './read-in-calls.ts';
 import type { FinalityLag } from './read-tags.ts';
-import { readFinalizedHeight, readHead } from './read-tags.ts';
+import { createFinalityReader, readHead } from './read-tags.ts';
 import { readVerifiedBlocks } from './read-verified.ts';
 import type { BlockRange, JudgedBlock, Reading, SourceComparison } from './reading.ts';
 import type { EvmSource, EvmSources, SourceChange } from './sources.ts';
@@ -91,15 +92,22 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
     contract === null ? [] : [{ contract: canonicalContract(contract), decimals }],
   );
   const reading = readingOf(network, new Set(tokens.map(({ contract }) => contract)), sources, deps);
-  const staleSeconds = network.finality?.staleSeconds ?? FINALITY_STALE_SECONDS;
+  const readFinalizedHeight = createFinalityReader({
+    sources,
+    staleSeconds: network.finality?.staleSeconds ?? FINALITY_STALE_SECONDS,
+    aloneAfterSeconds: network.aloneAfterSeconds,
+    nowMs: deps.nowMs ?? (() => performance.now()),
+    epochSeconds: reading.epochSeconds,
+    onLag: deps.onFinalityLag ?? ignore,
+    onAlone: reading.onAlone,
+  });
 
   return {
     chain,
     checkNetwork: (options = {}) =>
       checkNetwork(sources, { tokens, onFinding: deps.onFinding ?? ignore }, options),
     head: (options = {}) => readHead(sources, options),
-    finalizedHeight: (options = {}) =>
-      readFinalizedHeight(sources, staleSeconds, deps.onFinalityLag ?? ignore, options),
+    finalizedHeight: (options = {}) => readFinalizedHeight(options),
     headers: async (from, to, options = {}) =>
       (await readFromOne(sources, { from, to }, readHeaders, options)).headers,
     readSeen: (from, to, options = {}) =>
@@ -107,13 +115,7 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
     readVerified: (from, to, expected, options = {}) =>
       readInCalls(
         { from, to },
-        () =>
-          Math.min(
-            ...sources
-              .usable()
-              .slice(0, 2)
-              .map(({ blockRange }) => blockRange.blocks()),
-          ),
+        () => Math.min(...pairOf(sources.witnesses()).map(({ blockRange }) => blockRange.blocks())),
         (range) => readVerifiedBlocks(reading, sources, range, expected, options),
       ),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
@@ -149,6 +151,8 @@ function readingOf(
     tokenBits: [...tokens].map(bloomBits),
     transferBits: bloomBits(TRANSFER_TOPIC),
     bloom: network.bloom,
+    hasStateSync: network.chain.startsWith('POLYGON'),
+    epochSeconds: () => (deps.epochMs ?? Date.now)() / 1_000,
     native: network.tokens.some(({ contract }) => contract === null),
     onJudged: ({ header, reason }) => deps.onJudged?.({ height: header.height, hash: header.hash, reason }),
     onCompared: deps.onCompared ?? ignore,

@@ -20,6 +20,9 @@ export interface Reading {
   readonly bloom: boolean;
   /** Whether the native coin is configured, so that blocks are read with their transactions. */
   readonly native: boolean;
+  /** Whether the chain itself makes transactions that not every node lists, see EvmReceipt.isStateSync (Polygon). */
+  readonly hasStateSync: boolean;
+  readonly epochSeconds: () => number;
   readonly onJudged: (block: JudgedBlock) => void;
   readonly onCompared: (comparison: SourceComparison) => void;
   /** One source of several was believed alone. */
@@ -34,8 +37,10 @@ export interface JudgedBlock {
     | 'BLOOM_CONTRADICTS'
     /** A transfer that was seen in this very block is not among the logs. */
     | 'EXPECTED_MISSING'
-    /** More logs in this one block than the provider puts into an answer. */
+    /** More logs in this one block than the provider puts into an answer, or a provider that gives no logs. */
     | 'TOO_MANY_LOGS'
+    /** No log of our tokens, and no bloom to say that there is none. */
+    | 'EMPTY_WITHOUT_BLOOM'
     /** Two sources gave different logs. */
     | 'SOURCES_DIFFER'
     /** A transaction's receipt contradicts the logs. */
@@ -46,11 +51,11 @@ export interface JudgedBlock {
 export interface SourceComparison {
   readonly outcome:
     | 'AGREED'
-    /** Other logs of the same blocks; their receipts decide. */
+    /** Other logs of the same blocks. Read only if the receipts of both then agree. */
     | 'LOGS_DIFFER'
     /** Other blocks at the same height. Nothing is read until that is over: see ChainReader.readVerified. */
     | 'FORKED'
-    /** The same block with other transactions, or other receipts where no bloom can judge. Nothing is read, likewise. */
+    /** The same block with another time, bloom, transactions or receipts. Nothing is read, likewise. */
     | 'CONTENTS_DIFFER';
   /** Labels of the two. */
   readonly sources: readonly [string, string];

@@ -5,7 +5,7 @@ import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/lying-rpc
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import type { SourceFinding } from '../src/check-network.ts';
 import type { FinalityLag } from '../src/read-tags.ts';
-import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
+import type { EvmNetwork } from '../src/reader.ts';
 import { createEvmReader } from '../src/reader.ts';
 import type { EvmHarness } from './evm-harness.ts';
 import { makeEvmHarness } from './evm-harness.ts';
@@ -51,6 +51,8 @@ const networkOf = (sources: readonly LyingRpcProxy[], change: Partial<EvmNetwork
   ...change,
 });
 
+/** One source is believed as soon as all others fail. */
+const ALONE_AT_ONCE = { aloneAfterSeconds: 0 } as const;
 const hostOf = ({ url }: LyingRpcProxy): string => new URL(url).host;
 const refuse =
   (refused: string, error: { code: number; message: string }): Override =>
@@ -66,7 +68,9 @@ describe('the check at start', () => {
       const findings: SourceFinding[] = [];
       const [wrong, right] = [await anotherChain(), await liar()];
       const sources = place === 0 ? [wrong, right] : [right, wrong];
-      const reader = createEvmReader(networkOf(sources), { onFinding: (finding) => findings.push(finding) });
+      const reader = createEvmReader(networkOf(sources, ALONE_AT_ONCE), {
+        onFinding: (finding) => findings.push(finding),
+      });
       await reader.checkNetwork();
       expect(findings).toMatchObject([
         { source: hostOf(wrong), kind: 'WRONG', error: { code: 'WRONG_CHAIN' } },
@@ -103,7 +107,7 @@ describe('the check at start', () => {
   it('leaves out a source with other decimals, beside one with the right ones', async () => {
     const findings: SourceFinding[] = [];
     const [wrong, right] = [await liar(sixteenDecimals), await liar()];
-    const reader = createEvmReader(networkOf([wrong, right]), {
+    const reader = createEvmReader(networkOf([wrong, right], ALONE_AT_ONCE), {
       onFinding: (finding) => findings.push(finding),
     });
     await reader.checkNetwork();
@@ -172,13 +176,10 @@ describe('finality', () => {
     };
   const STUCK = { code: -32000, message: 'finalized block not found' };
 
-  async function finalizedBy(
-    answers: readonly Parameters<typeof finalizedAt>[],
-    deps: EvmReaderDeps = {},
-  ): Promise<number> {
+  async function finalizedBy(answers: readonly Parameters<typeof finalizedAt>[]): Promise<number> {
     const sources = [];
     for (const answer of answers) sources.push(await liar(finalizedAt(...answer)));
-    return createEvmReader(networkOf(sources, { finality: { staleSeconds: 60 } }), deps).finalizedHeight();
+    return createEvmReader(networkOf(sources, { finality: { staleSeconds: 60 } })).finalizedHeight();
   }
 
   it('is the lower of what two sources say', async () => {
@@ -198,13 +199,18 @@ describe('finality', () => {
     expect(await reader.finalizedHeight()).toBe(from + 1);
   });
 
-  it('is what the other says when one does not know it (Polygon), or is down', async () => {
-    expect(await finalizedBy([[STUCK], [to - 7]])).toBe(to - 7);
-    expect(await finalizedBy([[to - 7], [null]])).toBe(to - 7);
-    const down = await liar(undefined, { faults: { unavailable: 1 } });
-    expect(await createEvmReader(networkOf([down, await liar(finalizedAt(to - 2))])).finalizedHeight()).toBe(
-      to - 2,
-    );
+  it('is not what one says alone while the other does not know it (Polygon)', async () => {
+    await expect(finalizedBy([[STUCK], [to - 7]])).rejects.toMatchObject({ code: 'FINALITY_UNAVAILABLE' });
+    await expect(finalizedBy([[to - 7], [null]])).rejects.toMatchObject({ code: 'FINALITY_UNAVAILABLE' });
+    expect(await finalizedBy([[STUCK], [to - 7], [to - 3]])).toBe(to - 7);
+  });
+
+  it('is what one says alone only when the other is down for long', async () => {
+    const pair = [await liar(undefined, { faults: { unavailable: 1 } }), await liar(finalizedAt(to - 2))];
+    await expect(createEvmReader(networkOf(pair)).finalizedHeight()).rejects.toMatchObject({
+      code: 'RPC_UNAVAILABLE',
+    });
+    expect(await createEvmReader(networkOf(pair, ALONE_AT_ONCE)).finalizedHeight()).toBe(to - 2);
   });
 
   it('is unavailable when none knows it (Polygon while milestones are stuck)', async () => {
@@ -216,14 +222,29 @@ describe('finality', () => {
     }
   });
 
-  it('is not held for ever by a source that hangs far behind the other', async () => {
+  it('is not held for ever by a source that hangs far behind the other in the same chain', async () => {
     const lags: FinalityLag[] = [];
-    const onFinalityLag = (lag: FinalityLag): unknown => lags.push(lag);
-    // A little late is late; far behind is stuck.
-    expect(await finalizedBy([[to - 1], [to - 20, 10]], { onFinalityLag })).toBe(to - 20);
+    let skewMs = 0;
+    const readerOf = async (ageSeconds: number, change: Partial<EvmNetwork> = {}) =>
+      createEvmReader(
+        networkOf([await liar(finalizedAt(to - 1)), await liar(finalizedAt(to - 20, ageSeconds))], {
+          finality: { staleSeconds: 60 },
+          ...change,
+        }),
+        { onFinalityLag: (lag) => lags.push(lag), nowMs: () => performance.now() + skewMs },
+      );
+    // A little late is late; far behind for long is stuck.
+    expect(await (await readerOf(10)).finalizedHeight()).toBe(to - 20);
     expect(lags).toEqual([]);
-    expect(await finalizedBy([[to - 1], [to - 20, 100]], { onFinalityLag })).toBe(to - 1);
+    const reader = await readerOf(100);
+    expect(await reader.finalizedHeight()).toBe(to - 20);
     expect(lags).toMatchObject([{ height: to - 20, source: hostOf(proxies.at(-1)!) }]);
+    skewMs += 61_000;
+    expect(await reader.finalizedHeight()).toBe(to - 1);
+    const strict = await readerOf(100, { aloneAfterSeconds: 'never' });
+    await strict.finalizedHeight();
+    skewMs += 1e9;
+    expect(await strict.finalizedHeight()).toBe(to - 20);
   });
 });
 
@@ -245,7 +266,10 @@ describe('a range beyond the head of a node', () => {
     });
     const reader = createEvmReader(networkOf([await liar(late), await liar()]));
     expect(await reader.readSeen(from, to)).toEqual(truth);
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    // Another source has it; alone it is not believed.
+    await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
+    const third = createEvmReader(networkOf([await liar(late), await liar(), await liar()]));
+    expect(await third.readVerified(from, to, [])).toEqual(truth);
   });
 });
 

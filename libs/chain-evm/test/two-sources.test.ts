@@ -74,6 +74,11 @@ async function pairOf(
 }
 
 const always = (fault: RpcFault): Lies => ({ faults: { [fault]: 1 } });
+/** The liar in the first place, and in the second. */
+const bothWays = (lies: Lies): readonly (readonly [Lies, Lies])[] => [
+  [lies, {}],
+  [{}, lies],
+];
 
 describe('a range that two sources are asked for', () => {
   it('is taken without receipts when both say the same, byte for byte', async () => {
@@ -123,39 +128,64 @@ describe('a range that two sources are asked for', () => {
     }
   });
 
-  it.each<[string, Lies]>([
-    ['a log twice', always('duplicatedLog')],
-    ['a block it does not have', { lagBlocks: 60, ...always('laggingNode') }],
-    ['a log of another block', always('orphanedLog')],
-    ['an error', always('internalError')],
-    ['no answer', always('connectionReset')],
-    ['HTTP 503', always('unavailable')],
-    ['HTTP 429', always('rateLimited')],
-    ['half an answer', always('truncatedJson')],
-    ['a batch with an answer missing', always('answerMissing')],
-    ['another chain', always('wrongChainId')],
-  ])('is read although one source gives %s', async (_, lies) => {
-    for (const [first, second] of [
-      [lies, {}],
-      [{}, lies],
-    ] as const) {
+  it('is read although one source gives a log twice', async () => {
+    for (const [first, second] of bothWays(always('duplicatedLog'))) {
       const { reader } = await pairOf(first, second);
       expect(await reader.readVerified(from, to, [])).toEqual(truth);
     }
   });
 
-  it('is read by receipts while one of them is down, so that one dropped log is not missed', async () => {
-    const { reader, receiptCalls } = await pairOf(always('unavailable'), always('droppedLog'));
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
-    expect(receiptCalls()).toBeGreaterThan(0);
+  const unusable: readonly (readonly [string, Lies])[] = [
+    ['an error', always('internalError')],
+    ['no answer', always('connectionReset')],
+    ['HTTP 503', always('unavailable')],
+    ['HTTP 429', always('rateLimited')],
+    ['half an answer', always('truncatedJson')],
+    ['another chain', always('wrongChainId')],
+  ];
+  const wrong: readonly (readonly [string, Lies])[] = [
+    ['a block it does not have', { lagBlocks: 10, ...always('laggingNode') }],
+    ['a log of another block', always('orphanedLog')],
+    ['a batch with an answer missing', always('answerMissing')],
+  ];
+
+  it.each([...unusable, ...wrong])(
+    'waits while one source gives %s, and goes on by a third',
+    async (_, lies) => {
+      for (const [first, second] of bothWays(lies)) {
+        const { reader, sources } = await pairOf(first, second);
+        await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ retryable: true });
+        const three = createEvmReader({
+          ...chain.network,
+          rpcUrls: [...sources.map(({ url }) => url), chain.url],
+        });
+        expect(await three.readVerified(from, to, [])).toEqual(truth);
+      }
+    },
+  );
+
+  it.each(unusable)('is read by the other one where that may stand alone, after %s', async (_, lies) => {
+    for (const [first, second] of bothWays(lies)) {
+      const alone: string[] = [];
+      const { reader, sources, receiptCalls } = await pairOf(
+        first,
+        second,
+        { aloneAfterSeconds: 0 },
+        { onAlone: ({ label }) => alone.push(label) },
+      );
+      expect(await reader.readVerified(from, to, [])).toEqual(truth);
+      const well = sources[first === lies ? 1 : 0];
+      expect(new Set(alone)).toEqual(new Set([new URL(well.url).host]));
+      expect(receiptCalls()).toBeGreaterThan(0);
+    }
   });
 
-  it('goes on without one that comes and goes', async () => {
-    const { reader, sources } = await pairOf({}, always('unavailable'));
+  it('is read by receipts while one stands alone, so that one dropped log is not missed', async () => {
+    const { reader, receiptCalls } = await pairOf(always('unavailable'), always('droppedLog'), {
+      aloneAfterSeconds: 0,
+    });
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
-    sources[0].setFaults({ unavailable: 1 });
-    sources[1].setFaults({});
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    expect(receiptCalls()).toBeGreaterThan(0);
   });
 
   it('is an error when none has it, never less than asked for', async () => {
@@ -223,14 +253,16 @@ describe('sources on different forks', () => {
 });
 
 describe('receipts as the judge', () => {
-  it('are not believed when they are not whole, and then the other source is asked', async () => {
-    const { reader } = await pairOf({ faults: { droppedLog: 1, blockReceiptsShort: 1 } }, {});
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
-    const both = { faults: { droppedLog: 1, blockReceiptsShort: 1 } };
-    const none = await pairOf(both, both);
-    await expect(none.reader.readVerified(from, to, [])).rejects.toMatchObject({
-      code: 'INCONSISTENT_ANSWER',
-    });
+  it('are not believed when they are not whole, and then a third source is asked', async () => {
+    const short = { faults: { droppedLog: 1, blockReceiptsShort: 1 } };
+    for (const [first, second] of [...bothWays(short), [short, short] as const]) {
+      const { reader, sources } = await pairOf(first, second);
+      await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
+      if (first === second) continue;
+      const rpcUrls = [...sources.map(({ url }) => url), chain.url];
+      const three = createEvmReader({ ...chain.network, rpcUrls });
+      expect(await three.readVerified(from, to, [])).toEqual(truth);
+    }
   });
 
   /** Receipts that look whole where no bloom is held against them: the block's last log is left out. */
@@ -240,7 +272,7 @@ describe('receipts as the judge', () => {
     const last = receipts.findLast(({ logs }) => logs.length > 0);
     return {
       result: receipts.map((receipt) =>
-        receipt === last ? { ...receipt, logs: receipt.logs.slice(0, -1) } : receipt,
+        receipt === last ? { ...receipt, logs: receipt.logs.slice(0, -1), logsBloom: undefined } : receipt,
       ),
     };
   };
@@ -275,12 +307,31 @@ describe('receipts as the judge', () => {
       {},
       { bloom: false },
     );
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ message: /gap between logs/ });
   });
 
   it('are held against the bloom where it speaks', async () => {
     const { reader } = await pairOf({ ...always('droppedLog'), override: lastLogLeftOut }, {});
-    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({
+      message: /the bloom knows more logs/,
+    });
+  });
+
+  it('are held against their own blooms where the block has none', async () => {
+    const keepingBloom: Override = async (call, honest) => {
+      const told = await lastLogLeftOut(call, honest);
+      if (told === undefined || !('result' in told)) return told;
+      const whole = (await honest(call)) as { logsBloom: string }[];
+      const receipts = told.result as object[];
+      return {
+        result: receipts.map((receipt, place) => ({ ...receipt, logsBloom: whole[place]!.logsBloom })),
+      };
+    };
+    const { sources } = await pairOf({ override: keepingBloom }, {});
+    const alone = createEvmReader({ ...chain.network, rpcUrls: [sources[0].url], bloom: false });
+    await expect(alone.readVerified(from, to, [])).rejects.toMatchObject({
+      message: /bloom of a receipt is of other logs/,
+    });
   });
 
   it('are read one by one where a node has no receipts of blocks', async () => {
@@ -331,7 +382,13 @@ describe('receipts as the judge', () => {
       [true, false],
       [false, true],
     ] as const) {
-      const { reader } = await pairOf(always('unavailable'), { override: polygon(inBlock, inReceipts) });
+      const { sources } = await pairOf({ override: polygon(inBlock, inReceipts) }, {});
+      const only = { ...chain.network, rpcUrls: [sources[0].url] };
+      // Elsewhere nothing is left out of account because it says so itself.
+      await expect(createEvmReader(only).readVerified(height, height, [])).rejects.toMatchObject({
+        code: 'INCONSISTENT_ANSWER',
+      });
+      const reader = createEvmReader({ ...only, chain: 'POLYGON' });
       expect(await reader.readVerified(height, height, [])).toEqual({
         headers: truth.headers.filter((header) => header.height === height),
         transfers: truth.transfers.filter((transfer) => transfer.blockHeight === height),

@@ -43,5 +43,5 @@ async function logsOf(endpoint: ExaminedEndpoint, block: EvmHeader): Promise<rea
   const [answer] = await endpoint.client.batch([request]);
   if (!endpoint.offersReceipts) return decodeLogs(answer);
   if (!Array.isArray(answer)) throw readerError('BLOCK_NOT_FOUND', `block ${block.height} has no receipts`);
-  return answer.flatMap((receipt) => decodeReceipt(receipt).logs);
+  return answer.flatMap((receipt) => decodeReceipt(receipt, true).logs);
 }

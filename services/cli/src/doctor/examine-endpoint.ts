@@ -95,7 +95,7 @@ async function checkReceipts(endpoint: ReachedEndpoint, block: EvmHeader): Promi
     const [answer] = await endpoint.client.batch([blockReceiptsRequest(block.hash)]);
     if (!Array.isArray(answer))
       throw readerError('BLOCK_NOT_FOUND', `the receipts of block ${block.height} are not there`);
-    const receipts = answer.map(decodeReceipt);
+    const receipts = answer.map((receipt) => decodeReceipt(receipt, true));
     // What a chain itself does (Polygon) has a receipt, but no place among the transactions that is the same everywhere.
     const ofTheChain = new Set(receipts.flatMap(({ isStateSync, txHash }) => (isStateSync ? [txHash] : [])));
     const given = receipts.length - ofTheChain.size;
