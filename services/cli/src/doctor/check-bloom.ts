@@ -1,5 +1,5 @@
 import { blockReceiptsRequest } from '@opentill/chain-evm/block-requests';
-import { bloomBits, bloomIsExplainedBy, bloomMayHold } from '@opentill/chain-evm/bloom';
+import { bloomBits, bloomMayHold, fitBloom } from '@opentill/chain-evm/bloom';
 import { decodeLogs, decodeReceipt, type EvmHeader, type EvmLog } from '@opentill/chain-evm/decode';
 import { readerError } from '@opentill/chain/reader-error';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
@@ -22,7 +22,7 @@ export async function checkBloom(endpoint: ExaminedEndpoint, network: NetworkCon
   try {
     const logs = await logsOf(endpoint, block);
     const isOwn =
-      bloomIsExplainedBy(block.logsBloom, logs) &&
+      fitBloom(block.logsBloom, logs).isExplained &&
       logs.every((log) =>
         [log.address, ...log.topics].every((value) => bloomMayHold(block.logsBloom, bloomBits(value))),
       );
