@@ -39,16 +39,23 @@ export interface Loop {
 export function startLoop(options: LoopOptions): Loop {
   const stopping = new AbortController();
   let wakeRequested = false;
-  let pause: AbortController | undefined;
+  let endPause: (() => void) | undefined;
 
   async function pauseUntilWoken(): Promise<void> {
     if (wakeRequested) {
       await new Promise(setImmediate); // a run that never waits must not starve the process
       return;
     }
-    pause = new AbortController();
-    await abortableDelay(options.intervalMs, AbortSignal.any([stopping.signal, pause.signal]));
-    pause = undefined;
+    if (stopping.signal.aborted) return;
+    // Loops are woken a thousand times a second, and an abort, with its signals and its exception, is not for free.
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, options.intervalMs);
+      endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    endPause = undefined;
   }
 
   async function loop(): Promise<void> {
@@ -88,10 +95,11 @@ export function startLoop(options: LoopOptions): Loop {
   return {
     wake() {
       wakeRequested = true;
-      pause?.abort();
+      endPause?.();
     },
     async stop() {
       stopping.abort();
+      endPause?.();
       await ended;
     },
   };
