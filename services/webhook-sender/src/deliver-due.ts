@@ -46,7 +46,7 @@ const HAND_BACK_MS = 2_000;
  */
 export function startDeliverer(deps: DelivererDeps): Deliverer {
   const stopping = new AbortController();
-  const connections = keepConnections();
+  const connections = keepConnections(deps.concurrencyPerEndpoint);
   const endpointRules = deps.endpointRules ?? DEFAULT_ENDPOINT_RULES;
   const recorder = createAttemptRecorder({ ...deps, endpointRules });
   const attemptDeps: AttemptDeps = { ...deps, connections, recorder };

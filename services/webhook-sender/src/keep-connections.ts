@@ -15,15 +15,19 @@ export interface OwnedRequest {
 
 /** A server that announces less is believed (Node's agent reads its Keep-Alive header). */
 const IDLE_MS = 10_000;
-const MAX_IDLE_PER_ENDPOINT = 8;
 
 /**
  * Connections are kept by owner, address, port and TLS name, so that one is used again only for the address that
  * would be connected to now. How many are in use is the callers' to bound.
+ * @param idlePerEndpoint as many as attempts at one endpoint may be under way: callbacks come in bursts, and with fewer
+ *   most of each burst would need a handshake
  */
-export function keepConnections(): Connections {
-  const options = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: MAX_IDLE_PER_ENDPOINT } as const;
-  const agents = { http: keepApart(new HttpAgent(options)), https: keepApart(new HttpsAgent(options)) };
+export function keepConnections(idlePerEndpoint = 8): Connections {
+  const options = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: idlePerEndpoint } as const;
+  const agents = {
+    http: keepApart(new HttpAgent(options)),
+    https: keepApart(new HttpsAgent(options)),
+  };
   return {
     agentFor: (secure) => (secure ? agents.https : agents.http),
     close() {

@@ -1,0 +1,60 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { keepConnections } from '../src/keep-connections.ts';
+import { sendCallback } from '../src/send-callback.ts';
+
+const BURST = 24;
+
+let server: Server;
+let opened: number;
+
+/** Answers when a whole burst is there, so that each request of it needs a connection of its own. */
+beforeEach(async () => {
+  opened = 0;
+  const waiting: ServerResponse[] = [];
+  server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      waiting.push(response);
+      if (waiting.length === BURST) for (const one of waiting.splice(0)) one.end('ok');
+    });
+  });
+  server.on('connection', () => (opened += 1));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterEach(() => {
+  server.close();
+  server.closeAllConnections();
+});
+
+async function openedByTwoBursts(
+  idlePerEndpoint: number,
+  owners: readonly [string, string],
+): Promise<number> {
+  const connections = keepConnections(idlePerEndpoint);
+  const { port } = server.address() as AddressInfo;
+  const endpoint = { url: new URL(`http://shop.example:${port}/`), address: '127.0.0.1' };
+  try {
+    for (const owner of owners) {
+      const sent = Array.from({ length: BURST }, () =>
+        sendCallback({ endpoint, body: '{}', headers: {}, deadlineMs: 5_000, keep: { connections, owner } }),
+      );
+      for (const result of await Promise.all(sent)) expect(result).toMatchObject({ statusCode: 200 });
+    }
+  } finally {
+    connections.close();
+  }
+  return opened;
+}
+
+it('a second burst goes over the connections of the first', async () => {
+  expect(await openedByTwoBursts(BURST, ['shop', 'shop'])).toBe(BURST);
+});
+
+it('no more than allowed stay open between bursts', async () => {
+  expect(await openedByTwoBursts(8, ['shop', 'shop'])).toBe(BURST + BURST - 8);
+});
+
+it('another merchant at the same address gets none of them', async () => {
+  expect(await openedByTwoBursts(BURST, ['shop', 'other'])).toBe(2 * BURST);
+});
