@@ -21,8 +21,6 @@ export function createAlarmWatch(deps: {
 }): AlarmWatch {
   const { figures, logger, clock } = deps;
   const raised = new Map<Chain, ReadonlyMap<AlarmKind, string>>();
-  /** Since when each source is in trouble, by chain and label. */
-  const troubledSince = new Map<string, number>();
 
   function conditionOf(chain: Chain, nowMs: number): ChainCondition | undefined {
     const figure = figures.get(chain);
@@ -32,12 +30,6 @@ export function createAlarmWatch(deps: {
     // A head that was stored long ago is no news before the nodes had time to name a new one.
     const isJustOpened = figure.headTimeSeconds === undefined && nowMs - openedAtMs < JUST_OPENED_MS;
     if (isJustOpened && figure.halted === undefined) return undefined;
-    const sources = (figure.sources?.() ?? []).map((source) => {
-      const key = `${chain} ${source.label}`;
-      if (source.trouble === null) troubledSince.delete(key);
-      else if (!troubledSince.has(key)) troubledSince.set(key, nowMs);
-      return { ...source, troubledSinceMs: troubledSince.get(key) };
-    });
     return {
       network,
       state,
@@ -49,7 +41,7 @@ export function createAlarmWatch(deps: {
         contradictionsInRow: figure.contradictionsInRow,
       },
       finalityLag: figure.finalityLag,
-      sources,
+      sources: figure.sources?.() ?? [],
     };
   }
 

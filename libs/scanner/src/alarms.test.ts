@@ -34,18 +34,17 @@ function condition(partial: Partial<ChainCondition> = {}): ChainCondition {
 
 const source = (
   trouble: SourceHealth['trouble'],
-  troubledSinceMs: number | undefined = HEAD_AT_MS,
-): ChainCondition['sources'][number] => ({
+  failingSinceSeconds: number | null = HEAD.timeSeconds,
+): SourceHealth => ({
   place: 0,
   label: `node-${trouble ?? 'well'}`,
   usable: trouble === null,
   trouble,
-  failingSinceSeconds: null,
+  failingSinceSeconds,
   isAlone: false,
   score: 1,
   headLagBlocks: 0,
   lastErrorCode: null,
-  troubledSinceMs,
 });
 
 const kinds = (of: ChainCondition, afterMs = 0): readonly string[] => [
@@ -54,7 +53,7 @@ const kinds = (of: ChainCondition, afterMs = 0): readonly string[] => [
 
 describe('the alarms of a chain', () => {
   it('are none while all is well', () => {
-    expect(kinds(condition({ sources: [source(null, undefined)] }), 45_999)).toEqual([]);
+    expect(kinds(condition({ sources: [source(null, null)] }), 45_999)).toEqual([]);
   });
 
   it('tell of a head that is too old by the clock', () => {
@@ -89,18 +88,30 @@ describe('the alarms of a chain', () => {
     expect(kinds(condition({ headTimeSeconds: HEAD.timeSeconds + 46 }))).toEqual(['far-behind']);
   });
 
-  it('tell of sources by what ails them, of a resting one only when it rests long', () => {
-    const sources = [source('LAGGING'), source('STUCK'), source('WRONG_CHAIN'), source('RESTING')];
+  it('tell of sources by what ails them, of a failing one only when it fails long, rests or not', () => {
+    const ailing = [source('LAGGING'), source('STUCK'), source('WRONG_CHAIN'), source('EXCLUDED')];
+    const sources = [...ailing, source(null)];
     expect([...alarmsOf(condition({ sources }), HEAD_AT_MS + 30_000)]).toEqual([
       ['source-lagging', 'behind: node-LAGGING, node-STUCK'],
-      ['source-wrong', 'another network: node-WRONG_CHAIN'],
+      ['source-wrong', 'another network or tokens: node-WRONG_CHAIN, node-EXCLUDED'],
     ]);
-    expect(kinds(condition({ sources }), 30_001)).toContain('source-down');
+    expect(alarmsOf(condition({ sources }), HEAD_AT_MS + 30_001).get('source-down')).toBe('down: node-well');
     const finalityLag = { source: 'node-late', toldAtMs: HEAD_AT_MS - 60_000 };
     expect([...alarmsOf(condition({ finalityLag }), HEAD_AT_MS)]).toEqual([
       ['source-lagging', 'behind: finality of node-late'],
     ]);
     expect(kinds(condition({ finalityLag }), 1)).toEqual([]);
+  });
+
+  it('tell sources of one label apart, and of the one that is believed alone', () => {
+    const twins = [
+      { ...source(null, null), isAlone: true },
+      { ...source('RESTING'), label: 'node-well', place: 1 },
+    ];
+    expect([...alarmsOf(condition({ sources: twins }), HEAD_AT_MS + 31_000)]).toEqual([
+      ['source-down', 'down: node-well (no. 2)'],
+      ['single-source', 'believed alone: node-well (no. 1)'],
+    ]);
   });
 
   it('tell why a chain stands still, also when its state could not be loaded', () => {

@@ -17,8 +17,10 @@ export const ALARM_KINDS = [
   'source-lagging',
   /** A source has given no usable answer for a while. */
   'source-down',
-  /** A source serves another network. */
+  /** A source serves another network, or tokens that are none there. */
   'source-wrong',
+  /** One source of several is believed alone, since the others have failed for long: what it says is compared with nothing. */
+  'single-source',
   /** What is seen is older than the head by more than an old head would be allowed. */
   'far-behind',
   /** The chain forked below what is stored or final: it stands still until an operator decides. */
@@ -43,14 +45,14 @@ export interface ChainCondition {
   readonly verifying: { readonly failingSinceMs: number | undefined; readonly contradictionsInRow: number };
   /** A source whose finality hung behind another's when it was asked last, and when that was. */
   readonly finalityLag: { readonly source: string; readonly toldAtMs: number } | undefined;
-  readonly sources: readonly (SourceHealth & { readonly troubledSinceMs: number | undefined })[];
+  readonly sources: readonly SourceHealth[];
 }
 
 /** So many in a row are not a reorganisation between two reads any more. */
 const CONTRADICTIONS_MAX = 3;
 const FAILING_MS_MAX = 60_000;
-/** Sources rest for moments all the time. */
-const RESTING_MS_MAX = 30_000;
+/** Sources fail for moments all the time. */
+const FAILING_SECONDS_MAX = 30;
 /** What was told of a source's finality holds so long. */
 const FINALITY_LAG_TOLD_MS = 60_000;
 
@@ -109,34 +111,35 @@ function haltAlarms({ halted }: ChainCondition): readonly Judgement[] {
 }
 
 function sourceAlarms({ sources, finalityLag }: ChainCondition, nowMs: number): readonly Judgement[] {
-  const named = (is: (source: ChainCondition['sources'][number]) => boolean): string | undefined => {
-    const labels = sources.filter(is).map((source) => source.label);
-    return labels.length === 0 ? undefined : labels.join(', ');
+  const told = (text: string, is: (source: SourceHealth) => boolean): string | undefined => {
+    const names = sources.filter(is).map((source) => nameOf(source, sources));
+    return names.length === 0 ? undefined : `${text}: ${names.join(', ')}`;
   };
-  const told = (text: string, labels: string | undefined): string | undefined =>
-    labels && `${text}: ${labels}`;
-  const isDown = (sinceMs: number | undefined): boolean =>
-    sinceMs !== undefined && nowMs - sinceMs > RESTING_MS_MAX;
+  const isWrong = ({ trouble }: SourceHealth): boolean => trouble === 'WRONG_CHAIN' || trouble === 'EXCLUDED';
+  const isBehind = ({ trouble }: SourceHealth): boolean => trouble === 'LAGGING' || trouble === 'STUCK';
+  const isDown = (source: SourceHealth): boolean =>
+    source.failingSinceSeconds !== null &&
+    nowMs / 1_000 - source.failingSinceSeconds > FAILING_SECONDS_MAX &&
+    !isWrong(source) &&
+    !isBehind(source);
   const isFinalityLate = finalityLag !== undefined && nowMs - finalityLag.toldAtMs <= FINALITY_LAG_TOLD_MS;
-  const late = isFinalityLate ? [`finality of ${finalityLag.source}`] : [];
-  const behind = [named(({ trouble }) => trouble === 'LAGGING' || trouble === 'STUCK') ?? [], late].flat();
+  const late = isFinalityLate ? `finality of ${finalityLag.source}` : undefined;
+  const behind = told('behind', isBehind);
   return [
-    ['source-lagging', told('behind', behind.length === 0 ? undefined : behind.join(', '))],
     [
-      'source-down',
-      told(
-        'down',
-        named(({ trouble, troubledSinceMs }) => trouble === 'RESTING' && isDown(troubledSinceMs)),
-      ),
+      'source-lagging',
+      behind === undefined ? late && `behind: ${late}` : [behind, late ?? []].flat().join(', '),
     ],
-    [
-      'source-wrong',
-      told(
-        'another network',
-        named(({ trouble }) => trouble === 'WRONG_CHAIN'),
-      ),
-    ],
+    ['source-down', told('down', isDown)],
+    ['source-wrong', told('another network or tokens', isWrong)],
+    ['single-source', told('believed alone', ({ isAlone }) => isAlone)],
   ];
+}
+
+/** Two accounts at one provider have one label: then the place in the configuration tells which. */
+function nameOf({ label, place }: SourceHealth, sources: readonly SourceHealth[]): string {
+  const isShared = sources.some((other) => other.label === label && other.place !== place);
+  return isShared ? `${label} (no. ${place + 1})` : label;
 }
 
 function when(holds: boolean, detail: string): string | undefined {

@@ -6,7 +6,7 @@ import { readSegment, segmentsOf, type Segment, type SegmentRead } from './read-
 import { notFound, type ScanChange } from './scan-change.ts';
 import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
-import { verifiableHeight } from './verifiable-height.ts';
+import { countedDepth, verifiableHeight } from './verifiable-height.ts';
 
 /** How far to catch up, as it was known at the beginning; what is mined meanwhile is left to the next round. */
 export interface CatchUpGoal {
@@ -41,7 +41,7 @@ export function isFarBehind(scanning: Pick<Scanning, 'network'>, blocks: number)
 /**
  * Reads a long way in parallel and commits it in order. What is deep enough to be verified is read once, by the
  * verified way, and both cursors move over it together; what lies above is read as seen. A part is verified only when
- * the blocks read behind it, linked to it by parent hashes, make it deep enough. What fails or does not fit ends the
+ * the blocks read behind it, linked to it by parent hashes and vouched for, make it deep enough. What fails or does not fit ends the
  * reading and discards what follows; `commit` throwing ends it as well, and is passed on.
  */
 export async function catchUp(
@@ -60,18 +60,23 @@ export async function catchUp(
   });
   const waiting: SegmentRead[] = [];
   let state = before;
-  const commitReady = async (): Promise<void> => {
+  const commitReady = async (): Promise<Error | undefined> => {
     for (;;) {
       const count = countReady(scanning, state, goal, waiting);
-      if (count === 0) return;
+      if (count === 0) return undefined;
+      const failure = await failureOf(() =>
+        vouchForDepth(scanning, state, goal, { waiting, count }, options),
+      );
+      if (failure !== undefined) return failure;
       state = await commit(state, changeOf(scanning, state, goal, waiting.splice(0, count)));
     }
   };
   try {
     for (;;) {
       const outcome = await takeNext(reads, state, waiting);
-      if (outcome !== 'more' || !reads.isNextReady() || waiting.length >= SEGMENTS_PER_COMMIT)
-        await commitReady();
+      const isCommitDue = outcome !== 'more' || !reads.isNextReady() || waiting.length >= SEGMENTS_PER_COMMIT;
+      const failure = isCommitDue ? await commitReady() : undefined;
+      if (failure !== undefined) return { state, failure };
       if (outcome === 'end') return { state };
       if (outcome !== 'more') return { state, failure: outcome.failure };
     }
@@ -92,15 +97,49 @@ async function takeNext(
   state: ChainState,
   waiting: SegmentRead[],
 ): Promise<'more' | 'end' | { readonly failure: Error }> {
-  try {
+  let outcome: 'more' | 'end' = 'more';
+  const failure = await failureOf(async () => {
     const read = await reads.next();
-    if (read === undefined) return 'end';
+    if (read === undefined) {
+      outcome = 'end';
+      return;
+    }
     checkLinked(state, waiting.at(-1)?.headers.at(-1), read);
     waiting.push(read);
-    return 'more';
+  });
+  return failure === undefined ? outcome : { failure };
+}
+
+async function failureOf(work: () => Promise<void>): Promise<Error | undefined> {
+  try {
+    await work();
+    return undefined;
   } catch (error) {
-    return { failure: error instanceof Error ? error : new Error('not an error', { cause: error }) };
+    return error instanceof Error ? error : new Error('not an error', { cause: error });
   }
+}
+
+/**
+ * Has the block vouched for by which the last of the next parts is deep enough. A block that was read by the verified
+ * way needs no one: two sources agreed on its hash.
+ */
+async function vouchForDepth(
+  { network, reader }: Pick<Scanning, 'network' | 'reader'>,
+  state: ChainState,
+  goal: CatchUpGoal,
+  next: { readonly waiting: readonly SegmentRead[]; readonly count: number },
+  options: ReadOptions,
+): Promise<void> {
+  const { waiting, count } = next;
+  const last = waiting[count - 1];
+  if (last?.kind !== 'verified') return;
+  const height = last.to + countedDepth(network, goal, last.to) - 1;
+  if (waiting.some((read) => read.kind === 'verified' && read.to >= height)) return;
+  const read = waiting.flatMap(({ headers }) => headers).find((header) => header.height === height);
+  const block = read ?? blockAt(state, height);
+  if (block === undefined)
+    throw scanError('DEPTH_NOT_VOUCHED', 'the block from which depth is counted is not known', { height });
+  await reader.vouch({ height, hash: block.hash }, options);
 }
 
 /** Every block must be the stored one of its height, or follow the block below it. Throws BRANCHES_DIFFER. */

@@ -5,7 +5,7 @@ import type { ScanNetwork } from './scan-network.ts';
 
 /** How a chain's finality does. */
 export interface FinalityView {
-  /** For how long, up to the last look, the finalized height has not moved. Milliseconds. */
+  /** For how long, as far as it was watched, the finalized height has not moved. Milliseconds. */
   readonly unmovedMs: number;
   readonly isStale: boolean;
 }
@@ -22,11 +22,17 @@ export interface FinalityWatch {
     options: ReadOptions,
   ): Promise<number | null>;
   view(): FinalityView;
+  /** Begins anew: the chain was another replica's meanwhile, or will be. */
+  forget(): void;
 }
 
+/** Between two looks that are further apart nobody was watching: that time is no stall. */
+const LOOKS_APART_MS_MIN = 90_000;
+const LOOKS_APART_POLLS = 6;
+
 /**
- * Time counts from the first look of this process, so that a new replica waits its full time before it falls back;
- * and up to the last look, so that a process that slept takes nothing for stale before it has asked again.
+ * Time counts between looks that were answered, and from the first of them, so that a new replica waits its full time
+ * before it falls back: neither a process that slept nor nodes that could not be asked make finality stale.
  */
 export function createFinalityWatch(deps: {
   readonly network: ScanNetwork;
@@ -35,32 +41,41 @@ export function createFinalityWatch(deps: {
 }): FinalityWatch {
   const { network, reader, clock } = deps;
   const staleMs = (network.finality?.staleSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
+  const apartMsMax = Math.max(LOOKS_APART_MS_MIN, LOOKS_APART_POLLS * network.pollIntervalMs);
   let lastHeight = -1;
-  let movedAtMs: number | undefined;
-  let lookedAtMs = 0;
+  let unmovedMs = 0;
+  let answeredAtMs: number | undefined;
 
-  const view = (): FinalityView => {
-    const unmovedMs = movedAtMs === undefined ? 0 : lookedAtMs - movedAtMs;
-    return { unmovedMs, isStale: unmovedMs >= staleMs };
-  };
-  const noteLook = (height: number): void => {
-    lookedAtMs = clock.now().getTime();
-    if (height > lastHeight || movedAtMs === undefined) movedAtMs = lookedAtMs;
+  const view = (): FinalityView => ({ unmovedMs, isStale: unmovedMs >= staleMs });
+  const noteAnswer = (height: number): void => {
+    const nowMs = clock.now().getTime();
+    const sinceMs = answeredAtMs === undefined ? 0 : nowMs - answeredAtMs;
+    answeredAtMs = nowMs;
+    if (height > lastHeight) unmovedMs = 0;
+    else if (sinceMs > 0 && sinceMs <= apartMsMax) unmovedMs += sinceMs;
     lastHeight = Math.max(lastHeight, height);
   };
 
   return {
     view,
+    forget() {
+      lastHeight = -1;
+      unmovedMs = 0;
+      answeredAtMs = undefined;
+    },
     async look({ finalizedHeight, headHeight }, options) {
       if (network.confirmations !== 'finalized') return null;
       let height = 0;
       try {
         height = Math.min(await reader.finalizedHeight(options), headHeight);
-        noteLook(height);
+        noteAnswer(height);
       } catch (error) {
-        noteLook(lastHeight);
-        const mayFallBack = isReaderError(error, 'FINALITY_UNAVAILABLE') && view().isStale;
-        if (!mayFallBack || network.finality?.fallbackDepth === undefined) throw error;
+        if (!isReaderError(error, 'FINALITY_UNAVAILABLE')) {
+          answeredAtMs = undefined;
+          throw error;
+        }
+        noteAnswer(lastHeight); // that there is none is an answer
+        if (!view().isStale || network.finality?.fallbackDepth === undefined) throw error;
       }
       return Math.max(height, finalizedHeight ?? 0);
     },

@@ -6,7 +6,8 @@ import { verifiableHeight } from './verifiable-height.ts';
 /**
  * Where to begin a chain that was never scanned: at the verified depth under the head, so that the seen pass takes in
  * what lies above. Nothing older matters, since the chain takes no order before this is committed. Where a fork may
- * reach deeper than the verified depth, the blocks of the reorganisation window are read as well.
+ * reach deeper than the verified depth, the blocks of the reorganisation window are read as well. The block to begin at
+ * is vouched for: begun above the true head, what is paid below it would be left out.
  */
 export async function readFirstState(
   { network, reader }: { readonly network: ScanNetwork; readonly reader: ChainReader },
@@ -22,5 +23,7 @@ export async function readFirstState(
   const oldestHeight =
     finalizedHeight === null ? Math.max(0, verifiedHeight - network.reorgWindow) : verifiedHeight;
   const blocks = await reader.headers(oldestHeight, verifiedHeight, options);
+  const verified = blocks.at(-1);
+  if (verified !== undefined) await reader.vouch(verified, options);
   return { head, finalizedHeight, verifiedHeight, blocks };
 }

@@ -1,4 +1,4 @@
-import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import type { ConfirmOptions, RangeRead } from '@opentill/chain/chain-reader';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { Scanning } from './scanning.ts';
 import { readerError } from '@opentill/chain/reader-error';
@@ -14,7 +14,7 @@ import type { MatchedTransfer } from './scan-change.ts';
 export async function matchTransfers(
   { network, reader, store, observe }: Scanning,
   range: RangeRead,
-  options: ReadOptions,
+  options: ConfirmOptions,
 ): Promise<readonly MatchedTransfer[]> {
   const recipients = new Set(range.transfers.map((transfer) => transfer.to));
   if (recipients.size === 0) return [];

@@ -11,12 +11,12 @@ import type { AlarmKind } from './alarms.ts';
 import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
 import type { LiveTransfer, WrittenTransfers } from './scan-change.ts';
-import { isContradiction, isHalt } from './scan-error.ts';
+import { isContradiction, isHalt, isScanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
 import { createChainFigures, createScanMeters, type ChainFigures } from './scan-meters.ts';
 
 /** What can fail on its own: the seen pass stops the whole chain. */
-export type ScanPart = 'seen' | 'verified' | 'finality' | 'catch-up' | 'rescan' | 'lease';
+export type ScanPart = 'seen' | 'branch' | 'verified' | 'finality' | 'catch-up' | 'rescan' | 'lease';
 
 /** What happens to a chain, in words; told once it is committed. */
 export interface ScanObserver {
@@ -46,7 +46,7 @@ export interface ScanObserver {
     },
   ): void;
   failed(chain: Chain, part: ScanPart, error: unknown, failuresInRow: number): void;
-  /** All that was deep enough could be read by the verified way. */
+  /** The verified cursor moved, or nothing was deep enough. */
   verifiedRead(chain: Chain): void;
   /** The node's logs named transfers that its receipts know nothing of. */
   refuted(chain: Chain, candidates: readonly CandidateTransfer[]): void;
@@ -61,6 +61,8 @@ export interface ScanObserver {
 /** A chain whose rounds fail for so long is not ready. */
 const UNREADY_AFTER_MS = 30_000;
 const LOGGED_IDS_MAX = 50;
+/** No honest node is further ahead of a clock that is right. */
+const FUTURE_SECONDS = 60;
 
 /** Logs, counts and judges what the scan loops of a process report. */
 export function createScanObserver(deps: {
@@ -109,11 +111,11 @@ export function createScanObserver(deps: {
       const code = error instanceof GatewayError ? error.code : 'UNKNOWN';
       meters.errors.inc({ chain, part, code });
       if (isHalt(error)) figureOf(chain).halted = code;
-      if (part === 'verified') markFailure(figureOf(chain), error, nowMs());
+      if (part === 'verified' || part === 'branch') markFailure(figureOf(chain), error, nowMs());
       alarms.judge(chain);
       // Told at the first failure and then ever more rarely; the counter has them all.
       if (!Number.isInteger(Math.log2(failuresInRow))) return;
-      const level = error instanceof GatewayError && error.retryable ? 'warn' : 'error';
+      const level = levelOf(error);
       logger[level]('scan failed', { chain, part, code, failuresInRow, halted: isHalt(error), error });
     },
     refused(chain) {
@@ -125,6 +127,12 @@ export function createScanObserver(deps: {
     rescanContradicts: contradicted('rescan'),
     health: (chain) => healthOf(figureOf(chain), alarms.judge(chain), nowMs()),
   };
+}
+
+function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
+  // With every block one source is a moment behind the other. When it lasts, an alarm says so.
+  if (isScanError(error, 'DEPTH_NOT_VOUCHED')) return 'debug';
+  return error instanceof GatewayError && error.retryable ? 'warn' : 'error';
 }
 
 type ConditionNotes = Pick<
@@ -171,7 +179,8 @@ function noteConditions(deps: {
     },
     headNamed(chain, head) {
       const figure = figureOf(chain);
-      figure.headTimeSeconds = Math.max(figure.headTimeSeconds ?? 0, head.timeSeconds);
+      // The last one counts, not the highest: one answer from the future must not hide for ever that a chain stands still.
+      if (head.timeSeconds <= nowMs() / 1_000 + FUTURE_SECONDS) figure.headTimeSeconds = head.timeSeconds;
     },
     finalitySeen(chain, finality) {
       figureOf(chain).finality = finality;

@@ -65,7 +65,7 @@ export async function readSegment(
   return {
     ...segment,
     headers: range.headers,
-    matched: await matchTransfers(scanning, range, options),
+    matched: await matchTransfers(scanning, range, { ...options, byOneSource: kind === 'seen' }),
     live,
   };
 }

@@ -3,7 +3,13 @@ import type { Clock } from '@opentill/runtime/clock';
 import type { ChainState } from './chain-state.ts';
 import { createReadAhead } from './read-ahead.ts';
 import { splitRange } from './read-segment.ts';
-import { notFound, type RescanRequest, type ScanChange } from './scan-change.ts';
+import {
+  type LiveTransfer,
+  type MatchedTransfer,
+  type RescanRequest,
+  type ScanChange,
+} from './scan-change.ts';
+import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 import { readAnew, standStill } from './verified-pass.ts';
 
@@ -15,7 +21,8 @@ type Part = Awaited<ReturnType<typeof readAnew>>;
 
 /**
  * Reads the next part of a rescan. Only blocks below the verified cursor are read: the ones above it are about to be
- * read anew anyway. It records what is missing and takes nothing back: what it does not find is an operator's case.
+ * read anew anyway. It records what is missing and takes nothing back: what it does not find, or
+ * finds otherwise, is an operator's case, and of such a transaction nothing is written.
  */
 async function planRescan(
   scanning: Scanning,
@@ -28,12 +35,14 @@ async function planRescan(
   const blocks = Math.min(network.maxBlockRange, RANGE_BLOCKS_MAX);
   const to = Math.min(last, request.fromHeight + RANGES_PER_PART * blocks - 1);
   const parts = await readRanges(scanning, state, splitRange(request.fromHeight, to, blocks), options);
-  const matched = parts.flatMap((part) => part.matched);
-  const missing = notFound(
-    parts.flatMap((part) => part.live),
-    matched,
-  );
+  checkLinked(parts);
+  const read = parts.flatMap((part) => part.matched);
+  const found = new Set(read.map(identityOf));
+  const missing = parts.flatMap((part) => part.live).filter((transfer) => !found.has(identityOf(transfer)));
   if (missing.length > 0) observe.rescanContradicts(network.chain, missing);
+  // What else such an answer says of the transaction may be the same movement under another position: credited twice.
+  const doubted = new Set(missing.map(({ txHash }) => txHash));
+  const matched = read.filter(({ txHash }) => !doubted.has(txHash));
   return {
     step: standStill(state),
     matched,
@@ -45,6 +54,22 @@ async function planRescan(
       isDone: to >= last,
     },
   };
+}
+
+/** All that must be as it is recorded. */
+function identityOf(transfer: LiveTransfer | MatchedTransfer): string {
+  const { txHash, position, blockHash, contract, to, amountBaseUnits } = transfer;
+  return [txHash, position, blockHash, contract, to, amountBaseUnits].join(' ');
+}
+
+/** The ranges were read each by itself: of two branches they would give a transaction twice. Throws BRANCHES_DIFFER. */
+function checkLinked(parts: readonly Part[]): void {
+  parts.forEach((part, place) => {
+    const [first, below] = [part.headers[0], parts[place - 1]?.headers.at(-1)];
+    if (first === undefined || below === undefined || first.parentHash === below.hash) return;
+    const context = { height: first.height, parent: first.parentHash, below: below.hash };
+    throw scanError('BRANCHES_DIFFER', 'the parts of a rescan are of different branches', context);
+  });
 }
 
 async function readRanges(

@@ -1,5 +1,6 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 import { createApart, type Apart } from './apart.ts';
 import { catchUp, isFarBehind, type CatchUpGoal } from './catch-up.ts';
@@ -9,10 +10,12 @@ import { createHoldOff, type HoldOff } from './hold-off.ts';
 import type { ScanPart } from './observe.ts';
 import { createRescans, type Rescans } from './rescan.ts';
 import type { ScanChange } from './scan-change.ts';
+import { isScanError, type ScanErrorCode } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 import { planSeenPass } from './seen-pass.ts';
 import { verifiableHeight, verifiedTarget } from './verifiable-height.ts';
 import { planVerifiedPass } from './verified-pass.ts';
+import { createDepthVouching } from './vouch-for-depth.ts';
 
 type Save = (state: ChainState, change: ScanChange) => Promise<ChainState>;
 
@@ -27,20 +30,28 @@ export interface RoundParts {
     save: Save,
     options: ReadOptions,
   ): Promise<ChainState>;
-  /** Plans the seen pass. A shorter branch is followed when it stays: it may be the chain's, though most grow at once. */
+  /**
+   * Plans the seen pass. A shorter branch is followed when it stays: it may be the chain's, though most grow at once.
+   * 'held': one source alone shows a branch that would take verified blocks back.
+   */
   planSeen(
     state: ChainState,
     head: BlockHeader,
     options: ReadOptions,
-  ): Promise<ScanChange | 'shorter-branch' | undefined>;
+  ): Promise<ScanChange | 'shorter-branch' | 'held' | undefined>;
   /** Verifies a range of what is deep enough, or all of it when that is much; the state as far as it came. */
   verify(state: ChainState, save: Save, options: ReadOptions): Promise<ChainState>;
-  planRescan(state: ChainState, options: ReadOptions): Promise<ScanChange | undefined>;
+  /** Reads and commits a part of a rescan; whatever becomes of it, the cursor stays. */
+  rescan(state: ChainState, save: Save, options: ReadOptions): Promise<ChainState>;
+  /** Forgets what was noted under a lease before. */
+  leaseChanged(): void;
   isVerifyingDue(): boolean;
   isRescanDue(): boolean;
 }
 
 const SHORTER_BRANCH_GRACE_MS = 2_000;
+/** Another replica has gone on with the chain: not the rescan's failure. */
+const TAKEN_OVER: ReadonlySet<string> = new Set(['LEASE_LOST', 'CURSOR_MOVED' satisfies ScanErrorCode]);
 
 /** Makes the parts of one chain's round. What they remember is lost with the process, and costs nothing but time. */
 export function createRoundParts(deps: Scanning & { readonly clock: Clock }): RoundParts {
@@ -48,11 +59,12 @@ export function createRoundParts(deps: Scanning & { readonly clock: Clock }): Ro
   const apart = createApart(deps);
   const finality = createFinalityWatch(deps);
   const rescans = createRescans(deps);
+  const rescanning = createRescanning(deps, apart, rescans);
   const verifying = createHoldOff(clock);
-  const rescanning = createHoldOff(clock);
   const lookAtFinality = createFinalityLook(deps, finality);
   const catchingUp = createCatchingUp(deps);
-  let shorterSinceMs: number | undefined;
+  const vouching = createDepthVouching(deps);
+  const seeing = createSeeing(deps);
 
   return {
     finality,
@@ -63,30 +75,87 @@ export function createRoundParts(deps: Scanning & { readonly clock: Clock }): Ro
       const goal = goalAtHead(deps, state, head, final);
       return catchingUp.run({ part: 'catch-up' }, state, goal, save, options);
     },
-    async planSeen(state, head, options) {
-      const nowMs = clock.now().getTime();
-      const mayShrink = shorterSinceMs !== undefined && nowMs - shorterSinceMs >= SHORTER_BRANCH_GRACE_MS;
-      const change = await planSeenPass(deps, state, head, mayShrink, options);
-      shorterSinceMs = change === 'shorter-branch' ? (shorterSinceMs ?? nowMs) : undefined;
-      return change;
-    },
+    planSeen: seeing.plan,
     async verify(state, save, options) {
       const plan = await apart('verified', verifying, options, async () => {
         const goal = await goalToVerify(deps, state, lookAtFinality, options);
-        const isFar = goal && catchingUp.isWorthwhile(goal.verifiedHeight - state.verifiedHeight);
-        if (isFar === true) return { goal };
-        const change = goal && (await planVerifiedPass(deps, state, goal, options));
-        deps.observe.verifiedRead(deps.network.chain);
-        return { change };
+        if (goal === undefined) return { isIdle: true };
+        const verifiedHeight = await vouching.highestUpTo(goal.verifiedHeight, state, goal, options);
+        const vouchedGoal = { ...goal, verifiedHeight };
+        if (catchingUp.isWorthwhile(verifiedHeight - state.verifiedHeight)) return { goal: vouchedGoal };
+        return { change: await planVerifiedPass(deps, state, vouchedGoal, options) };
       });
-      if (plan?.change !== undefined) return save(state, plan.change);
-      if (plan?.goal === undefined) return state;
-      return catchingUp.run({ part: 'verified', alsoHeld: verifying }, state, plan.goal, save, options);
+      let after = state;
+      if (plan?.change !== undefined) after = await save(state, plan.change);
+      if (plan?.goal !== undefined) {
+        const told = { part: 'verified', alsoHeld: verifying } as const;
+        after = await catchingUp.run(told, state, plan.goal, save, options);
+      }
+      const hasMoved = after.verifiedHeight > state.verifiedHeight;
+      if (hasMoved) seeing.verified();
+      if (hasMoved || plan?.isIdle === true) deps.observe.verifiedRead(deps.network.chain);
+      return after;
     },
-    planRescan: (state, options) =>
-      apart('rescan', rescanning, options, () => rescans.planNext(state, options)),
+    rescan: rescanning.run,
+    leaseChanged() {
+      rescans.forget();
+      finality.forget();
+    },
     isVerifyingDue: () => verifying.isDue(),
-    isRescanDue: () => rescans.isPending() && rescanning.isDue(),
+    isRescanDue: rescanning.isDue,
+  };
+}
+
+/** Plans the seen pass, and remembers what it would not follow. */
+function createSeeing(deps: Scanning & { readonly clock: Clock }): {
+  readonly plan: RoundParts['planSeen'];
+  verified(): void;
+} {
+  const { network, observe, clock } = deps;
+  let shorterSinceMs: number | undefined;
+  let timesHeld = 0;
+  return {
+    async plan(state, head, options) {
+      const nowMs = clock.now().getTime();
+      const mayShrink = shorterSinceMs !== undefined && nowMs - shorterSinceMs >= SHORTER_BRANCH_GRACE_MS;
+      const change = await planSeenPass(deps, state, head, mayShrink, options).catch((error: unknown) => {
+        if (!isScanError(error, 'BRANCH_NOT_VOUCHED')) throw error;
+        timesHeld += 1;
+        observe.failed(network.chain, 'branch', error, timesHeld);
+        return 'held' as const;
+      });
+      shorterSinceMs = change === 'shorter-branch' ? (shorterSinceMs ?? nowMs) : undefined;
+      return change;
+    },
+    verified() {
+      timesHeld = 0;
+    },
+  };
+}
+
+function createRescanning(
+  { network, observe, clock }: Scanning & { readonly clock: Clock },
+  apart: Apart,
+  rescans: Rescans,
+): { readonly run: RoundParts['rescan']; isDue(): boolean } {
+  const holdOff = createHoldOff(clock);
+  return {
+    isDue: () => rescans.isPending() && holdOff.isDue(),
+    async run(state, save, options) {
+      const part = await apart('rescan', holdOff, options, () => rescans.planNext(state, options));
+      if (part === undefined) return state;
+      try {
+        const after = await save(state, part);
+        rescans.committed();
+        return after;
+      } catch (error) {
+        const isOthers = error instanceof GatewayError && TAKEN_OVER.has(error.code);
+        if (options.signal?.aborted === true || isOthers) throw error;
+        rescans.forget(); // it may have been committed all the same
+        observe.failed(network.chain, 'rescan', error, holdOff.failed(error));
+        return state; // which a rescan never changes
+      }
+    },
   };
 }
 
@@ -185,10 +254,8 @@ function createCatchingUp(deps: Scanning & { readonly clock: Clock }): CatchingU
     async run({ part, alsoHeld }, before, goal, save, options) {
       const { state, failure } = await catchUp(deps, before, goal, save, options);
       if (state !== before || failure === undefined) holdOff.succeeded(); // the next failure is the first again
-      if (failure === undefined) {
-        observe.verifiedRead(network.chain);
-        return state;
-      }
+      if (state.verifiedHeight > before.verifiedHeight) observe.verifiedRead(network.chain);
+      if (failure === undefined) return state;
       if (options.signal?.aborted === true) throw failure;
       alsoHeld?.failed(failure);
       observe.failed(network.chain, part, failure, holdOff.failed(failure));

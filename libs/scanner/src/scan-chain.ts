@@ -62,8 +62,8 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
         if (!isNetworkChecked) await checkNetwork(signal);
         const outcome = await tick(signal);
         observe.ticked(network.chain);
-        hasMore = outcome === 'again';
-        return outcome;
+        hasMore = outcome !== undefined; // what is to be done soon must not wait for a poll that is left out
+        return outcome === 'again' ? outcome : undefined;
       } catch (error) {
         await abortableDelay(retryAfterMs(error), signal);
         throw error;

@@ -9,6 +9,10 @@ export type ScanErrorCode =
   | 'NODE_FAR_BEHIND'
   /** The verified read saw other blocks than the seen pass: two nodes, or a reorganisation just now. Retryable. */
   | 'BRANCHES_DIFFER'
+  /** One source shows another branch from below the verified block on, and no second one does so far. Retryable. */
+  | 'BRANCH_NOT_VOUCHED'
+  /** The blocks that make something deep enough are known to one source only so far: it is waited for. Retryable. */
+  | 'DEPTH_NOT_VOUCHED'
   /** The stored blocks and the cursor don't fit together. An operator decides. */
   | 'STORED_CHAIN_BROKEN'
   /** The cursor in the database is not the one this replica goes on from. Retryable: it is loaded again. */
@@ -26,8 +30,9 @@ export function scanError(
   code: ScanErrorCode,
   message: string,
   context: Readonly<Record<string, unknown>> = {},
+  cause?: unknown,
 ): ScanError {
-  return new GatewayError(code, message, { retryable: !PERMANENT.has(code), context });
+  return new GatewayError(code, message, { retryable: !PERMANENT.has(code), context, cause });
 }
 
 /** Whether a chain stands still until somebody looks: the error will not pass by itself, though it is tried again. */
@@ -37,9 +42,11 @@ export function isHalt(error: unknown): error is ScanError {
 
 /** Whether answers contradict one another, or what was seen: two nodes, or a reorganisation just now. */
 export function isContradiction(error: unknown): boolean {
-  return isReaderError(error, 'INCONSISTENT_ANSWER') || isBranchesDiffer(error);
+  const isOfBranches = isScanError(error, 'BRANCHES_DIFFER') || isScanError(error, 'BRANCH_NOT_VOUCHED');
+  return isReaderError(error, 'INCONSISTENT_ANSWER') || isOfBranches;
 }
 
-function isBranchesDiffer(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === ('BRANCHES_DIFFER' satisfies ScanErrorCode);
+/** Whether `error` is a GatewayError with this code of a scanner. */
+export function isScanError(error: unknown, code: ScanErrorCode): error is ScanError {
+  return error instanceof GatewayError && error.code === code;
 }

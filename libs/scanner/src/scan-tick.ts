@@ -22,21 +22,27 @@ interface Held {
   readonly state: ChainState;
   /** The seen cursor moved in the last round, so that a head above it is likely to be read in the next. */
   readonly hasMoved: boolean;
+  /** The last round ended with its head: what it showed is not believed yet. */
+  readonly isHeldBack: boolean;
 }
 
 /**
  * Makes the round of one chain: the seen pass, the verified pass, a part of a rescan, each committed by itself. Does
- * nothing without the lease. 'again' when there is more to do at once. After any error the state is read again from
+ * nothing without the lease. 'again' when there is more to do at once, 'soon' when something waits that no new head has
+ * to come for. After any error the state is read again from
  * the database, since a commit whose answer was lost may stand. Where reading for the verified pass or a rescan fails,
  * only that waits: payments are shown on while a chain's finality stalls. A chain that is far behind is caught up with
  * in parallel first; where that fails the passes go on, block range by block range, until it is tried again.
  */
-export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Promise<void | 'again'> {
+export function createScanTick(
+  deps: ScanTickDeps,
+): (signal: AbortSignal) => Promise<'again' | 'soon' | undefined> {
   const { network, reader, observe } = deps;
   const parts = createRoundParts(deps);
   const { finality, rescans } = parts;
   observe.watching(network, reader.sources);
   let held: Held | undefined;
+  let knownToken: Lease['fencingToken'] | undefined;
   async function round({ lease, state: opened }: Held, signal: AbortSignal): Promise<Held> {
     const options = { signal };
     const save = (state: ChainState, change: ScanChange): Promise<ChainState> =>
@@ -45,23 +51,26 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
     observe.headNamed(network.chain, head);
     const before = await parts.catchUpWithHead(opened, head, save, options);
     const change = await parts.planSeen(before, head, options);
-    if (change === 'shorter-branch') return { lease, state: before, hasMoved: false }; // depths reckoned from the old head don't hold
+    // Depths reckoned from the old head don't hold.
+    if (change === 'shorter-branch' || change === 'held')
+      return { lease, state: before, hasMoved: false, isHeldBack: true };
     const seen = change === undefined ? before : await save(before, change);
     const verified = await parts.verify(seen, save, options);
-    const part = await parts.planRescan(verified, options);
-    const state = part === undefined ? verified : await save(verified, part);
-    if (part !== undefined) rescans.committed();
+    const state = await parts.rescan(verified, save, options);
     return {
       lease,
       state,
       hasMoved: seenBlock(opened).height !== seenBlock(state).height || change !== undefined,
+      isHeldBack: false,
     };
   }
 
-  function hasMore({ state, hasMoved }: Held): boolean {
+  function whatFollows({ state, hasMoved, isHeldBack }: Held): 'again' | 'soon' | undefined {
+    if (isHeldBack) return 'soon';
     const isVerifiable = verifiedTarget(state, network, finality.view().isStale) > state.verifiedHeight;
     const isBehind = hasMoved && seenBlock(state).height < state.head.height;
-    return isBehind || (isVerifiable && parts.isVerifyingDue()) || parts.isRescanDue();
+    if (isBehind || (isVerifiable && parts.isVerifyingDue()) || parts.isRescanDue()) return 'again';
+    return isVerifiable ? 'soon' : undefined;
   }
 
   return async (signal) => {
@@ -73,10 +82,12 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
       return undefined;
     }
     try {
+      if (knownToken !== lease.fencingToken) parts.leaseChanged();
+      knownToken = lease.fencingToken;
       const isCurrent = before?.lease.fencingToken === lease.fencingToken;
       if (!isCurrent) rescans.forget();
       held = await round(isCurrent ? before : await open(deps, lease, { signal }), signal);
-      return hasMore(held) ? 'again' : undefined;
+      return whatFollows(held);
     } catch (error) {
       rescans.forget();
       if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;
@@ -94,7 +105,7 @@ async function open(deps: ScanTickDeps, lease: Lease, options: ReadOptions): Pro
   const state = stored ?? (await readFirstState(deps, options));
   if (stored === undefined) await store.insertFirstState(lease, network, state);
   observe.opened(network.chain, state, stored === undefined);
-  return { lease, state, hasMoved: false };
+  return { lease, state, hasMoved: false, isHeldBack: false };
 }
 
 async function commit(

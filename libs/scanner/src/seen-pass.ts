@@ -9,6 +9,7 @@ import type { ScanChange } from './scan-change.ts';
 import { notFound } from './scan-change.ts';
 import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
+import { vouchForBranch } from './vouch-for-branch.ts';
 
 /**
  * Reads what the seen cursor has to take in next: the blocks up to the `head` that the node named, at most a range of them, or the new
@@ -44,7 +45,7 @@ export async function planSeenPass(
   }
   return {
     step: { ...follow(head, range), ancestorHeight: seen.height, ...verifiedAsBefore(state) },
-    matched: await matchTransfers(scanning, range, options),
+    matched: await matchTransfers(scanning, range, { ...options, byOneSource: true }),
     matchedState: 'DETECTED',
     orphanedIds: [],
   };
@@ -52,7 +53,8 @@ export async function planSeenPass(
 
 /**
  * The new branch is taken in by the same commit that takes the old one back, at least as high as the old one was:
- * a payment that only moved to another block never looks lost.
+ * a payment that only moved to another block never looks lost. Throws BRANCH_NOT_VOUCHED where it would replace verified
+ * blocks that no second source has let go.
  */
 async function planReorganisation(
   scanning: Scanning,
@@ -69,7 +71,11 @@ async function planReorganisation(
   if (range.headers[0]?.parentHash !== blockAt(state, ancestorHeight)?.hash) {
     throw scanError('BRANCHES_DIFFER', 'the chain changed while its new branch was read', { ancestorHeight });
   }
-  const matched = await matchTransfers(scanning, range, options);
+  // What is verified is taken back on no single source's word.
+  const first = range.headers[0];
+  if (ancestorHeight < state.verifiedHeight && first !== undefined)
+    await vouchForBranch(reader, first, options);
+  const matched = await matchTransfers(scanning, range, { ...options, byOneSource: true });
   const lost = notFound(await store.liveTransfers(network.chain, ancestorHeight + 1), matched);
   return {
     step: {

@@ -33,6 +33,20 @@ export function verifiableHeight(
   return Math.min(final, heightAtDepth(finality?.minDepth ?? 1));
 }
 
+/**
+ * How many blocks make a verifiable height deep enough, itself included: those that somebody has to vouch for. 1 where
+ * none above it does, since it is final or needs no depth; its own hash is compared when it is read.
+ */
+export function countedDepth(
+  { confirmations, finality }: Pick<ScanNetwork, 'confirmations' | 'finality'>,
+  { finalizedHeight }: Pick<DepthFacts, 'finalizedHeight'>,
+  height: number,
+): number {
+  if (confirmations !== 'finalized') return confirmations;
+  const isFinal = height <= (finalizedHeight ?? -1);
+  return (isFinal ? finality?.minDepth : finality?.fallbackDepth) ?? 1;
+}
+
 /** The height that the verified cursor may reach now: never above what was seen, nor below where it is. */
 export function verifiedTarget(
   state: ChainState,

@@ -1,3 +1,4 @@
+import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import type { ChainState, ChainStep } from './chain-state.ts';
 import { blockAt, seenBlock } from './chain-state.ts';
@@ -41,12 +42,16 @@ export async function readAnew(
   from: number,
   to: number,
   options: ReadOptions,
-): Promise<{ readonly matched: readonly MatchedTransfer[]; readonly live: readonly LiveTransfer[] }> {
+): Promise<{
+  readonly headers: readonly BlockHeader[];
+  readonly matched: readonly MatchedTransfer[];
+  readonly live: readonly LiveTransfer[];
+}> {
   const { network, reader, store } = scanning;
   const live = await store.liveTransfers(network.chain, from, to);
   const range = await reader.readVerified(from, to, live, options);
   checkAgainstStored(state, range);
-  return { matched: await matchTransfers(scanning, range, options), live };
+  return { headers: range.headers, matched: await matchTransfers(scanning, range, options), live };
 }
 
 function checkAgainstStored(state: ChainState, range: RangeRead): void {

@@ -151,6 +151,20 @@ describe('sources', () => {
   });
 });
 
+describe('the time of a head', () => {
+  it('is the last one told: an answer from the future hides no chain that stands still', async () => {
+    const scan = await openAtHead();
+    await round(scan);
+    const head = node.head();
+    scan.observe.headNamed(CHAIN, { ...head, timeSeconds: head.timeSeconds + 10 ** 9 });
+    scan.clock.pass(60_000);
+    scan.observe.headNamed(CHAIN, { ...head, timeSeconds: head.timeSeconds + 100 });
+    scan.clock.pass(61_000);
+    await round(scan);
+    expect(await raised(scan)).toEqual(['head-stale']);
+  });
+});
+
 describe('a chain that halts', () => {
   it('raises its alarm and is not ready', async () => {
     const scan = await openAtHead();

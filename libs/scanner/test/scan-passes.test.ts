@@ -564,7 +564,7 @@ describe('the lease', () => {
 });
 
 describe('a round', () => {
-  it('costs one call while nothing happens, three for a block, one more for each proof of a deposit', async () => {
+  it('costs one call while nothing happens, four for a block, one more for each proof of a deposit', async () => {
     const scan = await open();
     await scan.settle();
     const callsOf = async (work: () => void): Promise<readonly string[]> => {
@@ -574,8 +574,8 @@ describe('a round', () => {
       return [...node.calls];
     };
     expect(await callsOf(() => undefined)).toEqual(['head']);
-    expect(await callsOf(() => mineEmpty(1))).toEqual(['head', 'readSeen', 'readVerified']);
-    const deposit = ['head', 'readSeen', 'confirmTransfers', 'readVerified'];
+    expect(await callsOf(() => mineEmpty(1))).toEqual(['head', 'readSeen', 'vouch', 'readVerified']);
+    const deposit = ['head', 'readSeen', 'confirmTransfers', 'vouch', 'readVerified'];
     expect(await callsOf(() => node.mine(aTx({ to: ALICE, amount: 1n }, { to: BOB, amount: 1n })))).toEqual(
       deposit,
     );
@@ -584,12 +584,14 @@ describe('a round', () => {
     expect(await callsOf(() => mineEmpty(1))).toEqual([
       'head',
       'readSeen',
+      'vouch',
       'readVerified',
       'confirmTransfers',
     ]);
     expect(await callsOf(() => node.mine(aTx({ to: STRANGER, amount: 1n })))).toEqual([
       'head',
       'readSeen',
+      'vouch',
       'readVerified',
     ]);
   });

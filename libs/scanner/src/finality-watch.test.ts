@@ -1,0 +1,90 @@
+import { describe, expect, it } from '@jest/globals';
+import { readerError, type ReaderErrorCode } from '@opentill/chain/reader-error';
+import { createFinalityWatch, type FinalityWatch } from './finality-watch.ts';
+
+const KNOWN = { finalizedHeight: null, headHeight: 1_000 };
+
+interface Watched {
+  readonly watch: FinalityWatch;
+  /** Looks after so many seconds; gives how many seconds nothing has moved. */
+  look(afterSeconds: number): Promise<number>;
+  answers: number | ReaderErrorCode;
+}
+
+function watched(fallbackDepth?: number): Watched {
+  let nowMs = 0;
+  const watch = createFinalityWatch({
+    network: {
+      chain: 'BSC',
+      family: 'EVM',
+      confirmations: 'finalized',
+      finality: { staleSeconds: 100, ...(fallbackDepth === undefined ? {} : { fallbackDepth }) },
+      blockTimeMs: 450,
+      headStaleSeconds: 45,
+      symbols: new Map(),
+      pollIntervalMs: 1_000,
+      reorgWindow: 64,
+      maxBlockRange: 20,
+    },
+    reader: {
+      finalizedHeight: () =>
+        typeof own.answers === 'number'
+          ? Promise.resolve(own.answers)
+          : Promise.reject(readerError(own.answers, 'no height')),
+    },
+    clock: { now: () => new Date(nowMs) },
+  });
+  const own: Watched = {
+    watch,
+    answers: 10,
+    async look(afterSeconds) {
+      nowMs += afterSeconds * 1_000;
+      await watch.look(KNOWN, {}).catch(() => undefined);
+      return watch.view().unmovedMs / 1_000;
+    },
+  };
+  return own;
+}
+
+describe('the time for which finality has not moved', () => {
+  it('begins with the first look and ends with each move', async () => {
+    const finality = watched();
+    expect(await finality.look(500)).toBe(0);
+    expect(await finality.look(30)).toBe(30);
+    expect(await finality.look(30)).toBe(60);
+    finality.answers = 11;
+    expect(await finality.look(30)).toBe(0);
+    finality.answers = 10; // another node, behind
+    expect(await finality.look(30)).toBe(30);
+  });
+
+  it('is not the time in which nobody looked, or nobody answered', async () => {
+    const finality = watched();
+    await finality.look(0);
+    await finality.look(30);
+    expect(await finality.look(3_600)).toBe(30);
+    finality.answers = 'RPC_UNAVAILABLE';
+    for (let i = 0; i < 20; i += 1) expect(await finality.look(10)).toBe(30);
+    finality.answers = 10;
+    expect(await finality.look(10)).toBe(30);
+    expect(await finality.look(10)).toBe(40);
+    expect(finality.watch.view().isStale).toBe(false);
+  });
+
+  it('goes on while a node says that it knows no final block, up to the fallback', async () => {
+    const finality = watched(50);
+    await finality.look(0);
+    finality.answers = 'FINALITY_UNAVAILABLE';
+    await finality.look(60);
+    expect(await finality.look(60)).toBe(120);
+    await expect(finality.watch.look(KNOWN, {})).resolves.toBe(0);
+  });
+
+  it('begins anew with another lease', async () => {
+    const finality = watched();
+    await finality.look(0);
+    await finality.look(60);
+    finality.watch.forget();
+    expect(await finality.look(60)).toBe(0);
+  });
+});
