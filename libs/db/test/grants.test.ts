@@ -183,7 +183,13 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
   scanner_evm: ['oldest_transaction_seconds', 'roll_inbox'],
   tracker: ['ledger_account_for', 'oldest_transaction_seconds', 'roll_inbox'],
   signer: ['oldest_transaction_seconds', 'roll_inbox'],
-  webhook: ['forget_ended_callbacks', 'oldest_transaction_seconds', 'roll_delivery_attempts', 'roll_inbox'],
+  webhook: [
+    'delivery_blocks',
+    'forget_ended_callbacks',
+    'oldest_transaction_seconds',
+    'roll_delivery_attempts',
+    'roll_inbox',
+  ],
   ops: [
     'book_top_up',
     'oldest_transaction_seconds',

@@ -3,10 +3,13 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import type { ClaimedDelivery } from './store/claim-due.ts';
 import type { EndpointChange } from './store/endpoints.ts';
 import type { AttemptRecord, DeliveryOutcome } from './store/finish-attempts.ts';
+import type { Queued } from './store/queue-deliveries.ts';
+
+const DEAD_UNADDRESSED = 'callbacks dead without a URL, or with a disabled endpoint';
 
 /** What happens in this service, by name: logged and counted in one place. */
 export interface Observer {
-  deliveriesQueued(count: number, by: 'event' | 'sweeper'): void;
+  deliveriesQueued(queued: Queued, by: 'event' | 'sweeper'): void;
   attemptFinished(claim: ClaimedDelivery, record: AttemptRecord, outcome: DeliveryOutcome): void;
   /** Something was learned of an endpoint; told when its state changes. */
   endpointChanged(change: EndpointChange): void;
@@ -18,12 +21,14 @@ export interface Observer {
 }
 
 export function createObserver(logger: Logger, metrics: Metrics): Observer {
-  const { queued, attempts, duration, changes, lost } = createCallbackMetrics(metrics);
+  const { queued, unaddressed, attempts, duration, changes, lost } = createCallbackMetrics(metrics);
   return {
-    deliveriesQueued(count, by) {
-      if (count === 0) return;
-      queued.inc({ by }, count);
-      if (by === 'sweeper') logger.warn('notifications queued by the sweeper', { count });
+    deliveriesQueued({ waiting, dead }, by) {
+      queued.inc({ by }, waiting);
+      unaddressed.inc(dead);
+      const count = waiting + dead;
+      if (by === 'sweeper' && count > 0) logger.warn('notifications queued by the sweeper', { count });
+      if (dead > 0) logger.error(DEAD_UNADDRESSED, { count: dead });
     },
     attemptFinished(claim, record, outcome) {
       attempts.inc({ state: outcome.state, error: record.errorCode ?? 'NONE' });
@@ -69,7 +74,8 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
       logger.info('callback handed back', { eventId: claim.eventId, attempt: claim.attempt });
     },
     unaddressedBuried(count) {
-      if (count > 0) logger.error('callbacks dead without a URL, or with a disabled endpoint', { count });
+      unaddressed.inc(count);
+      if (count > 0) logger.error(DEAD_UNADDRESSED, { count });
     },
     presenceFailed(error) {
       logger.warn('presence not announced', { error });
@@ -83,8 +89,12 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
 function createCallbackMetrics(metrics: Metrics) {
   const queued = metrics.counter({
     name: 'webhook_deliveries_queued_total',
-    help: 'Notifications queued for delivery, by event or by the sweeper',
+    help: 'Notifications queued to be sent, by event or by the sweeper',
     labelNames: ['by'],
+  });
+  const unaddressed = metrics.counter({
+    name: 'webhook_deliveries_unaddressed_total',
+    help: 'Callbacks that are dead because their merchant has no callback URL, or a disabled endpoint',
   });
   const attempts = metrics.counter({
     name: 'webhook_attempts_total',
@@ -104,5 +114,5 @@ function createCallbackMetrics(metrics: Metrics) {
     name: 'webhook_claims_lost_total',
     help: 'Attempts that outlived their lease',
   });
-  return { queued, attempts, duration, changes, lost };
+  return { queued, unaddressed, attempts, duration, changes, lost };
 }

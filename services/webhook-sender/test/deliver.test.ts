@@ -115,8 +115,8 @@ describe('delivery', () => {
     const order = await aCollection(s.db, { merchant_id: merchant.merchantId });
     await s.notify(order, 1);
     await s.notify(order, 2);
-    expect(await queueDeliveries(s.webhook.kysely, [order.order_pk])).toBe(2);
-    expect(await queueDeliveries(s.webhook.kysely, [order.order_pk])).toBe(0);
+    expect(await queueDeliveries(s.webhook.kysely, [order.order_pk])).toEqual({ waiting: 2, dead: 0 });
+    expect(await queueDeliveries(s.webhook.kysely, [order.order_pk])).toEqual({ waiting: 0, dead: 0 });
   });
 });
 

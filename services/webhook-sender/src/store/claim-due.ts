@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
-import { IS_FREE, NEVER_TRIED, TRIED } from './delivery-rules.ts';
+import { blocks, IS_FREE, merchantsDue, NEVER_TRIED, PUT_ASIDE, TRIED } from './delivery-rules.ts';
 
 /** A delivery that this instance holds for one attempt. */
 export interface ClaimedDelivery {
@@ -42,14 +42,20 @@ export interface ClaimLimits {
 
 /** Rows of a merchant that a claim looks at, at most, per attempt that the merchant may have under way. */
 const LOOKED_AT_PER_SLOT = 8;
+/** Claims in a row, at most, that found nothing but what was to be put aside. */
+const CROWDED_MAX = 50;
+/** So many claims of a delivery may be lost with their process before they count as failures: perhaps it kills them. */
+const LOST_CLAIMS_MAX = 10;
 
 /**
  * Takes due deliveries for one attempt each, in one statement.
  *
  * Fair: every merchant's first delivery comes before anybody's second, what it has under way counted in; first
- * attempts come before retries. The slots beyond `openLimit` are for first attempts at endpoints that have little
- * under way and whose last attempt succeeded, so that endpoints that fail leave room for the others. Cheap: bounded
- * ranges of two indexes per merchant, whatever its backlog.
+ * attempts come before retries. The slots beyond `openLimit` are for first attempts at endpoints that have nothing
+ * under way and whose last attempt succeeded, so that endpoints that fail or are slow leave room for the others. Cheap:
+ * bounded ranges of two indexes per merchant, whatever its backlog, and nothing for merchants without one. Where such a
+ * range is full of deliveries that wait behind others of their order, and hide what could be sent, they are put aside
+ * until a trigger finds nothing older to wait for.
  *
  * What waits for an open endpoint is not looked at, nor what waits for a disabled one. When a probe is due one delivery
  * is taken, by the replica that gets the endpoint's row and moves `probe_at` on.
@@ -57,20 +63,35 @@ const LOOKED_AT_PER_SLOT = 8;
  * In order: of an order only the oldest that still waits is due; one that failed three attempts and is not under way
  * is overtaken: the claim of a newer one supersedes it in the same statement, so that it can never follow. A claim
  * needs every waiting delivery of its order locked, none of them under way, and its own as it was when it was chosen,
- * so that two replicas can't claim two of one order side by side, and a replay of an older one is not overlooked.
+ * so that two replicas can't claim two of one order side by side, and a replay of an older one is not overlooked. (What is put aside needs no
+ * lock: an older one that blocks it is waiting, and a row that is not locked can't stop doing so unseen.) A claim that was
+ * lost with its process is no failure of the receiver's.
  */
 export async function claimDue(db: Db, limits: ClaimLimits): Promise<ClaimedDelivery[]> {
-  const { rows } = await sql<ClaimedDelivery>`
-    with ${candidatesOf(limits)}, locked as (
-      select d.event_id, d.subject_id, d.sequence, d.attempts, d.next_attempt_at, d.lease_until from delivery d
-      where d.subject_id = any(array(select subject_id from candidate)) and d.state = 'PENDING'
+  for (let round = 1; ; round += 1) {
+    const { claims, putAside } = await claimOnce(db, limits);
+    if (claims.length > 0 || putAside === 0 || round === CROWDED_MAX) return claims;
+  }
+}
+
+async function claimOnce(
+  db: Db,
+  limits: ClaimLimits,
+): Promise<{ readonly claims: ClaimedDelivery[]; readonly putAside: number }> {
+  const { rows } = await sql<{ [K in keyof ClaimedDelivery]: ClaimedDelivery[K] | null } & { aside: number }>`
+    with recursive ${candidatesOf(limits)}, locked as (
+      select d.event_id, d.subject_id, d.sequence, d.attempts, d.schedule_base, d.next_attempt_at, d.lease_until
+      from delivery d
+      where d.subject_id = any(array(select subject_id from candidate union select subject_id from crowd))
+        and d.state = 'PENDING' and d.next_attempt_at < ${PUT_ASIDE}
       for update skip locked
     ), free as (
       select distinct on (l.subject_id) l.event_id, l.subject_id, l.sequence, l.attempts, c.merchant_id, c.is_open
       from locked l join candidate c
         on c.event_id = l.event_id and c.attempts = l.attempts and c.next_attempt_at = l.next_attempt_at
       where (select count(*) from locked k where k.subject_id = l.subject_id and (k.lease_until is null or k.lease_until < now()))
-        = (select count(*) from delivery e where e.subject_id = l.subject_id and e.state = 'PENDING')
+        = (select count(*) from delivery e where e.subject_id = l.subject_id and e.state = 'PENDING'
+          and e.next_attempt_at < ${PUT_ASIDE})
       order by l.subject_id, l.sequence desc
     ), probed as (
       select merchant_id from callback_endpoint
@@ -87,10 +108,21 @@ export async function claimDue(db: Db, limits: ClaimLimits): Promise<ClaimedDeli
       update delivery d set state = 'SUPERSEDED', finished_at = now(), lease_until = null, lease_holder = null
       from claim c
       where d.subject_id = c.subject_id and d.sequence < c.sequence and d.state = 'PENDING'
-    )
+    ), blocking as (
+      select l.subject_id, min(l.sequence) as sequence from locked l where ${blocks('l')} group by 1
+    ), put_aside as (
+      update delivery d set next_attempt_at = ${PUT_ASIDE}
+      from locked l join blocking b using (subject_id)
+      where d.event_id = l.event_id and l.event_id in (select event_id from crowd)
+        and l.event_id not in (select event_id from claim)
+        and b.sequence < l.sequence and (l.lease_until is null or l.lease_until < now())
+      returning 1
+    ), claimed as (
     update delivery d
     set attempts = d.attempts + 1, lease_holder = ${limits.holder},
-      lease_until = now() + ${limits.leaseMs} * interval '1 millisecond'
+      lease_until = now() + ${limits.leaseMs} * interval '1 millisecond',
+      schedule_base = d.schedule_base + case when d.lease_until is not null and d.attempts
+        - (select count(*) from delivery_attempt a where a.event_id = d.event_id) <= ${LOST_CLAIMS_MAX} then 1 else 0 end
     from claim c join notification n on n.event_id = c.event_id join merchant m on m.merchant_id = c.merchant_id
       left join callback_endpoint e on e.merchant_id = c.merchant_id
     where d.event_id = c.event_id
@@ -99,33 +131,52 @@ export async function claimDue(db: Db, limits: ClaimLimits): Promise<ClaimedDeli
       m.callback_url as "callbackUrl", coalesce(e.generation, 0) as generation, c.is_open as "isProbe",
       case when m.webhook_secret_switch_at <= now() then m.webhook_secret_next_sealed else m.webhook_secret_sealed end
         as "webhookSecretSealed",
-      case when m.webhook_secret_switch_at > now() then m.webhook_secret_next_sealed end as "nextWebhookSecretSealed"`.execute(
+      case when m.webhook_secret_switch_at > now() then m.webhook_secret_next_sealed end as "nextWebhookSecretSealed"
+    )
+    select c.*, a.aside from (select count(*)::int as aside from put_aside) a left join claimed c on true`.execute(
     db,
   );
-  return rows;
+  const claims = rows.flatMap(({ aside: _, ...claim }) =>
+    claim.eventId === null ? [] : [claim as ClaimedDelivery],
+  );
+  return { claims, putAside: rows[0]?.aside ?? 0 };
 }
 
-/** The deliveries to claim, chosen by what the statement's snapshot shows; locks decide which of them are taken. */
+/**
+ * The deliveries to claim (`candidate`), and those that may hide others (`crowd`), chosen by what the statement's snapshot
+ * shows; locks decide which of them are taken.
+ */
 function candidatesOf({ perEndpoint, limit, openLimit, probeLimit }: ClaimLimits) {
   const lookedAt = perEndpoint * LOOKED_AT_PER_SLOT;
-  const fastRank = Math.max(1, Math.floor(perEndpoint / 8));
+  const ofUse = Math.min(perEndpoint, limit);
+  const fastPlace = Math.max(1, Math.floor(perEndpoint / 8));
+  const rangeOf = (which: typeof TRIED) => sql`
+    from delivery where merchant_id = p.merchant_id and ${which} and next_attempt_at <= now() order by next_attempt_at`;
   const dueOf = (which: typeof TRIED) => sql`
-    select d.event_id, d.subject_id, d.attempts, d.next_attempt_at, d.attempts = d.schedule_base as is_first from (
-      select * from delivery where merchant_id = p.merchant_id and ${which} and next_attempt_at <= now()
-      order by next_attempt_at limit ${lookedAt}
-    ) d where ${IS_FREE} order by d.next_attempt_at limit ${perEndpoint}`;
+    select d.event_id, d.subject_id, d.attempts, d.next_attempt_at, d.attempts = d.schedule_base as is_first
+    from (select * ${rangeOf(which)} limit ${lookedAt}) d
+    where ${IS_FREE} order by d.next_attempt_at limit ${ofUse}`;
+  const crowdOf = (which: typeof TRIED) => sql`
+    select d.event_id, d.subject_id from full_range p left join found f using (merchant_id, is_first)
+      cross join lateral (select event_id, subject_id ${rangeOf(which)} limit ${lookedAt}) d
+    where p.is_first = ${which === NEVER_TRIED} and coalesce(f.count, 0) < ${ofUse}`;
+  const isFull = (which: typeof TRIED) => sql`exists (select ${rangeOf(which)} offset ${lookedAt - 1})`;
   return sql`
+    ${merchantsDue('due_first', NEVER_TRIED)}, ${merchantsDue('due_again', TRIED)},
     endpoint as materialized (
       select m.merchant_id, coalesce(e.state = 'OPEN', false) as is_open, coalesce(e.failures_in_row, 0) = 0 as is_well, (
         select count(*) from delivery f where f.merchant_id = m.merchant_id and f.lease_until >= now()) as under_way
-      from merchant m left join callback_endpoint e using (merchant_id)
+      from (table due_first union table due_again) d join merchant m using (merchant_id)
+        left join callback_endpoint e using (merchant_id)
       where m.callback_url is not null
         and (e.state is null or e.state = 'CLOSED' or (e.state = 'OPEN' and e.probe_at <= now()))
+    ), eligible as materialized (
+      select *, is_well and under_way = 0 and not is_open as is_quick from endpoint
+      where (is_open or under_way < ${perEndpoint}) and (${openLimit}::int > 0 or (is_well and under_way = 0 and not is_open))
     ), due as (
-      select p.merchant_id, p.is_open, p.is_well, d.*, row_number() over own as place,
+      select p.merchant_id, p.is_open, p.is_quick, d.*, row_number() over own as place,
         p.under_way + row_number() over own as rank
-      from endpoint p cross join lateral ((${dueOf(NEVER_TRIED)}) union all (${dueOf(TRIED)})) d
-      where p.is_open or p.under_way < ${perEndpoint}
+      from eligible p cross join lateral ((${dueOf(NEVER_TRIED)}) union all (${dueOf(TRIED)})) d
       window own as (partition by p.merchant_id order by d.is_first desc, d.next_attempt_at)
     ), allowed as (
       select *, row_number() over (partition by is_open order by rank, is_first desc, next_attempt_at) as turn
@@ -135,7 +186,12 @@ function candidatesOf({ perEndpoint, limit, openLimit, probeLimit }: ClaimLimits
       from allowed where not is_open or turn <= ${probeLimit}
     ), candidate as (
       select event_id, subject_id, attempts, next_attempt_at, merchant_id, is_open from ranked
-      where position <= ${openLimit} or (is_first and is_well and not is_open and rank <= ${fastRank})
+      where position <= ${openLimit} or (is_first and is_quick and place <= ${fastPlace})
       order by position limit ${limit}
-    )`;
+    ), found as (
+      select merchant_id, is_first, count(*) as count from due group by 1, 2
+    ), full_range as (
+      select merchant_id, true as is_first from eligible p where ${isFull(NEVER_TRIED)}
+      union all select merchant_id, false from eligible p where ${isFull(TRIED)}
+    ), crowd as (${crowdOf(NEVER_TRIED)} union all ${crowdOf(TRIED)})`;
 }

@@ -1,34 +1,40 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '@opentill/db/database';
-import { ATTEMPTS_BEFORE_OVERTAKING, NEVER_TRIED, TRIED } from './delivery-rules.ts';
+import { ATTEMPTS_BEFORE_OVERTAKING, NEVER_TRIED, PUT_ASIDE, TRIED } from './delivery-rules.ts';
 
 /** Nothing can be sent to merchant `m` with the endpoint `h`. */
 const UNADDRESSED = sql`(m.callback_url is null or coalesce(h.state = 'DISABLED', false))`;
+
+/** How many deliveries were queued: to be sent, and dead at once. */
+export interface Queued {
+  readonly waiting: number;
+  readonly dead: number;
+}
 
 /**
  * Queues every notification of a subject that has no delivery yet, so that an order's callbacks are queued without a
  * gap whatever order their events come in. One behind a callback that waits for its next attempt is due with it, so
  * that no claim looks at it before. Of a merchant without a callback URL, or with a disabled endpoint, they are dead
  * at once, kept for a replay.
- * @returns how many were queued
  */
-export async function queueDeliveries(tx: Tx | Db, subjectIds: readonly string[]): Promise<number> {
-  const { rows } = await sql`
+export async function queueDeliveries(tx: Tx | Db, subjectIds: readonly string[]): Promise<Queued> {
+  const { rows } = await sql<{ state: string }>`
     insert into delivery (event_id, merchant_id, subject_id, sequence, state, next_attempt_at, finished_at)
     select n.event_id, n.merchant_id, n.subject_id, n.sequence,
       case when ${UNADDRESSED} then 'DEAD' else 'PENDING' end,
       greatest(now(), (
         select max(e.next_attempt_at) from delivery e
         where e.subject_id = n.subject_id and e.sequence < n.sequence and e.state = 'PENDING'
-          and e.attempts - e.schedule_base between 1 and ${ATTEMPTS_BEFORE_OVERTAKING - 1})),
+          and e.next_attempt_at < ${PUT_ASIDE} and e.attempts - e.schedule_base between 1 and ${ATTEMPTS_BEFORE_OVERTAKING - 1})),
       case when ${UNADDRESSED} then now() end
     from notification n join merchant m using (merchant_id) left join callback_endpoint h using (merchant_id)
     where n.subject_id = any(${subjectIds}::uuid[])
       and not exists (select from delivery d where d.event_id = n.event_id)
     order by n.subject_id, n.sequence
     on conflict do nothing
-    returning event_id`.execute(tx);
-  return rows.length;
+    returning state`.execute(tx);
+  const dead = rows.filter(({ state }) => state === 'DEAD').length;
+  return { waiting: rows.length - dead, dead };
 }
 
 /**

@@ -10,8 +10,8 @@ create index delivery_dead on delivery (merchant_id, created_at) where state = '
 --   OTHER_STATE  not in p_states (any more)
 --   NEWER_SENT   a newer one of its order, outside the choice, was sent or is being sent: an older must not follow it
 --   NO_ENDPOINT  its merchant has no callback URL, or a disabled endpoint
--- All deliveries of these orders are locked first, and newer ones that are due are touched: so a claim of a newer one is
--- either seen here, or finds it not as it was when it chose it.
+-- All deliveries of these orders are locked first, in the order in which attempts that end lock theirs, and every newer one
+-- that waits is touched: so a claim of a newer one is either seen here, or finds it not as it was when it chose it.
 create function replay_deliveries(p_event_ids uuid[], p_states text[], p_since timestamptz, p_until timestamptz)
 returns table (event_id uuid, outcome text) language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -20,7 +20,7 @@ begin
   end if;
   perform from delivery d
     where d.subject_id in (select w.subject_id from delivery w where w.event_id = any(p_event_ids))
-    order by d.event_id for update;
+    order by d.subject_id, d.sequence for update;
   return query
     with wanted as (
       select d.event_id, case
@@ -42,9 +42,8 @@ begin
       from wanted w where d.event_id = w.event_id and w.verdict = 'REPLAYED'
       returning d.subject_id, d.sequence
     ), behind as (
-      update delivery d set next_attempt_at = clock_timestamp()
-      where d.state = 'PENDING' and d.next_attempt_at <= now() and d.event_id <> all(p_event_ids)
-        and exists (select from replayed r where r.subject_id = d.subject_id and r.sequence < d.sequence)
+      update delivery d set next_attempt_at = d.next_attempt_at + interval '1 microsecond'
+      where d.state = 'PENDING' and exists (select from replayed r where r.subject_id = d.subject_id and r.sequence < d.sequence)
     )
     select w.event_id, w.verdict from wanted w;
 end $$;
