@@ -36,7 +36,7 @@ async function sizeOf(table: string) {
 }
 
 test(
-  `nonces at ${RATE}/s, each used up within ${WINDOW_SECONDS} s: the table reaches its size and keeps it`,
+  `nonces at ${RATE}/s, each used up within ${WINDOW_SECONDS} s, forgotten and vacuumed as its settings ask for: the table reaches its size and keeps it`,
   async () => {
     const api = testDatabase.open('api');
     const { merchantId } = await aMerchant(admin.kysely);
@@ -95,7 +95,7 @@ test(
   (SECONDS + 60) * 1_000,
 );
 
-test('a partition with a million events is dropped while others come: none waits for it', async () => {
+test('a partition with a million events is dropped while others come: none is held up for two seconds, and its disk comes back', async () => {
   await sql`create table tracker.inbox_old (like tracker.inbox including all)`.execute(admin.kysely);
   await sql`insert into tracker.inbox_old (consumer, event_id)
     select 'c', overlay(gen_random_uuid()::text placing '00000000-0000' from 1 for 13)::uuid from generate_series(1, 1000000)`.execute(
@@ -104,7 +104,6 @@ test('a partition with a million events is dropped while others come: none waits
   await sql`alter table tracker.inbox attach partition tracker.inbox_old
     for values from (minvalue) to ('01000000-0000-0000-0000-000000000000')`.execute(admin.kysely);
   const tracker = testDatabase.open('tracker');
-  await rollInbox(tracker.kysely, 'webhook', 86_400).catch(() => undefined); // not its own
   const before = (
     await sql<{ size: number }>`select pg_database_size(current_database()) as size`.execute(admin.kysely)
   ).rows[0]!.size;

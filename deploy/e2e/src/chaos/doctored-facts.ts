@@ -39,6 +39,19 @@ export const DOCTORINGS: readonly Doctoring[] = [
     isNamed: /came after a newer one/,
   },
   {
+    name: 'a callback came again and again',
+    doctor: (facts) => {
+      const last = arrivalOf(facts, paidEvent(facts));
+      return withArrivals(facts, (all) => [...all, ...all.map(() => last)]);
+    },
+    isNamed: /came \d+ times by \d+ attempts/,
+  },
+  {
+    name: 'every callback came twice',
+    doctor: (facts) => withArrivals(facts, (all) => all.flatMap((one) => [one, one])),
+    isNamed: /callbacks came by no attempt/,
+  },
+  {
     name: 'two callbacks came in the wrong order',
     doctor: (facts) => {
       const ofOrder = new Set(eventsOf(facts, paidOrder(facts)).map(({ eventId }) => eventId));
@@ -224,8 +237,12 @@ function withDepositTwice(facts: ChaosFacts): ChaosFacts {
 
 function paidOrder(facts: ChaosFacts): OrderRow {
   return required(
-    facts.tables.orders.find(({ status }) => status === 'SUCCESS'),
-    'a SUCCESS order',
+    facts.tables.orders.find(
+      (row) =>
+        row.status === 'SUCCESS' &&
+        eventsOf(facts, row).every(({ deliveryState }) => deliveryState === 'DELIVERED'),
+    ),
+    'a SUCCESS order with all its callbacks',
   );
 }
 

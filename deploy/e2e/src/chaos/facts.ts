@@ -80,7 +80,10 @@ export interface NotificationRow {
   readonly notifyType: string;
   readonly dataText: string;
   readonly deliveryState: string | null;
+  /** Attempts that were begun, by the delivery's count. */
   readonly attempts: number;
+  /** Attempts of which the outcome was written down. */
+  readonly attemptsRecorded: number;
 }
 
 export interface LedgerAccountRow {
@@ -117,7 +120,9 @@ export interface ChaosFacts {
   readonly decidedUntilSeconds: ReadonlyMap<string, number>;
   /** Every transaction that a reorganisation took back, whether it was mined again or not. */
   readonly takenBack: ReadonlySet<string>;
-  /** In the order of their arrival. */
+  /** At each merchant's server in the order of their arrival. */
   readonly arrivals: readonly Arrival[];
+  /** How many faults may have kept a webhook-sender from writing down an attempt, or cut its way to a merchant. */
+  readonly senderFaults: number;
   readonly tables: GatewayTables;
 }

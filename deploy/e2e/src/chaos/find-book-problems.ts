@@ -67,7 +67,14 @@ function add(sums: Map<string, bigint>, key: string, amount: bigint): void {
 }
 
 /** How much of what happened, for a report. */
-export function summarise({ terms, transfers, arrivals, tables, takenBack }: ChaosFacts): string {
+export function summarise({
+  terms,
+  transfers,
+  arrivals,
+  tables,
+  takenBack,
+  senderFaults,
+}: ChaosFacts): string {
   const statuses = new Map<string, bigint>();
   for (const { status } of tables.orders) add(statuses, status, 1n);
   const orphaned = tables.transfers.filter((row) => row.state === 'ORPHANED').length;
@@ -76,7 +83,7 @@ export function summarise({ terms, transfers, arrivals, tables, takenBack }: Cha
   return [
     `${terms.length} orders: ${[...statuses].map(([status, count]) => `${count} ${status}`).join(', ')}`,
     `${transfers.length} transfers, ${takenBack.size} transactions taken back, ${orphaned} rows orphaned`,
-    `${arrivals.length} callbacks of ${nonces} events (${superseded} superseded)`,
+    `${arrivals.length} callbacks of ${nonces} events (${superseded} superseded; ${tables.notifications.reduce((sum, row) => sum + row.attemptsRecorded, 0)} attempts recorded, ${senderFaults} faults of senders)`,
     `${tables.ledger.length} ledger transactions`,
   ].join('; ');
 }

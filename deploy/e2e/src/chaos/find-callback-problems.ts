@@ -4,6 +4,7 @@ import type { Arrival, ChaosFacts, NotificationRow, OrderTerms } from './facts.t
 
 /** After so many failed attempts a newer callback may go first, and the older one is never sent (api.md section 6). */
 const ATTEMPTS_BEFORE_OVERTAKING = 3;
+const ATTEMPTS_HIT_BY_A_FAULT = 20;
 const TYPES: Readonly<Record<string, string>> = {
   INIT: 'ORDER_PENDING',
   PENDING: 'ORDER_PENDING',
@@ -22,6 +23,7 @@ export function findCallbackProblems(facts: ChaosFacts): string[] {
   return [
     ...arrivals.flatMap(({ nonce, signatureProblems }) => signatureProblems.map((why) => `${nonce}: ${why}`)),
     ...findChangedBodies(arrivals),
+    ...findRepetitionProblems(facts),
     ...[...received.keys()]
       .filter((id) => !known.has(id))
       .map((id) => `a callback came for ${id}, which is no order`),
@@ -43,6 +45,25 @@ function findChangedBodies(arrivals: readonly Arrival[]): string[] {
     const bodies = new Set(same.map(({ notifyType, dataText }) => `${notifyType} ${dataText}`));
     return bodies.size === 1 ? [] : [`${nonce} came with ${bodies.size} different bodies`];
   });
+}
+
+/**
+ * At least once is not any number of times: each arrival is an attempt that was recorded, or one that a fault kept from it.
+ * A fault hits the attempts of one moment: few, at the load of these runs.
+ */
+function findRepetitionProblems({ arrivals, tables, senderFaults }: ChaosFacts): string[] {
+  const recorded = new Map(tables.notifications.map((row) => [row.eventId, row.attemptsRecorded]));
+  const problems: string[] = [];
+  let unexplained = 0;
+  for (const [nonce, { length: times }] of groupBy(arrivals, (arrival) => arrival.nonce)) {
+    const attempts = recorded.get(nonce) ?? 0;
+    unexplained += Math.max(0, times - attempts);
+    if (times > attempts + senderFaults)
+      problems.push(`${nonce} came ${times} times by ${attempts} attempts, with ${senderFaults} faults`);
+  }
+  if (unexplained > senderFaults * ATTEMPTS_HIT_BY_A_FAULT)
+    problems.push(`${unexplained} callbacks came by no attempt, with ${senderFaults} faults`);
+  return problems;
 }
 
 /** Whether what was to be told is a possible life of an order with such payments. */

@@ -127,6 +127,7 @@ function rightFacts(): ChaosFacts {
     decidedUntilSeconds: new Map([[CHAIN, 2_000]]),
     takenBack: new Set(),
     arrivals: lives.flatMap((one) => one.arrivals),
+    senderFaults: 0,
     tables: {
       orders: lives.map((one) => one.row),
       transfers: lives.flatMap((one) => one.transferRows),
@@ -230,6 +231,7 @@ function notificationsOf(
       dataText: JSON.stringify({ orderId, status, amount: '0.0001', actualAmount, transaction }),
       deliveryState: 'DELIVERED',
       attempts: 1,
+      attemptsRecorded: 1,
     };
   });
 }

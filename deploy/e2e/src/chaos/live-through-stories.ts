@@ -28,6 +28,8 @@ export type CreatedOrder = Omit<OrderTerms, 'reorganised'>;
 export interface Story {
   readonly kind: StoryKind;
   readonly orderId: string;
+  /** Where it is bought. */
+  readonly shop: MerchantClient;
   readonly customers: ChainCustomers;
   /** For a payment on the wrong chain. */
   readonly elsewhere: ChainCustomers;
@@ -41,10 +43,11 @@ const MARGIN_SECONDS = 8;
 const CREATION_DEADLINE_MS = 60_000;
 const SHORT_LIVED: readonly StoryKind[] = ['never', 'too little', 'the rest too late', 'too late'];
 
-/** So many stories of each kind, in a random order, on both chains and both tokens. */
+/** So many stories of each kind, in a random order, on both chains and both tokens; of four, one in the second shop. */
 export function planStories(
   counts: Readonly<Partial<Record<StoryKind, number>>>,
   customers: readonly [ChainCustomers, ChainCustomers],
+  shops: readonly [MerchantClient, MerchantClient],
   random: Random,
   prefix: string,
 ): Story[] {
@@ -56,6 +59,7 @@ export function planStories(
     return {
       kind,
       orderId: `${prefix}-${index}`,
+      shop: shops[index % 4 === 3 ? 1 : 0],
       customers: customers[first ? 0 : 1],
       elsewhere: customers[first ? 1 : 0],
       symbol: random() < 0.5 ? 'USDT' : 'USDC',
@@ -73,22 +77,18 @@ export function planStories(
 }
 
 /** Lets stories begin evenly over a time; resolves with their orders when the last payment is sent. */
-export async function liveThrough(
-  stories: readonly Story[],
-  merchant: MerchantClient,
-  overMs: number,
-): Promise<CreatedOrder[]> {
+export async function liveThrough(stories: readonly Story[], overMs: number): Promise<CreatedOrder[]> {
   return Promise.all(
     stories.map(async (story, index) => {
       await abortableDelay((overMs * index) / stories.length);
-      return live(story, merchant);
+      return live(story);
     }),
   );
 }
 
-async function live(story: Story, merchant: MerchantClient): Promise<CreatedOrder> {
+async function live(story: Story): Promise<CreatedOrder> {
   const { customers, elsewhere, symbol, kind } = story;
-  const order = await createUntilAnswered(story, merchant);
+  const order = await createUntilAnswered(story);
   const to = order.address;
   const whole = order.amountText;
   const part = formatAmount(story.cents / 3n, 2, 2);
@@ -146,7 +146,7 @@ async function live(story: Story, merchant: MerchantClient): Promise<CreatedOrde
 }
 
 /** A merchant's server that asks again until it is answered: creation is idempotent. */
-async function createUntilAnswered(story: Story, merchant: MerchantClient): Promise<CreatedOrder> {
+async function createUntilAnswered(story: Story): Promise<CreatedOrder> {
   const { chain } = story.customers;
   const isShort = SHORT_LIVED.includes(story.kind);
   const fields = {
@@ -160,7 +160,7 @@ async function createUntilAnswered(story: Story, merchant: MerchantClient): Prom
   await waitUntil(
     `${story.orderId} is created`,
     async () => {
-      const { code, msg, data } = await merchant.createCollection(fields);
+      const { code, msg, data } = await story.shop.createCollection(fields);
       if (code !== 200) throw new Error(`${code} ${msg}`);
       if (data !== null) answers.push(data);
       return data !== null;

@@ -11,9 +11,10 @@ const CONFIRMATIONS = 3;
 
 /** Asks all witnesses at this moment. */
 export async function readFacts(
-  { database, servers, receiver }: ChaosGateway,
+  { database, servers, shops }: ChaosGateway,
   customers: readonly ChainCustomers[],
   created: readonly CreatedOrder[],
+  senderFaults: number,
 ): Promise<ChaosFacts> {
   const holders = created.map(({ address }) => address);
   const truths = await Promise.all(
@@ -29,7 +30,8 @@ export async function readFacts(
     balances: new Map(truths.flatMap(([, { balances }]) => [...balances])),
     decidedUntilSeconds: new Map(truths.map(([chain, truth]) => [chain, truth.decidedUntilSeconds])),
     takenBack: new Set(customers.flatMap(({ takenBack }) => [...takenBack])),
-    arrivals: receiver.received.map(toArrival),
+    arrivals: shops.flatMap(({ receiver }) => receiver.received.map(toArrival)),
+    senderFaults,
     tables,
   };
 }

@@ -56,9 +56,15 @@ async function readTransfers(db: Db): Promise<TransferRow[]> {
 async function readNotifications(db: Db): Promise<NotificationRow[]> {
   const { rows } = await sql<NotificationRow>`
     select n.event_id as "eventId", n.subject_id as "orderPk", n.sequence, n.notify_type as "notifyType",
-      n.data as "dataText", d.state as "deliveryState", coalesce(d.attempts, 0) as attempts
+      n.data as "dataText", d.state as "deliveryState", coalesce(d.attempts, 0) as attempts,
+      (select count(*) from delivery_attempt a where a.event_id = n.event_id) as "attemptsRecorded"
     from notification n left join delivery d using (event_id)`.execute(db);
-  return rows.map((row) => ({ ...row, sequence: Number(row.sequence), attempts: Number(row.attempts) }));
+  return rows.map((row) => ({
+    ...row,
+    sequence: Number(row.sequence),
+    attempts: Number(row.attempts),
+    attemptsRecorded: Number(row.attemptsRecorded),
+  }));
 }
 
 async function readAccounts(db: Db): Promise<LedgerAccountRow[]> {

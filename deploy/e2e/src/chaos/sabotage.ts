@@ -9,7 +9,7 @@ export interface Sabotage {
   commit(db: Db): Promise<void>;
 }
 
-/** Of each component that writes, one that does so wrongly. */
+/** A scanner and a sender that write wrongly; the tracker's and the books' faults are among the doctored facts. */
 export const SABOTAGES: readonly Sabotage[] = [
   {
     name: 'a scanner that reads one unit too much',

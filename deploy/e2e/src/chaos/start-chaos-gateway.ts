@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,17 +7,16 @@ import { findFreePorts } from '@opentill/local/find-free-ports';
 import type { DevnetChain, ServiceName } from '@opentill/local/gateway-options';
 import { startGateway, type Gateway } from '@opentill/local/start-gateway';
 import { startTcpProxy, type TcpProxy } from '@opentill/testkit/tcp-proxy';
-import { startCallbackReceiver, type CallbackReceiver } from '../callback-receiver.ts';
 import { createChainUnderTest, type ChainUnderTest } from '../chain-under-test.ts';
-import { createMerchantClient, type MerchantClient } from '../merchant-client.ts';
 import { startRestartableServers, type RestartableServers } from '../start-restartable-servers.ts';
+import { open, register, startShop, type OpenShop } from './start-shops.ts';
 
 /** A gateway of two replicas where that makes sense, with a cable that can be cut between any two processes. */
 export interface ChaosGateway {
   readonly gateway: Gateway;
   readonly servers: RestartableServers;
-  readonly merchant: MerchantClient;
-  readonly receiver: CallbackReceiver;
+  /** Two: what becomes of the one's server is nothing to the other. */
+  readonly shops: readonly [OpenShop, OpenShop];
   readonly chains: Readonly<Record<DevnetChain, ChainUnderTest>>;
   /** The database as its owner, by a cable of its own. */
   readonly database: Database;
@@ -45,6 +43,7 @@ const INSTANCES: Readonly<Record<string, ServiceName>> = {
 
 /** So that a run does not wait for half a minute behind a third failed attempt. */
 const RETRY_SCHEDULE_SECONDS = '0.5,1,2,3,4,5,5,5,5,5,5,5';
+const CALLBACK_RESTS_SECONDS = '0.5,1,2,3';
 
 /**
  * Starts everything in a temporary directory on free ports. `stop()` leaves neither process nor file.
@@ -74,8 +73,6 @@ async function start(
   undo: (() => Promise<void> | void)[],
   stop: () => Promise<void>,
 ): Promise<ChaosGateway> {
-  const token = randomBytes(16).toString('hex');
-  const webhookSecret = randomBytes(16).toString('hex');
   const links = new Map<string, TcpProxy>();
   async function link(name: string, url: string): Promise<TcpProxy> {
     const proxy = await startTcpProxy(Number(new URL(url).port));
@@ -87,9 +84,11 @@ async function start(
   undo.push(async () => void (await Promise.all([...links.values()].map(async (proxy) => proxy.close()))));
   const servers = await startRestartableServers();
   undo.push(async () => servers.stop());
-  const receiver = await startCallbackReceiver(await findFreePort(), webhookSecret);
-  undo.push(async () => receiver.close());
-  const toReceiver = await link('webhook-sender → receiver', receiver.url);
+  const steps: (() => Promise<void>)[] = [];
+  undo.push(async () => void (await Promise.all(steps.map(async (step) => step()))));
+  const [first, second] = [await startShop('default', steps), await startShop('second', steps)];
+  for (const { merchantId, cable } of [first, second])
+    links.set(`webhook-sender → receiver of ${merchantId}`, cable);
   const gateway = await startGateway({
     stateDir,
     keep: false,
@@ -97,7 +96,12 @@ async function start(
     durable: false,
     services: [],
     ports: await findFreePorts(),
-    merchant: { token, webhookSecret, callbackUrl: toReceiver.through(receiver.url), version: 'V3' },
+    merchant: {
+      token: first.token,
+      webhookSecret: first.webhookSecret,
+      callbackUrl: first.callbackUrl,
+      version: 'V3',
+    },
   });
   undo.push(async () => gateway.stop());
   const environments = await linkInstances(gateway, link);
@@ -109,11 +113,11 @@ async function start(
   await Promise.all(Object.keys(INSTANCES).map(startInstance));
   const database = openDatabase({ url: servers.databaseUrl, applicationName: 'chaos', poolMax: 4 });
   undo.push(async () => database.close());
+  await register(database, gateway.environmentOf('webhook-sender')['SECRETS_KEY'] ?? '', second);
   return {
     gateway,
     servers,
-    merchant: createMerchantClient(gateway.apiUrl, token),
-    receiver,
+    shops: [open(first, gateway.apiUrl), open(second, gateway.apiUrl)],
     chains: Object.fromEntries(
       gateway.chains.map((running) => [running.network.chain, createChainUnderTest(running)]),
     ) as Record<DevnetChain, ChainUnderTest>,
@@ -150,7 +154,7 @@ async function linkInstances(
       AMQP_URL: (await link(`${instance} → broker`, AMQP_URL)).through(AMQP_URL),
       HEALTH_PORT: `${await findFreePort()}`,
       ...(service === 'scanner-evm' ? { NETWORKS_FILE: networksFile } : {}),
-      ...(service === 'webhook-sender' ? { RETRY_SCHEDULE_SECONDS } : {}),
+      ...(service === 'webhook-sender' ? { RETRY_SCHEDULE_SECONDS, CALLBACK_RESTS_SECONDS } : {}),
     });
   }
   return environments;

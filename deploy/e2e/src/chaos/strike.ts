@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
+import { waitUntil } from '@opentill/testkit/wait-until';
 import { randomInteger, shuffled, type Random } from '../random.ts';
 import type { ChainCustomers } from './chain-customers.ts';
 import type { ChaosGateway } from './start-chaos-gateway.ts';
@@ -16,6 +18,11 @@ export interface FaultRecord {
   readonly lastedMs: number;
 }
 
+/** As long as a webhook-sender may hold a delivery: look-up, request and record. */
+export const SENDER_LEASE_MS = 23_000;
+const HANGS_MS = 12_000;
+const AWAY_MAX_MS = 60_000;
+
 export function killFaults({ instances, kill }: ChaosGateway, times: number): Fault[] {
   return Array.from({ length: times }, () => instances)
     .flat()
@@ -28,6 +35,46 @@ export function freezeFaults({ instances, freeze }: ChaosGateway, random: Random
     const forMs = randomInteger(random, 300, 7_000);
     return { name: `SIGSTOP ${instance} for ${forMs} ms`, happen: async () => freeze(instance, forMs) };
   });
+}
+
+/** Longer than a webhook-sender holds a delivery: another one takes it meanwhile, and this one thaws with it in hand. */
+export function longFreeze({ freeze }: ChaosGateway, instance: string): Fault {
+  const forMs = SENDER_LEASE_MS + 3_000;
+  return { name: `SIGSTOP ${instance} for ${forMs} ms`, happen: async () => freeze(instance, forMs) };
+}
+
+/**
+ * The second shop's server refuses connections until its endpoint is given a rest and a callback has failed so often that a
+ * newer one of its order may overtake it; then it hangs for a while.
+ */
+export function receiverAway({ shops: [, { merchantId, cable }], database }: ChaosGateway): Fault {
+  const isSeen = async (): Promise<boolean> => {
+    const { rows } = await sql<{ rests: boolean; overtaken: boolean }>`
+      select exists (select from callback_endpoint where merchant_id = ${merchantId} and state = 'OPEN') as rests,
+        exists (select from delivery d join delivery n using (subject_id) where d.merchant_id = ${merchantId}
+          and d.state = 'PENDING' and d.attempts - d.schedule_base >= 3
+          and n.state = 'PENDING' and n.sequence > d.sequence) as overtaken`.execute(database.kysely);
+    return rows[0]?.rests === true && rows[0].overtaken;
+  };
+  return {
+    name: `the receiver of ${merchantId} refuses until it is given a rest, then hangs for ${HANGS_MS} ms`,
+    async happen() {
+      cable.mode = 'refuse';
+      cable.reset();
+      await waitUntil('the endpoint rests, and a callback may be overtaken', isSeen, AWAY_MAX_MS);
+      cable.mode = 'blackhole';
+      await abortableDelay(HANGS_MS);
+      cable.reset();
+      cable.mode = 'pass';
+    },
+  };
+}
+
+/** How many of them may have kept a webhook-sender from recording an attempt: a database's crash hits both. */
+export function countSenderFaults(records: readonly FaultRecord[]): number {
+  const hits = (name: string): number =>
+    /webhook-sender|receiver/.test(name) ? 1 : /Postgres/.test(name) ? 2 : 0;
+  return records.reduce((sum, { name }) => sum + hits(name), 0);
 }
 
 export function databaseCrash({ servers }: ChaosGateway): Fault {
