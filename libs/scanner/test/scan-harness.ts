@@ -57,7 +57,7 @@ export interface TestScan {
   readonly metrics: Metrics;
   readonly observe: ScanObserver;
   /** One round. */
-  tick(signal?: AbortSignal): Promise<void | 'again'>;
+  tick(signal?: AbortSignal): Promise<'again' | 'soon' | undefined>;
   /** Rounds until there is nothing more to do, failures included; rejects when it never ends. */
   settle(): Promise<void>;
 }

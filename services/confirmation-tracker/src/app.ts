@@ -15,6 +15,7 @@ import type { Logger } from '@opentill/runtime/logger';
 import { startLoop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
+import { verifiedDepths } from './agreed-height.ts';
 import { loadDisplayForms } from './display-forms.ts';
 import { onBlockVerified, type BlockVerifiedDeps } from './handlers/on-block-verified.ts';
 import { onTransferDetected } from './handlers/on-transfer-detected.ts';
@@ -94,7 +95,15 @@ export async function startTracker(deps: TrackerDeps): Promise<TrackerApp> {
   const publisher = createPublisher(broker);
   const relay = startRelay({ store: createOutboxStore(db, 'tracker'), publisher, logger, metrics });
   const wakeRelay = () => relay.wake();
-  const handlerDeps: HandlerDeps = { db, newId, clock, displayOf, observe, wakeRelay };
+  const handlerDeps: HandlerDeps = {
+    db,
+    newId,
+    clock,
+    displayOf,
+    verifiedDepths: verifiedDepths(deps.networks),
+    observe,
+    wakeRelay,
+  };
   const sweeps = startSweeps(handlerDeps, { ...DEFAULT_TIMING, ...deps.timing });
   const consumers = startConsumers(deps, { ...handlerDeps, wakeDueSweep: sweeps.wakeDueSweep });
   const presence = announcePresence({

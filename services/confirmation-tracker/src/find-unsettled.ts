@@ -1,18 +1,30 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+
+export interface DueOrderOptions {
+  /** See verifiedDepths; from their sum with the verified height confirmations count (agreedHeight). */
+  readonly verifiedDepths: ReadonlyMap<Chain, number>;
+  /** @default true */
+  readonly everyDepth?: boolean;
+}
 
 /**
  * Orders that the chain's progress moves, at most `limit` of each kind.
  * Due: open, and the verified cursor of their chain is past expiry and grace.
  * Deepened: covered, and their transfers have by now the confirmations that they need; most get there together with
- * the verification of their transfers, these are the ones that need more depth than the verified cursor has now. With
- * `everyDepth` also those that need less: verified when the cursor was nearer to the head, they had to wait too.
+ * the verification of their transfers, these are the ones that need more depth than every verified block has. With
+ * `everyDepth` also those that need less: verified while the network asked for less, they had to wait too.
  */
-export async function findDueOrders(db: Db, limit: number, everyDepth = true): Promise<readonly string[]> {
+export async function findDueOrders(
+  db: Db,
+  limit: number,
+  { verifiedDepths, everyDepth = true }: DueOrderOptions,
+): Promise<readonly string[]> {
   // A look at every order that waits for its confirmations, each second, would be most of what the tracker does.
-  const depth = everyDepth
-    ? sql``
-    : sql`and o.confirmations_required > c.seen_height - c.verified_height + 1`;
+  const depth = everyDepth ? sql`` : sql`and o.confirmations_required > coalesce(d.depth, 1)`;
+  const chains = [...verifiedDepths.keys()];
+  const depths = [...verifiedDepths.values()];
   const { rows } = await sql<{ order_pk: string }>`
     (
       select due.order_pk
@@ -26,6 +38,7 @@ export async function findDueOrders(db: Db, limit: number, everyDepth = true): P
     ) union all (
       select o.order_pk
       from orders o join chain_cursor c on c.chain = o.chain
+        left join unnest(${chains}::text[], ${depths}::int8[]) as d (chain, depth) on d.chain = o.chain
       where o.order_type = 'COLLECTION' and o.status = 'PENDING_CONFIRMATION' and o.confirmations_required is not null
         ${depth}
         and o.accepted_amount <= (
@@ -33,7 +46,8 @@ export async function findDueOrders(db: Db, limit: number, everyDepth = true): P
           where t.family = o.family and t.to_address = o.address and t.chain = o.chain and t.state = 'VERIFIED'
             and t.contract_address is not distinct from o.contract_address
             and t.first_block_time <= o.cutoff_at
-            and c.seen_height - t.block_height + 1 >= o.confirmations_required
+            and least(c.seen_height, c.verified_height + coalesce(d.depth, 1) - 1) - t.block_height + 1
+              >= o.confirmations_required
         )
       limit ${limit}
     )`.execute(db);

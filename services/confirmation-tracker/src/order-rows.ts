@@ -19,8 +19,9 @@ export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, Collec
 
 /** What is known of an order's chain and address, read in one snapshot after the order was locked. */
 export interface OrderFacts {
-  /** 0 while the chain has no cursor. */
-  readonly headHeight: number;
+  /** Both 0 while the chain has no cursor. The seen height is what is shown to people. */
+  readonly seenHeight: number;
+  readonly verifiedHeight: number;
   readonly verifiedTimeSeconds: number;
   /** Sequence of the last notification of the order; 0 for none. */
   readonly lastSequence: number;

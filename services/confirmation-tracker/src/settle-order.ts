@@ -18,6 +18,7 @@ import {
   type TransferFit,
   type TransferSettlement,
 } from '@opentill/domain/settle-transfer';
+import { agreedHeight } from './agreed-height.ts';
 import type {
   IncidentRow,
   LockedOrder,
@@ -35,6 +36,8 @@ export type ChainDisplay = Omit<TransactionContext, 'headHeight'>;
 export interface SettleOrderDeps {
   readonly newId: () => string;
   readonly displayOf: (chain: Chain) => ChainDisplay;
+  /** See verifiedDepths. */
+  readonly verifiedDepths: ReadonlyMap<Chain, number>;
 }
 
 /** A transfer with what this settlement makes of it. */
@@ -57,7 +60,7 @@ export function settleOrder(deps: SettleOrderDeps, order: LockedOrder, facts: Or
     verifiedTimeSeconds: facts.verifiedTimeSeconds,
     transfers: judged
       .filter(({ fit }) => fit === 'ORDERED')
-      .map(({ transfer }) => toFact(order, transfer, facts)),
+      .map(({ transfer }) => toFact(deps, order, transfer, facts)),
   });
   const credited = new Set(steps.flatMap((step) => step.creditedTransferIds));
   const last = steps.at(-1)?.next ?? order;
@@ -105,8 +108,9 @@ function receiptOf(order: LockedOrder, received: Pick<Receipt, 'chain' | 'symbol
   return { orderPk: order.orderPk, merchantId: order.merchantId, chain, symbol, amount };
 }
 
-function toFact(order: LockedOrder, transfer: TransferRow, facts: OrderFacts) {
-  return { ...transfer, deepEnough: isDeepEnough(transfer, facts.headHeight, order.confirmationsRequired) };
+function toFact(deps: SettleOrderDeps, order: LockedOrder, transfer: TransferRow, facts: OrderFacts) {
+  const height = agreedHeight(facts, deps.verifiedDepths.get(order.chain));
+  return { ...transfer, deepEnough: isDeepEnough(transfer, height, order.confirmationsRequired) };
 }
 
 function changedSettlement(order: LockedOrder, { transfer, booking }: Judged): SettlementRow[] {
@@ -178,7 +182,7 @@ function notificationsOf(
 ): NotificationRow[] {
   const told: NotificationRow[] = [];
   const tell = (notifyType: NotifyType, state: CollectionState, transfer: TransferRow | undefined) => {
-    const context = { ...deps.displayOf(order.chain), headHeight: facts.headHeight };
+    const context = { ...deps.displayOf(order.chain), headHeight: facts.seenHeight };
     const view = toNotifyOrder({ ...order, ...state }, transfer === undefined ? null : { transfer, context });
     const sequence = facts.lastSequence + told.length + 1;
     told.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });

@@ -1,6 +1,6 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Db, Tx } from '@opentill/db/database';
-import type { OrderOutcome } from './order-rows.ts';
+import type { LockedOrder, OrderFacts, OrderOutcome, TransferRow } from './order-rows.ts';
 import { saveOutcomes, type SaveDeps } from './save-outcomes.ts';
 import { settleOrder, type SettleOrderDeps } from './settle-order.ts';
 import { loadFacts, lockOrders, type LockOptions, type OrderSelection } from './store.ts';
@@ -24,7 +24,7 @@ export async function settleOrders(
   const orders = await lockOrders(tx, selection, options);
   if (orders.length === 0) return [];
   const facts = await loadFacts(tx, orders, selection);
-  const outcomes = orders.flatMap((order) => {
+  const outcomes = inOrderOfPayment(orders, facts).flatMap((order) => {
     const known = facts.get(order.orderPk);
     return known === undefined ? [] : [settleOrder(deps, order, known)];
   });
@@ -33,6 +33,26 @@ export async function settleOrders(
   );
   if (done.length > 0) await saveOutcomes(tx, deps, done);
   return done;
+}
+
+/**
+ * Who was paid first is told and credited first, when what piled up is settled at once. Across transactions, hence
+ * across replicas and blocks whose events are handled side by side, only the callbacks of one order keep their order.
+ */
+function inOrderOfPayment(
+  orders: readonly LockedOrder[],
+  facts: ReadonlyMap<string, OrderFacts>,
+): readonly LockedOrder[] {
+  const paidLast = (order: LockedOrder): TransferRow | undefined =>
+    facts.get(order.orderPk)?.transfers.findLast(({ state }) => state !== 'ORPHANED');
+  return orders
+    .map((order) => ({ order, paid: paidLast(order) }))
+    .toSorted(
+      (a, b) =>
+        (a.paid?.blockTimeSeconds ?? 0) - (b.paid?.blockTimeSeconds ?? 0) ||
+        (a.paid?.transferId ?? 0) - (b.paid?.transferId ?? 0),
+    )
+    .map(({ order }) => order);
 }
 
 /**

@@ -117,6 +117,7 @@ export async function lockOrders(
 interface FactRow {
   order_pk: string;
   seen_height: number | null;
+  verified_height: number | null;
   verified_seconds: number | null;
   last_sequence: number | null;
   /** Null in the one row of an order without transfers; then all that follows is null too. */
@@ -163,7 +164,7 @@ export async function loadFacts(
   const here = sql`here.family = o.family and here.to_address = o.address and coalesce(held.order_pk, o.order_pk) = o.order_pk`;
   const there = sql`held.order_pk = o.order_pk and there.to_address <> o.address`;
   const { rows } = await sql<FactRow>`
-    select o.order_pk, c.seen_height, extract(epoch from c.verified_time)::float8 as verified_seconds,
+    select o.order_pk, c.seen_height, c.verified_height, extract(epoch from c.verified_time)::float8 as verified_seconds,
       (select max(n.sequence) from notification n where n.subject_id = o.order_pk) as last_sequence,
       t.transfer_id, t.chain, t.symbol, t.contract_address, t.tx_hash, t.from_address, t.to_address, t.amount,
       t.network_fee, t.block_height, extract(epoch from t.block_time)::float8 as block_seconds,
@@ -196,7 +197,8 @@ export async function loadFacts(
   const facts = new Map<string, OrderFacts & { readonly transfers: TransferRow[] }>();
   for (const row of rows) {
     const known = facts.get(row.order_pk) ?? {
-      headHeight: row.seen_height ?? 0,
+      seenHeight: row.seen_height ?? 0,
+      verifiedHeight: row.verified_height ?? 0,
       verifiedTimeSeconds: row.verified_seconds ?? 0,
       lastSequence: row.last_sequence ?? 0,
       transfers: [],

@@ -19,7 +19,10 @@ export async function sweepDueOrders(
   deps: HandlerDeps,
   { limit = ORDERS_PER_TRANSACTION, everyDepth = true }: DueSweepOptions = {},
 ): Promise<void | 'again'> {
-  const orderPks = await findDueOrders(deps.db, limit, everyDepth);
+  const orderPks = await findDueOrders(deps.db, limit, {
+    verifiedDepths: deps.verifiedDepths,
+    everyDepth,
+  });
   if (orderPks.length === 0) return undefined;
   const settled = await settleDue(deps, orderPks);
   return settled > 0 && orderPks.length >= limit ? 'again' : undefined;

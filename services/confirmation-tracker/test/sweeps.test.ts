@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { sql } from 'kysely';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
 import { settleOrders } from '../src/settle-orders.ts';
+import { settleTransfers } from '../src/handlers/settle-event.ts';
 import { findDueOrders } from '../src/find-unsettled.ts';
 import { ordersByKey } from '../src/store.ts';
 import { sweepDueOrders } from '../src/sweep-due-orders.ts';
@@ -169,7 +170,9 @@ describe('the sweep over due orders', () => {
               ${1_000 + i}, '0x0', ${at(second)}, ${at(second)}, 'VERIFIED')`.execute(tx);
           await sql`
             update chain_cursor set verified_time = ${at(second + 1)}, head_height = ${1_010 + i},
-              seen_height = ${1_010 + i} where chain = 'BSC_TEST'`.execute(tx);
+              seen_height = ${1_010 + i}, verified_height = ${1_000 + i} where chain = 'BSC_TEST'`.execute(
+            tx,
+          );
         });
       }
       scanning = false;
@@ -201,7 +204,7 @@ describe('the sweep over due orders', () => {
   test('reads none of the orders that are past expiry but within their grace', async () => {
     await s.chainAt(110, 5_000); // later than any test before
     await sweepAll(() => sweepDueOrders(s.deps));
-    const dueBefore = await findDueOrders(s.admin, 500); // what a test before made impossible to settle
+    const dueBefore = await findDueOrders(s.admin, 500, s.deps); // what a test before made impossible to settle
     await sql`insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, decimals,
         display_decimals, amount, accepted_amount, address, late_grace_seconds, created_at, expires_at)
       select gen_random_uuid(), (select merchant_id from merchant limit 1), 'grace-' || n, 'COLLECTION', chain, family,
@@ -217,7 +220,7 @@ describe('the sweep over due orders', () => {
       return rows[0]!.read;
     };
     const before = await read();
-    expect(await findDueOrders(s.admin, 500)).toEqual(dueBefore);
+    expect(await findDueOrders(s.admin, 500, s.deps)).toEqual(dueBefore);
     expect((await read()) - before).toBeLessThan(500);
     await sql`delete from orders where order_id like 'grace-%'`.execute(s.admin);
   });
@@ -262,18 +265,68 @@ test('an order that needs more depth than the cursor is due as soon as it has it
   await s.chainAt(105, 90, chain);
   await due(false);
   expect(await look()).toEqual(['SUCCESS', 'SUCCESS']);
-  // The head ran away from the cursor, which now lies deeper than the next one needs.
-  const waiting = await s.order({ chain, confirmations_required: 4 });
+  // Verified while the network asked for less than it does now, so that the order had to wait too.
+  const waiting = await s.order({ chain, confirmations_required: 2 });
   await s.chainAt(110, 100, chain);
+  const seen = (height: number) =>
+    s.admin
+      .updateTable('chain_cursor')
+      .set({ seen_height: height, head_height: height })
+      .where('chain', '=', chain)
+      .execute();
+  await seen(108);
   await s.verified(await s.verify(await s.transfer(waiting, 100n, { block_height: 108 })));
   expect(await s.state(waiting)).toMatchObject({ status: 'PENDING_CONFIRMATION' });
-  await s.admin
-    .updateTable('chain_cursor')
-    .set({ seen_height: 120, head_height: 120 })
-    .where('chain', '=', chain)
-    .execute();
+  await seen(110);
   await due(false);
   expect(await s.state(waiting)).toMatchObject({ status: 'PENDING_CONFIRMATION' });
   await due(true);
   expect(await s.state(waiting)).toMatchObject({ status: 'SUCCESS' });
+});
+
+test('more depth than the verified blocks have is never met by seen blocks, which one source may have made up', async () => {
+  const chain = 'BSC_TEST' as const;
+  await s.chainAt(200, 300, chain);
+  const order = await s.order({ chain, confirmations_required: 10 });
+  const paid = await s.transfer(order, 100n, { block_height: 198 });
+  await s.admin
+    .updateTable('chain_cursor')
+    .set({ seen_height: 500, head_height: 500 })
+    .where('chain', '=', chain)
+    .execute();
+  await s.verified(await s.verify(paid));
+  await sweepDueOrders(s.deps);
+  expect(await s.state(order)).toMatchObject({ status: 'PENDING_CONFIRMATION' });
+  await s.chainAt(207, 310, chain);
+  await sweepDueOrders(s.deps);
+  expect(await s.state(order)).toMatchObject({ status: 'SUCCESS' });
+});
+
+test('what piled up is settled in the order of its blocks', async () => {
+  const chain = 'BSC_TEST' as const;
+  await s.chainAt(300, 400, chain);
+  const orders: OrderRow[] = [];
+  for (let i = 0; i < 8; i += 1) orders.push(await s.order({ chain, confirmations_required: 3 }));
+  const placeOf = (order: OrderRow) => (orders.indexOf(order) * 3) % orders.length; // not the order of creation
+  const paid = await Promise.all(
+    orders.map(async (order) =>
+      s.verify(
+        await s.transfer(order, 100n, {
+          block_height: 290 + placeOf(order),
+          block_time: at(10 * placeOf(order)),
+          first_block_time: at(10 * placeOf(order)),
+        }),
+      ),
+    ),
+  );
+  await settleTransfers(
+    s.deps,
+    paid.map(({ transfer_id }) => transfer_id),
+  );
+  const { rows } = await sql<{ order_pk: string }>`
+    select order_pk from ledger_transaction where kind = 'CREDIT' and order_pk = any(${orders.map((o) => o.order_pk)}::uuid[])
+    order by ledger_tx_id`.execute(s.admin);
+  expect(rows.map((row) => placeOf(orders.find((o) => o.order_pk === row.order_pk)!))).toEqual([
+    0, 1, 2, 3, 4, 5, 6, 7,
+  ]);
 });

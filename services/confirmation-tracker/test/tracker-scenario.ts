@@ -17,6 +17,7 @@ import {
   type TransferRow,
 } from '@opentill/testkit/scenario';
 import { createTestDatabase } from '@opentill/testkit/test-database';
+import { verifiedDepths } from '../src/agreed-height.ts';
 import { loadDisplayForms } from '../src/display-forms.ts';
 import { onBlockVerified } from '../src/handlers/on-block-verified.ts';
 import { onTransferDetected } from '../src/handlers/on-transfer-detected.ts';
@@ -105,6 +106,7 @@ export async function createTrackerScenario() {
     newId,
     clock: { now: () => new Date() },
     displayOf,
+    verifiedDepths: verifiedDepths(NETWORKS),
     observe,
     wakeRelay: () => undefined,
   });
