@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { loadDisplayForms } from './display-forms.ts';
+import { loadDisplayForms, rememberForms } from './display-forms.ts';
 
 const network = (over: Partial<NetworkConfig>): NetworkConfig => ({
   chain: 'ETH',
@@ -41,4 +41,16 @@ test('a chain that nobody configured shows what is stored', async () => {
   const display = (await loadDisplayForms([]))('ETH');
   expect(display).toMatchObject({ nativeDecimals: 0 });
   expect(display.formatAddress(USDT)).toBe(USDT);
+});
+
+test('the forms shown last are made once, and no more are kept than allowed', () => {
+  const made: string[] = [];
+  const format = rememberForms((address) => {
+    made.push(address);
+    return address.toUpperCase();
+  }, 2);
+  expect(['a', 'b', 'a', 'b'].map(format)).toEqual(['A', 'B', 'A', 'B']);
+  expect(made).toEqual(['a', 'b']);
+  expect(['c', 'b', 'a'].map(format)).toEqual(['C', 'B', 'A']);
+  expect(made).toEqual(['a', 'b', 'c', 'a']);
 });

@@ -7,11 +7,33 @@ type Format = (address: string) => string;
 
 const asStored: Format = (address) => address;
 
+/** About 3 MB at most. */
+const FORMS_KEPT = 10_000;
+
+/**
+ * The same format, with the forms shown last kept: each callback of an order shows the same addresses, all show the same
+ * contracts, and the checksum of EIP-55 takes a hash.
+ */
+export function rememberForms(format: Format, limit: number): Format {
+  const forms = new Map<string, string>();
+  return (address) => {
+    const known = forms.get(address);
+    if (known !== undefined) return known;
+    const form = format(address);
+    for (const oldest of forms.keys()) {
+      if (forms.size < limit) break;
+      forms.delete(oldest);
+    }
+    forms.set(address, form);
+    return form;
+  };
+}
+
 /** How each family shows addresses. In TRON and SUI the canonical form is the shown one. */
 const FORMATS: { readonly [F in Family]: () => Promise<Format> } = {
   EVM: async () => {
     const { evmAddressCodec } = await import('@opentill/chain-evm/address');
-    return (address) => evmAddressCodec.format(address as Address);
+    return rememberForms((address) => evmAddressCodec.format(address as Address), FORMS_KEPT);
   },
   TRON: () => Promise.resolve(asStored),
   SUI: () => Promise.resolve(asStored),
