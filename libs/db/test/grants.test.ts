@@ -184,6 +184,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
   tracker: ['ledger_account_for', 'oldest_transaction_seconds', 'roll_inbox'],
   signer: ['oldest_transaction_seconds', 'roll_inbox'],
   webhook: [
+    'callbacks_due_now',
     'delivery_blocks',
     'forget_ended_callbacks',
     'oldest_transaction_seconds',

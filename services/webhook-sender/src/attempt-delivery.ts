@@ -5,7 +5,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { backoffMs } from '@opentill/runtime/backoff';
 import type { Clock } from '@opentill/runtime/clock';
-import { failureOfStatus } from './failure-codes.ts';
+import { failureOfStatus, isOwnFault, type FailureCode } from './failure-codes.ts';
 import type { Connections } from './keep-connections.ts';
 import type { Observer } from './observe.ts';
 import type { AttemptRecorder } from './record-attempts.ts';
@@ -40,9 +40,14 @@ export interface Lease {
   readonly endsAtMs: number;
 }
 
+/** How long a callback that this process could not send is left alone. */
+const FAULT_PAUSE_MS = 30_000;
+/** Longest that a receiver can have a callback put off by Retry-After, or twice the pause by the schedule if that is longer. */
+const RETRY_AFTER_CAP_MS = 3_600_000;
+
 /**
  * Makes one attempt at a claimed delivery and records it. An attempt that the process was too late for leaves no
- * trace, and one that `signal` interrupts is handed back: neither is the receiver's failure.
+ * trace, and one that `signal` or a fault of its own interrupts is handed back: none is the receiver's failure.
  */
 export async function attemptDelivery(
   deps: AttemptDeps,
@@ -62,11 +67,19 @@ export async function attemptDelivery(
     deps.observer.claimReleased(claim);
     return;
   }
+  if (result.kind === 'FAILED' && isOwnFault(result.code)) {
+    await releaseClaim(deps.db, claim, deps.instance, Math.round(FAULT_PAUSE_MS * (1 + 0.2 * deps.random())));
+    deps.observer.claimFaulted(claim, result.code, printable(result.error));
+    return;
+  }
   const record: AttemptRecord = {
     startedAt,
     durationMs: Math.round(performance.now() - startedAtMs),
     statusCode: result.kind === 'ANSWERED' ? result.statusCode : null,
-    errorCode: result.kind === 'ANSWERED' ? (failureOfStatus(result.statusCode) ?? null) : result.code,
+    errorCode:
+      result.kind === 'ANSWERED'
+        ? (failureOfStatus(result.statusCode) ?? null)
+        : (result.code as FailureCode),
     error: result.kind === 'FAILED' ? printable(result.error).slice(0, 500) : null,
     excerpt: result.kind === 'ANSWERED' ? printable(result.excerpt) : null,
   };
@@ -142,7 +155,8 @@ function decideOutcome(deps: AttemptDeps, claim: ClaimedDelivery, result: Attemp
   if (scheduledMs === undefined) return { state: 'DEAD' };
   const askedMs =
     result.kind === 'ANSWERED' ? retryAfterMs(result.statusCode, result.retryAfter, deps.clock.now()) : 0;
-  return { state: 'PENDING', retryDelayMs: Math.max(scheduledMs, askedMs) };
+  const mostMs = Math.max(RETRY_AFTER_CAP_MS, 2 * scheduledMs);
+  return { state: 'PENDING', retryDelayMs: Math.max(scheduledMs, Math.min(askedMs, mostMs)) };
 }
 
 /** Tries for as long as the claim is ours: an outcome that is not recorded costs the receiver a repetition. */

@@ -80,6 +80,7 @@ export function startDeliverer(deps: DelivererDeps): Deliverer {
   });
 
   function start(claim: ClaimedDelivery, lease: Lease): void {
+    if (claim.wasLost) deps.observer.lostClaimTaken(claim);
     const attempt = attemptDelivery(attemptDeps, claim, lease, stopping.signal).catch((error: unknown) =>
       deps.observer.roundFailed('attempt', error, 1),
     );

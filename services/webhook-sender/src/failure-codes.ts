@@ -1,14 +1,12 @@
 /** What made an attempt fail: the label of a metric, and what `opentill webhook attempts` shows. */
 export const FAILURE_CODES = [
-  /** The sealed webhook secret can't be opened, or the callback can't be built. */
-  'NOT_BUILT',
   /** The callback URL is none, or has a scheme, port or part that is not allowed. */
   'URL_REFUSED',
   /** The host is, or resolves to, an address that callbacks must not reach. Nothing was sent. */
   'ADDRESS_FORBIDDEN',
   /** The name server says that there is no such host, or refuses. */
   'LOOKUP_FAILED',
-  /** No name server answered in time. */
+  /** The name servers, which answer otherwise, did not for this name in time. */
   'LOOKUP_TIMEOUT',
   /** The connection was refused, or there is no way to the host. */
   'CONNECT_FAILED',
@@ -36,6 +34,26 @@ export const FAILURE_CODES = [
 
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
+/**
+ * What kept this process from making an attempt at all. None of it is the receiver's failure: the callback is handed back
+ * and tried again after a pause, without end, and neither its schedule nor its endpoint hears of it. What bounds it is the
+ * alarm: `webhook_own_faults_total`, and `webhook_oldest_due_seconds` behind it.
+ */
+export const OWN_FAULTS = [
+  /** The sealed webhook secret can't be opened (another SECRETS_KEY sealed it), or the callback can't be built. */
+  'NOT_BUILT',
+  /** The name servers of this machine answer nothing. */
+  'RESOLVER_DOWN',
+  /** No more sockets or memory for them. */
+  'NO_RESOURCES',
+] as const;
+
+export type OwnFault = (typeof OWN_FAULTS)[number];
+
+export function isOwnFault(code: FailureCode | OwnFault): code is OwnFault {
+  return (OWN_FAULTS as readonly string[]).includes(code);
+}
+
 /** What a status says, undefined for success: 2xx alone. */
 export function failureOfStatus(statusCode: number): FailureCode | undefined {
   if (statusCode >= 200 && statusCode < 300) return undefined;
@@ -58,14 +76,15 @@ const UNREACHABLE = new Set([
   'ETIMEDOUT',
   'EACCES',
   'EPERM',
-  'EMFILE',
 ]);
+const RESOURCES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 /** Of a certificate, as OpenSSL names them; Node gives them as the error's code. */
 const CERTIFICATE =
   /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|CRL_|INVALID_|HOSTNAME_MISMATCH|ERROR_IN_)/;
 
 /** What an error of a request's socket or parser says. */
-export function failureOfError(code: string | undefined, phase: RequestPhase): FailureCode {
+export function failureOfError(code: string | undefined, phase: RequestPhase): FailureCode | OwnFault {
+  if (code !== undefined && RESOURCES.has(code)) return 'NO_RESOURCES';
   if (code?.startsWith('HPE_')) return 'BAD_ANSWER';
   if (code !== undefined && CERTIFICATE.test(code)) return 'TLS_FAILED';
   if (code !== undefined && UNREACHABLE.has(code)) return 'CONNECT_FAILED';

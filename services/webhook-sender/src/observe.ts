@@ -1,5 +1,6 @@
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
+import type { OwnFault } from './failure-codes.ts';
 import type { ClaimedDelivery } from './store/claim-due.ts';
 import type { EndpointChange } from './store/endpoints.ts';
 import type { AttemptRecord, DeliveryOutcome } from './store/finish-attempts.ts';
@@ -15,13 +16,17 @@ export interface Observer {
   endpointChanged(change: EndpointChange): void;
   claimLost(claim: ClaimedDelivery): void;
   claimReleased(claim: ClaimedDelivery): void;
+  /** Nothing was sent, for a reason that lies here. */
+  claimFaulted(claim: ClaimedDelivery, fault: OwnFault, error: string): void;
+  /** The claim before this one was lost with its process. */
+  lostClaimTaken(claim: ClaimedDelivery): void;
   unaddressedBuried(count: number): void;
   presenceFailed(error: unknown): void;
   roundFailed(loop: string, error: unknown, failuresInRow: number): void;
 }
 
 export function createObserver(logger: Logger, metrics: Metrics): Observer {
-  const { queued, unaddressed, attempts, duration, changes, lost } = createCallbackMetrics(metrics);
+  const { queued, unaddressed, attempts, duration, changes, lost, faults } = createCallbackMetrics(metrics);
   return {
     deliveriesQueued({ waiting, dead }, by) {
       queued.inc({ by }, waiting);
@@ -33,20 +38,7 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
     attemptFinished(claim, record, outcome) {
       attempts.inc({ state: outcome.state, error: record.errorCode ?? 'NONE' });
       duration.observe(record.durationMs / 1000);
-      const fields = {
-        eventId: claim.eventId,
-        merchantId: claim.merchantId,
-        notifyType: claim.notifyType,
-        attempt: claim.attempt,
-        statusCode: record.statusCode,
-        errorCode: record.errorCode,
-        error: record.error,
-        durationMs: record.durationMs,
-        state: outcome.state,
-      };
-      if (outcome.state === 'DELIVERED') logger.info('callback delivered', fields);
-      else if (outcome.state === 'DEAD') logger.error('callback dead', fields);
-      else logger.warn('callback failed', fields);
+      logAttempt(logger, claim, record, outcome);
     },
     endpointChanged({ merchantId, before, after }) {
       if (before.state === after.state) return;
@@ -73,6 +65,14 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
     claimReleased(claim) {
       logger.info('callback handed back', { eventId: claim.eventId, attempt: claim.attempt });
     },
+    claimFaulted({ eventId, merchantId }, fault, error) {
+      faults.inc({ fault });
+      logger.error('callback not sent by a fault of this service', { eventId, merchantId, fault, error });
+    },
+    lostClaimTaken(claim) {
+      faults.inc({ fault: 'CLAIM_LOST' });
+      logger.warn('callback of a process that is gone', { eventId: claim.eventId, attempt: claim.attempt });
+    },
     unaddressedBuried(count) {
       unaddressed.inc(count);
       if (count > 0) logger.error(DEAD_UNADDRESSED, { count });
@@ -84,6 +84,28 @@ export function createObserver(logger: Logger, metrics: Metrics): Observer {
       logger.error('round failed', { loop, failuresInRow, error });
     },
   };
+}
+
+function logAttempt(
+  logger: Logger,
+  claim: ClaimedDelivery,
+  record: AttemptRecord,
+  outcome: DeliveryOutcome,
+): void {
+  const fields = {
+    eventId: claim.eventId,
+    merchantId: claim.merchantId,
+    notifyType: claim.notifyType,
+    attempt: claim.attempt,
+    statusCode: record.statusCode,
+    errorCode: record.errorCode,
+    error: record.error,
+    durationMs: record.durationMs,
+    state: outcome.state,
+  };
+  if (outcome.state === 'DELIVERED') logger.info('callback delivered', fields);
+  else if (outcome.state === 'DEAD') logger.error('callback dead', fields);
+  else logger.warn('callback failed', fields);
 }
 
 function createCallbackMetrics(metrics: Metrics) {
@@ -110,9 +132,14 @@ function createCallbackMetrics(metrics: Metrics) {
     help: 'Endpoints that were given a rest (OPEN), recovered (CLOSED), or said that they are gone (DISABLED)',
     labelNames: ['state'],
   });
+  const faults = metrics.counter({
+    name: 'webhook_own_faults_total',
+    help: 'Callbacks that were not sent by a fault of this service, and claims of processes that are gone; no failures of receivers',
+    labelNames: ['fault'],
+  });
   const lost = metrics.counter({
     name: 'webhook_claims_lost_total',
     help: 'Attempts that outlived their lease',
   });
-  return { queued, unaddressed, attempts, duration, changes, lost };
+  return { queued, unaddressed, attempts, duration, changes, lost, faults };
 }

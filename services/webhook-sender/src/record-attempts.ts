@@ -3,7 +3,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { judgeEndpoint, type EndpointRules, type Evidence } from './endpoint-health.ts';
 import type { Observer } from './observe.ts';
 import type { ClaimedDelivery } from './store/claim-due.ts';
-import { updateEndpoints, type EndpointChange } from './store/endpoints.ts';
+import { lockEndpoints, updateEndpoints, type EndpointChange } from './store/endpoints.ts';
 import { finishAttempts, type AttemptRecord, type DeliveryOutcome } from './store/finish-attempts.ts';
 
 export interface AttemptRecorder {
@@ -85,6 +85,10 @@ async function writeBatch(deps: RecorderDeps, batch: readonly Entry[]): Promise<
 
 async function writeFailures(deps: RecorderDeps, batch: readonly Entry[]): Promise<ReadonlySet<Entry>> {
   const { held, changes } = await deps.db.transaction().execute(async (tx) => {
+    // An endpoint that is set anew meanwhile is so before this, and seen, or after it.
+    if (batch.some(({ record }) => record.errorCode === 'GONE')) {
+      await lockEndpoints(tx, [...new Set(batch.map(({ claim }) => claim.merchantId))]);
+    }
     const finished = await finish(tx, deps, batch);
     return { held: finished.held, changes: await recordEvidence(tx, deps, finished) };
   });

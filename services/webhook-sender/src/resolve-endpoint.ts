@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { FailureCode } from './failure-codes.ts';
+import type { FailureCode, OwnFault } from './failure-codes.ts';
 import type { AddressGuard } from './forbidden-addresses.ts';
 import { BLOCKED_PORTS } from './blocked-ports.ts';
 
@@ -67,11 +67,12 @@ function parseCallbackUrl(text: string, allowHttp: boolean): URL {
 /** What an error of `resolveEndpoint` makes of an attempt. */
 export function failureOfResolving(error: unknown): {
   readonly kind: 'FAILED';
-  readonly code: FailureCode;
+  readonly code: FailureCode | OwnFault;
   readonly error: string;
 } {
   const text = error instanceof Error ? error.message : String(error);
   if (error instanceof EndpointRefused) return { kind: 'FAILED', code: error.code, error: text };
-  const late = error instanceof GatewayError && error.code === 'LOOKUP_TIMEOUT';
-  return { kind: 'FAILED', code: late ? 'LOOKUP_TIMEOUT' : 'LOOKUP_FAILED', error: text };
+  const code = error instanceof GatewayError ? error.code : undefined;
+  const known = code === 'LOOKUP_TIMEOUT' || code === 'RESOLVER_DOWN';
+  return { kind: 'FAILED', code: known ? code : 'LOOKUP_FAILED', error: text };
 }

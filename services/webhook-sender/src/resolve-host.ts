@@ -3,10 +3,12 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { ResolveHost } from './resolve-endpoint.ts';
 
 export type ResolveErrorCode =
-  /** The name servers did not answer in time. */
+  /** The name servers, which answer otherwise, did not for this name in time. */
   | 'LOOKUP_TIMEOUT'
   /** There is no such name, it has no address, or the name servers refuse. */
-  | 'LOOKUP_FAILED';
+  | 'LOOKUP_FAILED'
+  /** The name servers answer nothing, not even for the root: nothing is known of the name. */
+  | 'RESOLVER_DOWN';
 
 export interface HostResolverOptions {
   /**
@@ -23,6 +25,10 @@ export interface HostResolverOptions {
 
 /** How long the other address family is waited for when one has answered. */
 const OTHER_FAMILY_WAIT_MS = 300;
+/** How long the name servers are waited for with what each of them knows. */
+const ROOT_WAIT_MS = 1_000;
+/** As c-ares says that nobody answered. */
+const SILENT: ReadonlySet<string> = new Set(['ETIMEOUT', 'ECANCELLED', 'ECONNREFUSED']);
 const LOCAL_NAME = /^[^.]+$|\.(localhost|local|internal|home\.arpa)$/;
 
 /**
@@ -31,11 +37,15 @@ const LOCAL_NAME = /^[^.]+$|\.(localhost|local|internal|home\.arpa)$/;
  */
 export function createHostResolver(options: HostResolverOptions): ResolveHost {
   const underWay = new Map<string, Promise<readonly string[]>>();
+  let probing: Promise<boolean> | undefined;
+  const serversAnswer = () => (probing ??= askForRoot(options).finally(() => (probing = undefined)));
   return (hostname) => {
     const known = underWay.get(hostname);
     if (known !== undefined) return known;
     const asked =
-      options.localNames && LOCAL_NAME.test(hostname) ? askSystem(hostname) : askServers(hostname, options);
+      options.localNames && LOCAL_NAME.test(hostname)
+        ? askSystem(hostname)
+        : askServers(hostname, options, serversAnswer);
     const found = asked.finally(() => underWay.delete(hostname));
     underWay.set(hostname, found);
     return found;
@@ -52,7 +62,11 @@ async function askSystem(hostname: string): Promise<readonly string[]> {
 }
 
 /** A resolver of its own per look-up: it can be cancelled alone, and sees name servers that changed. */
-async function askServers(hostname: string, options: HostResolverOptions): Promise<readonly string[]> {
+async function askServers(
+  hostname: string,
+  options: HostResolverOptions,
+  serversAnswer: () => Promise<boolean>,
+): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: 1_000, tries: 2 });
   if (options.servers !== undefined) resolver.setServers(options.servers);
   const queries = [resolver.resolve4(hostname), resolver.resolve6(hostname)];
@@ -70,13 +84,34 @@ async function askServers(hostname: string, options: HostResolverOptions): Promi
   const reasons = settled.flatMap((result) =>
     result.status === 'rejected' ? [result.reason as NodeJS.ErrnoException] : [],
   );
-  throw failed(hostname, reasons.find(({ code }) => code !== 'ENODATA') ?? reasons[0]);
+  const reason = reasons.find(({ code }) => code !== 'ENODATA') ?? reasons[0];
+  if (SILENT.has(String(reason?.code)) && !(await serversAnswer())) {
+    throw new GatewayError('RESOLVER_DOWN', 'the name servers do not answer', {
+      retryable: true,
+      cause: reason,
+    });
+  }
+  throw failed(hostname, reason);
+}
+
+/** Whether the name servers answer anything: every one that resolves for others knows the root, if only to refuse. */
+async function askForRoot(options: HostResolverOptions): Promise<boolean> {
+  const resolver = new Resolver({ timeout: ROOT_WAIT_MS, tries: 1 });
+  if (options.servers !== undefined) resolver.setServers(options.servers);
+  const timer = setTimeout(() => resolver.cancel(), ROOT_WAIT_MS);
+  try {
+    await resolver.resolveNs('.');
+    return true;
+  } catch (error) {
+    return !SILENT.has(String((error as NodeJS.ErrnoException).code));
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function failed(hostname: string, cause: unknown): GatewayError<ResolveErrorCode> {
   const code = String((cause as NodeJS.ErrnoException | undefined)?.code ?? 'no address');
-  const late = code === 'ETIMEOUT' || code === 'ECANCELLED';
-  return late
+  return SILENT.has(code)
     ? new GatewayError('LOOKUP_TIMEOUT', `${hostname} was not resolved in time`, { retryable: true, cause })
     : new GatewayError('LOOKUP_FAILED', `${hostname} was not resolved: ${code}`, { retryable: true, cause });
 }

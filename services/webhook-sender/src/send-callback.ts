@@ -1,7 +1,7 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
-import { failureOfError, type FailureCode, type RequestPhase } from './failure-codes.ts';
+import { failureOfError, type FailureCode, type OwnFault, type RequestPhase } from './failure-codes.ts';
 import type { Connections, OwnedRequest } from './keep-connections.ts';
 import type { Endpoint } from './resolve-endpoint.ts';
 
@@ -14,7 +14,7 @@ export type AttemptResult =
       /** The header as it came. */
       readonly retryAfter?: string;
     }
-  | { readonly kind: 'FAILED'; readonly code: FailureCode; readonly error: string }
+  | { readonly kind: 'FAILED'; readonly code: FailureCode | OwnFault; readonly error: string }
   /** `maySend` said no: nothing was sent. */
   | { readonly kind: 'ABANDONED' }
   /** The signal aborted. */
@@ -111,7 +111,7 @@ function post(callback: CallbackRequest, endsAt: number): Promise<AttemptResult 
   });
 }
 
-function failed(code: FailureCode, error: string): AttemptResult {
+function failed(code: FailureCode | OwnFault, error: string): AttemptResult {
   return { kind: 'FAILED', code, error };
 }
 

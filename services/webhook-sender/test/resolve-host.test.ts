@@ -8,9 +8,11 @@ let server: Socket;
 let servers: string[];
 /** Names asked for, with the type asked for: 1 is A, 28 is AAAA. */
 let asked: string[];
+let answersForRoot: boolean;
 
 beforeEach(async () => {
   asked = [];
+  answersForRoot = true;
   server = createSocket('udp4').bind(0, '127.0.0.1');
   server.on('message', (query, from) => {
     const reply = answer(query);
@@ -31,7 +33,7 @@ function answer(query: Buffer): Buffer | undefined {
   }
   const type = query.readUInt16BE(at + 1);
   asked.push(`${labels.join('.')} ${type}`);
-  if (labels[0]!.startsWith('hangs')) return undefined;
+  if (labels[0]?.startsWith('hangs') ?? !answersForRoot) return undefined;
   if (labels[0] === 'halfhangs' && type === 28) return undefined;
   const known = labels.at(-1) === 'example' && (type === 1 || labels[0] === 'both');
   const data =
@@ -75,6 +77,16 @@ it('lets names that hang keep up neither other names nor the look-ups of the sys
     expect(result).toMatchObject({ status: 'rejected', reason: { code: 'LOOKUP_TIMEOUT', retryable: true } });
   }
   expect(performance.now() - startedAt).toBeLessThan(3_000);
+});
+
+it('tells name servers that answer nothing from a name that gets no answer', async () => {
+  answersForRoot = false;
+  const resolveHost = createHostResolver({ localNames: false, servers, timeoutMs: 300 });
+  await expect(resolveHost('hangs.example')).rejects.toMatchObject({ code: 'RESOLVER_DOWN' });
+  answersForRoot = true;
+  await expect(resolveHost('hangs.example')).rejects.toMatchObject({ code: 'LOOKUP_TIMEOUT' });
+  const nobody = createHostResolver({ localNames: false, servers: ['127.0.0.1:1'], timeoutMs: 300 });
+  await expect(nobody('shop.example')).rejects.toMatchObject({ code: 'RESOLVER_DOWN' });
 });
 
 it('waits but briefly for the other family when one has answered', async () => {

@@ -167,8 +167,48 @@ describe('an endpoint that fails', () => {
     await waitUntil('recorded', async () => (await s.attemptsOf(events[0]!)).length === 1);
     const later = await s.anOrderWithCallbacks(1, next.url, merchantId);
     await delivered(later.events[0]!);
+    // Nor does it kill the callback, which the new one was never asked to take.
+    await delivered(events[0]!);
+    expect(next.received.map(({ body }) => body.nonce)).toContain(events[0]!);
     expect(await endpointOf(merchantId)).toMatchObject({ state: 'CLOSED', generation: 1, disabled_at: null });
     await next.close();
+  });
+});
+
+describe('an endpoint that is well again', () => {
+  const failing = async () => {
+    const first = await s.anOrderWithCallbacks(2);
+    const second = await s.anOrderWithCallbacks(1, s.receiver.url, first.merchantId);
+    const third = await s.anOrderWithCallbacks(1, s.receiver.url, first.merchantId);
+    const events = [...first.events, ...second.events, ...third.events];
+    let status = 503;
+    s.receiver.answer = (_callback, response) => {
+      response.writeHead(status, { 'retry-after': '3000' });
+      response.end();
+    };
+    s.deliverer({ ...resting(3_600_000), retryScheduleSeconds: [600, 600] });
+    await waitUntil('open', async () => (await endpointOf(first.merchantId))?.state === 'OPEN');
+    return { merchantId: first.merchantId, events, recover: () => void (status = 200) };
+  };
+
+  it('gets at once what waited for the time it had asked for, when a probe succeeds', async () => {
+    const { merchantId, events, recover } = await failing();
+    recover();
+    await sql`update delivery set next_attempt_at = now() where event_id = ${events[2]!}`.execute(s.db);
+    await probeNow(merchantId);
+    for (const eventId of events) await delivered(eventId);
+  });
+
+  it('gets it at once when an operator says so; the attempt is one more than the schedule has', async () => {
+    const { merchantId, events } = await failing();
+    const before = await s.deliveryOf(events[0]!);
+    const ops = s.database.open('ops');
+    await sql`select reset_callback_endpoint(${merchantId})`.execute(ops.kysely);
+    await ops.close();
+    await waitUntil('tried again', async () => (await s.attemptsOf(events[0]!)).length === 2);
+    const after = await s.deliveryOf(events[0]!);
+    expect([before.attempts - before.schedule_base, after.attempts - after.schedule_base]).toEqual([1, 1]);
+    expect(after.state).toBe('PENDING');
   });
 });
 
@@ -222,7 +262,7 @@ describe('Retry-After', () => {
     [429, '30', 30, 31],
     [503, '1', 10, 11], // never shorter than the schedule
     [500, '30', 10, 11],
-    [503, '999999999', 86_400, 86_401],
+    [503, '7200', 3_600, 3_601], // nor longer than an hour, unless twice the schedule is
   ])('of a %d with %s puts the next attempt off', async (status, header, least, most) => {
     const { events } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = (_callback, response) => {

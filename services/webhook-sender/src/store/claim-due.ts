@@ -19,6 +19,8 @@ export interface ClaimedDelivery {
   readonly generation: number;
   /** The one attempt at an open endpoint, which decides whether it closes. */
   readonly isProbe: boolean;
+  /** The claim before this one was lost with its process. */
+  readonly wasLost: boolean;
   /** Still sealed, so that one that can't be opened costs its own merchant an attempt and nobody else anything. */
   readonly webhookSecretSealed: Buffer;
   /** While two secrets overlap, the one to come. */
@@ -74,11 +76,16 @@ export async function claimDue(db: Db, limits: ClaimLimits): Promise<ClaimedDeli
   }
 }
 
+/** Of every row of an answer: how many were put aside. */
+interface Aside {
+  readonly aside: number;
+}
+
 async function claimOnce(
   db: Db,
   limits: ClaimLimits,
 ): Promise<{ readonly claims: ClaimedDelivery[]; readonly putAside: number }> {
-  const { rows } = await sql<{ [K in keyof ClaimedDelivery]: ClaimedDelivery[K] | null } & { aside: number }>`
+  const { rows } = await sql<(ClaimedDelivery & Aside) | ({ readonly eventId: null } & Aside)>`
     with recursive ${candidatesOf(limits)}, locked as (
       select d.event_id, d.subject_id, d.sequence, d.attempts, d.schedule_base, d.next_attempt_at, d.lease_until
       from delivery d
@@ -86,7 +93,8 @@ async function claimOnce(
         and d.state = 'PENDING' and d.next_attempt_at < ${PUT_ASIDE}
       for update skip locked
     ), free as (
-      select distinct on (l.subject_id) l.event_id, l.subject_id, l.sequence, l.attempts, c.merchant_id, c.is_open
+      select distinct on (l.subject_id) l.event_id, l.subject_id, l.sequence, l.attempts, c.merchant_id, c.is_open,
+        l.lease_until is not null as was_lost
       from locked l join candidate c
         on c.event_id = l.event_id and c.attempts = l.attempts and c.next_attempt_at = l.next_attempt_at
       where (select count(*) from locked k where k.subject_id = l.subject_id and (k.lease_until is null or k.lease_until < now()))
@@ -128,7 +136,7 @@ async function claimOnce(
     where d.event_id = c.event_id
     returning d.event_id as "eventId", d.merchant_id as "merchantId", d.subject_id as "subjectId", d.sequence,
       n.notify_type as "notifyType", n.data as "dataText", d.attempts as attempt, d.schedule_base as "scheduleBase",
-      m.callback_url as "callbackUrl", coalesce(e.generation, 0) as generation, c.is_open as "isProbe",
+      m.callback_url as "callbackUrl", coalesce(e.generation, 0) as generation, c.is_open as "isProbe", c.was_lost as "wasLost",
       case when m.webhook_secret_switch_at <= now() then m.webhook_secret_next_sealed else m.webhook_secret_sealed end
         as "webhookSecretSealed",
       case when m.webhook_secret_switch_at > now() then m.webhook_secret_next_sealed end as "nextWebhookSecretSealed"
@@ -136,9 +144,7 @@ async function claimOnce(
     select c.*, a.aside from (select count(*)::int as aside from put_aside) a left join claimed c on true`.execute(
     db,
   );
-  const claims = rows.flatMap(({ aside: _, ...claim }) =>
-    claim.eventId === null ? [] : [claim as ClaimedDelivery],
-  );
+  const claims = rows.filter((row): row is ClaimedDelivery & Aside => row.eventId !== null);
   return { claims, putAside: rows[0]?.aside ?? 0 };
 }
 

@@ -17,8 +17,22 @@ export interface EndpointChange {
   readonly after: EndpointHealth;
 }
 
+/** Locks merchants' endpoints until the transaction's end, those that were never heard of included. */
+export async function lockEndpoints(tx: Tx, merchantIds: readonly string[]): Promise<void> {
+  const ids = [...merchantIds].sort(); // one order of locks for all replicas
+  await sql`
+    insert into callback_endpoint (merchant_id) select unnest(${ids}::text[]) order by 1 on conflict do nothing`.execute(
+    tx,
+  );
+  await sql`
+    select from callback_endpoint where merchant_id = any(${ids}::text[]) order by merchant_id for update`.execute(
+    tx,
+  );
+}
+
 /**
- * Lets `judge` look at some merchants' endpoints, each locked, and stores what it answers.
+ * Lets `judge` look at some merchants' endpoints, each locked, and stores what it answers. What waits for one that
+ * recovers is due at once.
  * @param judge given the database's time; answers the same object for no change
  * @returns what changed
  */
@@ -86,7 +100,17 @@ export async function updateEndpoints(
     if (after !== before) changes.push({ merchantId, before, after });
   }
   if (changes.length > 0) await save(tx, changes);
+  await releaseWaiting(tx, changes);
   return changes;
+}
+
+async function releaseWaiting(tx: Tx, changes: readonly EndpointChange[]): Promise<void> {
+  const recovered = changes.filter(
+    ({ before, after }) => before.state === 'OPEN' && after.state === 'CLOSED',
+  );
+  if (recovered.length === 0) return;
+  const merchants = recovered.map(({ merchantId }) => merchantId);
+  await sql`select callbacks_due_now(merchant_id) from unnest(${merchants}::text[]) merchant_id`.execute(tx);
 }
 
 async function save(tx: Tx, changes: readonly EndpointChange[]): Promise<void> {

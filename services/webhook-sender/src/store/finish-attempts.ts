@@ -21,7 +21,7 @@ export type DeliveryOutcome =
   | { readonly state: 'DEAD' }
   | { readonly state: 'PENDING'; readonly retryDelayMs: number };
 
-export type Held = Pick<ClaimedDelivery, 'eventId' | 'attempt' | 'scheduleBase'>;
+export type Held = Pick<ClaimedDelivery, 'eventId' | 'attempt' | 'scheduleBase' | 'generation'>;
 
 /** An attempt that has ended. */
 export interface FinishedAttempt {
@@ -40,7 +40,8 @@ export interface FinishedRow {
 
 /**
  * Records attempts and what each made of its delivery, if the claim is still this holder's; all or none. A delivery
- * replayed meanwhile is due again, unless it succeeded. What waits behind one that is tried again is due with it.
+ * replayed meanwhile is due again, unless it succeeded; so is one whose endpoint said that it is gone, when the endpoint
+ * has been set anew since: that one was never asked. What waits behind one that is tried again is due with it.
  * @param attempts of different deliveries
  */
 export async function finishAttempts(
@@ -50,7 +51,10 @@ export async function finishAttempts(
 ): Promise<FinishedRow[]> {
   const input = JSON.stringify(
     attempts.map(({ claim, record, outcome }) => ({
-      ...claim,
+      eventId: claim.eventId,
+      attempt: claim.attempt,
+      scheduleBase: claim.scheduleBase,
+      generation: claim.generation,
       ...record,
       state: outcome.state,
       retryDelayMs: outcome.state === 'PENDING' ? outcome.retryDelayMs : 0,
@@ -58,20 +62,22 @@ export async function finishAttempts(
   );
   const { rows } = await sql<FinishedRow>`
     with ended as materialized (
-      select * from json_to_recordset(${input}::json) as e ("eventId" uuid, attempt integer, "scheduleBase" integer, state text,
+      select * from json_to_recordset(${input}::json) as e ("eventId" uuid, attempt integer, "scheduleBase" integer, generation integer, state text,
         "retryDelayMs" double precision, "startedAt" timestamptz, "durationMs" integer, "statusCode" integer, "errorCode" text,
         error text, excerpt text)
     ), held as (
-      select d.event_id, e.state, e."retryDelayMs", d.schedule_base > e."scheduleBase" and e.state <> 'DELIVERED' as replayed
+      select d.event_id, e.state, e."retryDelayMs", e.state <> 'DELIVERED' and (d.schedule_base > e."scheduleBase"
+          or e."errorCode" = 'GONE' and e.generation <> coalesce(
+            (select c.generation from callback_endpoint c where c.merchant_id = d.merchant_id), 0)) as is_due
       from delivery d join ended e on d.event_id = e."eventId" and d.attempts = e.attempt
       where d.state = 'PENDING' and d.lease_holder = ${holder}
-      order by d.event_id
+      order by d.subject_id, d.sequence
       for update of d
     ), finished as (
       update delivery d
-      set state = case when h.replayed then 'PENDING' else h.state end, lease_until = null, lease_holder = null,
-        next_attempt_at = now() + case when h.replayed then 0 else h."retryDelayMs" end * interval '1 millisecond',
-        finished_at = case when h.replayed or h.state = 'PENDING' then null else now() end
+      set state = case when h.is_due then 'PENDING' else h.state end, lease_until = null, lease_holder = null,
+        next_attempt_at = now() + case when h.is_due then 0 else h."retryDelayMs" end * interval '1 millisecond',
+        finished_at = case when h.is_due or h.state = 'PENDING' then null else now() end
       from held h where d.event_id = h.event_id
       returning d.*
     ), recorded as (
@@ -95,17 +101,19 @@ export async function finishAttempts(
 /**
  * Gives a claim back as if it had not been made: its attempt was interrupted by this process, not by the receiver. Of a
  * probe the right to probe as well.
+ * @param pauseMs from now on it is left alone for so long
  */
-export async function releaseClaim(db: Db, claim: Held, holder: string): Promise<void> {
+export async function releaseClaim(db: Db, claim: Held, holder: string, pauseMs = 0): Promise<void> {
   await sql`
     with released as (
       update delivery
       set attempts = attempts - 1, schedule_base = least(schedule_base, attempts - 1),
-        lease_until = null, lease_holder = null
+        lease_until = null, lease_holder = null,
+        next_attempt_at = greatest(next_attempt_at, now() + nullif(${pauseMs}::float8, 0) * interval '1 millisecond')
       where event_id = ${claim.eventId} and state = 'PENDING' and lease_holder = ${holder} and attempts = ${claim.attempt}
       returning merchant_id
     )
-    update callback_endpoint e set probe_at = now(), probe_event_id = null, probe_attempt = null, updated_at = now()
+    update callback_endpoint e set probe_at = now() + ${pauseMs}::float8 * interval '1 millisecond', probe_event_id = null, probe_attempt = null, updated_at = now()
     from released r
     where e.merchant_id = r.merchant_id and e.probe_event_id = ${claim.eventId} and e.probe_attempt = ${claim.attempt}`.execute(
     db,
