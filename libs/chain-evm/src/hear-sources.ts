@@ -1,5 +1,6 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import { askAgain } from './ask-again.ts';
 import { noteRefusal, pairOf, secondMissing } from './ask-two-sources.ts';
 import { blockRequest } from './block-requests.ts';
 import type { RpcRequest } from './client.ts';
@@ -41,13 +42,18 @@ export async function hearSources(
     const [source, second] = pairOf(sources.witnesses().filter((witness) => !failures.has(witness)));
     if (source === undefined) throw [...failures.values()][0];
     if (second === undefined && !sources.mayStandAlone(source)) throw secondMissing(sources, failures);
+    const again = <T>(work: () => Promise<T>): Promise<T> => askAgain(work, options);
     const headers =
-      reading.bloom || second === undefined ? undefined : readHeaders(reading, source, range, options);
+      reading.bloom || second === undefined
+        ? undefined
+        : again(() => readHeaders(reading, source, range, options));
     const [own, beside] = await Promise.allSettled([
-      second === undefined
-        ? readHeadersAlone(reading, source, range, options)
-        : readOwnAccount(reading, source, range, headers, options),
-      second === undefined ? undefined : askPeer(reading, second, range, headers, options),
+      again(() =>
+        second === undefined
+          ? readHeadersAlone(reading, source, range, options)
+          : readOwnAccount(reading, source, range, headers, options),
+      ),
+      second && again(() => askPeer(reading, second, range, headers, options)),
     ]);
     if (own.status === 'rejected') await failed(source, own.reason);
     if (second !== undefined && beside.status === 'rejected') await failed(second, beside.reason);
@@ -105,17 +111,21 @@ async function readHeaders(
   options: ReadOptions,
 ): Promise<readonly EvmHeader[]> {
   const headers = linkedHeaders(await source.batch(blockRequests(reading, range), options), range.from);
-  return timely(reading, headers);
+  return timely(headers);
 }
 
-const FUTURE_SECONDS = 60;
-
-/** Times that fall, or are of the future, are nobody's. Blocks within one second are ordinary. */
-function timely(reading: Reading, headers: readonly EvmHeader[]): readonly EvmHeader[] {
+/**
+ * Times that fall are nobody's; blocks within one second are ordinary. Held against each other, not against the clock:
+ * a chain for development may run far ahead of it, and of two sources both have to say the time of the last block.
+ */
+function timely(headers: readonly EvmHeader[]): readonly EvmHeader[] {
   let before = 0;
   for (const { height, timeSeconds } of headers) {
-    if (timeSeconds < before || timeSeconds > reading.epochSeconds() + FUTURE_SECONDS)
-      throw readerError('INCONSISTENT_ANSWER', 'the time of a block cannot be', { height, timeSeconds });
+    if (timeSeconds < before)
+      throw readerError('INCONSISTENT_ANSWER', 'the time of a block is before its parent’s', {
+        height,
+        timeSeconds,
+      });
     before = timeSeconds;
   }
   return headers;
@@ -159,7 +169,7 @@ async function readOwnAccount(
     known === undefined ? source.ask(blockRequests(reading, range), options) : undefined,
     logsIfGiven(range, () => source.ask(witnessRequests(reading, range, known), options)),
   ]);
-  const headers = known ?? timely(reading, linkedHeaders(blocks?.results() ?? [], range.from));
+  const headers = known ?? timely(linkedHeaders(blocks?.results() ?? [], range.from));
   const answers = logs?.results();
   const first = firstRequest(range).length;
   const [again] = linkedHeaders(answers?.slice(0, first) ?? [], range.from);

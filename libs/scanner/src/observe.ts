@@ -61,8 +61,6 @@ export interface ScanObserver {
 /** A chain whose rounds fail for so long is not ready. */
 const UNREADY_AFTER_MS = 30_000;
 const LOGGED_IDS_MAX = 50;
-/** No honest node is further ahead of a clock that is right. */
-const FUTURE_SECONDS = 60;
 
 /** Logs, counts and judges what the scan loops of a process report. */
 export function createScanObserver(deps: {
@@ -179,8 +177,9 @@ function noteConditions(deps: {
     },
     headNamed(chain, head) {
       const figure = figureOf(chain);
-      // The last one counts, not the highest: one answer from the future must not hide for ever that a chain stands still.
-      if (head.timeSeconds <= nowMs() / 1_000 + FUTURE_SECONDS) figure.headTimeSeconds = head.timeSeconds;
+      // The last one counts, not the highest, and none for newer than now: one answer from the future must not hide for
+      // ever that a chain stands still, nor a chain for development that runs ahead of the clock look as if it stood.
+      figure.headTimeSeconds = Math.min(head.timeSeconds, Math.floor(nowMs() / 1_000));
     },
     finalitySeen(chain, finality) {
       figureOf(chain).finality = finality;
