@@ -27,8 +27,12 @@ export interface MigrateOptions {
 /** Chosen at random; every migrator of a database takes this advisory lock. */
 const LOCK_KEY = '7350192744501138';
 
-/** For so long a migration waits for a table's lock: those who come to the table meanwhile wait behind it. */
-const TABLE_LOCK_MS = 2_000;
+/**
+ * For so long a migration waits for a table's lock: those who come to the table meanwhile wait behind it. Well below the
+ * second after which Postgres looks for deadlocks: services lock the same tables in different orders, and in a circle it is
+ * the migration that gives way, never they.
+ */
+const TABLE_LOCK_MS = 300;
 const PAUSE_MS = 200;
 
 /** SHA-256 of a migration's SQL, in hex. */
@@ -49,7 +53,7 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
     connectionString: adminUrl,
     application_name: 'opentill-migrate',
     connectionTimeoutMillis: 10_000,
-    lock_timeout: Math.min(TABLE_LOCK_MS, waitMs),
+    lock_timeout: lockTimeoutMs(waitMs),
   });
   client.on('error', () => undefined); // the query under way rejects
   try {
@@ -57,8 +61,8 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
     await client.query('set search_path = public, pg_temp');
     await untilNoConflict(waitMs, () => lockOutMigrators(client));
     const applied = await applyMissing(client, migrations, waitMs);
-    if (migrations.includes(scanning)) await addChains(client);
-    await restrictDatabase(client);
+    if (migrations.includes(scanning)) await untilNoConflict(waitMs, () => addChains(client));
+    await untilNoConflict(waitMs, () => restrictDatabase(client));
     return applied;
   } catch (error) {
     throw translateDatabaseError(error);
@@ -119,7 +123,7 @@ async function applyMissing(
     const sum = checksum(migration);
     const before = seen.get(migration.name);
     if (before === undefined) {
-      await untilNoConflict(waitMs, () => apply(client, migration, sum));
+      await untilNoConflict(waitMs, () => apply(client, migration, sum, waitMs));
       applied.push(migration.name);
     } else if (before !== sum) {
       throw new GatewayError<MigrationErrorCode>(
@@ -132,7 +136,16 @@ async function applyMissing(
   return applied;
 }
 
-async function apply(client: pg.Client, migration: Migration, sum: string): Promise<void> {
+/** An index made concurrently waits for those who are at work, and keeps nobody waiting: it may wait long. */
+async function applyStep(client: pg.Client, step: string, waitMs: number): Promise<void> {
+  if (!/^create index concurrently/.test(step)) return void (await client.query(step));
+  await client.query(`set lock_timeout = ${waitMs}`);
+  await client.query(step).finally(() => client.query(`set lock_timeout = ${lockTimeoutMs(waitMs)}`));
+}
+
+const lockTimeoutMs = (waitMs: number): number => Math.min(TABLE_LOCK_MS, waitMs);
+
+async function apply(client: pg.Client, migration: Migration, sum: string, waitMs: number): Promise<void> {
   const record = () =>
     client.query('insert into schema_migration (name, checksum) values ($1, $2)', [migration.name, sum]);
   try {
@@ -142,7 +155,7 @@ async function apply(client: pg.Client, migration: Migration, sum: string): Prom
       await record();
       await client.query('commit');
     } else {
-      for (const step of migration.sql) await client.query(step);
+      for (const step of migration.sql) await applyStep(client, step, waitMs);
       await record();
     }
   } catch (error) {
