@@ -138,9 +138,13 @@ async function applyMissing(
 
 /** An index made concurrently waits for those who are at work, and keeps nobody waiting: it may wait long. */
 async function applyStep(client: pg.Client, step: string, waitMs: number): Promise<void> {
-  if (!/^create index concurrently/.test(step)) return void (await client.query(step));
-  await client.query(`set lock_timeout = ${waitMs}`);
-  await client.query(step).finally(() => client.query(`set lock_timeout = ${lockTimeoutMs(waitMs)}`));
+  const waits = step.startsWith('create index concurrently');
+  if (waits) await client.query(`set lock_timeout = ${waitMs}`);
+  try {
+    await client.query(step);
+  } finally {
+    if (waits) await client.query(`set lock_timeout = ${lockTimeoutMs(waitMs)}`);
+  }
 }
 
 const lockTimeoutMs = (waitMs: number): number => Math.min(TABLE_LOCK_MS, waitMs);

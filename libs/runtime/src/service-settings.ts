@@ -8,7 +8,8 @@ export interface ServiceVariables {
   readonly HEALTH_HOST: string;
   readonly DATABASE_URL: string;
   readonly DATABASE_POOL_MAX: number;
-  readonly DATABASE_PREPARE: boolean;
+  /** Of services that prepare statements. */
+  readonly DATABASE_PREPARE?: boolean;
   readonly AMQP_URL: string;
   readonly INSTANCE_ID?: string;
 }
@@ -33,6 +34,8 @@ export interface ServiceDefaults {
   readonly databasePoolMax: number;
   /** The most that DATABASE_POOL_MAX may say. @default 200 */
   readonly databasePoolMaxLimit?: number;
+  /** Whether it prepares statements, and so has DATABASE_PREPARE. @default true */
+  readonly databasePrepares?: boolean;
 }
 
 /** Of the variables that every service reads, those without a default. */
@@ -43,6 +46,7 @@ export function serviceProperties({
   healthPort,
   databasePoolMax,
   databasePoolMaxLimit = 200,
+  databasePrepares = true,
 }: ServiceDefaults) {
   return {
     LOG_LEVEL: { type: 'string', enum: ['error', 'warn', 'info', 'debug'], default: 'info' },
@@ -55,7 +59,7 @@ export function serviceProperties({
       maximum: databasePoolMaxLimit,
       default: databasePoolMax,
     },
-    DATABASE_PREPARE: { type: 'boolean', default: true },
+    ...(databasePrepares && { DATABASE_PREPARE: { type: 'boolean', default: true } as const }),
     AMQP_URL: { type: 'string', pattern: '^amqps?://' },
     INSTANCE_ID: { type: 'string', pattern: '^[A-Za-z0-9_.:-]{1,64}$' },
   } as const;
@@ -69,7 +73,7 @@ export function serviceSettings(variables: ServiceVariables): ServiceSettings {
     healthHost: variables.HEALTH_HOST,
     databaseUrl: variables.DATABASE_URL,
     databasePoolMax: variables.DATABASE_POOL_MAX,
-    databasePrepare: variables.DATABASE_PREPARE,
+    databasePrepare: variables.DATABASE_PREPARE ?? false,
     amqpUrl: variables.AMQP_URL,
     instanceId: variables.INSTANCE_ID ?? defaultInstanceId(),
   };

@@ -39,7 +39,7 @@ await runService({
       poolMax: config.DATABASE_POOL_MAX,
       statementTimeoutMs: 5_000,
       connectTimeoutMs: 3_000,
-      prepareStatements: config.DATABASE_PREPARE,
+      prepareStatements: config.DATABASE_PREPARE === true,
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
     });
     const broker = connectBroker({ url: config.AMQP_URL, logger, name });

@@ -24,7 +24,7 @@ interface Variables extends ServiceVariables {
 export const SCANNER_CONFIG_SCHEMA = {
   required: [...SERVICE_REQUIRED, 'NETWORKS_FILE'],
   properties: {
-    ...serviceProperties({ healthPort: 3021, databasePoolMax: 10 }),
+    ...serviceProperties({ healthPort: 3021, databasePoolMax: 10, databasePrepares: false }),
     NETWORKS_FILE: { type: 'string', minLength: 1 },
     CHAINS: { type: 'array', items: { type: 'string' }, minItems: 1 },
   },
