@@ -20,7 +20,9 @@ export function addWebhook(program: Command, context: CliContext): void {
     .action((options: { order: string; merchant: string }) => printAttempts(context, options));
   webhook
     .command('enable')
-    .description('send to a merchant’s endpoint again that rests, or that answered 410')
+    .description(
+      'send to a merchant’s endpoint again that rests, or that answered 410, and at once what waits for it',
+    )
     .argument('<merchant>')
     .action((merchant: string) => enableWebhook(context, merchant));
   webhook

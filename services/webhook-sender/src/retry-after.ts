@@ -1,4 +1,4 @@
-/** Longer than this no receiver can have its callbacks put off. */
+/** Longest wish that is heard; how much of it is granted is for the schedule to say (attempt-delivery.ts). */
 export const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 
 /** IMF-fixdate, the one form of an HTTP date that may still be made (RFC 9110, 5.6.7). */

@@ -153,19 +153,19 @@ async function claimOnce(
  * shows; locks decide which of them are taken.
  */
 function candidatesOf({ perEndpoint, limit, openLimit, probeLimit }: ClaimLimits) {
+  // Of one merchant twice its share of the slots is found (`of_use`): there are the others', and the next claim.
   const lookedAt = perEndpoint * LOOKED_AT_PER_SLOT;
-  const ofUse = Math.min(perEndpoint, limit);
   const fastPlace = Math.max(1, Math.floor(perEndpoint / 8));
   const rangeOf = (which: typeof TRIED) => sql`
     from delivery where merchant_id = p.merchant_id and ${which} and next_attempt_at <= now() order by next_attempt_at`;
   const dueOf = (which: typeof TRIED) => sql`
     select d.event_id, d.subject_id, d.attempts, d.next_attempt_at, d.attempts = d.schedule_base as is_first
     from (select * ${rangeOf(which)} limit ${lookedAt}) d
-    where ${IS_FREE} order by d.next_attempt_at limit ${ofUse}`;
+    where ${IS_FREE} order by d.next_attempt_at limit (select count from of_use)`;
   const crowdOf = (which: typeof TRIED) => sql`
     select d.event_id, d.subject_id from full_range p left join found f using (merchant_id, is_first)
       cross join lateral (select event_id, subject_id ${rangeOf(which)} limit ${lookedAt}) d
-    where p.is_first = ${which === NEVER_TRIED} and coalesce(f.count, 0) < ${ofUse}`;
+    where p.is_first = ${which === NEVER_TRIED} and coalesce(f.count, 0) < (select count from of_use)`;
   const isFull = (which: typeof TRIED) => sql`exists (select ${rangeOf(which)} offset ${lookedAt - 1})`;
   return sql`
     ${merchantsDue('due_first', NEVER_TRIED)}, ${merchantsDue('due_again', TRIED)},
@@ -179,6 +179,8 @@ function candidatesOf({ perEndpoint, limit, openLimit, probeLimit }: ClaimLimits
     ), eligible as materialized (
       select *, is_well and under_way = 0 and not is_open as is_quick from endpoint
       where (is_open or under_way < ${perEndpoint}) and (${openLimit}::int > 0 or (is_well and under_way = 0 and not is_open))
+    ), of_use as materialized (
+      select greatest(1, least(${perEndpoint}::int, ceil(2.0 * ${limit}::int / greatest(count(*), 1))))::int as count from eligible
     ), due as (
       select p.merchant_id, p.is_open, p.is_quick, d.*, row_number() over own as place,
         p.under_way + row_number() over own as rank
