@@ -17,6 +17,8 @@ const SAMPLES = 60;
 /** As many merchants of each hostile kind: more in all than attempts may begin at once. */
 const OF_EACH_KIND = 2;
 const DEADLINE_MS = 600;
+/** Twice the quiet value is the promise; this is what timers, and a machine that does other things as well, may add to a few ms. */
+const NOISE_MS = 50;
 
 let canary: Server;
 let contacted = 0;
@@ -141,8 +143,7 @@ describe('receivers that hang, drip, flood, reset, redirect, send bombs, change 
     const quiet = await measure({}, { unquiet: false, rounds: 3 });
     await unleash();
     const unquiet = await measure({}, { unquiet: true, rounds: 3 });
-    // A machine that does other things as well has pauses of its own.
-    expect(unquiet).toBeLessThan(Math.max(2 * quiet, quiet + 100));
+    expect(unquiet).toBeLessThan(Math.max(2 * quiet, quiet + NOISE_MS));
     expect(unquiet).toBeLessThan(DEADLINE_MS / 2);
     expect(contacted).toBe(0);
     const { rows } = await sql<{ code: string }>`
@@ -171,6 +172,6 @@ describe('receivers that hang, drip, flood, reset, redirect, send bombs, change 
       { concurrency: 2, slowAfterMs: 3_600_000, endpointRules: never, retryScheduleSeconds },
       { unquiet: true, rounds: 1 },
     );
-    expect(unguarded).toBeGreaterThan(Math.max(2 * quiet, quiet + 100));
+    expect(unguarded).toBeGreaterThan(Math.max(2 * quiet, quiet + NOISE_MS));
   }, 120_000);
 });
