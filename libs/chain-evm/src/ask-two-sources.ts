@@ -1,6 +1,7 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { askAgain } from './ask-again.ts';
 import { blockRequest } from './block-requests.ts';
 import { decodeHeader } from './decode.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
@@ -44,7 +45,9 @@ export async function askTwoSources<T>(
     if (only === undefined) throw [...failures.values()][0];
     if (first === undefined && asked.length === 1 && !sources.mayStandAlone(only))
       throw secondMissing(sources, failures);
-    const answers = await Promise.allSettled(asked.map((source) => ask(source, options)));
+    const answers = await Promise.allSettled(
+      asked.map((source) => askAgain(() => ask(source, options), options)),
+    );
     for (const [place, source] of asked.entries()) {
       const answer = answers[place];
       if (answer?.status === 'fulfilled') said.push({ source, answer: answer.value });

@@ -1,6 +1,7 @@
 import type { ExpectedTransfer, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
+import { askAgain } from './ask-again.ts';
 import { sameTransfers } from './block-transfers.ts';
 import type { EvmHeader } from './decode.ts';
 import { plainHeader } from './decode.ts';
@@ -120,8 +121,8 @@ async function judge(
 ): Promise<readonly CandidateTransfer[] | Unheard> {
   const [source, second] = judges;
   const [first, other] = await Promise.allSettled([
-    transfersByReceipts(reading, source, header, options),
-    transfersByReceipts(reading, second, header, options),
+    askAgain(() => transfersByReceipts(reading, source, header, options), options),
+    askAgain(() => transfersByReceipts(reading, second, header, options), options),
   ]);
   if (first.status === 'rejected') return { source, error: first.reason };
   if (other.status === 'rejected') return { source: second, error: other.reason };

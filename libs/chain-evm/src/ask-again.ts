@@ -1,0 +1,30 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { isReaderError } from '@opentill/chain/reader-error';
+
+const TRIES = 3;
+/** A source that fails as slowly as this is not tried again by the same call. */
+const PATIENCE_MS = 1_000;
+
+/**
+ * Asks one source again at once when its answer was broken, contradicted itself or came of a node that is behind: where
+ * two must agree, one passing fault would otherwise undo what both have said. Never after it asked to be left alone.
+ */
+export async function askAgain<T>(work: () => Promise<T>, { signal }: ReadOptions): Promise<T> {
+  const startedAt = performance.now();
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const isSlow = performance.now() - startedAt > PATIENCE_MS;
+      if (tries === TRIES || isSlow || signal?.aborted === true || !isPassing(error)) throw error;
+    }
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  return (
+    isReaderError(error, 'RPC_UNAVAILABLE') ||
+    isReaderError(error, 'INCONSISTENT_ANSWER') ||
+    isReaderError(error, 'BLOCK_NOT_FOUND')
+  );
+}
