@@ -16,7 +16,10 @@ export interface Ranking {
   ranked(): readonly SourceEntry[];
   /** The usable ones, or all when none is. */
   usable(): readonly SourceEntry[];
-  /** Those who may bear witness: also one that is behind, since it may well have the block in question. */
+  /**
+   * Those who may bear witness: also one that is behind, since it may well have the block in question, and after a rest
+   * one that named another chain, since it has to name the right one before it is heard.
+   */
   witnesses(): readonly SourceEntry[];
 }
 
@@ -68,9 +71,11 @@ export function createRanking({ entries, heads, nowMs, onSourceChange }: Ranking
     return asked.toSorted((a, b) => a.badness - b.badness || a.penalty - b.penalty);
   }
 
-  function whose(isFit: (trouble: SourceTrouble | null) => boolean): readonly SourceEntry[] {
+  function whose(
+    isFit: (trouble: SourceTrouble | null, entry: SourceEntry) => boolean,
+  ): readonly SourceEntry[] {
     const all = sorted();
-    const fit = all.filter(({ trouble }) => isFit(trouble));
+    const fit = all.filter(({ entry, trouble }) => isFit(trouble, entry));
     return (fit.length === 0 ? all : fit).map(({ entry }) => entry);
   }
 
@@ -78,6 +83,13 @@ export function createRanking({ entries, heads, nowMs, onSourceChange }: Ranking
     troubleOf,
     ranked: () => sorted().map(({ entry }) => entry),
     usable: () => whose((trouble) => trouble === null),
-    witnesses: () => whose((trouble) => trouble === null || trouble === 'LAGGING' || trouble === 'STUCK'),
+    witnesses: () =>
+      whose(
+        (trouble, { record }) =>
+          trouble === null ||
+          trouble === 'LAGGING' ||
+          trouble === 'STUCK' ||
+          (trouble === 'WRONG_CHAIN' && record.restingUntilMs() <= nowMs()),
+      ),
   };
 }

@@ -49,7 +49,7 @@ const FAILURES_HALVED_MS = 30_000;
 const LATENCY_HALVED_MS = 120_000;
 const REST_MS = 250;
 const REST_MS_MAX = 30_000;
-/** Somebody has to mend these; until then a look now and then is enough. */
+/** Somebody has to mend it; until then a look now and then is enough. Of another chain a balancer may be for a moment. */
 const UNFIT_REST_MS = 30_000;
 /** Slowness below this makes no difference. */
 const LATENCY_MS_MIN = 25;
@@ -78,8 +78,7 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
 
   /** How long to leave the source alone after a failure of this kind. */
   function restMsAfter(code: ReaderErrorCode, retryAfterMs: unknown): number {
-    if (code === 'RPC_FORBIDDEN' || code === 'WRONG_CHAIN') return UNFIT_REST_MS;
-    if (code !== 'RPC_UNAVAILABLE' && code !== 'RPC_RATE_LIMITED') return 0;
+    if (code === 'RPC_FORBIDDEN') return UNFIT_REST_MS;
     if (typeof retryAfterMs === 'number') return Math.min(retryAfterMs, RETRY_AFTER_MS_MAX);
     const ceilingMs = Math.min(REST_MS_MAX, REST_MS * 2 ** Math.min(failuresInRow - 1, 20));
     return ceilingMs / 2 + (ceilingMs / 2) * random();
