@@ -142,6 +142,7 @@ describe('opentill doctor, of a network', () => {
     expect({ code, errors }).toEqual({ code: 0, errors: [] });
     expect(text).toMatch(/^BSC_TEST: devnet$/m);
     expect(text).toMatch(/ok +BSC_TEST +sources +2 of 2 endpoints can be used\./);
+    expect(text).toMatch(/ok +BSC_TEST +same chain +All 2 endpoints name the same block [23]\d\d\./);
     expect(text).toMatch(/ok +127\.0\.0\.1:\d+ +head +Chain 97, block 3\d\d, -?\d+ s old\./);
     expect(text).toMatch(
       /ok +localhost:\d+ +finalized +Block \d+ is final, 64 blocks and \d+ s behind the head\./,
@@ -176,7 +177,7 @@ describe('opentill doctor, of a network', () => {
     expect(there.of('token', 'USDT')).toMatchObject({
       outcome: 'fail',
       detail: expect.stringMatching(/^There is no contract at 0x5FbDB/),
-      mend: expect.stringMatching(/the scanner does not start/),
+      mend: expect.stringMatching(/^Mend contract and decimals/),
     });
     expect(there.code).toBe(1);
     const limits = { displayDecimals: 2, minAmount: null, maxAmount: null };
@@ -231,6 +232,58 @@ describe('opentill doctor, of a network', () => {
       });
       expect(out.join('\n')).not.toContain('secret');
       expect(code).toBe(1);
+    });
+  });
+
+  it('holds the endpoints against each other: by a block, and token by token', async () => {
+    const isBlock = (params: readonly unknown[]): boolean => /^0x/.test(String(params[0]));
+    const override: LyingRpcOptions['override'] = async ({ method, params }, honest) => {
+      if (method === 'eth_getCode') return { result: '0x' };
+      if (method !== 'eth_getBlockByNumber' || !isBlock(params)) return undefined;
+      const block = (await honest({ method, params })) as object;
+      return { result: { ...block, hash: `0x${'ab'.repeat(32)}` } };
+    };
+    await throughProxy({ override }, async (url) => {
+      const { code, of } = await examine({ rpcUrls: [anvil.rpcUrl, url.replace('127.0.0.1', 'localhost')] });
+      expect(of('same chain')).toMatchObject({
+        outcome: 'fail',
+        detail: expect.stringMatching(/^Block \d+ is not the same everywhere \(.*localhost:\d+: 0xabab/),
+      });
+      const label = hostOf(url.replace('127.0.0.1', 'localhost'));
+      expect(of('token', `USDT at ${label}`)).toMatchObject({ outcome: 'fail' });
+      expect(of('token', 'USDT')).toBeUndefined();
+      expect(code).toBe(1);
+    });
+  });
+
+  it('counts as usable only what a scanner can use', async () => {
+    await throughProxy({ rangeCapBlocks: 0 }, async (url) => {
+      const { of } = await examine({ rpcUrls: [anvil.rpcUrl, url.replace('127.0.0.1', 'localhost')] });
+      expect(of('sources')).toMatchObject({ outcome: 'warn', detail: '1 of 2 endpoints can be used.' });
+      const alone = await examine({ rpcUrls: [url] });
+      expect(alone.of('sources')).toMatchObject({ outcome: 'fail', detail: 'No endpoint can be used.' });
+    });
+  });
+
+  it('says what finality that stalls comes to', async () => {
+    const holding = await examine({ finality: { staleSeconds: 5 } });
+    expect(holding.of('finalized')).toMatchObject({
+      outcome: 'fail',
+      mend: expect.stringMatching(/nothing newer is credited until it does\.$/),
+    });
+    const falling = await examine({ finality: { staleSeconds: 5, fallbackDepth: 40 } });
+    expect(falling.of('finalized')).toMatchObject({
+      outcome: 'warn',
+      mend: expect.stringMatching(/what is 40 blocks deep is credited all the same\.$/),
+    });
+  });
+
+  it('asks for no logs where only the native coin is taken in', async () => {
+    const limits = { displayDecimals: 2, minAmount: null, maxAmount: null };
+    const tokens = [{ symbol: 'tBNB', contract: null, decimals: 18, ...limits }];
+    await throughProxy({ rangeCapBlocks: 0 }, async (url) => {
+      const { of } = await examine({ rpcUrls: [url], tokens });
+      expect(of('eth_getLogs')).toMatchObject({ outcome: 'ok', detail: expect.stringMatching(/^No token/) });
     });
   });
 

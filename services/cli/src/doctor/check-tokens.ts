@@ -3,16 +3,34 @@ import type { EvmClient } from '@opentill/chain-evm/client';
 import { isReaderError } from '@opentill/chain/reader-error';
 import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import type { Endpoint } from './endpoint.ts';
 import { decodeTokenSymbol } from './decode-token-symbol.ts';
 import { findingOf, sentence, type Finding } from './finding.ts';
 
 /** The first four bytes of keccak256("symbol()"). */
 const SYMBOL_SELECTOR = '0x95d89b41';
 
-/** Looks for the code and the decimals of each configured token. Its own symbol is for people: anybody may copy one. */
-export async function examineTokens(client: EvmClient, network: NetworkConfig): Promise<readonly Finding[]> {
+/**
+ * Looks for the code and the decimals of each configured token, at every endpoint: any of them may be believed. Its own
+ * symbol is for people: anybody may copy one.
+ */
+export async function examineTokens(
+  endpoints: readonly Pick<Endpoint, 'client' | 'label'>[],
+  network: NetworkConfig,
+): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
-  for (const token of network.tokens) findings.push(await examineToken(client, token));
+  for (const token of network.tokens) {
+    const found = await Promise.all(
+      endpoints.map(async ({ client, label }) => ({ label, finding: await examineToken(client, token) })),
+    );
+    const wrong = found.filter(({ finding }) => finding.outcome !== 'ok');
+    const isEverywhere = wrong.length === found.length;
+    const [first] = found;
+    if (first !== undefined && (wrong.length === 0 || isEverywhere)) findings.push(first.finding);
+    else
+      for (const { label, finding } of wrong)
+        findings.push({ ...finding, subject: `${token.symbol} at ${label}` });
+  }
   return findings;
 }
 
@@ -23,7 +41,8 @@ async function examineToken(client: EvmClient, token: TokenConfig): Promise<Find
     const detail = 'The native coin: seen where a transaction itself sends it, not where a contract does.';
     return { ...found, outcome: 'ok', detail };
   }
-  const mend = 'Mend contract and decimals in the network file; the scanner does not start like this.';
+  const mend =
+    'Mend contract and decimals in the network file, or the endpoint that alone says so: it is left out.';
   try {
     await checkTokens(client, [{ contract, decimals }], {});
     const own = await readSymbol(client, contract);

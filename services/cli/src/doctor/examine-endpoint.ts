@@ -48,7 +48,13 @@ async function checkFinality(endpoint: ReachedEndpoint, network: NetworkConfig):
     const staleSeconds = isNeeded ? network.finality?.staleSeconds : undefined;
     if (staleSeconds === undefined || endpoint.head.timeSeconds - timeSeconds <= staleSeconds)
       return { ...found, outcome: 'ok', detail };
-    const mend = 'The chain or this node does not finalise just now; nothing is credited until it does.';
+    const { fallbackDepth } = network.finality ?? {};
+    if (fallbackDepth === undefined) {
+      const mend =
+        'The chain or this node does not finalise just now; nothing newer is credited until it does.';
+      return { ...found, outcome: 'fail', detail, mend };
+    }
+    const mend = `The chain or this node does not finalise just now; what is ${fallbackDepth} blocks deep is credited all the same.`;
     return { ...found, outcome: 'warn', detail, mend };
   } catch (error) {
     const finding = findingOf(error, found.subject, found.check);

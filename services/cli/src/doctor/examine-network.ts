@@ -1,15 +1,14 @@
 import { headStaleSecondsOf, rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import type { Clock } from '@opentill/runtime/clock';
+import { createHeadWatch, type HeadWatch } from '@opentill/chain-evm/watch-heads';
 import { checkBloom } from './check-bloom.ts';
 import { checkHeadsSocket } from './check-heads-socket.ts';
 import { examineTokens } from './check-tokens.ts';
+import { compareEndpoints } from './compare-endpoints.ts';
 import { openEndpoints, readHeader, type ReachedEndpoint } from './endpoint.ts';
 import { examineEndpoint } from './examine-endpoint.ts';
 import { findingOf, type Finding } from './finding.ts';
 
-/** A source is left alone when it is behind the best one by more than so much, in blocks and in time. */
-const LAG_BLOCKS = 3;
-const LAG_SECONDS = 15;
 const CLOCK_SECONDS = 30;
 
 /** Holds an EVM network of the file against its endpoints: they against the file, and against each other. */
@@ -33,24 +32,42 @@ export async function examineNetwork(network: NetworkConfig, clock: Clock): Prom
   const reached = looks.flatMap((look) => ('head' in look ? [look] : []));
   const examined = await Promise.all(reached.map((endpoint) => examineEndpoint(endpoint, network)));
   const best = examined.toSorted((a, b) => Number(b.offersReceipts) - Number(a.offersReceipts))[0];
-  const ofEndpoints = looks.flatMap((look) => {
-    if (!('head' in look)) return [look];
-    const found = examined.find(({ label }) => label === look.label)?.findings ?? [];
-    return [checkHead(look, reached, network, clock), ...found];
-  });
+  const watch = watchHeads(reached, network, clock);
+  const findingsOf = new Map(
+    examined.map((endpoint, place) => [
+      endpoint.label,
+      [checkHead(endpoint, watch, place, network, clock), ...endpoint.findings],
+    ]),
+  );
+  const isUsable = (findings: readonly Finding[]): boolean =>
+    findings.every(({ outcome }) => outcome !== 'fail');
   return [
-    checkSources(network, reached.length),
-    ...ofEndpoints,
+    checkSources(network, [...findingsOf.values()].filter(isUsable).length),
+    ...looks.flatMap((look) => ('head' in look ? (findingsOf.get(look.label) ?? []) : [look])),
+    ...(await compareEndpoints(reached, network)),
     ...(best === undefined ? [] : [await checkBloom(best, network)]),
-    ...(best === undefined ? [] : await examineTokens(best.client, network)),
+    ...(await examineTokens(reached, network)),
     await checkHeadsSocket(network),
   ];
 }
 
-function checkSources(network: NetworkConfig, reached: number): Finding {
+/** Heads as the scanner's own reader holds them against each other; each is shown once all others were. */
+function watchHeads(endpoints: readonly ReachedEndpoint[], network: NetworkConfig, clock: Clock): HeadWatch {
+  const watch = createHeadWatch({
+    blockTimeMs: network.blockTimeMs,
+    staleSeconds: headStaleSecondsOf(network),
+    nowMs: () => 0, // they were all asked at once
+    epochSeconds: () => clock.now().getTime() / 1_000,
+  });
+  for (let look = 0; look < 2; look += 1)
+    for (const [place, { head }] of endpoints.entries()) watch.note(place, head);
+  return watch;
+}
+
+function checkSources(network: NetworkConfig, usable: number): Finding {
   const found = { subject: network.chain, check: 'sources' };
   const hosts = rpcEndpointsOf(network).map(({ url }) => new URL(url).hostname);
-  if (reached === 0) {
+  if (usable === 0) {
     const mend = `Set ${network.chain}_RPC_URLS or rpcUrls to endpoints that answer.`;
     return { ...found, outcome: 'fail', detail: 'No endpoint can be used.', mend };
   }
@@ -58,22 +75,22 @@ function checkSources(network: NetworkConfig, reached: number): Finding {
   if (hosts.length < 2) return { ...found, outcome: 'warn', detail: 'One endpoint is configured.', mend };
   if (new Set(hosts).size < 2)
     return { ...found, outcome: 'warn', detail: `All endpoints are at ${hosts[0] ?? ''}.`, mend };
-  const detail = `${reached} of ${hosts.length} endpoints can be used.`;
-  if (reached >= 2) return { ...found, outcome: 'ok', detail };
+  const detail = `${usable} of ${hosts.length} endpoints can be used.`;
+  if (usable >= 2) return { ...found, outcome: 'ok', detail };
   return { ...found, outcome: 'warn', detail, mend: 'Mend the others: one endpoint cannot be compared.' };
 }
 
 function checkHead(
   endpoint: ReachedEndpoint,
-  all: readonly ReachedEndpoint[],
+  watch: HeadWatch,
+  place: number,
   network: NetworkConfig,
   clock: Clock,
 ): Finding {
   const found = { subject: endpoint.label, check: 'head' };
   const { height, timeSeconds } = endpoint.head;
   const ageSeconds = Math.round(clock.now().getTime() / 1_000 - timeSeconds);
-  const lagBlocks = Math.max(...all.map(({ head }) => head.height)) - height;
-  const lagSeconds = Math.max(...all.map(({ head }) => head.timeSeconds)) - timeSeconds;
+  const lagBlocks = watch.lagBlocks(place) ?? 0;
   const lag = lagBlocks > 0 ? `, ${lagBlocks} blocks behind the best` : '';
   const detail = `Chain ${network.chainId ?? ''}, block ${height}, ${ageSeconds} s old${lag}.`;
   const staleSeconds = headStaleSecondsOf(network);
@@ -83,7 +100,7 @@ function checkHead(
   }
   if (ageSeconds < -CLOCK_SECONDS)
     return { ...found, outcome: 'warn', detail, mend: 'The clock of this machine is wrong: set it.' };
-  if (lagBlocks <= LAG_BLOCKS || lagSeconds <= LAG_SECONDS) return { ...found, outcome: 'ok', detail };
+  if (watch.trouble(place) === null) return { ...found, outcome: 'ok', detail };
   const mend = 'It is not asked while it is so far behind: take another endpoint if it stays so.';
   return { ...found, outcome: 'warn', detail, mend };
 }
