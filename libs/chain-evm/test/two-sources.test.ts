@@ -198,6 +198,10 @@ describe('a range that two sources are asked for', () => {
     const both = await pairOf(always('falseEmpty'), always('falseEmpty'));
     expect(await both.reader.readVerified(from, to, [])).toEqual(truth);
     expect(new Set(both.judged)).toEqual(new Set(['BLOOM_CONTRADICTS']));
+    // Without a bloom every block that has transactions and is called empty is looked into.
+    const blind = await pairOf(always('falseEmpty'), always('falseEmpty'), { bloom: false });
+    expect(await blind.reader.readVerified(from, to, [])).toEqual(truth);
+    expect(new Set(blind.judged)).toEqual(new Set(['EMPTY_WITHOUT_BLOOM']));
 
     // The stated limit: the same log left out by both, of a block of which they give others.
     const busy = truth.headers.find(

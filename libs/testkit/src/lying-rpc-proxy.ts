@@ -63,11 +63,6 @@ export interface LyingRpcOptions {
    */
   readonly mayDrop?: (log: DroppableLog) => boolean;
   /**
-   * The blocks all of whose logs `falseEmpty` and `droppedBlockOfLogs` may leave out; default all. For networks whose
-   * blooms say nothing: there no pair of sources reveals a block that both call empty.
-   */
-  readonly mayEmpty?: (blockHash: string) => boolean;
-  /**
    * Answers a call in the place of the lies of single calls; undefined leaves it to them. `honest` asks the node,
    * for this call or another one. For lies that only one test tells.
    */
@@ -85,7 +80,6 @@ export interface RpcAnswerError {
 
 /** What tells one log of a node from another. */
 export interface DroppableLog {
-  readonly blockHash: string;
   readonly transactionHash: string;
   readonly logIndex: string;
 }
@@ -109,6 +103,7 @@ export interface RpcCall {
 }
 type RpcAnswer = { jsonrpc: '2.0'; id: unknown; result?: unknown; error?: RpcAnswerError };
 interface RawLog extends DroppableLog {
+  readonly blockHash: string;
   readonly data: string;
 }
 interface LogFilter {
@@ -184,13 +179,10 @@ export async function createLyingRpcProxy(options: LyingRpcOptions): Promise<Lyi
       return refusal(answer.id, -32005, `query returned more than ${options.resultCapLogs} results`);
     }
     if (logs.length === 0) return answer;
-    const { mayEmpty = () => true } = options;
-    if (logs.every((log) => mayEmpty(log.blockHash)) && strikes('falseEmpty'))
-      return { ...answer, result: [] };
+    if (strikes('falseEmpty')) return { ...answer, result: [] };
     let result = [...logs];
-    const emptiable = result.filter((log) => mayEmpty(log.blockHash));
-    if (emptiable.length > 0 && strikes('droppedBlockOfLogs')) {
-      const { blockHash } = pick(emptiable);
+    if (strikes('droppedBlockOfLogs')) {
+      const { blockHash } = pick(result);
       result = result.filter((log) => log.blockHash !== blockHash);
     }
     const droppable = options.mayDrop === undefined ? result : result.filter(options.mayDrop);

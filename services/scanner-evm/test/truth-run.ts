@@ -172,9 +172,7 @@ export function reportOf(plan: TruthPlan, findings: TruthFindings): string {
 const lastByte = (hash: string): number => Number.parseInt(hash.slice(-2), 16);
 
 /** What the source at this place may leave out, so that the other does not leave out the same. */
-function liesOfItsOwn(place: number, bloom: boolean): Pick<LyingRpcOptions, 'mayDrop' | 'mayEmpty'> {
-  const isItsBlock = (blockHash: string): boolean => lastByte(blockHash) % 2 === place;
-  if (!bloom) return { mayDrop: ({ blockHash }) => isItsBlock(blockHash), mayEmpty: isItsBlock };
+function liesOfItsOwn(place: number): Pick<LyingRpcOptions, 'mayDrop'> {
   return {
     mayDrop: ({ transactionHash, logIndex }) => (lastByte(transactionHash) + Number(logIndex)) % 2 === place,
   };
@@ -194,9 +192,8 @@ async function openProxies(plan: TruthPlan, upstreamUrl: string): Promise<readon
         faults,
         delayMs: 150,
         ...cap,
-        // No two sources can reveal what both leave out of a block of which both answer other logs; nor, where no
-        // bloom speaks of a block, that both leave out all of it.
-        ...(plan.sources === 1 ? {} : liesOfItsOwn(place, plan.network?.bloom ?? true)),
+        // No two sources can reveal what both leave out of a block of which both answer other logs.
+        ...(plan.sources === 1 ? {} : liesOfItsOwn(place)),
       }),
     ),
   );

@@ -62,7 +62,16 @@ describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
 
   it(
     'nothing is missed or invented while one of the two sources is dead for a third of the time',
-    async () => expectTruth(await run({ ...LONG, seed: 6, name: 'outage', hasOutage: true })),
+    async () =>
+      expectTruth(
+        await run({
+          ...LONG,
+          seed: 6,
+          name: 'outage',
+          hasOutage: true,
+          network: { aloneAfterSeconds: 2 },
+        }),
+      ),
     TEST_TIMEOUT_MS,
   );
 

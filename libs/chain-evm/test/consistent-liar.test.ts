@@ -1,0 +1,481 @@
+import { createHash } from 'node:crypto';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import { bloomBits } from '../src/bloom.ts';
+import { TRANSFER_TOPIC } from '../src/decode.ts';
+import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
+import { createEvmReader } from '../src/reader.ts';
+import type { Call, ScriptedNode } from './scripted-node.ts';
+import { answering, refusing, scriptedNode } from './scripted-node.ts';
+
+/*
+ * One of two sources lies, and contradicts itself nowhere: its headers, blooms, logs and receipts fit together. Nothing
+ * of its own may be credited, nothing that it leaves out be passed over, whichever of the two is asked first.
+ */
+
+const TOKEN = `0x${'11'.repeat(20)}`;
+const PAYEE = `0x${'aa'.repeat(20)}`;
+const PAYER = `0x${'bb'.repeat(20)}`;
+const LENGTH = 100;
+const BLOCK_SECONDS = 12;
+const LOOT = 1_000_000n;
+
+interface Tx {
+  readonly hash: string;
+  readonly amounts: readonly bigint[];
+}
+interface Block {
+  readonly height: number;
+  readonly hash: string;
+  readonly parentHash: string;
+  readonly timeSeconds: number;
+  readonly txs: readonly Tx[];
+  /** What the bloom says, where that is not what the transactions say. */
+  readonly bloomOf?: readonly Tx[];
+}
+type Chain = readonly Block[];
+
+const hashOf = (text: string): string => `0x${createHash('sha256').update(text).digest('hex')}`;
+const word = (hex: string): string => `0x${hex.slice(2).padStart(64, '0')}`;
+const quantity = (value: number): string => `0x${value.toString(16)}`;
+const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
+
+function childOf(
+  parent: Block | undefined,
+  tag: string,
+  amounts: readonly bigint[],
+  seconds = BLOCK_SECONDS,
+): Block {
+  const height = (parent?.height ?? -1) + 1;
+  return {
+    height,
+    hash: hashOf(`${tag}${height}`),
+    parentHash: parent?.hash ?? hashOf('none'),
+    timeSeconds: parent === undefined ? nowSeconds() - LENGTH * BLOCK_SECONDS : parent.timeSeconds + seconds,
+    txs: amounts.map((amount, place) => ({ hash: hashOf(`${tag}${height}/${place}`), amounts: [amount] })),
+  };
+}
+
+function chainOf(
+  blocks = LENGTH,
+  base: Chain = [],
+  tag = 'honest',
+  amounts = [1n, 2n],
+  seconds?: number,
+): Chain {
+  const chain = [...base];
+  for (let count = 0; count < blocks; count += 1) chain.push(childOf(chain.at(-1), tag, amounts, seconds));
+  return chain;
+}
+
+const HONEST = chainOf();
+const HEAD = HONEST.at(-1)!;
+const changed = (height: number, change: (block: Block) => Partial<Block>, chain: Chain = HONEST): Chain =>
+  chain.map((block) => (block.height === height ? { ...block, ...change(block) } : block));
+
+/** Its second transaction has one log more. */
+const withLoot = (block: Block): Partial<Block> => ({
+  txs: block.txs.map((tx, place) => (place === 1 ? { ...tx, amounts: [...tx.amounts, LOOT] } : tx)),
+});
+
+function bloomOf(txs: readonly Tx[]): string {
+  const bytes = Buffer.alloc(256);
+  if (txs.some(({ amounts }) => amounts.length > 0))
+    for (const value of [TOKEN, TRANSFER_TOPIC, word(PAYER), word(PAYEE)])
+      for (const bit of bloomBits(value)) bytes[255 - (bit >> 3)]! |= 1 << (bit & 7);
+  return `0x${bytes.toString('hex')}`;
+}
+
+function logsOf({ txs, hash, height }: Block): readonly (readonly object[])[] {
+  let index = 0;
+  return txs.map((tx, place) =>
+    tx.amounts.map((amount) => ({
+      address: TOKEN,
+      topics: [TRANSFER_TOPIC, word(PAYER), word(PAYEE)],
+      data: word(quantity(Number(amount))),
+      blockHash: hash,
+      blockNumber: quantity(height),
+      transactionHash: tx.hash,
+      transactionIndex: quantity(place),
+      logIndex: quantity(index++),
+      removed: false,
+    })),
+  );
+}
+
+const receiptOf = (block: Block, place: number): object => ({
+  transactionHash: block.txs[place]!.hash,
+  blockHash: block.hash,
+  blockNumber: quantity(block.height),
+  status: '0x1',
+  type: '0x2',
+  gasUsed: '0x1',
+  effectiveGasPrice: '0x1',
+  from: PAYER,
+  to: TOKEN,
+  logs: logsOf(block)[place],
+});
+
+interface View {
+  readonly chain: Chain;
+  readonly finalized?: Block;
+  /** Changes an answer. */
+  readonly twist?: (call: Call, result: unknown, calls: readonly Call[]) => unknown;
+}
+
+function resultOf({ chain, finalized }: View, { method, params }: Call): unknown {
+  const answerBlock = (block: Block | undefined): object | null =>
+    block === undefined
+      ? null
+      : {
+          number: quantity(block.height),
+          hash: block.hash,
+          parentHash: block.parentHash,
+          timestamp: quantity(block.timeSeconds),
+          logsBloom: bloomOf(block.bloomOf ?? block.txs),
+          transactions: block.txs.map(({ hash }) => hash),
+        };
+  const [first] = params;
+  const byHash = chain.find(({ hash }) => hash === first);
+  switch (method) {
+    case 'eth_getBlockByNumber':
+      if (first === 'latest') return answerBlock(chain.at(-1));
+      return answerBlock(first === 'finalized' ? (finalized ?? chain.at(-20)) : chain[Number(first)]);
+    case 'eth_getBlockByHash':
+      return answerBlock(byHash);
+    case 'eth_getLogs': {
+      const filter = first as { fromBlock?: string; toBlock?: string; blockHash?: string };
+      const isAsked = ({ height, hash }: Block): boolean =>
+        filter.blockHash === undefined
+          ? height >= Number(filter.fromBlock) && height <= Number(filter.toBlock)
+          : hash === filter.blockHash;
+      return chain.filter(isAsked).flatMap((block) => logsOf(block).flat());
+    }
+    case 'eth_getBlockReceipts':
+      return byHash === undefined ? null : byHash.txs.map((_, place) => receiptOf(byHash, place));
+    case 'eth_getTransactionReceipt':
+      for (const block of chain) {
+        const place = block.txs.findIndex(({ hash }) => hash === first);
+        if (place >= 0) return receiptOf(block, place);
+      }
+      return null;
+    default:
+      throw new Error(`nobody answers ${method}`);
+  }
+}
+
+let nodes: ScriptedNode[] = [];
+afterEach(async () => {
+  await Promise.all(nodes.map((node) => node.close()));
+  nodes = [];
+});
+
+async function nodeOf(view: View): Promise<ScriptedNode> {
+  const node = await scriptedNode((calls, isBatch) =>
+    answering((call) => {
+      const result = resultOf(view, call);
+      return view.twist === undefined ? result : view.twist(call, result, calls);
+    }, '0x1')(calls, isBatch),
+  );
+  nodes.push(node);
+  return node;
+}
+
+const NETWORK: Omit<EvmNetwork, 'rpcUrls'> = {
+  chain: 'ETH',
+  chainId: 1,
+  bloom: true,
+  maxBlockRange: 50,
+  blockTimeMs: BLOCK_SECONDS * 1_000,
+  tokens: [
+    { symbol: 'USDT', contract: TOKEN, decimals: 6, displayDecimals: 2, minAmount: null, maxAmount: null },
+  ],
+};
+
+const readerOf = (
+  sources: readonly ScriptedNode[],
+  change: Partial<EvmNetwork> = {},
+  deps: EvmReaderDeps = {},
+): ChainReader => createEvmReader({ ...NETWORK, rpcUrls: sources.map(({ url }) => url), ...change }, deps);
+
+/** A reader of the liar and an honest source, in both orders; honest logs, receipts and all unless said otherwise. */
+async function besideHonest(
+  liar: View,
+  work: (reader: ChainReader) => Promise<void>,
+  change: Partial<EvmNetwork> = {},
+  honest: View = { chain: HONEST },
+): Promise<void> {
+  const pair = [await nodeOf(liar), await nodeOf(honest)];
+  await work(readerOf(pair, change));
+  await work(readerOf(pair.toReversed(), change));
+}
+
+const HELD = { code: 'INCONSISTENT_ANSWER', retryable: true };
+const held =
+  (from: number, to: number, error: object = HELD) =>
+  async (reader: ChainReader) => {
+    for (let round = 0; round < 3; round += 1)
+      await expect(reader.readVerified(from, to, [])).rejects.toMatchObject(error);
+  };
+
+describe('a consistent liar beside an honest source', () => {
+  it('cannot add a payment to a block, with receipts to match', async () => {
+    const invented = changed(50, (block) => ({ ...withLoot(block), bloomOf: block.txs }));
+    await besideHonest({ chain: invented }, held(48, 52));
+    await besideHonest({ chain: invented }, held(48, 52), { bloom: false });
+  });
+
+  it('cannot hide a payment, with receipts and a bloom to match', async () => {
+    const emptied = changed(50, ({ txs }) => ({ txs: txs.map((tx) => ({ ...tx, amounts: [] })) }));
+    const noLogs = changed(50, ({ txs }) => ({ txs: txs.slice(0, 1) }));
+    for (const chain of [emptied, noLogs])
+      for (const bloom of [true, false])
+        for (const [from, to] of [
+          [50, 50],
+          [48, 50],
+          [50, 52],
+          [48, 52],
+        ] as const)
+          await besideHonest({ chain }, held(from, to), { bloom });
+  });
+
+  it('cannot have what it invents in an empty block excused by the bloom', async () => {
+    const quiet = changed(50, () => ({ txs: [{ hash: hashOf('quiet'), amounts: [] }] }));
+    const loud = changed(50, ({ txs }) => ({ txs: [{ ...txs[0]!, amounts: [LOOT] }], bloomOf: txs }), quiet);
+    await besideHonest({ chain: loud }, held(48, 52), {}, { chain: quiet });
+    // Alone, too, its receipts must fit the bloom that it states itself.
+    const twist: View['twist'] = ({ method }, result) => {
+      if (method !== 'eth_getBlockReceipts') return result;
+      const [first, ...others] = result as { logs: { topics: string[] }[] }[];
+      const logs = first!.logs.map((log) => ({
+        ...log,
+        topics: [...log.topics.slice(0, 2), word(`0x${'cc'.repeat(20)}`)],
+      }));
+      return [{ ...first, logs }, ...others];
+    };
+    const alone = readerOf([await nodeOf({ chain: HONEST, twist })]);
+    await expect(alone.readVerified(50, 50, [])).rejects.toMatchObject({
+      message: /the bloom knows nothing of a log/,
+    });
+  });
+
+  it('cannot put blocks on top of the chain', async () => {
+    const longer = chainOf(12, HONEST, 'invented', [LOOT], 1);
+    const top = { code: 'BLOCK_NOT_FOUND', retryable: true };
+    await besideHonest({ chain: longer }, held(HEAD.height + 1, HEAD.height + 1, top));
+    await besideHonest({ chain: longer }, held(HEAD.height - 1, HEAD.height + 1, top));
+    await besideHonest({ chain: longer }, held(HEAD.height - 1, HEAD.height + 1, top), { bloom: false });
+    await besideHonest({ chain: longer }, async (reader) => {
+      await expect(reader.vouch(longer.at(-1)! as never)).rejects.toMatchObject(top);
+      await reader.vouch(HEAD as never);
+    });
+  });
+
+  it('cannot have another branch vouched for', async () => {
+    const branch = chainOf(21, HONEST.slice(0, 80), 'branch', []);
+    await besideHonest({ chain: branch }, async (reader) => {
+      await expect(reader.vouch(branch[85]! as never)).rejects.toMatchObject(HELD);
+      await expect(reader.vouch(HONEST[85]! as never)).rejects.toMatchObject(HELD);
+      await reader.vouch(HONEST[79]! as never);
+    });
+  });
+
+  it('cannot call a block final', async () => {
+    const views: readonly Block[] = [
+      { ...HEAD, timeSeconds: HEAD.timeSeconds + 100_000 },
+      HEAD,
+      { ...HEAD, hash: hashOf('another') },
+    ];
+    for (const finalized of views) {
+      await besideHonest(
+        { chain: HONEST, finalized },
+        async (reader) => expect(await reader.finalizedHeight()).toBe(60),
+        { finality: { staleSeconds: 60 } },
+        { chain: HONEST, finalized: HONEST[60]! },
+      );
+    }
+  });
+
+  it('cannot call a block of its own final, however long the other’s finality stands', async () => {
+    let skewMs = 0;
+    const pair = [
+      await nodeOf({ chain: HONEST, finalized: { ...HEAD, hash: hashOf('another') } }),
+      await nodeOf({ chain: HONEST, finalized: HONEST[60]! }),
+    ];
+    const reader = readerOf(
+      pair,
+      { finality: { staleSeconds: 60 } },
+      { nowMs: () => performance.now() + skewMs },
+    );
+    for (; skewMs < 600_000; skewMs += 50_000) expect(await reader.finalizedHeight()).toBe(60);
+  });
+
+  it('cannot shift the times of blocks', async () => {
+    const shifted = HONEST.map((block) => ({ ...block, timeSeconds: block.timeSeconds + 86_400 }));
+    await besideHonest({ chain: shifted }, held(48, 50));
+    const earlier = HONEST.map((block) => ({ ...block, timeSeconds: block.timeSeconds - 600 }));
+    await besideHonest({ chain: earlier }, held(48, 50));
+    await besideHonest({ chain: earlier }, held(50, 50));
+    // Only where it is not asked twice.
+    const twist: View['twist'] = ({ method }, result, calls) =>
+      method === 'eth_getBlockByNumber' && calls.every((call) => call.method === method)
+        ? { ...(result as object), timestamp: quantity(1) }
+        : result;
+    await held(48, 50)(readerOf([await nodeOf({ chain: HONEST, twist }), await nodeOf({ chain: HONEST })]));
+    const falling = changed(49, () => ({ timeSeconds: HONEST[51]!.timeSeconds }));
+    await held(48, 52)(readerOf([await nodeOf({ chain: falling })]));
+  });
+
+  it('cannot give a payment another place in its transaction', async () => {
+    const twist: View['twist'] = ({ method }, result) => {
+      if (method !== 'eth_getTransactionReceipt') return result;
+      const receipt = result as { logs: { logIndex: string }[] };
+      const [log] = receipt.logs;
+      if (log?.logIndex !== '0x1') return result;
+      const before = { ...log, logIndex: '0x0', address: `0x${'99'.repeat(20)}` };
+      return { ...receipt, logs: [before, ...receipt.logs] };
+    };
+    await besideHonest({ chain: HONEST, twist }, async (reader) => {
+      const { transfers } = await reader.readVerified(50, 50, []);
+      expect(transfers.map(({ amountBaseUnits }) => amountBaseUnits)).toEqual([1n, 2n]);
+      await expect(reader.confirmTransfers(transfers)).rejects.toMatchObject(HELD);
+      // The seen pass, which credits nothing, does not wait.
+      expect((await reader.confirmTransfers(transfers, { byOneSource: true })).confirmed).toHaveLength(2);
+    });
+  });
+
+  it('does not hold what both say alike', async () => {
+    await besideHonest({ chain: changed(50, withLoot) }, async (reader) => {
+      const { transfers } = await reader.readVerified(51, 60, []);
+      expect(transfers).toHaveLength(20);
+      expect((await reader.confirmTransfers(transfers)).confirmed).toHaveLength(20);
+    });
+  });
+});
+
+describe('a consistent liar while the honest source fails', () => {
+  const lying: View = { chain: changed(50, (block) => ({ ...withLoot(block), bloomOf: block.txs })) };
+
+  /** The honest source first, and a clock that can be put on. */
+  async function failing(change: Partial<EvmNetwork> = {}) {
+    const [honest, liar] = [await nodeOf({ chain: HONEST }), await nodeOf(lying)];
+    const script = honest.script;
+    let skewMs = 0;
+    const alone: { readonly label: string; readonly sinceSeconds: number }[] = [];
+    const reader = readerOf([honest, liar], change, {
+      onAlone: (told) => alone.push(told),
+      nowMs: () => performance.now() + skewMs,
+      epochMs: () => Date.now() + skewMs,
+      requestTimeoutMs: 500,
+    });
+    const read = async (): Promise<number | string> => {
+      try {
+        return (await reader.readVerified(50, 50, [])).transfers.length;
+      } catch (error) {
+        return (error as { code: string }).code;
+      }
+    };
+    return {
+      reader,
+      read,
+      alone,
+      liar,
+      fails: () => (honest.script = refusing(-32000, 'down', 503)),
+      limits: () => (honest.script = () => ({ status: 429, headers: { 'retry-after': '5' }, body: '' })),
+      recovers: () => (honest.script = script),
+      pass: (seconds: number) => (skewMs += seconds * 1_000),
+    };
+  }
+
+  it('gains nothing by a moment’s rest', async () => {
+    const { reader, read, limits, alone } = await failing();
+    expect((await reader.readVerified(49, 49, [])).transfers).toHaveLength(2);
+    limits();
+    await expect(reader.readVerified(50, 50, [])).rejects.toMatchObject({ code: 'RPC_RATE_LIMITED' });
+    // While it rests nobody is asked in vain, and the caller is told how long.
+    await expect(reader.readVerified(50, 50, [])).rejects.toMatchObject({
+      code: 'RPC_UNAVAILABLE',
+      context: { retryAfterMs: expect.any(Number) },
+    });
+    expect(await read()).toBe('RPC_UNAVAILABLE');
+    expect(alone).toEqual([]);
+  });
+
+  it('is believed alone after a minute without interruption, and that is told', async () => {
+    const { reader, read, fails, recovers, pass, alone, liar } = await failing();
+    fails();
+    expect(await read()).toBe('RPC_UNAVAILABLE');
+    pass(50);
+    expect(await read()).toBe('RPC_UNAVAILABLE');
+    expect(reader.sources!()).toMatchObject([
+      { isAlone: false },
+      { isAlone: false, failingSinceSeconds: null },
+    ]);
+    const since = reader.sources!()[0]!.failingSinceSeconds!;
+    // One good answer, and the minute begins anew.
+    recovers();
+    pass(40);
+    expect(await read()).toBe('INCONSISTENT_ANSWER');
+    expect(reader.sources!()[0]).toMatchObject({ failingSinceSeconds: null });
+    fails();
+    expect(await read()).toBe('RPC_UNAVAILABLE');
+    pass(50);
+    expect(await read()).toBe('RPC_UNAVAILABLE');
+    expect(alone).toEqual([]);
+    pass(40);
+    expect((await reader.readVerified(49, 49, [])).transfers).toHaveLength(2);
+    await reader.vouch(HONEST[49]! as never);
+    const label = new URL(liar.url).host;
+    expect(alone).toMatchObject([{ label }, { label }]);
+    expect(alone[0]!.sinceSeconds).toBeGreaterThan(since + 60);
+    expect(reader.sources!().map(({ isAlone }) => isAlone)).toEqual([false, true]);
+    recovers();
+    pass(40);
+    expect(await read()).toBe('INCONSISTENT_ANSWER');
+    expect(reader.sources!().map(({ isAlone }) => isAlone)).toEqual([false, false]);
+  });
+
+  it('is never believed alone where the network says so', async () => {
+    const { read, fails, pass, alone } = await failing({ aloneAfterSeconds: 'never' });
+    fails();
+    for (let hour = 0; hour < 3; hour += 1) {
+      expect(await read()).toBe('RPC_UNAVAILABLE');
+      pass(3_600);
+    }
+    expect(alone).toEqual([]);
+  });
+
+  it('is not the one believed because it comes back first after an outage of both', async () => {
+    const { read, fails, pass, alone, liar } = await failing();
+    const script = liar.script;
+    fails();
+    liar.script = refusing(-32000, 'down', 503);
+    for (let minute = 0; minute < 5; minute += 1) {
+      expect(await read()).toBe('RPC_UNAVAILABLE');
+      pass(60);
+    }
+    liar.script = script;
+    expect(await read()).toBe('RPC_UNAVAILABLE');
+    pass(30);
+    expect(await read()).toBe('RPC_UNAVAILABLE');
+    expect(alone).toEqual([]);
+  });
+
+  it('of two that have the block goes on beside a node that stands still only after a minute', async () => {
+    const old = HONEST.slice(0, 60);
+    let skewMs = 0;
+    const reader = readerOf(
+      [await nodeOf({ chain: old }), await nodeOf({ chain: HONEST })],
+      {},
+      { nowMs: () => performance.now() + skewMs, epochMs: () => Date.now() + skewMs },
+    );
+    const read = (): Promise<unknown> => reader.readVerified(80, 80, []);
+    await expect(read()).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
+    skewMs += 59_000;
+    await expect(read()).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
+    skewMs += 2_000;
+    await expect(read()).resolves.toMatchObject({ transfers: [{}, {}] });
+    // What it has is still asked of it.
+    expect((await reader.readVerified(50, 50, [])).transfers).toHaveLength(2);
+  });
+});
