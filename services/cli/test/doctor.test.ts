@@ -236,7 +236,7 @@ describe('opentill doctor, of a network', () => {
   });
 
   it('holds the endpoints against each other: by a block, and token by token', async () => {
-    const isBlock = (params: readonly unknown[]): boolean => /^0x/.test(String(params[0]));
+    const isBlock = (params: readonly unknown[]): boolean => String(params[0]).startsWith('0x');
     const override: LyingRpcOptions['override'] = async ({ method, params }, honest) => {
       if (method === 'eth_getCode') return { result: '0x' };
       if (method !== 'eth_getBlockByNumber' || !isBlock(params)) return undefined;
