@@ -2,7 +2,7 @@ import type { Chain } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Logger } from '@opentill/runtime/logger';
 import { ALARM_KINDS, alarmsOf, type AlarmKind, type ChainCondition } from './alarms.ts';
-import type { ChainFigures } from './scan-meters.ts';
+import type { ChainFigures } from './chain-figures.ts';
 
 /** Judges chains when asked, and logs what changed since the last time. */
 export interface AlarmWatch {

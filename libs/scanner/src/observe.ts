@@ -8,12 +8,13 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { createAlarmWatch, type AlarmWatch } from './alarm-watch.ts';
 import type { AlarmKind } from './alarms.ts';
+import { createChainFigures, type ChainFigures } from './chain-figures.ts';
 import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
 import type { LiveTransfer, WrittenTransfers } from './scan-change.ts';
 import { isContradiction, isHalt, isScanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
-import { createChainFigures, createScanMeters, type ChainFigures } from './scan-meters.ts';
+import { createScanMeters } from './scan-meters.ts';
 
 /** What can fail on its own: the seen pass stops the whole chain. */
 export type ScanPart = 'seen' | 'branch' | 'verified' | 'finality' | 'catch-up' | 'rescan' | 'lease';

@@ -1,0 +1,43 @@
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { ChainCondition } from './alarms.ts';
+import type { ChainState } from './chain-state.ts';
+import type { FinalityView } from './finality-watch.ts';
+import type { ScanNetwork } from './scan-network.ts';
+
+/** What is known of a chain between two scrapes. */
+export interface ChainFigures {
+  state: ChainState | undefined;
+  openedAtMs: number;
+  headMovedAtMs: number;
+  verifiedMovedAtMs: number;
+  tickedAtMs: number | undefined;
+  /** Why the chain stands still, as long as it does. */
+  halted: string | undefined;
+  network: ScanNetwork | undefined;
+  sources: ChainReader['sources'];
+  /** Time of the newest block that a head named. */
+  headTimeSeconds: number | undefined;
+  finality: FinalityView | undefined;
+  finalityLag: ChainCondition['finalityLag'];
+  verifyFailingSinceMs: number | undefined;
+  contradictionsInRow: number;
+}
+
+/** Nothing is known yet. */
+export function createChainFigures(): ChainFigures {
+  return {
+    state: undefined,
+    openedAtMs: 0,
+    headMovedAtMs: 0,
+    verifiedMovedAtMs: 0,
+    tickedAtMs: undefined,
+    halted: undefined,
+    network: undefined,
+    sources: undefined,
+    headTimeSeconds: undefined,
+    finality: undefined,
+    finalityLag: undefined,
+    verifyFailingSinceMs: undefined,
+    contradictionsInRow: 0,
+  };
+}
