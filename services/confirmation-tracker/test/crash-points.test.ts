@@ -146,6 +146,7 @@ test('an order that became due while the tracker was down expires once when it i
       if (!(error instanceof Crash)) throw error;
     });
   }
+  await crashing.buried();
   await sweepDue(s.deps);
   expect(await s.story(order)).toEqual(['ORDER_EXPIRED EXPIRED Not paid']);
 });

@@ -1,6 +1,7 @@
-import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
+import { Kysely, PostgresDialect, sql, type PostgresPoolClient } from 'kysely';
 import type { Database, Db } from '@opentill/db/database';
 import type { Tables } from '@opentill/db/tables';
+import { waitUntil } from '@opentill/testkit/wait-until';
 
 /** The process died here. */
 export class Crash extends Error {
@@ -16,6 +17,8 @@ export interface CrashingDatabase {
   readonly passed: number;
   /** `before <statement>` or `after <statement>` of the crash; undefined while there was none. */
   readonly crashedAt: string | undefined;
+  /** Resolves when Postgres has ended the sessions of the dead: until then their locks stand, and sweeps pass those rows by. */
+  buried(): Promise<void>;
 }
 
 /**
@@ -26,6 +29,7 @@ export function createCrashingDatabase(database: Database): CrashingDatabase {
   let point = Number.POSITIVE_INFINITY;
   let passed = 0;
   let crashedAt: string | undefined;
+  const dying: number[] = [];
 
   function pass(where: string): void {
     passed += 1;
@@ -53,7 +57,10 @@ export function createCrashingDatabase(database: Database): CrashingDatabase {
     };
     return {
       query: query as unknown as PostgresPoolClient['query'],
-      release: () => client.release(dead),
+      release: () => {
+        if (dead) dying.push((client as unknown as { processID: number }).processID);
+        client.release(dead);
+      },
     };
   }
 
@@ -73,6 +80,15 @@ export function createCrashingDatabase(database: Database): CrashingDatabase {
     },
     get crashedAt() {
       return crashedAt;
+    },
+    async buried() {
+      const pids = dying.splice(0);
+      await waitUntil('the sessions of the dead are over', async () => {
+        const { rows } = await sql`select from pg_stat_activity where pid = any(${pids}::int[])`.execute(
+          database.kysely,
+        );
+        return rows.length === 0;
+      });
     },
   };
 }

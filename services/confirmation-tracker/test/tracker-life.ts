@@ -95,6 +95,7 @@ export async function liveWithCrashAt(
       await work(s.depsOn(crashing.db));
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
+      await crashing.buried();
       await work(s.deps);
     }
   };
