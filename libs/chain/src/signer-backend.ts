@@ -1,0 +1,15 @@
+import type { Address } from './address-codec.ts';
+
+/**
+ * Holds the private keys of hot wallets and signs digests with them: a local keystore, a KMS or an HSM. It decides
+ * nothing: what a digest means, and whether it may be signed, is settled before.
+ */
+export interface SignerBackend {
+  /** Whose keys it holds, in canonical form. */
+  readonly addresses: readonly Address[];
+  /**
+   * Signs a 32-byte digest with the key of `address` (ECDSA over secp256k1). Gives 65 bytes: r, s (the lower of the two
+   * that are valid) and the recovery bit, 0 or 1. Its errors name no key.
+   */
+  sign(address: Address, digest: Uint8Array): Promise<Uint8Array>;
+}
