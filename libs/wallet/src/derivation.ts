@@ -39,6 +39,14 @@ export function hotWalletPublicKey(seed: Uint8Array, family: Family): Uint8Array
   return withNode(seed, DERIVATION_PATHS[family].hotWallet, (node) => Uint8Array.from(node.publicKey));
 }
 
+/** The private key of a family's hot wallet, 32 bytes that belong to the caller alone, who zeroes them. */
+export function hotWalletPrivateKey(seed: Uint8Array, family: Family): Buffer {
+  return withNode(seed, DERIVATION_PATHS[family].hotWallet, ({ privateKey }) => {
+    if (privateKey === undefined) throw new TypeError('a node below a seed has a private key');
+    return Buffer.from(privateKey);
+  });
+}
+
 /** The node below an account's extended public key that the deposit addresses are children of. Throws TypeError. */
 export function depositBranch(xpub: string): BIP32Interface {
   const account = bip32.fromBase58(xpub);

@@ -22,6 +22,18 @@ export type WalletErrorCode =
   | 'PUBLIC_KEYS_INVALID'
   /** The family has no public keys or no address codec here. */
   | 'FAMILY_UNKNOWN'
+  /** The signer holds no key of this address. */
+  | 'KEY_UNKNOWN'
+  /** The signer was closed; its keys are gone. */
+  | 'SIGNER_CLOSED'
+  /** The policy breaks its schema, contradicts itself or the network file; the message names every mistake. */
+  | 'POLICY_INVALID'
+  /** The policy is sealed, but for the wallet of another seed. */
+  | 'POLICY_OF_ANOTHER_SEED'
+  /** What is to be signed or read is not the canonical text of an approval. */
+  | 'APPROVAL_INVALID'
+  /** A secret stands in the environment, where other processes can read it; the message names the variables. */
+  | 'SECRET_IN_ENVIRONMENT'
   /** The index has no key by BIP-32's rules, which no index is likely ever to be; skip it. */
   | 'CHILD_INVALID';
 
