@@ -5,7 +5,7 @@ import type { HttpAnswer } from './post-json.ts';
 import { suggestedBlocksOf } from './suggested-blocks.ts';
 import { boundedText } from './node-text.ts';
 import type { RpcErrorAnswer } from './translate-rpc-error.ts';
-import { batchRefusalOf, codeOfHttpStatus, codeOfRpcError } from './translate-rpc-error.ts';
+import { batchRefusalOf, codeOfHttpStatus, codeOfRpcError, isRevert } from './translate-rpc-error.ts';
 
 /** What one HTTP exchange came to. */
 export type BatchAnswer =
@@ -31,7 +31,12 @@ const NEWLINE = 10;
 
 /** The body of the request; a single call goes as such, for providers without batches. */
 export function batchBody(requests: readonly RpcRequest[]): unknown {
-  const calls = requests.map((request, place) => ({ jsonrpc: '2.0', id: FIRST_ID + place, ...request }));
+  const calls = requests.map(({ method, params }, place) => ({
+    jsonrpc: '2.0',
+    id: FIRST_ID + place,
+    method,
+    params,
+  }));
   return calls.length === 1 ? calls[0] : calls;
 }
 
@@ -67,9 +72,12 @@ export function readBatchAnswer(
       ? failed(reading, 'RPC_UNAVAILABLE', `the answer is not whole JSON (${answer.body.length} bytes)`)
       : failed(reading, 'INCONSISTENT_ANSWER', 'not a JSON-RPC answer');
   }
-  const withError = items.filter((item) => item['error'] !== undefined && item['error'] !== null);
-  if (withError.length > 0) return refusedBy(reading, withError, !Array.isArray(json));
-  if (httpCode !== undefined) return failed(reading, httpCode, `HTTP ${answer.status}`);
+  const withError = items.filter(hasError);
+  const isWhole = !Array.isArray(json);
+  const ofTheWhole = withError.filter((item) => !mayStandAmongResults(reading, item, isWhole));
+  if (ofTheWhole.length > 0) return refusedBy(reading, ofTheWhole, isWhole);
+  if (httpCode !== undefined && withError.length < items.length)
+    return failed(reading, httpCode, `HTTP ${answer.status}`);
   return inOrder(reading, items);
 }
 
@@ -79,6 +87,21 @@ interface HttpExchange {
   readonly endpoint: string;
 }
 type Item = Readonly<Record<string, unknown>>;
+
+function hasError(item: Item): boolean {
+  return item['error'] !== undefined && item['error'] !== null;
+}
+
+/** Whether an error is that of one call which allows for it, and not about the batch. */
+function mayStandAmongResults({ requests }: HttpExchange, item: Item, isWhole: boolean): boolean {
+  const single = requests.length === 1;
+  const place = single ? 0 : placeOf(item, requests);
+  if (place === undefined || requests[place]?.mayBeRefused !== true) return false;
+  if (single) return true;
+  const answered = rpcErrorOf(item['error']);
+  // What a contract says is not about batches, whatever its words.
+  return !isWhole && (isRevert(answered) || batchRefusalOf(answered, false) === undefined);
+}
 
 function isObject(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -98,9 +121,13 @@ function inOrder(reading: HttpExchange, items: readonly Item[]): BatchAnswer {
     failed(reading, 'INCONSISTENT_ANSWER', `the node's answer is not one to the request: ${why}`);
   const results = new Map<number, unknown>();
   for (const item of items) {
-    const place = placeOf(item, requests);
+    const place = hasError(item) && requests.length === 1 ? 0 : placeOf(item, requests);
     if (place === undefined) return inconsistent('a foreign id');
     if (results.has(place)) return inconsistent('an id twice');
+    if (hasError(item)) {
+      results.set(place, refusalOf(reading, item).error);
+      continue;
+    }
     if (!Object.hasOwn(item, 'result')) return inconsistent('neither result nor error');
     results.set(place, item['result']);
   }
@@ -116,24 +143,49 @@ function placeOf(item: Item, requests: readonly RpcRequest[]): number | undefine
   return place >= 0 && place < requests.length ? place : undefined;
 }
 
+/** An error as it was answered, and as it is told. */
+interface Refusal {
+  readonly answered: RpcErrorAnswer;
+  readonly error: ReaderError;
+}
+
+function refusalOf(reading: HttpExchange, item: Item): Refusal {
+  const { answer, requests } = reading;
+  const answered = rpcErrorOf(item['error']);
+  const place = requests.length === 1 ? 0 : placeOf(item, requests);
+  const request = place === undefined ? undefined : requests[place];
+  const ofContract = request?.mayBeRefused === true && isRevert(answered);
+  const byAnswer = ofContract ? 'RPC_REFUSED' : codeOfRpcError(answered);
+  const code =
+    byAnswer === 'RPC_REFUSED' && !ofContract ? (codeOfHttpStatus(answer.status) ?? byAnswer) : byAnswer;
+  const suggestedBlocks = code === 'RPC_RANGE_TOO_LARGE' ? suggestedBlocksOf(answered.message) : undefined;
+  const said = boundedText(answered.message);
+  const data = request?.mayBeRefused === true ? errorDataOf(item['error']) : undefined;
+  const error = refusal(reading, code, `the node answered an error: ${said}`, {
+    rpcCode: answered.code,
+    // Of a batch only one call may be too large: whoever asked must know which.
+    ...(request === undefined ? {} : { method: request.method, place }),
+    ...(request?.mayBeRefused === true ? { said } : {}),
+    ...(data === undefined ? {} : { data }),
+    ...(suggestedBlocks === undefined ? {} : { suggestedBlocks }),
+  });
+  return { answered, error };
+}
+
+const ERROR_DATA_MAX = 4_096;
+
+/** What a contract answered to be refused with: geth's `data`, or that within it (Hardhat), after a word (Parity's). */
+function errorDataOf(error: unknown): string | undefined {
+  const data = isObject(error) ? error['data'] : undefined;
+  const text = isObject(data) ? data['data'] : data;
+  if (typeof text !== 'string' || text.length > ERROR_DATA_MAX) return undefined;
+  return /(?:^|\s)(0x(?:[0-9a-fA-F]{2})+)$/.exec(text)?.[1]?.toLowerCase();
+}
+
 /** The errors of a batch, each for its own call; `isWhole` when one error is the answer to all of them. */
 function refusedBy(reading: HttpExchange, items: readonly Item[], isWhole: boolean): BatchAnswer {
-  const { answer, requests } = reading;
-  const refusals = items.map((item) => {
-    const answered = rpcErrorOf(item['error']);
-    const place = requests.length === 1 ? 0 : placeOf(item, requests);
-    const request = place === undefined ? undefined : requests[place];
-    const byAnswer = codeOfRpcError(answered);
-    const code = byAnswer === 'RPC_REFUSED' ? (codeOfHttpStatus(answer.status) ?? byAnswer) : byAnswer;
-    const suggestedBlocks = code === 'RPC_RANGE_TOO_LARGE' ? suggestedBlocksOf(answered.message) : undefined;
-    const error = refusal(reading, code, `the node answered an error: ${boundedText(answered.message)}`, {
-      rpcCode: answered.code,
-      // Of a batch only one call may be too large: whoever asked must know which.
-      ...(request === undefined ? {} : { method: request.method, place }),
-      ...(suggestedBlocks === undefined ? {} : { suggestedBlocks }),
-    });
-    return { answered, error };
-  });
+  const { requests } = reading;
+  const refusals = items.map((item) => refusalOf(reading, item));
   if (requests.length > 1) {
     for (const { answered, error } of refusals) {
       const batchRefusal = batchRefusalOf(answered, isWhole);

@@ -26,6 +26,8 @@ export interface NetworkCheck {
   /** Contracts in canonical form. */
   readonly tokens: readonly { readonly contract: string; readonly decimals: number }[];
   readonly onFinding: (finding: SourceFinding) => void;
+  /** Whether blocks are to be read, so that the methods for it are tried. @default true */
+  readonly readsBlocks?: boolean;
 }
 
 /**
@@ -42,7 +44,7 @@ export async function checkNetwork(
     sources.all().map(async (source) => {
       try {
         await checkTokens(source, check.tokens, options);
-        await probeMethods(source, check, options);
+        if (check.readsBlocks !== false) await probeMethods(source, check, options);
         return { source, error: undefined };
       } catch (error) {
         if (options.signal?.aborted === true) throw error;

@@ -19,7 +19,13 @@ export interface Asking {
 }
 
 export type Exchanged =
-  | { readonly kind: 'answered'; readonly answer: RawAnswer; readonly newConnection: boolean }
+  | {
+      readonly kind: 'answered';
+      readonly answer: RawAnswer;
+      readonly newConnection: boolean;
+      /** The provider's complaint that calls come too often, of a call that may be refused. */
+      readonly complaint?: ReaderError | undefined;
+    }
   | Extract<BatchAnswer, { kind: 'batchRefused' }>;
 
 export interface ExchangeDeps {
@@ -60,7 +66,8 @@ export function createExchangeCalls(
     const found = read();
     if (found.kind === 'batchRefused') return found;
     const results = resultsOf(found);
-    return { kind: 'answered', newConnection, answer: { body, results: () => results } };
+    const complaint = results.find((result) => isReaderError(result, 'RPC_RATE_LIMITED'));
+    return { kind: 'answered', newConnection, answer: { body, results: () => results }, complaint };
   }
 
   return async (requests, asking) => {
@@ -78,7 +85,9 @@ export function createExchangeCalls(
       });
     try {
       const exchanged = await postAndRead(requests, asking, traffic);
-      limiter.answered();
+      if (exchanged.kind === 'answered' && exchanged.complaint !== undefined)
+        slowedDown(limiter, exchanged.complaint);
+      else limiter.answered();
       report(exchanged.kind === 'answered' ? 'OK' : exchanged.error.code);
       return exchanged;
     } catch (error) {

@@ -5,6 +5,11 @@ import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 export interface RpcRequest {
   readonly method: string;
   readonly params: readonly unknown[];
+  /**
+   * A refusal of this call alone is an answer like any other: it stands among the results as a ReaderError, which no
+   * JSON can be, with `said` (what the node said), `rpcCode` and `data` (revert data, where given) in its context.
+   */
+  readonly mayBeRefused?: boolean;
 }
 
 /** One HTTP exchange with a node, for metrics and logs. */
@@ -37,7 +42,8 @@ export interface EvmClient {
   /**
    * Sends the requests in one HTTP call and gives their results in the order of the requests; so they come from one
    * node, unless the provider splits batches among several. Where it refuses batches of the size they go in several
-   * calls, the last request when all others are answered. Any error among the answers is the error of the whole.
+   * calls, the last request when all others are answered. Any error among the answers is the error of the whole, unless
+   * the request says otherwise.
    *
    * Throws a GatewayError with a ReaderErrorCode; does not retry. In its context, where known: `method` and `place` of
    * the request it is about, `suggestedBlocks` (with RPC_RANGE_TOO_LARGE, how many would be answered) and

@@ -3,6 +3,7 @@ import type { BaseUnits } from '@opentill/domain/money';
 import type { Address } from './address-codec.ts';
 import type { BlockHeader } from './block.ts';
 import type { ReadOptions } from './chain-reader.ts';
+import type { SourceHealth } from './source-health.ts';
 import type { TokenContract, TxHash } from './transfer.ts';
 
 /** What a transaction is meant to do: one payment from a wallet of ours. */
@@ -28,6 +29,8 @@ export type FeePrices = Omit<FeeTerms, 'gasLimit'>;
 export type PaymentObstacle =
   /** The chain would refuse it: not enough balance, a token that is paused, a blocked receiver, a contract's revert. */
   | 'WOULD_FAIL'
+  /** Nodes do not say whether it would succeed, though they do of other payments. Never what one node alone fails at. */
+  | 'UNCLEAR'
   /** The network's price is above what the configuration allows to pay. */
   | 'FEES_ABOVE_CAP';
 
@@ -106,8 +109,9 @@ export interface WalletSender {
   currentPrices(options?: ReadOptions): Promise<FeePrices>;
 
   /**
-   * Tries the payments on the newest state without sending them; the answers stand in the order of the intents. A fault
-   * of nodes is thrown for all of them and is never an obstacle. Throws RangeError for more than PREPARE_MAX intents.
+   * Tries the payments on the newest state without sending them; the answers stand in the order of the intents. Where
+   * there is a second source an obstacle stands only if it does not say otherwise. A fault of the nodes is thrown for
+   * all of them and is never WOULD_FAIL. Throws RangeError for more than PREPARE_MAX intents.
    */
   prepare(intents: readonly PaymentIntent[], options?: ReadOptions): Promise<readonly Prepared[]>;
 
@@ -137,6 +141,9 @@ export interface WalletSender {
     signed: readonly Pick<SignedTransaction, 'txHash' | 'raw'>[],
     options?: ReadOptions,
   ): Promise<readonly SendOutcome[]>;
+
+  /** How each source does now, in the order of configuration. Absent where a sender has but one that it knows nothing of. */
+  readonly sources?: () => readonly SourceHealth[];
 }
 
 /** Most intents of one `prepare`. */

@@ -1,0 +1,37 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { Said } from '../ask-two-sources.ts';
+import type { EvmSource, EvmSources } from '../sources.ts';
+import { mayBeBetterElsewhere } from '../translate-rpc-error.ts';
+
+/**
+ * Asks `wanted` sources the same, others in the place of those that fail, and gives what those said that answered: at
+ * least one, at most `wanted`. For what needs no agreement. Throws the last failure when none answers, and at once what
+ * any node would say.
+ */
+export async function askSomeSources<T>(
+  sources: EvmSources,
+  wanted: number,
+  ask: (source: EvmSource, options: ReadOptions) => Promise<T>,
+  options: ReadOptions,
+): Promise<readonly Said<T>[]> {
+  const said: Said<T>[] = [];
+  const left = [...sources.witnesses()];
+  let failure: unknown;
+  while (said.length < wanted && left.length > 0) {
+    const asked = left.splice(0, wanted - said.length);
+    const answers = await Promise.allSettled(asked.map((source) => ask(source, options)));
+    for (const [place, source] of asked.entries()) {
+      const answer = answers[place];
+      if (answer === undefined) continue;
+      if (answer.status === 'fulfilled') {
+        said.push({ source, answer: answer.value });
+        continue;
+      }
+      failure = answer.reason;
+      if (options.signal?.aborted === true || !mayBeBetterElsewhere(failure)) throw failure;
+      sources.noteFault(source, failure);
+    }
+  }
+  if (said.length === 0) throw failure;
+  return said;
+}

@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { SendOutcome, SignedTransaction } from '@opentill/chain/wallet-sender';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { ReaderError } from '@opentill/chain/reader-error';
+import { boundedText } from '../node-text.ts';
+import type { EvmSource, EvmSources } from '../sources.ts';
+import { bestOutcome, sendOutcomeOf } from './send-outcome.ts';
+
+type Sent = Pick<SignedTransaction, 'txHash' | 'raw'>;
+
+/** What one source said to one transaction, for logs and alarms. */
+export interface SendAnswer {
+  /** Label of the source. */
+  readonly source: string;
+  readonly txHash: TxHash;
+  readonly outcome: SendOutcome;
+  /** In the node's own words, when it refused; what it answered, when that was not the transaction's hash: a lie. */
+  readonly said?: string;
+  readonly lied?: true;
+}
+
+/** How long the others are waited for once each transaction has an answer: they go on by themselves until their deadline. */
+const PATIENCE_MS = 500;
+const CONCLUSIVE: readonly SendOutcome[] = ['ACCEPTED', 'KNOWN', 'NONCE_TOO_LOW'];
+
+/** See WalletSender.broadcast. Sources that rest after a fault are left out, unless all do. */
+export async function broadcast(
+  sources: EvmSources,
+  signed: readonly Sent[],
+  onAnswer: (answer: SendAnswer) => void,
+  options: ReadOptions,
+): Promise<readonly SendOutcome[]> {
+  if (signed.length === 0) return [];
+  const outcomes: (SendOutcome | undefined)[][] = signed.map(() => []);
+  const settled = Promise.withResolvers<undefined>();
+  const isConclusive = (): boolean =>
+    outcomes.every((said) => said.some((outcome) => outcome !== undefined && CONCLUSIVE.includes(outcome)));
+  const sends = sources.witnesses().map(async (source) => {
+    const said = await sendTo(source, signed, onAnswer, options);
+    said.forEach((outcome, place) => outcomes[place]?.push(outcome));
+    if (isConclusive()) settled.resolve(undefined);
+  });
+  const all = Promise.all(sends);
+  await Promise.race([all, settled.promise]);
+  const patience = new AbortController();
+  await Promise.race([
+    all,
+    delay(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined),
+  ]);
+  patience.abort();
+  return outcomes.map(bestOutcome);
+}
+
+/** Sends to one source. Never throws: what it does not answer is UNKNOWN. */
+async function sendTo(
+  source: EvmSource,
+  signed: readonly Sent[],
+  onAnswer: (answer: SendAnswer) => void,
+  options: ReadOptions,
+): Promise<readonly SendOutcome[]> {
+  const requests = signed.map(({ raw }) => ({
+    method: 'eth_sendRawTransaction',
+    params: [`0x${Buffer.from(raw).toString('hex')}`],
+    mayBeRefused: true,
+  }));
+  const answers = await source.batch(requests, options).catch(() => []);
+  return signed.map(({ txHash }, place) => {
+    const { outcome, ...rest } = outcomeOf(txHash, answers[place]);
+    onAnswer({ source: source.label, txHash, outcome, ...rest });
+    return outcome;
+  });
+}
+
+function outcomeOf(txHash: TxHash, answer: unknown): Pick<SendAnswer, 'outcome' | 'said' | 'lied'> {
+  if (answer === undefined) return { outcome: 'UNKNOWN' };
+  if (answer instanceof GatewayError) {
+    const { said } = answer.context;
+    return { outcome: sendOutcomeOf(answer as ReaderError), ...(typeof said === 'string' ? { said } : {}) };
+  }
+  if (typeof answer === 'string' && answer.toLowerCase() === txHash) return { outcome: 'ACCEPTED' };
+  return { outcome: 'UNKNOWN', said: boundedText(JSON.stringify(answer)), lied: true };
+}

@@ -1,0 +1,113 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { SignerBackend } from '@opentill/chain/signer-backend';
+import type { WalletSender } from '@opentill/chain/wallet-sender';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { rpcEndpointsOf } from '@opentill/contracts/network-config';
+import { evmAddressCodec } from '../address.ts';
+import type { SourceFinding } from '../check-network.ts';
+import { checkNetwork } from '../check-network.ts';
+import type { RpcExchange } from '../client.ts';
+import type { EvmSources, SourceChange } from '../sources.ts';
+import { createEvmSources } from '../sources.ts';
+import type { SendAnswer } from './broadcast.ts';
+import { broadcast } from './broadcast.ts';
+import { readCountAt, readLatestCount } from './count-transactions.ts';
+import { estimateCancel } from './estimate-cancel.ts';
+import type { FeeBoundsText } from './fee-bounds.ts';
+import { feeBoundsOf, raiseFees } from './fee-bounds.ts';
+import { preparePayments } from './prepare-payments.ts';
+import { readBalances } from './read-balances.ts';
+import { readPrices } from './read-prices.ts';
+import { signNothing, signPayment } from './sign-payment.ts';
+
+/** What a sender needs of a network's configuration. `chainId` and `payouts` must be there. */
+export type EvmSenderNetwork = Pick<
+  NetworkConfig,
+  | 'chain'
+  | 'chainId'
+  | 'rpcUrls'
+  | 'maxBlockRange'
+  | 'blockTimeMs'
+  | 'headStaleSeconds'
+  | 'aloneAfterSeconds'
+  | 'tokens'
+> & { readonly payouts?: FeeBoundsText };
+
+/** What a sender needs, and tells of its work for metrics, logs and alarms. */
+export interface EvmSenderDeps {
+  readonly backend: SignerBackend;
+  /** @default 5000 */
+  readonly requestTimeoutMs?: number;
+  readonly onExchange?: (exchange: RpcExchange) => void;
+  /** What each source said to each transaction that was sent to it; `lied` is an alarm. */
+  readonly onSendAnswer?: (answer: SendAnswer) => void;
+  /** One source of several was believed alone: an alarm. */
+  readonly onAlone?: (source: { readonly label: string }) => void;
+  /** A source became usable or stopped being it: an alarm. */
+  readonly onSourceChange?: (change: SourceChange) => void;
+  /** The check of the network found fault with a source. */
+  readonly onFinding?: (finding: SourceFinding) => void;
+  /** Monotonic milliseconds. @default performance.now */
+  readonly nowMs?: () => number;
+  /** @default Date.now */
+  readonly epochMs?: () => number;
+}
+
+const ignore = (): void => undefined;
+
+/**
+ * Signs and sends payments of an EVM network by JSON-RPC. Throws TypeError for a network without chain id or without
+ * `payouts`, with prices that are no amounts, or with a token contract that is not an address.
+ */
+export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps): WalletSender {
+  const { chain, chainId, payouts } = network;
+  if (chainId === undefined) throw new TypeError(`the network ${chain} has no chain id`);
+  if (payouts === undefined) throw new TypeError(`the network ${chain} has no prices for payouts`);
+  const bounds = feeBoundsOf(payouts);
+  const signing = { chainId, bounds, backend: deps.backend };
+  const tokens = network.tokens.flatMap(({ contract, decimals }) => {
+    if (contract === null) return [];
+    const address = evmAddressCodec.parse(contract);
+    if (address === undefined) throw new TypeError(`not the address of a token contract: ${contract}`);
+    return [{ contract: address, decimals }];
+  });
+  const sources = sourcesOf(network, chainId, deps);
+  const { onSendAnswer = ignore, onAlone = ignore, onFinding = ignore } = deps;
+
+  return {
+    chain,
+    checkNetwork: (options: ReadOptions = {}) =>
+      checkNetwork(sources, { tokens, onFinding, readsBlocks: false }, options),
+    latestCount: (wallet, options = {}) => readLatestCount(sources, wallet, options),
+    countAt: (wallet, block, options = {}) => readCountAt(sources, wallet, block, onAlone, options),
+    balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, options),
+    currentPrices: (options = {}) => readPrices(sources, bounds, options),
+    prepare: (intents, options = {}) => preparePayments(sources, bounds, intents, options),
+    raise: (old, now) => raiseFees(old, now, bounds),
+    sign: (intent, nonce, terms) => signPayment(signing, intent, nonce, terms),
+    signCancel: async (wallet, nonce, { maxFeePerGas, maxPriorityFeePerGas }) => {
+      const gasLimit = await estimateCancel(sources, wallet);
+      return signNothing(signing, wallet, nonce, { gasLimit, maxFeePerGas, maxPriorityFeePerGas });
+    },
+    broadcast: (signed, options = {}) => broadcast(sources, signed, onSendAnswer, options),
+    sources: () => sources.health(),
+  };
+}
+
+function sourcesOf(network: EvmSenderNetwork, chainId: number, deps: EvmSenderDeps): EvmSources {
+  const { headStaleSeconds, aloneAfterSeconds } = network;
+  const { nowMs, epochMs, requestTimeoutMs, onExchange, onSourceChange } = deps;
+  return createEvmSources({
+    endpoints: rpcEndpointsOf(network),
+    chainId,
+    maxBlockRange: network.maxBlockRange,
+    blockTimeMs: network.blockTimeMs,
+    ...(headStaleSeconds === undefined ? {} : { headStaleSeconds }),
+    ...(aloneAfterSeconds === undefined ? {} : { aloneAfterSeconds }),
+    ...(nowMs === undefined ? {} : { nowMs }),
+    ...(epochMs === undefined ? {} : { epochMs }),
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+    ...(onExchange === undefined ? {} : { onExchange }),
+    ...(onSourceChange === undefined ? {} : { onSourceChange }),
+  });
+}

@@ -1,0 +1,148 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { ReaderError } from '@opentill/chain/reader-error';
+import { readerError } from '@opentill/chain/reader-error';
+import type { PaymentIntent, PaymentObstacle, Prepared } from '@opentill/chain/wallet-sender';
+import { PREPARE_MAX } from '@opentill/chain/wallet-sender';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { pairOf } from '../ask-two-sources.ts';
+import { boundedText } from '../node-text.ts';
+import type { RpcRequest } from '../rpc-call.ts';
+import type { EvmSource, EvmSources } from '../sources.ts';
+import { encodePayment } from './encode-payment.ts';
+import type { FeeBounds } from './fee-bounds.ts';
+import { isAboveCap, lower } from './fee-bounds.ts';
+import { decodeNextBaseFee, feeHistoryRequest } from './read-prices.ts';
+import { failureDetail, isExecutionFailure } from './revert-reason.ts';
+import { GAS_LIMIT_MAX } from './sign-payment.ts';
+
+/** What a source says of one payment; an error when it does not say. */
+type Verdict = Prepared | ReaderError;
+
+const GAS_GRAMMAR = /^0x[0-9a-fA-F]{1,16}$/;
+const DATA_GRAMMAR = /^0x[0-9a-fA-F]*$/;
+const TRUE_WORD = `0x${'1'.padStart(64, '0')}`;
+const FALSE_WORD = `0x${'0'.repeat(64)}`;
+/** A quarter more than estimated: what a transfer takes depends on balances that others change. */
+const MARGIN_DIVISOR = 4n;
+const REQUESTS_PER_INTENT = 2;
+
+/**
+ * See WalletSender.prepare. An estimate alone is not enough: tokens that answer false instead of reverting have one, too.
+ * Obstacles are put to a second source, so that one that lies or lags holds up no payment.
+ */
+export async function preparePayments(
+  sources: EvmSources,
+  bounds: FeeBounds,
+  intents: readonly PaymentIntent[],
+  options: ReadOptions,
+): Promise<readonly Prepared[]> {
+  if (intents.length > PREPARE_MAX) throw new RangeError(`${intents.length} payments at once are too many`);
+  if (intents.length === 0) return [];
+  const { source, verdicts } = await sources.run(
+    async (asked, own) => ({ source: asked, verdicts: await judge(asked, bounds, intents, own) }),
+    options,
+  );
+  const doubtful = verdicts.flatMap((verdict, place) => (isReady(verdict) ? [] : [place]));
+  const second = secondOpinionOf(sources, source);
+  const others =
+    second === undefined || doubtful.length === 0
+      ? []
+      : await judge(
+          second,
+          bounds,
+          doubtful.map((place) => intents[place]).filter((intent) => intent !== undefined),
+          options,
+        ).catch((error: unknown) => {
+          if (options.signal?.aborted === true) throw error;
+          sources.noteFault(second, error);
+          return [];
+        });
+  const opinions = new Map(doubtful.map((place, index) => [place, others[index]]));
+  return verdicts.map((verdict, place) => settle(verdict, opinions.get(place)));
+}
+
+function secondOpinionOf(sources: EvmSources, source: EvmSource): EvmSource | undefined {
+  return pairOf([source, ...sources.usable().filter((other) => other !== source)])[1];
+}
+
+/** What counts of two verdicts: that it can be paid, else why not, else that nobody knows. */
+function settle(first: Verdict, second: Verdict | undefined): Prepared {
+  if (second !== undefined && isReady(second)) return second;
+  const told = [first, second].find((verdict) => verdict !== undefined && !(verdict instanceof GatewayError));
+  if (told !== undefined && !(told instanceof GatewayError)) return told;
+  return obstacle('UNCLEAR', first instanceof GatewayError ? failureDetail(first) : '');
+}
+
+function isReady(verdict: Verdict): verdict is Extract<Prepared, { kind: 'READY' }> {
+  return !(verdict instanceof GatewayError) && verdict.kind === 'READY';
+}
+
+/** Tries all payments at one source. Throws when it says nothing of any. */
+async function judge(
+  source: EvmSource,
+  bounds: FeeBounds,
+  intents: readonly PaymentIntent[],
+  options: ReadOptions,
+): Promise<readonly Verdict[]> {
+  const answers = await source.batch([...intents.flatMap(requestsOf), feeHistoryRequest(1, [])], options);
+  const baseFeePerGas = decodeNextBaseFee(answers.at(-1));
+  if (isAboveCap(baseFeePerGas, bounds)) {
+    const detail = `the base fee is ${baseFeePerGas} wei, the cap ${bounds.maxFeePerGas} wei`;
+    return intents.map(() => obstacle('FEES_ABOVE_CAP', detail));
+  }
+  const verdicts = intents.map((intent, place) => {
+    const [called, estimated] = answers.slice(place * REQUESTS_PER_INTENT);
+    return verdictOf(intent, called, estimated);
+  });
+  const [first] = verdicts;
+  if (first instanceof GatewayError && verdicts.every((verdict) => verdict instanceof GatewayError))
+    throw first;
+  return verdicts;
+}
+
+/** Without prices, so that the wallet's coin for fees is not looked at: that is not the payment's obstacle. */
+function requestsOf(intent: PaymentIntent): readonly RpcRequest[] {
+  const { to, valueWei, data } = encodePayment(intent);
+  const call = { from: intent.from, to, value: `0x${valueWei.toString(16)}`, data };
+  return ['eth_call', 'eth_estimateGas'].map((method) => ({
+    method,
+    params: [call, 'latest'],
+    mayBeRefused: true,
+  }));
+}
+
+function verdictOf({ contract }: PaymentIntent, called: unknown, estimated: unknown): Verdict {
+  const refusals = [called, estimated].filter((answer) => answer instanceof GatewayError) as ReaderError[];
+  const failure = refusals.find(isExecutionFailure);
+  if (failure !== undefined) return obstacle('WOULD_FAIL', failureDetail(failure));
+  const [fault] = refusals;
+  if (fault !== undefined) return fault;
+  if (typeof called !== 'string' || !DATA_GRAMMAR.test(called)) return malformed('a call', called);
+  if (typeof estimated !== 'string' || !GAS_GRAMMAR.test(estimated) || BigInt(estimated) === 0n)
+    return malformed('an estimate of gas', estimated);
+  // Tether's contract answers nothing, others true.
+  if (contract !== null && called !== '0x' && called !== TRUE_WORD) {
+    const answer = called === FALSE_WORD ? 'false' : plainWord(called);
+    return obstacle('WOULD_FAIL', `the token's contract answers ${answer} instead of true`);
+  }
+  const gas = BigInt(estimated);
+  if (gas > GAS_LIMIT_MAX)
+    return obstacle('WOULD_FAIL', `it takes ${gas} gas, more than a transaction may use`);
+  return {
+    kind: 'READY',
+    gasLimit: lower(gas + (gas + MARGIN_DIVISOR - 1n) / MARGIN_DIVISOR, GAS_LIMIT_MAX),
+  };
+}
+
+function plainWord(data: string): string {
+  return data.length > TRUE_WORD.length ? `${data.slice(0, TRUE_WORD.length)}...` : data;
+}
+
+function obstacle(kind: PaymentObstacle, detail: string): Prepared {
+  return { kind: 'OBSTACLE', obstacle: kind, detail };
+}
+
+function malformed(what: string, answer: unknown): ReaderError {
+  const sample = boundedText(JSON.stringify(answer) ?? '');
+  return readerError('INCONSISTENT_ANSWER', `the answer to ${what} is none`, { sample });
+}
