@@ -19,6 +19,14 @@ export interface EventData {
   'order.changed': { moves: { orderPk: string; eventId: string }[] };
   /** A payout is reserved and waits for the signer. */
   'payout.requested': { orderPk: string };
+  /** Operators approved a payout or spoke against it. */
+  'payout.decided': { orderPk: string };
+  /** The signer sent payouts for the first time, or refused them. */
+  'payout.changed': { orderPks: string[] };
+  /** Own transactions came into a block, were verified there, or were taken back. */
+  'fate.changed': { chain: Chain; txHashes: string[] };
+  /** An operator accepts or refuses a collection. */
+  'order.decided': { orderPk: string };
   /** Transfers to deposit addresses were seen, or seen again in another block. */
   'transfer.detected': { chain: Chain; transferIds: string[] };
   /** A reorganisation took these transfers back. */
@@ -43,6 +51,12 @@ const transferIds = {
   type: 'array',
   maxItems: 500,
   items: { type: 'string', pattern: '^[0-9]{1,19}$' },
+} as const;
+const txHashes = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 500,
+  items: { type: 'string', minLength: 1, maxLength: 128 },
 } as const;
 const chain = { type: 'string', maxLength: 32 } as const;
 
@@ -76,6 +90,26 @@ export const EVENT_CATALOG: { readonly [T in EventType]: CatalogEntry } = {
     producers: ['api'],
     consumers: ['payout-signer'],
   },
+  'payout.decided': {
+    data: object({ orderPk: uuid }),
+    producers: ['ops'],
+    consumers: ['payout-signer'],
+  },
+  'payout.changed': {
+    data: object({ orderPks: { type: 'array', minItems: 1, maxItems: 500, items: uuid } }),
+    producers: ['payout-signer'],
+    consumers: ['confirmation-tracker'],
+  },
+  'fate.changed': {
+    data: object({ chain, txHashes }),
+    producers: ['scanner-evm', 'scanner-tron', 'scanner-sui'],
+    consumers: ['confirmation-tracker', 'payout-signer'],
+  },
+  'order.decided': {
+    data: object({ orderPk: uuid }),
+    producers: ['ops'],
+    consumers: ['confirmation-tracker'],
+  },
   'transfer.detected': {
     data: object({ chain, transferIds }),
     producers: ['scanner-evm', 'scanner-tron', 'scanner-sui'],
@@ -101,6 +135,10 @@ export const EVENT_CATALOG: { readonly [T in EventType]: CatalogEntry } = {
 export const EVENT_TYPES = Object.keys(EVENT_CATALOG) as readonly EventType[];
 /** The most ids one event carries; a producer splits what is more. */
 export const TRANSFER_IDS_PER_EVENT = 500;
+/** The most payouts one event names; a producer splits what is more. */
+export const PAYOUTS_PER_EVENT = 500;
+/** The most own transactions one event names; a producer splits what is more. */
+export const TX_HASHES_PER_EVENT = 500;
 /** The most moved orders one event carries; a producer splits what is more. */
 export const MOVES_PER_EVENT = 500;
 

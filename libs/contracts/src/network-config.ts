@@ -39,6 +39,25 @@ export interface FinalityConfig {
   readonly fallbackDepth?: number;
 }
 
+/** How payouts of a network are sent. Fees in its native coin's base units per unit of gas, decimal strings. */
+export interface PayoutsConfig {
+  /** Most transactions of a wallet that are signed and not final: nodes keep a few of an account for sure (geth: 16). */
+  readonly maxOpenNonces: number;
+  /** No less is offered, whatever the chain's history says. */
+  readonly minPriorityFeePerGas: string;
+  /** No more is offered, and no more paid: what would need more waits. */
+  readonly maxPriorityFeePerGas: string;
+  readonly maxFeePerGas: string;
+  /** A transaction not mined for so long is sent again with higher fees. */
+  readonly bumpAfterSeconds: number;
+  /** Alarm when a hot wallet has less native coin for fees. */
+  readonly lowGasBaseUnits?: string;
+  /** Alarm when a hot wallet has less of a token: display units by symbol. */
+  readonly lowBalance?: Readonly<Record<string, string>>;
+  /** More than this of a token does not belong into a hot wallet: display units by symbol. */
+  readonly float?: Readonly<Record<string, string>>;
+}
+
 export interface NetworkConfig {
   readonly chain: Chain;
   readonly family: Family;
@@ -76,6 +95,8 @@ export interface NetworkConfig {
   /** Transaction page of an explorer, `{txid}` is replaced. */
   readonly explorerTxUrl?: string;
   readonly tokens: readonly TokenConfig[];
+  /** Absent: payouts of this network are accepted, wait, and are not signed. Read it by payoutTermsOf. */
+  readonly payouts?: PayoutsConfig;
 }
 
 /** The JSON-RPC endpoints of a network, in the order of preference. */

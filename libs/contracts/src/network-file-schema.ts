@@ -35,6 +35,32 @@ const finalitySchema = {
     fallbackDepth: { type: 'integer', minimum: 1, maximum: 100000 },
   },
 };
+const wei = { type: 'string', pattern: '^[0-9]{1,30}$' };
+const amountsBySymbol = {
+  type: 'object',
+  additionalProperties: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$' },
+};
+const payoutsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: [
+    'maxOpenNonces',
+    'minPriorityFeePerGas',
+    'maxPriorityFeePerGas',
+    'maxFeePerGas',
+    'bumpAfterSeconds',
+  ],
+  properties: {
+    maxOpenNonces: { type: 'integer', minimum: 1, maximum: 1000 },
+    minPriorityFeePerGas: wei,
+    maxPriorityFeePerGas: wei,
+    maxFeePerGas: wei,
+    bumpAfterSeconds: { type: 'integer', minimum: 1, maximum: 86400 },
+    lowGasBaseUnits: wei,
+    lowBalance: amountsBySymbol,
+    float: amountsBySymbol,
+  },
+};
 const networkSchema = {
   type: 'object',
   additionalProperties: false,
@@ -87,6 +113,7 @@ const networkSchema = {
     bloom: { type: 'boolean' },
     explorerTxUrl: { type: 'string', pattern: '^https://.*\\{txid\\}' },
     tokens: { type: 'array', minItems: 1, items: tokenSchema },
+    payouts: payoutsSchema,
   },
 };
 

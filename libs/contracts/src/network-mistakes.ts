@@ -1,6 +1,6 @@
 import { familyOf } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
-import { rpcEndpointsOf, type NetworkConfig, type TokenConfig } from './network-config.ts';
+import { findToken, rpcEndpointsOf, type NetworkConfig, type TokenConfig } from './network-config.ts';
 import { hasDuplicates, isUrlOf } from './network-overrides.ts';
 
 const EVM_CONTRACT = /^0x[0-9a-fA-F]{40}$/;
@@ -14,6 +14,7 @@ export function mistakesOf(networks: readonly NetworkConfig[]): string[] {
       ...identityMistakes(network, before),
       ...endpointMistakes(network),
       ...depthMistakes(network),
+      ...payoutMistakes(network),
       ...network.tokens.flatMap((token, place) => tokenMistakes(network, token, place)),
     ].map((mistake) => `${at}${mistake}`);
   });
@@ -55,6 +56,30 @@ function depthMistakes(network: NetworkConfig): string[] {
   if (minDepth !== undefined && fallbackDepth !== undefined && fallbackDepth < minDepth)
     mistakes.push('/finality fallbackDepth must not be less than minDepth');
   return mistakes;
+}
+
+function payoutMistakes(network: NetworkConfig): string[] {
+  const { payouts, family } = network;
+  if (payouts === undefined) return [];
+  if (family !== 'EVM') return ['/payouts is known of the EVM family alone'];
+  const mistakes: string[] = [];
+  const [min, priority, max] = [
+    payouts.minPriorityFeePerGas,
+    payouts.maxPriorityFeePerGas,
+    payouts.maxFeePerGas,
+  ].map(BigInt) as [bigint, bigint, bigint];
+  if (max === 0n) mistakes.push('maxFeePerGas must not be 0');
+  if (priority < min) mistakes.push('maxPriorityFeePerGas must not be less than minPriorityFeePerGas');
+  if (max < priority) mistakes.push('maxFeePerGas must not be less than maxPriorityFeePerGas');
+  for (const name of ['lowBalance', 'float'] as const) {
+    for (const [symbol, amount] of Object.entries(payouts[name] ?? {})) {
+      const token = findToken(network, symbol);
+      if (token === undefined) mistakes.push(`${name} names ${symbol}, which is no token of the network`);
+      else if (!parseAmount(amount, token.decimals).ok)
+        mistakes.push(`${name} of ${symbol} is not an amount`);
+    }
+  }
+  return mistakes.map((mistake) => `/payouts ${mistake}`);
 }
 
 function tokenMistakes(network: NetworkConfig, token: TokenConfig, place: number): string[] {

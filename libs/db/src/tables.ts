@@ -1,6 +1,22 @@
 import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kysely';
 import type { Chain, Family } from '@opentill/domain/chains';
 import type { NotifyType, OrderStatus, OrderType } from '@opentill/contracts/notify-order';
+import type {
+  AuditEntryTable,
+  ChainPauseTable,
+  HotWalletBalanceTable,
+  HotWalletTable,
+  OperatorTable,
+  OrderDecisionTable,
+  OwnTransactionFateTable,
+  OwnTransactionSettlementTable,
+  OwnTransactionTable,
+  PayoutApprovalTable,
+  PayoutTable,
+  PayoutVetoTable,
+  WalletHaltTable,
+  WalletNonceTable,
+} from './payout-tables.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
 /** numeric(78,0): base units. */
@@ -185,9 +201,20 @@ export interface UnmatchedDepositTable {
   updated_at: Defaulted<Date>;
 }
 
+export type IncidentKind =
+  | 'CREDITED_TRANSFER_ORPHANED'
+  /** A reorganisation took back a transaction by which a payout had ended. */
+  | 'PAYOUT_ORPHANED'
+  /** A payout's transaction delivered another amount than asked for. */
+  | 'PAYOUT_SHORT'
+  /** A reorganisation took back what had come into a hot wallet. */
+  | 'TOP_UP_ORPHANED'
+  /** Somebody else used a nonce of a hot wallet. Opens and closes with its halt. */
+  | 'FOREIGN_NONCE';
+
 export interface IncidentTable {
   incident_id: string;
-  kind: 'CREDITED_TRANSFER_ORPHANED';
+  kind: IncidentKind;
   chain: Chain;
   symbol: Nullable<string>;
   order_pk: Nullable<string>;
@@ -195,6 +222,8 @@ export interface IncidentTable {
   details: Jsonb<Record<string, unknown>>;
   opened_at: Date;
   closed_at: Nullable<Date>;
+  closed_by: Nullable<string>;
+  closed_reason: Nullable<string>;
 }
 
 export interface AssetHoldTable {
@@ -204,11 +233,24 @@ export interface AssetHoldTable {
   incident_id: Nullable<string>;
   reason: string;
   set_at: Date;
+  set_by: Nullable<string>;
   released_at: Nullable<Date>;
+  released_by: Nullable<string>;
+  released_reason: Nullable<string>;
 }
 
 export type LedgerAccountKind =
-  'DEPOSIT' | 'SUSPENSE' | 'MERCHANT' | 'HOT_AVAILABLE' | 'HOT_RESERVED' | 'PAID_OUT' | 'OWNER';
+  | 'DEPOSIT'
+  | 'SUSPENSE'
+  | 'MERCHANT'
+  | 'HOT_AVAILABLE'
+  | 'HOT_RESERVED'
+  | 'IN_FLIGHT'
+  | 'PAID_OUT'
+  | 'HOT_GAS'
+  | 'NETWORK_FEE'
+  | 'COLD'
+  | 'OWNER';
 
 export interface LedgerAccountTable {
   account_id: Identity;
@@ -221,7 +263,22 @@ export interface LedgerAccountTable {
 }
 
 export type LedgerTransactionKind =
-  'DEPOSIT' | 'DEPOSIT_REVERSED' | 'CREDIT' | 'CREDIT_REVERSED' | 'RESERVE' | 'RELEASE' | 'PAYOUT' | 'TOP_UP';
+  | 'DEPOSIT'
+  | 'DEPOSIT_REVERSED'
+  | 'CREDIT'
+  | 'CREDIT_REVERSED'
+  | 'RESERVE'
+  | 'RELEASE'
+  | 'PAYOUT_SENT'
+  | 'PAYOUT'
+  | 'PAYOUT_REVERSED'
+  | 'PAYOUT_RETURNED'
+  | 'PAYOUT_RETURN_REVERSED'
+  | 'NETWORK_FEE'
+  | 'NETWORK_FEE_REVERSED'
+  | 'TOP_UP'
+  | 'GAS_TOP_UP'
+  | 'TOP_UP_REVERSED';
 
 export interface LedgerTransactionTable {
   ledger_tx_id: Identity;
@@ -335,4 +392,18 @@ export interface Tables extends ServiceTables {
   delivery: DeliveryTable;
   delivery_attempt: DeliveryAttemptTable;
   callback_endpoint: CallbackEndpointTable;
+  hot_wallet: HotWalletTable;
+  payout: PayoutTable;
+  wallet_nonce: WalletNonceTable;
+  own_transaction: OwnTransactionTable;
+  own_transaction_fate: OwnTransactionFateTable;
+  own_transaction_settlement: OwnTransactionSettlementTable;
+  hot_wallet_balance: HotWalletBalanceTable;
+  wallet_halt: WalletHaltTable;
+  payout_approval: PayoutApprovalTable;
+  payout_veto: PayoutVetoTable;
+  order_decision: OrderDecisionTable;
+  chain_pause: ChainPauseTable;
+  operator: OperatorTable;
+  audit_entry: AuditEntryTable;
 }

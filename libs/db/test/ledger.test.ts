@@ -132,7 +132,8 @@ describe('a ledger transaction', () => {
     const negative: readonly (readonly [LedgerTransactionKind, LedgerAccountKind, LedgerAccountKind])[] = [
       ['RESERVE', 'HOT_AVAILABLE', 'HOT_RESERVED'],
       ['DEPOSIT_REVERSED', 'DEPOSIT', 'SUSPENSE'],
-      ['PAYOUT', 'HOT_RESERVED', 'PAID_OUT'],
+      ['PAYOUT_SENT', 'HOT_RESERVED', 'IN_FLIGHT'],
+      ['PAYOUT', 'IN_FLIGHT', 'PAID_OUT'],
     ];
     for (const [kind, from, to] of negative) {
       const postings: readonly Posting[] = [

@@ -3,6 +3,7 @@ import * as scanning from './0002-scanning.ts';
 import * as callbacks from './0003-callbacks.ts';
 import * as retention from './0004-retention.ts';
 import * as ledgerChecks from './0005-ledger-checks.ts';
+import * as payouts from './0006-payouts.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -16,4 +17,11 @@ export interface Migration {
 }
 
 /** Every migration in the order of its application. Forward only. */
-export const MIGRATIONS: readonly Migration[] = [foundations, scanning, callbacks, retention, ledgerChecks];
+export const MIGRATIONS: readonly Migration[] = [
+  foundations,
+  scanning,
+  callbacks,
+  retention,
+  ledgerChecks,
+  payouts,
+];

@@ -1,0 +1,110 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { OperatorRole } from '@opentill/contracts/ops/roles';
+import type { Db, Tx } from './database.ts';
+
+/** Who may call the ops API. */
+export interface Operator {
+  readonly operatorId: string;
+  readonly name: string;
+  readonly role: OperatorRole;
+  readonly createdAt: Date;
+  readonly disabledAt: Date | null;
+}
+
+const TOKEN = /^([a-z0-9][a-z0-9_-]{0,31})\.[A-Za-z0-9_-]{43}$/;
+const SECRET_BYTES = 32;
+/** Compared with when there is no such operator, so that the answer takes as long. */
+const NOBODY = Buffer.alloc(32);
+
+/** A new token: the operator's id and 256 random bits. Shown once; the database has its hash alone. */
+export function newOperatorToken(operatorId: string): string {
+  return `${operatorId}.${randomBytes(SECRET_BYTES).toString('base64url')}`;
+}
+
+/** SHA-256. A token has 256 random bits, so that no slower hash is needed. */
+export function hashOperatorToken(token: string): Buffer {
+  return createHash('sha256').update(token, 'utf8').digest();
+}
+
+/** The operator that a token claims to be of; undefined when it is no token. */
+export function operatorIdOfToken(token: string): string | undefined {
+  return TOKEN.exec(token)?.[1];
+}
+
+const COLUMNS = [
+  'operator_id as operatorId',
+  'name',
+  'role',
+  'created_at as createdAt',
+  'disabled_at as disabledAt',
+] as const;
+
+/**
+ * The operator of a token, also a disabled one; undefined when it is nobody's. Read anew each time, so that what is
+ * changed holds at once. Takes the same time whether the operator or the rest of the token is wrong.
+ */
+export async function findOperatorByToken(db: Db, token: string): Promise<Operator | undefined> {
+  const operatorId = operatorIdOfToken(token);
+  if (operatorId === undefined) return undefined;
+  const row = await db
+    .selectFrom('operator')
+    .select([...COLUMNS, 'token_hash as tokenHash'])
+    .where('operator_id', '=', operatorId)
+    .executeTakeFirst();
+  const { tokenHash, ...operator } = row ?? { tokenHash: NOBODY };
+  const same = timingSafeEqual(hashOperatorToken(token), tokenHash);
+  return same && row !== undefined ? (operator as Operator) : undefined;
+}
+
+/**
+ * The operator as he is now, locked against change until the end of the transaction: what he does in it stands before
+ * whatever is done to him.
+ */
+export async function lockOperator(tx: Tx, operatorId: string): Promise<Operator | undefined> {
+  return tx
+    .selectFrom('operator')
+    .select(COLUMNS)
+    .where('operator_id', '=', operatorId)
+    .forShare()
+    .executeTakeFirst();
+}
+
+/** Adds an operator. @returns his token, the only time it is seen; undefined when the id is taken. */
+export async function addOperator(
+  db: Db,
+  operator: Pick<Operator, 'operatorId' | 'name' | 'role'>,
+): Promise<string | undefined> {
+  const token = newOperatorToken(operator.operatorId);
+  const rows = await db
+    .insertInto('operator')
+    .values({
+      operator_id: operator.operatorId,
+      name: operator.name,
+      role: operator.role,
+      token_hash: hashOperatorToken(token),
+    })
+    .onConflict((conflict) => conflict.column('operator_id').doNothing())
+    .returning('operator_id')
+    .execute();
+  return rows.length === 0 ? undefined : token;
+}
+
+/** An act in the audit log. */
+export interface AuditEntry {
+  readonly operator: string;
+  readonly action: string;
+  readonly subject: string | null;
+  readonly outcome: 'DONE' | 'REFUSED';
+  /** Without secrets. */
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly requestId: string | null;
+}
+
+/** Appends to the audit log: in the transaction of the act. */
+export async function writeAudit(db: Db, entry: AuditEntry): Promise<void> {
+  const { requestId, details, ...rest } = entry;
+  await db
+    .insertInto('audit_entry')
+    .values({ ...rest, details: JSON.stringify(details), request_id: requestId })
+    .execute();
+}

@@ -1,0 +1,188 @@
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { Chain, Family } from '@opentill/domain/chains';
+
+/** numeric(78,0): base units. */
+type Amount = bigint;
+type Nullable<T> = T | null;
+type Identity = ColumnType<number, never, never>;
+
+export interface HotWalletTable {
+  family: Family;
+  /** Canonical form. */
+  address: string;
+  label: Generated<string>;
+  added_at: Generated<Date>;
+}
+
+/** REFUSED, EXPIRED and SIGNED are for ever; a signed payout never expires. */
+export type PayoutState = 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
+
+/** Where a payout's amount stands in the ledger. */
+export type PayoutMoney = 'RESERVED' | 'IN_FLIGHT' | 'PAID_OUT' | 'RETURNED' | 'RELEASED';
+
+export interface PayoutTable {
+  order_pk: string;
+  chain: Chain;
+  wallet: string;
+  state: Generated<PayoutState>;
+  requested_at: Generated<Date>;
+  expires_at: Date;
+  waiting_since: Nullable<Date>;
+  authorised_at: Nullable<Date>;
+  first_sent_at: Nullable<Date>;
+  reason: Nullable<string>;
+  obstacle: Nullable<string>;
+  obstacle_at: Nullable<Date>;
+  /** Kept by settle_payout_money(). */
+  money: ColumnType<PayoutMoney, never, never>;
+  money_round: ColumnType<number, never, never>;
+  fencing_token: Nullable<number>;
+  version: Generated<number>;
+  updated_at: Generated<Date>;
+}
+
+export interface WalletNonceTable {
+  chain: Chain;
+  wallet: string;
+  nonce: number;
+  state: 'RESERVED' | 'SIGNED' | 'FINAL' | 'TAKEN';
+  order_pk: Nullable<string>;
+  purpose: Generated<'PAYOUT' | 'CANCEL'>;
+  updated_at: Generated<Date>;
+}
+
+/** What the fees of a signed EVM transaction may come to, as decimal strings of wei. */
+export interface FeeTermsJson {
+  gasLimit: string;
+  maxFeePerGas: string;
+  maxPriorityFeePerGas: string;
+}
+
+export interface OwnTransactionTable {
+  chain: Chain;
+  tx_hash: string;
+  family: Family;
+  wallet: string;
+  nonce: Nullable<number>;
+  purpose: 'PAYOUT' | 'CANCEL';
+  order_pk: Nullable<string>;
+  contract_address: Nullable<string>;
+  /** The receiver, also of a token. */
+  to_address: string;
+  amount: Amount;
+  /** Readable by the signer alone. */
+  raw: Buffer;
+  fee_terms: JSONColumnType<FeeTermsJson, string, never>;
+  signed_at: Date;
+  first_sent_at: Nullable<Date>;
+  last_sent_at: Nullable<Date>;
+  send_outcome: Nullable<string>;
+}
+
+export type FateState = 'MINED' | 'VERIFIED' | 'ORPHANED';
+
+export interface OwnTransactionFateTable {
+  chain: Chain;
+  tx_hash: string;
+  family: Family;
+  block_height: Nullable<number>;
+  block_hash: Nullable<string>;
+  block_time: Nullable<Date>;
+  state: FateState;
+  succeeded: boolean;
+  delivered: Amount;
+  network_fee: Amount;
+  version: Generated<number>;
+  updated_at: Generated<Date>;
+}
+
+/** Kept by settle_network_fees(). */
+export interface OwnTransactionSettlementTable {
+  chain: ColumnType<Chain, never, never>;
+  tx_hash: ColumnType<string, never, never>;
+  settled_version: ColumnType<number, never, never>;
+  booked_fee: ColumnType<Amount | null, never, never>;
+  booked_symbol: ColumnType<string | null, never, never>;
+  bookings: ColumnType<number, never, never>;
+  updated_at: ColumnType<Date, never, never>;
+}
+
+export interface HotWalletBalanceTable {
+  chain: Chain;
+  wallet: string;
+  symbol: string;
+  contract_address: Nullable<string>;
+  amount: Amount;
+  block_height: number;
+  block_hash: string;
+  seen_at: Date;
+}
+
+export interface WalletHaltTable {
+  halt_id: string;
+  chain: Chain;
+  /** Null: every wallet of the chain. */
+  wallet: Nullable<string>;
+  kind: 'OPERATOR' | 'FOREIGN_NONCE';
+  reason: string;
+  set_by: Nullable<string>;
+  set_at: Generated<Date>;
+  released_at: Nullable<Date>;
+  released_by: Nullable<string>;
+  released_reason: Nullable<string>;
+}
+
+export interface PayoutApprovalTable {
+  order_pk: string;
+  /** Public key, ed25519 in lower-case hex. */
+  approver: string;
+  signature: Buffer;
+  approved_at: Generated<Date>;
+}
+
+export interface PayoutVetoTable {
+  order_pk: string;
+  operator: string;
+  reason: string;
+  vetoed_at: Generated<Date>;
+}
+
+export interface OrderDecisionTable {
+  decision_id: string;
+  order_pk: string;
+  decision: 'ACCEPT' | 'REFUSE';
+  reason: string;
+  operator: string;
+  decided_at: Generated<Date>;
+  handled_at: Nullable<Date>;
+  outcome: Nullable<'DONE' | 'NOT_POSSIBLE'>;
+}
+
+export interface ChainPauseTable {
+  chain: Chain;
+  operator: string;
+  reason: string;
+  paused_at: Generated<Date>;
+}
+
+export type OperatorRole = 'VIEWER' | 'SUPPORT' | 'FINANCE' | 'ADMIN';
+
+export interface OperatorTable {
+  operator_id: string;
+  name: string;
+  role: OperatorRole;
+  token_hash: Buffer;
+  created_at: Generated<Date>;
+  disabled_at: Nullable<Date>;
+}
+
+export interface AuditEntryTable {
+  entry_id: Identity;
+  operator: string;
+  action: string;
+  subject: Nullable<string>;
+  outcome: 'DONE' | 'REFUSED';
+  details: JSONColumnType<Record<string, unknown>, string | undefined, never>;
+  request_id: Nullable<string>;
+  at: ColumnType<Date, never, never>;
+}
