@@ -1,11 +1,19 @@
 import type { ScryptOptions } from 'node:crypto';
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto';
+import { access } from 'node:fs/promises';
 import { readClosedFile } from './read-closed-file.ts';
 import { walletError } from './wallet-error.ts';
 import { writeFileAtomically } from './write-file-atomically.ts';
 
-/** What a keystore may hold. */
-export type KeystorePurpose = 'seed';
+/** What a keystore may hold: the seed, the signer's policy, or the key of somebody who approves payouts. */
+export type KeystorePurpose = 'seed' | 'policy' | 'approver-key';
+
+/** What goes into a keystore. `keyId` is public and names the secret: a seed's fingerprint, an approver's public key. */
+export interface KeystoreContents {
+  readonly purpose: KeystorePurpose;
+  readonly keyId: string;
+  readonly secret: Uint8Array;
+}
 
 /** What is read from a keystore. The caller zeroes `secret` after use. */
 export interface OpenedKeystore {
@@ -27,6 +35,8 @@ const SALT_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const OWNER_ONLY = 0o600;
+/** Policies list addresses. */
+const FILE_BYTES_MAX = 1024 * 1024;
 
 interface KeystoreFile {
   readonly format: typeof FORMAT;
@@ -47,14 +57,66 @@ interface KeystoreFile {
 }
 
 /**
- * Encrypts a secret into a new file (mode 0600, written whole or not at all). `keyId` is public and names the secret:
- * the fingerprint of the seed. Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT. Does not zero `secret`.
+ * Encrypts a secret into a new file (mode 0600, written whole or not at all). Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT.
+ * Does not zero `secret`.
  */
 export async function createKeystore(
   path: string,
-  contents: { readonly purpose: KeystorePurpose; readonly keyId: string; readonly secret: Uint8Array },
+  contents: KeystoreContents,
   passphrase: string,
 ): Promise<void> {
+  const text = await sealKeystore(contents, passphrase);
+  await writeFileAtomically(path, text, { mode: OWNER_ONLY, replace: false });
+}
+
+/**
+ * The same in the place of an older file, if there is one, which must hold the same purpose: a policy never replaces
+ * the seed. Throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, PASSPHRASE_TOO_SHORT.
+ */
+export async function replaceKeystore(
+  path: string,
+  contents: KeystoreContents,
+  passphrase: string,
+): Promise<void> {
+  if (await isThere(path)) requirePurpose(await readKeystore(path), contents.purpose, path);
+  const text = await sealKeystore(contents, passphrase);
+  await writeFileAtomically(path, text, { mode: OWNER_ONLY, replace: true });
+}
+
+/**
+ * Opens a keystore. Throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED (not whole),
+ * KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE.
+ */
+export async function openKeystore(
+  path: string,
+  purpose: KeystorePurpose,
+  passphrase: string,
+): Promise<OpenedKeystore> {
+  const file = await readKeystore(path);
+  requirePurpose(file, purpose, path);
+  const key = await deriveKey(passphrase, Buffer.from(file.kdf.salt, 'base64'));
+  try {
+    const decipher = createDecipheriv(CIPHER, key, Buffer.from(file.cipher.iv, 'base64'), {
+      authTagLength: TAG_BYTES,
+    });
+    decipher.setAAD(boundContext(file.version, file.purpose, file.keyId));
+    decipher.setAuthTag(Buffer.from(file.cipher.tag, 'base64'));
+    const first = decipher.update(Buffer.from(file.ciphertext, 'base64'));
+    try {
+      return { keyId: file.keyId, secret: Buffer.concat([first, decipher.final()]) };
+    } catch (cause) {
+      // The checksum held, so no accident changed the file.
+      throw walletError('KEYSTORE_WRONG_PASSPHRASE', `the passphrase does not open ${path}`, { path }, cause);
+    } finally {
+      first.fill(0);
+    }
+  } finally {
+    key.fill(0);
+  }
+}
+
+/** The text of a keystore file. */
+async function sealKeystore(contents: KeystoreContents, passphrase: string): Promise<string> {
   if (passphrase.length < PASSPHRASE_LENGTH_MIN) {
     throw walletError(
       'PASSPHRASE_TOO_SHORT',
@@ -78,49 +140,26 @@ export async function createKeystore(
       ciphertext: ciphertext.toString('base64'),
     } as const;
     const file: KeystoreFile = { ...unsummed, checksum: checksumOf(unsummed) };
-    await writeFileAtomically(path, `${JSON.stringify(file, null, 2)}\n`, {
-      mode: OWNER_ONLY,
-      replace: false,
-    });
+    return `${JSON.stringify(file, null, 2)}\n`;
   } finally {
     key.fill(0);
   }
 }
 
-/**
- * Opens a keystore. Throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED (not whole),
- * KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE.
- */
-export async function openKeystore(
-  path: string,
-  purpose: KeystorePurpose,
-  passphrase: string,
-): Promise<OpenedKeystore> {
-  const file = parseKeystore(await readClosedFile(path), path);
-  if (file.purpose !== purpose) {
-    throw walletError('KEYSTORE_WRONG_PURPOSE', `${path} holds a ${file.purpose}, not a ${purpose}`, {
-      path,
-    });
-  }
-  const key = await deriveKey(passphrase, Buffer.from(file.kdf.salt, 'base64'));
-  try {
-    const decipher = createDecipheriv(CIPHER, key, Buffer.from(file.cipher.iv, 'base64'), {
-      authTagLength: TAG_BYTES,
-    });
-    decipher.setAAD(boundContext(file.version, file.purpose, file.keyId));
-    decipher.setAuthTag(Buffer.from(file.cipher.tag, 'base64'));
-    const first = decipher.update(Buffer.from(file.ciphertext, 'base64'));
-    try {
-      return { keyId: file.keyId, secret: Buffer.concat([first, decipher.final()]) };
-    } catch (cause) {
-      // The checksum held, so no accident changed the file.
-      throw walletError('KEYSTORE_WRONG_PASSPHRASE', `the passphrase does not open ${path}`, { path }, cause);
-    } finally {
-      first.fill(0);
-    }
-  } finally {
-    key.fill(0);
-  }
+async function readKeystore(path: string): Promise<KeystoreFile> {
+  return parseKeystore(await readClosedFile(path, FILE_BYTES_MAX), path);
+}
+
+function requirePurpose(file: KeystoreFile, purpose: KeystorePurpose, path: string): void {
+  if (file.purpose === purpose) return;
+  throw walletError('KEYSTORE_WRONG_PURPOSE', `${path} holds a ${file.purpose}, not a ${purpose}`, { path });
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** What the cipher's tag vouches for besides the secret, so that no file passes for another. */

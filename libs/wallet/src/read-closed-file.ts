@@ -7,9 +7,9 @@ const FORBIDDEN_BITS = 0o027;
 
 /**
  * The text of a small file that holds a secret. Throws FILE_UNREADABLE (not there, no right to it, longer than
- * 64 KiB) and FILE_TOO_OPEN.
+ * `bytesMax`) and FILE_TOO_OPEN.
  */
-export async function readClosedFile(path: string): Promise<string> {
+export async function readClosedFile(path: string, bytesMax = FILE_BYTES_MAX): Promise<string> {
   const file = await open(path, 'r').catch((cause: unknown) => {
     throw walletError('FILE_UNREADABLE', `${path} cannot be read`, { path }, cause);
   });
@@ -18,7 +18,7 @@ export async function readClosedFile(path: string): Promise<string> {
     if ((mode & FORBIDDEN_BITS) !== 0) {
       throw walletError('FILE_TOO_OPEN', `${path} must not be open to others: chmod 600`, { path });
     }
-    if (size > FILE_BYTES_MAX) throw walletError('FILE_UNREADABLE', `${path} is too large`, { path, size });
+    if (size > bytesMax) throw walletError('FILE_UNREADABLE', `${path} is too large`, { path, size });
     return await file.readFile('utf8');
   } finally {
     await file.close();

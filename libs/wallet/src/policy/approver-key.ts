@@ -1,0 +1,54 @@
+import { createPrivateKey, createPublicKey, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { createKeystore, openKeystore } from '../keystore.ts';
+import { walletError } from '../wallet-error.ts';
+import { parseApprovalText, type StoredApproval } from './approval.ts';
+
+const KEY_BYTES = 32;
+/** RFC 8410: the DER that stands before the 32 bytes of a private key. */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/**
+ * Makes an approver's key in a new keystore file. Gives the public key for the policy, 64 lower-case hex digits.
+ * Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT.
+ */
+export async function createApproverKey(path: string, passphrase: string): Promise<string> {
+  const secret = randomBytes(KEY_BYTES);
+  try {
+    const keyId = publicKeyOf(privateKeyOf(secret));
+    await createKeystore(path, { purpose: 'approver-key', keyId, secret }, passphrase);
+    return keyId;
+  } finally {
+    secret.fill(0);
+  }
+}
+
+/**
+ * Approves a payout with the key in the file. The caller has shown what `parseApprovalText` reads in the text: it is
+ * signed as it is. Throws APPROVAL_INVALID for any other text, and what openKeystore throws.
+ */
+export async function signApproval(path: string, passphrase: string, text: string): Promise<StoredApproval> {
+  parseApprovalText(text);
+  const { secret, keyId } = await openKeystore(path, 'approver-key', passphrase);
+  try {
+    const key = privateKeyOf(secret);
+    if (publicKeyOf(key) !== keyId)
+      throw walletError('KEYSTORE_DAMAGED', `${path} names another key than it holds`, { path });
+    return { approver: keyId, signature: sign(null, Buffer.from(text, 'utf8'), key) };
+  } finally {
+    secret.fill(0);
+  }
+}
+
+function privateKeyOf(secret: Uint8Array): KeyObject {
+  const der = Buffer.concat([PKCS8_PREFIX, secret]);
+  try {
+    return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  } finally {
+    der.fill(0);
+  }
+}
+
+function publicKeyOf(key: KeyObject): string {
+  const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
+  return Buffer.from(x, 'base64url').toString('hex');
+}

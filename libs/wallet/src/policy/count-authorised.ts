@@ -1,0 +1,42 @@
+import type { PolicyPayout } from './policy.ts';
+
+/** What was authorised of the same token on the same chain, in base units. */
+export interface PolicyCounters {
+  readonly hour: bigint;
+  readonly day: bigint;
+  /** Of the payout's merchant alone, in a day. */
+  readonly merchantDay: bigint;
+}
+
+/** A payout that counts: authorised or signed, and not refused or expired since. */
+export interface AuthorisedPayout extends Pick<
+  PolicyPayout,
+  'chain' | 'symbol' | 'merchantId' | 'amountBaseUnits'
+> {
+  readonly authorisedAt: Date;
+}
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * Counts what stands against a payout at `now`: windows slide, and what was authorised exactly an hour or a day ago
+ * still counts. There is no upper bound, so that a clock that was set back forgets nothing. Whoever counts in SQL
+ * counts the same: `authorised_at >= now - interval '1 hour'`, without the payout itself.
+ */
+export function countAuthorised(
+  authorised: readonly AuthorisedPayout[],
+  payout: Pick<PolicyPayout, 'chain' | 'symbol' | 'merchantId'>,
+  now: Date,
+): PolicyCounters {
+  const alike = authorised.filter(({ chain, symbol }) => chain === payout.chain && symbol === payout.symbol);
+  const sum = (windowMs: number, counts: (other: AuthorisedPayout) => boolean): bigint =>
+    alike
+      .filter((other) => other.authorisedAt.getTime() >= now.getTime() - windowMs && counts(other))
+      .reduce((total, { amountBaseUnits }) => total + amountBaseUnits, 0n);
+  return {
+    hour: sum(HOUR_MS, () => true),
+    day: sum(DAY_MS, () => true),
+    merchantDay: sum(DAY_MS, ({ merchantId }) => merchantId === payout.merchantId),
+  };
+}

@@ -1,0 +1,44 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import ajvFormats from 'ajv-formats';
+import { POLICY_SCHEMA, type PolicyFile } from './policy-schema.ts';
+import { invalidPolicy } from './policy-mistakes.ts';
+
+/** Strings of a JSON text; what follows says which of them are names of members. */
+const STRINGS = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
+
+/** Reads the text of a policy by its schema alone. Throws POLICY_INVALID with all mistakes. */
+export function readPolicyFile(text: string): PolicyFile {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw invalidPolicy([`it is not JSON: ${(cause as Error).message.replaceAll(/\s+/g, ' ')}`]);
+  }
+  const ajv = new Ajv2020({ allErrors: true, strict: true });
+  ajvFormats.default(ajv);
+  const validate = ajv.compile<PolicyFile>(POLICY_SCHEMA);
+  const isValid = validate(json);
+  const mistakes = [...(validate.errors ?? [])]
+    .filter(({ keyword }) => keyword !== 'propertyNames') // says again what the name's own mistake says
+    .map(describe);
+  // A person sees the first of two limits, a program takes the second.
+  const names = [...text.matchAll(STRINGS)].filter(([, colon]) => colon !== undefined).length;
+  if (names !== countNames(json)) mistakes.push('a name stands twice in one object');
+  if (!isValid || mistakes.length > 0) throw invalidPolicy(mistakes);
+  return json as PolicyFile;
+}
+
+function describe({ instancePath, keyword, message, params, propertyName }: ErrorObject): string {
+  const at = instancePath === '' ? '/' : instancePath;
+  if (keyword === 'additionalProperties')
+    return `${at} must not have ${String(params['additionalProperty'])}`;
+  if (propertyName !== undefined) return `${at} must not have ${propertyName}: it is no chain`;
+  if (keyword === 'pattern' && params['pattern'] === 'Z$') return `${at} must end in Z: times are in UTC`;
+  return `${at} ${message ?? 'is wrong'}`;
+}
+
+function countNames(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inside = Object.values(value).reduce<number>((sum, member) => sum + countNames(member), 0);
+  return Array.isArray(value) ? inside : inside + Object.keys(value).length;
+}
