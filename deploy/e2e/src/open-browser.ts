@@ -5,6 +5,8 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
 const INSTALL_DEADLINE_MS = 240_000;
+const PICTURE_ATTEMPTS = 5;
+const PICTURE_TIMEOUT_MS = 10_000;
 const SCREENSHOTS = join(import.meta.dirname, '..', 'screenshots');
 
 /** Debian's Chromium, driven like a person's browser. */
@@ -18,7 +20,12 @@ export interface PageUnderTest {
   readonly page: Page;
   /** What the page complained about: errors of scripts, refused resources. */
   readonly complaints: readonly string[];
-  /** Keeps a picture of the window in screenshots/. */
+  /**
+   * Does what makes the window go to another page, such as sending a form, and waits until that page is there. A
+   * click alone returns as soon as it was made, with the old page on its way out.
+   */
+  leavePage(leave: () => Promise<void>): Promise<void>;
+  /** Keeps a picture of the window in screenshots/. A page that is going away cannot be taken: see leavePage. */
   keepPicture(name: string): Promise<void>;
 }
 
@@ -44,11 +51,34 @@ export async function openBrowser(): Promise<BrowserUnderTest> {
       return {
         page,
         complaints,
-        keepPicture: async (name) => void (await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) })),
+        async leavePage(leave) {
+          const left = page.waitForEvent('framenavigated', (frame) => frame === page.mainFrame());
+          await Promise.all([left, leave()]);
+          await page.waitForLoadState();
+        },
+        keepPicture: async (name) => takePicture(page, join(SCREENSHOTS, `${name}.png`)),
       };
     },
     close: async () => browser.close(),
   };
+}
+
+/**
+ * Takes what the window shows. While a page is exchanged for the next one Chromium has no surface to take it from and
+ * says "Unable to capture screenshot"; the picture is for people, so it is tried again, and no check hangs on the moment.
+ */
+async function takePicture(page: Page, path: string): Promise<void> {
+  let cause: unknown;
+  for (let attempt = 1; attempt <= PICTURE_ATTEMPTS; attempt += 1) {
+    try {
+      await page.waitForLoadState();
+      await page.screenshot({ path, timeout: PICTURE_TIMEOUT_MS });
+      return;
+    } catch (error) {
+      cause = error;
+    }
+  }
+  throw new Error(`no picture ${path} of ${page.url()} in ${PICTURE_ATTEMPTS} attempts`, { cause });
 }
 
 /** Debian's package, unless it is there: by root alone, everybody else is told. */

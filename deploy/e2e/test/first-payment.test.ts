@@ -724,11 +724,11 @@ describe('the pages', () => {
     await view.keepPicture('shop-1-window');
     const mug = page.locator('form.card', { hasText: 'Mug' });
     await mug.locator('select').selectOption('BSC_TEST/USDC');
-    await mug.locator('button').click();
+    await view.leavePage(async () => mug.locator('button').click());
     await page.waitForSelector('main[data-status=INIT]');
     expect(await page.innerText('main')).toContain('12.90 USDC');
     await page.goto(test.gateway.shopUrl);
-    await page.locator('tr', { hasText: 'Mug' }).locator('button').click();
+    await view.leavePage(async () => page.locator('tr', { hasText: 'Mug' }).locator('button').click());
     await view.keepPicture('shop-2-paid');
     await page.waitForSelector('tr:has-text("Mug"):has-text("ORDER_SUCCESS")', { timeout: 30_000 });
     await view.keepPicture('shop-3-success');
