@@ -39,3 +39,8 @@ export function receiptRequest(txHash: string): RpcRequest {
 export function transactionRequest(txHash: string): RpcRequest {
   return { method: 'eth_getTransactionByHash', params: [txHash] };
 }
+
+/** The height of the newest block, without the block. */
+export function headHeightRequest(): RpcRequest {
+  return { method: 'eth_blockNumber', params: [] };
+}

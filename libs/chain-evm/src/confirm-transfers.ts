@@ -139,7 +139,8 @@ async function readEvidences(
   return evidences;
 }
 
-function soundReceipt(txHash: TxHash, raw: unknown, hasStateSync: boolean): EvmReceipt | undefined {
+/** The receipt of this very transaction, undefined when the node has none. Throws INCONSISTENT_ANSWER for anything else. */
+export function soundReceipt(txHash: TxHash, raw: unknown, hasStateSync: boolean): EvmReceipt | undefined {
   if (raw === null) return undefined;
   const receipt = decodeReceipt(raw, hasStateSync);
   if (receipt.txHash !== txHash)

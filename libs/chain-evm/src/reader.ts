@@ -12,6 +12,7 @@ import { confirmTransfers } from './confirm-transfers.ts';
 import { plainHeader, TRANSFER_TOPIC } from './decode.ts';
 import { blockRequests, linkedHeaders, readSeenBlocks } from './read-blocks.ts';
 import { noteAccepted, noteTooLarge, readInCalls } from './read-in-calls.ts';
+import { readFates } from './read-fates.ts';
 import type { FinalityLag } from './read-tags.ts';
 import { createFinalityReader, readHead } from './read-tags.ts';
 import { readVerifiedBlocks } from './read-verified.ts';
@@ -119,6 +120,7 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
         (range) => readVerifiedBlocks(reading, sources, range, expected, options),
       ),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
+    readFates: (own, options = {}) => readFates(reading, sources, own, options),
     vouch: (block, options = {}) => vouchForBlock(reading, sources, block, options),
     sources: () => sources.health(),
     ...(wsUrl === undefined

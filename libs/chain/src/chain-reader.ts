@@ -1,5 +1,6 @@
 import type { Chain } from '@opentill/domain/chains';
 import type { BlockHeader } from './block.ts';
+import type { FatesRead, OwnTransaction } from './own-transaction.ts';
 import type { SourceHealth } from './source-health.ts';
 import type { CandidateTransfer, Transfer } from './transfer.ts';
 
@@ -43,6 +44,14 @@ export interface ReadOptions {
 export interface ConfirmOptions extends ReadOptions {
   /** One source's word is enough: for the seen pass, which credits nothing and must not wait. */
   readonly byOneSource?: boolean;
+}
+
+export interface FateOptions extends ConfirmOptions {
+  /**
+   * Only a node that has a block of this height is heard. Required where absence is to mean something: a node that is
+   * behind has no receipt of what was mined since.
+   */
+  readonly atHeight?: number;
 }
 
 /**
@@ -104,6 +113,14 @@ export interface ChainReader {
     candidates: readonly CandidateTransfer[],
     options?: ConfirmOptions,
   ): Promise<ConfirmedTransfers>;
+
+  /**
+   * What became of own transactions, by their receipts, in one batched call to each source that is asked. Unless
+   * `byOneSource`, only what two sources say alike, as in `confirmTransfers`; what they don't is `disputed`, one
+   * transaction without the others. A receipt may name a block that the caller does not follow: the caller compares.
+   * BLOCK_NOT_FOUND when the nodes lack `atHeight`, or the error of a source that cannot be asked.
+   */
+  readFates(own: readonly OwnTransaction[], options?: FateOptions): Promise<FatesRead>;
 
   /**
    * Resolves when two sources name this hash at this height, or when the only one left by `aloneAfterSeconds` does.

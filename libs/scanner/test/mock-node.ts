@@ -1,6 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
+import type { TransactionFate } from '@opentill/chain/own-transaction';
 import { readerError } from '@opentill/chain/reader-error';
 import type {
   CandidateTransfer,
@@ -38,6 +39,8 @@ export interface MockNodeFaults {
   /** Before each call; may throw. */
   beforeCall: ((method: string) => void) | undefined;
   finalityStalled: boolean;
+  /** Transactions of which the node has no receipt, wherever it saw them. */
+  readonly withoutReceipt: Set<TxHash>;
   /** How long each read takes; reads that were begun together end in any order. */
   latencyMs: ((method: string) => number) | undefined;
 }
@@ -79,6 +82,7 @@ export function createMockNode(chain: Chain): MockNode {
     hiddenFromSeen: new Set(),
     hiddenFromVerified: new Set(),
     failed: new Set(),
+    withoutReceipt: new Set(),
     beforeCall: undefined,
     finalityStalled: false,
     latencyMs: undefined,
@@ -196,6 +200,25 @@ export function createMockNode(chain: Chain): MockNode {
           else confirmed.push(proven);
         }
         return { confirmed, refuted };
+      }),
+    readFates: (own, { atHeight = 0 } = {}) =>
+      call(`readFates of ${own.length}`, () => {
+        range(atHeight, atHeight);
+        const fates = own.flatMap(({ txHash, to, contract }): readonly TransactionFate[] => {
+          const block = visible().find(({ txs }) => txs.some((tx) => tx.hash === txHash));
+          if (block === undefined || faults.withoutReceipt.has(txHash)) return [];
+          const succeeded = !faults.failed.has(txHash);
+          const moved = candidates(block).filter(
+            (candidate) =>
+              candidate.txHash === txHash && candidate.to === to && candidate.contract === contract,
+          );
+          const deliveredBaseUnits = succeeded
+            ? moved.reduce((sum, { amountBaseUnits }) => sum + amountBaseUnits, 0n)
+            : 0n;
+          const { height: blockHeight, hash: blockHash } = block;
+          return [{ txHash, blockHeight, blockHash, succeeded, deliveredBaseUnits, feeBaseUnits: 21_000n }];
+        });
+        return { fates, disputed: [] };
       }),
     vouch: ({ height, hash }) =>
       call('vouch', () => {
