@@ -24,6 +24,15 @@ const ADDRESS_GRAMMAR = /^0x(?!0{40})[0-9a-f]{40}$/;
 const WORD_DIGITS = 64;
 const UINT256_END = 1n << 256n;
 
+/** A transaction to be signed: by whom, with what terms; without an intent it moves nothing. */
+export interface AskedTransaction {
+  readonly chainId: number;
+  readonly from: Address;
+  readonly nonce: number;
+  readonly terms: FeeTerms;
+  readonly intent: PaymentIntent | null;
+}
+
 /** See WalletSender.sign. */
 export async function signPayment(
   deps: SigningDeps,
@@ -36,7 +45,8 @@ export async function signPayment(
     throw senderError('INTENT_INVALID', 'not an address that may be paid', { to, contract });
   if (amountBaseUnits <= 0n || amountBaseUnits >= UINT256_END)
     throw senderError('INTENT_INVALID', 'not an amount that may be paid', { amount: `${amountBaseUnits}` });
-  return signCall(deps, from, encodePayment(intent), nonce, terms, (read) => differenceFrom(intent, read));
+  const asked = { chainId: deps.chainId, from, nonce, terms, intent };
+  return signCall(deps, asked, encodePayment(intent));
 }
 
 /** Signs a transaction that moves no coin, from the wallet to itself. */
@@ -46,44 +56,31 @@ export async function signNothing(
   nonce: number,
   terms: FeeTerms,
 ): Promise<SignedTransaction> {
-  return signCall(deps, wallet, { to: wallet, valueWei: 0n, data: '0x' }, nonce, terms, (read) =>
-    read.to !== wallet || read.valueWei !== 0n || read.data !== '0x' ? 'call' : undefined,
-  );
+  const asked = { chainId: deps.chainId, from: wallet, nonce, terms, intent: null };
+  return signCall(deps, asked, { to: wallet, valueWei: 0n, data: '0x' });
 }
 
-/** Signs and reads again what was signed; `differenceIn` names what the call that was read should not be. */
 async function signCall(
-  { chainId, bounds, backend }: SigningDeps,
-  from: Address,
+  { bounds, backend }: SigningDeps,
+  asked: AskedTransaction,
   { to, valueWei: value, data }: EvmCall,
-  nonce: number,
-  terms: FeeTerms,
-  differenceIn: (read: ReadTransaction) => string | undefined,
 ): Promise<SignedTransaction> {
+  const { chainId, from, nonce, terms } = asked;
   const { gasLimit, maxFeePerGas, maxPriorityFeePerGas } = terms;
   if (!backend.addresses.includes(from))
     throw senderError('WALLET_UNKNOWN', 'the signer has no key of this wallet', { wallet: from });
   if (!Number.isSafeInteger(nonce) || nonce < 0)
     throw senderError('INTENT_INVALID', 'not a nonce', { nonce });
-  if (gasLimit <= 0n || gasLimit > GAS_LIMIT_MAX || !isWithinBounds(terms, bounds))
-    throw senderError('INTENT_INVALID', 'fees out of their bounds', {
-      gasLimit: `${gasLimit}`,
-      maxFeePerGas: `${maxFeePerGas}`,
-      maxPriorityFeePerGas: `${maxPriorityFeePerGas}`,
-    });
   const fees = { gasLimit, maxFeePerGas, maxPriorityFeePerGas };
+  if (gasLimit <= 0n || gasLimit > GAS_LIMIT_MAX || !isWithinBounds(terms, bounds)) {
+    const context = Object.fromEntries(Object.entries(fees).map(([name, value]) => [name, `${value}`]));
+    throw senderError('INTENT_INVALID', 'the gas or its prices are out of their bounds', context);
+  }
   const transaction = Transaction.from({ type: 2, chainId, nonce, to, value, data, ...fees });
   const digest = Buffer.from(transaction.unsignedHash.slice(2), 'hex');
   const raw = serialise(transaction, await backend.sign(from, digest), from);
   const read = readAgain(raw, from);
-  const difference =
-    read.from !== from
-      ? 'from'
-      : read.chainId !== BigInt(chainId)
-        ? 'chainId'
-        : read.nonce !== BigInt(nonce)
-          ? 'nonce'
-          : (differenceInFees(read, terms) ?? differenceIn(read));
+  const difference = differenceBetween(asked, read);
   if (difference !== undefined) throw signedOtherwise(difference, from);
   return { txHash: read.txHash, raw, nonce, terms: fees };
 }
@@ -114,9 +111,19 @@ function readAgain(raw: Uint8Array, from: Address): ReadTransaction {
   }
 }
 
-function differenceInFees(read: ReadTransaction, terms: FeeTerms): string | undefined {
-  const fields = ['gasLimit', 'maxFeePerGas', 'maxPriorityFeePerGas'] as const;
-  return fields.find((field) => read[field] !== terms[field]);
+/** The first field in which a signed transaction is not the one asked for; undefined when it is. */
+export function differenceBetween(asked: AskedTransaction, read: ReadTransaction): string | undefined {
+  const { from, intent, terms } = asked;
+  if (read.from !== from) return 'from';
+  if (read.chainId !== BigInt(asked.chainId)) return 'chainId';
+  if (read.nonce !== BigInt(asked.nonce)) return 'nonce';
+  const fees = ['gasLimit', 'maxFeePerGas', 'maxPriorityFeePerGas'] as const;
+  const fee = fees.find((field) => read[field] !== terms[field]);
+  if (fee !== undefined) return fee;
+  if (intent !== null) return differenceFrom(intent, read);
+  if (read.to !== from) return 'to';
+  if (read.valueWei !== 0n) return 'amount';
+  return read.data === '0x' ? undefined : 'data';
 }
 
 /** The field in which signed bytes pay otherwise than intended; undefined when they do what was intended. */

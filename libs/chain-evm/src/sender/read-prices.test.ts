@@ -1,0 +1,41 @@
+import { describe, expect, test } from '@jest/globals';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { decodeMarket, decodeNextBaseFee } from './read-prices.ts';
+
+const history = (tips: readonly string[], shares: readonly number[], fees: readonly string[]): unknown => ({
+  oldestBlock: '0x1',
+  baseFeePerGas: fees,
+  gasUsedRatio: shares,
+  reward: tips.map((tip) => [tip]),
+});
+
+describe("a node's history of fees", () => {
+  test('the base fee is that of the block to come, the tip the middle one of blocks with transactions', () => {
+    const raw = history(
+      ['0x5', '0x0', '0x1', '0x9'],
+      [0.5, 0, 0.1, 0.9],
+      ['0x7', '0x8', '0x9', '0xa', '0xb'],
+    );
+    expect(decodeMarket(raw)).toEqual({ baseFeePerGas: 11n, tipPerGas: 5n });
+  });
+
+  test('without transactions there is no tip; BSC has no base fee', () => {
+    expect(decodeMarket(history(['0x0'], [0], ['0x0', '0x0']))).toEqual({ baseFeePerGas: 0n, tipPerGas: 0n });
+  });
+
+  test.each([
+    null,
+    {},
+    { baseFeePerGas: [], gasUsedRatio: [], reward: [] },
+    history(['soon'], [1], ['0x1', '0x1']),
+    { baseFeePerGas: ['0x1'], gasUsedRatio: [1], reward: [null] },
+    { baseFeePerGas: ['0x1'], gasUsedRatio: [1], reward: null },
+    history(['0x1'], [1], ['0x1', `0x${'f'.repeat(64)}`]),
+  ])('%j is none', (raw) => {
+    expect(() => decodeMarket(raw)).toThrow(GatewayError);
+  });
+
+  test('without tips the base fee can be read', () => {
+    expect(decodeNextBaseFee({ baseFeePerGas: ['0x1', '0x2'], gasUsedRatio: [0] })).toBe(2n);
+  });
+});
