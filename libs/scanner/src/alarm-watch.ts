@@ -40,6 +40,7 @@ export function createAlarmWatch(deps: {
         failingSinceMs: figure.verifyFailingSinceMs,
         contradictionsInRow: figure.contradictionsInRow,
       },
+      fates: { waitingSinceMs: figure.fates?.waitingSinceMs, failingSinceMs: figure.fatesFailingSinceMs },
       finalityLag: figure.finalityLag,
       sources: figure.sources?.() ?? [],
     };

@@ -26,6 +26,7 @@ function condition(partial: Partial<ChainCondition> = {}): ChainCondition {
     finality: { unmovedMs: 0, isStale: false },
     halted: undefined,
     verifying: { failingSinceMs: undefined, contradictionsInRow: 0 },
+    fates: { waitingSinceMs: undefined, failingSinceMs: undefined },
     finalityLag: undefined,
     sources: [],
     ...partial,
@@ -52,6 +53,18 @@ const kinds = (of: ChainCondition, afterMs = 0): readonly string[] => [
 ];
 
 describe('the alarms of a chain', () => {
+  it('tell of own transactions on which sources differ, or that nobody answers for', () => {
+    const since = HEAD_AT_MS - 50_000;
+    const waiting = condition({ fates: { waitingSinceMs: since, failingSinceMs: undefined } });
+    expect(kinds(waiting, 10_000)).toEqual([]);
+    expect([...alarmsOf(waiting, HEAD_AT_MS + 11_000)]).toEqual([
+      ['fates-waiting', 'own transactions unknown for 61 s'],
+    ]);
+    const failing = condition({ fates: { waitingSinceMs: undefined, failingSinceMs: since } });
+    expect(kinds(failing, 10_000)).toEqual([]);
+    expect(kinds(failing, 11_000)).toEqual(['fates-waiting']);
+  });
+
   it('are none while all is well', () => {
     expect(kinds(condition({ sources: [source(null, null)] }), 45_999)).toEqual([]);
   });

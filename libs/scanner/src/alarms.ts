@@ -21,6 +21,8 @@ export const ALARM_KINDS = [
   'source-wrong',
   /** One source of several is believed alone, since the others have failed for long: what it says is compared with nothing. */
   'single-source',
+  /** Nobody could say for a minute what became of an own transaction: sources differ on it, or none answers. */
+  'fates-waiting',
   /** What is seen is older than the head by more than an old head would be allowed. */
   'far-behind',
   /** The chain forked below what is stored or final: it stands still until an operator decides. */
@@ -43,6 +45,11 @@ export interface ChainCondition {
   readonly halted: string | undefined;
   /** Since when every verified pass failed, and how often its answers contradicted one another in a row. */
   readonly verifying: { readonly failingSinceMs: number | undefined; readonly contradictionsInRow: number };
+  /** Since when sources differ on an own transaction, and since when own transactions could not be asked about. */
+  readonly fates: {
+    readonly waitingSinceMs: number | undefined;
+    readonly failingSinceMs: number | undefined;
+  };
   /** A source whose finality hung behind another's when it was asked last, and when that was. */
   readonly finalityLag: { readonly source: string; readonly toldAtMs: number } | undefined;
   readonly sources: readonly SourceHealth[];
@@ -73,7 +80,10 @@ export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<
 type Judgement = readonly [AlarmKind, string | undefined];
 
 function progressAlarms(condition: ChainCondition, state: ChainState, nowMs: number): readonly Judgement[] {
-  const { network, finality, verifying, headTimeSeconds } = condition;
+  const { network, finality, verifying, headTimeSeconds, fates } = condition;
+  const fatesWaitMs = Math.max(
+    ...[fates.waitingSinceMs, fates.failingSinceMs].map((ms) => nowMs - (ms ?? nowMs)),
+  );
   const headAgeSeconds = Math.floor(nowMs / 1_000 - headTimeSeconds);
   const seen = seenBlock(state);
   const behindSeconds = headTimeSeconds - seen.timeSeconds;
@@ -98,6 +108,10 @@ function progressAlarms(condition: ChainCondition, state: ChainState, nowMs: num
     [
       'verification-failing',
       when(failingMs > FAILING_MS_MAX, `nothing verified for ${Math.floor(failingMs / 1_000)} s`),
+    ],
+    [
+      'fates-waiting',
+      when(fatesWaitMs > FAILING_MS_MAX, `own transactions unknown for ${Math.floor(fatesWaitMs / 1_000)} s`),
     ],
     ['far-behind', when(behindSeconds > network.headStaleSeconds, `seen ${behindSeconds} s behind the head`)],
   ];

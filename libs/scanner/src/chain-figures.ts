@@ -2,6 +2,7 @@ import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { ChainCondition } from './alarms.ts';
 import type { ChainState } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
+import type { FateFigures } from './follow-fates.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
 /** What is known of a chain between two scrapes. */
@@ -21,6 +22,9 @@ export interface ChainFigures {
   finalityLag: ChainCondition['finalityLag'];
   verifyFailingSinceMs: number | undefined;
   contradictionsInRow: number;
+  /** Of own transactions; undefined before they were asked for. */
+  fates: FateFigures | undefined;
+  fatesFailingSinceMs: number | undefined;
 }
 
 /** Nothing is known yet. */
@@ -39,5 +43,7 @@ export function createChainFigures(): ChainFigures {
     finalityLag: undefined,
     verifyFailingSinceMs: undefined,
     contradictionsInRow: 0,
+    fates: undefined,
+    fatesFailingSinceMs: undefined,
   };
 }

@@ -5,11 +5,12 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { MatchedTransfer } from './scan-change.ts';
 
 /**
- * Finds the transfers of a range that went to deposit addresses and has them proven by their receipts. Asks the
- * database, not a cache: an address is known to it before anybody can learn it, hence before a payment to it.
+ * Finds the transfers of a range that went to deposit addresses or hot wallets and has them proven by their receipts.
+ * Asks the database, not a cache: an address is known to it before anybody can learn it, hence before a payment to it.
  *
- * Payments of the gateway to its own addresses will have to be left out here, by their transaction hashes, from the
- * day the gateway sends transactions.
+ * What the gateway itself moved is no deposit: a payout or a fee to an address of ours is left out by its transaction's
+ * hash. Nor was it ever recorded as one, since the signer commits what it signed before it sends it: whoever reads it
+ * in a block finds it here.
  */
 export async function matchTransfers(
   { network, reader, store, observe }: Scanning,
@@ -18,8 +19,11 @@ export async function matchTransfers(
 ): Promise<readonly MatchedTransfer[]> {
   const recipients = new Set(range.transfers.map((transfer) => transfer.to));
   if (recipients.size === 0) return [];
-  const ours = await store.findDepositAddresses(network.family, [...recipients]);
-  const candidates = range.transfers.filter((transfer) => ours.has(transfer.to));
+  const ours = await store.findRecipients(network.family, [...recipients]);
+  const received = range.transfers.filter((transfer) => ours.has(transfer.to));
+  if (received.length === 0) return [];
+  const own = await store.findOwn(network.chain, [...new Set(received.map(({ txHash }) => txHash))]);
+  const candidates = received.filter(({ txHash }) => !own.has(txHash));
   if (candidates.length === 0) return [];
   const { confirmed, refuted } = await reader.confirmTransfers(candidates, options);
   if (refuted.length > 0) observe.refuted(network.chain, refuted);

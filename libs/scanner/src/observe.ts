@@ -11,13 +11,15 @@ import type { AlarmKind } from './alarms.ts';
 import { createChainFigures, type ChainFigures } from './chain-figures.ts';
 import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
-import type { LiveTransfer, WrittenTransfers } from './scan-change.ts';
+import type { FateFigures } from './follow-fates.ts';
+import type { LiveTransfer, Written } from './scan-change.ts';
 import { isContradiction, isHalt, isScanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
-import { createScanMeters } from './scan-meters.ts';
+import { createScanMeters, type ScanMeters } from './scan-meters.ts';
 
 /** What can fail on its own: the seen pass stops the whole chain. */
-export type ScanPart = 'seen' | 'branch' | 'verified' | 'finality' | 'catch-up' | 'rescan' | 'lease';
+export type ScanPart =
+  'seen' | 'branch' | 'verified' | 'finality' | 'catch-up' | 'rescan' | 'fates' | 'lease';
 
 /** What happens to a chain, in words; told once it is committed. */
 export interface ScanObserver {
@@ -41,7 +43,7 @@ export interface ScanObserver {
     chain: Chain,
     commit: {
       readonly state: ChainState;
-      readonly written: WrittenTransfers;
+      readonly written: Written;
       /** Stored blocks that a reorganisation took back; mostly 0. */
       readonly depthBlocks: number;
     },
@@ -49,6 +51,8 @@ export interface ScanObserver {
   failed(chain: Chain, part: ScanPart, error: unknown, failuresInRow: number): void;
   /** The verified cursor moved, or nothing was deep enough. */
   verifiedRead(chain: Chain): void;
+  /** It was asked what became of own transactions. */
+  fatesRead(chain: Chain, fates: FateFigures): void;
   /** The node's logs named transfers that its receipts know nothing of. */
   refuted(chain: Chain, candidates: readonly CandidateTransfer[]): void;
   /** What the seen pass recorded is not in the chain's record: taken back. */
@@ -91,26 +95,12 @@ export function createScanObserver(deps: {
 
   return {
     ...noteConditions({ figureOf, alarms, logger, clock }),
-    committed(chain, { state, written, depthBlocks }) {
-      markMoves(figureOf(chain), state, nowMs());
-      figureOf(chain).tickedAtMs = nowMs(); // catching up is one long round
-      meters.commits.inc({ chain });
-      if (depthBlocks > 0) {
-        meters.reorganisations.inc({ chain });
-        meters.depth.observe({ chain }, depthBlocks);
-        logger.warn('reorganisation followed', { chain, depthBlocks, ...positions(state) });
-      }
-      for (const [name, ids] of namedTransfers(written)) {
-        meters.transfers.inc({ chain, state: name }, ids.length);
-        const transferIds = ids.slice(0, LOGGED_IDS_MAX);
-        logger.info(`transfers ${name}`, { chain, transferIds, count: ids.length, ...positions(state) });
-      }
-    },
+    committed: tellCommits({ figureOf, meters, logger, nowMs }),
     failed(chain, part, error, failuresInRow) {
       const code = error instanceof GatewayError ? error.code : 'UNKNOWN';
       meters.errors.inc({ chain, part, code });
       if (isHalt(error)) figureOf(chain).halted = code;
-      if (part === 'verified' || part === 'branch') markFailure(figureOf(chain), error, nowMs());
+      markFailure(figureOf(chain), part, error, nowMs());
       alarms.judge(chain);
       // Told at the first failure and then ever more rarely; the counter has them all.
       if (!Number.isInteger(Math.log2(failuresInRow))) return;
@@ -128,6 +118,40 @@ export function createScanObserver(deps: {
   };
 }
 
+/** Counts and logs what a commit brought. */
+function tellCommits({
+  figureOf,
+  meters,
+  logger,
+  nowMs,
+}: {
+  readonly figureOf: (chain: Chain) => ChainFigures;
+  readonly meters: ScanMeters;
+  readonly logger: Logger;
+  readonly nowMs: () => number;
+}): ScanObserver['committed'] {
+  return (chain, { state, written, depthBlocks }) => {
+    markMoves(figureOf(chain), state, nowMs());
+    figureOf(chain).tickedAtMs = nowMs(); // catching up is one long round
+    meters.commits.inc({ chain });
+    if (depthBlocks > 0) {
+      meters.reorganisations.inc({ chain });
+      meters.depth.observe({ chain }, depthBlocks);
+      logger.warn('reorganisation followed', { chain, depthBlocks, ...positions(state) });
+    }
+    for (const [name, ids] of namedTransfers(written)) {
+      meters.transfers.inc({ chain, state: name }, ids.length);
+      const transferIds = ids.slice(0, LOGGED_IDS_MAX);
+      logger.info(`transfers ${name}`, { chain, transferIds, count: ids.length, ...positions(state) });
+    }
+    const { changedFates } = written;
+    if (changedFates.length === 0) return;
+    meters.fates.inc({ chain }, changedFates.length);
+    const told = { txHashes: changedFates.slice(0, LOGGED_IDS_MAX), count: changedFates.length };
+    logger.info('fates changed', { chain, ...told, ...positions(state) });
+  };
+}
+
 function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
   // With every block one source is a moment behind the other. When it lasts, an alarm says so.
   if (isScanError(error, 'DEPTH_NOT_VOUCHED')) return 'debug';
@@ -136,7 +160,15 @@ function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
 
 type ConditionNotes = Pick<
   ScanObserver,
-  'watching' | 'opened' | 'closed' | 'ticked' | 'headNamed' | 'finalitySeen' | 'finalityLags' | 'verifiedRead'
+  | 'watching'
+  | 'opened'
+  | 'closed'
+  | 'ticked'
+  | 'headNamed'
+  | 'finalitySeen'
+  | 'finalityLags'
+  | 'verifiedRead'
+  | 'fatesRead'
 >;
 
 /** What is noted to be judged later. */
@@ -167,6 +199,8 @@ function noteConditions(deps: {
         state: undefined,
         headTimeSeconds: undefined,
         halted: undefined,
+        fates: undefined,
+        fatesFailingSinceMs: undefined,
         ...NOT_FAILING,
       });
       logger.info('chain given up', { chain });
@@ -191,12 +225,17 @@ function noteConditions(deps: {
     verifiedRead(chain) {
       Object.assign(figureOf(chain), NOT_FAILING);
     },
+    fatesRead(chain, fates) {
+      Object.assign(figureOf(chain), { fates, fatesFailingSinceMs: undefined });
+    },
   };
 }
 
 const NOT_FAILING = { verifyFailingSinceMs: undefined, contradictionsInRow: 0 };
 
-function markFailure(figure: ChainFigures, error: unknown, nowMs: number): void {
+function markFailure(figure: ChainFigures, part: ScanPart, error: unknown, nowMs: number): void {
+  if (part === 'fates') figure.fatesFailingSinceMs ??= nowMs;
+  if (part !== 'verified' && part !== 'branch') return;
   figure.verifyFailingSinceMs ??= nowMs;
   if (isContradiction(error)) figure.contradictionsInRow += 1;
 }
@@ -207,7 +246,7 @@ function markMoves(figure: ChainFigures, state: ChainState, nowMs: number): void
   figure.state = state;
 }
 
-function namedTransfers(written: WrittenTransfers): readonly (readonly [string, readonly string[]])[] {
+function namedTransfers(written: Written): readonly (readonly [string, readonly string[]])[] {
   const named = [
     ['detected', written.detectedIds],
     ['verified', written.verifiedIds],

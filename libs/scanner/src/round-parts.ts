@@ -6,6 +6,7 @@ import { createApart, type Apart } from './apart.ts';
 import { catchUp, isFarBehind, type CatchUpGoal } from './catch-up.ts';
 import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
 import { createFinalityWatch, type FinalityWatch } from './finality-watch.ts';
+import { createFateFollowing, type FateFollowing } from './follow-fates.ts';
 import { createHoldOff, type HoldOff } from './hold-off.ts';
 import type { ScanPart } from './observe.ts';
 import { createRescans, type Rescans } from './rescan.ts';
@@ -23,6 +24,7 @@ type Save = (state: ChainState, change: ScanChange) => Promise<ChainState>;
 export interface RoundParts {
   readonly finality: FinalityWatch;
   readonly rescans: Rescans;
+  readonly fates: FateFollowing;
   /** Reads up to the head in parallel when that is far; the state as far as it came. */
   catchUpWithHead(
     state: ChainState,
@@ -69,6 +71,7 @@ export function createRoundParts(deps: Scanning & { readonly clock: Clock }): Ro
   return {
     finality,
     rescans,
+    fates: createFateFollowing(deps),
     async catchUpWithHead(state, head, save, options) {
       if (!catchingUp.isWorthwhile(head.height - seenBlock(state).height)) return state;
       const final = verifying.isDue() ? await lookAtFinality.apart(apart, state, head, options) : undefined;

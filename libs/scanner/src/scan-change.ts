@@ -1,7 +1,8 @@
 import type { Transfer } from '@opentill/chain/transfer';
 import type { ChainStep } from './chain-state.ts';
+import type { FateChange } from './own-fate.ts';
 
-/** A proven transfer to one of the gateway's deposit addresses, as it is recorded. */
+/** A proven transfer to one of the gateway's deposit addresses or hot wallets, as it is recorded. */
 export interface MatchedTransfer extends Transfer {
   readonly symbol: string;
   /** Time of its block in whole seconds since 1970. */
@@ -44,13 +45,17 @@ export interface ScanChange {
   readonly orphanedIds: readonly string[];
   /** The rescan that this commit is a part of, if any. */
   readonly rescan?: RescanProgress;
+  /** What became of own transactions, in the chain as it is after the step; see FateFollowing. */
+  readonly fates?: readonly FateChange[] | undefined;
 }
 
-/** What a commit made of the transfers, by row id; unchanged rows are in neither. */
-export interface WrittenTransfers {
+/** What a commit made of own transactions and, by row id, of transfers; unchanged rows are in none of them. */
+export interface Written {
   readonly detectedIds: readonly string[];
   readonly verifiedIds: readonly string[];
   readonly orphanedIds: readonly string[];
+  /** Hashes of own transactions whose fate changed. */
+  readonly changedFates: readonly string[];
 }
 
 /** The live transfers that are not among those found; a transfer is told by transaction and position alone. */

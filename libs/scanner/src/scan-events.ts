@@ -1,39 +1,51 @@
-import { TRANSFER_IDS_PER_EVENT, type EventData, type EventType } from '@opentill/contracts/event-catalog';
+import {
+  TRANSFER_IDS_PER_EVENT,
+  TX_HASHES_PER_EVENT,
+  type EventData,
+  type EventType,
+} from '@opentill/contracts/event-catalog';
 import { newEvent, type OutboxEvent } from '@opentill/db/outbox';
 import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
 import { verifiedBlock, type ChainState } from './chain-state.ts';
-import type { WrittenTransfers } from './scan-change.ts';
+import type { Written } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
 /**
- * The events of one commit: what was taken back first, then what was detected, then how far the chain is verified.
+ * The events of one commit: what was taken back first, then what was detected, then how far the chain is verified, then
+ * what became of own transactions.
  * Lists too long for one event become several.
  */
 export function eventsOf(
   { chain, family }: Pick<ScanNetwork, 'chain' | 'family'>,
   before: ChainState,
   after: ChainState,
-  written: WrittenTransfers,
+  written: Written,
   deps: { readonly newId: NewId; readonly clock: Clock },
 ): readonly OutboxEvent[] {
   const make = <T extends EventType>(type: T, data: EventData[T]): OutboxEvent =>
     newEvent(type, family, data, deps);
-  const verifiedParts = inParts(written.verifiedIds);
+  const verifiedParts = inParts(written.verifiedIds, TRANSFER_IDS_PER_EVENT);
   if (verifiedParts.length === 0 && after.verifiedHeight > before.verifiedHeight) verifiedParts.push([]);
   const { height, timeSeconds: blockTimeSeconds } = verifiedBlock(after);
   return [
-    ...inParts(written.orphanedIds).map((transferIds) => make('transfer.orphaned', { chain, transferIds })),
-    ...inParts(written.detectedIds).map((transferIds) => make('transfer.detected', { chain, transferIds })),
+    ...inParts(written.orphanedIds, TRANSFER_IDS_PER_EVENT).map((transferIds) =>
+      make('transfer.orphaned', { chain, transferIds }),
+    ),
+    ...inParts(written.detectedIds, TRANSFER_IDS_PER_EVENT).map((transferIds) =>
+      make('transfer.detected', { chain, transferIds }),
+    ),
     ...verifiedParts.map((transferIds) =>
       make('block.verified', { chain, height, blockTimeSeconds, transferIds }),
+    ),
+    ...inParts(written.changedFates, TX_HASHES_PER_EVENT).map((txHashes) =>
+      make('fate.changed', { chain, txHashes }),
     ),
   ];
 }
 
-function inParts(ids: readonly string[]): string[][] {
+function inParts(ids: readonly string[], size: number): string[][] {
   const parts: string[][] = [];
-  for (let at = 0; at < ids.length; at += TRANSFER_IDS_PER_EVENT)
-    parts.push(ids.slice(at, at + TRANSFER_IDS_PER_EVENT));
+  for (let at = 0; at < ids.length; at += size) parts.push(ids.slice(at, at + size));
   return parts;
 }

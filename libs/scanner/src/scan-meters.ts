@@ -10,6 +10,7 @@ import { seenBlock } from './chain-state.ts';
 export interface ScanMeters {
   readonly errors: ReturnType<Metrics['counter']>;
   readonly transfers: ReturnType<Metrics['counter']>;
+  readonly fates: ReturnType<Metrics['counter']>;
   readonly commits: ReturnType<Metrics['counter']>;
   readonly refusedCommits: ReturnType<Metrics['counter']>;
   readonly reorganisations: ReturnType<Metrics['counter']>;
@@ -83,6 +84,16 @@ export function createScanMeters(
   perChain('scanner_halted_chains', '1 while the chain stands still until somebody looks', (f) =>
     f.halted ? 1 : 0,
   );
+  perChain(
+    'scanner_own_transactions_open',
+    'Transactions of the gateway itself of which the last word is not said',
+    (f) => f.fates?.open,
+  );
+  perChain(
+    'scanner_own_transaction_unmined_age_seconds',
+    'Since the oldest own transaction that is in no block was signed; 0 when there is none',
+    (f, now) => f.fates && Math.max(0, now / 1000 - (f.fates.oldestUnminedSeconds ?? now / 1000)),
+  );
   return createCounters(metrics);
 }
 
@@ -99,6 +110,11 @@ function createCounters(metrics: Metrics): ScanMeters {
       'Transfers written, by what became of them',
       'chain',
       'state',
+    ),
+    fates: counter(
+      'scanner_own_fates_changed_total',
+      'Own transactions of which something new was written',
+      'chain',
     ),
     commits: counter('scanner_commits_total', 'Committed changes', 'chain'),
     refusedCommits: counter(

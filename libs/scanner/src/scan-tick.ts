@@ -27,8 +27,8 @@ interface Held {
 }
 
 /**
- * Makes the round of one chain: the seen pass, the verified pass, a part of a rescan, each committed by itself. Does
- * nothing without the lease. 'again' when there is more to do at once, 'soon' when something waits that no new head has
+ * Makes the round of one chain: the seen pass, the verified pass, a part of a rescan, each committed by itself, with what
+ * became of own transactions; these also when nothing else is to be committed. Does nothing without the lease. 'again' when there is more to do at once, 'soon' when something waits that no new head has
  * to come for. After any error the state is read again from
  * the database, since a commit whose answer was lost may stand. Where reading for the verified pass or a rescan fails,
  * only that waits: payments are shown on while a chain's finality stalls. A chain that is far behind is caught up with
@@ -45,10 +45,11 @@ export function createScanTick(
   let knownToken: Lease['fencingToken'] | undefined;
   async function round({ lease, state: opened }: Held, signal: AbortSignal): Promise<Held> {
     const options = { signal };
-    const save = (state: ChainState, change: ScanChange): Promise<ChainState> =>
-      commit(deps, lease, state, change);
+    const save = async (state: ChainState, change: ScanChange): Promise<ChainState> =>
+      commit(deps, lease, state, await parts.fates.addTo(state, change, options));
     const head = await reader.head(options);
     observe.headNamed(network.chain, head);
+    parts.fates.begin(opened, head, options);
     const before = await parts.catchUpWithHead(opened, head, save, options);
     const change = await parts.planSeen(before, head, options);
     // Depths reckoned from the old head don't hold.
@@ -56,7 +57,9 @@ export function createScanTick(
       return { lease, state: before, hasMoved: false, isHeldBack: true };
     const seen = change === undefined ? before : await save(before, change);
     const verified = await parts.verify(seen, save, options);
-    const state = await parts.rescan(verified, save, options);
+    const rescanned = await parts.rescan(verified, save, options);
+    const fates = await parts.fates.planIdle(rescanned, options);
+    const state = fates === undefined ? rescanned : await save(rescanned, fates);
     return {
       lease,
       state,

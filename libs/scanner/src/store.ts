@@ -12,8 +12,10 @@ import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
 import { checkState, takeStep, type ChainState } from './chain-state.ts';
 import { scanError } from './scan-error.ts';
+import type { OpenTransaction } from './own-fate.ts';
+import { readOpenTransactions, readOwnHashes } from './read-own.ts';
 import { eventsOf } from './scan-events.ts';
-import type { LiveTransfer, RescanRequest, ScanChange, WrittenTransfers } from './scan-change.ts';
+import type { LiveTransfer, RescanRequest, ScanChange, Written } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
 import {
   answerRescan,
@@ -23,6 +25,7 @@ import {
   recordTransfers,
   upsertBlocks,
 } from './write-chain.ts';
+import { recordFates } from './write-fates.ts';
 
 /** What a scanner reads and writes in Postgres. Every write asserts the lease first: a stale holder writes nothing. */
 export interface ScanStore {
@@ -36,9 +39,13 @@ export interface ScanStore {
     network: ScanNetwork,
     before: ChainState,
     change: ScanChange,
-  ): Promise<{ readonly state: ChainState; readonly written: WrittenTransfers }>;
-  /** Those of the addresses that were given out as deposit addresses of the family. */
-  findDepositAddresses(family: Family, addresses: readonly Address[]): Promise<ReadonlySet<Address>>;
+  ): Promise<{ readonly state: ChainState; readonly written: Written }>;
+  /** Those of the addresses that are ours: given out as deposit addresses of the family, or its hot wallets. */
+  findRecipients(family: Family, addresses: readonly Address[]): Promise<ReadonlySet<Address>>;
+  /** Those of the hashes that are of transactions which the gateway signed. */
+  findOwn(chain: Chain, txHashes: readonly TxHash[]): Promise<ReadonlySet<TxHash>>;
+  /** Own transactions of which the last word is not said, and with them what was VERIFIED above this height. */
+  openTransactions(chain: Chain, aboveHeight: number): Promise<readonly OpenTransaction[]>;
   /** Recorded transfers in blocks of these heights that are not orphaned; without `to` up to the highest. */
   liveTransfers(chain: Chain, from: number, to?: number): Promise<readonly LiveTransfer[]>;
   /** The oldest rescan that is asked for and not done. */
@@ -80,6 +87,7 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
         const transfers = {
           ...(await recordTransfers(tx, network, change.matched, change.matchedState)),
           orphanedIds: await markOrphaned(tx, network.chain, change.orphanedIds),
+          changedFates: await recordFates(tx, network, change.fates ?? []),
         };
         await appendToOutbox(tx, schema, eventsOf(network, before, state, transfers, deps));
         if (change.rescan !== undefined) await answerRescan(tx, change.rescan, transfers.verifiedIds.length);
@@ -88,20 +96,26 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
       return { state, written };
     },
 
-    async findDepositAddresses(family, addresses) {
+    async findRecipients(family, addresses) {
       const found = new Set<Address>();
       for (let at = 0; at < addresses.length; at += ADDRESSES_PER_LOOKUP) {
         // As one string: the driver takes longer to quote thousands of array elements than the look-up itself.
         const { rows } = await sql<{ address: Address }>`
+          with asked as (
+            select string_to_array(${addresses.slice(at, at + ADDRESSES_PER_LOOKUP).join(' ')}, ' ') as addresses)
           select address from deposit_address
-          where family = ${family}
-            and address = any(string_to_array(${addresses.slice(at, at + ADDRESSES_PER_LOOKUP).join(' ')}, ' '))`.execute(
-          db,
-        );
+          where family = ${family} and address = any((select addresses from asked)::text[])
+          union all
+          select address from hot_wallet
+          where family = ${family} and address = any((select addresses from asked)::text[])`.execute(db);
         for (const row of rows) found.add(row.address);
       }
       return found;
     },
+
+    findOwn: (chain, txHashes) => readOwnHashes(db, chain, txHashes),
+
+    openTransactions: (chain, aboveHeight) => readOpenTransactions(db, chain, aboveHeight),
 
     liveTransfers: (chain, from, to) => liveTransfers(db, chain, from, to),
 

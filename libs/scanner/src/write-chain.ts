@@ -4,7 +4,7 @@ import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import { seenBlock, verifiedBlock, type ChainState } from './chain-state.ts';
 import { scanError } from './scan-error.ts';
-import type { MatchedTransfer, RescanProgress, ScanChange, WrittenTransfers } from './scan-change.ts';
+import type { MatchedTransfer, RescanProgress, ScanChange, Written } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
 /** Blocks as a table (height, hash, parent_hash, block_time). */
@@ -86,7 +86,7 @@ export async function recordTransfers(
   { chain, family }: ScanNetwork,
   transfers: readonly MatchedTransfer[],
   state: ScanChange['matchedState'],
-): Promise<Omit<WrittenTransfers, 'orphanedIds'>> {
+): Promise<Pick<Written, 'detectedIds' | 'verifiedIds'>> {
   if (transfers.length === 0) return { detectedIds: [], verifiedIds: [] };
   const rows = transfers.map((transfer, place) => ({
     place,

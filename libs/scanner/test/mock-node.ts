@@ -201,8 +201,9 @@ export function createMockNode(chain: Chain): MockNode {
         }
         return { confirmed, refuted };
       }),
-    readFates: (own, { atHeight = 0 } = {}) =>
-      call(`readFates of ${own.length}`, () => {
+    readFates: async (own, { atHeight = 0, byOneSource = false } = {}) => {
+      if (own.length === 0) return { fates: [], disputed: [] };
+      return call(`readFates of ${own.length} by ${byOneSource ? 'one' : 'two'}`, () => {
         range(atHeight, atHeight);
         const fates = own.flatMap(({ txHash, to, contract }): readonly TransactionFate[] => {
           const block = visible().find(({ txs }) => txs.some((tx) => tx.hash === txHash));
@@ -219,7 +220,8 @@ export function createMockNode(chain: Chain): MockNode {
           return [{ txHash, blockHeight, blockHash, succeeded, deliveredBaseUnits, feeBaseUnits: 21_000n }];
         });
         return { fates, disputed: [] };
-      }),
+      });
+    },
     vouch: ({ height, hash }) =>
       call('vouch', () => {
         if (range(height, height)[0]?.hash !== hash)

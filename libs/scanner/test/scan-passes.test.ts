@@ -537,10 +537,10 @@ describe('the lease', () => {
       holder: 'first',
       wrapStore: (store) => ({
         ...store,
-        async findDepositAddresses(...args) {
+        async findRecipients(...args) {
           await runOut();
           isTaken = (await openAs('second')).lease.current() !== undefined;
-          return store.findDepositAddresses(...args);
+          return store.findRecipients(...args);
         },
       }),
     });

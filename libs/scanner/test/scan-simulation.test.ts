@@ -69,7 +69,7 @@ function createCrasher(): {
         loadState: around(store.loadState),
         insertFirstState: around(store.insertFirstState),
         commit: around(store.commit),
-        findDepositAddresses: around(store.findDepositAddresses),
+        findRecipients: around(store.findRecipients),
         liveTransfers: around(store.liveTransfers),
         nextRescan: around(store.nextRescan),
       };

@@ -1,0 +1,156 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { FatesRead } from '@opentill/chain/own-transaction';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { Clock } from '@opentill/runtime/clock';
+import { createApart } from './apart.ts';
+import { askFates, isUnmined, type FateMoment } from './ask-fates.ts';
+import { seenBlock, takeStep, type ChainState, type HeadBlock } from './chain-state.ts';
+import { createHoldOff } from './hold-off.ts';
+import { judgeFates } from './judge-fates.ts';
+import type { FateAnswers, OpenTransaction } from './own-fate.ts';
+import type { ScanChange } from './scan-change.ts';
+import type { Scanning } from './scanning.ts';
+import { standStill } from './verified-pass.ts';
+
+/**
+ * Follows what becomes of the transactions that the gateway signed: by their receipts, not by the blocks that are read,
+ * so that one which was mined long before anybody asked is found as well. What is found stands in the commit that moves
+ * the cursor over its block. Whatever goes wrong here holds no cursor back: it is asked again.
+ */
+export interface FateFollowing {
+  /** Begins to ask while the round reads blocks: what is paid to us must not wait for what we paid. */
+  begin(state: ChainState, head: HeadBlock, options: ReadOptions): void;
+  /** The change with the fates that belong to it. A rescan has none: its cursor stands still. */
+  addTo(state: ChainState, change: ScanChange, options: ReadOptions): Promise<ScanChange>;
+  /** What changed although no cursor moved in this round; undefined when nothing did, or nothing is open. */
+  planIdle(state: ChainState, options: ReadOptions): Promise<ScanChange | undefined>;
+}
+
+/** No fate is recorded so high. */
+const NOWHERE = Number.MAX_SAFE_INTEGER;
+const NO_ANSWERS: FateAnswers = { seen: new Map(), verified: new Map(), olderBlocks: new Map() };
+
+/** What is open, and what one source says of it, if that was asked early. */
+interface Known {
+  readonly open: readonly OpenTransaction[];
+  readonly early: FatesRead | undefined;
+}
+
+/** Follows the own transactions of one chain. */
+export function createFateFollowing(deps: Scanning & { readonly clock: Clock }): FateFollowing {
+  const { network, reader, store, observe, clock } = deps;
+  const apart = createApart(deps);
+  const holdOff = createHoldOff(clock);
+  const waits = createWaits();
+  let early: Promise<Known> | undefined;
+  let hasOpen = false;
+  let isAsked = false;
+
+  /** With `aboveHeight` also what a reorganisation down to there takes back. */
+  async function loadOpen(aboveHeight = NOWHERE): Promise<readonly OpenTransaction[]> {
+    const open = await store.openTransactions(network.chain, aboveHeight);
+    hasOpen = open.length > 0;
+    return open;
+  }
+
+  async function readEarly(state: ChainState, options: ReadOptions): Promise<Known> {
+    const open = await loadOpen();
+    const unmined = open.filter((own) => isUnmined(own, state));
+    return { open, early: await reader.readFates(unmined, { ...options, byOneSource: true }) };
+  }
+
+  /** Undefined when nothing could be asked: then only what a reorganisation takes back is judged. */
+  async function judgeAt(
+    moment: FateMoment,
+    options: ReadOptions,
+    takenBack?: readonly OpenTransaction[],
+  ): Promise<ScanChange['fates']> {
+    const begun = moment.isReorganised ? undefined : early;
+    early = undefined;
+    const asked = await apart('fates', holdOff, options, async () => {
+      const known = (await begun) ?? { open: takenBack ?? (await loadOpen()), early: undefined };
+      if (known.open.length === 0) return { open: known.open, answers: NO_ANSWERS };
+      isAsked = true;
+      return { open: known.open, answers: await askFates(deps, moment, known, options) };
+    });
+    const { open, answers } = asked ?? { open: takenBack ?? [], answers: NO_ANSWERS };
+    const { changes, waiting } = judgeFates(open, moment.after, answers);
+    if (asked !== undefined) {
+      const unheard = open.filter((own) => isUnmined(own, moment.after) && !answers.verified.has(own.txHash));
+      waits.note(waiting, unheard, clock.now().getTime());
+      observe.fatesRead(network.chain, { ...figuresOf(open), waitingSinceMs: waits.sinceMs() });
+    }
+    return changes.length === 0 ? undefined : changes;
+  }
+
+  return {
+    begin(state, head, options) {
+      early = undefined;
+      isAsked = false;
+      if (!holdOff.isDue() || (head.hash === seenBlock(state).hash && !hasOpen)) return;
+      early = readEarly(state, options);
+      early.catch(() => undefined); // told when it is waited for, if it ever is
+    },
+    async addTo(state, change, options) {
+      if (change.rescan !== undefined || change.fates !== undefined) return change;
+      const { step } = change;
+      const moment = {
+        after: takeStep(state, step, network.reorgWindow),
+        isReorganised: step.ancestorHeight < seenBlock(state).height,
+        isVerifying: step.verifiedHeight > state.verifiedHeight,
+      };
+      // A reorganisation takes back what it takes back, whether anybody can be asked or not.
+      const takenBack = moment.isReorganised ? await loadOpen(step.ancestorHeight) : undefined;
+      const fates = await judgeAt(moment, options, takenBack);
+      return fates === undefined ? change : { ...change, fates };
+    },
+    async planIdle(state, options) {
+      if (isAsked || (early === undefined && !hasOpen)) return undefined;
+      const fates = await judgeAt({ after: state, isReorganised: false, isVerifying: false }, options);
+      if (fates === undefined) return undefined;
+      return { step: standStill(state), matched: [], matchedState: 'DETECTED', orphanedIds: [], fates };
+    },
+  };
+}
+
+/** Since when two sources have differed on each transaction. */
+interface Waits {
+  /** Of the unheard nobody knows more than before: one source says nothing of them, and two were not asked. */
+  note(waiting: readonly TxHash[], unheard: readonly OpenTransaction[], nowMs: number): void;
+  /** Of the one that waits longest; undefined when none does. */
+  sinceMs(): number | undefined;
+}
+
+function createWaits(): Waits {
+  const since = new Map<TxHash, number>();
+  return {
+    note(waiting, unheard, nowMs) {
+      const kept = new Set([...waiting, ...unheard.map(({ txHash }) => txHash)]);
+      for (const txHash of since.keys()) if (!kept.has(txHash)) since.delete(txHash);
+      for (const txHash of waiting) if (!since.has(txHash)) since.set(txHash, nowMs);
+    },
+    sinceMs: () => least([...since.values()]),
+  };
+}
+
+/** What a scrape and the alarms want to know of own transactions. */
+export interface FateFigures {
+  /** Own transactions of which the last word is not said. */
+  readonly open: number;
+  /** When the oldest of those that are in no block was signed, in seconds since 1970. */
+  readonly oldestUnminedSeconds: number | undefined;
+  /** Since when the one waits that sources differ on for the longest time. */
+  readonly waitingSinceMs: number | undefined;
+}
+
+function figuresOf(open: readonly OpenTransaction[]): Omit<FateFigures, 'waitingSinceMs'> {
+  const unmined = open.filter(({ fate }) => fate === undefined || fate.state === 'ORPHANED');
+  return {
+    open: open.length,
+    oldestUnminedSeconds: least(unmined.map(({ signedAtSeconds }) => signedAtSeconds)),
+  };
+}
+
+function least(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : Math.min(...values);
+}
