@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { findOrBringServers } from '@opentill/devnet/servers';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { measureCatchUp, type CatchUpComparison } from './measure-catch-up.ts';
@@ -20,9 +21,17 @@ const ADDRESS_COUNTS = [1_000_000, 10_000_000];
 
 /**
  * Measures the scanner beside nodes whose answers are made beforehand, with a database and a broker of its own.
- * `parts` narrows it: catch-up, rpc-cost.
+ * `args` narrows it to parts, catch-up or rpc-cost; `--minutes 60` lets rpc-cost follow the networks at their own pace
+ * for so long, instead of two minutes at a quicker one.
  */
-export async function benchScanning(parts: readonly string[], machine: string): Promise<ScanningReport> {
+export async function benchScanning(args: readonly string[], machine: string): Promise<ScanningReport> {
+  const { positionals: parts, values } = parseArgs({
+    args: [...args],
+    options: { minutes: { type: 'string' } },
+    allowPositionals: true,
+  });
+  const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
+  if (minutes !== undefined && !(minutes > 0)) throw new Error(`bench scan: --minutes ${values.minutes}`);
   const unknown = parts.filter((part) => !PARTS.some((known) => known === part));
   if (unknown.length > 0) throw new Error(`bench scan: ${PARTS.join(' or ')}, not ${unknown.join(', ')}`);
   const wants = (part: (typeof PARTS)[number]): boolean => parts.length === 0 || parts.includes(part);
@@ -35,7 +44,9 @@ export async function benchScanning(parts: readonly string[], machine: string): 
     const database = await openScanDatabase(servers.database.url);
     try {
       await declareTopology(servers.broker.url);
-      const rpcCost = wants('rpc-cost') ? await measureRpcCost(database, servers.broker.url, say) : undefined;
+      const rpcCost = wants('rpc-cost')
+        ? await measureRpcCost(database, servers.broker.url, say, minutes)
+        : undefined;
       const catchUp = wants('catch-up')
         ? await measureCatchUp(database, servers.broker.url, ADDRESS_COUNTS, say)
         : undefined;

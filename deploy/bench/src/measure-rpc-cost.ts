@@ -10,6 +10,7 @@ import { createMetrics } from '@opentill/runtime/metrics';
 import { startScanner } from '@opentill/scanner-evm/app';
 import { cannedDepositAddress } from './canned-chain.ts';
 import type { CannedCounters, CannedNetwork } from './canned-node.ts';
+import { trafficOf } from './network-traffic.ts';
 import type { ScanDatabase } from './scan-database.ts';
 import { startCannedNode } from './start-canned-node.ts';
 
@@ -43,76 +44,11 @@ export interface RpcCostFigures {
   readonly networks: readonly RpcCost[];
 }
 
-/**
- * What is typical of a network's blocks: transfers of the configured tokens, other transactions, how far and in which
- * steps `finalized` follows. On main networks from public statistics, on test networks little.
- */
-interface Traffic {
-  readonly transfersPerBlock: number;
-  readonly otherTransactions: number;
-  readonly finalityLagBlocks: number;
-  readonly finalityStepBlocks: number;
-  readonly speed: number;
+/** How long is measured, and how fast a network's time goes. */
+interface Pace {
+  readonly measureMs: number;
+  speedOf(network: NetworkConfig): number;
 }
-
-const TRAFFIC: Readonly<Record<string, Traffic>> = {
-  ETH: {
-    transfersPerBlock: 120,
-    otherTransactions: 80,
-    finalityLagBlocks: 64,
-    finalityStepBlocks: 32,
-    speed: 40,
-  },
-  BSC: {
-    transfersPerBlock: 65,
-    otherTransactions: 60,
-    finalityLagBlocks: 3,
-    finalityStepBlocks: 1,
-    speed: 2,
-  },
-  POLYGON: {
-    transfersPerBlock: 30,
-    otherTransactions: 70,
-    finalityLagBlocks: 4,
-    finalityStepBlocks: 1,
-    speed: 8,
-  },
-  AVAX_C_CHAIN: {
-    transfersPerBlock: 5,
-    otherTransactions: 15,
-    finalityLagBlocks: 4,
-    finalityStepBlocks: 1,
-    speed: 8,
-  },
-  ETH_SEPOLIA: {
-    transfersPerBlock: 5,
-    otherTransactions: 100,
-    finalityLagBlocks: 64,
-    finalityStepBlocks: 32,
-    speed: 40,
-  },
-  BSC_TEST: {
-    transfersPerBlock: 2,
-    otherTransactions: 20,
-    finalityLagBlocks: 3,
-    finalityStepBlocks: 1,
-    speed: 2,
-  },
-  POLYGON_AMOY: {
-    transfersPerBlock: 1,
-    otherTransactions: 20,
-    finalityLagBlocks: 4,
-    finalityStepBlocks: 1,
-    speed: 8,
-  },
-  AVAX_FUJI_TEST: {
-    transfersPerBlock: 1,
-    otherTransactions: 3,
-    finalityLagBlocks: 4,
-    finalityStepBlocks: 1,
-    speed: 8,
-  },
-};
 
 /** Alchemy's compute units (docs/compute-unit-costs); what is not listed costs nothing there. */
 const COMPUTE_UNITS: Readonly<Record<string, number>> = {
@@ -134,17 +70,38 @@ const MEASURE_MS = 120_000;
 const DAY_MS = 86_400_000;
 /** One deposit a minute, as far as blocks allow. */
 const DEPOSIT_EVERY_MS = 60_000;
-const METHOD =
-  'The scanner with the shipped settings of every network at once, two sources each, heads by polling alone, one ' +
-  'deposit a minute. Block and poll intervals are shortened by the same factor (speed); calls and bytes counted at ' +
-  'the node are scaled to a day of chain time. Bytes are those of HTTP without TLS and compression.';
+const LOOK_EVERY_MS = 250;
+const MINUTE_MS = 60_000;
 
-/** Counts calls and bytes of all networks in the shipped files, and scales them to a day. */
+function paceOf(minutes: number | undefined): Pace {
+  return minutes === undefined
+    ? { measureMs: MEASURE_MS, speedOf: (network) => trafficOf(network).speed }
+    : { measureMs: minutes * MINUTE_MS, speedOf: () => 1 };
+}
+
+function methodOf(minutes: number | undefined): string {
+  const pace =
+    minutes === undefined
+      ? 'Block and poll intervals are shortened by the same factor (speed)'
+      : `Every network at its own pace for ${minutes} minutes`;
+  return (
+    'The scanner with the shipped settings of every network at once, two sources each, heads by polling alone, one ' +
+    `deposit a minute. ${pace}; calls and bytes counted at the node are scaled to a day of chain time. Bytes are ` +
+    'those of HTTP without TLS and compression.'
+  );
+}
+
+/**
+ * Counts calls and bytes of all networks in the shipped files, and scales them to a day. `minutes`: so long at the
+ * networks' own pace; without it two minutes at a quicker one.
+ */
 export async function measureRpcCost(
   database: ScanDatabase,
   brokerUrl: string,
   say: (line: string) => void,
+  minutes?: number,
 ): Promise<RpcCostFigures> {
+  const pace = paceOf(minutes);
   const files = await Promise.all(
     ['mainnet.json', 'testnet.json'].map(async (file) =>
       parseNetworkFile(await readFile(join(NETWORKS, file), 'utf8'), file),
@@ -153,7 +110,9 @@ export async function measureRpcCost(
   const networks = files.flat().filter((network) => network.family === 'EVM');
   await database.forgetChains();
   await database.fillDepositAddresses(1_000);
-  const node = await startCannedNode(networks.map(cannedNetworkOf));
+  const node = await startCannedNode(
+    networks.map((network) => cannedNetworkOf(network, pace.speedOf(network))),
+  );
   const logger = createLogger({ service: 'scanner-evm', level: 'error' });
   const pool = database.openAsScanner();
   const broker = connectBroker({ url: brokerUrl, logger, name: 'bench scanner' });
@@ -165,25 +124,29 @@ export async function measureRpcCost(
     metrics: createMetrics('scanner-evm'),
     clock: systemClock,
     newId,
-    networks: networks.map((network) => quickened(network, node.urls[network.chain] ?? [])),
+    networks: networks.map((network) =>
+      quickened(network, pace.speedOf(network), node.urls[network.chain] ?? []),
+    ),
     instanceId: 'bench',
     fail: (error) => failures.push(error),
   });
   try {
-    say(`counting what ${networks.length} networks ask for during ${MEASURE_MS / 1_000} s`);
+    say(`counting what ${networks.length} networks ask for during ${pace.measureMs / 1_000} s`);
     await pause(WARM_UP_MS);
     const before = await node.takeCounters();
     const startedAt = performance.now();
-    await pause(MEASURE_MS);
+    while (failures.length === 0 && performance.now() - startedAt < pace.measureMs)
+      await pause(LOOK_EVERY_MS);
     const after = await node.takeCounters();
     if (failures.length > 0) throw failures[0];
     const tookMs = performance.now() - startedAt;
-    await requireFollowed(database, networks, after);
+    await requireFollowed(database, networks, after, pace);
     return {
-      method: METHOD,
-      networks: networks.map((network) =>
-        costOf(network, tookMs, before[network.chain] ?? [], after[network.chain] ?? []),
-      ),
+      method: methodOf(minutes),
+      networks: networks.map((network) => {
+        const counted = { before: before[network.chain] ?? [], after: after[network.chain] ?? [] };
+        return costOf(network, tookMs * pace.speedOf(network), pace.speedOf(network), counted);
+      }),
     };
   } finally {
     await app.stop();
@@ -193,15 +156,8 @@ export async function measureRpcCost(
   }
 }
 
-function trafficOf({ chain }: NetworkConfig): Traffic {
-  const traffic = TRAFFIC[chain];
-  if (traffic === undefined) throw new Error(`no traffic is known of ${chain}`);
-  return traffic;
-}
-
-function cannedNetworkOf(network: NetworkConfig): CannedNetwork {
-  const { speed, transfersPerBlock, otherTransactions, finalityLagBlocks, finalityStepBlocks } =
-    trafficOf(network);
+function cannedNetworkOf(network: NetworkConfig, speed: number): CannedNetwork {
+  const { transfersPerBlock, otherTransactions, finalityLagBlocks, finalityStepBlocks } = trafficOf(network);
   const { blockTimeMs, chain, chainId = 0 } = network;
   const tokens = network.tokens.flatMap(({ contract }) =>
     contract === null ? [] : [contract.toLowerCase()],
@@ -229,8 +185,7 @@ function cannedNetworkOf(network: NetworkConfig): CannedNetwork {
 }
 
 /** The shipped settings, before the canned node, faster by the network's factor. */
-function quickened(network: NetworkConfig, rpcUrls: readonly string[]): NetworkConfig {
-  const { speed } = trafficOf(network);
+function quickened(network: NetworkConfig, speed: number, rpcUrls: readonly string[]): NetworkConfig {
   const { wsUrl: _, ...polled } = network;
   return {
     ...polled,
@@ -246,6 +201,7 @@ async function requireFollowed(
   { admin }: ScanDatabase,
   networks: readonly NetworkConfig[],
   counters: Readonly<Record<string, readonly CannedCounters[]>>,
+  pace: Pace,
 ): Promise<void> {
   const { rows } = await admin.query<{ chain: string; seen: string; verified: string }>(
     'select chain, seen_height as seen, verified_height as verified from chain_cursor',
@@ -253,12 +209,12 @@ async function requireFollowed(
   for (const network of networks) {
     const row = rows.find(({ chain }) => chain === network.chain);
     const head = counters[network.chain]?.[0]?.head ?? 0;
-    const { speed, finalityLagBlocks, finalityStepBlocks } = trafficOf(network);
+    const { finalityLagBlocks, finalityStepBlocks } = trafficOf(network);
     const depth =
       network.confirmations === 'finalized'
         ? Math.max(finalityLagBlocks + finalityStepBlocks, network.finality?.minDepth ?? 0)
         : network.confirmations;
-    const mayLag = 10 + Math.ceil((2 * network.pollIntervalMs) / network.blockTimeMs) + speed;
+    const mayLag = 10 + Math.ceil((2 * network.pollIntervalMs) / network.blockTimeMs) + pace.speedOf(network);
     if (row === undefined || head - Number(row.verified) > depth + mayLag)
       throw new Error(`${network.chain} was not followed: head ${head}, ${JSON.stringify(row)}`);
   }
@@ -266,12 +222,15 @@ async function requireFollowed(
 
 function costOf(
   network: NetworkConfig,
-  tookMs: number,
-  before: readonly CannedCounters[],
-  after: readonly CannedCounters[],
+  chainMs: number,
+  speed: number,
+  {
+    before,
+    after,
+  }: { readonly before: readonly CannedCounters[]; readonly after: readonly CannedCounters[] },
 ): RpcCost {
-  const { speed, transfersPerBlock } = trafficOf(network);
-  const days = (tookMs * speed) / DAY_MS;
+  const { transfersPerBlock } = trafficOf(network);
+  const days = chainMs / DAY_MS;
   const perDay = (count: number): number => Math.round(count / days);
   const megabytes = (bytes: number): number => Math.round(bytes / days / 1e5) / 10;
   const calls: Record<string, number> = {};
@@ -286,7 +245,7 @@ function costOf(
     blockTimeMs: network.blockTimeMs,
     pollIntervalMs: network.pollIntervalMs,
     transfersPerBlock,
-    measuredMinutes: Math.round((tookMs * speed) / 6_000) / 10,
+    measuredMinutes: Math.round(chainMs / 6_000) / 10,
     speed,
     blocksPerDay: perDay((after[0]?.head ?? 0) - (before[0]?.head ?? 0)),
     callsPerDay: Object.fromEntries(Object.entries(calls).map(([method, count]) => [method, perDay(count)])),
