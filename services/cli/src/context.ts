@@ -21,5 +21,9 @@ export type CliErrorCode =
   | 'NOT_FOUND'
   /** `doctor` found something that must be mended; its report says what. */
   | 'DOCTOR_FAILED'
+  /** `reconcile` found that ledger and chain differ; its report names how. */
+  | 'BOOKS_DIFFER'
+  /** Between measuring coin for fees and booking it somebody booked some; to be measured again. */
+  | 'GAS_BOOKED_MEANWHILE'
   /** No scanner answered in time; the request stays and is answered when one runs. */
   | 'NO_ANSWER_YET';

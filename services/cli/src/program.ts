@@ -10,6 +10,7 @@ import {
   rotateMerchant,
   type RotateOptions,
 } from './commands/manage-merchants.ts';
+import { reconcile, type ReconcileOptions } from './commands/reconcile.ts';
 import { rescan } from './commands/rescan.ts';
 import { setMerchant, type SetMerchantOptions } from './commands/set-merchant.ts';
 import { setUp } from './commands/setup.ts';
@@ -130,6 +131,17 @@ function addMerchantSet(merchant: Command, context: CliContext): void {
 }
 
 function addRepairs(program: Command, context: CliContext): void {
+  program
+    .command('reconcile')
+    .description(
+      'hold the ledger against the chains at a final block, and name every difference; exit code 1 if any',
+    )
+    .option('--chain <chain>', 'this network alone')
+    .option('--paid-only', 'leave out addresses that nothing ever came to')
+    .option('--book-gas', 'book the coin for fees that was sent to the hot wallets')
+    .option('--json', 'for programs')
+    .action((options: ReconcileOptions) => reconcile(context, options));
+
   program
     .command('rescan')
     .description('have a chain read again; idempotent')

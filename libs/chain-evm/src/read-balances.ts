@@ -1,0 +1,200 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHeader } from '@opentill/chain/block';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { isReaderError, readerError, type ReaderError } from '@opentill/chain/reader-error';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { rpcEndpointsOf } from '@opentill/contracts/network-config';
+import { askTwoSources, type Said } from './ask-two-sources.ts';
+import { blockRequest, hexQuantity } from './block-requests.ts';
+import type { RpcRequest } from './client.ts';
+import { decodeHeader } from './decode.ts';
+import type { EvmNetwork, EvmReaderDeps } from './reader.ts';
+import { createEvmSources, type EvmSources } from './sources.ts';
+
+/** Something that an account has a balance of; null: the native coin. */
+export interface Holding {
+  readonly holder: Address;
+  readonly contract: TokenContract | null;
+}
+
+/** A number of the state at one block, by two sources (by the only one where one is configured). */
+export type StateNumber =
+  | { readonly kind: 'AGREED'; readonly value: bigint }
+  /** Two sources say different things of one block: one of them lies, and which is not guessed. */
+  | {
+      readonly kind: 'DISPUTED';
+      readonly said: readonly { readonly label: string; readonly value: bigint }[];
+    };
+
+/**
+ * Reads numbers of the state at the end of one block, for comparing books with the chain. Answers stand in the order
+ * of the questions. Throws a GatewayError with a ReaderErrorCode; BLOCK_NOT_FOUND also when a node has thrown away the
+ * block's state (isStateDiscarded), as most do after some 128 blocks.
+ */
+export interface EvmStateReader {
+  balances(
+    holdings: readonly Holding[],
+    block: Pick<BlockHeader, 'height' | 'hash'>,
+    options?: ReadOptions,
+  ): Promise<readonly StateNumber[]>;
+  /** How many transactions of each wallet the chain holds up to the block. */
+  transactionCounts(
+    wallets: readonly Address[],
+    block: Pick<BlockHeader, 'height' | 'hash'>,
+    options?: ReadOptions,
+  ): Promise<readonly StateNumber[]>;
+}
+
+/** The first four bytes of keccak256("balanceOf(address)"). */
+const BALANCE_OF_SELECTOR = '0x70a08231';
+const WORD_GRAMMAR = /^0x[0-9a-fA-F]{64}$/;
+const QUANTITY_GRAMMAR = /^0x[0-9a-fA-F]{1,64}$/;
+/** Questions in one call; the client asks fewer at once of a provider that refuses so many. */
+const QUESTIONS_PER_CALL = 100;
+const CALLS_AT_ONCE = 4;
+/** geth (hash and path schemes), erigon, nethermind, besu, reth, and what providers make of them. */
+const STATE_DISCARDED =
+  /missing trie node|historical state|state (?:at block \S+ )?(?:is |was )?(?:not available|unavailable|pruned|discarded|already discarded)|no state available|pruned|distance to target block exceeds|archive/i;
+
+interface Question {
+  readonly request: RpcRequest;
+  readonly decode: (answer: unknown) => bigint;
+}
+
+/** Throws TypeError for a network without chain id. Opens nothing until the first call. */
+export function createEvmStateReader(
+  network: EvmNetwork,
+  deps: Pick<EvmReaderDeps, 'requestTimeoutMs' | 'onExchange'> = {},
+): EvmStateReader {
+  const { chainId } = network;
+  if (chainId === undefined) throw new TypeError(`the network ${network.chain} has no chain id`);
+  const sources = createEvmSources({
+    endpoints: rpcEndpointsOf(network),
+    chainId,
+    maxBlockRange: network.maxBlockRange,
+    blockTimeMs: network.blockTimeMs,
+    ...(network.headStaleSeconds === undefined ? {} : { headStaleSeconds: network.headStaleSeconds }),
+    ...(network.aloneAfterSeconds === undefined ? {} : { aloneAfterSeconds: network.aloneAfterSeconds }),
+    ...deps,
+  });
+
+  async function ask(
+    questions: readonly Question[],
+    block: Pick<BlockHeader, 'height' | 'hash'>,
+    options: ReadOptions,
+  ): Promise<readonly StateNumber[]> {
+    const numbers: StateNumber[] = [];
+    const perRound = QUESTIONS_PER_CALL * CALLS_AT_ONCE;
+    for (let at = 0; at < questions.length; at += perRound) {
+      const calls = Array.from({ length: CALLS_AT_ONCE }, (_, call) => {
+        const from = at + call * QUESTIONS_PER_CALL;
+        return questions.slice(from, from + QUESTIONS_PER_CALL);
+      }).filter((call) => call.length > 0);
+      numbers.push(
+        ...(await Promise.all(calls.map((call) => askCall(sources, call, block, options)))).flat(),
+      );
+    }
+    return numbers;
+  }
+
+  return {
+    balances: (holdings, block, options = {}) =>
+      ask(
+        holdings.map((holding) => balanceQuestion(holding, block.height)),
+        block,
+        options,
+      ),
+    transactionCounts: (wallets, block, options = {}) =>
+      ask(
+        wallets.map((wallet) => ({
+          request: { method: 'eth_getTransactionCount', params: [wallet, hexQuantity(block.height)] },
+          decode: quantity,
+        })),
+        block,
+        options,
+      ),
+  };
+}
+
+/** One call to two sources, with the block itself behind the questions: it must be the one that was meant. */
+async function askCall(
+  sources: EvmSources,
+  questions: readonly Question[],
+  block: Pick<BlockHeader, 'height' | 'hash'>,
+  options: ReadOptions,
+): Promise<readonly StateNumber[]> {
+  const requests = [...questions.map(({ request }) => request), blockRequest(block.height)];
+  const said = await askTwoSources(
+    sources,
+    {
+      ask: async (source, own) => {
+        const answers = await source.batch(requests, own).catch((error: unknown) => {
+          throw isAboutLostState(error) ? stateDiscarded(block.height, error) : error;
+        });
+        mustBeTheBlock(answers.at(-1), block);
+        return questions.map(({ decode }, place) => decode(answers[place]));
+      },
+      height: block.height,
+      onAlone: () => undefined, // the reader of the scanner raises the alarm
+    },
+    options,
+  );
+  return questions.map((_, place) => agreedOn(said, place));
+}
+
+/** Whether a read failed because the nodes keep no state so old: a newer block, or an archive node, is needed. */
+export function isStateDiscarded(error: unknown): boolean {
+  return isReaderError(error, 'BLOCK_NOT_FOUND') && error.context['stateDiscarded'] === true;
+}
+
+function balanceQuestion({ holder, contract }: Holding, height: number): Question {
+  const at = hexQuantity(height);
+  if (contract === null)
+    return { request: { method: 'eth_getBalance', params: [holder, at] }, decode: quantity };
+  const data = `${BALANCE_OF_SELECTOR}${holder.slice(2).padStart(64, '0')}`;
+  return { request: { method: 'eth_call', params: [{ to: contract, data }, at] }, decode: word };
+}
+
+function quantity(answer: unknown): bigint {
+  if (typeof answer === 'string' && QUANTITY_GRAMMAR.test(answer)) return BigInt(answer);
+  throw readerError('INCONSISTENT_ANSWER', "the node's answer is malformed: not a quantity");
+}
+
+function word(answer: unknown): bigint {
+  if (typeof answer === 'string' && WORD_GRAMMAR.test(answer)) return BigInt(answer);
+  throw readerError('INCONSISTENT_ANSWER', "the node's answer is malformed: not a token's balance");
+}
+
+function mustBeTheBlock(raw: unknown, { height, hash }: Pick<BlockHeader, 'height' | 'hash'>): void {
+  if (raw === null) throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { height });
+  if (decodeHeader(raw).hash !== hash)
+    throw readerError('INCONSISTENT_ANSWER', 'the node has another block at this height', { height, hash });
+}
+
+function isAboutLostState(error: unknown): error is ReaderError {
+  return (
+    (isReaderError(error, 'RPC_REFUSED') ||
+      isReaderError(error, 'RPC_UNAVAILABLE') ||
+      isReaderError(error, 'BLOCK_NOT_FOUND')) &&
+    STATE_DISCARDED.test(error.message)
+  );
+}
+
+function stateDiscarded(height: number, cause: ReaderError): ReaderError {
+  const message = `the node has thrown away the state of block ${height}`;
+  return readerError('BLOCK_NOT_FOUND', message, { ...cause.context, height, stateDiscarded: true }, cause);
+}
+
+function agreedOn(
+  said: readonly [Said<readonly bigint[]>, Said<readonly bigint[]> | undefined],
+  place: number,
+): StateNumber {
+  const [first, second] = said;
+  const value = first.answer[place] ?? 0n;
+  if (second === undefined || second.answer[place] === value) return { kind: 'AGREED', value };
+  const of = ({ source, answer }: Said<readonly bigint[]>) => ({
+    label: source.label,
+    value: answer[place] ?? 0n,
+  });
+  return { kind: 'DISPUTED', said: [of(first), of(second)] };
+}

@@ -1,0 +1,117 @@
+import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { openDatabase, type Db } from '@opentill/db/database';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { requiredVariable } from '../config.ts';
+import type { CliContext, CliErrorCode } from '../context.ts';
+import { bookGas, gasBroughtSoFar, unbookedGasOf } from '../reconcile/book-gas.ts';
+import { reconciliationJson, reconciliationLines } from '../reconcile/print-reconciliation.ts';
+import { reconcileChain, type Reconciliation } from '../reconcile/reconcile-chain.ts';
+import { shownAmount } from '../reconcile/shown-amount.ts';
+
+export interface ReconcileOptions {
+  readonly chain?: string;
+  readonly json?: boolean;
+  readonly paidOnly?: boolean;
+  readonly bookGas?: boolean;
+}
+
+/** Sums over all transfers of a large shop take longer than what services ask. */
+const STATEMENT_TIMEOUT_MS = 120_000;
+const REQUEST_TIMEOUT_MS = 15_000;
+const PROGRESS_MS = 5_000;
+
+/**
+ * Holds the ledger against the chains, each at the newest block that its scanner has verified, and names every
+ * difference. Changes nothing, but with `bookGas` books the coin for fees that nobody booked.
+ * @throws GatewayError BOOKS_DIFFER when there is a difference, CLI_USAGE, and what sources and database refuse
+ */
+export async function reconcile(context: CliContext, options: ReconcileOptions): Promise<void> {
+  const file = requiredVariable(context, 'NETWORKS_FILE');
+  const networks = chosen(await readNetworkFile(file, context.env), file, options.chain);
+  const url = requiredVariable(context, 'OPS_DATABASE_URL');
+  const database = openDatabase({
+    url,
+    applicationName: 'opentill-reconcile',
+    poolMax: 2,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  });
+  const done: Reconciliation[] = [];
+  try {
+    for (const network of networks) {
+      const one = await reconcileNetwork(context, database.kysely, network, options);
+      if (one === undefined)
+        say(context, options, `${network.chain}: no scanner has verified a block of it yet.`);
+      else done.push(one);
+    }
+  } finally {
+    await database.close();
+  }
+  if (options.json === true) context.print(JSON.stringify({ chains: done.map(reconciliationJson) }, null, 2));
+  const differences = done.flatMap((one) => one.differences);
+  if (differences.length > 0) {
+    throw new GatewayError<CliErrorCode>(
+      'BOOKS_DIFFER',
+      `${differences.length} ${differences.length === 1 ? 'difference' : 'differences'} between ledger and chain.`,
+      { retryable: false },
+    );
+  }
+}
+
+async function reconcileNetwork(
+  context: CliContext,
+  db: Db,
+  network: NetworkConfig,
+  options: ReconcileOptions,
+): Promise<Reconciliation | undefined> {
+  const state = createEvmStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
+  const work = {
+    db,
+    state,
+    network,
+    paidOnly: options.paidOnly === true,
+    onProgress: progressOf(context, network),
+  };
+  const broughtBefore = await gasBroughtSoFar(db, network.chain, network.nativeSymbol);
+  let one = await reconcileChain(work);
+  const gas = one === undefined || options.bookGas !== true ? undefined : unbookedGasOf(one);
+  if (one !== undefined && gas !== undefined) {
+    await bookGas(db, gas, broughtBefore);
+    const amount = shownAmount(one.books, gas.symbol, gas.amountBaseUnits);
+    say(context, options, `Booked ${amount} on ${gas.chain} as coin for fees, as of block ${gas.height}.`);
+    one = await reconcileChain(work);
+  }
+  if (one !== undefined && options.json !== true)
+    for (const line of reconciliationLines(one)) context.print(line);
+  return one;
+}
+
+/** With --json the answer is for programs, and everything else goes beside it. */
+function say(context: CliContext, { json }: ReconcileOptions, line: string): void {
+  if (json === true) context.printError(line);
+  else context.print(line);
+}
+
+function progressOf(context: CliContext, { chain }: NetworkConfig): (addresses: number) => void {
+  let saidMs = context.clock.now().getTime();
+  return (addresses) => {
+    const nowMs = context.clock.now().getTime();
+    if (nowMs - saidMs < PROGRESS_MS) return;
+    saidMs = nowMs;
+    context.printError(`${chain}: ${addresses} deposit addresses read`);
+  };
+}
+
+function chosen(
+  networks: readonly NetworkConfig[],
+  file: string,
+  chain: string | undefined,
+): readonly NetworkConfig[] {
+  const evm = networks.filter(({ family, chainId }) => family === 'EVM' && chainId !== undefined);
+  const wanted = evm.filter((network) => (chain === undefined ? network.enabled : network.chain === chain));
+  if (wanted.length > 0) return wanted;
+  const message =
+    chain === undefined ? `No network is enabled in ${file}.` : `${chain} is not configured in ${file}.`;
+  throw new GatewayError<CliErrorCode>('CLI_USAGE', message, { retryable: false });
+}

@@ -1,0 +1,102 @@
+import type { Books } from './books.ts';
+import { leftOver } from './compare-hot-wallets.ts';
+import type { Difference, Line } from './difference.ts';
+import type { Reconciliation } from './reconcile-chain.ts';
+import { shownAmount } from './shown-amount.ts';
+
+/** Lines for a terminal: what was compared at which block, then each difference with what it may be. */
+export function reconciliationLines(one: Reconciliation): readonly string[] {
+  const { books, heights, addresses, differences, explanations, addressesLeftOff } = one;
+  const { chain, anchor } = books;
+  const last = heights.at(-1);
+  const later =
+    heights.length > 1 ? `, its state was discarded meanwhile: the last addresses at ${last}` : '';
+  const rows = one.lines.map((line) => [line.what, ...cellsOf(books, line)]);
+  const widths = [0, 1, 2].map((column) => Math.max(0, ...rows.map((row) => (row[column] ?? '').length)));
+  return [
+    `${chain} at block ${anchor.height} (${anchor.hash}), ${anchor.time.toISOString()}${later}`,
+    ...rows.map((row) =>
+      `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd(),
+    ),
+    ...accountLines(books),
+    `  ${addresses} deposit addresses, ${books.hotWallets.length} hot wallets read`,
+    ...explanations.map(({ subject, detail }) => `  note  ${subject}: ${detail}`),
+    ...differences.flatMap((difference) => differenceLines(books, difference)),
+    ...(addressesLeftOff === 0 ? [] : [`  DIFF  … and ${addressesLeftOff} more addresses`]),
+    '',
+  ];
+}
+
+function cellsOf(books: Books, line: Line): readonly string[] {
+  const { symbol, ledger, onItsWay, onChain } = line;
+  const shown = (value: bigint): string => shownAmount(books, symbol, value);
+  const way = onItsWay === 0n ? '' : `, on its way ${shown(onItsWay)}`;
+  if (onChain === null) return [`ledger ${shown(ledger)}${way}`, 'chain: sources disagree', ''];
+  const left = leftOver(line);
+  return [
+    `ledger ${shown(ledger)}${way}`,
+    `chain ${shown(onChain)}`,
+    left === 0n ? 'equal' : `DIFFERENT by ${shown(left)}`,
+  ];
+}
+
+const SHOWN_ACCOUNTS: readonly (readonly [string, string])[] = [
+  ['MERCHANT', "merchants'"],
+  ['SUSPENSE', 'not credited'],
+  ['HOT_RESERVED', 'reserved'],
+  ['IN_FLIGHT', 'in flight'],
+  ['PAID_OUT', 'paid out'],
+  ['NETWORK_FEE', 'network fees'],
+  ['COLD', 'cold'],
+];
+
+/** One line per asset with what the ledger says besides; credits are shown as what they are, amounts owed. */
+function accountLines(books: Books): readonly string[] {
+  return books.assets.flatMap(({ symbol }) => {
+    const parts = SHOWN_ACCOUNTS.flatMap(([kind, words]) => {
+      const sum = books.accounts
+        .filter((account) => account.symbol === symbol && account.kind === kind)
+        .reduce((total, { ledger }) => total + ledger, 0n);
+      if (sum === 0n) return [];
+      const owed = kind === 'MERCHANT' || kind === 'SUSPENSE' ? -sum : sum;
+      return [`${words} ${shownAmount(books, symbol, owed)}`];
+    });
+    const unmatched = books.unmatched.get(symbol) ?? 0n;
+    const all =
+      unmatched === 0n ? parts : [...parts, `of it unmatched ${shownAmount(books, symbol, unmatched)}`];
+    return all.length === 0 ? [] : [`  ${symbol}: ${all.join(', ')}`];
+  });
+}
+
+function differenceLines(books: Books, difference: Difference): readonly string[] {
+  const { kind, subject, symbol, amount, detail, mend } = difference;
+  const size = amount === null ? '' : ` ${amount > 0n ? '+' : ''}${shownAmount(books, symbol, amount)}`;
+  return [`  DIFF  ${kind} ${subject}${size}`, `        ${detail}`, `        → ${mend}`];
+}
+
+/** What stands in an answer for programs: amounts as decimal strings of base units. */
+export function reconciliationJson(one: Reconciliation): object {
+  const { books, heights, addresses, addressesLeftOff, lines, explanations, differences } = one;
+  const { chain, anchor, accounts, unmatched, hotWallets } = books;
+  return {
+    chain,
+    block: { height: anchor.height, hash: anchor.hash, time: anchor.time.toISOString() },
+    heights,
+    addresses,
+    hotWallets: hotWallets.map(({ address }) => address),
+    lines: lines.map((line) => withTextAmounts(line)),
+    accounts: accounts.map((account) => withTextAmounts(account)),
+    unmatched: withTextAmounts(Object.fromEntries(unmatched)),
+    explanations: explanations.map((explanation) => withTextAmounts(explanation)),
+    differences: differences.map((difference) => withTextAmounts(difference)),
+    addressesLeftOff,
+  };
+}
+
+function withTextAmounts(record: object): object {
+  const entries = Object.entries(record).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'bigint' ? value.toString() : value,
+  ]);
+  return Object.fromEntries(entries) as object;
+}

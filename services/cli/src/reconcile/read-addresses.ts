@@ -1,0 +1,52 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Db } from '@opentill/db/database';
+import { sql } from 'kysely';
+
+/** A deposit address with what came in by verified transfers. */
+export interface DepositAddress {
+  readonly address: Address;
+  readonly since: Date;
+  /** By symbol; nothing of a token that never came. */
+  readonly received: ReadonlyMap<string, bigint>;
+}
+
+/**
+ * The next deposit addresses of a chain in their order: those of its orders, and those that received something of it
+ * (money sent on the wrong chain). With `paidOnly` the latter alone, so that a first payment that nobody saw is not found.
+ */
+export async function addressesAfter(
+  db: Db,
+  { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
+  page: {
+    readonly after: string;
+    readonly height: number;
+    readonly limit: number;
+    readonly paidOnly: boolean;
+  },
+): Promise<readonly DepositAddress[]> {
+  const { rows } = await sql<{
+    address: Address;
+    since: Date;
+    symbol: string | null;
+    amount: bigint | null;
+  }>`
+    with page as materialized (
+      select d.address, d.created_at from deposit_address d
+      where d.family = ${family} and d.address > ${page.after} and (
+        (not ${page.paidOnly} and exists (select from orders o where o.order_pk = d.order_pk and o.chain = ${chain}))
+        or exists (select from transfer t where t.family = d.family and t.to_address = d.address and t.chain = ${chain}))
+      order by d.address limit ${page.limit}
+    )
+    select p.address, p.created_at as since, t.symbol, sum(t.amount) as amount
+    from page p left join transfer t on t.family = ${family} and t.to_address = p.address and t.chain = ${chain}
+      and t.state = 'VERIFIED' and t.block_height <= ${page.height}
+    group by p.address, p.created_at, t.symbol order by p.address`.execute(db);
+  const addresses = new Map<Address, DepositAddress & { readonly received: Map<string, bigint> }>();
+  for (const { address, since, symbol, amount } of rows) {
+    const known = addresses.get(address) ?? { address, since, received: new Map<string, bigint>() };
+    addresses.set(address, known);
+    if (symbol !== null && amount !== null) known.received.set(symbol, amount);
+  }
+  return [...addresses.values()];
+}

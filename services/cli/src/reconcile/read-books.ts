@@ -1,0 +1,123 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Db, Tx } from '@opentill/db/database';
+import { sql } from 'kysely';
+import type { Account, Anchor, Asset, Books, HotWallet } from './books.ts';
+import { readOpenItems } from './read-open-items.ts';
+
+/**
+ * Everything that the books say of a chain, read at one moment: what is booked meanwhile is not in it.
+ * @returns undefined when no scanner has ever verified a block of the chain
+ */
+export async function readBooks(db: Db, network: NetworkConfig): Promise<Books | undefined> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (tx) => {
+      const anchor = await readAnchor(tx, network.chain);
+      if (anchor === undefined) return undefined;
+      return {
+        chain: network.chain,
+        anchor,
+        assets: assetsOf(network),
+        accounts: await readAccounts(tx, network.chain),
+        openItems: await readOpenItems(tx, network, anchor.height),
+        received: await readReceived(tx, network, anchor.height),
+        unmatched: await readUnmatched(tx, network.chain),
+        hotWallets: await readHotWallets(tx, network, anchor.height),
+      };
+    });
+}
+
+/** The newest block that the scanner has verified: nothing above it is booked. */
+export async function readAnchor(db: Db | Tx, chain: string): Promise<Anchor | undefined> {
+  const { rows } = await sql<Anchor>`
+    select verified_height as height, verified_hash as hash, verified_time as time
+    from chain_cursor where chain = ${chain}`.execute(db);
+  return rows[0];
+}
+
+/** The configured tokens, and the native coin, which pays the fees, in any case. */
+export function assetsOf(
+  network: Pick<NetworkConfig, 'tokens' | 'nativeSymbol' | 'nativeDecimals'>,
+): readonly Asset[] {
+  const tokens = network.tokens.map(({ symbol, contract, decimals, displayDecimals }) => ({
+    symbol,
+    contract: contract === null ? null : (contract.toLowerCase() as TokenContract),
+    decimals,
+    displayDecimals,
+    isConfigured: true,
+  }));
+  if (tokens.some(({ contract }) => contract === null)) return tokens;
+  const { nativeSymbol: symbol, nativeDecimals: decimals } = network;
+  return [...tokens, { symbol, contract: null, decimals, displayDecimals: 0, isConfigured: false }];
+}
+
+/** Every account with what the rows behind it add up to, also where only one of the two is there. */
+async function readAccounts(tx: Tx, chain: string): Promise<readonly Account[]> {
+  const { rows } = await sql<Account>`
+    with rows (kind, symbol, merchant_id, amount) as (
+      select 'DEPOSIT', s.booked_symbol, null::text, s.booked_amount
+        from transfer_settlement s join transfer t using (transfer_id)
+        where t.chain = ${chain} and s.booked and s.order_pk is not null
+      union all
+      select case when s.credited then 'MERCHANT' else 'SUSPENSE' end, s.booked_symbol, o.merchant_id, -s.booked_amount
+        from transfer_settlement s join transfer t using (transfer_id) join orders o on o.order_pk = s.order_pk
+        where t.chain = ${chain} and s.booked
+      union all
+      select case p.money when 'RESERVED' then 'HOT_RESERVED' else p.money end, o.symbol, o.merchant_id, o.amount
+        from payout p join orders o using (order_pk)
+        where p.chain = ${chain} and p.money in ('RESERVED', 'IN_FLIGHT', 'PAID_OUT')
+      union all
+      select 'NETWORK_FEE', booked_symbol, null, booked_fee
+        from own_transaction_settlement where chain = ${chain} and booked_fee is not null
+    ), both (kind, symbol, merchant_id, ledger, amount) as (
+      select kind, symbol, merchant_id, balance, 0 from ledger_account where chain = ${chain}
+      union all select kind, symbol, merchant_id, 0, amount from rows
+    )
+    select kind, symbol, merchant_id as "merchantId", sum(ledger) as ledger,
+      case when kind in ('HOT_AVAILABLE', 'HOT_GAS', 'OWNER', 'COLD') then null else sum(amount) end as rows
+    from both group by kind, symbol, merchant_id order by symbol, kind, merchant_id`.execute(tx);
+  return rows;
+}
+
+async function readReceived(
+  tx: Tx,
+  { chain, family }: NetworkConfig,
+  height: number,
+): Promise<ReadonlyMap<string, bigint>> {
+  const { rows } = await sql<{ symbol: string; amount: bigint }>`
+    select t.symbol, sum(t.amount) as amount
+    from transfer t join deposit_address d on d.family = ${family} and d.address = t.to_address
+    where t.chain = ${chain} and t.state = 'VERIFIED' and t.block_height <= ${height}
+    group by t.symbol`.execute(tx);
+  return new Map(rows.map(({ symbol, amount }) => [symbol, amount]));
+}
+
+async function readUnmatched(tx: Tx, chain: string): Promise<ReadonlyMap<string, bigint>> {
+  const { rows } = await sql<{ symbol: string; amount: bigint }>`
+    select s.booked_symbol as symbol, sum(s.booked_amount) as amount
+    from unmatched_deposit u join transfer t using (transfer_id) join transfer_settlement s using (transfer_id)
+    where t.chain = ${chain} and s.booked and not s.credited and not u.withdrawn
+    group by s.booked_symbol`.execute(tx);
+  return new Map(rows.map(({ symbol, amount }) => [symbol, amount]));
+}
+
+/** A nonce counts from 0, and the first that is known may be a later one, of a wallet that was used before. */
+async function readHotWallets(
+  tx: Tx,
+  { chain, family }: NetworkConfig,
+  height: number,
+): Promise<readonly HotWallet[]> {
+  const { rows } = await sql<{ address: Address; knownTransactions: number | null }>`
+    select w.address, min(n.nonce) + count(*) filter (where n.state = 'TAKEN' or exists (
+        select from own_transaction t join own_transaction_fate f using (chain, tx_hash)
+        where t.chain = n.chain and t.wallet = n.wallet and t.nonce = n.nonce
+          and f.state <> 'ORPHANED' and f.block_height <= ${height}
+      )) as "knownTransactions"
+    from hot_wallet w left join wallet_nonce n on n.chain = ${chain} and n.wallet = w.address
+    where w.family = ${family} group by w.address order by w.address`.execute(tx);
+  return rows;
+}
