@@ -1,0 +1,617 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import type { SignerBackend } from '@opentill/chain/signer-backend';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type {
+  FeeTerms,
+  PaymentIntent,
+  Prepared,
+  SignedTransaction,
+  WalletSender,
+} from '@opentill/chain/wallet-sender';
+import type { Anvil } from '@opentill/devnet/anvil';
+import { startAnvil } from '@opentill/devnet/anvil';
+import { devAccount } from '@opentill/devnet/evm-accounts';
+import {
+  callContract,
+  DEV_TOKEN_ADDRESSES,
+  deployDevTokens,
+  mine,
+  reorg,
+  setBlockTime,
+  tokenBalance,
+} from '@opentill/devnet/evm-devnet';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { callRpc } from '@opentill/devnet/json-rpc';
+import { baseUnits } from '@opentill/domain/money';
+import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
+import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
+import { SigningKey, getBytes, hexlify, randomBytes } from 'ethers';
+import { evmAddressCodec } from '../src/address.ts';
+import type { SendAnswer } from '../src/sender/broadcast.ts';
+import type { EvmSenderNetwork } from '../src/sender/create-sender.ts';
+import { createEvmSender } from '../src/sender/create-sender.ts';
+
+const CHAIN_ID = 11155111;
+const GWEI = 10n ** 9n;
+const PAYOUTS = {
+  minPriorityFeePerGas: '1',
+  maxPriorityFeePerGas: `${5n * GWEI}`,
+  maxFeePerGas: `${200n * GWEI}`,
+};
+const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase() as TokenContract;
+/** 18 decimals. */
+const USDC = DEV_TOKEN_ADDRESSES.USDC.toLowerCase() as TokenContract;
+const OWNER = devAccount(0);
+const WALLETS = [1, 2, 3, 4].map((index) => devAccount(index));
+/** Has no coin and no tokens. */
+const POOR = { privateKey: `0x${'77'.repeat(32)}`, address: addressOf(`0x${'77'.repeat(32)}`) };
+const [FIRST, SECOND, THIRD, FOURTH] = WALLETS.map(({ address }) => address.toLowerCase()) as [
+  Address,
+  Address,
+  Address,
+  Address,
+];
+
+function addressOf(key: string): Address {
+  return evmAddressCodec.fromPublicKey(getBytes(new SigningKey(key).publicKey));
+}
+
+const backend: SignerBackend = {
+  addresses: [...WALLETS, POOR].map(({ address }) => address.toLowerCase() as Address),
+  sign: async (wallet, digest) => {
+    const key = [...WALLETS, POOR].find(({ address }) => address.toLowerCase() === wallet)?.privateKey ?? '';
+    const { r, s, yParity } = new SigningKey(key).sign(digest);
+    return getBytes(`${r}${s.slice(2)}0${yParity}`);
+  },
+};
+
+let dir: string;
+let anvil: Anvil;
+let sender: WalletSender;
+const answers: SendAnswer[] = [];
+const proxies: LyingRpcProxy[] = [];
+const rpc = <T = unknown>(method: string, ...params: unknown[]): Promise<T> =>
+  callRpc<T>(anvil.rpcUrl, method, params);
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'sender-'));
+  anvil = await startAnvil({ dir, port: await findFreePort(), chainId: CHAIN_ID });
+  await deployDevTokens({ rpcUrl: anvil.rpcUrl, usdtDecimals: 6, usdcDecimals: 18 });
+  await setBlockTime(anvil.rpcUrl, 0);
+  sender = senderOn([anvil.rpcUrl]);
+});
+afterEach(async () => {
+  for (const proxy of proxies.splice(0)) await proxy.close();
+  answers.length = 0;
+});
+afterAll(async () => {
+  await anvil.stop('kill');
+  await rm(dir, { recursive: true });
+});
+
+function senderOn(rpcUrls: readonly string[], changes: Partial<EvmSenderNetwork> = {}): WalletSender {
+  const token = (symbol: string, contract: string, decimals: number): EvmSenderNetwork['tokens'][number] => ({
+    symbol,
+    contract,
+    decimals,
+    displayDecimals: 2,
+    minAmount: null,
+    maxAmount: null,
+  });
+  return createEvmSender(
+    {
+      chain: 'ETH_SEPOLIA',
+      chainId: CHAIN_ID,
+      rpcUrls,
+      blockTimeMs: 1_000,
+      maxBlockRange: 100,
+      tokens: [token('USDT', USDT, 6), token('USDC', USDC, 18)],
+      payouts: PAYOUTS,
+      ...changes,
+    },
+    { backend, requestTimeoutMs: 2_000, onSendAnswer: (answer) => answers.push(answer) },
+  );
+}
+
+async function proxyWith(options: Omit<LyingRpcOptions, 'upstreamUrl' | 'seed'>): Promise<LyingRpcProxy> {
+  const proxy = await createLyingRpcProxy({ upstreamUrl: anvil.rpcUrl, seed: 5, ...options });
+  proxies.push(proxy);
+  return proxy;
+}
+
+const newAddress = (): Address => hexlify(randomBytes(20)) as Address;
+const paying = (
+  amount: bigint,
+  contract: TokenContract | null = USDT,
+  from = FIRST,
+  to = newAddress(),
+): PaymentIntent => ({ from, contract, to, amountBaseUnits: baseUnits(amount) });
+
+async function gasOf(intent: PaymentIntent): Promise<bigint> {
+  const [prepared] = await sender.prepare([intent]);
+  if (prepared?.kind !== 'READY') throw new Error(JSON.stringify(prepared));
+  return prepared.gasLimit;
+}
+
+async function termsOf(intent: PaymentIntent): Promise<FeeTerms> {
+  return { ...(await sender.currentPrices()), gasLimit: await gasOf(intent) };
+}
+
+async function signed(intent: PaymentIntent, ahead = 0): Promise<SignedTransaction> {
+  const nonce = (await sender.latestCount(intent.from)) + ahead;
+  return sender.sign(intent, nonce, await termsOf(intent));
+}
+
+const mineBlock = (): Promise<void> => mine({ rpcUrl: anvil.rpcUrl, blocks: 1 });
+const succeeded = async ({ txHash }: SignedTransaction): Promise<boolean> =>
+  (await rpc<{ status: string }>('eth_getTransactionReceipt', txHash)).status === '0x1';
+const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'done',
+    (error: { code?: string }) => error.code ?? error,
+  );
+
+describe('a payment, from the look at it to the block', () => {
+  test('the network is checked, with its tokens, and a wrong token stops it', async () => {
+    await sender.checkNetwork();
+    const [token] = senderTokens();
+    const wrong = senderOn([anvil.rpcUrl], { tokens: [{ ...token, decimals: 8 }] });
+    expect(await codeOf(wrong.checkNetwork())).toBe('TOKEN_MISMATCH');
+    expect(await codeOf(senderOn([anvil.rpcUrl], { chainId: 1 }).checkNetwork())).toBe('WRONG_CHAIN');
+  });
+
+  test('tokens with and without an answer, of 6 and 18 decimals, and the coin to people and contracts arrive', async () => {
+    const accepting = newAddress();
+    await rpc('anvil_setCode', accepting, '0x00');
+    const intents = [
+      paying(1_234_567n),
+      paying(3n * 10n ** 18n + 1n, USDC),
+      paying(5n, null),
+      paying(7n, null, FIRST, accepting),
+    ];
+    const [prices, prepared, count] = await Promise.all([
+      sender.currentPrices(),
+      sender.prepare(intents),
+      sender.latestCount(FIRST),
+    ]);
+    const transactions = await Promise.all(
+      intents.map((intent, place) => {
+        const ready = prepared[place];
+        if (ready?.kind !== 'READY') throw new Error(JSON.stringify(ready));
+        return sender.sign(intent, count + place, { ...prices, gasLimit: ready.gasLimit });
+      }),
+    );
+    expect(await sender.broadcast(transactions)).toEqual(Array(4).fill('ACCEPTED'));
+    await mineBlock();
+    expect(await Promise.all(transactions.map(succeeded))).toEqual([true, true, true, true]);
+    for (const { contract, to, amountBaseUnits } of intents)
+      expect(
+        contract === null
+          ? BigInt(await rpc<string>('eth_getBalance', to, 'latest'))
+          : await tokenBalance(anvil.rpcUrl, contract, to),
+      ).toBe(amountBaseUnits);
+    expect(await sender.latestCount(FIRST)).toBe(count + 4);
+  });
+
+  test('64 payments are tried in two requests', async () => {
+    const proxy = await proxyWith({});
+    let requests = 0;
+    const watched = createEvmSender(
+      { ...networkOf([proxy.url]) },
+      { backend, onExchange: ({ methods }) => (requests += methods.includes('eth_chainId') ? 0 : 1) },
+    );
+    const prepared = await watched.prepare(
+      Array.from({ length: 64 }, (_, place) => paying(BigInt(place) + 1n)),
+    );
+    expect(prepared.map(({ kind }) => kind)).toEqual(Array(64).fill('READY'));
+    expect(requests).toBeLessThanOrEqual(3);
+    expect(proxy.calls['eth_estimateGas']).toBe(64);
+    await expect(watched.prepare(Array(65).fill(paying(1n)) as PaymentIntent[])).rejects.toThrow(RangeError);
+    expect(await watched.prepare([])).toEqual([]);
+  });
+
+  test('balances are of one block', async () => {
+    const { block, amounts } = await sender.balances(SECOND, [USDT, null, USDC, null]);
+    const head = await rpc<{ hash: string; number: string }>('eth_getBlockByNumber', 'latest', false);
+    expect([block.hash, block.height]).toEqual([head.hash, Number(head.number)]);
+    expect([...amounts.keys()]).toEqual([USDT, null, USDC]);
+    expect(amounts.get(USDT)).toBe(await tokenBalance(anvil.rpcUrl, USDT, SECOND));
+    expect(amounts.get(null)).toBe(BigInt(await rpc<string>('eth_getBalance', SECOND, 'latest')));
+  });
+});
+
+function senderTokens(): EvmSenderNetwork['tokens'] & { 0: EvmSenderNetwork['tokens'][number] } {
+  return networkOf([anvil.rpcUrl]).tokens as never;
+}
+
+function networkOf(rpcUrls: readonly string[]): EvmSenderNetwork {
+  const limits = { displayDecimals: 2, minAmount: null, maxAmount: null };
+  return {
+    chain: 'ETH_SEPOLIA',
+    chainId: CHAIN_ID,
+    rpcUrls,
+    blockTimeMs: 1_000,
+    maxBlockRange: 100,
+    tokens: [
+      { symbol: 'USDT', contract: USDT, decimals: 6, ...limits },
+      { symbol: 'USDC', contract: USDC, decimals: 18, ...limits },
+    ],
+    payouts: PAYOUTS,
+  };
+}
+
+describe('what would fail is not signed', () => {
+  const owner = async (
+    contract: 'TetherLike' | 'UsdcLike',
+    method: string,
+    ...methodArguments: unknown[]
+  ): Promise<void> => {
+    const address = contract === 'TetherLike' ? USDT : USDC;
+    await callContract({
+      rpcUrl: anvil.rpcUrl,
+      fromKey: OWNER.privateKey,
+      contract,
+      address,
+      method,
+      methodArguments,
+    });
+    await mineBlock();
+  };
+  const failing = (detail: RegExp): Prepared =>
+    ({
+      kind: 'OBSTACLE',
+      obstacle: 'WOULD_FAIL',
+      detail: expect.stringMatching(detail),
+    }) as unknown as Prepared;
+
+  test('more than there is; of the others it is known all the same', async () => {
+    const much = 10n ** 30n;
+    const prepared = await sender.prepare([
+      paying(much),
+      paying(1n),
+      paying(much, USDC),
+      paying(much, null),
+      paying(1n, null),
+    ]);
+    expect(prepared).toEqual([
+      failing(/panic 0x11/),
+      expect.objectContaining({ kind: 'READY' }),
+      failing(/./),
+      failing(/nsufficient funds|OutOfFund/),
+      expect.objectContaining({ kind: 'READY' }),
+    ]);
+  });
+
+  test('a paused token, and a black list of senders or receivers', async () => {
+    const blocked = newAddress();
+    await owner('TetherLike', 'pause');
+    expect(await sender.prepare([paying(1n)])).toEqual([failing(/^reverted: paused$/)]);
+    await owner('TetherLike', 'unpause');
+    await owner('TetherLike', 'addBlackList', SECOND);
+    expect(await sender.prepare([paying(1n, USDT, SECOND), paying(1n)])).toEqual([
+      failing(/black listed/),
+      expect.objectContaining({ kind: 'READY' }),
+    ]);
+    await owner('TetherLike', 'removeBlackList', SECOND);
+    await owner('UsdcLike', 'blacklist', blocked);
+    expect(await sender.prepare([paying(1n, USDC, FIRST, blocked)])).toEqual([failing(/black/i)]);
+  });
+
+  test('a token that answers false, or nonsense, and contracts that do not take the coin', async () => {
+    const [says, nonsense, loops] = [newAddress(), newAddress(), newAddress()];
+    // PUSH1 32 PUSH1 0 RETURN; the same with 2 in the word; JUMPDEST PUSH1 0 JUMP.
+    await rpc('anvil_setCode', says, '0x60206000f3');
+    await rpc('anvil_setCode', nonsense, '0x600260005260206000f3');
+    await rpc('anvil_setCode', loops, '0x5b600056');
+    const prepared = await sender.prepare([
+      paying(1n, says as string as TokenContract),
+      paying(1n, nonsense as string as TokenContract),
+      paying(1n, null, FIRST, USDT as string as Address),
+      paying(1n, null, FIRST, loops),
+    ]);
+    expect(prepared).toEqual([
+      failing(/false/),
+      failing(/0x0+2 instead/),
+      failing(/revert/),
+      failing(/gas/i),
+    ]);
+  });
+
+  test('a fault of the node is thrown and no obstacle; of one payment among others it is unclear', async () => {
+    const odd = paying(4_711n);
+    const broken = (call: { method: string; params: readonly unknown[] }): boolean =>
+      JSON.stringify(call.params).includes(odd.to.slice(2));
+    const proxy = await proxyWith({
+      override: async (call) =>
+        broken(call) ? { error: { code: -32000, message: 'missing trie node 5aae' } } : undefined,
+    });
+    const watched = createEvmSender(networkOf([proxy.url]), { backend });
+    expect(await watched.prepare([odd, paying(1n)])).toEqual([
+      { kind: 'OBSTACLE', obstacle: 'UNCLEAR', detail: 'missing trie node 5aae' },
+      expect.objectContaining({ kind: 'READY' }),
+    ]);
+    expect(await codeOf(watched.prepare([odd]))).toBe('RPC_REFUSED');
+    // The other source knows.
+    const two = createEvmSender(networkOf([proxy.url, anvil.rpcUrl]), { backend });
+    expect(await two.prepare([odd, paying(1n)])).toEqual([
+      expect.objectContaining({ kind: 'READY' }),
+      expect.objectContaining({ kind: 'READY' }),
+    ]);
+    proxy.setFaults({ unavailable: 1 });
+    expect(await codeOf(watched.prepare([paying(1n)]))).toBe('RPC_UNAVAILABLE');
+  });
+
+  test('a source that lies of a failure holds up nothing', async () => {
+    const proxy = await proxyWith({
+      override: async ({ method }) =>
+        method === 'eth_call' ? { error: { code: 3, message: 'execution reverted: paused' } } : undefined,
+    });
+    const two = createEvmSender(networkOf([proxy.url, anvil.rpcUrl]), { backend });
+    expect(await two.prepare([paying(1n)])).toEqual([expect.objectContaining({ kind: 'READY' })]);
+  });
+
+  test('prices above the cap', async () => {
+    const payouts = { minPriorityFeePerGas: '1', maxPriorityFeePerGas: '1', maxFeePerGas: '2' };
+    const poor = createEvmSender({ ...networkOf([anvil.rpcUrl]), payouts }, { backend });
+    expect(await poor.currentPrices()).toEqual({ maxFeePerGas: 2n, maxPriorityFeePerGas: 1n });
+    expect(await poor.prepare([paying(1n)])).toEqual([
+      {
+        kind: 'OBSTACLE',
+        obstacle: 'FEES_ABOVE_CAP',
+        detail: expect.stringMatching(/the cap 2 wei/) as unknown as string,
+      },
+    ]);
+  });
+});
+
+describe('sending', () => {
+  test('again and again is known, then the nonce is used', async () => {
+    const transaction = await signed(paying(1n));
+    expect(await sender.broadcast([transaction])).toEqual(['ACCEPTED']);
+    expect(await sender.broadcast([transaction])).toEqual(['KNOWN']);
+    await mineBlock();
+    expect(await sender.broadcast([transaction])).toEqual(['NONCE_TOO_LOW']);
+    expect(await succeeded(transaction)).toBe(true);
+  });
+
+  test('a raise replaces the pending one, which never lands; no raise at all and the old one are underpriced', async () => {
+    const intent = paying(11n);
+    const first = await signed(intent);
+    expect(await sender.broadcast([first])).toEqual(['ACCEPTED']);
+    const small = { ...first.terms, gasLimit: first.terms.gasLimit + 1n };
+    expect(await sender.broadcast([await sender.sign(intent, first.nonce, small)])).toEqual(['UNDERPRICED']);
+    const terms = sender.raise(first.terms, await sender.currentPrices());
+    if (terms === undefined) throw new Error('no raise');
+    const second = await sender.sign(intent, first.nonce, terms);
+    expect(await sender.broadcast([second, first])).toEqual(['ACCEPTED', 'UNDERPRICED']);
+    await mineBlock();
+    expect(await succeeded(second)).toBe(true);
+    expect(await rpc('eth_getTransactionReceipt', first.txHash)).toBeNull();
+    expect(await tokenBalance(anvil.rpcUrl, USDT, intent.to)).toBe(11n);
+  });
+
+  test('a cancel replaces a payment: nothing is paid, the nonce is used', async () => {
+    const intent = paying(13n);
+    const payment = await signed(intent);
+    expect(await sender.broadcast([payment])).toEqual(['ACCEPTED']);
+    const prices = sender.raise(payment.terms, await sender.currentPrices());
+    if (prices === undefined) throw new Error('no raise');
+    const cancel = await sender.signCancel(FIRST, payment.nonce, prices);
+    expect(await sender.broadcast([cancel])).toEqual(['ACCEPTED']);
+    await mineBlock();
+    expect(await succeeded(cancel)).toBe(true);
+    expect(await rpc('eth_getTransactionReceipt', payment.txHash)).toBeNull();
+    expect(await tokenBalance(anvil.rpcUrl, USDT, intent.to)).toBe(0n);
+    expect(await sender.latestCount(FIRST)).toBe(payment.nonce + 1);
+  });
+
+  test('without coin for the fee, with too little gas, and out of turn', async () => {
+    const terms = await termsOf(paying(1n));
+    const poor = await sender.sign(paying(1n, null, POOR.address), 0, terms);
+    const starved = await sender.sign(paying(1n, USDT, THIRD), await sender.latestCount(THIRD), {
+      ...terms,
+      gasLimit: 20_000n,
+    });
+    const later = await sender.sign(paying(1n, USDT, FOURTH), (await sender.latestCount(FOURTH)) + 3, terms);
+    const cheap = await sender.sign(paying(1n, USDT, THIRD), await sender.latestCount(THIRD), {
+      ...terms,
+      maxFeePerGas: 1n,
+      maxPriorityFeePerGas: 1n,
+    });
+    expect(await sender.broadcast([poor, starved, later, cheap])).toEqual([
+      'NO_GAS_MONEY',
+      'REFUSED',
+      // Nodes keep it until the nonces before it come.
+      'ACCEPTED',
+      'UNDERPRICED',
+    ]);
+    expect(answers.map(({ said }) => said)).toEqual([
+      expect.stringMatching(/insufficient funds/i),
+      expect.stringMatching(/gas/),
+      undefined,
+      expect.stringMatching(/fee/),
+    ]);
+    await rpc('anvil_dropTransaction', later.txHash);
+  });
+
+  test('an answer that got lost is unknown; the transaction is there all the same', async () => {
+    const proxy = await proxyWith({
+      override: async (call, honest) => {
+        if (call.method !== 'eth_sendRawTransaction') return undefined;
+        await honest(call);
+        throw new Error('the connection is reset after the node took it');
+      },
+    });
+    const transaction = await signed(paying(17n));
+    expect(await senderOn([proxy.url]).broadcast([transaction])).toEqual(['UNKNOWN']);
+    expect(await sender.broadcast([transaction])).toEqual(['KNOWN']);
+    await mineBlock();
+    expect(await succeeded(transaction)).toBe(true);
+  });
+
+  test("one source's acceptance counts, whatever others say; another hash is a lie and no acceptance", async () => {
+    const liar = await proxyWith({
+      override: async ({ method }) =>
+        method === 'eth_sendRawTransaction' ? { result: `0x${'ab'.repeat(32)}` } : undefined,
+    });
+    const transaction = await signed(paying(19n));
+    expect(await senderOn([liar.url]).broadcast([transaction])).toEqual(['UNKNOWN']);
+    expect(answers).toEqual([
+      expect.objectContaining({
+        outcome: 'UNKNOWN',
+        lied: true,
+        said: expect.stringMatching(/abab/) as unknown as string,
+      }),
+    ]);
+    const dead = `http://127.0.0.1:${await findFreePort()}`;
+    expect(await senderOn([liar.url, dead, anvil.rpcUrl]).broadcast([transaction])).toEqual(['ACCEPTED']);
+    await mineBlock();
+  });
+
+  test('more than a batch, in any order, to a node that limits batches', async () => {
+    const proxy = await proxyWith({});
+    const terms = await termsOf(paying(1n, USDT, SECOND));
+    const count = await sender.latestCount(SECOND);
+    const transactions = await Promise.all(
+      Array.from({ length: 120 }, (_, place) => sender.sign(paying(1n, USDT, SECOND), count + place, terms)),
+    );
+    const outcomes = await senderOn([proxy.url]).broadcast(transactions.toReversed());
+    expect(new Set(outcomes)).toEqual(new Set(['ACCEPTED']));
+    await mineBlock();
+    expect(await sender.latestCount(SECOND)).toBe(count + 120);
+  });
+
+  test('aborted: unknown, at once', async () => {
+    const controller = new AbortController();
+    controller.abort();
+    const transaction = await signed(paying(1n));
+    expect(await sender.broadcast([transaction], { signal: controller.signal })).toEqual(['UNKNOWN']);
+    expect(await sender.broadcast([])).toEqual([]);
+  });
+});
+
+describe('how many transactions a wallet has sent', () => {
+  const headOf = async (): Promise<{ height: number; hash: BlockHash }> => {
+    const head = await rpc<{ number: string; hash: BlockHash }>('eth_getBlockByNumber', 'latest', false);
+    return { height: Number(head.number), hash: head.hash };
+  };
+
+  test('at a block, by its hash or, where a node does not know that form, by its height', async () => {
+    const before = await headOf();
+    const count = await sender.latestCount(THIRD);
+    await sender.broadcast([await signed(paying(1n, USDT, THIRD))]);
+    await mineBlock();
+    const after = await headOf();
+    const old = await proxyWith({
+      override: async ({ method, params }) =>
+        method === 'eth_getTransactionCount' && typeof params[1] === 'object'
+          ? { error: { code: -32602, message: 'invalid argument 1: json: cannot unmarshal object' } }
+          : undefined,
+    });
+    for (const asked of [sender, senderOn([old.url]), senderOn([anvil.rpcUrl, old.url])]) {
+      expect(await asked.countAt(THIRD, before)).toBe(count);
+      expect(await asked.countAt(THIRD, after)).toBe(count + 1);
+    }
+    expect(old.calls['eth_getBlockByNumber']).toBeGreaterThanOrEqual(4);
+  });
+
+  test('at a block that is not in the chain any more there is no answer', async () => {
+    await mineBlock();
+    const gone = await headOf();
+    await reorg({ rpcUrl: anvil.rpcUrl, depth: 1 });
+    const old = await proxyWith({
+      override: async ({ method, params }) =>
+        method === 'eth_getTransactionCount' && typeof params[1] === 'object'
+          ? { error: { code: -32602, message: 'invalid argument 1' } }
+          : undefined,
+    });
+    expect(await codeOf(sender.countAt(FIRST, gone))).toMatch(/^(?:INCONSISTENT_ANSWER|BLOCK_NOT_FOUND)$/);
+    expect(await codeOf(senderOn([old.url]).countAt(FIRST, gone))).toBe('INCONSISTENT_ANSWER');
+    const { height, hash } = await headOf();
+    expect(
+      await codeOf(sender.countAt(FIRST, { height: height + 9, hash: `0x${'1'.repeat(64)}` as BlockHash })),
+    ).toBe('BLOCK_NOT_FOUND');
+    expect(await sender.countAt(FIRST, { height, hash })).toBe(await sender.latestCount(FIRST));
+  });
+
+  test('two that differ are not believed, and the latest count is the highest', async () => {
+    const count = await sender.latestCount(FIRST);
+    const lie = (by: number): Promise<LyingRpcProxy> =>
+      proxyWith({
+        override: async (call, honest) =>
+          call.method === 'eth_getTransactionCount'
+            ? { result: `0x${(Number(await honest(call)) + by).toString(16)}` }
+            : undefined,
+      });
+    const [more, less] = [await lie(1), await lie(-1)];
+    expect(await codeOf(senderOn([anvil.rpcUrl, more.url]).countAt(FIRST, await headOf()))).toBe(
+      'INCONSISTENT_ANSWER',
+    );
+    expect(await senderOn([less.url, anvil.rpcUrl]).latestCount(FIRST)).toBe(count);
+    expect(await senderOn([anvil.rpcUrl, more.url]).latestCount(FIRST)).toBe(count + 1);
+  });
+
+  test('with a dead second source the one that is left is not believed at once, the latest count is', async () => {
+    const dead = `http://127.0.0.1:${await findFreePort()}`;
+    const two = senderOn([dead, anvil.rpcUrl]);
+    expect(await two.latestCount(FIRST)).toBe(await sender.latestCount(FIRST));
+    expect(await codeOf(two.countAt(FIRST, await headOf()))).toBe('RPC_UNAVAILABLE');
+  });
+});
+
+describe('prices', () => {
+  const market = (baseFee: bigint, tip: bigint): Promise<LyingRpcProxy> =>
+    proxyWith({
+      override: async ({ method }) =>
+        method === 'eth_feeHistory'
+          ? {
+              result: {
+                oldestBlock: '0x1',
+                baseFeePerGas: ['0x1', `0x${baseFee.toString(16)}`],
+                gasUsedRatio: [0.5],
+                reward: [[`0x${tip.toString(16)}`]],
+              },
+            }
+          : undefined,
+    });
+
+  test('of two sources the higher base fee and the lower tip, within the bounds', async () => {
+    const [one, other] = [await market(30n * GWEI, 4n * GWEI), await market(20n * GWEI, 2n * GWEI)];
+    expect(await senderOn([one.url, other.url]).currentPrices()).toEqual({
+      maxFeePerGas: 62n * GWEI,
+      maxPriorityFeePerGas: 2n * GWEI,
+    });
+    const liar = await market(10n ** 15n, 10n ** 15n);
+    expect(await senderOn([liar.url]).currentPrices()).toEqual({
+      maxFeePerGas: 200n * GWEI,
+      maxPriorityFeePerGas: 5n * GWEI,
+    });
+    const bsc = await market(0n, 0n);
+    expect(await senderOn([bsc.url]).currentPrices()).toEqual({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
+  });
+
+  test('of one source when the other gives none, and none when nobody gives any', async () => {
+    const one = await market(GWEI, GWEI);
+    const broken = await proxyWith({
+      override: async ({ method }) => (method === 'eth_feeHistory' ? { result: null } : undefined),
+    });
+    expect(await senderOn([broken.url, one.url]).currentPrices()).toEqual({
+      maxFeePerGas: 3n * GWEI,
+      maxPriorityFeePerGas: GWEI,
+    });
+    expect(await codeOf(senderOn([broken.url]).currentPrices())).toBe('INCONSISTENT_ANSWER');
+  });
+
+  test('a network must say what it pays', () => {
+    const { payouts: _, ...without } = networkOf([anvil.rpcUrl]);
+    expect(() => createEvmSender(without, { backend })).toThrow(TypeError);
+    expect(() =>
+      createEvmSender({ ...without, payouts: { ...PAYOUTS, maxFeePerGas: '1' } }, { backend }),
+    ).toThrow(TypeError);
+  });
+});
