@@ -77,6 +77,7 @@ function payoutRequest(overrides: Fields = {}, envelope: Fields = {}): Fields {
     orderType: 'PAYOUT',
     amount: '100',
     acceptedAmount: '100',
+    sourceAddress: anEvmAddress(),
     confirmationsRequired: null,
     ...overrides,
   });

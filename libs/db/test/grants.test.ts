@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database, Db } from '@opentill/db/database';
 import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '@opentill/db/service-schema';
 import { CHAIN_VALUES, familyOf } from '@opentill/domain/chains';
+import { aFate, aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import { aChainCursor, aCollection, aHotWallet, aPayout, aTransfer } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
@@ -30,6 +31,26 @@ const NOTIFICATION: Columns = [
   'data',
   'occurred_at',
 ];
+
+/** Everything of an own transaction but the signed bytes. */
+const OWN_TRANSACTION: Columns = [
+  'chain',
+  'tx_hash',
+  'family',
+  'wallet',
+  'nonce',
+  'purpose',
+  'order_pk',
+  'contract_address',
+  'to_address',
+  'amount',
+  'fee_terms',
+  'signed_at',
+  'first_sent_at',
+  'last_sent_at',
+  'send_outcome',
+];
+const HALT: Columns = ['halt_id', 'chain', 'wallet', 'kind', 'reason', 'set_by', 'set_at'];
 
 const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
   api: {
@@ -86,6 +107,10 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     'tracker.lease': READ,
     'webhook.lease': READ,
     'scanner_evm.lease': READ,
+    hot_wallet: READ,
+    payout: READ,
+    own_transaction: { select: OWN_TRANSACTION },
+    own_transaction_fate: READ,
   },
   scanner_evm: {
     chain_cursor: { select: ALL, insert: ALL, update: ALL },
@@ -94,6 +119,11 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     deposit_address: READ,
     rescan_request: { select: ALL, update: ['done_at', 'found', 'next_height'] },
     chain_family: READ,
+    hot_wallet: READ,
+    wallet_nonce: READ,
+    chain_pause: READ,
+    own_transaction: { select: OWN_TRANSACTION },
+    own_transaction_fate: { select: ALL, insert: ALL, update: ALL }, // rows by policy: its family's
   },
   tracker: {
     merchant: { select: ['merchant_id', 'notify_reverted', 'enabled'] },
@@ -113,8 +143,52 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     ledger_account: READ,
     ledger_transaction: { select: ALL, insert: ['ref', 'kind', 'order_pk', 'created_at'] },
     ledger_posting: { select: ALL, insert: ALL },
+    hot_wallet: READ,
+    payout: READ,
+    own_transaction: { select: OWN_TRANSACTION },
+    own_transaction_fate: READ,
+    own_transaction_settlement: READ,
+    order_decision: { select: ALL, update: ['handled_at', 'outcome'] },
   },
-  signer: { orders: READ, chain_cursor: READ, transfer: READ, asset_hold: READ, ledger_account: READ },
+  signer: {
+    ...Object.fromEntries(
+      [
+        'orders',
+        'chain_cursor',
+        'transfer',
+        'block',
+        'asset_hold',
+        'deposit_address',
+        'hot_wallet',
+        'ledger_account',
+        'ledger_transaction',
+        'ledger_posting',
+        'own_transaction_fate',
+        'payout_approval',
+        'payout_veto',
+      ].map((table) => [table, READ]),
+    ),
+    payout: {
+      select: ALL,
+      update: [
+        'state',
+        'expires_at',
+        'waiting_since',
+        'authorised_at',
+        'first_sent_at',
+        'reason',
+        'obstacle',
+        'obstacle_at',
+        'fencing_token',
+        'version',
+        'updated_at',
+      ],
+    },
+    wallet_nonce: { select: ALL, insert: ALL, update: ALL },
+    own_transaction: { select: ALL, insert: ALL, update: ['first_sent_at', 'last_sent_at', 'send_outcome'] },
+    wallet_halt: { select: ALL, insert: HALT }, // rows by policy: foreign nonces alone
+    hot_wallet_balance: { select: ALL, insert: ALL, update: ALL },
+  },
   webhook: {
     merchant: {
       select: [
@@ -146,7 +220,6 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'transfer',
         'transfer_settlement',
         'unmatched_deposit',
-        'incident',
         'ledger_account',
         'ledger_transaction',
         'ledger_posting',
@@ -154,11 +227,45 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'delivery_attempt',
         'callback_endpoint',
         'schema_migration',
+        'payout',
+        'wallet_nonce',
+        'own_transaction_fate',
+        'own_transaction_settlement',
+        'hot_wallet_balance',
+        'api.lease',
+        'scanner_evm.lease',
+        'tracker.lease',
+        'signer.lease',
+        'webhook.lease',
       ].map((table) => [table, READ]),
     ),
     merchant: { select: ALL, insert: ALL, update: ALL },
     rescan_request: { select: ALL, insert: ALL },
-    asset_hold: { select: ALL, update: ['released_at'] },
+    own_transaction: { select: OWN_TRANSACTION },
+    hot_wallet: { select: ALL, insert: ALL, update: ['label'] },
+    wallet_halt: {
+      select: ALL,
+      insert: HALT, // rows by policy: its own kind
+      update: ['released_at', 'released_by', 'released_reason'],
+    },
+    payout_approval: { select: ALL, insert: ALL },
+    payout_veto: { select: ALL, insert: ALL },
+    order_decision: {
+      select: ALL,
+      insert: ['decision_id', 'order_pk', 'decision', 'reason', 'operator', 'decided_at'],
+    },
+    chain_pause: { select: ALL, insert: ALL, delete: true },
+    operator: { select: ALL, insert: ALL, update: ['name', 'role', 'token_hash', 'disabled_at'] },
+    audit_entry: {
+      select: ALL,
+      insert: ['operator', 'action', 'subject', 'outcome', 'details', 'request_id'],
+    },
+    asset_hold: {
+      select: ALL,
+      insert: ['hold_id', 'chain', 'symbol', 'reason', 'set_at', 'set_by'],
+      update: ['released_at', 'released_by', 'released_reason'],
+    },
+    incident: { select: ALL, update: ['closed_at', 'closed_by', 'closed_reason'] },
   },
 };
 
@@ -181,7 +288,15 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'spend_nonce',
   ],
   scanner_evm: ['oldest_transaction_seconds', 'roll_inbox'],
-  tracker: ['ledger_account_for', 'oldest_transaction_seconds', 'roll_inbox'],
+  tracker: [
+    'expire_payouts',
+    'ledger_account_for',
+    'oldest_transaction_seconds',
+    'roll_inbox',
+    'settle_hot_wallet_deposits',
+    'settle_network_fees',
+    'settle_payout_money',
+  ],
   signer: ['oldest_transaction_seconds', 'roll_inbox'],
   webhook: [
     'callbacks_due_now',
@@ -192,6 +307,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'roll_inbox',
   ],
   ops: [
+    'book_gas_top_up',
     'book_top_up',
     'oldest_transaction_seconds',
     'replay_deliveries',
@@ -214,7 +330,7 @@ const USES_SCHEMAS: Record<ServiceSchema, readonly ServiceSchema[]> = {
   tracker: ['tracker'],
   signer: ['signer'],
   webhook: ['webhook'],
-  ops: ['ops'],
+  ops: ['api', 'ops', 'scanner_evm', 'signer', 'tracker', 'webhook'],
 };
 
 let testDatabase: TestDatabase;
@@ -527,6 +643,8 @@ describe('attempts', () => {
       'block evm_updates',
       'chain_cursor evm_inserts',
       'chain_cursor evm_updates',
+      'own_transaction_fate evm_inserts',
+      'own_transaction_fate evm_updates',
       'rescan_request evm_answers',
       'transfer evm_inserts',
       'transfer evm_updates',
@@ -551,7 +669,20 @@ describe('attempts', () => {
             tx,
           );
         });
-    for (const kind of ['TOP_UP', 'RESERVE', 'RELEASE', 'PAYOUT']) {
+    for (const kind of [
+      'TOP_UP',
+      'GAS_TOP_UP',
+      'TOP_UP_REVERSED',
+      'RESERVE',
+      'RELEASE',
+      'PAYOUT_SENT',
+      'PAYOUT',
+      'PAYOUT_REVERSED',
+      'PAYOUT_RETURNED',
+      'PAYOUT_RETURN_REVERSED',
+      'NETWORK_FEE',
+      'NETWORK_FEE_REVERSED',
+    ]) {
       await expect(book(kind, 'HOT_AVAILABLE', 'OWNER')).rejects.toMatchObject(refused);
     }
     for (const kind of ['DEPOSIT', 'DEPOSIT_REVERSED', 'CREDIT', 'CREDIT_REVERSED']) {
@@ -673,7 +804,7 @@ describe('attempts', () => {
     await expect(forgedAge.execute(as('tracker'))).rejects.toMatchObject(refused);
   });
 
-  test("ops asks for a rescan and lifts a hold; it can't answer or set one", async () => {
+  test("ops asks for a rescan and can't answer it; holds it sets and lifts, but none of an incident", async () => {
     await as('ops')
       .insertInto('rescan_request')
       .values({ chain: 'ETH', from_height: 1, to_height: 2 })
@@ -689,12 +820,110 @@ describe('attempts', () => {
       reason: 'test',
       set_at: new Date(),
     } as const;
-    await expect(as('ops').insertInto('asset_hold').values(hold).execute()).rejects.toMatchObject(refused);
+    await as('ops')
+      .insertInto('asset_hold')
+      .values({ ...hold, hold_id: randomUUID() })
+      .execute();
+    await expect(
+      as('ops')
+        .insertInto('asset_hold')
+        .values({ ...hold, hold_id: randomUUID(), incident_id: randomUUID() })
+        .execute(),
+    ).rejects.toMatchObject(refused);
     await as('tracker').insertInto('asset_hold').values(hold).execute();
     await expect(
       as('tracker').updateTable('asset_hold').set({ released_at: new Date() }).execute(),
     ).rejects.toMatchObject(refused);
     await as('ops').updateTable('asset_hold').set({ released_at: new Date() }).execute();
+  });
+
+  test('only the signer writes payouts, nonces and what was signed; nobody else reads the bytes', async () => {
+    const { order, transaction } = await aSignedPayout(admin.kysely);
+    const young = await aReservedPayout(admin.kysely);
+    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'signer')) {
+      for (const attempt of [
+        sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${young.order_pk}`,
+        sql`insert into payout (order_pk, chain, wallet, expires_at) values (${order.order_pk}, 'ETH', 'x', now())`,
+        sql`insert into wallet_nonce (chain, wallet, nonce, state) values ('ETH', 'x', 0, 'RESERVED')`,
+        sql`update wallet_nonce set state = 'FINAL'`,
+        sql`update own_transaction set last_sent_at = now()`,
+        sql`insert into own_transaction select * from own_transaction`,
+        sql`select raw from own_transaction`,
+        sql`select * from own_transaction`,
+        sql`insert into hot_wallet_balance values ('ETH', 'x', 'USDT', null, 1, 1, 'x', now())`,
+      ])
+        await expect(attempt.execute(as(role))).rejects.toMatchObject(refused);
+    }
+    const bytes = await as('signer').selectFrom('own_transaction').select('raw').execute();
+    expect(bytes.map((row) => row.raw)).toContainEqual(transaction.raw);
+    for (const change of [sql`raw = '\\x00'`, sql`to_address = 'mine'`, sql`amount = 1`, sql`nonce = 7`])
+      await expect(sql`update own_transaction set ${change}`.execute(as('signer'))).rejects.toMatchObject(
+        refused,
+      );
+    await expect(
+      sql`insert into payout (order_pk, chain, wallet, expires_at) values (${order.order_pk}, 'ETH', 'x', now())`.execute(
+        as('signer'),
+      ),
+    ).rejects.toMatchObject(refused);
+  });
+
+  test('only a scanner of the family says what became of a transaction', async () => {
+    const { transaction } = await aSignedPayout(admin.kysely);
+    const tron = (await aSignedPayout(admin.kysely, { chain: 'TRON' })).transaction;
+    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'scanner_evm'))
+      await expect(aFate(as(role), transaction, 'VERIFIED')).rejects.toMatchObject(refused);
+    await aFate(as('scanner_evm'), transaction, 'MINED');
+    await aFate(as('scanner_evm'), transaction, 'VERIFIED');
+    await expect(aFate(as('scanner_evm'), tron, 'VERIFIED')).rejects.toMatchObject(refused);
+    await expect(aFate(as('scanner_evm'), tron, 'VERIFIED', { family: 'EVM' })).rejects.toMatchObject(
+      refused,
+    );
+    await aFate(admin.kysely, tron, 'MINED');
+    const touched = await as('scanner_evm')
+      .updateTable('own_transaction_fate')
+      .set({ state: 'VERIFIED' })
+      .where('chain', '=', 'TRON')
+      .executeTakeFirst();
+    expect(touched.numUpdatedRows).toBe(0n);
+  });
+
+  test('only ops approves, vetoes, decides, halts by its own name and lets somebody in', async () => {
+    const { order } = await aSignedPayout(admin.kysely);
+    const key = 'ab'.repeat(32);
+    const attempts = (n: number) => [
+      sql`insert into payout_approval (order_pk, approver, signature) values (${order.order_pk}, ${key}, ${Buffer.alloc(64, n)})`,
+      sql`insert into payout_veto (order_pk, operator, reason) values (${order.order_pk}, 'alice', 'no')`,
+      sql`insert into order_decision (decision_id, order_pk, decision, reason, operator) values (${randomUUID()}, ${order.order_pk}, 'ACCEPT', 'late', 'alice')`,
+      sql`insert into wallet_halt (halt_id, chain, kind, reason) values (${randomUUID()}, 'ETH', 'OPERATOR', 'stop')`,
+      sql`insert into operator (operator_id, name, role, token_hash) values ('alice', 'Alice', 'ADMIN', ${Buffer.alloc(32, n)})`,
+      sql`insert into audit_entry (operator, action, outcome) values ('alice', 'x', 'DONE')`,
+      sql`insert into hot_wallet (family, address) values ('EVM', '0xmine')`,
+      sql`insert into chain_pause (chain, operator, reason) values ('ETH', 'alice', 'node')`,
+    ];
+    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'ops'))
+      for (const attempt of attempts(1))
+        await expect(attempt.execute(as(role))).rejects.toMatchObject(refused);
+    for (const attempt of attempts(2)) await attempt.execute(as('ops'));
+    for (const change of [
+      sql`update payout_approval set approver = approver`,
+      sql`delete from payout_approval`,
+      sql`delete from payout_veto`,
+      sql`update order_decision set decision = 'REFUSE'`,
+      sql`update order_decision set handled_at = now(), outcome = 'DONE'`,
+      sql`update wallet_halt set chain = 'BSC'`,
+      sql`delete from wallet_halt`,
+      sql`update audit_entry set action = 'y'`,
+      sql`delete from audit_entry`,
+      sql`truncate audit_entry`,
+      sql`insert into audit_entry (operator, action, outcome, at) values ('alice', 'x', 'DONE', 'epoch')`,
+      sql`delete from operator`,
+      sql`update hot_wallet set address = '0xother'`,
+    ])
+      await expect(change.execute(as('ops'))).rejects.toMatchObject(refused);
+    await sql`update order_decision set handled_at = now(), outcome = 'DONE'`.execute(as('tracker'));
+    await expect(
+      sql`update order_decision set decision = 'REFUSE'`.execute(as('tracker')),
+    ).rejects.toMatchObject(refused);
   });
 
   test('a function of a later migration is nobody’s until granted', async () => {

@@ -61,6 +61,7 @@ create table if not exists wallet_nonce ( -- writer: payout-signer
 comment on table wallet_nonce is 'Each nonce of a hot wallet and who has it. RESERVED without an order: free. FINAL: used for good by one of its own transactions; TAKEN: by somebody else''s.';
 create unique index if not exists wallet_nonce_one_attempt on wallet_nonce (order_pk) where state in ('RESERVED', 'SIGNED');
 create index if not exists wallet_nonce_open on wallet_nonce (chain, wallet, nonce) where state in ('RESERVED', 'SIGNED');
+create index if not exists wallet_nonce_taken on wallet_nonce (chain, wallet) where state = 'TAKEN';
 create index if not exists wallet_nonce_order on wallet_nonce (order_pk) where order_pk is not null;
 
 create table if not exists own_transaction ( -- writer: payout-signer. Every transaction ever signed, stored before it is sent

@@ -1,0 +1,380 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { randomUUID } from 'node:crypto';
+import type { Database, Db } from '@opentill/db/database';
+import { aReservedPayout, aSignedPayout, anOwnTransaction, refuse } from '@opentill/testkit/payout-scenario';
+import { aHotWallet, aPayout, type OrderRow } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let tracker: Database;
+let signer: Database;
+let ops: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  [admin, tracker, signer, ops] = [
+    testDatabase.open('admin'),
+    testDatabase.open('tracker'),
+    testDatabase.open('signer'),
+    testDatabase.open('ops'),
+  ];
+});
+afterAll(async () => {
+  await Promise.all([admin, tracker, signer, ops].map((database) => database.close()));
+  await testDatabase.drop();
+});
+
+const refused = { code: 'DATABASE_CONSTRAINT' };
+const forbidden = { code: 'DATABASE_FORBIDDEN' };
+const past = () => new Date(Date.now() - 1_000);
+const keyed = (order: Pick<OrderRow, 'order_pk'>) => sql`order_pk = ${order.order_pk}`;
+
+async function expire(...orders: readonly OrderRow[]): Promise<readonly string[]> {
+  const { rows } = await sql<{ pk: string }>`
+    select expire_payouts as pk from expire_payouts(${orders.map((order) => order.order_pk)}::uuid[])`.execute(
+    tracker.kysely,
+  );
+  return rows.map((row) => row.pk);
+}
+const stateOf = async (order: OrderRow) =>
+  (
+    await admin.kysely
+      .selectFrom('payout')
+      .selectAll()
+      .where('order_pk', '=', order.order_pk)
+      .executeTakeFirstOrThrow()
+  ).state;
+const authorise = (db: Db, order: OrderRow) =>
+  sql`update payout set state = 'AUTHORISED', authorised_at = now() where ${keyed(order)}`.execute(db);
+/** The signer's step of no return. */
+const signIfInTime = async (db: Db, order: OrderRow): Promise<boolean> => {
+  const { rows } = await sql`update payout set state = 'SIGNED'
+    where ${keyed(order)} and state = 'AUTHORISED' and clock_timestamp() < expires_at returning 1`.execute(
+    db,
+  );
+  return rows.length === 1;
+};
+const untilWaitForLocks = (count: number) =>
+  waitUntil('they wait for locks', async () => {
+    const { rows } = await sql<{ n: number }>`
+      select count(*) as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(
+      admin.kysely,
+    );
+    return (rows[0]?.n ?? 0) >= count;
+  });
+
+describe('reserving', () => {
+  test('makes the row of the payout, by its order', async () => {
+    const order = await aReservedPayout(admin.kysely);
+    const row = await admin.kysely
+      .selectFrom('payout')
+      .selectAll()
+      .where('order_pk', '=', order.order_pk)
+      .execute();
+    expect(row).toMatchObject([
+      {
+        chain: order.chain,
+        wallet: order.source_address,
+        state: 'REQUESTED',
+        money: 'RESERVED',
+        expires_at: order.expires_at,
+      },
+    ]);
+  });
+
+  test('again brings back a row that is missing, and no second reservation', async () => {
+    const order = await aReservedPayout(admin.kysely);
+    await admin.kysely.deleteFrom('payout').where('order_pk', '=', order.order_pk).execute();
+    await sql`select reserve(${order.order_pk})`.execute(admin.kysely);
+    expect(await stateOf(order)).toBe('REQUESTED');
+    const { rows } = await sql`select from ledger_transaction where ${keyed(order)}`.execute(admin.kysely);
+    expect(rows).toHaveLength(1);
+  });
+
+  test('what is not covered leaves no row', async () => {
+    const order = await aPayout(admin.kysely, { symbol: 'NONE' });
+    await sql`select reserve(${order.order_pk})`.execute(admin.kysely);
+    expect((await sql`select from payout where ${keyed(order)}`.execute(admin.kysely)).rows).toEqual([]);
+  });
+});
+
+describe('expiring', () => {
+  test('takes those whose time is up, once, and says so', async () => {
+    const due = await aReservedPayout(admin.kysely, { expires_at: past() });
+    const authorised = await aReservedPayout(admin.kysely, { expires_at: past() });
+    await authorise(admin.kysely, authorised);
+    const young = await aReservedPayout(admin.kysely);
+    const expired = await expire(due, authorised, young);
+    expect(expired.toSorted()).toEqual([due.order_pk, authorised.order_pk].toSorted());
+    expect(await expire(due, authorised, young)).toEqual([]);
+    const row = await admin.kysely
+      .selectFrom('payout')
+      .selectAll()
+      .where('order_pk', '=', due.order_pk)
+      .execute();
+    expect(row).toMatchObject([{ state: 'EXPIRED', reason: 'Payout expired', version: 2 }]);
+    expect(await stateOf(young)).toBe('REQUESTED');
+  });
+
+  test('lets be what waits for approval, was signed, refused or does not exist', async () => {
+    const waiting = await aReservedPayout(admin.kysely, { expires_at: past() });
+    await sql`update payout set waiting_since = now() where ${keyed(waiting)}`.execute(admin.kysely);
+    const { order: signed } = await aSignedPayout(admin.kysely, { expires_at: past() });
+    const denied = await aReservedPayout(admin.kysely, { expires_at: past() });
+    await refuse(admin.kysely, denied, 'Address denied');
+    const unknown = await aPayout(admin.kysely, { expires_at: past() });
+    expect(await expire(waiting, signed, denied, unknown)).toEqual([]);
+    expect([await stateOf(waiting), await stateOf(signed), await stateOf(denied)]).toEqual([
+      'REQUESTED',
+      'SIGNED',
+      'REFUSED',
+    ]);
+  });
+
+  test('waits for a signer that is in the middle of it, and finds it signed', async () => {
+    const order = await aReservedPayout(admin.kysely, { expires_at: new Date(Date.now() + 400) });
+    await authorise(admin.kysely, order);
+    let waiting: Promise<readonly string[]> = Promise.resolve([]);
+    await signer.kysely.transaction().execute(async (tx) => {
+      expect(await signIfInTime(tx, order)).toBe(true);
+      await sql`select pg_sleep(0.45)`.execute(tx); // its time passes while its bytes are stored
+      waiting = expire(order);
+      await untilWaitForLocks(1);
+    });
+    expect(await waiting).toEqual([]);
+    expect(await stateOf(order)).toBe('SIGNED');
+  });
+
+  test('makes a signer that comes meanwhile wait, and find it expired', async () => {
+    const order = await aReservedPayout(admin.kysely, { expires_at: past() });
+    await sql`update payout set expires_at = now() + interval '1 hour', state = 'AUTHORISED', authorised_at = now()
+      where ${keyed(order)}`.execute(admin.kysely);
+    await sql`update payout set expires_at = now() - interval '1 second' where ${keyed(order)}`.execute(
+      admin.kysely,
+    );
+    let waiting: Promise<boolean> = Promise.resolve(false);
+    await tracker.kysely.transaction().execute(async (tx) => {
+      await sql`select expire_payouts(array[${order.order_pk}::uuid])`.execute(tx);
+      waiting =
+        sql`update payout set state = 'SIGNED' where ${keyed(order)} and state = 'AUTHORISED' returning 1`
+          .execute(signer.kysely)
+          .then(({ rows }) => rows.length === 1);
+      await untilWaitForLocks(1);
+    });
+    expect(await waiting).toBe(false);
+    expect(await stateOf(order)).toBe('EXPIRED');
+  });
+
+  test('and signing at the same moment: one of them has it, always', async () => {
+    for (let round = 0; round < 40; round += 1) {
+      const order = await aReservedPayout(admin.kysely, { expires_at: new Date(Date.now() + 8) });
+      await authorise(admin.kysely, order);
+      const tries = async <T>(one: () => Promise<T>, done: (result: T) => boolean) => {
+        for (;;) {
+          const result = await one();
+          if (done(result) || !['REQUESTED', 'AUTHORISED'].includes(await stateOf(order))) return result;
+        }
+      };
+      const [signed, expired] = await Promise.all([
+        new Promise((resolve) => setTimeout(resolve, (round % 8) * 2)).then(() =>
+          signIfInTime(signer.kysely, order),
+        ),
+        tries(
+          () => expire(order),
+          (result) => result.length > 0,
+        ),
+      ]);
+      expect(signed).not.toBe(expired.length === 1);
+      expect(await stateOf(order)).toBe(signed ? 'SIGNED' : 'EXPIRED');
+    }
+  });
+
+  test('is nobody’s to say but the clock’s', async () => {
+    const order = await aReservedPayout(admin.kysely);
+    const say = sql`update payout set state = 'EXPIRED', reason = 'Payout expired' where ${keyed(order)}`;
+    await expect(say.execute(signer.kysely)).rejects.toMatchObject(forbidden);
+    await expect(say.execute(tracker.kysely)).rejects.toMatchObject(forbidden);
+  });
+});
+
+describe('a payout', () => {
+  test('goes only forward', async () => {
+    const states = ['REQUESTED', 'AUTHORISED', 'SIGNED', 'REFUSED', 'EXPIRED'] as const;
+    const allowed = [
+      'REQUESTED AUTHORISED',
+      'REQUESTED REFUSED',
+      'REQUESTED EXPIRED',
+      'AUTHORISED SIGNED',
+      'AUTHORISED REFUSED',
+      'AUTHORISED EXPIRED',
+    ];
+    const path = {
+      REQUESTED: [],
+      AUTHORISED: ['AUTHORISED'],
+      SIGNED: ['AUTHORISED', 'SIGNED'],
+      REFUSED: ['REFUSED'],
+      EXPIRED: ['EXPIRED'],
+    };
+    const found: string[] = [];
+    for (const from of states) {
+      for (const to of states.filter((state) => state !== from)) {
+        const order = await aReservedPayout(admin.kysely);
+        const move = (state: string) =>
+          sql`update payout set state = ${state}, authorised_at = coalesce(authorised_at, now()),
+            reason = case when ${state} in ('REFUSED', 'EXPIRED') then 'because' end where ${keyed(order)}`.execute(
+            admin.kysely,
+          );
+        for (const step of path[from]) await move(step);
+        await move(to).then(
+          () => found.push(`${from} ${to}`),
+          (error: unknown) => expect(error).toMatchObject(refused),
+        );
+      }
+    }
+    expect(found.toSorted()).toEqual(allowed.toSorted());
+  }, 20_000);
+
+  test('was sent for good, has a reason exactly when it ended unsent, and waits only before it is authorised', async () => {
+    const { order } = await aSignedPayout(admin.kysely, {}, { sent: true });
+    const young = await aReservedPayout(admin.kysely);
+    for (const change of [
+      sql`first_sent_at = null where ${keyed(order)}`,
+      sql`first_sent_at = now() + interval '1 minute' where ${keyed(order)}`,
+      sql`reason = 'x' where ${keyed(order)}`,
+      sql`waiting_since = now() where ${keyed(order)}`,
+      sql`first_sent_at = now() where ${keyed(young)}`,
+      sql`state = 'REFUSED' where ${keyed(young)}`,
+      sql`state = 'AUTHORISED' where ${keyed(young)}`,
+    ]) {
+      await expect(sql`update payout set ${change}`.execute(admin.kysely)).rejects.toMatchObject(refused);
+    }
+  });
+
+  test('moves no money by the signer’s word', async () => {
+    const order = await aReservedPayout(admin.kysely);
+    for (const change of [
+      sql`money = 'PAID_OUT'`,
+      sql`money_round = 7`,
+      sql`wallet = '0x'`,
+      sql`chain = 'BSC'`,
+    ])
+      await expect(
+        sql`update payout set ${change} where ${keyed(order)}`.execute(signer.kysely),
+      ).rejects.toMatchObject(forbidden);
+  });
+});
+
+describe('a nonce', () => {
+  test('that was signed for keeps its owner; free ones go round', async () => {
+    const order = await aReservedPayout(admin.kysely);
+    const other = await aReservedPayout(admin.kysely);
+    const wallet = order.source_address;
+    const set = (nonce: number, change: ReturnType<typeof sql>) =>
+      sql`update wallet_nonce set ${change} where chain = ${order.chain} and wallet = ${wallet} and nonce = ${nonce}`.execute(
+        signer.kysely,
+      );
+    await sql`insert into wallet_nonce (chain, wallet, nonce, state, order_pk)
+      values (${order.chain}, ${wallet}, 0, 'RESERVED', ${order.order_pk}), (${order.chain}, ${wallet}, 1, 'RESERVED', null)`.execute(
+      signer.kysely,
+    );
+    await set(0, sql`order_pk = null`);
+    await set(0, sql`order_pk = ${other.order_pk}`);
+    await set(0, sql`state = 'SIGNED'`);
+    for (const change of [
+      sql`state = 'RESERVED'`,
+      sql`order_pk = ${order.order_pk}`,
+      sql`order_pk = null, purpose = 'CANCEL'`,
+    ])
+      await expect(set(0, change)).rejects.toMatchObject(refused);
+    await set(0, sql`state = 'FINAL'`);
+    await expect(set(0, sql`state = 'TAKEN'`)).rejects.toMatchObject(refused);
+    await set(0, sql`state = 'SIGNED'`); // a reorganisation deeper than what counted as final
+    await set(0, sql`state = 'TAKEN'`);
+    for (const state of ['SIGNED', 'RESERVED', 'FINAL'])
+      await expect(set(0, sql`state = ${state}`)).rejects.toMatchObject(refused);
+    await expect(set(1, sql`state = 'SIGNED'`)).rejects.toMatchObject(refused); // for nobody
+    await expect(set(1, sql`state = 'FINAL'`)).rejects.toMatchObject(refused);
+    await set(1, sql`state = 'SIGNED', purpose = 'CANCEL'`);
+  });
+
+  test('is one of a payout’s at a time; the next one comes when somebody else took the first', async () => {
+    const order = await aReservedPayout(admin.kysely);
+    const add = (nonce: number) =>
+      sql`insert into wallet_nonce (chain, wallet, nonce, state, order_pk)
+        values (${order.chain}, ${order.source_address}, ${nonce}, 'SIGNED', ${order.order_pk})`.execute(
+        signer.kysely,
+      );
+    await add(0);
+    await expect(add(1)).rejects.toMatchObject(refused);
+    await sql`update wallet_nonce set state = 'TAKEN' where ${keyed(order)}`.execute(signer.kysely);
+    await add(1);
+  });
+});
+
+test('what was signed is never forgotten, what operators did neither', async () => {
+  const { order } = await aSignedPayout(admin.kysely);
+  await sql`insert into audit_entry (operator, action, outcome) values ('alice', 'hold.release', 'DONE')`.execute(
+    ops.kysely,
+  );
+  for (const statement of [
+    'delete from own_transaction',
+    'truncate own_transaction cascade',
+    'delete from wallet_nonce',
+    'truncate wallet_nonce cascade',
+    "update audit_entry set operator = 'bob'",
+    'delete from audit_entry',
+    'truncate audit_entry',
+  ])
+    await expect(sql.raw(statement).execute(admin.kysely)).rejects.toThrow(/is kept for ever/); // even the owner
+  await expect(anOwnTransaction(signer.kysely, order, { nonce: 99 })).rejects.toMatchObject(refused);
+});
+
+test('a foreign nonce is an incident as long as its halt is open, and one of a wallet at a time', async () => {
+  const haltId = randomUUID();
+  const halt = (id: string, kind: string, wallet: string | null) =>
+    sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason) values (${id}, 'ETH', ${wallet}, ${kind}, 'nonce 5')`;
+  await halt(haltId, 'FOREIGN_NONCE', '0xaa').execute(signer.kysely);
+  await expect(halt(randomUUID(), 'FOREIGN_NONCE', '0xaa').execute(signer.kysely)).rejects.toMatchObject(
+    refused,
+  );
+  await expect(halt(randomUUID(), 'FOREIGN_NONCE', null).execute(signer.kysely)).rejects.toMatchObject(
+    forbidden,
+  );
+  await expect(halt(randomUUID(), 'OPERATOR', null).execute(signer.kysely)).rejects.toMatchObject(forbidden);
+  await expect(halt(randomUUID(), 'FOREIGN_NONCE', '0xbb').execute(ops.kysely)).rejects.toMatchObject(
+    forbidden,
+  );
+  await halt(randomUUID(), 'OPERATOR', null).execute(ops.kysely);
+  const incident = () =>
+    admin.kysely
+      .selectFrom('incident')
+      .selectAll()
+      .where('incident_id', '=', haltId)
+      .executeTakeFirstOrThrow();
+  expect(await incident()).toMatchObject({
+    kind: 'FOREIGN_NONCE',
+    chain: 'ETH',
+    details: { wallet: '0xaa', reason: 'nonce 5' },
+    closed_at: null,
+  });
+  const release = sql`update wallet_halt set released_at = now(), released_by = 'alice', released_reason = 'our own, restored'
+    where halt_id = ${haltId}`;
+  await expect(release.execute(signer.kysely)).rejects.toMatchObject(forbidden);
+  await release.execute(ops.kysely);
+  expect(await incident()).toMatchObject({ closed_by: 'alice', closed_reason: 'our own, restored' });
+  await halt(randomUUID(), 'FOREIGN_NONCE', '0xaa').execute(signer.kysely);
+});
+
+test('gas brought by hand is booked once, and not under the name of a top-up', async () => {
+  const book = (name: string, amount: number) =>
+    sql<{ ok: boolean }>`select ${sql.raw(name)}('ETH:0x9:ETH', 'ETH', 'ETH', ${amount}) as ok`
+      .execute(ops.kysely)
+      .then(({ rows }) => rows[0]?.ok);
+  expect(await book('book_gas_top_up', 5)).toBe(true);
+  expect(await book('book_gas_top_up', 5)).toBe(false);
+  await expect(book('book_gas_top_up', 6)).rejects.toMatchObject(refused);
+  await expect(book('book_top_up', 5)).rejects.toMatchObject(refused);
+  await aHotWallet(admin.kysely);
+});

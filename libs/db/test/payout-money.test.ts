@@ -1,0 +1,361 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import type { Database } from '@opentill/db/database';
+import type { PayoutMoney } from '@opentill/db/payout-tables';
+import type { LedgerAccountKind } from '@opentill/db/tables';
+import {
+  aFate,
+  aReservedPayout,
+  aSignedPayout,
+  anOwnTransaction,
+  refuse,
+  send,
+  sign,
+  type OwnTransactionRow,
+} from '@opentill/testkit/payout-scenario';
+import { aHotWallet, aPayout, ONE_USDT, type OrderRow } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let tracker: Database;
+let other: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  [admin, tracker, other] = [
+    testDatabase.open('admin'),
+    testDatabase.open('tracker'),
+    testDatabase.open('tracker'),
+  ];
+});
+afterAll(async () => {
+  await Promise.all([admin.close(), tracker.close(), other.close()]);
+  await testDatabase.drop();
+});
+
+interface Moved {
+  readonly order_pk: string;
+  readonly was: PayoutMoney;
+  readonly became: PayoutMoney;
+}
+async function settle(...orders: readonly Pick<OrderRow, 'order_pk'>[]): Promise<readonly Moved[]> {
+  const { rows } = await sql<Moved>`
+    select * from settle_payout_money(${orders.map((order) => order.order_pk)}::uuid[])`.execute(
+    tracker.kysely,
+  );
+  return rows;
+}
+
+/** What stands on the accounts for one payout, by its own ledger transactions. */
+async function standsFor(order: Pick<OrderRow, 'order_pk'>): Promise<Record<string, bigint>> {
+  const { rows } = await sql<{ kind: LedgerAccountKind; amount: bigint }>`
+    select a.kind, sum(p.amount) as amount from ledger_transaction t join ledger_posting p using (ledger_tx_id)
+      join ledger_account a using (account_id) where t.order_pk = ${order.order_pk} group by a.kind having sum(p.amount) <> 0`.execute(
+    admin.kysely,
+  );
+  return Object.fromEntries(rows.map((row) => [row.kind, row.amount]));
+}
+const kindsOf = async (order: Pick<OrderRow, 'order_pk'>): Promise<readonly string[]> => {
+  const { rows } = await sql<{ kind: string }>`
+    select kind from ledger_transaction where order_pk = ${order.order_pk} order by ledger_tx_id`.execute(
+    admin.kysely,
+  );
+  return rows.map((row) => row.kind);
+};
+const sent = { sent: true };
+const AMOUNT = 250n * ONE_USDT;
+
+describe('the amount of a payout', () => {
+  test('stays reserved until it is sent, signed or not', async () => {
+    const { order } = await aSignedPayout(admin.kysely);
+    expect(await settle(order)).toEqual([]);
+    expect(await standsFor(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, HOT_RESERVED: AMOUNT });
+  });
+
+  test('goes in flight, and out; once, however often asked', async () => {
+    const { order, transaction } = await aSignedPayout(admin.kysely, {}, sent);
+    expect(await settle(order, order)).toEqual([
+      { order_pk: order.order_pk, was: 'RESERVED', became: 'IN_FLIGHT' },
+    ]);
+    expect(await settle(order)).toEqual([]);
+    await aFate(admin.kysely, transaction, 'MINED');
+    expect(await settle(order)).toEqual([]);
+    await aFate(admin.kysely, transaction, 'VERIFIED');
+    expect(await settle(order)).toMatchObject([{ became: 'PAID_OUT' }]);
+    expect(await settle(order)).toEqual([]);
+    expect(await standsFor(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, PAID_OUT: AMOUNT });
+    expect(await kindsOf(order)).toEqual(['RESERVE', 'PAYOUT_SENT', 'PAYOUT']);
+  });
+
+  test('is paid out at once when everything was missed, also the note that it was sent', async () => {
+    const { order, transaction } = await aSignedPayout(admin.kysely);
+    await aFate(admin.kysely, transaction, 'VERIFIED');
+    expect(await settle(order)).toMatchObject([{ was: 'RESERVED', became: 'PAID_OUT' }]);
+    expect(await kindsOf(order)).toEqual(['RESERVE', 'PAYOUT_SENT', 'PAYOUT']);
+  });
+
+  test('comes back when its transaction failed, or delivered nothing', async () => {
+    for (const succeeded of [true, false]) {
+      const { order, transaction } = await aSignedPayout(admin.kysely, {}, sent);
+      await aFate(admin.kysely, transaction, 'VERIFIED', { succeeded, delivered: 0n });
+      expect(await settle(order)).toMatchObject([{ became: 'RETURNED' }]);
+      expect(await standsFor(order)).toEqual({});
+      expect(await kindsOf(order)).toEqual(['RESERVE', 'PAYOUT_SENT', 'PAYOUT_RETURNED']);
+    }
+  });
+
+  test('is released when it was refused or expired, and never before', async () => {
+    const refused = await aReservedPayout(admin.kysely);
+    const expired = await aReservedPayout(admin.kysely, { expires_at: new Date(Date.now() - 1_000) });
+    const waiting = await aReservedPayout(admin.kysely);
+    expect(await settle(refused, expired, waiting)).toEqual([]);
+    await refuse(admin.kysely, refused, 'Limit per day exceeded');
+    await sql`select expire_payouts(${[expired.order_pk, waiting.order_pk]}::uuid[])`.execute(tracker.kysely);
+    const moved = await settle(refused, expired, waiting);
+    expect(moved.map((one) => one.order_pk).toSorted()).toEqual(
+      [refused.order_pk, expired.order_pk].toSorted(),
+    );
+    for (const order of [refused, expired]) expect(await standsFor(order)).toEqual({});
+    expect(await kindsOf(refused)).toEqual(['RESERVE', 'RELEASE']);
+  });
+
+  test('follows a reorganisation of what was final, there and back, by entries of their own', async () => {
+    const { order, transaction } = await aSignedPayout(admin.kysely, {}, sent);
+    await aFate(admin.kysely, transaction, 'VERIFIED');
+    await settle(order);
+    await aFate(admin.kysely, transaction, 'ORPHANED');
+    expect(await settle(order)).toMatchObject([{ was: 'PAID_OUT', became: 'IN_FLIGHT' }]);
+    await aFate(admin.kysely, transaction, 'VERIFIED', { succeeded: false });
+    expect(await settle(order)).toMatchObject([{ was: 'IN_FLIGHT', became: 'RETURNED' }]);
+    await aFate(admin.kysely, transaction, 'VERIFIED');
+    expect(await settle(order)).toMatchObject([{ was: 'RETURNED', became: 'PAID_OUT' }]);
+    expect(await standsFor(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, PAID_OUT: AMOUNT });
+    expect(await kindsOf(order)).toEqual([
+      'RESERVE',
+      'PAYOUT_SENT',
+      'PAYOUT',
+      'PAYOUT_REVERSED',
+      'PAYOUT_RETURNED',
+      'PAYOUT_RETURN_REVERSED',
+      'PAYOUT',
+    ]);
+  });
+
+  test('that came back and was promised to another is taken back all the same: the ledger says what the chain says', async () => {
+    const symbol = 'PYUSD';
+    const { order, transaction } = await aSignedPayout(admin.kysely, { symbol }, sent);
+    await aFate(admin.kysely, transaction, 'VERIFIED', { succeeded: false });
+    await settle(order);
+    const next = await aPayout(admin.kysely, { symbol });
+    const reserve = (payout: OrderRow) =>
+      sql<{ ok: boolean }>`select reserve(${payout.order_pk}) as ok`.execute(admin.kysely);
+    expect((await reserve(next)).rows).toEqual([{ ok: true }]);
+    await aFate(admin.kysely, transaction, 'VERIFIED');
+    await settle(order);
+    const { rows } = await sql<{ kind: string; balance: bigint }>`
+      select kind, sum(balance) as balance from ledger_account where symbol = ${symbol} group by kind order by kind`.execute(
+      admin.kysely,
+    );
+    expect(rows).toEqual([
+      { kind: 'HOT_AVAILABLE', balance: -AMOUNT },
+      { kind: 'HOT_RESERVED', balance: AMOUNT },
+      { kind: 'IN_FLIGHT', balance: 0n },
+      { kind: 'OWNER', balance: -AMOUNT },
+      { kind: 'PAID_OUT', balance: AMOUNT },
+    ]);
+    // Nothing is promised while it is not covered, and what is brought covers it first.
+    await aHotWallet(admin.kysely, { symbol, amount: AMOUNT });
+    expect((await reserve(await aPayout(admin.kysely, { symbol }))).rows).toEqual([{ ok: false }]);
+    await aHotWallet(admin.kysely, { symbol, amount: AMOUNT });
+    expect((await reserve(await aPayout(admin.kysely, { symbol }))).rows).toEqual([{ ok: true }]);
+  });
+
+  test('of hundreds moves by one call, and two callers at once neither wait in a circle nor book twice', async () => {
+    const orders: OrderRow[] = [];
+    for (let i = 0; i < 24; i += 1) orders.push((await aSignedPayout(admin.kysely, {}, sent)).order);
+    const keys = orders.map((order) => order.order_pk);
+    const call = (database: Database, some: readonly string[]) =>
+      sql<Moved>`select * from settle_payout_money(${some}::uuid[])`.execute(database.kysely);
+    const results = await Promise.all([
+      call(tracker, keys),
+      call(other, keys.toReversed()),
+      call(tracker, keys),
+    ]);
+    expect(results.flatMap((result) => result.rows)).toHaveLength(24);
+    const { rows } = await sql<{ n: number }>`
+      select count(*) as n from ledger_transaction where kind = 'PAYOUT_SENT' and order_pk = any(${keys}::uuid[])`.execute(
+      admin.kysely,
+    );
+    expect(rows[0]?.n).toBe(24);
+  });
+
+  test('of which another transaction landed, too, is still paid out once', async () => {
+    const { order, transaction } = await aSignedPayout(admin.kysely, {}, sent);
+    const bumped = await anOwnTransaction(admin.kysely, order, { nonce: transaction.nonce });
+    await aFate(admin.kysely, bumped, 'VERIFIED');
+    await settle(order);
+    await aFate(admin.kysely, transaction, 'ORPHANED');
+    expect(await settle(order)).toEqual([]);
+    expect(await standsFor(order)).toEqual({ HOT_AVAILABLE: -AMOUNT, PAID_OUT: AMOUNT });
+  });
+});
+
+describe('fees', () => {
+  const fees = (
+    transaction: OwnTransactionRow,
+    version = 1,
+    nativeSymbol = 'ETH',
+    chain = transaction.chain,
+  ) =>
+    sql<{ n: number }>`select settle_network_fees(${JSON.stringify([
+      { chain, txHash: transaction.tx_hash, nativeSymbol, version },
+    ])}::jsonb) as n`
+      .execute(tracker.kysely)
+      .then(({ rows }) => rows[0]?.n);
+  const feesOf = async (transaction: OwnTransactionRow) => {
+    const { rows } = await sql<{ ref: string; kind: string; symbol: string; amount: bigint }>`
+      select t.kind, a.symbol, p.amount from ledger_transaction t join ledger_posting p using (ledger_tx_id)
+        join ledger_account a using (account_id)
+      where t.ref like ${`network-fee%${transaction.tx_hash}%`} and a.kind = 'HOT_GAS' order by t.ledger_tx_id`.execute(
+      admin.kysely,
+    );
+    return rows.map((row) => `${row.kind} ${row.amount} ${row.symbol}`);
+  };
+
+  test('are booked once and when verified, with the version that was settled', async () => {
+    const { transaction } = await aSignedPayout(admin.kysely);
+    expect(await fees(transaction)).toBe(0); // no fate, nothing to remember
+    await aFate(admin.kysely, transaction, 'MINED');
+    expect(await fees(transaction, 1)).toBe(0);
+    await aFate(admin.kysely, transaction, 'VERIFIED', { network_fee: 5n });
+    expect(await fees(transaction, 2)).toBe(1);
+    expect(await fees(transaction, 2)).toBe(0);
+    expect(await feesOf(transaction)).toEqual(['NETWORK_FEE -5 ETH']);
+    const settled = await admin.kysely.selectFrom('own_transaction_settlement').selectAll().execute();
+    expect(settled.filter((row) => row.tx_hash === transaction.tx_hash)).toMatchObject([
+      { settled_version: 2, booked_fee: 5n, booked_symbol: 'ETH', bookings: 1 },
+    ]);
+  });
+
+  test('are of a failed transaction and of a cancel as well; none is nothing', async () => {
+    const { order, transaction } = await aSignedPayout(admin.kysely);
+    await aFate(admin.kysely, transaction, 'VERIFIED', { succeeded: false, network_fee: 7n });
+    expect(await fees(transaction)).toBe(1);
+    await sql`insert into wallet_nonce (chain, wallet, nonce, state, purpose)
+      values (${order.chain}, ${order.source_address}, 77, 'SIGNED', 'CANCEL')`.execute(admin.kysely);
+    const cancel = await anOwnTransaction(admin.kysely, order, {
+      nonce: 77,
+      purpose: 'CANCEL',
+      order_pk: null,
+      contract_address: null,
+      to_address: order.source_address ?? '',
+      amount: 0n,
+    });
+    await aFate(admin.kysely, cancel, 'VERIFIED', { delivered: 0n, network_fee: 3n });
+    expect(await fees(cancel)).toBe(1);
+    const free = (await aSignedPayout(admin.kysely)).transaction;
+    await aFate(admin.kysely, free, 'VERIFIED', { network_fee: 0n });
+    expect(await fees(free)).toBe(0);
+  });
+
+  test('are reversed by what was booked, and booked anew by what is', async () => {
+    const { transaction } = await aSignedPayout(admin.kysely);
+    await aFate(admin.kysely, transaction, 'VERIFIED', { network_fee: 5n });
+    await fees(transaction);
+    await aFate(admin.kysely, transaction, 'ORPHANED');
+    expect(await fees(transaction)).toBe(1);
+    await aFate(admin.kysely, transaction, 'VERIFIED', { network_fee: 6n });
+    await fees(transaction);
+    await aFate(admin.kysely, transaction, 'VERIFIED', { network_fee: 8n });
+    expect(await fees(transaction)).toBe(2);
+    expect(await feesOf(transaction)).toEqual([
+      'NETWORK_FEE -5 ETH',
+      'NETWORK_FEE_REVERSED 5 ETH',
+      'NETWORK_FEE -6 ETH',
+      'NETWORK_FEE_REVERSED 6 ETH',
+      'NETWORK_FEE -8 ETH',
+    ]);
+  });
+
+  test('of native coin that nobody brought count against what is left to pay with', async () => {
+    const coin = { symbol: 'POL', contract_address: null, chain: 'POLYGON', amount: 100n } as const;
+    const { transaction } = await aSignedPayout(admin.kysely, coin);
+    await aFate(admin.kysely, transaction, 'VERIFIED', { network_fee: 30n });
+    await fees(transaction, 1, 'POL');
+    await aHotWallet(admin.kysely, { chain: 'POLYGON', symbol: 'POL', amount: 100n });
+    const reserve = async (amount: bigint) => {
+      const payout = await aPayout(admin.kysely, { ...coin, amount });
+      return (await sql<{ ok: boolean }>`select reserve(${payout.order_pk}) as ok`.execute(admin.kysely))
+        .rows[0]?.ok;
+    };
+    expect(await reserve(71n)).toBe(false);
+    expect(await reserve(70n)).toBe(true);
+    // Coin for fees that somebody brings makes no payout possible that was not.
+    await sql`select book_gas_top_up('POLYGON:0x1:POL', 'POLYGON', 'POL', 1000)`.execute(admin.kysely);
+    expect(await reserve(31n)).toBe(false);
+    expect(await reserve(30n)).toBe(true);
+  });
+});
+
+test('whatever becomes of payouts, in whatever order and however often it is settled, the sums are right', async () => {
+  const facts = fc.constantFrom(
+    'sign',
+    'send',
+    'refuse',
+    'MINED',
+    'VERIFIED',
+    'FAILED',
+    'ORPHANED',
+    'settle',
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(facts, { maxLength: 12 }), async (sequence) => {
+      const order = await aReservedPayout(admin.kysely);
+      let transaction: OwnTransactionRow | undefined;
+      let expected: PayoutMoney = 'RESERVED';
+      let refused = false;
+      for (const fact of sequence) {
+        if (fact === 'settle') await settle(order);
+        else if (fact === 'sign') {
+          if (transaction === undefined && !refused) transaction = await sign(admin.kysely, order);
+        } else if (fact === 'refuse') {
+          if (transaction !== undefined || refused) continue;
+          await refuse(admin.kysely, order, 'Address denied');
+          refused = true;
+          expected = 'RELEASED';
+        } else if (transaction !== undefined) {
+          if (fact === 'send') {
+            await send(admin.kysely, order);
+            if (expected === 'RESERVED') expected = 'IN_FLIGHT';
+          } else {
+            await aFate(admin.kysely, transaction, fact === 'FAILED' ? 'VERIFIED' : fact, {
+              succeeded: fact !== 'FAILED',
+            });
+            expected = fact === 'VERIFIED' ? 'PAID_OUT' : fact === 'FAILED' ? 'RETURNED' : 'IN_FLIGHT';
+          }
+        }
+      }
+      await settle(order);
+      await settle(order);
+      const stands: Record<PayoutMoney, Record<string, bigint>> = {
+        RESERVED: { HOT_AVAILABLE: -AMOUNT, HOT_RESERVED: AMOUNT },
+        IN_FLIGHT: { HOT_AVAILABLE: -AMOUNT, IN_FLIGHT: AMOUNT },
+        PAID_OUT: { HOT_AVAILABLE: -AMOUNT, PAID_OUT: AMOUNT },
+        RETURNED: {},
+        RELEASED: {},
+      };
+      expect(await standsFor(order)).toEqual(stands[expected]);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test('at the end balances are the sums of their postings, and everything sums to zero', async () => {
+  const { rows } = await sql<{ wrong: number; total: bigint | null }>`
+    select count(*) filter (where balance <> coalesce(posted, 0)) as wrong, sum(balance) as total
+    from ledger_account left join (
+      select account_id, sum(amount) as posted from ledger_posting group by account_id
+    ) p using (account_id)`.execute(admin.kysely);
+  expect(rows[0]).toEqual({ wrong: 0, total: 0n });
+});
