@@ -1,6 +1,8 @@
 import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kysely';
 import type { Chain, Family } from '@opentill/domain/chains';
 import type { NotifyType, OrderStatus, OrderType } from '@opentill/contracts/notify-order';
+import type { CallbackEndpointTable, DeliveryAttemptTable, DeliveryTable } from './delivery-tables.ts';
+import type { LedgerAccountTable, LedgerPostingTable, LedgerTransactionTable } from './ledger-tables.ts';
 import type {
   AuditEntryTable,
   ChainPauseTable,
@@ -237,112 +239,6 @@ export interface AssetHoldTable {
   released_at: Nullable<Date>;
   released_by: Nullable<string>;
   released_reason: Nullable<string>;
-}
-
-export type LedgerAccountKind =
-  | 'DEPOSIT'
-  | 'SUSPENSE'
-  | 'MERCHANT'
-  | 'HOT_AVAILABLE'
-  | 'HOT_RESERVED'
-  | 'IN_FLIGHT'
-  | 'PAID_OUT'
-  | 'HOT_GAS'
-  | 'NETWORK_FEE'
-  | 'COLD'
-  | 'OWNER';
-
-export interface LedgerAccountTable {
-  account_id: Identity;
-  kind: LedgerAccountKind;
-  chain: Chain;
-  symbol: string;
-  merchant_id: Nullable<string>;
-  /** Kept by a trigger. */
-  balance: ColumnType<Amount, never, never>;
-}
-
-export type LedgerTransactionKind =
-  | 'DEPOSIT'
-  | 'DEPOSIT_REVERSED'
-  | 'CREDIT'
-  | 'CREDIT_REVERSED'
-  | 'RESERVE'
-  | 'RELEASE'
-  | 'PAYOUT_SENT'
-  | 'PAYOUT'
-  | 'PAYOUT_REVERSED'
-  | 'PAYOUT_RETURNED'
-  | 'PAYOUT_RETURN_REVERSED'
-  | 'NETWORK_FEE'
-  | 'NETWORK_FEE_REVERSED'
-  | 'TOP_UP'
-  | 'GAS_TOP_UP'
-  | 'TOP_UP_REVERSED';
-
-export interface LedgerTransactionTable {
-  ledger_tx_id: Identity;
-  ref: string;
-  kind: LedgerTransactionKind;
-  order_pk: Nullable<string>;
-  created_at: Defaulted<Date>;
-  /** The database transaction that wrote it: only the same one may add postings. Never written by code. */
-  written_by: ColumnType<string, never, never>;
-}
-
-export interface LedgerPostingTable {
-  ledger_tx_id: number;
-  account_id: number;
-  /** Positive debit, negative credit. */
-  amount: Amount;
-}
-
-export interface DeliveryTable {
-  event_id: string;
-  merchant_id: string;
-  subject_id: string;
-  sequence: number;
-  state: Defaulted<'PENDING' | 'DELIVERED' | 'SUPERSEDED' | 'DEAD'>;
-  attempts: Defaulted<number>;
-  schedule_base: Defaulted<number>;
-  next_attempt_at: Date;
-  lease_until: Nullable<Date>;
-  lease_holder: Nullable<string>;
-  created_at: Defaulted<Date>;
-  finished_at: Nullable<Date>;
-}
-
-export interface DeliveryAttemptTable {
-  event_id: string;
-  attempt: number;
-  started_at: Date;
-  duration_ms: number;
-  status_code: Nullable<number>;
-  error_code: Nullable<string>;
-  error: Nullable<string>;
-  response_excerpt: Nullable<string>;
-}
-
-export interface CallbackEndpointTable {
-  merchant_id: string;
-  generation: Defaulted<number>;
-  state: Defaulted<'CLOSED' | 'OPEN' | 'DISABLED'>;
-  failures_in_row: Defaulted<number>;
-  window_began_at: Nullable<Date>;
-  window_attempts: Defaulted<number>;
-  window_failures: Defaulted<number>;
-  openings: Defaulted<number>;
-  opened_at: Nullable<Date>;
-  closed_at: Nullable<Date>;
-  probe_at: Nullable<Date>;
-  probe_event_id: Nullable<string>;
-  probe_attempt: Nullable<number>;
-  disabled_at: Nullable<Date>;
-  disabled_reason: Nullable<string>;
-  last_failed_at: Nullable<Date>;
-  last_error_code: Nullable<string>;
-  last_error: Nullable<string>;
-  updated_at: Defaulted<Date>;
 }
 
 export interface OutboxTable {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
 import type { Database, Tx } from '@opentill/db/database';
-import type { LedgerAccountKind, LedgerTransactionKind } from '@opentill/db/tables';
+import type { LedgerAccountKind, LedgerTransactionKind } from '@opentill/db/ledger-tables';
 import { aHotWallet, aMerchant, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Database } from '@opentill/db/database';
 import type { PayoutMoney } from '@opentill/db/payout-tables';
-import type { LedgerAccountKind } from '@opentill/db/tables';
+import type { LedgerAccountKind } from '@opentill/db/ledger-tables';
 import {
   aFate,
   aReservedPayout,

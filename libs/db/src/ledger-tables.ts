@@ -1,0 +1,66 @@
+import type { ColumnType, Generated } from 'kysely';
+import type { Chain } from '@opentill/domain/chains';
+
+/** numeric(78,0): base units. */
+type Amount = bigint;
+type Defaulted<T> = Generated<T>;
+type Nullable<T> = T | null;
+type Identity = ColumnType<number, never, never>;
+
+export type LedgerAccountKind =
+  | 'DEPOSIT'
+  | 'SUSPENSE'
+  | 'MERCHANT'
+  | 'HOT_AVAILABLE'
+  | 'HOT_RESERVED'
+  | 'IN_FLIGHT'
+  | 'PAID_OUT'
+  | 'HOT_GAS'
+  | 'NETWORK_FEE'
+  | 'COLD'
+  | 'OWNER';
+
+export interface LedgerAccountTable {
+  account_id: Identity;
+  kind: LedgerAccountKind;
+  chain: Chain;
+  symbol: string;
+  merchant_id: Nullable<string>;
+  /** Kept by a trigger. */
+  balance: ColumnType<Amount, never, never>;
+}
+
+export type LedgerTransactionKind =
+  | 'DEPOSIT'
+  | 'DEPOSIT_REVERSED'
+  | 'CREDIT'
+  | 'CREDIT_REVERSED'
+  | 'RESERVE'
+  | 'RELEASE'
+  | 'PAYOUT_SENT'
+  | 'PAYOUT'
+  | 'PAYOUT_REVERSED'
+  | 'PAYOUT_RETURNED'
+  | 'PAYOUT_RETURN_REVERSED'
+  | 'NETWORK_FEE'
+  | 'NETWORK_FEE_REVERSED'
+  | 'TOP_UP'
+  | 'GAS_TOP_UP'
+  | 'TOP_UP_REVERSED';
+
+export interface LedgerTransactionTable {
+  ledger_tx_id: Identity;
+  ref: string;
+  kind: LedgerTransactionKind;
+  order_pk: Nullable<string>;
+  created_at: Defaulted<Date>;
+  /** The database transaction that wrote it: only the same one may add postings. Never written by code. */
+  written_by: ColumnType<string, never, never>;
+}
+
+export interface LedgerPostingTable {
+  ledger_tx_id: number;
+  account_id: number;
+  /** Positive debit, negative credit. */
+  amount: Amount;
+}
