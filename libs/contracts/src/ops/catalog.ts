@@ -1,0 +1,35 @@
+import { CHAIN_ROUTES } from './chain-routes.ts';
+import { LEDGER_ROUTES } from './ledger-routes.ts';
+import { MERCHANT_ROUTES } from './merchant-routes.ts';
+import { OPERATOR_ROUTES } from './operator-routes.ts';
+import { ORDER_ROUTES } from './order-routes.ts';
+import { PAYOUT_ROUTES } from './payout-routes.ts';
+import type { AnswerOf, InputOf, OpsRoute } from './route.ts';
+import { TRANSFER_ROUTES } from './transfer-routes.ts';
+import { WATCH_ROUTES } from './watch-routes.ts';
+
+/** Every operation of the ops API. The router, the OpenAPI document and the command line's client are made of it. */
+export const OPS_ROUTES = {
+  ...MERCHANT_ROUTES,
+  ...ORDER_ROUTES,
+  ...TRANSFER_ROUTES,
+  ...PAYOUT_ROUTES,
+  ...WATCH_ROUTES,
+  ...CHAIN_ROUTES,
+  ...LEDGER_ROUTES,
+  ...OPERATOR_ROUTES,
+} as const satisfies Readonly<Record<string, OpsRoute>>;
+
+type Routes = typeof OPS_ROUTES;
+export type OpsOperation = keyof Routes;
+/** The operations of a kind. */
+export type OperationOf<K extends OpsRoute['kind']> = {
+  [O in OpsOperation]: Routes[O]['kind'] extends K ? O : never;
+}[OpsOperation];
+
+/** What an operation is given: path parameters, query and body in one object. */
+export type OpsInput<O extends OpsOperation> = InputOf<Routes[O]>;
+/** `data` of an operation's answer; of a LIST an element of it. */
+export type OpsAnswer<O extends OpsOperation> = AnswerOf<Routes[O]>;
+
+export const OPS_OPERATIONS = Object.keys(OPS_ROUTES) as readonly OpsOperation[];

@@ -1,0 +1,24 @@
+import { CHAIN_VALUES } from '@opentill/domain/chains';
+import { bool, moment, oneOf, orNull, text, words } from './typed-schema.ts';
+
+export const MERCHANT_ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
+export const OPERATOR_ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,31}$';
+
+/**
+ * The merchant whose settings stand in the environment of setup. They alone say its secrets: were it rotated as others
+ * are, the next setup would bring the old token back.
+ */
+export const SETTINGS_MERCHANT_ID = 'default';
+
+export const merchantId = text("The merchant's id.", { pattern: MERCHANT_ID_PATTERN });
+export const orderId = text("The merchant's order id.", { pattern: '^[A-Za-z0-9_.:~@-]{1,64}$' });
+export const operatorId = text("The operator's id.", { pattern: OPERATOR_ID_PATTERN });
+export const chain = oneOf(CHAIN_VALUES, 'Chain value.');
+export const symbol = text('Token symbol.', { pattern: '^[A-Za-z0-9._-]{1,32}$' });
+/** An address, hash or digest as somebody types it; looked up in the spellings of all families. */
+export const chainWord = (description: string) => text(description, { pattern: '^[A-Za-z0-9:_.-]{1,200}$' });
+export const reason = words('Why; kept in the audit log.');
+export const from = moment('From this moment on.');
+export const until = moment('Before this moment.');
+export const openOnly = bool('true: only what is open; false: only what has ended.');
+export const contractAddress = orNull(text('Token contract; null for the native coin.'));

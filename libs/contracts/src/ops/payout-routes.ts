@@ -1,0 +1,72 @@
+import { chain, merchantId, reason, symbol } from './fields.ts';
+import { orderPk, payout, PAYOUT_STATES } from './order-views.ts';
+import { ANYBODY, TREASURERS } from './roles.ts';
+import { act, page, read } from './route.ts';
+import { baseUnitsText, bool, object, oneOf, orNull, text } from './typed-schema.ts';
+
+const tag = 'Payouts';
+
+export const PAYOUT_ROUTES = {
+  listPayouts: page('/v1/payouts', {
+    tag,
+    roles: ANYBODY,
+    summary: 'Payouts: what the signer made of them, and what they wait for',
+    filters: {
+      merchantId,
+      chain,
+      symbol,
+      state: oneOf(PAYOUT_STATES, 'State.'),
+      waitingForApproval: bool('true: only those that wait for approval.'),
+      stuck: bool('true: only those with an obstacle.'),
+    },
+    answer: payout,
+  }),
+  getPayout: read('/v1/payouts/{orderPk}', {
+    tag,
+    roles: ANYBODY,
+    summary: 'One payout',
+    params: { orderPk },
+    answer: payout,
+  }),
+  getApprovalText: read('/v1/payouts/{orderPk}/approval-text', {
+    tag,
+    roles: ANYBODY,
+    summary: 'What an approver signs',
+    description:
+      'An approver’s program makes the text itself of what it has shown to its human, and signs that; this one is for comparison.',
+    params: { orderPk },
+    answer: object('What is signed.', {
+      text: text('The exact text; its UTF-8 bytes are signed with ed25519.'),
+      chain,
+      wallet: text('Hot wallet that pays.'),
+      contract: orNull(text('Token contract; null for the native coin.')),
+      symbol,
+      amountBaseUnits: baseUnitsText('Amount.'),
+      receiver: text('Who gets it.'),
+      merchantId,
+      orderPk,
+    }),
+  }),
+  approvePayout: act('/v1/payouts/{orderPk}/approvals', {
+    tag,
+    roles: TREASURERS,
+    summary: 'Hand in an approver’s signature',
+    description:
+      'Verified to be of this payout and this key. Whether the key is an approver’s, only the signer knows; it alone judges.',
+    params: { orderPk },
+    body: object('The signature.', {
+      publicKey: text('ed25519, hex.', { pattern: '^[0-9a-f]{64}$' }),
+      signature: text('ed25519, hex.', { pattern: '^[0-9a-f]{128}$' }),
+    }),
+    answer: payout,
+  }),
+  vetoPayout: act('/v1/payouts/{orderPk}/veto', {
+    tag,
+    roles: TREASURERS,
+    summary: 'Refuse a payout that is not signed yet',
+    description: 'It stands against the signer’s own commit: `state` of the payout says soon who was first.',
+    params: { orderPk },
+    body: object('The veto.', { reason }),
+    answer: payout,
+  }),
+};

@@ -1,0 +1,93 @@
+import type { JsonSchema } from '../http/schemas.ts';
+
+declare const described: unique symbol;
+
+/** A JSON Schema (2020-12) that knows the type of what it describes, so that the two are written once. */
+export type Schema<T> = JsonSchema & { readonly [described]?: T };
+
+/** The type that a schema describes. */
+export type Of<S> = S extends { readonly [described]?: infer T } ? Exclude<T, undefined> : never;
+
+export type Properties = Readonly<Record<string, Schema<unknown>>>;
+type OfProperties<P extends Properties> = { readonly [K in keyof P]: Of<P[K]> };
+type OfOptional<P extends Properties> = { readonly [K in keyof P]?: Of<P[K]> };
+
+/** A text; `rules` are further keywords. */
+export const text = (description: string, rules: JsonSchema = {}): Schema<string> => ({
+  type: 'string',
+  description,
+  ...rules,
+});
+
+/** Neither control characters nor halves of surrogate pairs, which Postgres refuses. */
+export const NO_CONTROLS = '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$';
+
+/** A text that somebody gives: bounded, without control characters. */
+export const words = (description: string, maxLength = 500): Schema<string> =>
+  text(description, { minLength: 1, maxLength, pattern: NO_CONTROLS });
+
+export const uuid = (description: string): Schema<string> =>
+  text(description, { pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
+
+/** A moment: ISO 8601 in UTC. */
+export const moment = (description: string): Schema<string> => text(description, { format: 'date-time' });
+
+/** A whole number of base units of a token, signed where it is a balance or a posting. */
+export const baseUnitsText = (description: string): Schema<string> =>
+  text(`${description} In base units.`, { pattern: '^-?[0-9]{1,78}$' });
+
+/** An amount in display units. */
+export const decimalText = (description: string): Schema<string> =>
+  text(description, { pattern: '^-?[0-9]+(\\.[0-9]+)?$', maxLength: 120 });
+
+export const integer = (description: string, rules: JsonSchema = {}): Schema<number> => ({
+  type: 'integer',
+  description,
+  ...rules,
+});
+
+export const bool = (description: string): Schema<boolean> => ({ type: 'boolean', description });
+
+export const oneOf = <const V extends readonly string[]>(
+  values: V,
+  description: string,
+): Schema<V[number]> => ({
+  type: 'string',
+  enum: values,
+  description,
+});
+
+export const orNull = <T>(schema: Schema<T>): Schema<T | null> => ({ anyOf: [schema, { type: 'null' }] });
+
+export const list = <T>(
+  items: Schema<T>,
+  description: string,
+  rules: JsonSchema = {},
+): Schema<readonly T[]> => ({
+  type: 'array',
+  items,
+  description,
+  ...rules,
+});
+
+/** An object whose members are not this document's: what a log entry or an incident tells. */
+export const open = (description: string): Schema<Readonly<Record<string, unknown>>> => ({
+  type: 'object',
+  description,
+  additionalProperties: true,
+});
+
+/** An object with exactly these members; the second ones may be left out. */
+export function object<P extends Properties, O extends Properties = Record<never, never>>(
+  description: string,
+  properties: P,
+  optional?: O,
+): Schema<OfProperties<P> & OfOptional<O>> {
+  return {
+    type: 'object',
+    description,
+    additionalProperties: false,
+    required: Object.keys(properties),
+    properties: { ...properties, ...optional },
+  };
+}

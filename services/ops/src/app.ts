@@ -1,0 +1,98 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Database } from '@opentill/db/database';
+import { announcePresence } from '@opentill/db/presence';
+import type { Clock } from '@opentill/runtime/clock';
+import type { Checks } from '@opentill/runtime/health';
+import type { NewId } from '@opentill/runtime/ids';
+import type { Logger } from '@opentill/runtime/logger';
+import type { Metrics } from '@opentill/runtime/metrics';
+import { sql } from 'kysely';
+import { createAssets } from './assets.ts';
+import { createAuthenticate } from './authenticate.ts';
+import { createSendCsv } from './exports/send-csv.ts';
+import { createObserve } from './observe.ts';
+import { allHandlers } from './operations/all-handlers.ts';
+import { createPerform } from './perform.ts';
+import { buildRouter } from './routes/build-router.ts';
+import { createOpsServer } from './server.ts';
+
+export interface OpsAppDeps {
+  /** As the role opentill_ops. Stays open when the app stops. */
+  readonly database: Database;
+  /** The same role; its statements may take as long as an export takes to its first row. */
+  readonly exportDatabase: Database;
+  readonly networks: readonly NetworkConfig[];
+  /** Seals merchants' secrets. */
+  readonly secretsKey: Buffer;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Tells the relay that events wait. */
+  readonly wakeRelay: () => void;
+  readonly brokerConnected: () => boolean;
+  /** Unique to the process. */
+  readonly instance: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly host: string;
+}
+
+export interface OpsApp {
+  /** Listens also while the database is away. Resolves with the port. */
+  start(): Promise<number>;
+  /** Finishes the requests in flight. */
+  stop(): Promise<void>;
+  /** What readiness of this service means, for its health port. */
+  readonly checks: Checks;
+}
+
+const STOP_GRACE_MS = 6_000;
+
+/** The operators' API. Opens nothing but its port. */
+export function createApp(deps: OpsAppDeps): OpsApp {
+  const { database, newId, clock } = deps;
+  const observe = createObserve(deps);
+  const authenticate = createAuthenticate(database.kysely, observe);
+  const sendCsv = createSendCsv();
+  const handlers = allHandlers({
+    db: database.kysely,
+    exportDb: deps.exportDatabase.kysely,
+    assets: createAssets(deps.networks),
+    secretsKey: deps.secretsKey,
+    clock,
+    newId,
+  });
+  const perform = createPerform({ database, authenticate, observe, wakeRelay: deps.wakeRelay });
+  const router = buildRouter({ handlers, authenticate, perform, sendCsv, observe, newId });
+  const server = createOpsServer(router, observe);
+  let presence: ReturnType<typeof announcePresence> | undefined;
+
+  return {
+    checks: {
+      database: async () => {
+        await sql`select 1`.execute(database.kysely);
+        return { ok: true };
+      },
+      broker: async () => ({
+        ok: true,
+        detail: deps.brokerConnected() ? 'connected' : 'not connected, events wait',
+      }),
+    },
+    async start() {
+      const port = await server.listen(deps.port, deps.host);
+      presence = announcePresence({
+        db: database.kysely,
+        schema: 'ops',
+        instance: deps.instance,
+        onError: observe.presenceFailed,
+      });
+      observe.listening(port);
+      return port;
+    },
+    async stop() {
+      await server.close(STOP_GRACE_MS);
+      await presence?.stop();
+    },
+  };
+}

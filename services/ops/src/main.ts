@@ -1,0 +1,82 @@
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { openDatabase } from '@opentill/db/database';
+import { createOutboxStore } from '@opentill/db/outbox';
+import { connectBroker } from '@opentill/messaging/connection';
+import { createPublisher } from '@opentill/messaging/publisher';
+import { startRelay } from '@opentill/messaging/relay';
+import { systemClock } from '@opentill/runtime/clock';
+import { createHealthServer } from '@opentill/runtime/health';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { runService } from '@opentill/runtime/service';
+import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
+import { createApp } from './app.ts';
+import { readOpsConfig } from './config.ts';
+
+const SERVICE = 'ops';
+const EXPORT_STATEMENT_TIMEOUT_MS = 120_000;
+const EXPORT_POOL_MAX = 2;
+
+await runService({
+  name: SERVICE,
+  logger: createLogger({ service: SERVICE, level: 'info' }),
+  start: async () => {
+    const config = readOpsConfig(process.env);
+    const { instanceId: instance, port, host, secretsKey } = config;
+    const logger = createLogger({ service: SERVICE, level: config.logLevel });
+    const networks = await readNetworkFile(config.networksFile, process.env);
+    const metrics = createMetrics(SERVICE);
+    const opened: (() => Promise<void>)[] = [];
+    const closeAll = async () => {
+      for (const close of opened.splice(0).toReversed()) await close();
+    };
+    const open = (applicationName: string, poolMax: number, statementTimeoutMs: number) => {
+      const database = openDatabase({
+        url: config.databaseUrl,
+        applicationName: `${applicationName} ${instance}`,
+        poolMax,
+        statementTimeoutMs,
+        onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+      });
+      opened.push(() => database.close(STOP_LIMITS_MS.database));
+      return database;
+    };
+    try {
+      const database = open(SERVICE, config.databasePoolMax, 10_000);
+      const exportDatabase = open(`${SERVICE} exports`, EXPORT_POOL_MAX, EXPORT_STATEMENT_TIMEOUT_MS);
+      const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instance}` });
+      opened.push(() => broker.close());
+      const publisher = createPublisher(broker);
+      const store = createOutboxStore(database.kysely, 'ops');
+      const relay = startRelay({ store, publisher, logger, metrics });
+      opened.push(() => relay.stop());
+      const app = createApp({
+        database,
+        exportDatabase,
+        networks,
+        secretsKey,
+        clock: systemClock,
+        newId,
+        logger,
+        metrics,
+        wakeRelay: relay.wake,
+        brokerConnected: () => broker.state === 'connected',
+        instance,
+        port,
+        host,
+      });
+      opened.push(() => app.stop());
+      await app.start();
+      const { healthPort, healthHost } = config;
+      const health = createHealthServer({ port: healthPort, host: healthHost, metrics, checks: app.checks });
+      await health.start();
+      opened.push(() => health.stop());
+      opened.push(() => Promise.resolve(health.drain()));
+    } catch (error) {
+      await closeAll();
+      throw error;
+    }
+    return { stop: closeAll };
+  },
+});

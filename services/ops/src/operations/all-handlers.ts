@@ -1,0 +1,26 @@
+import type { Handlers } from '../handlers.ts';
+import { chainHandlers } from './chains.ts';
+import { deliveryHandlers } from './deliveries.ts';
+import { ledgerHandlers } from './ledger.ts';
+import { merchantHandlers } from './merchants.ts';
+import { operatorHandlers } from './operators.ts';
+import type { OpsDeps } from './ops-deps.ts';
+import { orderHandlers } from './orders.ts';
+import { payoutHandlers } from './payouts.ts';
+import { transferHandlers } from './transfers.ts';
+import { watchHandlers } from './watch.ts';
+
+/** A function for every operation of the catalog; the compiler misses one that lacks. */
+export function allHandlers(deps: OpsDeps): Handlers {
+  return {
+    ...merchantHandlers(deps),
+    ...orderHandlers(deps),
+    ...deliveryHandlers(deps),
+    ...transferHandlers(deps),
+    ...payoutHandlers(deps),
+    ...watchHandlers(deps),
+    ...chainHandlers(deps),
+    ...ledgerHandlers(deps),
+    ...operatorHandlers(deps),
+  };
+}

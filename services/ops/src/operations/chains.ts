@@ -1,0 +1,134 @@
+import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
+import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
+import { listPresence } from '@opentill/db/presence';
+import type { ServiceSchema } from '@opentill/db/service-schema';
+import type { Handlers } from '../handlers.ts';
+import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
+import { notFound, refuse } from '../refuse.ts';
+import { time, timeOrNull } from '../show.ts';
+import {
+  countOpenRescans,
+  deletePause,
+  findRescans,
+  insertPause,
+  insertRescan,
+  readCursors,
+  readLeases,
+  readPauses,
+  readRescan,
+  type LeaseRow,
+  type PauseRow,
+  type RescanRow,
+} from '../store/chains.ts';
+import type { OpsDeps } from './ops-deps.ts';
+import { showCursor } from './show-watch.ts';
+
+type ChainOperation =
+  | 'listChains'
+  | 'pauseChain'
+  | 'resumeChain'
+  | 'listServices'
+  | 'listRescans'
+  | 'getRescan'
+  | 'requestRescan';
+
+/** Services that announce themselves. */
+const PRESENT: readonly ServiceSchema[] = ['scanner_evm', 'tracker', 'signer', 'webhook', 'ops'];
+const RESCAN_BLOCKS_MAX = 10_000_000;
+
+/** Networks, and who reads them. */
+export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOperation> {
+  return {
+    async listChains() {
+      const [cursors, scanners, signers, pauses, rescans] = await Promise.all([
+        readCursors(db),
+        readLeases(db, 'scanner_evm', 'chain/'),
+        readLeases(db, 'signer', 'wallet/'),
+        readPauses(db),
+        countOpenRescans(db),
+      ]);
+      return assets.networks.map((network) => {
+        const cursor = cursors.find((row) => row.chain === network.chain);
+        const scanner = scanners.find(({ name }) => name === `chain/${network.chain}`);
+        const pause = pauses.find((row) => row.chain === network.chain);
+        const paying = signers.filter(({ name }) => name.split('/')[1] === network.chain);
+        return {
+          ...showNetwork(network),
+          cursor: cursor === undefined ? null : showCursor(cursor),
+          scanner: scanner === undefined ? null : holderOf(scanner),
+          signers: paying.map((row) => ({ lease: row.name, ...holderOf(row) })),
+          pause: pause === undefined ? null : showPause(pause),
+          openRescans: rescans.get(network.chain) ?? 0,
+        };
+      });
+    },
+    async pauseChain({ tx, operator }, { chain, reason }) {
+      assets.requireNetwork(chain);
+      const pause = await insertPause(tx, { chain, operator: operator.operatorId, reason });
+      if (pause === undefined) throw refuse('STATE_CONFLICT', `${chain} is paused already.`);
+      return { answer: { chain, pause: showPause(pause) } };
+    },
+    async resumeChain({ tx }, { chain }) {
+      if (!(await deletePause(tx, chain))) throw refuse('STATE_CONFLICT', `${chain} is not paused.`);
+      return { answer: { chain, pause: null } };
+    },
+    async listServices() {
+      return Promise.all(
+        PRESENT.map(async (service) => ({ service, instances: [...(await listPresence(db, service))] })),
+      );
+    },
+    async listRescans({ limit = PAGE_SIZE, cursor, chain }) {
+      const rows = await findRescans(db, chain, keyAfter(cursor, 'number'), limit + 1);
+      return pageOf(rows, limit, (row) => row.requestId, showRescan);
+    },
+    async getRescan({ requestId }) {
+      const row = await readRescan(db, requestId);
+      if (row === undefined) throw notFound(`rescan request ${requestId}`);
+      return showRescan(row);
+    },
+    async requestRescan({ tx }, { chain, fromHeight, toHeight }) {
+      assets.requireNetwork(chain);
+      if (toHeight < fromHeight) throw refuse('UNPROCESSABLE', 'toHeight is below fromHeight.');
+      if (toHeight - fromHeight >= RESCAN_BLOCKS_MAX) {
+        throw refuse('UNPROCESSABLE', `At most ${RESCAN_BLOCKS_MAX} blocks at once.`);
+      }
+      const row = await insertRescan(tx, { chain, fromHeight, toHeight });
+      return { answer: showRescan(row), subject: chain, details: { requestId: row.requestId } };
+    },
+  };
+}
+
+function showNetwork(
+  network: NetworkConfig,
+): Omit<OpsAnswer<'listChains'>[number], 'cursor' | 'scanner' | 'signers' | 'pause' | 'openRescans'> {
+  return {
+    chain: network.chain,
+    family: network.family,
+    name: network.name,
+    enabled: network.enabled,
+    chainId: network.chainId ?? null,
+    nativeSymbol: network.nativeSymbol,
+    confirmations: String(network.confirmations),
+    // A provider's key stands in the path, the query or the credentials of its URL.
+    endpoints: rpcEndpointsOf(network).map(({ url }) => new URL(url).host),
+    tokens: network.tokens.map(({ symbol, contract, decimals, minAmount, maxAmount }) => ({
+      symbol,
+      contractAddress: contract,
+      decimals,
+      minAmount,
+      maxAmount,
+    })),
+  };
+}
+
+function holderOf({ holder, until, expired }: LeaseRow) {
+  return { holder, until: time(until), expired };
+}
+
+function showPause({ operator, reason, pausedAt }: PauseRow) {
+  return { operator, reason, pausedAt: time(pausedAt) };
+}
+
+function showRescan(row: RescanRow): OpsAnswer<'getRescan'> {
+  return { ...row, requestedAt: time(row.requestedAt), doneAt: timeOrNull(row.doneAt) };
+}

@@ -1,0 +1,121 @@
+import { LEDGER_COLUMNS, ORDER_COLUMNS } from '@opentill/contracts/ops/ledger-routes';
+import type { Family } from '@opentill/domain/chains';
+import { parseAmount, type AmountProblem } from '@opentill/domain/money';
+import type { RawBuilder } from 'kysely';
+import type { CsvExport, Handlers } from '../handlers.ts';
+import { readRows } from '../exports/read-rows.ts';
+import { keyAfter, PAGE_SIZE, pageOf, requiredDate } from '../page.ts';
+import { refuse } from '../refuse.ts';
+import { orderAmount, time } from '../show.ts';
+import {
+  bookTopUp,
+  findBalances,
+  ordersMadeIn,
+  postingsMadeIn,
+  type ExportedOrder,
+  type ExportedPosting,
+} from '../store/ledger.ts';
+import type { OpsDeps } from './ops-deps.ts';
+
+/** Hash of a transaction of each family; canonical where spellings differ, since twice must be once. */
+const TXIDS: Readonly<Record<Family, { readonly pattern: RegExp; readonly isHex: boolean }>> = {
+  EVM: { pattern: /^0x[0-9a-f]{64}$/i, isHex: true },
+  TRON: { pattern: /^[0-9a-f]{64}$/i, isHex: true },
+  SUI: { pattern: /^[1-9A-HJ-NP-Za-km-z]{43,44}$/, isHex: false },
+};
+const AMOUNT_PROBLEMS: Readonly<Record<AmountProblem, string>> = {
+  NOT_A_NUMBER: 'write it like 1000 or 1000.50',
+  ZERO: 'it is zero',
+  TOO_MANY_DECIMALS: 'it has too many decimals',
+};
+
+type LedgerOperation = 'listBalances' | 'bookTopUp' | 'exportOrders' | 'exportLedger';
+
+/** The ledger: balances, top-ups by hand, and files for the accountant. */
+export function ledgerHandlers(deps: OpsDeps): Pick<Handlers, LedgerOperation> {
+  const { db, assets } = deps;
+  return {
+    async listBalances({ limit = PAGE_SIZE, cursor, ...filter }) {
+      const rows = await findBalances(db, filter, keyAfter(cursor, 'number'), limit + 1);
+      return pageOf(
+        rows,
+        limit,
+        (row) => row.accountId,
+        ({ account, chain, symbol, merchantId, balance }) => ({
+          account,
+          chain,
+          symbol,
+          merchantId,
+          balanceBaseUnits: balance.toString(),
+          balance: assets.display(chain, symbol, balance),
+        }),
+      );
+    },
+    async bookTopUp({ tx }, { chain, symbol, amount, txid }) {
+      const { family } = assets.requireNetwork(chain);
+      const token = assets.requireToken(chain, symbol);
+      const { pattern, isHex } = TXIDS[family];
+      if (!pattern.test(txid))
+        throw refuse('UNPROCESSABLE', `${txid} is not the hash of a transaction of ${chain}.`);
+      const parsed = parseAmount(amount, token.decimals);
+      if (!parsed.ok) {
+        throw refuse(
+          'UNPROCESSABLE',
+          `${amount} is not an amount of ${token.symbol}: ${AMOUNT_PROBLEMS[parsed.problem]}.`,
+        );
+      }
+      const ref = `${chain}:${isHex ? txid.toLowerCase() : txid}:${token.symbol}`;
+      const booked = await bookTopUp(tx, { ref, chain, symbol: token.symbol, amountBaseUnits: parsed.value });
+      return { answer: { booked }, subject: ref, details: { booked } };
+    },
+    exportOrders: ({ from, until }) =>
+      csv(deps, ['orders', from, until], ORDER_COLUMNS, ordersMadeIn, (row) => orderCells(row)),
+    exportLedger: ({ from, until }) =>
+      csv(deps, ['ledger', from, until], LEDGER_COLUMNS, postingsMadeIn, (row) => [
+        String(row.ledger_tx_id),
+        time(row.created_at),
+        row.kind,
+        row.ref,
+        row.order_pk,
+        row.account,
+        row.merchant_id,
+        row.chain,
+        row.symbol,
+        row.amount.toString(),
+        assets.display(row.chain, row.symbol, row.amount),
+      ]),
+  };
+}
+
+function csv<Row extends ExportedOrder | ExportedPosting>(
+  { exportDb }: OpsDeps,
+  [what, from, until]: readonly [string, string, string],
+  columns: readonly string[],
+  query: (from: Date, until: Date) => RawBuilder<Row>,
+  cellsOf: (row: Row) => readonly (string | null)[],
+): CsvExport {
+  const [begin, end] = [requiredDate(from), requiredDate(until)];
+  if (end <= begin) throw refuse('UNPROCESSABLE', 'until must be later than from.');
+  const day = (at: Date) => time(at).slice(0, 19).replaceAll(':', '');
+  return {
+    fileName: `${what}-${day(begin)}-${day(end)}.csv`,
+    columns,
+    async *rows(signal) {
+      for await (const batch of readRows(exportDb, query(begin, end), signal)) yield batch.map(cellsOf);
+    },
+  };
+}
+
+function orderCells(row: ExportedOrder): readonly (string | null)[] {
+  const order = { decimals: row.decimals, displayDecimals: row.display_decimals };
+  const cells: { readonly [C in (typeof ORDER_COLUMNS)[number]]: string | null } = {
+    ...row,
+    amount: orderAmount(row.amount, order),
+    detected_amount: orderAmount(row.detected_amount, order),
+    actual_amount: row.actual_amount === null ? null : orderAmount(row.actual_amount, order),
+    created_at: time(row.created_at),
+    expires_at: time(row.expires_at),
+    updated_at: time(row.updated_at),
+  };
+  return ORDER_COLUMNS.map((column) => cells[column]);
+}

@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
+import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
+import { endSecretChange, rotateToken, rotateWebhookSecret, upsertMerchant } from '@opentill/db/merchants';
+import type { Handlers } from '../handlers.ts';
+import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
+import { notFound, refuse } from '../refuse.ts';
+import { time, timeOrNull } from '../show.ts';
+import { enableEndpoint, findEndpoints, type EndpointRow } from '../store/callbacks.ts';
+import { findMerchants, readMerchant, updateMerchant, type MerchantRow } from '../store/merchants.ts';
+import { lockName } from '../store/operators.ts';
+import type { OpsDeps } from './ops-deps.ts';
+
+type MerchantOperation =
+  | 'listMerchants'
+  | 'getMerchant'
+  | 'createMerchant'
+  | 'setMerchant'
+  | 'rotateToken'
+  | 'rotateWebhookSecret'
+  | 'listCallbackEndpoints'
+  | 'enableCallbackEndpoint';
+
+const SECRET_BYTES = 32;
+
+/** Shops: their settings and secrets, and the endpoints of their callbacks. */
+export function merchantHandlers({ db, secretsKey }: OpsDeps): Pick<Handlers, MerchantOperation> {
+  return {
+    async listMerchants({ limit = PAGE_SIZE, cursor }) {
+      const rows = await findMerchants(db, keyAfter(cursor, 'name'), limit + 1);
+      return pageOf(rows, limit, (row) => row.merchantId, showMerchant);
+    },
+    async getMerchant({ merchantId }) {
+      return showMerchant(required(await readMerchant(db, merchantId), merchantId));
+    },
+    async createMerchant({ tx }, { merchantId, version = 'V3', name, callbackUrl, returnOrigins }) {
+      requireOrigins(returnOrigins);
+      requireHttpUrl(callbackUrl);
+      await lockName(tx, `merchant:${merchantId}`);
+      if ((await readMerchant(tx, merchantId)) !== undefined) {
+        throw refuse('EXISTS', `Merchant ${merchantId} exists already.`);
+      }
+      const secrets = { token: newSecret(), webhookSecret: newSecret() };
+      await upsertMerchant(tx, secretsKey, {
+        merchantId,
+        name: name ?? merchantId,
+        version,
+        ...secrets,
+        callbackUrl: callbackUrl ?? null,
+        ...(returnOrigins && { returnOrigins }),
+      });
+      return { answer: { merchantId, ...secrets }, subject: merchantId };
+    },
+    async setMerchant({ tx }, { merchantId, ...change }) {
+      if (Object.keys(change).length === 0) throw refuse('INPUT_INVALID', 'Say what to set.');
+      requireOrigins(change.returnOrigins);
+      requireHttpUrl(change.callbackUrl);
+      if (!(await updateMerchant(tx, merchantId, change))) throw notFound(`merchant ${merchantId}`);
+      return { answer: showMerchant(required(await readMerchant(tx, merchantId), merchantId)) };
+    },
+    async rotateToken({ tx }, { merchantId }) {
+      requireRotatable(merchantId, 'MERCHANT_TOKEN');
+      return { answer: { merchantId, token: await rotateToken(tx, secretsKey, merchantId) } };
+    },
+    async rotateWebhookSecret({ tx }, { merchantId, action, overlapSeconds }) {
+      requireRotatable(merchantId, 'WEBHOOK_SECRET');
+      if (action === 'ROTATE') {
+        const { secret, switchAt } = await rotateWebhookSecret(tx, secretsKey, merchantId, overlapSeconds);
+        return { answer: { merchantId, webhookSecret: secret, switchAt: timeOrNull(switchAt) } };
+      }
+      if (overlapSeconds !== undefined) throw refuse('INPUT_INVALID', 'overlapSeconds is of ROTATE alone.');
+      await endSecretChange(tx, merchantId, action);
+      return { answer: { merchantId, webhookSecret: null, switchAt: null } };
+    },
+    async listCallbackEndpoints({ limit = PAGE_SIZE, cursor, merchantId }) {
+      const rows = await findEndpoints(db, merchantId, keyAfter(cursor, 'name'), limit + 1);
+      return pageOf(rows, limit, (row) => row.merchantId, showEndpoint);
+    },
+    async enableCallbackEndpoint({ tx }, { merchantId }) {
+      if (!(await enableEndpoint(tx, merchantId))) throw notFound(`merchant ${merchantId}`);
+      const [endpoint] = await findEndpoints(tx, merchantId, undefined, 1);
+      if (endpoint === undefined) throw notFound(`merchant ${merchantId}`);
+      return { answer: showEndpoint(endpoint) };
+    },
+  };
+}
+
+function newSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('hex');
+}
+
+function required(row: MerchantRow | undefined, merchantId: string): MerchantRow {
+  if (row === undefined) throw notFound(`merchant ${merchantId}`);
+  return row;
+}
+
+/** The settings alone say the secrets of their merchant: were it rotated here, the next setup would bring the old ones back. */
+function requireRotatable(merchantId: string, variable: string): void {
+  if (merchantId !== SETTINGS_MERCHANT_ID) return;
+  throw refuse(
+    'UNPROCESSABLE',
+    `The settings say the secrets of ${merchantId}: change ${variable} and run setup.`,
+  );
+}
+
+/** Without path, slash at its end or default port: nothing else would ever equal a returnUrl's. */
+function requireOrigins(origins: readonly string[] | undefined): void {
+  for (const origin of origins ?? []) {
+    const url = URL.canParse(origin) ? new URL(origin) : undefined;
+    const isHttp = url !== undefined && /^https?:$/.test(url.protocol);
+    if (isHttp && url.origin === origin) continue;
+    const meant = isHttp ? `: ${url.origin}?` : ', for example https://shop.example.';
+    throw refuse('UNPROCESSABLE', `A return origin must be an origin, not ${origin}${meant}`);
+  }
+}
+
+function requireHttpUrl(text: string | null | undefined): void {
+  if (text === undefined || text === null) return;
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return;
+  throw refuse('UNPROCESSABLE', 'The callback URL must be an http or https URL.');
+}
+
+function showMerchant(row: MerchantRow): OpsAnswer<'getMerchant'> {
+  return {
+    ...row,
+    webhookSecretSwitchAt: timeOrNull(row.webhookSecretSwitchAt),
+    endpointSince: timeOrNull(row.endpointSince),
+    createdAt: time(row.createdAt),
+    updatedAt: time(row.updatedAt),
+  };
+}
+
+function showEndpoint(row: EndpointRow): OpsAnswer<'listCallbackEndpoints'> {
+  return {
+    ...row,
+    openedAt: timeOrNull(row.openedAt),
+    probeAt: timeOrNull(row.probeAt),
+    disabledAt: timeOrNull(row.disabledAt),
+    lastFailedAt: timeOrNull(row.lastFailedAt),
+  };
+}

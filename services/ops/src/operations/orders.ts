@@ -1,0 +1,50 @@
+import { newEvent } from '@opentill/db/outbox';
+import type { Handlers } from '../handlers.ts';
+import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
+import { notFound, refuse } from '../refuse.ts';
+import { decisionsOf, findOrders, insertDecision, readOrderForDecision } from '../store/orders.ts';
+import { describeOrder } from './describe-order.ts';
+import type { OpsDeps } from './ops-deps.ts';
+import { showDecision, showOrder } from './show-order.ts';
+
+/** Orders, and what operators decide of them. */
+export function orderHandlers(deps: OpsDeps): Pick<Handlers, 'listOrders' | 'getOrder' | 'decideOrder'> {
+  const { db, clock, newId } = deps;
+  return {
+    async listOrders({ limit = PAGE_SIZE, cursor, ...filter }) {
+      const rows = await findOrders(db, filter, keyAfter(cursor, 'uuid'), limit + 1);
+      return pageOf(rows, limit, (row) => row.orderPk, showOrder);
+    },
+    getOrder: ({ orderPk }) => describeOrder(deps, orderPk),
+    async decideOrder({ tx, operator, emit }, { orderPk, decision, reason }) {
+      const order = await readOrderForDecision(tx, orderPk);
+      if (order === undefined) throw notFound(`order ${orderPk}`);
+      requireDecidable(order, decision);
+      const waiting = (await decisionsOf(tx, orderPk)).some(({ handledAt }) => handledAt === null);
+      if (waiting) throw refuse('STATE_CONFLICT', 'A decision of this order is being carried out already.');
+      const decided = await insertDecision(tx, {
+        decisionId: newId(),
+        orderPk,
+        decision,
+        reason,
+        operator: operator.operatorId,
+        decidedAt: clock.now(),
+      });
+      await emit(newEvent('order.decided', order.family, { orderPk }, { newId, clock }));
+      return { answer: showDecision(decided), details: { statusBefore: order.status } };
+    },
+  };
+}
+
+function requireDecidable(
+  { orderType, status }: { readonly orderType: string; readonly status: string },
+  decision: 'ACCEPT' | 'REFUSE',
+): void {
+  if (orderType === 'PAYOUT') throw refuse('STATE_CONFLICT', 'This is a payout: veto it, or approve it.');
+  if (decision === 'ACCEPT' && status !== 'EXPIRED') {
+    throw refuse('STATE_CONFLICT', `Only an EXPIRED order can be accepted; this one is ${status}.`);
+  }
+  if (decision === 'REFUSE' && (status === 'SUCCESS' || status === 'FAILED')) {
+    throw refuse('STATE_CONFLICT', `This order is ${status} and can not be refused.`);
+  }
+}

@@ -1,0 +1,94 @@
+import type { Address } from '@opentill/chain/address-codec';
+import { newEvent } from '@opentill/db/outbox';
+import type { Db } from '@opentill/db/database';
+import { approvalText, verifyApproval } from '@opentill/wallet/policy/approval';
+import type { PolicyPayout } from '@opentill/wallet/policy/policy';
+import type { Act, Handlers } from '../handlers.ts';
+import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
+import { notFound, refuse } from '../refuse.ts';
+import { findPayouts, insertApproval, insertVeto, readPayout, type PayoutRow } from '../store/payouts.ts';
+import type { OpsDeps } from './ops-deps.ts';
+import { showPayout } from './show-payout.ts';
+
+type PayoutOperation = 'listPayouts' | 'getPayout' | 'getApprovalText' | 'approvePayout' | 'vetoPayout';
+
+/** Payouts: what they wait for, and what operators say to them. The signer alone judges what is said. */
+export function payoutHandlers({ db, clock, newId }: OpsDeps): Pick<Handlers, PayoutOperation> {
+  const tellSigner = ({ emit }: Act, { orderPk, family }: PayoutRow) =>
+    emit(newEvent('payout.decided', family, { orderPk }, { newId, clock }));
+
+  return {
+    async listPayouts({ limit = PAGE_SIZE, cursor, ...filter }) {
+      const rows = await findPayouts(db, filter, keyAfter(cursor, 'uuid'), limit + 1);
+      return pageOf(rows, limit, (row) => row.orderPk, showPayout);
+    },
+    async getPayout({ orderPk }) {
+      return showPayout(await required(db, orderPk));
+    },
+    async getApprovalText({ orderPk }) {
+      const payout = policyPayoutOf(await required(db, orderPk));
+      const { chain, wallet, contract, symbol, receiver, merchantId } = payout;
+      const amountBaseUnits = payout.amountBaseUnits.toString();
+      return {
+        text: approvalText(payout),
+        chain,
+        wallet,
+        contract,
+        symbol,
+        amountBaseUnits,
+        receiver,
+        merchantId,
+        orderPk,
+      };
+    },
+    async approvePayout(act, { orderPk, publicKey, signature }) {
+      const payout = await required(act.tx, orderPk);
+      requireUnsigned(payout);
+      const bytes = Buffer.from(signature, 'hex');
+      if (!verifyApproval(publicKey, approvalText(policyPayoutOf(payout)), bytes)) {
+        throw refuse(
+          'UNPROCESSABLE',
+          'The signature is not one of this payout by this key: fetch the payout again and sign that.',
+        );
+      }
+      const added = await insertApproval(act.tx, { orderPk, approver: publicKey, signature: bytes });
+      await tellSigner(act, payout);
+      return { answer: showPayout(await required(act.tx, orderPk)), details: { added } };
+    },
+    async vetoPayout(act, { orderPk, reason }) {
+      const payout = await required(act.tx, orderPk);
+      requireUnsigned(payout);
+      const added = await insertVeto(act.tx, { orderPk, operator: act.operator.operatorId, reason });
+      if (!added) throw refuse('STATE_CONFLICT', 'There is a veto of this payout already.');
+      await tellSigner(act, payout);
+      return { answer: showPayout(await required(act.tx, orderPk)) };
+    },
+  };
+}
+
+async function required(db: Db, orderPk: string): Promise<PayoutRow> {
+  const row = await readPayout(db, orderPk);
+  if (row === undefined) throw notFound(`payout ${orderPk}`);
+  return row;
+}
+
+function requireUnsigned({ state, reason }: PayoutRow): void {
+  if (state === 'REQUESTED' || state === 'AUTHORISED') return;
+  const why = state === 'SIGNED' ? 'it is signed, and may be on its way' : `it is ${state}: ${reason ?? ''}`;
+  throw refuse('STATE_CONFLICT', `Nothing can be said to this payout any more: ${why}.`);
+}
+
+/** The payout as the signer's policy and its approvers see it. */
+function policyPayoutOf(row: PayoutRow): PolicyPayout {
+  return {
+    chain: row.chain,
+    wallet: row.wallet as Address,
+    contract: row.contractAddress,
+    symbol: row.symbol,
+    decimals: row.decimals,
+    amountBaseUnits: row.amount,
+    receiver: row.receiver as Address,
+    merchantId: row.merchantId,
+    orderPk: row.orderPk,
+  };
+}

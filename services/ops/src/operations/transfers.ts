@@ -1,0 +1,40 @@
+import type { Handlers } from '../handlers.ts';
+import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
+import { time } from '../show.ts';
+import { findTransfers, findUnmatched } from '../store/transfers.ts';
+import type { OpsDeps } from './ops-deps.ts';
+import { showTransfer } from './show-transfer.ts';
+
+/** What came in. */
+export function transferHandlers({
+  db,
+  assets,
+}: OpsDeps): Pick<Handlers, 'listTransfers' | 'listUnmatchedDeposits'> {
+  return {
+    async listTransfers({ limit = PAGE_SIZE, cursor, ...filter }) {
+      const rows = await findTransfers(db, filter, keyAfter(cursor, 'number'), limit + 1);
+      return pageOf(
+        rows,
+        limit,
+        (row) => row.transferId,
+        (row) => showTransfer(assets, row),
+      );
+    },
+    async listUnmatchedDeposits({ limit = PAGE_SIZE, cursor, ...filter }) {
+      const rows = await findUnmatched(db, filter, keyAfter(cursor, 'number'), limit + 1);
+      return pageOf(
+        rows,
+        limit,
+        (row) => row.transferId,
+        ({ merchantId, unmatchedOrderPk, orderId, createdAt, ...transfer }) => ({
+          reason: transfer.unmatchedReason ?? 'LATE',
+          merchantId: merchantId ?? '',
+          orderPk: unmatchedOrderPk ?? '',
+          orderId,
+          createdAt: time(createdAt ?? new Date(0)),
+          transfer: showTransfer(assets, transfer),
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import type { OpsOperation } from '@opentill/contracts/ops/catalog';
+import { OPS_ERRORS } from '@opentill/contracts/ops/errors';
+import type { OpsRoute } from '@opentill/contracts/ops/route';
+import type { Database, Tx } from '@opentill/db/database';
+import { lockOperator, writeAudit, type Operator } from '@opentill/db/operators';
+import { appendToOutbox } from '@opentill/db/outbox';
+import { redact } from '@opentill/runtime/redact';
+import { refusalOf } from './answer.ts';
+import type { Authenticate } from './authenticate.ts';
+import type { Exchange } from './exchange.ts';
+import type { Act, Done } from './handlers.ts';
+import type { Observe } from './observe.ts';
+import { refuse } from './refuse.ts';
+
+export interface PerformDeps {
+  readonly database: Pick<Database, 'kysely'>;
+  readonly authenticate: Authenticate;
+  readonly observe: Observe;
+  /** Tells the relay that events wait. */
+  readonly wakeRelay: () => void;
+}
+
+/** An operation as somebody asks for it. */
+export interface Asked {
+  readonly id: OpsOperation;
+  readonly route: OpsRoute;
+  /** Validated against the route's schemas. */
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+export type Work = (act: Act) => Promise<Done<unknown>>;
+
+export interface Perform {
+  /** Refuses who may not. @throws GatewayError FORBIDDEN, TOO_MANY_REQUESTS */
+  requireRole(operator: Operator, route: OpsRoute): Promise<void>;
+  /**
+   * Does an act: it, its events and its entry in the audit log are one transaction, in which the operator is enabled and
+   * has a role for it. @throws what refuses it; then nothing was done
+   */
+  act(exchange: Exchange, operator: Operator, asked: Asked, work: Work): Promise<unknown>;
+  /** Writes down that an act was refused; does nothing for errors that are nobody's refusal. */
+  auditRefusal(
+    exchange: Exchange,
+    asked: Omit<Asked, 'input'> & { readonly input?: Asked['input'] },
+    error: unknown,
+  ): Promise<void>;
+}
+
+/** What may be done, does it, and writes it down. */
+export function createPerform(deps: PerformDeps): Perform {
+  const { database, authenticate, observe } = deps;
+
+  function checkRole(operator: Operator, route: OpsRoute): void {
+    if (route.roles.includes(operator.role)) return;
+    throw refuse(
+      'FORBIDDEN',
+      `Your role ${operator.role} may not do this; it takes ${route.roles.join(' or ')}.`,
+    );
+  }
+
+  async function inTransaction(
+    tx: Tx,
+    exchange: Exchange,
+    operatorId: string,
+    { id, route, input }: Asked,
+    work: Work,
+  ): Promise<{ answer: unknown; emitted: boolean }> {
+    const operator = await lockOperator(tx, operatorId);
+    if (operator === undefined || operator.disabledAt !== null) {
+      throw refuse('UNAUTHENTICATED', 'The operator of this token is disabled.');
+    }
+    checkRole(operator, route);
+    let emitted = false;
+    const done = await work({
+      tx,
+      operator,
+      async emit(event) {
+        emitted = true;
+        await appendToOutbox(tx, 'ops', [event]);
+      },
+    });
+    await writeAudit(tx, {
+      operator: operatorId,
+      action: id,
+      subject: done.subject ?? subjectOf(route, input),
+      outcome: 'DONE',
+      details: redact({ ...input, ...done.details }) as Record<string, unknown>,
+      requestId: exchange.requestId,
+    });
+    return { answer: done.answer, emitted };
+  }
+
+  return {
+    async requireRole(operator, route) {
+      if (route.roles.includes(operator.role)) return;
+      await authenticate.countForbidden(operator.operatorId);
+      checkRole(operator, route);
+    },
+    async act(exchange, operator, asked, work) {
+      const { answer, emitted } = await database.kysely
+        .transaction()
+        .execute((tx) => inTransaction(tx, exchange, operator.operatorId, asked, work));
+      observe.acted(asked.id, 'DONE');
+      if (emitted) deps.wakeRelay();
+      return answer;
+    },
+    async auditRefusal(exchange, { id, route, input }, error) {
+      const { code, message } = refusalOf(error);
+      const status = OPS_ERRORS[code];
+      if (exchange.operator === undefined || status >= 500 || status === 429) return;
+      await writeAudit(database.kysely, {
+        operator: exchange.operator.operatorId,
+        action: id,
+        subject: input === undefined ? null : subjectOf(route, input),
+        outcome: 'REFUSED',
+        details: redact({ ...input, refused: code, why: message }) as Record<string, unknown>,
+        requestId: exchange.requestId,
+      });
+      observe.acted(id, 'REFUSED');
+    },
+  };
+}
+
+/** The first parameter of the path, or what the body names first. */
+function subjectOf(route: OpsRoute, input: Asked['input']): string | null {
+  const [name] = Object.keys(route.params['properties'] as object);
+  const named = name === undefined ? Object.values(input)[0] : input[name];
+  return typeof named === 'string' || typeof named === 'number' ? String(named) : null;
+}

@@ -1,0 +1,208 @@
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
+import helmet from 'helmet';
+import { OPS_OPERATIONS, OPS_ROUTES, type OpsOperation } from '@opentill/contracts/ops/catalog';
+import { OPS_OPENAPI_DOCUMENT } from '@opentill/contracts/ops/openapi';
+import type { OpsRoute } from '@opentill/contracts/ops/route';
+import type { NewId } from '@opentill/runtime/ids';
+import { refusalAnswer, refusalOf, send, type Answer } from '../answer.ts';
+import type { Authenticate } from '../authenticate.ts';
+import { exchangeOf, keepExchange, type Exchange } from '../exchange.ts';
+import type { SendCsv } from '../exports/send-csv.ts';
+import type { Act, CsvExport, Done, Handlers } from '../handlers.ts';
+import type { Observe } from '../observe.ts';
+import type { Page } from '../page.ts';
+import type { Perform } from '../perform.ts';
+import { refuse } from '../refuse.ts';
+import { createCheckInput } from './check-input.ts';
+
+export interface RouterDeps {
+  readonly handlers: Handlers;
+  readonly authenticate: Authenticate;
+  readonly perform: Perform;
+  readonly sendCsv: SendCsv;
+  readonly observe: Observe;
+  readonly newId: NewId;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+const readJson = express.json({ limit: '64kb', type: 'application/json' });
+
+/** Every operation of the catalog. A path that exists answers other methods with 405, any other path with 404. */
+export function buildRouter(deps: RouterDeps): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('query parser', false);
+  app.use(beginExchange(deps.newId), securityHeaders());
+  app.get(
+    '/openapi.json',
+    answering(deps, 'openapi', async () => ({ status: 200, body: OPS_OPENAPI_DOCUMENT })),
+  );
+  for (const [path, operations] of Map.groupBy(OPS_OPERATIONS, (id) => OPS_ROUTES[id].path)) {
+    const route = app.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
+    for (const id of operations) {
+      const method = OPS_ROUTES[id].method.toLowerCase() as 'get' | 'post' | 'patch';
+      route[method](operationRoute(deps, id));
+    }
+    const allowed = operations.map((id) => OPS_ROUTES[id].method).join(', ');
+    route.all(answering(deps, 'method not allowed', () => methodNotAllowed(allowed)));
+  }
+  app.use(
+    answering(deps, 'not found', () => {
+      throw refuse('NOT_FOUND', 'There is no such path; GET /openapi.json lists them all.');
+    }),
+  );
+  app.use(answerRouterError(deps));
+  return app;
+}
+
+function methodNotAllowed(allowed: string): never {
+  throw refuse('METHOD_NOT_ALLOWED', `This path takes ${allowed}.`);
+}
+
+function beginExchange(newId: NewId): RequestHandler {
+  return (request, response, next) => {
+    const requestId = newId();
+    keepExchange(response, {
+      requestId,
+      startedMs: performance.now(),
+      clientAddress: request.socket.remoteAddress ?? 'unknown',
+      method: request.method,
+      operation: 'none',
+    });
+    response.setHeader('X-Request-Id', requestId);
+    response.setHeader('Cache-Control', 'no-store');
+    next();
+  };
+}
+
+function securityHeaders(): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
+    },
+  });
+}
+
+type Respond = (
+  exchange: Exchange,
+  request: express.Request,
+  response: Response,
+) => Promise<Answer | undefined>;
+
+/** Answers with what `respond` gives, or with the refusal that it throws; undefined: it has answered itself. */
+function answering(deps: RouterDeps, operation: string, respond: Respond): RequestHandler {
+  return async (request, response) => {
+    const exchange = exchangeOf(response);
+    exchange.operation = operation;
+    let answer: Answer | undefined;
+    try {
+      answer = await respond(exchange, request, response);
+    } catch (error) {
+      answer = refused(deps, exchange, error);
+    }
+    if (answer !== undefined) {
+      // What is left of a body that was not read must not be taken for the next request.
+      if (!request.complete) response.setHeader('Connection', 'close');
+      send(response, answer);
+    }
+    deps.observe.requestAnswered(exchange, response.statusCode);
+  };
+}
+
+function refused({ observe }: RouterDeps, exchange: Exchange, error: unknown): Answer {
+  const refusal = refusalOf(error);
+  const answer = refusalAnswer(refusal, exchange.requestId);
+  if (answer.status >= 500) observe.requestFailed(exchange, error);
+  return answer;
+}
+
+/** Who asks, may he, what is asked: in this order, so that nobody learns more than he may. */
+function operationRoute(deps: RouterDeps, id: OpsOperation): RequestHandler {
+  const route: OpsRoute = OPS_ROUTES[id];
+  const checkInput = createCheckInput(route);
+  const audited = route.kind === 'ACT' || route.kind === 'EXPORT';
+  return answering(deps, id, async (exchange, request, response) => {
+    let input: Input | undefined;
+    try {
+      const operator = await deps.authenticate.operatorOf(exchange, request.headers.authorization);
+      await deps.perform.requireRole(operator, route);
+      if (route.body !== undefined) await parseBody(request, response);
+      input = checkInput(request);
+      return await answerOperation(deps, id, { exchange, operator, input, response });
+    } catch (error) {
+      if (audited) await deps.perform.auditRefusal(exchange, { id, route, ...(input && { input }) }, error);
+      throw error;
+    }
+  });
+}
+
+function parseBody(request: express.Request, response: Response): Promise<void> {
+  return new Promise((resolve, reject) => {
+    readJson(request, response, (error?: unknown) => {
+      if (error === undefined) return resolve();
+      const { type } = error as { readonly type?: string };
+      if (type === 'entity.too.large') reject(refuse('BODY_TOO_LARGE', 'A body has at most 64 KiB.'));
+      else if (type === 'encoding.unsupported' || type === 'charset.unsupported') {
+        reject(refuse('MEDIA_TYPE_UNSUPPORTED', 'Send the body as application/json, in UTF-8.'));
+      } else reject(refuse('BODY_INVALID', 'The body must be a JSON object.'));
+    });
+  });
+}
+
+interface Called {
+  readonly exchange: Exchange;
+  readonly operator: NonNullable<Exchange['operator']>;
+  readonly input: Input;
+  readonly response: Response;
+}
+
+/** What the catalog's types say of a handler, said once for all of them. */
+interface AnyHandlers {
+  readonly read: (input: Input, operator: Called['operator']) => Promise<unknown>;
+  readonly list: (input: Input) => Promise<Page<unknown>>;
+  readonly act: (act: Act, input: Input) => Promise<Done<unknown>>;
+  readonly export: (input: Input) => CsvExport;
+}
+
+async function answerOperation(
+  deps: RouterDeps,
+  id: OpsOperation,
+  called: Called,
+): Promise<Answer | undefined> {
+  const { exchange, operator, input, response } = called;
+  const route: OpsRoute = OPS_ROUTES[id];
+  const handler = deps.handlers[id] as unknown;
+  switch (route.kind) {
+    case 'READ':
+      return { status: 200, body: { data: await (handler as AnyHandlers['read'])(input, operator) } };
+    case 'LIST':
+      return { status: 200, body: await (handler as AnyHandlers['list'])(input) };
+    case 'ACT': {
+      const work = (act: Act) => (handler as AnyHandlers['act'])(act, input);
+      const data = await deps.perform.act(exchange, operator, { id, route, input }, work);
+      return { status: 200, body: { data } };
+    }
+    case 'EXPORT': {
+      const wanted = (handler as AnyHandlers['export'])(input);
+      const begin = async () => {
+        const work = async () => ({ answer: null });
+        await deps.perform.act(exchange, operator, { id, route, input }, work);
+      };
+      await deps.sendCsv(response, wanted, begin, (error) => deps.observe.requestFailed(exchange, error));
+      return undefined;
+    }
+  }
+}
+
+/** What express itself refuses: a path whose percent signs make no sense. */
+function answerRouterError(deps: RouterDeps): ErrorRequestHandler {
+  return (error: unknown, _request, response, _next) => {
+    const exchange = exchangeOf(response);
+    const unreadable = (error as { readonly status?: unknown } | null)?.status === 400;
+    const shown = unreadable ? refuse('INPUT_INVALID', 'The path can not be read.') : error;
+    const answer = refused(deps, exchange, shown);
+    send(response, answer);
+    deps.observe.requestAnswered(exchange, answer.status);
+  };
+}

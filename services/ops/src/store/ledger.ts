@@ -1,0 +1,125 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { OpsInput } from '@opentill/contracts/ops/catalog';
+import type { Db } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+import { idsMadeIn } from '../page.ts';
+
+/** Accounts of the ledger by number: what there is first, is first for ever. */
+export async function findBalances(
+  db: Db,
+  filter: OpsInput<'listBalances'>,
+  after: string | undefined,
+  limit: number,
+) {
+  let query = db
+    .selectFrom('ledger_account')
+    .select([
+      'account_id as accountId',
+      'kind as account',
+      'chain',
+      'symbol',
+      'merchant_id as merchantId',
+      'balance',
+    ])
+    .orderBy('account_id')
+    .limit(limit);
+  if (after !== undefined) query = query.where('account_id', '>', Number(after));
+  if (filter.chain !== undefined) query = query.where('chain', '=', filter.chain);
+  if (filter.symbol !== undefined) query = query.where('symbol', '=', filter.symbol.toUpperCase());
+  if (filter.merchantId !== undefined) query = query.where('merchant_id', '=', filter.merchantId);
+  if (filter.account !== undefined) query = query.where(sql<boolean>`kind = ${filter.account}`);
+  return query.execute();
+}
+
+/** Books what the operator put into a hot wallet; false when this reference was booked before. */
+export async function bookTopUp(
+  db: Db,
+  topUp: { ref: string; chain: Chain; symbol: string; amountBaseUnits: bigint },
+): Promise<boolean> {
+  const { rows } = await sql<{ booked: boolean }>`
+    select book_top_up(${topUp.ref}, ${topUp.chain}, ${topUp.symbol}, ${topUp.amountBaseUnits.toString()}::numeric) as booked
+  `.execute(db);
+  return rows[0]?.booked ?? false;
+}
+
+/** Every posting of an order's ledger transactions, oldest first. */
+export async function postingsOf(db: Db, orderPk: string, limit: number) {
+  return db
+    .selectFrom('ledger_transaction as t')
+    .innerJoin('ledger_posting as p', 'p.ledger_tx_id', 't.ledger_tx_id')
+    .innerJoin('ledger_account as a', 'a.account_id', 'p.account_id')
+    .select([
+      't.ledger_tx_id as ledgerTxId',
+      't.ref',
+      't.kind',
+      't.created_at as createdAt',
+      'a.kind as account',
+      'a.chain',
+      'a.symbol',
+      'a.merchant_id as merchantId',
+      'p.amount',
+    ])
+    .where('t.order_pk', '=', orderPk)
+    .orderBy('t.ledger_tx_id')
+    .orderBy('p.account_id')
+    .limit(limit)
+    .execute();
+}
+
+/** A row of the export of orders: texts as Postgres has them. */
+export interface ExportedOrder {
+  readonly order_pk: string;
+  readonly merchant_id: string;
+  readonly order_id: string;
+  readonly order_type: string;
+  readonly uid: string | null;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly chain: string;
+  readonly symbol: string;
+  readonly contract_address: string | null;
+  readonly decimals: number;
+  readonly display_decimals: number;
+  readonly amount: bigint;
+  readonly detected_amount: bigint;
+  readonly actual_amount: bigint | null;
+  readonly address: string;
+  readonly source_address: string | null;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+  readonly updated_at: Date;
+}
+
+/** Orders made in a time, oldest first: by their ids, which begin with their time, through their index. */
+export function ordersMadeIn(from: Date, until: Date): RawBuilder<ExportedOrder> {
+  const ids = idsMadeIn(from, until);
+  return sql<ExportedOrder>`
+    select order_pk, merchant_id, order_id, order_type, uid, status, reason, chain, symbol, contract_address, decimals,
+      display_decimals, amount, detected_amount, actual_amount, address, source_address, created_at, expires_at, updated_at
+    from orders
+    where order_pk >= ${ids.from}::uuid and order_pk < ${ids.until}::uuid and created_at >= ${from} and created_at < ${until}
+    order by order_pk`;
+}
+
+/** A posting as it is exported. */
+export interface ExportedPosting {
+  readonly ledger_tx_id: number;
+  readonly created_at: Date;
+  readonly kind: string;
+  readonly ref: string;
+  readonly order_pk: string | null;
+  readonly account: string;
+  readonly merchant_id: string | null;
+  readonly chain: string;
+  readonly symbol: string;
+  readonly amount: bigint;
+}
+
+/** Postings of a time, by their number. */
+export function postingsMadeIn(from: Date, until: Date): RawBuilder<ExportedPosting> {
+  return sql<ExportedPosting>`
+    select t.ledger_tx_id, t.created_at, t.kind, t.ref, t.order_pk, a.kind as account, a.merchant_id, a.chain, a.symbol, p.amount
+    from ledger_transaction t join ledger_posting p using (ledger_tx_id) join ledger_account a using (account_id)
+    where t.created_at >= ${from} and t.created_at < ${until}
+    order by t.ledger_tx_id, p.account_id`;
+}

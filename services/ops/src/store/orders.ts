@@ -1,0 +1,152 @@
+import { sql } from 'kysely';
+import type { OpsInput } from '@opentill/contracts/ops/catalog';
+import type { Db } from '@opentill/db/database';
+import { CHAIN_VALUES, FAMILIES } from '@opentill/domain/chains';
+import { dateOf, idsMadeIn } from '../page.ts';
+import { spellings } from '../show.ts';
+
+const SUMMARY = [
+  'o.order_pk as orderPk',
+  'o.merchant_id as merchantId',
+  'o.order_id as orderId',
+  'o.order_type as orderType',
+  'o.uid',
+  'o.status',
+  'o.reason',
+  'o.chain',
+  'o.symbol',
+  'o.contract_address as contractAddress',
+  'o.decimals',
+  'o.display_decimals as displayDecimals',
+  'o.amount',
+  'o.detected_amount as detectedAmount',
+  'o.actual_amount as actualAmount',
+  'o.address',
+  'o.source_address as sourceAddress',
+  'o.created_at as createdAt',
+  'o.expires_at as expiresAt',
+  'o.updated_at as updatedAt',
+] as const;
+
+/** Orders by what names them, newest first. Whatever names one exactly is looked up through its own index. */
+export async function findOrders(
+  db: Db,
+  filter: OpsInput<'listOrders'>,
+  after: string | undefined,
+  limit: number,
+) {
+  const [from, until] = [dateOf(filter.from), dateOf(filter.until)];
+  const ids = idsMadeIn(from, until);
+  let query = db.selectFrom('orders as o').select(SUMMARY).orderBy('o.order_pk', 'desc').limit(limit);
+  if (after !== undefined) query = query.where('o.order_pk', '<', after);
+  if (filter.merchantId !== undefined) query = query.where('o.merchant_id', '=', filter.merchantId);
+  if (filter.orderId !== undefined) {
+    query = query.where(
+      sql<boolean>`(o.merchant_id, o.order_id) in (select merchant_id, ${filter.orderId} from merchant)`,
+    );
+  }
+  if (filter.status !== undefined) query = query.where('o.status', '=', filter.status);
+  if (filter.orderType !== undefined) query = query.where('o.order_type', '=', filter.orderType);
+  if (filter.chain !== undefined) query = query.where('o.chain', '=', filter.chain);
+  if (filter.symbol !== undefined) query = query.where('o.symbol', '=', filter.symbol.toUpperCase());
+  if (from !== undefined) query = query.where('o.created_at', '>=', from);
+  if (until !== undefined) query = query.where('o.created_at', '<', until);
+  if (ids.from !== undefined) query = query.where('o.order_pk', '>=', ids.from);
+  if (ids.until !== undefined) query = query.where('o.order_pk', '<', ids.until);
+  if (filter.address !== undefined) query = query.where(ofAddress(filter.address));
+  if (filter.txid !== undefined) query = query.where(ofTransaction(filter.txid));
+  return query.execute();
+}
+
+function ofAddress(address: string) {
+  const words = spellings(address);
+  return sql<boolean>`o.order_pk in (
+    select order_pk from deposit_address where family = any(${[...FAMILIES]}) and address = any(${words})
+    union all select order_pk from orders where order_type = 'PAYOUT' and address = any(${words}))`;
+}
+
+function ofTransaction(txid: string) {
+  const words = spellings(txid);
+  const chains = [...CHAIN_VALUES];
+  return sql<boolean>`o.order_pk in (
+    select d.order_pk from transfer t join deposit_address d on d.family = t.family and d.address = t.to_address
+      where t.chain = any(${chains}) and t.tx_hash = any(${words})
+    union all select order_pk from own_transaction
+      where chain = any(${chains}) and tx_hash = any(${words}) and order_pk is not null)`;
+}
+
+export type OrderSummaryRow = Awaited<ReturnType<typeof findOrders>>[number];
+
+/** One order with all its columns. */
+export async function readOrder(db: Db, orderPk: string) {
+  return db
+    .selectFrom('orders as o')
+    .select([
+      ...SUMMARY,
+      'o.accepted_amount as acceptedAmount',
+      'o.confirmations_required as confirmationsRequired',
+      'o.late_grace_seconds as lateGraceSeconds',
+      'o.return_url as returnUrl',
+      'o.description',
+      'o.version',
+      'o.family',
+    ])
+    .where('o.order_pk', '=', orderPk)
+    .executeTakeFirst();
+}
+
+/** The order of a decision, as far as it matters for it. */
+export async function readOrderForDecision(db: Db, orderPk: string) {
+  return db
+    .selectFrom('orders')
+    .select(['order_type as orderType', 'status', 'family', 'order_id as orderId'])
+    .where('order_pk', '=', orderPk)
+    .executeTakeFirst();
+}
+
+const DECISION = [
+  'decision_id as decisionId',
+  'order_pk as orderPk',
+  'decision',
+  'reason',
+  'operator',
+  'decided_at as decidedAt',
+  'handled_at as handledAt',
+  'outcome',
+] as const;
+
+/** What operators decided of an order, oldest first. */
+export async function decisionsOf(db: Db, orderPk: string) {
+  return db
+    .selectFrom('order_decision')
+    .select(DECISION)
+    .where('order_pk', '=', orderPk)
+    .orderBy('decided_at')
+    .limit(100)
+    .execute();
+}
+
+export async function insertDecision(
+  db: Db,
+  decision: {
+    decisionId: string;
+    orderPk: string;
+    decision: 'ACCEPT' | 'REFUSE';
+    reason: string;
+    operator: string;
+    decidedAt: Date;
+  },
+) {
+  return db
+    .insertInto('order_decision')
+    .values({
+      decision_id: decision.decisionId,
+      order_pk: decision.orderPk,
+      decision: decision.decision,
+      reason: decision.reason,
+      operator: decision.operator,
+      decided_at: decision.decidedAt,
+    })
+    .returning(DECISION)
+    .executeTakeFirstOrThrow();
+}

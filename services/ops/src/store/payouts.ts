@@ -1,0 +1,163 @@
+import { sql } from 'kysely';
+import type { OpsInput } from '@opentill/contracts/ops/catalog';
+import type { Db } from '@opentill/db/database';
+
+function payouts(db: Db) {
+  return db
+    .selectFrom('payout as p')
+    .innerJoin('orders as o', 'o.order_pk', 'p.order_pk')
+    .leftJoin('payout_veto as v', 'v.order_pk', 'p.order_pk')
+    .select([
+      'p.order_pk as orderPk',
+      'o.merchant_id as merchantId',
+      'o.order_id as orderId',
+      'p.chain',
+      'o.family',
+      'o.symbol',
+      'o.contract_address as contractAddress',
+      'o.decimals',
+      'o.display_decimals as displayDecimals',
+      'o.amount',
+      'o.address as receiver',
+      'p.wallet',
+      'p.state',
+      'o.status as orderStatus',
+      'p.waiting_since as waitingSince',
+      'p.obstacle',
+      'p.obstacle_at as obstacleAt',
+      'p.reason',
+      'o.created_at as createdAt',
+      'p.expires_at as expiresAt',
+      'p.authorised_at as authorisedAt',
+      'p.first_sent_at as firstSentAt',
+      'v.operator as vetoOperator',
+      'v.reason as vetoReason',
+      'v.vetoed_at as vetoedAt',
+      sql<readonly { approver: string; approvedAt: string }[]>`coalesce((
+        select json_agg(json_build_object('approver', a.approver, 'approvedAt', a.approved_at) order by a.approved_at)
+        from payout_approval a where a.order_pk = p.order_pk), '[]')`.as('approvals'),
+    ]);
+}
+
+/** Payouts, newest first. */
+export async function findPayouts(
+  db: Db,
+  filter: OpsInput<'listPayouts'>,
+  after: string | undefined,
+  limit: number,
+) {
+  let query = payouts(db).orderBy('p.order_pk', 'desc').limit(limit);
+  const open = sql<boolean>`p.state in ('REQUESTED', 'AUTHORISED')`;
+  if (after !== undefined) query = query.where('p.order_pk', '<', after);
+  if (filter.merchantId !== undefined) query = query.where('o.merchant_id', '=', filter.merchantId);
+  if (filter.chain !== undefined) query = query.where('p.chain', '=', filter.chain);
+  if (filter.symbol !== undefined) query = query.where('o.symbol', '=', filter.symbol.toUpperCase());
+  if (filter.state !== undefined) query = query.where('p.state', '=', filter.state);
+  if (filter.waitingForApproval === true) query = query.where('p.waiting_since', 'is not', null).where(open);
+  if (filter.waitingForApproval === false) query = query.where('p.waiting_since', 'is', null);
+  if (filter.stuck === true) query = query.where('p.obstacle', 'is not', null).where(open);
+  if (filter.stuck === false) query = query.where('p.obstacle', 'is', null);
+  return query.execute();
+}
+
+export type PayoutRow = Awaited<ReturnType<typeof findPayouts>>[number];
+
+export async function readPayout(db: Db, orderPk: string): Promise<PayoutRow | undefined> {
+  return payouts(db).where('p.order_pk', '=', orderPk).executeTakeFirst();
+}
+
+/** Keeps an approval; of a key that approved before, the first one stays. */
+export async function insertApproval(
+  db: Db,
+  approval: { orderPk: string; approver: string; signature: Buffer },
+): Promise<boolean> {
+  const rows = await db
+    .insertInto('payout_approval')
+    .values({ order_pk: approval.orderPk, approver: approval.approver, signature: approval.signature })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('approver')
+    .execute();
+  return rows.length > 0;
+}
+
+/** Keeps a veto; false when there is one already. */
+export async function insertVeto(
+  db: Db,
+  veto: { orderPk: string; operator: string; reason: string },
+): Promise<boolean> {
+  const rows = await db
+    .insertInto('payout_veto')
+    .values({ order_pk: veto.orderPk, operator: veto.operator, reason: veto.reason })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('order_pk')
+    .execute();
+  return rows.length > 0;
+}
+
+const NONCE = [
+  'chain',
+  'wallet',
+  'nonce',
+  'state',
+  'purpose',
+  'order_pk as orderPk',
+  'updated_at as updatedAt',
+] as const;
+
+/** The nonces that an order has or had. */
+export async function noncesOf(db: Db, orderPk: string) {
+  return db
+    .selectFrom('wallet_nonce')
+    .select(NONCE)
+    .where('order_pk', '=', orderPk)
+    .orderBy('chain')
+    .orderBy('nonce')
+    .limit(100)
+    .execute();
+}
+
+/** Open nonces of a hot wallet, the lowest first, on all its chains. */
+export async function openNoncesOf(db: Db, wallet: string, limit: number) {
+  return db
+    .selectFrom('wallet_nonce')
+    .select(NONCE)
+    .where('wallet', '=', wallet)
+    .where('state', 'in', ['RESERVED', 'SIGNED'])
+    .orderBy('chain')
+    .orderBy('nonce')
+    .limit(limit)
+    .execute();
+}
+
+/** Every transaction signed for an order, with its fate; never the signed bytes. */
+export async function ownTransactionsOf(db: Db, orderPk: string) {
+  return db
+    .selectFrom('own_transaction as t')
+    .leftJoin('own_transaction_fate as f', (join) =>
+      join.onRef('f.chain', '=', 't.chain').onRef('f.tx_hash', '=', 't.tx_hash'),
+    )
+    .select([
+      't.chain',
+      't.tx_hash as txHash',
+      't.wallet',
+      't.nonce',
+      't.purpose',
+      't.to_address as to',
+      't.amount',
+      't.fee_terms as feeTerms',
+      't.signed_at as signedAt',
+      't.first_sent_at as firstSentAt',
+      't.last_sent_at as lastSentAt',
+      't.send_outcome as sendOutcome',
+      'f.state as fateState',
+      'f.succeeded',
+      'f.delivered',
+      'f.network_fee as networkFee',
+      'f.block_height as blockHeight',
+      'f.block_time as blockTime',
+    ])
+    .where('t.order_pk', '=', orderPk)
+    .orderBy('t.signed_at')
+    .limit(100)
+    .execute();
+}
