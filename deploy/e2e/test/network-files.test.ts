@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
+import { payoutTermsOf } from '@opentill/contracts/payout-terms';
 import { CHAINS, CHAIN_VALUES, type Chain } from '@opentill/domain/chains';
 import { CHECKOUT } from '../src/read-markdown.ts';
 
@@ -73,7 +74,26 @@ describe.each([
   });
 });
 
+/** Tips below which a network's nodes take nothing (PIP-35, BNB's validators), in wei. */
+const LEAST_TIP: Partial<Record<Chain, bigint>> = {
+  BSC: 50_000_000n,
+  POLYGON: 25_000_000_000n,
+  BSC_TEST: 100_000_000n,
+  POLYGON_AMOY: 25_000_000_000n,
+};
+
 describe.each(each)('%s', (chain, network) => {
+  it('pays out: at prices that its nodes take, and never for a fifth of a coin', () => {
+    const terms = payoutTermsOf(network);
+    expect(terms?.minPriorityFeePerGas).toBeGreaterThanOrEqual(LEAST_TIP[chain] ?? 1n);
+    expect(terms?.maxOpenNonces).toBeLessThanOrEqual(64);
+    // A transfer to a fresh receiver takes about 80,000 gas with its margin.
+    const dearest = (terms?.maxFeePerGas ?? 0n) * 80_000n;
+    expect(dearest).toBeGreaterThan(0n);
+    expect(dearest).toBeLessThan(10n ** 18n / 5n);
+    expect(terms?.lowGasBaseUnits).toBeGreaterThanOrEqual(dearest);
+  });
+
   it('is the chain of that id, with the tokens of that chain', () => {
     expect(network.chainId).toBe(CHAIN_IDS[chain]);
     const tokens = network.tokens.map(({ symbol, contract, decimals }) => [
