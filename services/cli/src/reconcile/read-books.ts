@@ -73,13 +73,13 @@ async function readAccounts(tx: Tx, chain: string): Promise<readonly Account[]> 
       union all
       select 'NETWORK_FEE', booked_symbol, null, booked_fee
         from own_transaction_settlement where chain = ${chain} and booked_fee is not null
-    ), both (kind, symbol, merchant_id, ledger, amount) as (
+    ), entry (kind, symbol, merchant_id, ledger, amount) as (
       select kind, symbol, merchant_id, balance, 0 from ledger_account where chain = ${chain}
       union all select kind, symbol, merchant_id, 0, amount from rows
     )
     select kind, symbol, merchant_id as "merchantId", sum(ledger) as ledger,
       case when kind in ('HOT_AVAILABLE', 'HOT_GAS', 'OWNER', 'COLD') then null else sum(amount) end as rows
-    from both group by kind, symbol, merchant_id order by symbol, kind, merchant_id`.execute(tx);
+    from entry group by kind, symbol, merchant_id order by symbol, kind, merchant_id`.execute(tx);
   return rows;
 }
 

@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { devAccount } from '@opentill/devnet/evm-accounts';
+import {
+  createWorldOfBooks,
+  HOT_WALLET,
+  startSecondSource,
+  USDT,
+  type WorldOfBooks,
+} from './world-of-books.ts';
+
+/*
+ * One world of books that are true is falsified step by step; each falsehood is named, and mended again before the next.
+ */
+let world: WorldOfBooks;
+beforeAll(async () => {
+  world = await createWorldOfBooks();
+}, 60_000);
+afterAll(() => world.close());
+
+const COIN = 10n ** 18n;
+const kinds = (one: { differences: readonly { kind: string }[] }) => one.differences.map(({ kind }) => kind);
+
+it('finds books and chain equal, to the base unit, and says what was compared', async () => {
+  const paid = await world.order(world.newAddress());
+  await world.booked(
+    await world.seen(paid.address, await world.pay(paid.address, 250n * USDT), 250n * USDT),
+    paid,
+    250n * USDT,
+    true,
+  );
+  const late = await world.order(world.newAddress(), 'USDC');
+  const lateId = await world.seen(late.address, await world.pay(late.address, 7n, 'USDC'), 7n, 'USDC');
+  await world.booked(lateId, late, 7n, false);
+  await world.db
+    .insertInto('unmatched_deposit')
+    .values({ transfer_id: lateId, merchant_id: world.merchantId, order_pk: late.order_pk, reason: 'LATE' })
+    .execute();
+  await world.order(world.newAddress()); // nobody pays it
+  await world.toppedUp(1_000n * USDT);
+  await world.sendCoin(HOT_WALLET, COIN);
+  await sql`select book_gas_top_up('BSC_TEST:first:tBNB', 'BSC_TEST', 'tBNB', ${COIN.toString()}::numeric)`.execute(
+    world.db,
+  );
+  await world.paidOut(40n * USDT, true);
+  const height = await world.verified();
+
+  const { code, out, errors } = await world.reconcile([]);
+  expect({ code, errors }).toEqual({ code: 0, errors: [] });
+  expect(out).toContain(`BSC_TEST at block ${height} (0x`);
+  expect(out).toMatch(/deposit addresses +ledger 250\.00 USDT +chain 250\.00 USDT +equal/);
+  expect(out).toMatch(/hot wallets +ledger 960\.00 USDT +chain 960\.00 USDT +equal/);
+  expect(out).toMatch(/hot wallets +ledger 0\.99\d+ tBNB +chain 0\.99\d+ tBNB +equal/);
+  expect(out).toContain("USDT: merchants' 250.00 USDT, paid out 40.00 USDT");
+  expect(out).toContain('USDC: not credited 0.000007 USDC, of it unmatched 0.000007 USDC');
+  expect(out).toContain('3 deposit addresses, 1 hot wallets read');
+});
+
+it('names a payment that no source showed, where to look for it, and leaves it out with --paid-only', async () => {
+  const order = await world.order(world.newAddress());
+  const tx = await world.pay(order.address, 5n * USDT);
+  await world.verified();
+
+  const one = await world.reconcile();
+  expect(one.code).toBe(1);
+  expect(one.errors).toEqual(['opentill: 1 difference between ledger and chain.']);
+  expect(one.differences).toMatchObject([
+    { kind: 'DEPOSIT_UNSEEN', subject: order.address, amount: `${5n * USDT}` },
+  ]);
+  expect(one.differences[0]?.mend).toMatch(/opentill rescan --chain BSC_TEST --from \d+ --to \d+$/);
+  expect(
+    one.lines.find(({ symbol, what }) => symbol === 'USDT' && what === 'deposit addresses'),
+  ).toMatchObject({
+    ledger: `${250n * USDT}`,
+    onChain: `${255n * USDT}`,
+  });
+  expect((await world.reconcile(['--json', '--paid-only'])).differences).toEqual([]);
+
+  // The rescan finds it; until it is booked it is on its way, and if that takes too long, that is told.
+  const id = await world.seen(order.address, tx, 5n * USDT);
+  const young = await world.reconcile();
+  expect(young).toMatchObject({
+    code: 0,
+    explanations: [{ kind: 'DEPOSIT_NOT_BOOKED', amount: `${5n * USDT}` }],
+  });
+  await world.grewOld();
+  expect(kinds(await world.reconcile())).toEqual(['BOOKING_LATE']);
+  await world.booked(id, order, 5n * USDT, true);
+  expect((await world.reconcile()).code).toBe(0);
+});
+
+it('names an address that somebody emptied', async () => {
+  const holder = devAccount(9);
+  const order = await world.order(holder.address);
+  await world.booked(
+    await world.seen(order.address, await world.pay(order.address, 3n * USDT), 3n * USDT),
+    order,
+    3n * USDT,
+    true,
+  );
+  await world.pay(devAccount(8).address, USDT, 'USDT', holder);
+  await world.verified();
+  const one = await world.reconcile();
+  expect(one.differences).toMatchObject([
+    { kind: 'DEPOSIT_MISSING', subject: order.address, amount: `${-USDT}` },
+  ]);
+  expect(one.differences[0]?.mend).toContain('kept a fee');
+  await world.pay(order.address, USDT); // brought back
+  await world.verified();
+  expect((await world.reconcile()).code).toBe(0);
+});
+
+it('names accounts that are not what their rows make', async () => {
+  await world.post('CREDIT', 'USDT', [
+    ['SUSPENSE', world.merchantId, -USDT],
+    ['MERCHANT', world.merchantId, USDT],
+  ]);
+  const one = await world.reconcile();
+  expect(one.differences).toMatchObject([
+    { kind: 'ACCOUNT_WRONG', subject: `MERCHANT of ${world.merchantId}`, amount: `${-USDT}` },
+    { kind: 'ACCOUNT_WRONG', subject: `SUSPENSE of ${world.merchantId}`, amount: `${USDT}` },
+  ]);
+  await world.post('CREDIT', 'USDT', [
+    ['SUSPENSE', world.merchantId, USDT],
+    ['MERCHANT', world.merchantId, -USDT],
+  ]);
+  expect((await world.reconcile()).code).toBe(0);
+});
+
+it('explains a payout that is mined and not booked, and is equal again when it is', async () => {
+  const order = await world.paidOut(11n * USDT, false);
+  await world.verified();
+  const one = await world.reconcile();
+  expect(one.code).toBe(0);
+  expect(one.explanations).toMatchObject([
+    { kind: 'PAYOUT_NOT_BOOKED', subject: order.order_id, amount: `${-11n * USDT}` },
+    { kind: 'FEE_NOT_BOOKED', subject: HOT_WALLET },
+  ]);
+  await world.grewOld();
+  expect(kinds(await world.reconcile())).toEqual(['BOOKING_LATE', 'BOOKING_LATE']);
+  const { tx_hash } = await world.db
+    .selectFrom('own_transaction')
+    .select('tx_hash')
+    .where('order_pk', '=', order.order_pk)
+    .executeTakeFirstOrThrow();
+  await world.bookPayout(order, tx_hash);
+  expect(await world.reconcile()).toMatchObject({ code: 0, explanations: [] });
+});
+
+it('names a top-up that nobody saw, one that is not booked, and one that was booked and has not come', async () => {
+  const tx = await world.pay(HOT_WALLET, 2n * USDT);
+  await world.verified();
+  expect((await world.reconcile()).differences).toMatchObject([
+    { kind: 'HOT_WALLET_MORE', symbol: 'USDT', amount: `${2n * USDT}` },
+  ]);
+  const id = await world.seen(HOT_WALLET, tx, 2n * USDT);
+  expect((await world.reconcile()).explanations).toMatchObject([{ kind: 'TOP_UP_NOT_BOOKED' }]);
+  const settle = async (transferId: number) =>
+    sql`select settle_hot_wallet_deposits(${JSON.stringify([{ transferId, version: 1 }])}::jsonb)`.execute(
+      world.db,
+    );
+  await settle(id);
+  expect((await world.reconcile()).code).toBe(0);
+
+  // Booked by hand before it is deep enough; the chain's booking then replaces it.
+  const early = await world.pay(HOT_WALLET, 4n * USDT);
+  const earlyId = await world.seen(HOT_WALLET, early, 4n * USDT, 'USDT', 'DETECTED');
+  await sql`select book_top_up(${`BSC_TEST:${early.txHash}:USDT`}, 'BSC_TEST', 'USDT', ${(4n * USDT).toString()}::numeric)`.execute(
+    world.db,
+  );
+  expect(await world.reconcile()).toMatchObject({ code: 0, explanations: [{ kind: 'TOP_UP_AHEAD' }] });
+  await world.verified();
+  await world.db
+    .updateTable('transfer')
+    .set({ state: 'VERIFIED' })
+    .where('transfer_id', '=', earlyId)
+    .execute();
+  expect(await world.reconcile()).toMatchObject({ code: 0, explanations: [] });
+  await settle(earlyId);
+  expect(await world.reconcile()).toMatchObject({ code: 0, explanations: [] });
+});
+
+it('books coin that was sent for fees when told to, once, whoever measures it at the same time', async () => {
+  await world.sendCoin(HOT_WALLET, 2n * COIN);
+  await world.verified();
+  expect((await world.reconcile()).differences).toMatchObject([
+    { kind: 'GAS_NOT_BOOKED', symbol: 'tBNB', amount: `${2n * COIN}` },
+  ]);
+  const both = await Promise.all([world.reconcile(['--book-gas']), world.reconcile(['--book-gas'])]);
+  expect(both.map(({ code }) => code).toSorted((a, b) => a - b)).toEqual([0, expect.any(Number)]);
+  expect(await world.reconcile()).toMatchObject({ code: 0, differences: [] });
+  const { rows } = await sql<{ booked: bigint }>`
+    select sum(p.amount) as booked from ledger_posting p join ledger_transaction t using (ledger_tx_id)
+      join ledger_account a using (account_id) where t.kind = 'GAS_TOP_UP' and a.kind = 'HOT_GAS'`.execute(
+    world.db,
+  );
+  expect(rows[0]?.booked).toBe(3n * COIN);
+});
+
+it('holds every number against a second source, and believes neither where they differ', async () => {
+  const [{ address }] = (await world.db
+    .selectFrom('deposit_address')
+    .select('address')
+    .orderBy('address')
+    .execute()) as [{ address: string }];
+  const liar = await startSecondSource(world.rpcUrl, ({ method, params }) =>
+    method === 'eth_call' && JSON.stringify(params).includes(address.slice(2))
+      ? { result: `0x${'0'.repeat(63)}1` }
+      : undefined,
+  );
+  try {
+    const one = await world.reconcile(['--json'], [world.rpcUrl, liar.url]);
+    expect(one.code).toBe(1);
+    expect(new Set(kinds(one))).toEqual(new Set(['SOURCES_DISAGREE']));
+    expect(new Set(one.differences.map(({ subject }) => subject))).toEqual(new Set([address]));
+  } finally {
+    liar.close();
+  }
+});
+
+it('goes on at a newer block when the state of the first is thrown away meanwhile, and says so', async () => {
+  const first = await world.verified();
+  await world.pay(devAccount(8).address, 1n);
+  let asked = 0;
+  let second: Promise<number> | undefined;
+  const forgetful = await startSecondSource(world.rpcUrl, async ({ method, params }) => {
+    if (method !== 'eth_call' || params[1] !== `0x${first.toString(16)}`) return undefined;
+    asked += 1;
+    if (asked <= 2) return undefined; // the hot wallet, which is read first
+    await (second ??= world.verified());
+    return { error: { code: -32000, message: 'missing trie node 00 (path ) state 0x00 is not available' } };
+  });
+  try {
+    const one = await world.reconcile(['--json'], [forgetful.url]);
+    expect(one).toMatchObject({ code: 0, chain: { heights: [first, await second] } });
+  } finally {
+    forgetful.close();
+  }
+});
+
+it('names transactions of the hot wallet that are not ours, and what is missing for them', async () => {
+  await world.pay(devAccount(8).address, 9n * USDT, 'USDT', devAccount(6));
+  await world.verified();
+  const one = await world.reconcile();
+  expect(kinds(one)).toEqual(['HOT_WALLET_LESS', 'HOT_WALLET_LESS', 'TRANSACTIONS_FOREIGN']);
+  expect(one.differences[0]).toMatchObject({ symbol: 'USDT', amount: `${-9n * USDT}` });
+  expect(one.differences[0]?.mend).toContain('not ours');
+});
