@@ -28,11 +28,18 @@ describe('mnemonic', () => {
   });
 
   it.each([
-    ['', 0],
-    [HARDHAT.replace('junk', 'test'), 12],
-    [HARDHAT.slice(5), 11],
-  ])('refuses %p', (text) => {
-    expect(captured(() => parseMnemonic(text))).toMatchObject({ code: 'MNEMONIC_INVALID' });
+    ['', /has 12, 15, 18, 21 or 24 words, not 0/],
+    [HARDHAT.replace('junk', 'test'), /checksum is wrong/],
+    [HARDHAT.split(' ').toReversed().join(' '), /checksum is wrong/],
+    [HARDHAT.slice(5), /words, not 11/],
+    [`${HARDHAT} test`, /words, not 13/],
+    [HARDHAT.replace('junk', 'jumk'), /^word 12 is not in the list/],
+    [`tset ${HARDHAT.slice(5).replace('junk', 'jumk')}`, /^words 1, 12 are not in the list/],
+  ])('refuses %p', (text, words) => {
+    expect(captured(() => parseMnemonic(text))).toMatchObject({
+      code: 'MNEMONIC_INVALID',
+      message: expect.stringMatching(words),
+    });
   });
 
   it("gives BIP-39's seed (vector of the BIP's reference, without its passphrase: all zero entropy)", () => {

@@ -4,6 +4,8 @@ import { walletError } from './wallet-error.ts';
 
 /** Bits of entropy of 24 words. */
 const ENTROPY_BITS = 256;
+/** BIP-39's. */
+const WORD_COUNTS = [12, 15, 18, 21, 24];
 
 /** A mnemonic whose words and checksum were checked: English words, lower case, single spaces. A secret. */
 export type Mnemonic = string & { readonly __brand: 'Mnemonic' };
@@ -24,17 +26,19 @@ export function parseMnemonic(text: string): Mnemonic {
     .split(/\s+/)
     .filter((word) => word !== '');
   const mnemonic = words.join(' ');
-  if (!validateMnemonic(mnemonic, wordlist)) {
-    throw walletError(
-      'MNEMONIC_INVALID',
-      'these are not the words of a mnemonic, or one of them is mistyped',
-      {
-        words: words.length,
-        unknownPlaces: words.flatMap((word, place) => (wordlist.includes(word) ? [] : [place + 1])),
-      },
-    );
-  }
-  return mnemonic as Mnemonic;
+  if (validateMnemonic(mnemonic, wordlist)) return mnemonic as Mnemonic;
+  const unknownPlaces = words.flatMap((word, place) => (wordlist.includes(word) ? [] : [place + 1]));
+  throw walletError('MNEMONIC_INVALID', whatIsWrong(words.length, unknownPlaces), {
+    words: words.length,
+    unknownPlaces,
+  });
+}
+
+function whatIsWrong(count: number, unknownPlaces: readonly number[]): string {
+  if (!WORD_COUNTS.includes(count)) return `a mnemonic has 12, 15, 18, 21 or 24 words, not ${count}`;
+  if (unknownPlaces.length === 1) return `word ${unknownPlaces[0]} is not in the list of words`;
+  if (unknownPlaces.length > 1) return `words ${unknownPlaces.join(', ')} are not in the list of words`;
+  return 'all words are in the list, but their checksum is wrong: one of them is another, or their order';
 }
 
 /** The 64 bytes that all keys derive from (BIP-39, without a passphrase of its own). The caller zeroes them. */

@@ -29,7 +29,7 @@ export async function writeFileAtomically(
     if (options.replace) await rename(temporary, path);
     // Unlike rename, link never replaces, also not a file that another process makes at this moment.
     else await link(temporary, path);
-    await syncDirectory(dirname(path));
+    await syncDirectoryOf(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     throw walletError('FILE_EXISTS', `${path} exists already and is not overwritten`, { path }, error);
@@ -39,8 +39,9 @@ export async function writeFileAtomically(
   }
 }
 
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
+/** Waits until a new, renamed or removed file is so on disk as well. */
+export async function syncDirectoryOf(path: string): Promise<void> {
+  const directory = await open(dirname(path), 'r');
   try {
     await directory.sync();
   } finally {

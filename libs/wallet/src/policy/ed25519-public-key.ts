@@ -8,9 +8,9 @@ const HEX_KEY = /^[0-9a-f]{64}$/;
 type Point = readonly [x: bigint, y: bigint];
 
 /**
- * Whether 64 lower-case hex digits are an ed25519 public key that only a private key can sign for: the canonical
- * encoding of a point of the curve that is not one of the eight of small order. For those, signatures can be made
- * up that hold without any key, and node:crypto takes them.
+ * Whether 64 lower-case hex digits are an ed25519 public key that somebody can have a private key for: the canonical
+ * encoding of a point of the curve that is not one of the eight of small order. For those signatures can be made up
+ * without any key; RFC 8032 leaves it to others to look, and not every version of every library does.
  */
 export function isEd25519PublicKey(hex: string): boolean {
   if (!HEX_KEY.test(hex)) return false;

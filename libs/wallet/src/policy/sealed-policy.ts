@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { openKeystore, replaceKeystore } from '../keystore.ts';
+import { replaceKeystore } from '../keystore.ts';
+import { openKeystoreOrNext } from '../open-keystore-or-next.ts';
 import { walletError } from '../wallet-error.ts';
 import { parsePolicy, type PolicySurroundings } from './parse-policy.ts';
 import { invalidPolicy } from './policy-mistakes.ts';
@@ -52,7 +53,7 @@ export async function sealPolicy(
  */
 export async function openPolicy(options: OpenPolicyOptions): Promise<OpenedPolicy> {
   const { policyFile: path, passphrase, fingerprint } = options;
-  const { secret, keyId } = await openKeystore(path, 'policy', passphrase);
+  const { secret, keyId } = await openKeystoreOrNext(path, 'policy', passphrase);
   if (keyId !== fingerprint) {
     const message = `${path} was sealed for the wallet ${keyId}, not for ${fingerprint}`;
     throw walletError('POLICY_OF_ANOTHER_SEED', message, { path, keyId, fingerprint });

@@ -1,0 +1,40 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { isEd25519PublicKey } from './ed25519-public-key.ts';
+
+const hexOf = (value: bigint): string =>
+  Buffer.from(value.toString(16).padStart(64, '0'), 'hex').reverse().toString('hex');
+const P = 2n ** 255n - 19n;
+/** The y of the points of order 8: they add up to p, as those of a point and its reflection do. */
+const ORDER_8 = 0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706a17c7n;
+
+describe('an ed25519 public key', () => {
+  it('is whatever node:crypto makes', () => {
+    for (let round = 0; round < 50; round += 1) {
+      const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
+      expect(isEd25519PublicKey(Buffer.from(x, 'base64url').toString('hex'))).toBe(true);
+    }
+    // RFC 8032, section 7.1, test 1.
+    expect(isEd25519PublicKey('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a')).toBe(true);
+  });
+
+  it.each([
+    ['the neutral element', 1n],
+    ['its other sign', 1n + 2n ** 255n],
+    ['the point of order 2', P - 1n],
+    ['a point of order 4', 0n],
+    ['its negative', 2n ** 255n],
+    ['a point of order 8', ORDER_8],
+    ['another', P - ORDER_8],
+    ['the neutral element, not canonical', P + 1n],
+    ['zero, not canonical', P],
+  ])('is not %s', (_, value) => {
+    expect(P - ORDER_8).toBe(0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n);
+    expect(isEd25519PublicKey(hexOf(value))).toBe(false);
+  });
+
+  it.each(['', 'zz', 'D75A980182B10AB7D54BFED3C964073A0EE172F3DAA62325AF021A68F707511A', '00', hexOf(2n)])(
+    'is not %p: no point, or not its one spelling',
+    (text) => expect(isEd25519PublicKey(text)).toBe(false),
+  );
+});

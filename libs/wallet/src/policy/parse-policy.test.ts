@@ -1,0 +1,215 @@
+import { describe, expect, it } from '@jest/globals';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { parsePolicy } from './parse-policy.ts';
+
+const KEY = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a';
+const OTHER_KEY = '3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c';
+const COLD = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const RECEIVER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
+
+const token = (symbol: string, contract: string | null, decimals: number) => ({
+  symbol,
+  contract,
+  decimals,
+  displayDecimals: 2,
+  minAmount: null,
+  maxAmount: null,
+});
+const networks = [
+  { chain: 'ETH', family: 'EVM', tokens: [token('USDT', '0xdAC17F958D2ee523a2206206994597C13D831ec7', 6)] },
+  { chain: 'BSC', family: 'EVM', tokens: [token('USDT', `0x${'5'.repeat(40)}`, 18), token('BNB', null, 18)] },
+  { chain: 'TRON', family: 'TRON', tokens: [token('USDT', 'T', 6)] },
+] as unknown as readonly NetworkConfig[];
+const surroundings = { networks, codecs: [evmAddressCodec] };
+
+const limits = {
+  maxPerPayout: '5000',
+  maxPerHour: '20000',
+  maxPerDay: '100000.5',
+  maxPerMerchantPerDay: '50000',
+};
+const example = {
+  version: 1,
+  chains: {
+    ETH: {
+      enabled: true,
+      coldAddress: COLD,
+      assets: { USDT: { ...limits, approvalAbove: '1000', float: '50000' } },
+    },
+    BSC: { enabled: false, assets: { USDT: limits, BNB: { ...limits, approvalAbove: '0' } } },
+  },
+  allow: [{ family: 'EVM', address: RECEIVER, since: '2026-11-20T00:00:00Z', note: 'the bank' }],
+  deny: [{ family: 'EVM', address: `0x${'d'.repeat(40)}` }],
+  coolingHours: 12,
+  approvers: [
+    { name: 'alice', publicKey: KEY },
+    { name: 'bob', publicKey: OTHER_KEY },
+  ],
+  approvalsRequired: 2,
+};
+
+const parse = (file: unknown) => parsePolicy(JSON.stringify(file), surroundings);
+
+/** The mistakes that a policy is refused for. */
+function mistakesOf(file: unknown): readonly string[] {
+  try {
+    parsePolicy(typeof file === 'string' ? file : JSON.stringify(file), surroundings);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'POLICY_INVALID' });
+    const { context, message } = error as { context: { mistakes: readonly string[] }; message: string };
+    for (const mistake of context.mistakes) expect(message).toContain(mistake);
+    expect(message).not.toContain('\n');
+    return context.mistakes;
+  }
+  return [];
+}
+
+describe('a policy', () => {
+  it('has its amounts in base units of each chain and its addresses in canonical form', () => {
+    const policy = parse(example);
+    expect(policy.chains.get('ETH')).toEqual({
+      enabled: true,
+      coldAddress: COLD.toLowerCase(),
+      assets: new Map([
+        [
+          'USDT',
+          {
+            contract: '0xdac17f958d2ee523a2206206994597c13d831ec7',
+            decimals: 6,
+            displayDecimals: 2,
+            maxPerPayoutBaseUnits: 5_000_000_000n,
+            maxPerHourBaseUnits: 20_000_000_000n,
+            maxPerDayBaseUnits: 100_000_500_000n,
+            maxPerMerchantPerDayBaseUnits: 50_000_000_000n,
+            approvalAboveBaseUnits: 1_000_000_000n,
+            floatBaseUnits: 50_000_000_000n,
+          },
+        ],
+      ]),
+    });
+    const bsc = policy.chains.get('BSC')!;
+    expect(bsc.enabled).toBe(false);
+    expect(bsc.assets.get('USDT')).toMatchObject({
+      maxPerPayoutBaseUnits: 5_000n * 10n ** 18n,
+      approvalAboveBaseUnits: undefined,
+      floatBaseUnits: undefined,
+    });
+    expect(bsc.assets.get('BNB')).toMatchObject({ contract: null, approvalAboveBaseUnits: 0n });
+    expect(policy.allow.get('EVM')).toEqual(
+      new Map([[RECEIVER.toLowerCase(), { since: new Date('2026-11-20T00:00:00Z') }]]),
+    );
+    expect(policy.deny.get('EVM')).toEqual(new Set([`0x${'d'.repeat(40)}`]));
+    expect(policy).toMatchObject({ coolingMs: 12 * 3_600_000, approvalsRequired: 2 });
+  });
+
+  it('cools for a day and asks for one approval unless it says otherwise', () => {
+    const { coolingHours: _, approvalsRequired: __, allow: ___, ...rest } = example;
+    expect(parse(rest)).toMatchObject({ coolingMs: 86_400_000, approvalsRequired: 1, allow: new Map() });
+  });
+
+  it('is refused with all that breaks its schema', () => {
+    const mistakes = mistakesOf({
+      version: 2,
+      chains: {
+        DOGE: { enabled: true, assets: {} },
+        ETH: { enabled: 'yes', assets: { USDT: { maxPerHour: 5 } } },
+      },
+      allow: [{ family: 'EVM', address: RECEIVER, since: '2026-02-30T00:00:00Z' }],
+      deny: [{ family: 'BTC' }],
+      coolingHours: -1,
+      approvers: [{ name: 'alice', publicKey: 'short' }],
+      approvalsRequired: 0,
+      surprise: true,
+    });
+    for (const words of [
+      '/ must not have surprise',
+      '/version must be equal to constant',
+      '/chains must not have DOGE: it is no chain',
+      '/chains/ETH/enabled must be boolean',
+      "/chains/ETH/assets/USDT must have required property 'maxPerPayout'",
+      "/chains/ETH/assets/USDT must have required property 'maxPerMerchantPerDay'",
+      '/chains/ETH/assets/USDT/maxPerHour must be string',
+      '/allow/0/since must match format "date-time"',
+      "/deny/0 must have required property 'address'",
+      '/deny/0/family must be equal to one of the allowed values',
+      '/coolingHours must be >= 0',
+      '/approvers/0/publicKey must match pattern "^[0-9a-f]{64}$"',
+      '/approvalsRequired must be >= 1',
+    ])
+      expect(mistakes).toContain(words);
+  });
+
+  it('is refused with all that contradicts the network file, the curve or itself', () => {
+    const eth = example.chains.ETH;
+    expect(
+      mistakesOf({
+        ...example,
+        chains: {
+          ETH: {
+            enabled: true,
+            coldAddress: COLD.toLowerCase().replace('0x70', '0x7'),
+            assets: {
+              USDT: {
+                ...eth.assets.USDT,
+                maxPerPayout: '0.0000001',
+                maxPerHour: '0',
+                maxPerDay: `${'9'.repeat(30)}.1`,
+              },
+              usdt: limits,
+              USDC: limits,
+            },
+          },
+          POLYGON: { enabled: true, assets: {} },
+          TRON: { enabled: true, coldAddress: 'T', assets: { USDT: limits } },
+        },
+        allow: [example.allow[0], { ...example.allow[0], address: RECEIVER.toLowerCase() }],
+        deny: [{ family: 'EVM', address: RECEIVER.replace('F', 'f') }],
+        approvers: [
+          { name: 'alice', publicKey: KEY },
+          { name: 'alice', publicKey: KEY },
+          { name: 'eve', publicKey: `01${'0'.repeat(62)}` },
+        ],
+        approvalsRequired: 4,
+      }),
+    ).toEqual([
+      '/chains/ETH/assets/USDT/maxPerPayout has more than the 6 decimals of USDT',
+      '/chains/ETH/assets/USDT/maxPerHour must not be zero: leave out what is not to be paid',
+      '/chains/ETH/assets/USDT/maxPerDay is not an amount',
+      '/chains/ETH/assets/usdt is no token of ETH in the network file',
+      '/chains/ETH/assets/USDC is no token of ETH in the network file',
+      '/chains/ETH/coldAddress is not an address of family EVM',
+      '/chains/POLYGON is not in the network file',
+      '/chains/TRON/coldAddress: no addresses of family TRON are known here',
+      '/allow/1 stands twice',
+      '/deny/0/address is not an address of family EVM',
+      '/approvers/1 has a name twice',
+      '/approvers/1 has a key twice',
+      '/approvers/2/publicKey is no ed25519 public key',
+      '/approvers must be at least approvalsRequired, 4',
+    ]);
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ['no JSON', '{', /it is not JSON/],
+    ['no object', '[]', /must be object/],
+    [
+      'an empty list of allowed addresses',
+      { ...example, allow: [] },
+      /allow must NOT have fewer than 1 items/,
+    ],
+    [
+      'times without UTC',
+      { ...example, allow: [{ ...example.allow[0], since: '2026-11-20T00:00:00+02:00' }] },
+      /end in Z/,
+    ],
+    [
+      'a limit that stands twice',
+      JSON.stringify(example).replace('"maxPerHour"', '"maxPerHour":"1","maxPerHour"'),
+      /a name stands twice/,
+    ],
+    ['no chain', { ...example, chains: {} }, /chains must NOT have fewer than 1 properties/],
+  ])('is refused: %s', (_, file, words) => {
+    expect(mistakesOf(file).join('; ')).toMatch(words);
+  });
+});

@@ -1,0 +1,134 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { nextFileOf } from '../open-keystore-or-next.ts';
+import { createApproverKey, signApproval } from './approver-key.ts';
+import { approvalText, verifyApproval } from './approval.ts';
+import type { PolicyPayout } from './policy.ts';
+import { openPolicy, sealPolicy, type OpenPolicyOptions } from './sealed-policy.ts';
+
+const PASSPHRASE = 'correct horse battery';
+const NOW = new Date('2026-11-21T12:00:00Z');
+const limits = { maxPerPayout: '5', maxPerHour: '5', maxPerDay: '5', maxPerMerchantPerDay: '5' };
+const text = JSON.stringify({ version: 1, chains: { ETH: { enabled: true, assets: { USDT: limits } } } });
+const networksWith = (changes: object) => {
+  const token = {
+    symbol: 'USDT',
+    contract: `0x${'A'.repeat(40)}`,
+    decimals: 6,
+    displayDecimals: 2,
+    ...changes,
+  };
+  return [{ chain: 'ETH', family: 'EVM', tokens: [token] }] as unknown as readonly NetworkConfig[];
+};
+
+let dir: string;
+let options: OpenPolicyOptions;
+let digest: string;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'wallet-'));
+  options = {
+    policyFile: join(dir, 'policy.sealed'),
+    passphrase: PASSPHRASE,
+    fingerprint: '16a93ed0',
+    networks: networksWith({}),
+    codecs: [evmAddressCodec],
+  };
+  digest = await sealPolicy({ ...options, text, now: NOW });
+});
+afterAll(() => rm(dir, { recursive: true }));
+
+describe('a sealed policy', () => {
+  it('opens for its seed, with the digest of its sealing', async () => {
+    const opened = await openPolicy(options);
+    expect(opened).toMatchObject({ text, digest, sealedAt: NOW });
+    expect(digest).toMatch(/^[0-9a-f]{64}$/);
+    expect(opened.policy.chains.get('ETH')?.assets.get('USDT')).toMatchObject({
+      maxPerPayoutBaseUnits: 5_000_000n,
+    });
+    expect((await stat(options.policyFile)).mode & 0o777).toBe(0o600);
+    expect(await readFile(options.policyFile, 'utf8')).not.toContain('maxPer');
+  });
+
+  it('is refused for another seed, with another passphrase, and with other tokens in the network file', async () => {
+    const refusals: readonly [Partial<OpenPolicyOptions>, object][] = [
+      [{ fingerprint: 'ffffffff' }, { code: 'POLICY_OF_ANOTHER_SEED' }],
+      [{ passphrase: `${PASSPHRASE}!` }, { code: 'KEYSTORE_WRONG_PASSPHRASE' }],
+      [
+        { networks: networksWith({ decimals: 5 }) },
+        { code: 'POLICY_INVALID', message: /6 decimals when it was sealed/ },
+      ],
+      [
+        { networks: networksWith({ contract: `0x${'b'.repeat(40)}` }) },
+        { code: 'POLICY_INVALID', message: /0xaaaa/ },
+      ],
+    ];
+    const outcomes = await Promise.all(
+      refusals.map(async ([change, expected]) => {
+        const error = (await openPolicy({ ...options, ...change }).catch(
+          (refusal: unknown) => refusal,
+        )) as Error;
+        const { message } = expected as { message?: RegExp };
+        return [error, { ...expected, ...(message && { message: expect.stringMatching(message) }) }] as const;
+      }),
+    );
+    for (const [error, expected] of outcomes) expect(error).toMatchObject(expected);
+  });
+
+  it('is replaced by the next one; a policy with mistakes and a file of another purpose leave it as it is', async () => {
+    const before = await readFile(options.policyFile, 'utf8');
+    await expect(sealPolicy({ ...options, text: '{}', now: NOW })).rejects.toMatchObject({
+      code: 'POLICY_INVALID',
+    });
+    expect(await readFile(options.policyFile, 'utf8')).toBe(before);
+    const next = await sealPolicy({ ...options, text: text.replace('"5"', '"6"'), now: NOW });
+    expect(next).not.toBe(digest);
+    expect(await openPolicy(options)).toMatchObject({ digest: next });
+    expect((await readdir(dir)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+
+  it('passes for no other file: a stranger’s beside it does not open in its place', async () => {
+    await writeFile(nextFileOf(options.policyFile), 'what is this', { mode: 0o600 });
+    await expect(openPolicy({ ...options, passphrase: 'another passphrase' })).rejects.toMatchObject({
+      code: 'KEYSTORE_WRONG_PASSPHRASE',
+      message: expect.not.stringContaining('.next'),
+    });
+  });
+});
+
+describe("an approver's key", () => {
+  const payout = {
+    chain: 'ETH',
+    wallet: `0x${'1'.repeat(40)}`,
+    contract: null,
+    symbol: 'ETH',
+    amountBaseUnits: 5n,
+    receiver: `0x${'2'.repeat(40)}`,
+    merchantId: 'shop',
+    orderPk: '0198c0de-0000-7000-8000-000000000001',
+  } as unknown as PolicyPayout;
+
+  it('approves payouts and nothing else, and is no policy', async () => {
+    const keyFile = join(dir, 'alice.key');
+    const publicKey = await createApproverKey(keyFile, PASSPHRASE);
+    const toSign = approvalText(payout);
+    const { approver, signature } = await signApproval(keyFile, PASSPHRASE, toSign);
+    expect(approver).toBe(publicKey);
+    expect(verifyApproval(publicKey, toSign, signature)).toBe(true);
+    await expect(signApproval(keyFile, PASSPHRASE, 'something else')).rejects.toMatchObject({
+      code: 'APPROVAL_INVALID',
+    });
+    await expect(signApproval(keyFile, 'another passphrase', toSign)).rejects.toMatchObject({
+      code: 'KEYSTORE_WRONG_PASSPHRASE',
+    });
+    await expect(sealPolicy({ ...options, policyFile: keyFile, text, now: NOW })).rejects.toMatchObject({
+      code: 'KEYSTORE_WRONG_PURPOSE',
+    });
+    await expect(createApproverKey(keyFile, PASSPHRASE)).rejects.toMatchObject({ code: 'FILE_EXISTS' });
+    expect(await readFile(keyFile, 'utf8')).toContain(publicKey);
+  });
+});

@@ -1,0 +1,138 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { changePassphrase, type PassphraseChangeStep } from '@opentill/wallet/change-passphrase';
+import { createKeystore, openKeystore } from '@opentill/wallet/keystore';
+import { openKeystoreOrNext } from '@opentill/wallet/open-keystore-or-next';
+
+const [OLD, NEW, NEWER] = ['the old passphrase', 'the new passphrase', 'the newer passphrase'];
+const seed = { purpose: 'seed', keyId: '16a93ed0', secret: Buffer.alloc(64, 5) } as const;
+const policy = { purpose: 'policy', keyId: '16a93ed0', secret: Buffer.from('{"a": "policy"}') } as const;
+
+/** As sealed at first, so that each test need not seal them again. */
+let sealed: { readonly keystore: string; readonly policy: string };
+let dir: string;
+let keystoreFile: string;
+let policyFile: string;
+
+beforeAll(async () => {
+  const made = await mkdtemp(join(tmpdir(), 'wallet-'));
+  await createKeystore(join(made, 'k'), seed, OLD);
+  await createKeystore(join(made, 'p'), policy, OLD);
+  sealed = {
+    keystore: await readFile(join(made, 'k'), 'utf8'),
+    policy: await readFile(join(made, 'p'), 'utf8'),
+  };
+  await rm(made, { recursive: true });
+});
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'wallet-'));
+  [keystoreFile, policyFile] = [join(dir, 'keystore.json'), join(dir, 'policy.sealed')];
+  await writeFile(keystoreFile, sealed.keystore, { mode: 0o600 });
+  await writeFile(policyFile, sealed.policy, { mode: 0o600 });
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+/** Dies at a step, or not; whatever was on disk then stays. */
+async function change(
+  from: string,
+  to: string,
+  diesAt?: PassphraseChangeStep,
+  withPolicy = true,
+): Promise<void> {
+  const died = new Error('died');
+  try {
+    await changePassphrase({
+      keystoreFile,
+      ...(withPolicy && { policyFile }),
+      oldPassphrase: from,
+      newPassphrase: to,
+      onStep: (step) => {
+        if (step === diesAt) throw died;
+      },
+    });
+  } catch (error) {
+    if (error !== died) throw error;
+  }
+}
+
+/** The passphrases that open what a signer would open at its start: both files by one, or it does not start. */
+async function whatOpensBoth(): Promise<readonly string[]> {
+  const candidates = [OLD, NEW, NEWER];
+  const opens = await Promise.all(
+    candidates.map(async (passphrase) => {
+      const opened = await Promise.allSettled([
+        openKeystore(keystoreFile, 'seed', passphrase),
+        openKeystoreOrNext(policyFile, 'policy', passphrase),
+      ]);
+      const [first, second] = opened.map((one) =>
+        one.status === 'fulfilled' ? one.value.secret : undefined,
+      );
+      return (
+        first !== undefined &&
+        seed.secret.equals(first) &&
+        second !== undefined &&
+        policy.secret.equals(second)
+      );
+    }),
+  );
+  return candidates.filter((_, place) => opens[place]);
+}
+
+const files = async () => (await readdir(dir)).toSorted();
+
+describe('a change of the passphrase', () => {
+  it('seals both files anew and leaves nothing beside them', async () => {
+    await change(OLD, NEW);
+    expect(await whatOpensBoth()).toEqual([NEW]);
+    expect(await files()).toEqual(['keystore.json', 'policy.sealed']);
+  });
+
+  it.each<[PassphraseChangeStep, string]>([
+    ['SEED_SEALED', OLD],
+    ['POLICY_SEALED', OLD],
+    ['SEED_IN_PLACE', NEW],
+  ])(
+    'that dies at %s leaves both files to one passphrase, and another change ends well',
+    async (step, opens) => {
+      await change(OLD, NEW, step);
+      expect(await whatOpensBoth()).toEqual([opens]);
+      // Not even what a second attempt does first, before it dies as well, may lose anything.
+      await change(opens, NEWER, 'SEED_SEALED');
+      expect(await whatOpensBoth()).toEqual([opens]);
+      await change(opens, NEWER);
+      expect(await whatOpensBoth()).toEqual([NEWER]);
+      expect(await files()).toEqual(['keystore.json', 'policy.sealed']);
+    },
+  );
+
+  it('with leavings of an attempt that never came about takes nothing of them for good', async () => {
+    await change(OLD, NEW, 'POLICY_SEALED');
+    await expect(change(NEW, NEWER)).rejects.toMatchObject({ code: 'KEYSTORE_WRONG_PASSPHRASE' });
+    expect(await whatOpensBoth()).toEqual([OLD]);
+    // The keystore alone: the policy that was left behind must not come to be the policy later.
+    await change(OLD, NEWER, undefined, false);
+    await openKeystore(keystoreFile, 'seed', NEWER);
+    await openKeystore(policyFile, 'policy', OLD);
+    await expect(change(NEWER, NEW)).rejects.toMatchObject({ code: 'KEYSTORE_WRONG_PASSPHRASE' });
+    await openKeystore(policyFile, 'policy', OLD);
+  });
+
+  it.each([
+    ['a wrong passphrase', 'not the passphrase', NEW, 'KEYSTORE_WRONG_PASSPHRASE'],
+    ['a short one', OLD, 'short', 'PASSPHRASE_TOO_SHORT'],
+  ])('with %s changes nothing', async (_, from, to, code) => {
+    await expect(change(from, to)).rejects.toMatchObject({ code });
+    expect(await readFile(keystoreFile, 'utf8')).toBe(sealed.keystore);
+    expect(await readFile(policyFile, 'utf8')).toBe(sealed.policy);
+    expect(await files()).toEqual(['keystore.json', 'policy.sealed']);
+  });
+
+  it('with a policy that another passphrase seals changes nothing', async () => {
+    await rm(policyFile);
+    await createKeystore(policyFile, policy, NEWER);
+    await expect(change(OLD, NEW)).rejects.toMatchObject({ code: 'KEYSTORE_WRONG_PASSPHRASE' });
+    expect(await readFile(keystoreFile, 'utf8')).toBe(sealed.keystore);
+  });
+});
