@@ -1,0 +1,41 @@
+import type { Logger } from '@opentill/runtime/logger';
+import type { SignerMeters } from './signer-meters.ts';
+import type { WalletKey } from './wallet-facts.ts';
+
+/** What somebody should look at. */
+export type AlarmKind = 'halted' | 'chain-ahead' | 'nonce-gap' | 'low-gas' | 'low-balance' | 'above-float';
+
+/** Keeps which alarms hold, and logs when one begins or ends. */
+export interface AlarmEdges {
+  /** `detail` undefined: the alarm does not hold. */
+  set(kind: AlarmKind, key: WalletKey, detail: string | undefined): void;
+  /** Another replica looks after the wallet now. */
+  clear(key: WalletKey): void;
+}
+
+export function createAlarmEdges(
+  logger: Pick<Logger, 'warn' | 'info'>,
+  meters: Pick<SignerMeters, 'alarm'>,
+): AlarmEdges {
+  const raised = new Map<string, { readonly kind: AlarmKind; readonly key: WalletKey }>();
+  return {
+    set(kind, key, detail) {
+      const { chain, wallet } = key;
+      const id = `${kind} ${chain} ${wallet}`;
+      meters.alarm.set({ chain, kind }, detail === undefined ? 0 : 1);
+      if (detail === undefined) {
+        if (raised.delete(id)) logger.info('alarm cleared', { chain, wallet, kind });
+      } else if (!raised.has(id)) {
+        raised.set(id, { kind, key });
+        logger.warn('alarm raised', { chain, wallet, kind, detail });
+      }
+    },
+    clear({ chain, wallet }) {
+      for (const [id, { kind, key }] of raised) {
+        if (key.chain !== chain || key.wallet !== wallet) continue;
+        raised.delete(id);
+        meters.alarm.set({ chain, kind }, 0);
+      }
+    },
+  };
+}

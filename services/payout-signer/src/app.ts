@@ -1,0 +1,223 @@
+import { sql } from 'kysely';
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { WalletSender } from '@opentill/chain/wallet-sender';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { payoutTermsOf } from '@opentill/contracts/payout-terms';
+import type { Db } from '@opentill/db/database';
+import { ROLLED_ROWS_MAX, rollInbox } from '@opentill/db/housekeeping';
+import { keepLease } from '@opentill/db/lease';
+import { createOutboxStore } from '@opentill/db/outbox';
+import { announcePresence } from '@opentill/db/presence';
+import type { Broker } from '@opentill/messaging/connection';
+import { startConsumer, type Consumer } from '@opentill/messaging/consumer';
+import { createPublisher } from '@opentill/messaging/publisher';
+import { startRelay, type Relay } from '@opentill/messaging/relay';
+import type { Clock } from '@opentill/runtime/clock';
+import type { CheckResult, Checks } from '@opentill/runtime/health';
+import type { NewId } from '@opentill/runtime/ids';
+import type { Logger } from '@opentill/runtime/logger';
+import { startLoop } from '@opentill/runtime/loop';
+import type { Metrics } from '@opentill/runtime/metrics';
+import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
+import { startDriver, type Driver } from './drive-wallet.ts';
+import { wakeDrivers, type WakingEvent } from './handlers/wake-drivers.ts';
+import { createObserve, type Observe } from './observe.ts';
+import type { PassTiming } from './pass-deps.ts';
+import type { PolicyJudge } from './policy-port.ts';
+import { createPayoutStore } from './store.ts';
+
+/** A network to pay on, and how its chain is spoken to. */
+export interface PayingNetwork {
+  readonly network: NetworkConfig;
+  readonly codec: AddressCodec;
+  readonly sender: WalletSender;
+  readonly reader: Pick<ChainReader, 'readFates'>;
+}
+
+export interface SignerDeps {
+  /** As the role opentill_signer. */
+  readonly db: Db;
+  readonly broker: Broker;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly networks: readonly PayingNetwork[];
+  /** Those that keys are held of, by family of the networks. */
+  readonly wallets: readonly Address[];
+  readonly policy: PolicyJudge;
+  /** Unique to the process. */
+  readonly instanceId: string;
+  /** Told of what must not go on; the service then ends. */
+  readonly fail: (error: unknown) => void;
+  readonly timing?: Partial<SignerTiming>;
+}
+
+export interface SignerTiming extends Omit<PassTiming, 'bumpAfterMs'> {
+  /** Pause between passes that no event asked for. */
+  readonly sweepMs: number;
+  /** How long a wallet stays with a replica that says nothing. */
+  readonly leaseTtlMs: number;
+  readonly inboxKeptSeconds: number;
+  /** Instead of the network's. */
+  readonly bumpAfterMs?: number;
+}
+
+export const DEFAULT_TIMING: SignerTiming = {
+  sweepMs: 1_000,
+  leaseTtlMs: 5_000,
+  resendMs: 5_000,
+  resendMaxMs: 30_000,
+  cancelGapAfterMs: 15_000,
+  balancesEveryMs: 10_000,
+  idleCountEveryMs: 15_000,
+  inboxKeptSeconds: 86_400,
+};
+
+/** The service without its process. */
+export interface SignerApp {
+  /** What /readyz asks: each wallet, the database, and the broker for show. */
+  readonly checks: Checks;
+  /** Consumers and drivers first; within 6 s, whatever hangs. What is stored and not sent is sent by the next one. */
+  stop(): Promise<void>;
+}
+
+const SCHEMA = 'signer';
+const SERVICE = 'payout-signer';
+const PREFETCH = 20;
+const DRAIN_TIMEOUT_MS = 4_000;
+const HOUSEKEEPING_MS = 600_000;
+/** A leader whose last pass was longer ago is not well. */
+const PASS_STALE_MS = 60_000;
+
+/** Drives every wallet of every network, relays the events and announces this instance. Closes none of what it was given. */
+export function startSigner(deps: SignerDeps): SignerApp {
+  const { db, broker, logger, metrics } = deps;
+  const observe = createObserve({ logger, metrics });
+  const timing = { ...DEFAULT_TIMING, ...deps.timing };
+  const publisher = createPublisher(broker);
+  const relay = startRelay({ store: createOutboxStore(db, SCHEMA), publisher, logger, metrics });
+  const drivers = startDrivers(deps, timing, observe, relay);
+  const consumers = startConsumers(deps, drivers);
+  const presence = announcePresence({
+    db,
+    schema: SCHEMA,
+    instance: deps.instanceId,
+    onError: (error) => observe.presenceFailed(error),
+  });
+  const housekeeping = startLoop({
+    name: 'housekeeping',
+    intervalMs: HOUSEKEEPING_MS,
+    run: async () => {
+      const rolled = await rollInbox(db, SCHEMA, timing.inboxKeptSeconds);
+      observe.inboxRolled(rolled);
+      return rolled.deleted === ROLLED_ROWS_MAX ? 'again' : undefined;
+    },
+    onError: (error, failuresInRow) => observe.housekeepingFailed(error, failuresInRow),
+  });
+  return {
+    checks: checksOf(deps, drivers),
+    async stop() {
+      await stopWithin(
+        STOP_LIMITS_MS.intake,
+        {
+          consumers: () => Promise.all(consumers.map((consumer) => consumer.stop())),
+          drivers: () => Promise.all(drivers.map((driver) => driver.stop())),
+          housekeeping: () => housekeeping.stop(),
+        },
+        logger,
+      );
+      await stopWithin(
+        STOP_LIMITS_MS.tail,
+        { relay: () => relay.stop(), presence: () => presence.stop() },
+        logger,
+      );
+    },
+  };
+}
+
+function startDrivers(
+  deps: SignerDeps,
+  timing: SignerTiming,
+  observe: Observe,
+  relay: Relay,
+): readonly Driver[] {
+  const { db, clock, newId, logger, instanceId } = deps;
+  return deps.networks.flatMap(({ network, codec, sender, reader }) => {
+    const terms = payoutTermsOf(network);
+    if (terms === undefined) {
+      observe.notConfigured(network.chain);
+      return [];
+    }
+    return deps.wallets
+      .filter((wallet) => codec.parse(wallet) === wallet)
+      .map((wallet) => {
+        const key = { chain: network.chain, wallet };
+        return startDriver({
+          key,
+          terms,
+          rules: { network, codec, ownWallets: deps.wallets, policy: deps.policy },
+          store: createPayoutStore(db, key, { newId, clock }),
+          sender,
+          reader,
+          observe,
+          clock,
+          timing: { bumpAfterMs: terms.bumpAfterMs, ...timing },
+          onCommitted: () => relay.wake(),
+          leaseKeeper: keepLease({
+            db,
+            schema: SCHEMA,
+            name: `wallet/${network.chain}/${wallet}`,
+            holder: instanceId,
+            ttlMs: timing.leaseTtlMs,
+            logger,
+          }),
+          leaseIntervalMs: timing.leaseTtlMs / 3,
+          sweepMs: timing.sweepMs,
+          fail: deps.fail,
+        });
+      });
+  });
+}
+
+const WAKING_EVENTS: readonly WakingEvent[] = ['payout.requested', 'payout.decided', 'fate.changed'];
+
+function startConsumers(deps: SignerDeps, drivers: readonly Driver[]): readonly Consumer[] {
+  const { broker, logger, metrics } = deps;
+  return WAKING_EVENTS.map((type) =>
+    startConsumer({
+      broker,
+      service: SERVICE,
+      type,
+      prefetch: PREFETCH,
+      drainTimeoutMs: DRAIN_TIMEOUT_MS,
+      logger,
+      metrics,
+      handle: (envelope) => wakeDrivers(drivers, envelope),
+    }),
+  );
+}
+
+function checksOf({ db, broker, clock }: SignerDeps, drivers: readonly Driver[]): Checks {
+  const startedAt = clock.now().getTime();
+  const checkDriver = (driver: Driver): CheckResult => {
+    if (!driver.leads()) return { ok: true, detail: 'standby' };
+    const silentMs = clock.now().getTime() - (driver.passedAt() ?? startedAt);
+    return silentMs < PASS_STALE_MS
+      ? { ok: true, detail: 'leads' }
+      : { ok: false, detail: `no pass for ${Math.round(silentMs / 1_000)} s` };
+  };
+  const wallets = drivers.map(
+    (driver) => [driver.key.chain, () => Promise.resolve(checkDriver(driver))] as const,
+  );
+  return {
+    ...Object.fromEntries(wallets),
+    async database() {
+      await sql`select 1 from chain_cursor limit 1`.execute(db);
+      return { ok: true };
+    },
+    // Without a broker the drivers go on by themselves, and events wait in the database.
+    broker: () => Promise.resolve({ ok: true, detail: broker.state }),
+  };
+}

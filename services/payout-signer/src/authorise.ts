@@ -1,0 +1,47 @@
+import { decideAuthorisations } from './decide-authorisations.ts';
+import type { PassContext } from './pass-deps.ts';
+import { freeSlots } from './plan-nonces.ts';
+import type { Obstacle, WalletView } from './wallet-facts.ts';
+
+/** What the chain says of the wallet's nonces before any is given out. */
+export interface NonceGate {
+  /** Why none may be given out now. */
+  readonly pausedBy: Obstacle | undefined;
+  /** The next one that was never given out; meaningless while paused. */
+  readonly nextNonce: number;
+}
+
+/**
+ * Whether nonces may be given out, and from where on. The first of a wallet is the chain's own count at a verified block, by
+ * two sources; from then on the database counts, and a chain that counts more means that somebody else has our key, or that
+ * this database is older than what was signed: then nothing is signed until that is settled.
+ */
+export async function openGate(
+  context: PassContext,
+  view: WalletView,
+  chainCount: number,
+): Promise<NonceGate> {
+  if (view.cursor === null) return { pausedBy: 'CHAIN_BEHIND', nextNonce: 0 };
+  const { sender, key, signal } = context;
+  const nextNonce = view.nextNonce ?? (await sender.countAt(key.wallet, view.cursor.verified, { signal }));
+  return { pausedBy: chainCount > nextNonce ? 'CHAIN_AHEAD' : undefined, nextNonce };
+}
+
+/**
+ * Authorises what may be, oldest first, each with a nonce, all in one commit; notes why the others wait, and refuses what
+ * the policy refuses. @returns whether anything was written
+ */
+export async function authorise(context: PassContext, view: WalletView, gate: NonceGate): Promise<boolean> {
+  if (view.requested.length === 0) return false;
+  const { store, lease, observe, key, rules } = context;
+  const decisions = decideAuthorisations(view, await store.spent(), rules, {
+    slots: freeSlots(view.nonces, context.terms.maxOpenNonces),
+    pausedBy: gate.pausedBy,
+  });
+  const { authorised, needApproval, refused, obstacles } = decisions;
+  if (authorised.length + needApproval.length + refused.length + obstacles.length === 0) return false;
+  const done = await store.authorise(lease, { ...decisions, firstNonce: gate.nextNonce });
+  observe.authorised(key, { ...decisions, authorised: done });
+  if (refused.length > 0) context.onCommitted();
+  return done.length > 0 || refused.length > 0;
+}

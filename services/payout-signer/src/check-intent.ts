@@ -1,0 +1,62 @@
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { PaymentIntent } from '@opentill/chain/wallet-sender';
+import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
+import type { Obstacle, PayoutFacts, RequestedPayout } from './wallet-facts.ts';
+
+/** What an order asks for, as this process's own configuration understands it. */
+export type CheckedIntent =
+  | { readonly kind: 'INTENT'; readonly intent: PaymentIntent }
+  | { readonly kind: 'OBSTACLE'; readonly obstacle: Obstacle }
+  /** It can never be right. `reason` is what the merchant is told. */
+  | { readonly kind: 'REFUSED'; readonly reason: string };
+
+export const RECEIVER_NOT_ALLOWED = 'Receiver not allowed';
+
+/** What the checks go by: nothing of it comes from the database. */
+export interface IntentRules {
+  readonly network: NetworkConfig;
+  readonly codec: AddressCodec;
+  /** All hot wallets that this process has the keys of. */
+  readonly ownWallets: readonly Address[];
+}
+
+/**
+ * Reads the payment out of an order, and believes the order only so far: the token's symbol, contract and decimals must be
+ * those of the network file; the receiver an address that may be paid, neither a token's contract nor a wallet of ours.
+ */
+export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedIntent {
+  const { network, codec, ownWallets } = rules;
+  const token = findToken(network, payout.symbol);
+  if (token === undefined || token.decimals !== payout.decimals)
+    return { kind: 'OBSTACLE', obstacle: 'CONFIG_MISMATCH' };
+  const contract = token.contract === null ? null : codec.parse(token.contract);
+  if (contract === undefined || contract !== payout.contract)
+    return { kind: 'OBSTACLE', obstacle: 'CONFIG_MISMATCH' };
+  const to = codec.parse(payout.receiver);
+  const contracts = network.tokens.map((t) => (t.contract === null ? null : codec.parse(t.contract)));
+  const isPayable =
+    to !== undefined &&
+    to === payout.receiver &&
+    !codec.isZero(to) &&
+    !contracts.includes(to) &&
+    !ownWallets.includes(to);
+  if (!isPayable || payout.amountBaseUnits <= 0n) return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };
+  return {
+    kind: 'INTENT',
+    intent: {
+      from: payout.wallet,
+      contract: contract as TokenContract | null,
+      to,
+      amountBaseUnits: payout.amountBaseUnits,
+    },
+  };
+}
+
+/** The same with what is only checked before a payout is authorised: its reservation, and whose its receiver is. */
+export function checkRequest(payout: RequestedPayout, rules: IntentRules): CheckedIntent {
+  if (payout.paysOurselves) return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };
+  const checked = checkIntent(payout, rules);
+  if (checked.kind === 'INTENT' && !payout.isReserved) return { kind: 'OBSTACLE', obstacle: 'NOT_RESERVED' };
+  return checked;
+}

@@ -1,0 +1,83 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { readConfig, type Environment } from '@opentill/runtime/config';
+import {
+  SERVICE_REQUIRED,
+  serviceProperties,
+  serviceSettings,
+  type ServiceSettings,
+  type ServiceVariables,
+} from '@opentill/runtime/service-settings';
+
+export interface SignerConfig extends ServiceSettings {
+  readonly networksFile: string;
+  readonly keystoreFile: string;
+  /** The keystore's and the policy's. */
+  readonly passphraseFile: string;
+  /** The sealed policy; undefined: nothing is signed on main networks. */
+  readonly policyFile: string | undefined;
+  /** The chains to pay on; undefined: all that are enabled. */
+  readonly chains: readonly string[] | undefined;
+  readonly inboxKeptSeconds: number;
+}
+
+interface Variables extends ServiceVariables {
+  readonly NETWORKS_FILE: string;
+  readonly KEYSTORE_FILE: string;
+  readonly PASSPHRASE_FILE: string;
+  readonly POLICY_FILE?: string;
+  readonly CHAINS?: readonly string[];
+  readonly INBOX_KEPT_HOURS: number;
+}
+
+/** JSON Schema of the environment (README.md, "Configuration"). */
+export const SIGNER_CONFIG_SCHEMA = {
+  required: [...SERVICE_REQUIRED, 'NETWORKS_FILE', 'KEYSTORE_FILE', 'PASSPHRASE_FILE'],
+  properties: {
+    ...serviceProperties({ healthPort: 3024, databasePoolMax: 8 }),
+    NETWORKS_FILE: { type: 'string', minLength: 1 },
+    KEYSTORE_FILE: { type: 'string', minLength: 1 },
+    PASSPHRASE_FILE: { type: 'string', minLength: 1 },
+    POLICY_FILE: { type: 'string', minLength: 1 },
+    CHAINS: { type: 'array', items: { type: 'string' }, minItems: 1 },
+    INBOX_KEPT_HOURS: { type: 'integer', minimum: 1, maximum: 8_760, default: 24 },
+  },
+} as const;
+
+/**
+ * Reads the signer's settings from the environment.
+ * @throws GatewayError CONFIG_INVALID that names every mistake
+ */
+export function readSignerConfig(env: Environment): SignerConfig {
+  const variables = readConfig<Variables>(SIGNER_CONFIG_SCHEMA, env);
+  return {
+    ...serviceSettings(variables),
+    networksFile: variables.NETWORKS_FILE,
+    keystoreFile: variables.KEYSTORE_FILE,
+    passphraseFile: variables.PASSPHRASE_FILE,
+    policyFile: variables.POLICY_FILE,
+    chains: variables.CHAINS,
+    inboxKeptSeconds: variables.INBOX_KEPT_HOURS * 3_600,
+  };
+}
+
+export type SelectNetworksErrorCode =
+  /** CHAINS names what is no enabled network of the file that payouts can be signed on. */
+  'CHAINS_INVALID';
+
+/** The networks this process pays on: the enabled ones of the EVM family, of these the ones named. */
+export function selectNetworks(
+  networks: readonly NetworkConfig[],
+  chains: readonly string[] | undefined,
+): readonly NetworkConfig[] {
+  const enabled = networks.filter((network) => network.family === 'EVM' && network.enabled);
+  const unknown = (chains ?? []).filter((chain) => !enabled.some((network) => network.chain === chain));
+  if (unknown.length > 0) {
+    throw new GatewayError<SelectNetworksErrorCode>(
+      'CHAINS_INVALID',
+      `CHAINS: not an enabled EVM network of the network file: ${unknown.join(', ')}`,
+      { retryable: false },
+    );
+  }
+  return enabled.filter((network) => chains?.includes(network.chain) ?? true);
+}

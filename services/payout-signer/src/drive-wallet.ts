@@ -1,0 +1,106 @@
+import type { LeaseKeeper } from '@opentill/db/lease';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { Clock } from '@opentill/runtime/clock';
+import { startLoop } from '@opentill/runtime/loop';
+import { createPass, type Pass } from './pass.ts';
+import type { PassDeps } from './pass-deps.ts';
+import type { WalletKey } from './wallet-facts.ts';
+
+export interface DriverDeps extends PassDeps {
+  readonly leaseKeeper: LeaseKeeper;
+  readonly clock: Clock;
+  /** How often the lease is renewed, or asked for: a third of its time to live. */
+  readonly leaseIntervalMs: number;
+  /** Pause between passes that nobody asked for. */
+  readonly sweepMs: number;
+  /** Told of what must not go on: a node of another network, bytes that were signed otherwise than asked. */
+  readonly fail: (error: unknown) => void;
+}
+
+/** The driver of one wallet. */
+export interface Driver {
+  readonly key: WalletKey;
+  /** There may be something to do. */
+  wake(): void;
+  /** Whether this replica drives the wallet. */
+  leads(): boolean;
+  /** When the last pass ended well, in milliseconds since 1970; undefined before the first of this lease. */
+  passedAt(): number | undefined;
+  /** Ends what is under way and gives the lease back. */
+  stop(): Promise<void>;
+}
+
+const MAX_BACKOFF_MS = 5_000;
+
+/**
+ * Drives a wallet while this replica has its lease, and asks for the lease while it has not. Two loops beside each other, so
+ * that slow nodes don't cost the lease.
+ */
+export function startDriver(deps: DriverDeps): Driver {
+  const { key, leaseKeeper, observe, sender } = deps;
+  let current: { readonly token: number; readonly pass: Pass } | undefined;
+  let isNetworkChecked = false;
+  let passedAtMs: number | undefined;
+
+  const passes = startLoop({
+    name: `payouts ${key.chain} ${key.wallet}`,
+    intervalMs: deps.sweepMs,
+    maxBackoffMs: MAX_BACKOFF_MS,
+    run: async (signal) => {
+      const lease = leaseKeeper.current();
+      observe.leads(key, lease !== undefined);
+      if (lease === undefined) {
+        passedAtMs = undefined;
+        return undefined;
+      }
+      try {
+        if (!isNetworkChecked) await sender.checkNetwork({ signal });
+        isNetworkChecked = true;
+        // Whoever takes the lease anew knows nothing of what was sent meanwhile.
+        if (current?.token !== lease.fencingToken)
+          current = { token: lease.fencingToken, pass: createPass(deps) };
+        const outcome = await current.pass(lease, signal);
+        passedAtMs = deps.clock.now().getTime();
+        observe.passed(key);
+        return outcome;
+      } catch (error) {
+        if (mustEnd(error)) deps.fail(error);
+        throw error;
+      }
+    },
+    onError: (error, failuresInRow) => observe.passFailed(key, error, failuresInRow),
+  });
+  const leases = startLoop({
+    name: `lease ${key.chain} ${key.wallet}`,
+    intervalMs: deps.leaseIntervalMs,
+    maxBackoffMs: MAX_BACKOFF_MS,
+    run: async () => {
+      const wasHeld = leaseKeeper.current() !== undefined;
+      if ((await leaseKeeper.acquire()) !== undefined && !wasHeld) passes.wake();
+    },
+    onError: (error, failuresInRow) => observe.passFailed(key, error, failuresInRow),
+  });
+  return {
+    key,
+    wake: () => passes.wake(),
+    leads: () => leaseKeeper.current() !== undefined,
+    passedAt: () => passedAtMs,
+    async stop() {
+      await Promise.all([passes.stop(), leases.stop()]);
+      await leaseKeeper.release().catch((error: unknown) => observe.passFailed(key, error, 1));
+    },
+  };
+}
+
+/** Errors after which a restart alone would do harm, or nothing. */
+const ENDS = new Set([
+  'WRONG_CHAIN',
+  'TOKEN_MISMATCH',
+  'SIGNED_OTHERWISE',
+  'WALLET_UNKNOWN',
+  'SIGNER_CLOSED',
+]);
+
+function mustEnd(error: unknown): boolean {
+  return error instanceof GatewayError && ENDS.has(error.code);
+}

@@ -1,0 +1,40 @@
+import { CHAINS } from '@opentill/domain/chains';
+import { decidePolicy } from '@opentill/wallet/policy/decide-policy';
+import type { Policy } from '@opentill/wallet/policy/policy';
+import type { PolicyJudge } from './policy-port.ts';
+
+/**
+ * Asks the sealed policy. Without one nothing is authorised on a main network, and everything on a test network.
+ */
+export function judgeByPolicy(policy: Policy | undefined): PolicyJudge {
+  return {
+    judge({ chain, payout, intent, spent, now }) {
+      if (policy === undefined)
+        return CHAINS[chain].network === 'test'
+          ? { kind: 'AUTHORISED' }
+          : { kind: 'OBSTACLE', obstacle: 'NO_POLICY' };
+      const { symbol, decimals, merchantId, orderPk, wallet } = payout;
+      const decision = decidePolicy({
+        policy,
+        payout: {
+          chain,
+          wallet,
+          contract: intent.contract,
+          symbol,
+          decimals,
+          amountBaseUnits: intent.amountBaseUnits,
+          receiver: intent.to,
+          merchantId,
+          orderPk,
+        },
+        counters: { hour: spent.lastHour, day: spent.lastDay, merchantDay: spent.merchantLastDay },
+        approvals: payout.approvals,
+        now,
+      });
+      return decision.kind === 'REFUSED' ? { kind: 'REFUSED', reason: decision.reason } : decision;
+    },
+    allowsChain: (chain) =>
+      policy === undefined ? CHAINS[chain].network === 'test' : policy.chains.get(chain)?.enabled === true,
+    floatOf: (chain, symbol) => policy?.chains.get(chain)?.assets.get(symbol)?.floatBaseUnits,
+  };
+}

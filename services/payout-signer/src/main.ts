@@ -1,0 +1,130 @@
+import { evmFamily } from '@opentill/chain-evm/family';
+import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { payoutTermsOf } from '@opentill/contracts/payout-terms';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { openDatabase } from '@opentill/db/database';
+import { connectBroker } from '@opentill/messaging/connection';
+import { systemClock } from '@opentill/runtime/clock';
+import { createHealthServer } from '@opentill/runtime/health';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger, type Logger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { runService } from '@opentill/runtime/service';
+import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
+import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
+import { openPolicy } from '@opentill/wallet/policy/sealed-policy';
+import type { Policy } from '@opentill/wallet/policy/policy';
+import { readPassphraseFile } from '@opentill/wallet/read-passphrase-file';
+import { refuseSecretsInEnvironment } from '@opentill/wallet/refuse-secrets-in-environment';
+import { startSigner, type PayingNetwork } from './app.ts';
+import { readSignerConfig, selectNetworks, type SignerConfig } from './config.ts';
+import { judgeByPolicy } from './judge-by-policy.ts';
+
+const SERVICE = 'payout-signer';
+const CODECS = [evmFamily.addressCodec];
+
+await runService({
+  name: SERVICE,
+  logger: createLogger({ service: SERVICE, level: 'info' }),
+  start: async (_signal, fail) => {
+    refuseSecretsInEnvironment(process.env);
+    const config = readSignerConfig(process.env);
+    const { instanceId } = config;
+    const logger = createLogger({ service: SERVICE, level: config.logLevel });
+    const file = await readNetworkFile(config.networksFile, process.env);
+    const networks = selectNetworks(file, config.chains);
+    const opened: (() => Promise<void>)[] = [];
+    const closeAll = async () => {
+      for (const close of opened.splice(0).toReversed()) await close();
+    };
+    try {
+      const { keys, policy } = await openKeys(config, file, logger);
+      opened.push(() => Promise.resolve(keys.close()));
+      const database = openDatabase({
+        url: config.databaseUrl,
+        applicationName: `${SERVICE} ${instanceId}`,
+        poolMax: config.databasePoolMax,
+        prepareStatements: config.databasePrepare,
+        onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+      });
+      opened.push(() => database.close(STOP_LIMITS_MS.database));
+      const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
+      opened.push(() => broker.close());
+      const metrics = createMetrics(SERVICE);
+      const app = startSigner({
+        db: database.kysely,
+        broker,
+        logger,
+        metrics,
+        clock: systemClock,
+        newId,
+        networks: networks.flatMap((network) => payOn(network, keys, logger)),
+        wallets: keys.addresses,
+        policy: judgeByPolicy(policy),
+        instanceId,
+        fail,
+        timing: { inboxKeptSeconds: config.inboxKeptSeconds },
+      });
+      opened.push(() => app.stop());
+      const { healthPort: port, healthHost: host } = config;
+      const health = createHealthServer({ port, host, metrics, checks: app.checks });
+      await health.start();
+      opened.push(() => health.stop());
+      opened.push(() => Promise.resolve(health.drain()));
+    } catch (error) {
+      await closeAll();
+      throw error;
+    }
+    return { stop: closeAll };
+  },
+});
+
+/** Opens the keystore, and the policy that was sealed for it. The passphrase is forgotten with the end of this function. */
+async function openKeys(
+  config: SignerConfig,
+  networks: readonly NetworkConfig[],
+  logger: Logger,
+): Promise<{ readonly keys: KeystoreSigner; readonly policy: Policy | undefined }> {
+  const { keystoreFile, passphraseFile, policyFile } = config;
+  const passphrase = await readPassphraseFile(passphraseFile);
+  const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs: CODECS });
+  logger.info('keystore opened', { fingerprint: keys.fingerprint, wallets: keys.addresses });
+  if (policyFile === undefined) {
+    logger.warn('no policy: nothing is signed on main networks, and without limits on test networks');
+    return { keys, policy: undefined };
+  }
+  const { fingerprint } = keys;
+  const { policy, digest } = await openPolicy({
+    policyFile,
+    passphrase,
+    fingerprint,
+    networks,
+    codecs: CODECS,
+  });
+  logger.info('policy opened', { digest });
+  return { keys, policy };
+}
+
+/** Nothing for a network whose file does not say how payouts are paid. */
+function payOn(network: NetworkConfig, backend: KeystoreSigner, logger: Logger): readonly PayingNetwork[] {
+  const { chain } = network;
+  if (payoutTermsOf(network) === undefined) {
+    logger.warn('payouts of this network are not configured: none is signed', { chain });
+    return [];
+  }
+  const onAlone = ({ label }: { readonly label: string }) =>
+    logger.warn('one source is believed alone', { chain, source: label });
+  return [
+    {
+      network,
+      codec: evmFamily.addressCodec,
+      sender: createEvmSender(network, {
+        backend,
+        onAlone,
+        onSendAnswer: (answer) => logger.debug('sent to a source', { chain, ...answer }),
+      }),
+      reader: evmFamily.createReader(network, {}),
+    },
+  ];
+}

@@ -1,0 +1,186 @@
+import type { TxHash } from '@opentill/chain/transfer';
+import type { Rolled } from '@opentill/db/housekeeping';
+import type { Logger } from '@opentill/runtime/logger';
+import type { Metrics } from '@opentill/runtime/metrics';
+import { createAlarmEdges, type AlarmEdges } from './alarm-edges.ts';
+import type { AuthorisationDecisions } from './decide-authorisations.ts';
+import type { BalanceRow, Sent, SignedAttempt, TakenIn } from './payout-store.ts';
+import { createSignerMeters, type SignerMeters } from './signer-meters.ts';
+import type { BalanceAlarms } from './watch-balances.ts';
+import { inFlight, type Obstacle, type WalletKey, type WalletView } from './wallet-facts.ts';
+
+/** What happens in the signer, by name: logged and counted in one place. No key, no signed bytes. */
+export interface Observe {
+  takenIn(key: WalletKey, taken: TakenIn): void;
+  looked(key: WalletKey, view: WalletView): void;
+  authorised(key: WalletKey, decisions: AuthorisationDecisions): void;
+  hindered(key: WalletKey, orderPk: string, obstacle: Obstacle): void;
+  /** What a node said when a payment was tried. */
+  wouldFail(key: WalletKey, orderPk: string, detail: string): void;
+  signed(key: WalletKey, attempts: readonly SignedAttempt[]): void;
+  /** `first`: payouts that were sent for the first time. */
+  sent(key: WalletKey, sent: readonly Sent[], first: number): void;
+  bumped(key: WalletKey, attempt: SignedAttempt, replaced: TxHash): void;
+  cancelled(key: WalletKey, nonce: number, txHash: TxHash): void;
+  /** How long the oldest gap has been open; 0: there is none. */
+  gaps(key: WalletKey, oldestMs: number): void;
+  /** By how many the chain's count is above what was given out here; 0: as it should be. */
+  chainAhead(key: WalletKey, by: number): void;
+  foreignNonces(key: WalletKey, nonces: readonly number[]): void;
+  balances(key: WalletKey, rows: readonly BalanceRow[], alarms: BalanceAlarms): void;
+  /** Nodes failed at a step; it is tried again with the next pass. */
+  stepFailed(key: WalletKey, step: string, error: unknown): void;
+  /** A pass failed as a whole. */
+  passFailed(key: WalletKey, error: unknown, failuresInRow: number): void;
+  passed(key: WalletKey): void;
+  /** Whether this replica has the wallet's lease. */
+  leads(key: WalletKey, isLeader: boolean): void;
+  /** A network of the file on which no payout can be signed. */
+  notConfigured(chain: string): void;
+  presenceFailed(error: unknown): void;
+  housekeepingFailed(error: unknown, failuresInRow: number): void;
+  inboxRolled(rolled: Rolled): void;
+}
+
+export interface ObserveDeps {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+interface Parts {
+  readonly logger: Logger;
+  readonly meters: SignerMeters;
+  readonly alarms: AlarmEdges;
+}
+
+export function createObserve({ logger, metrics }: ObserveDeps): Observe {
+  const meters = createSignerMeters(metrics);
+  const parts = { logger, meters, alarms: createAlarmEdges(logger, meters) };
+  return {
+    ...observePayouts(parts),
+    ...observeNonces(parts),
+    ...observeWallet(parts),
+    ...observeService(parts),
+  };
+}
+
+function observePayouts({ logger, meters }: Parts) {
+  return {
+    authorised({ chain }, { authorised, needApproval, refused, obstacles }) {
+      meters.authorised.inc({ chain }, authorised.length);
+      for (const orderPk of authorised) logger.info('payout authorised', { chain, orderPk });
+      for (const orderPk of needApproval) logger.info('payout waits for approval', { chain, orderPk });
+      for (const { orderPk, reason } of refused) {
+        meters.refused.inc({ chain, reason });
+        logger.warn('payout refused', { chain, orderPk, reason });
+      }
+      for (const { orderPk, obstacle } of obstacles)
+        logger.info('payout not authorised yet', { chain, orderPk, obstacle });
+    },
+    hindered({ chain }, orderPk, obstacle) {
+      meters.hindered.inc({ chain, obstacle });
+      logger.warn('payout not signed yet', { chain, orderPk, obstacle });
+    },
+    wouldFail({ chain }, orderPk, detail) {
+      logger.warn('payment would fail', { chain, orderPk, detail });
+    },
+    signed({ chain }, attempts) {
+      meters.signed.inc({ chain, purpose: 'PAYOUT' }, attempts.length);
+      for (const { orderPk, signed } of attempts)
+        logger.info('payout signed', { chain, orderPk, nonce: signed.nonce, txHash: signed.txHash });
+    },
+    sent({ chain }, sent, first) {
+      meters.firstSent.inc({ chain }, first);
+      for (const { txHash, outcome } of sent) {
+        meters.sent.inc({ chain, outcome });
+        if (outcome === 'REFUSED') logger.error('a node refuses a transaction', { chain, txHash });
+        else logger.debug('transaction sent', { chain, txHash, outcome });
+      }
+    },
+  } satisfies Partial<Observe>;
+}
+
+const GAP_ALARM_MS = 60_000;
+
+function observeNonces({ logger, meters, alarms }: Parts) {
+  return {
+    takenIn({ chain }, { finalNonces, reopenedNonces, freedNonces, vetoedOrderPks }) {
+      meters.final.inc({ chain }, finalNonces.length);
+      if (reopenedNonces.length > 0)
+        logger.warn('final transactions were reorganised away', { chain, nonces: reopenedNonces });
+      if (freedNonces.length > 0) logger.info('nonces given back', { chain, nonces: freedNonces });
+      for (const orderPk of vetoedOrderPks) logger.info('payout vetoed', { chain, orderPk });
+    },
+    bumped({ chain }, { signed }, replaced) {
+      meters.signed.inc({ chain, purpose: 'BUMP' });
+      logger.info('fees raised', { chain, nonce: signed.nonce, txHash: signed.txHash, replaced });
+    },
+    cancelled({ chain }, nonce, txHash) {
+      meters.signed.inc({ chain, purpose: 'CANCEL' });
+      logger.warn('gap filled by a transaction that moves nothing', { chain, nonce, txHash });
+    },
+    gaps(key, oldestMs) {
+      meters.gap.set({ chain: key.chain }, oldestMs / 1_000);
+      alarms.set('nonce-gap', key, oldestMs > GAP_ALARM_MS ? `for ${oldestMs} ms` : undefined);
+    },
+    chainAhead(key, by) {
+      alarms.set('chain-ahead', key, by > 0 ? `by ${by} transactions` : undefined);
+    },
+    foreignNonces({ chain, wallet }, nonces) {
+      logger.error('a stranger used nonces of a hot wallet: halted', { chain, wallet, nonces });
+    },
+  } satisfies Partial<Observe>;
+}
+
+function observeWallet({ logger, meters, alarms }: Parts) {
+  return {
+    looked(key, view) {
+      const { chain } = key;
+      const flying = inFlight(view.nonces);
+      const signedAt = flying[0]?.attempts[0]?.signedAt.getTime();
+      const seconds = signedAt === undefined ? 0 : (view.now.getTime() - signedAt) / 1_000;
+      meters.inFlight.set({ chain }, flying.length);
+      meters.waiting.set({ chain }, view.requested.length + view.unsigned.length);
+      meters.oldestUnmined.set({ chain }, Math.max(0, seconds));
+      alarms.set('halted', key, view.halted ?? undefined);
+    },
+    balances(key, rows, { lowGas, low, aboveFloat }) {
+      const { chain, wallet } = key;
+      for (const { symbol, amount } of rows) meters.balance.set({ chain, wallet, symbol }, Number(amount));
+      const list = (amounts: ReadonlyMap<string, bigint>) =>
+        amounts.size === 0 ? undefined : [...amounts].map(([s, amount]) => `${s} ${amount}`).join(', ');
+      alarms.set('low-gas', key, lowGas === undefined ? undefined : `${lowGas}`);
+      alarms.set('low-balance', key, list(low));
+      alarms.set('above-float', key, list(aboveFloat));
+    },
+    leads(key, isLeader) {
+      meters.leads.set({ chain: key.chain, wallet: key.wallet }, isLeader ? 1 : 0);
+      if (!isLeader) alarms.clear(key);
+    },
+    stepFailed({ chain }, step, error) {
+      meters.failures.inc({ chain, step });
+      logger.warn('step left to the next pass', { chain, step, error });
+    },
+    passFailed({ chain }, error, failuresInRow) {
+      meters.failures.inc({ chain, step: 'pass' });
+      if (failuresInRow === 1 || failuresInRow % 30 === 0)
+        logger.warn('pass failed', { chain, failuresInRow, error });
+    },
+    passed: ({ chain }) => meters.passes.inc({ chain }),
+  } satisfies Partial<Observe>;
+}
+
+function observeService({ logger }: Parts) {
+  return {
+    notConfigured: (chain) =>
+      logger.warn('payouts of this network are not configured: none is signed', { chain }),
+    presenceFailed: (error) => logger.warn('presence not announced', { error }),
+    housekeepingFailed(error, failuresInRow) {
+      if (failuresInRow === 1 || failuresInRow % 30 === 0)
+        logger.warn('housekeeping failed', { failuresInRow, error });
+    },
+    inboxRolled({ dropped, deleted }) {
+      if (dropped + deleted > 0) logger.info('inbox rolled', { dropped, deleted });
+    },
+  } satisfies Partial<Observe>;
+}

@@ -1,0 +1,29 @@
+/** When payouts that could not be signed are tried again. Memory of this process alone: a start tries all at once. */
+export interface ObstaclePauses {
+  isDue(orderPk: string, nowMs: number): boolean;
+  /** It could not be signed now. */
+  put(orderPk: string, nowMs: number): void;
+  forget(orderPk: string): void;
+  /** Forgets payouts that are not waiting any more. */
+  keepOnly(orderPks: ReadonlySet<string>): void;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+
+/** Pauses that double from 1 s to 30 s. */
+export function createObstaclePauses(): ObstaclePauses {
+  const pauses = new Map<string, { readonly times: number; readonly untilMs: number }>();
+  return {
+    isDue: (orderPk, nowMs) => nowMs >= (pauses.get(orderPk)?.untilMs ?? 0),
+    put(orderPk, nowMs) {
+      const times = (pauses.get(orderPk)?.times ?? 0) + 1;
+      const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(times - 1, 10));
+      pauses.set(orderPk, { times, untilMs: nowMs + pauseMs });
+    },
+    forget: (orderPk) => void pauses.delete(orderPk),
+    keepOnly(orderPks) {
+      for (const orderPk of pauses.keys()) if (!orderPks.has(orderPk)) pauses.delete(orderPk);
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { WalletSender } from '@opentill/chain/wallet-sender';
+import type { PayoutTerms } from '@opentill/contracts/payout-terms';
+import type { Lease } from '@opentill/db/lease';
+import type { AuthorisationRules } from './decide-authorisations.ts';
+import type { SendMemory, SendTiming, Suspicions } from './next-sends.ts';
+import type { ObstaclePauses } from './obstacle-pauses.ts';
+import type { Observe } from './observe.ts';
+import type { PayoutStore } from './payout-store.ts';
+import type { WalletKey } from './wallet-facts.ts';
+
+export interface PassTiming extends SendTiming {
+  /** A free nonce below signed ones waits so long for a payout before a transaction that moves nothing fills it. */
+  readonly cancelGapAfterMs: number;
+  /** Pause between looks at the wallet's balances. */
+  readonly balancesEveryMs: number;
+  /** Pause between looks at the chain's count of transactions while nothing is on its way. */
+  readonly idleCountEveryMs: number;
+}
+
+/** What one driver works with. */
+export interface PassDeps {
+  readonly key: WalletKey;
+  readonly terms: Pick<PayoutTerms, 'maxOpenNonces' | 'lowGasBaseUnits' | 'lowBalance' | 'float'>;
+  readonly rules: AuthorisationRules;
+  readonly store: PayoutStore;
+  readonly sender: WalletSender;
+  readonly reader: Pick<ChainReader, 'readFates'>;
+  readonly observe: Observe;
+  readonly timing: PassTiming;
+  /** After a commit that appended events. */
+  readonly onCommitted: () => void;
+}
+
+/** What a driver remembers from pass to pass, for as long as it has the lease. Losing it costs time and nothing else. */
+export interface PassMemory {
+  readonly sends: SendMemory;
+  readonly pauses: ObstaclePauses;
+  readonly suspicions: Suspicions;
+  readonly gapsSinceMs: Map<number, number>;
+  balancesAtMs: number;
+  countAtMs: number;
+}
+
+/** One pass under one lease. */
+export interface PassContext extends PassDeps {
+  readonly lease: Lease;
+  readonly memory: PassMemory;
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,99 @@
+import type { SendOutcome, SignedTransaction } from '@opentill/chain/wallet-sender';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { Lease } from '@opentill/db/lease';
+import type { Address } from '@opentill/chain/address-codec';
+import type { BaseUnits } from '@opentill/domain/money';
+import type { Obstacle, WalletView } from './wallet-facts.ts';
+
+/** What became of facts that others wrote. */
+export interface TakenIn {
+  readonly finalNonces: readonly number[];
+  /** FINAL before; a reorganisation took their transactions back. */
+  readonly reopenedNonces: readonly number[];
+  readonly freedNonces: readonly number[];
+  readonly vetoedOrderPks: readonly string[];
+}
+
+/** How much was authorised of a symbol for a merchant, by the database's clock. */
+export interface SpentRow {
+  readonly symbol: string;
+  readonly merchantId: string;
+  readonly lastHour: bigint;
+  readonly lastDay: bigint;
+}
+
+/** What is to be written of payouts that are REQUESTED. */
+export interface Authorisations {
+  /** In the order in which they get nonces. */
+  readonly authorised: readonly string[];
+  readonly needApproval: readonly string[];
+  readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
+  readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
+  /** Where nonces begin, for a wallet that has none. */
+  readonly firstNonce: number;
+}
+
+/** A signed transaction and what it was signed for. */
+export interface SignedAttempt {
+  readonly purpose: 'PAYOUT' | 'CANCEL';
+  readonly orderPk: string | null;
+  readonly contract: TokenContract | null;
+  readonly to: Address;
+  readonly amountBaseUnits: BaseUnits;
+  readonly signed: SignedTransaction;
+}
+
+/** SAVED: all of them. GONE: none, because these payouts may not be signed any more. STALE: none, look again. */
+export type SaveOutcome =
+  | { readonly kind: 'SAVED' }
+  | { readonly kind: 'GONE'; readonly orderPks: readonly string[] }
+  | { readonly kind: 'STALE' };
+
+export interface Sent {
+  readonly txHash: TxHash;
+  readonly orderPk: string | null;
+  readonly outcome: SendOutcome;
+}
+
+export interface BalanceRow {
+  readonly symbol: string;
+  readonly contract: TokenContract | null;
+  readonly amount: bigint;
+}
+
+/**
+ * The signer's side of the database, for one wallet. Every method that takes a lease is one transaction that asserts it
+ * first: LEASE_LOST when another holds it, and nothing is written.
+ */
+export interface PayoutStore {
+  look(limits: { readonly requested: number; readonly unsigned: number }): Promise<WalletView>;
+  /** Writes what follows from what others wrote: fates, vetoes, expiries. Cheap when nothing does. */
+  takeIn(lease: Lease): Promise<TakenIn>;
+  /** What was authorised in the last hour and day. */
+  spent(): Promise<readonly SpentRow[]>;
+  /**
+   * REQUESTED → AUTHORISED with a nonce each (free ones first, lowest first), where the payout's time is not over; the others
+   * as they are given. An approval that arrived moves the payout's end on by the time it waited. @returns those authorised
+   */
+  authorise(lease: Lease, decisions: Authorisations): Promise<readonly string[]>;
+  /** Notes why payouts are not signed yet and frees their nonces. */
+  saveObstacles(
+    lease: Lease,
+    obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[],
+  ): Promise<void>;
+  /** Stores signed bytes of payouts, all or none: AUTHORISED → SIGNED while their time is not over. Nonces may be anybody's. */
+  saveSigned(lease: Lease, attempts: readonly SignedAttempt[]): Promise<SaveOutcome>;
+  /** Stores another transaction of a nonce: dearer, or a CANCEL of a free nonce. */
+  saveReplacement(lease: Lease, attempt: SignedAttempt): Promise<SaveOutcome>;
+  /** Stored bytes. What is sent comes from here and from nowhere else. */
+  readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
+  /** @returns payouts that were sent for the first time; of these the tracker is told. */
+  recordSent(lease: Lease, sent: readonly Sent[]): Promise<readonly string[]>;
+  /** Marks nonces as used by a stranger, and halts the wallet, with an incident. */
+  markTaken(lease: Lease, nonces: readonly number[], reason: string): Promise<void>;
+  saveBalances(
+    lease: Lease,
+    block: { readonly height: number; readonly hash: string },
+    rows: readonly BalanceRow[],
+  ): Promise<void>;
+}

@@ -1,0 +1,32 @@
+import type { PaymentIntent } from '@opentill/chain/wallet-sender';
+import type { Chain } from '@opentill/domain/chains';
+import type { RequestedPayout } from './wallet-facts.ts';
+
+/** What was authorised lately of one symbol on the chain, base units; of everybody, and of the payout's merchant. */
+export interface Spent {
+  readonly lastHour: bigint;
+  readonly lastDay: bigint;
+  readonly merchantLastDay: bigint;
+}
+
+export type PolicyVerdict =
+  | { readonly kind: 'AUTHORISED' }
+  /** Short, printable ASCII without `/`: the merchant is told. */
+  | { readonly kind: 'REFUSED'; readonly reason: string }
+  | { readonly kind: 'NEEDS_APPROVAL' }
+  | { readonly kind: 'OBSTACLE'; readonly obstacle: 'NO_POLICY' };
+
+/** The sealed policy as the signer asks it. Pure: the same question has the same answer. */
+export interface PolicyJudge {
+  judge(question: {
+    readonly chain: Chain;
+    readonly payout: RequestedPayout;
+    readonly intent: PaymentIntent;
+    readonly spent: Spent;
+    readonly now: Date;
+  }): PolicyVerdict;
+  /** Whether anything may be signed on this chain at all; a fee bump asks only this. */
+  allowsChain(chain: Chain): boolean;
+  /** How much of a symbol a hot wallet should hold at most, base units; undefined where the policy says nothing. */
+  floatOf(chain: Chain, symbol: string): bigint | undefined;
+}

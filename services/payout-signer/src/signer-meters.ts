@@ -1,0 +1,123 @@
+import type { Metrics } from '@opentill/runtime/metrics';
+
+/** A counter or gauge, as far as it is used here. */
+interface Count<Label extends string> {
+  inc(labels: Record<Label, string>, by?: number): void;
+}
+interface Level<Label extends string> {
+  set(labels: Record<Label, string>, value: number): void;
+}
+
+export interface SignerMeters {
+  readonly authorised: Count<'chain'>;
+  readonly refused: Count<'chain' | 'reason'>;
+  readonly hindered: Count<'chain' | 'obstacle'>;
+  readonly signed: Count<'chain' | 'purpose'>;
+  readonly sent: Count<'chain' | 'outcome'>;
+  readonly firstSent: Count<'chain'>;
+  readonly final: Count<'chain'>;
+  readonly failures: Count<'chain' | 'step'>;
+  readonly passes: Count<'chain'>;
+  readonly inFlight: Level<'chain'>;
+  readonly waiting: Level<'chain'>;
+  readonly oldestUnmined: Level<'chain'>;
+  readonly gap: Level<'chain'>;
+  readonly balance: Level<'chain' | 'wallet' | 'symbol'>;
+  readonly leads: Level<'chain' | 'wallet'>;
+  readonly alarm: Level<'chain' | 'kind'>;
+}
+
+/** The signer's meters, by what they count. */
+export function createSignerMeters(metrics: Metrics): SignerMeters {
+  return { ...createCounters(metrics), ...createGauges(metrics) };
+}
+
+function createCounters(metrics: Metrics) {
+  return {
+    authorised: metrics.counter({
+      name: 'opentill_payouts_authorised_total',
+      help: 'Payouts that the policy let pass',
+      labelNames: ['chain'],
+    }),
+    refused: metrics.counter({
+      name: 'opentill_payouts_refused_total',
+      help: 'Payouts that were refused, by reason',
+      labelNames: ['chain', 'reason'],
+    }),
+    hindered: metrics.counter({
+      name: 'opentill_payouts_hindered_total',
+      help: 'Tries to sign a payout that something stood in the way of',
+      labelNames: ['chain', 'obstacle'],
+    }),
+    signed: metrics.counter({
+      name: 'opentill_payout_transactions_signed_total',
+      help: 'Transactions signed and stored: payouts, dearer ones in their place, and ones that fill a gap',
+      labelNames: ['chain', 'purpose'],
+    }),
+    sent: metrics.counter({
+      name: 'opentill_payout_sends_total',
+      help: 'Times that stored bytes were sent, by what nodes answered',
+      labelNames: ['chain', 'outcome'],
+    }),
+    firstSent: metrics.counter({
+      name: 'opentill_payouts_sent_total',
+      help: 'Payouts sent for the first time',
+      labelNames: ['chain'],
+    }),
+    final: metrics.counter({
+      name: 'opentill_payout_nonces_final_total',
+      help: 'Nonces whose transaction was verified',
+      labelNames: ['chain'],
+    }),
+    failures: metrics.counter({
+      name: 'opentill_payout_step_failures_total',
+      help: 'Steps of a pass that nodes or the database failed',
+      labelNames: ['chain', 'step'],
+    }),
+    passes: metrics.counter({
+      name: 'opentill_payout_passes_total',
+      help: 'Passes over a wallet',
+      labelNames: ['chain'],
+    }),
+  };
+}
+
+function createGauges(metrics: Metrics) {
+  return {
+    inFlight: metrics.gauge({
+      name: 'opentill_payouts_in_flight_count',
+      help: 'Nonces whose transactions are signed and in no block',
+      labelNames: ['chain'],
+    }),
+    waiting: metrics.gauge({
+      name: 'opentill_payouts_unsigned_count',
+      help: 'Payouts that wait to be authorised or signed, as many as one pass looks at',
+      labelNames: ['chain'],
+    }),
+    oldestUnmined: metrics.gauge({
+      name: 'opentill_payout_oldest_in_flight_seconds',
+      help: 'Since when the lowest nonce on its way has been signed',
+      labelNames: ['chain'],
+    }),
+    gap: metrics.gauge({
+      name: 'opentill_payout_nonce_gap_seconds',
+      help: 'How long a free nonce has been holding up signed ones; 0: none does',
+      labelNames: ['chain'],
+    }),
+    balance: metrics.gauge({
+      name: 'opentill_hot_wallet_base_units',
+      help: 'What the chain says a hot wallet holds, in base units',
+      labelNames: ['chain', 'wallet', 'symbol'],
+    }),
+    leads: metrics.gauge({
+      name: 'opentill_payout_leader_bool',
+      help: '1 where this replica drives the wallet',
+      labelNames: ['chain', 'wallet'],
+    }),
+    alarm: metrics.gauge({
+      name: 'opentill_payout_alarm_bool',
+      help: '1 while the alarm holds',
+      labelNames: ['chain', 'kind'],
+    }),
+  };
+}

@@ -1,0 +1,72 @@
+import type { Db, Tx } from '@opentill/db/database';
+import { assertLease, type Lease } from '@opentill/db/lease';
+import type { PayoutStore, SaveOutcome } from './payout-store.ts';
+import { look } from './store/look.ts';
+import { noteObstacles, saveAuthorisations } from './store/save-authorised.ts';
+import { freeNoncesOf, saveBalances, saveTaken } from './store/save-findings.ts';
+import { readRaw, saveSent, tellOfPayouts, type EventDeps } from './store/save-sent.ts';
+import { NotSaved, saveReplacement, saveSigned } from './store/save-signed.ts';
+import { readSpent } from './store/spent.ts';
+import { hasNews, takeIn } from './store/take-in.ts';
+import type { WalletKey } from './wallet-facts.ts';
+
+const NOTHING = { finalNonces: [], reopenedNonces: [], freedNonces: [], vetoedOrderPks: [] } as const;
+
+/** The signer's SQL for one wallet; see PayoutStore for what each method promises. */
+export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): PayoutStore {
+  /** A transaction that another holder of the lease can't have overtaken. */
+  const underLease = <T>(lease: Lease, write: (tx: Tx, token: number) => Promise<T>): Promise<T> =>
+    db.transaction().execute(async (tx) => {
+      await assertLease(tx, 'signer', lease);
+      return write(tx, lease.fencingToken);
+    });
+
+  const saved = async (write: Promise<void>): Promise<SaveOutcome> => {
+    try {
+      await write;
+      return { kind: 'SAVED' };
+    } catch (error) {
+      if (error instanceof NotSaved) return error.outcome;
+      throw error;
+    }
+  };
+
+  return {
+    look: (limits) => look(db, key, limits),
+    async takeIn(lease) {
+      if (!(await hasNews(db, key))) return NOTHING;
+      return underLease(lease, async (tx, token) => {
+        const taken = await takeIn(tx, key, token);
+        await tellOfPayouts(tx, key, taken.vetoedOrderPks, deps);
+        return taken;
+      });
+    },
+    spent: () => readSpent(db, key),
+    authorise: (lease, decisions) =>
+      underLease(lease, async (tx, token) => {
+        const authorised = await saveAuthorisations(tx, key, token, decisions);
+        const refused = decisions.refused.map(({ orderPk }) => orderPk);
+        await tellOfPayouts(tx, key, refused, deps);
+        return authorised;
+      }),
+    saveObstacles: (lease, obstacles) =>
+      underLease(lease, async (tx, token) => {
+        await noteObstacles(tx, key, token, obstacles);
+        const hindered = obstacles.map(({ orderPk }) => orderPk);
+        await freeNoncesOf(tx, key, hindered);
+      }),
+    saveSigned: (lease, attempts) =>
+      saved(underLease(lease, (tx, token) => saveSigned(tx, key, token, attempts))),
+    saveReplacement: (lease, attempt) => saved(underLease(lease, (tx) => saveReplacement(tx, key, attempt))),
+    readRaw: (txHashes) => readRaw(db, key, txHashes),
+    recordSent: (lease, sent) =>
+      underLease(lease, async (tx, token) => {
+        const orderPks = await saveSent(tx, key, token, sent);
+        await tellOfPayouts(tx, key, orderPks, deps);
+        return orderPks;
+      }),
+    markTaken: (lease, nonces, reason) =>
+      underLease(lease, (tx) => saveTaken(tx, key, nonces, reason, deps.newId())),
+    saveBalances: (lease, block, rows) => underLease(lease, (tx) => saveBalances(tx, key, block, rows)),
+  };
+}

@@ -1,0 +1,212 @@
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { SendOutcome } from '@opentill/chain/wallet-sender';
+import type { Db } from '@opentill/db/database';
+import { baseUnits } from '@opentill/domain/money';
+import type {
+  OpenNonce,
+  OwnAttempt,
+  PayoutFacts,
+  RequestedPayout,
+  UnsignedPayout,
+  WalletKey,
+  WalletView,
+} from '../wallet-facts.ts';
+import { hasNoOwnNonce, ofWallet, openHalts } from './rows.ts';
+
+/** Reads everything that a pass decides by. Several statements, each bounded by an index; no locks. */
+export async function look(
+  db: Db,
+  key: WalletKey,
+  limits: { readonly requested: number; readonly unsigned: number },
+): Promise<WalletView> {
+  // The payouts before the nonces: a payout that is seen unsigned has its nonce in what is read later.
+  const [requested, unsigned] = await Promise.all([
+    readRequested(db, key, limits.requested),
+    readUnsigned(db, key, limits.unsigned),
+  ]);
+  const [state, nonces] = await Promise.all([readState(db, key), readNonces(db, key)]);
+  return { ...state, requested, unsigned, nonces };
+}
+
+interface PayoutRow {
+  readonly order_pk: string;
+  readonly order_id: string;
+  readonly merchant_id: string;
+  readonly symbol: string;
+  readonly contract_address: string | null;
+  readonly decimals: number;
+  readonly address: string;
+  readonly amount: bigint;
+  readonly obstacle: string | null;
+}
+
+const PAYOUT_COLUMNS = sql`o.order_pk, o.order_id, o.merchant_id, o.symbol, o.contract_address, o.decimals, o.address, o.amount,
+  p.obstacle`;
+
+function payoutFacts(row: PayoutRow, { wallet }: WalletKey): PayoutFacts {
+  return {
+    orderPk: row.order_pk,
+    orderId: row.order_id,
+    merchantId: row.merchant_id,
+    symbol: row.symbol,
+    contract: row.contract_address,
+    decimals: row.decimals,
+    receiver: row.address,
+    amountBaseUnits: baseUnits(row.amount),
+    wallet,
+    obstacle: row.obstacle,
+  };
+}
+
+interface RequestedRow extends PayoutRow {
+  readonly waiting_since: Date | null;
+  readonly is_reserved: boolean;
+  readonly pays_ourselves: boolean;
+  readonly approvals: { approver: string; signature: string }[];
+}
+
+async function readRequested(db: Db, key: WalletKey, limit: number): Promise<readonly RequestedPayout[]> {
+  const { rows } = await sql<RequestedRow>`
+    select ${PAYOUT_COLUMNS}, p.waiting_since,
+      exists (
+        select from ledger_transaction t join ledger_posting l using (ledger_tx_id) join ledger_account a using (account_id)
+        where t.ref = 'reserve:' || o.order_pk and a.kind = 'HOT_RESERVED' and a.chain = o.chain and a.symbol = o.symbol
+          and l.amount = o.amount
+      ) as is_reserved,
+      exists (select from deposit_address d where d.family = o.family and d.address = o.address)
+        or exists (select from hot_wallet w where w.family = o.family and w.address = o.address) as pays_ourselves,
+      (select coalesce(jsonb_agg(jsonb_build_object('approver', a.approver, 'signature', encode(a.signature, 'hex'))), '[]')
+        from payout_approval a where a.order_pk = o.order_pk) as approvals
+    from payout p join orders o using (order_pk)
+    where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'REQUESTED'
+      and o.order_type = 'PAYOUT' and o.chain = p.chain and o.source_address = p.wallet
+      and (p.waiting_since is not null or p.expires_at > now())
+    order by p.requested_at, p.order_pk limit ${limit}`.execute(db);
+  return rows.map((row) => ({
+    ...payoutFacts(row, key),
+    waitingSince: row.waiting_since,
+    isReserved: row.is_reserved,
+    paysOurselves: row.pays_ourselves,
+    approvals: row.approvals.map(({ approver, signature }) => ({
+      approver,
+      signature: Buffer.from(signature, 'hex'),
+    })),
+  }));
+}
+
+async function readUnsigned(db: Db, key: WalletKey, limit: number): Promise<readonly UnsignedPayout[]> {
+  const { rows } = await sql<PayoutRow & { readonly is_signed_before: boolean }>`
+    with unsigned as (
+      (select p.order_pk, p.requested_at, p.obstacle, false as is_signed_before from payout p
+        where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'AUTHORISED' and p.expires_at > now()
+        order by p.requested_at, p.order_pk limit ${limit})
+      union all
+      (select distinct p.order_pk, p.requested_at, p.obstacle, true
+        from wallet_nonce n join payout p using (order_pk)
+        where ${ofWallet(key)} and n.state = 'TAKEN' and p.state = 'SIGNED' and ${hasNoOwnNonce})
+    )
+    select ${PAYOUT_COLUMNS}, p.is_signed_before
+    from unsigned p join orders o using (order_pk)
+    where o.order_type = 'PAYOUT' and o.chain = ${key.chain} and o.source_address = ${key.wallet}
+    order by p.requested_at, p.order_pk limit ${limit}`.execute(db);
+  return rows.map((row) => ({ ...payoutFacts(row, key), isSignedBefore: row.is_signed_before }));
+}
+
+interface StateRow {
+  readonly now: Date;
+  readonly seen_height: number | null;
+  readonly seen_hash: string | null;
+  readonly verified_height: number | null;
+  readonly verified_hash: string | null;
+  readonly halted: string | null;
+  readonly held: string[];
+  readonly highest: number | null;
+}
+
+async function readState(
+  db: Db,
+  key: WalletKey,
+): Promise<Pick<WalletView, 'now' | 'cursor' | 'halted' | 'heldSymbols' | 'nextNonce'>> {
+  const { rows } = await sql<StateRow>`
+    select clock_timestamp() as now, c.seen_height, c.seen_hash, c.verified_height, c.verified_hash,
+      (select h.reason ${openHalts(key)} order by h.set_at limit 1) as halted,
+      array(select distinct a.symbol from asset_hold a where a.chain = ${key.chain} and a.released_at is null) as held,
+      (select max(n.nonce) from wallet_nonce n where ${ofWallet(key)}) as highest
+    from (select) one left join chain_cursor c on c.chain = ${key.chain}`.execute(db);
+  const row = rows[0];
+  if (row === undefined) throw new Error('a query of one row gave none');
+  const { seen_height: seen, verified_height: verified } = row;
+  return {
+    now: row.now,
+    cursor:
+      seen === null || verified === null
+        ? null
+        : {
+            seen: { height: seen, hash: row.seen_hash as BlockHash },
+            verified: { height: verified, hash: row.verified_hash as BlockHash },
+          },
+    halted: row.halted,
+    heldSymbols: new Set(row.held),
+    nextNonce: row.highest === null ? null : row.highest + 1,
+  };
+}
+
+interface NonceRow {
+  readonly nonce: number;
+  readonly state: 'RESERVED' | 'SIGNED';
+  readonly order_pk: string | null;
+  readonly purpose: 'PAYOUT' | 'CANCEL';
+  readonly tx_hash: string | null;
+  readonly contract_address: string | null;
+  readonly to_address: string;
+  readonly amount: bigint;
+  readonly fee_terms: { gasLimit: string; maxFeePerGas: string; maxPriorityFeePerGas: string };
+  readonly signed_at: Date;
+  readonly last_sent_at: Date | null;
+  readonly send_outcome: SendOutcome | null;
+  readonly is_mined: boolean;
+}
+
+async function readNonces(db: Db, key: WalletKey): Promise<readonly OpenNonce[]> {
+  const { rows } = await sql<NonceRow>`
+    select n.nonce, n.state, n.order_pk, n.purpose, t.tx_hash, t.contract_address, t.to_address, t.amount, t.fee_terms,
+      t.signed_at, t.last_sent_at, t.send_outcome, coalesce(f.state in ('MINED', 'VERIFIED'), false) as is_mined
+    from wallet_nonce n
+      left join own_transaction t on n.state = 'SIGNED' and (t.chain, t.wallet, t.nonce) = (n.chain, n.wallet, n.nonce)
+      left join own_transaction_fate f on (f.chain, f.tx_hash) = (t.chain, t.tx_hash)
+    where ${ofWallet(key)} and n.state in ('RESERVED', 'SIGNED')
+    order by n.nonce, t.signed_at, t.tx_hash`.execute(db);
+  const nonces: (OpenNonce & { readonly attempts: OwnAttempt[] })[] = [];
+  for (const row of rows) {
+    let last = nonces.at(-1);
+    if (last?.nonce !== row.nonce) {
+      const { nonce, state, order_pk: orderPk, purpose } = row;
+      last = { nonce, state, orderPk, purpose, attempts: [] };
+      nonces.push(last);
+    }
+    if (row.tx_hash !== null) last.attempts.push(attemptOf(row, row.tx_hash));
+  }
+  return nonces;
+}
+
+function attemptOf(row: NonceRow, txHash: string): OwnAttempt {
+  const terms = row.fee_terms;
+  return {
+    txHash: txHash as TxHash,
+    contract: row.contract_address as TokenContract | null,
+    to: row.to_address as Address,
+    amountBaseUnits: baseUnits(row.amount),
+    terms: {
+      gasLimit: BigInt(terms.gasLimit),
+      maxFeePerGas: BigInt(terms.maxFeePerGas),
+      maxPriorityFeePerGas: BigInt(terms.maxPriorityFeePerGas),
+    },
+    signedAt: row.signed_at,
+    lastSentAt: row.last_sent_at,
+    outcome: row.send_outcome,
+    isMined: row.is_mined,
+  };
+}

@@ -1,0 +1,110 @@
+import { sql } from 'kysely';
+import type { Tx } from '@opentill/db/database';
+import type { Authorisations } from '../payout-store.ts';
+import { noncesToReserve } from '../plan-nonces.ts';
+import type { Obstacle, WalletKey } from '../wallet-facts.ts';
+import { ofWallet } from './rows.ts';
+
+/** Writes the decisions about payouts that are REQUESTED; those that are not any more are passed over. */
+export async function saveAuthorisations(
+  tx: Tx,
+  key: WalletKey,
+  fencingToken: number,
+  decisions: Authorisations,
+): Promise<readonly string[]> {
+  await refuse(tx, key, fencingToken, decisions.refused);
+  await askForApproval(tx, key, fencingToken, decisions.needApproval);
+  await noteObstacles(tx, key, fencingToken, decisions.obstacles);
+  const authorised = await moveToAuthorised(tx, key, fencingToken, decisions.authorised);
+  await reserveNonces(tx, key, authorised, decisions.firstNonce);
+  return authorised;
+}
+
+async function refuse(
+  tx: Tx,
+  key: WalletKey,
+  token: number,
+  refused: Authorisations['refused'],
+): Promise<void> {
+  if (refused.length === 0) return;
+  await sql`
+    update payout p set state = 'REFUSED', reason = r.reason, obstacle = null, obstacle_at = null, waiting_since = null,
+      fencing_token = ${token}, version = p.version + 1, updated_at = now()
+    from unnest(${refused.map((r) => r.orderPk)}::uuid[], ${refused.map((r) => r.reason)}::text[]) as r (order_pk, reason)
+    where p.order_pk = r.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'REQUESTED'`.execute(
+    tx,
+  );
+}
+
+/** From now on its clock stands; one whose time is over already does not get more of it. */
+async function askForApproval(
+  tx: Tx,
+  key: WalletKey,
+  token: number,
+  orderPks: readonly string[],
+): Promise<void> {
+  if (orderPks.length === 0) return;
+  await sql`
+    update payout p set waiting_since = clock_timestamp(), obstacle = 'NEEDS_APPROVAL', obstacle_at = now(),
+      fencing_token = ${token}, version = p.version + 1, updated_at = now()
+    where p.order_pk = any(${orderPks}::uuid[]) and p.chain = ${key.chain} and p.wallet = ${key.wallet}
+      and p.state = 'REQUESTED' and p.waiting_since is null and p.expires_at > clock_timestamp()`.execute(tx);
+}
+
+/** Notes why payouts are not signed; of a payout that was waiting for operators and waits for something else, the clock goes on. */
+export async function noteObstacles(
+  tx: Tx,
+  key: WalletKey,
+  token: number,
+  obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[],
+): Promise<void> {
+  if (obstacles.length === 0) return;
+  await sql`
+    update payout p set obstacle = o.obstacle, obstacle_at = now(), fencing_token = ${token}, updated_at = now()
+    from unnest(${obstacles.map((o) => o.orderPk)}::uuid[], ${obstacles.map((o) => o.obstacle)}::text[])
+      as o (order_pk, obstacle)
+    where p.order_pk = o.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet}
+      and p.state in ('REQUESTED', 'AUTHORISED', 'SIGNED')`.execute(tx);
+}
+
+/** The time that it waited for operators is given back to it. @returns those moved, in the order asked for */
+async function moveToAuthorised(
+  tx: Tx,
+  key: WalletKey,
+  token: number,
+  orderPks: readonly string[],
+): Promise<readonly string[]> {
+  if (orderPks.length === 0) return [];
+  const { rows } = await sql<{ order_pk: string }>`
+    update payout p set state = 'AUTHORISED', authorised_at = clock_timestamp(), obstacle = null, obstacle_at = null,
+      expires_at = p.expires_at + coalesce(clock_timestamp() - p.waiting_since, interval '0'), waiting_since = null,
+      fencing_token = ${token}, version = p.version + 1, updated_at = now()
+    where p.order_pk = any(${orderPks}::uuid[]) and p.chain = ${key.chain} and p.wallet = ${key.wallet}
+      and p.state = 'REQUESTED' and (p.waiting_since is not null or p.expires_at > clock_timestamp())
+      and not exists (select from payout_veto v where v.order_pk = p.order_pk)
+    returning p.order_pk`.execute(tx);
+  const moved = new Set(rows.map((row) => row.order_pk));
+  return orderPks.filter((orderPk) => moved.has(orderPk));
+}
+
+async function reserveNonces(
+  tx: Tx,
+  key: WalletKey,
+  orderPks: readonly string[],
+  firstNonce: number,
+): Promise<void> {
+  if (orderPks.length === 0) return;
+  const { rows } = await sql<{ free: number[]; highest: number | null }>`
+    select array(select n.nonce::int4 from wallet_nonce n where ${ofWallet(key)} and n.state = 'RESERVED' and n.order_pk is null
+        order by n.nonce limit ${orderPks.length}) as free,
+      (select max(n.nonce) from wallet_nonce n where ${ofWallet(key)}) as highest`.execute(tx);
+  const { free = [], highest = null } = rows[0] ?? {};
+  const next = highest === null ? firstNonce : highest + 1;
+  const nonces = noncesToReserve(free, next, orderPks.length);
+  await sql`
+    insert into wallet_nonce as n (chain, wallet, nonce, state, order_pk)
+    select ${key.chain}, ${key.wallet}, r.nonce, 'RESERVED', r.order_pk
+    from unnest(${nonces}::int8[], ${orderPks}::uuid[]) as r (nonce, order_pk)
+    on conflict (chain, wallet, nonce) do update set order_pk = excluded.order_pk, updated_at = now()
+      where n.state = 'RESERVED' and n.order_pk is null`.execute(tx);
+}

@@ -1,0 +1,165 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { FeeTerms, SendOutcome } from '@opentill/chain/wallet-sender';
+import type { Chain } from '@opentill/domain/chains';
+import type { BaseUnits } from '@opentill/domain/money';
+
+/*
+ * What the signer knows of one wallet, and the states in it. Every decision of this service is a function of these facts.
+ *
+ * Nonce (wallet_nonce; one row for each that was ever given out, from the first one on without a hole; never deleted):
+ *
+ *   | state            | means                                        | becomes                                              |
+ *   |------------------|----------------------------------------------|------------------------------------------------------|
+ *   | RESERVED, free   | given out, then given back                   | RESERVED for the next payout; SIGNED                 |
+ *   | RESERVED, order  | an authorised payout will be signed with it  | SIGNED; free when the payout ended or can't be signed|
+ *   | SIGNED           | bytes are stored, perhaps sent, not final    | FINAL; TAKEN                                         |
+ *   | FINAL            | one of its own transactions is VERIFIED      | SIGNED when a reorganisation takes that back         |
+ *   | TAKEN            | a transaction that is not ours used it       | nothing any more                                     |
+ *
+ * Payout (payout.state): REQUESTED → AUTHORISED → SIGNED; REQUESTED, AUTHORISED → REFUSED (here) or EXPIRED (the tracker).
+ * SIGNED is the end of what is decided here: from then on the payout's nonce goes on, and the tracker moves the order.
+ *
+ * Invariants, each held by one statement of the database and not by the order of things in this process:
+ *
+ *  1. What is sent was committed before: only bytes read from own_transaction are sent.
+ *  2. A payout has at most one nonce that is SIGNED or FINAL (store/save-signed.ts asks, a unique index insists). So however
+ *     often it is signed, at most one transaction of it can land.
+ *  3. A payout that is SIGNED gets another nonce only when its first is TAKEN; a nonce becomes TAKEN only by a count of
+ *     transactions at a verified block and the proven absence of its own transactions, each by two sources; and this halts the
+ *     wallet until an operator releases it.
+ *  4. REQUESTED or AUTHORISED → SIGNED and → EXPIRED are compare-and-sets on the same row.
+ *  5. Payouts are signed with the lowest nonces there are, whoever they were reserved for. So every nonce below a signed one
+ *     is signed, and a payout that can't be signed holds up no other. A gap can come about all the same (a nonce whose
+ *     payout was taken over by hand); it is filled by the next payout, or by a transaction that moves nothing.
+ *  6. Every transaction that writes asserts the wallet's lease first.
+ *  7. No answer to a broadcast says that a payment failed. Only receipts say what became of it, and the scanner reads them.
+ */
+
+/** A wallet on a chain: what one driver drives, and one lease protects. */
+export interface WalletKey {
+  readonly chain: Chain;
+  readonly wallet: Address;
+}
+
+/** What a payout is to do, as its order says. Unchecked: the database's word. */
+export interface PayoutFacts {
+  readonly orderPk: string;
+  readonly orderId: string;
+  readonly merchantId: string;
+  readonly symbol: string;
+  readonly contract: string | null;
+  readonly decimals: number;
+  readonly receiver: string;
+  readonly amountBaseUnits: BaseUnits;
+  /** What a policy counts from and approvals name. */
+  readonly wallet: Address;
+  readonly obstacle: string | null;
+}
+
+/** REQUESTED: not authorised yet. */
+export interface RequestedPayout extends PayoutFacts {
+  /** Since when it has been waiting for operators; null while it does not. */
+  readonly waitingSince: Date | null;
+  readonly approvals: readonly { readonly approver: string; readonly signature: Uint8Array }[];
+  /** Whether its reservation stands in the ledger with its amount. */
+  readonly isReserved: boolean;
+  /** Whether the receiver is one of the gateway's own addresses. */
+  readonly paysOurselves: boolean;
+}
+
+/** To be signed: AUTHORISED, or SIGNED with a nonce that a stranger's transaction used. */
+export interface UnsignedPayout extends PayoutFacts {
+  readonly isSignedBefore: boolean;
+}
+
+/** One transaction ever signed with a nonce. */
+export interface OwnAttempt {
+  readonly txHash: TxHash;
+  readonly contract: TokenContract | null;
+  readonly to: Address;
+  readonly amountBaseUnits: BaseUnits;
+  readonly terms: FeeTerms;
+  readonly signedAt: Date;
+  readonly lastSentAt: Date | null;
+  readonly outcome: SendOutcome | null;
+  /** Whether a block holds it, as far as the scanner has seen. */
+  readonly isMined: boolean;
+}
+
+/** A nonce that is given out and not final. */
+export interface OpenNonce {
+  readonly nonce: number;
+  readonly state: 'RESERVED' | 'SIGNED';
+  readonly orderPk: string | null;
+  readonly purpose: 'PAYOUT' | 'CANCEL';
+  /** Oldest first; empty while RESERVED. */
+  readonly attempts: readonly OwnAttempt[];
+}
+
+/** A block of the stored chain. */
+export interface KnownBlock {
+  readonly height: number;
+  readonly hash: BlockHash;
+}
+
+/** Everything about a wallet at one moment. Read without locks: whatever is written on its strength is checked again. */
+export interface WalletView {
+  /** By the database's clock. */
+  readonly now: Date;
+  /** Where the scanner stands; null before its first commit. */
+  readonly cursor: { readonly seen: KnownBlock; readonly verified: KnownBlock } | null;
+  /** Why nothing new may be authorised or signed; null: it may. */
+  readonly halted: string | null;
+  /** Symbols on hold. */
+  readonly heldSymbols: ReadonlySet<string>;
+  /** Oldest first, bounded. */
+  readonly requested: readonly RequestedPayout[];
+  /** Oldest first, bounded. */
+  readonly unsigned: readonly UnsignedPayout[];
+  /** Ascending. */
+  readonly nonces: readonly OpenNonce[];
+  /** One more than the highest nonce ever given out; null before the first. */
+  readonly nextNonce: number | null;
+}
+
+/** Why a payout is not signed yet, for operators (payout.obstacle). None is final: it is tried again until it expires. */
+export type Obstacle =
+  /** The wallet holds too little of the token, less what is on its way out. */
+  | 'NO_TOKENS'
+  /** The wallet can't pay the fees. */
+  | 'NO_GAS'
+  /** The chain would refuse it. */
+  | 'WOULD_FAIL'
+  | 'FEES_ABOVE_CAP'
+  /** Nodes answer for other payments and not for this one. */
+  | 'UNCLEAR'
+  /** No sealed policy is loaded, or it says nothing of this chain; nothing is signed on a main network without. */
+  | 'NO_POLICY'
+  /** A halt is open. */
+  | 'HALTED'
+  /** The asset is on hold after an incident. */
+  | 'ASSET_HELD'
+  /** The scanner has not committed anything of the chain. */
+  | 'CHAIN_BEHIND'
+  /** The chain counts more transactions of the wallet than were signed here. */
+  | 'CHAIN_AHEAD'
+  /** The order names a token otherwise than the network file does. */
+  | 'CONFIG_MISMATCH'
+  /** The ledger has no reservation of its amount. */
+  | 'NOT_RESERVED'
+  /** Waits for operators; its clock stands. */
+  | 'NEEDS_APPROVAL'
+  /** As many transactions as allowed are on their way. */
+  | 'WAITS_FOR_TURN';
+
+/** Whether a block holds one of the nonce's transactions, as far as the scanner has seen. */
+export function isMined(nonce: OpenNonce): boolean {
+  return nonce.attempts.some((attempt) => attempt.isMined);
+}
+
+/** Nonces whose transactions are on their way: signed, in no block. Ascending. */
+export function inFlight(nonces: readonly OpenNonce[]): readonly OpenNonce[] {
+  return nonces.filter((nonce) => nonce.state === 'SIGNED' && !isMined(nonce));
+}

@@ -1,0 +1,42 @@
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { PassContext } from './pass-deps.ts';
+import type { BalanceRow } from './payout-store.ts';
+
+/** Writes down what the chain says the wallet holds, for operators, alarms and the reconciliation. */
+export async function watchBalances(context: PassContext, nowMs: number): Promise<void> {
+  const { sender, store, lease, observe, key, rules, memory, timing, signal } = context;
+  if (nowMs - memory.balancesAtMs < timing.balancesEveryMs) return;
+  memory.balancesAtMs = nowMs;
+  const { network, codec } = rules;
+  const held = new Map<TokenContract | null, string>([[null, network.nativeSymbol]]);
+  for (const { contract, symbol } of network.tokens) {
+    const canonical = contract === null ? null : codec.parse(contract);
+    if (canonical !== undefined) held.set(canonical as TokenContract | null, symbol);
+  }
+  const { block, amounts } = await sender.balances(key.wallet, [...held.keys()], { signal });
+  const rows = [...held].map(([contract, symbol]): BalanceRow => {
+    return { contract, symbol, amount: amounts.get(contract) ?? 0n };
+  });
+  await store.saveBalances(lease, block, rows);
+  observe.balances(key, rows, shortagesOf(context, rows));
+}
+
+/** What the operator should look at, each with the amount that is there. */
+export interface BalanceAlarms {
+  readonly lowGas: bigint | undefined;
+  readonly low: ReadonlyMap<string, bigint>;
+  readonly aboveFloat: ReadonlyMap<string, bigint>;
+}
+
+function shortagesOf({ terms, key, rules }: PassContext, rows: readonly BalanceRow[]): BalanceAlarms {
+  const native = rows.find(({ contract }) => contract === null)?.amount ?? 0n;
+  const { lowGasBaseUnits } = terms;
+  const chosen = (isAlarming: (row: BalanceRow) => boolean) =>
+    new Map(rows.filter(isAlarming).map(({ symbol, amount }) => [symbol, amount]));
+  const floatOf = (symbol: string) => rules.policy.floatOf(key.chain, symbol) ?? terms.float.get(symbol);
+  return {
+    lowGas: lowGasBaseUnits !== undefined && native < lowGasBaseUnits ? native : undefined,
+    low: chosen(({ symbol, amount }) => amount < (terms.lowBalance.get(symbol) ?? 0n)),
+    aboveFloat: chosen(({ symbol, amount }) => amount > (floatOf(symbol) ?? amount)),
+  };
+}

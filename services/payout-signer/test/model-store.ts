@@ -1,0 +1,285 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { SendOutcome } from '@opentill/chain/wallet-sender';
+import type { Lease } from '@opentill/db/lease';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { baseUnits } from '@opentill/domain/money';
+import type { PayoutStore, SaveOutcome, SignedAttempt } from '../src/payout-store.ts';
+import { freeNonces, noncesToReserve } from '../src/plan-nonces.ts';
+import type { OpenNonce, OwnAttempt, WalletKey } from '../src/wallet-facts.ts';
+import { blockHash, type ModelChain } from './model-chain.ts';
+
+export interface ModelPayout {
+  readonly orderPk: string;
+  readonly to: Address;
+  state: 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
+  wasSent: boolean;
+  obstacle: string | null;
+}
+interface ModelNonce {
+  state: 'RESERVED' | 'SIGNED' | 'FINAL' | 'TAKEN';
+  orderPk: string | null;
+  purpose: 'PAYOUT' | 'CANCEL';
+}
+interface ModelOwn extends SignedAttempt {
+  readonly signedAt: Date;
+  outcome: SendOutcome | null;
+  lastSentAt: Date | null;
+}
+
+/** The tables as maps: all that outlives a process. */
+export interface ModelTables {
+  readonly payouts: Map<string, ModelPayout>;
+  readonly nonces: Map<number, ModelNonce>;
+  readonly own: Map<TxHash, ModelOwn>;
+  readonly fates: Map<TxHash, 'MINED' | 'VERIFIED' | 'ORPHANED'>;
+  seenHeight: number;
+  verifiedHeight: number;
+  halted: string | null;
+  token: number;
+  nowMs: number;
+}
+
+export const RECEIVERS = ['0xa1', '0xa2', '0xa3'].map((start) => start.padEnd(42, '0') as Address);
+
+export function createModelTables(): ModelTables {
+  const payouts = RECEIVERS.map((to, i): ModelPayout => {
+    return { orderPk: `payout-${i + 1}`, to, state: 'REQUESTED', wasSent: false, obstacle: null };
+  });
+  return {
+    payouts: new Map(payouts.map((payout) => [payout.orderPk, payout])),
+    nonces: new Map(),
+    own: new Map(),
+    fates: new Map(),
+    seenHeight: 10,
+    verifiedHeight: 9,
+    halted: null,
+    token: 0,
+    nowMs: 1_000_000,
+  };
+}
+
+/** What the scanner and the tracker would write: both never crash here, they have tests of their own. */
+export function scan(tables: ModelTables, chain: ModelChain): void {
+  tables.seenHeight = chain.height();
+  tables.verifiedHeight = chain.height() - 1;
+  for (const txHash of tables.own.keys()) {
+    const height = chain.heightOf(txHash);
+    if (height !== undefined)
+      tables.fates.set(txHash, height <= tables.verifiedHeight ? 'VERIFIED' : 'MINED');
+    else if (tables.fates.has(txHash)) tables.fates.set(txHash, 'ORPHANED');
+  }
+}
+
+export function expire(tables: ModelTables, orderPk: string): void {
+  const payout = tables.payouts.get(orderPk);
+  if (payout?.state === 'REQUESTED' || payout?.state === 'AUTHORISED') payout.state = 'EXPIRED';
+}
+
+/** The store's promises on maps; each method is one transaction, so it is synchronous between two points. */
+export function createModelStore(
+  tables: ModelTables,
+  { chain: chainName, wallet }: WalletKey,
+  around: <T>(name: string, effect: () => T) => Promise<T>,
+): PayoutStore {
+  const { payouts, nonces, own, fates } = tables;
+  const write = <T>(name: string, lease: Lease, effect: () => T): Promise<T> =>
+    around(name, () => {
+      if (lease.fencingToken === tables.token) return effect();
+      throw new GatewayError('LEASE_LOST', `${chainName} has another holder`, { retryable: true });
+    });
+  const openNonces = (): OpenNonce[] =>
+    [...nonces]
+      .filter(([, { state }]) => state === 'RESERVED' || state === 'SIGNED')
+      .sort(([a], [b]) => a - b)
+      .map(([nonce, row]) => ({
+        nonce,
+        state: row.state as OpenNonce['state'],
+        orderPk: row.orderPk,
+        purpose: row.purpose,
+        attempts: [...own.values()]
+          .filter(({ signed }) => signed.nonce === nonce && row.state === 'SIGNED')
+          .map((attempt): OwnAttempt => {
+            const { signed, signedAt, lastSentAt, outcome, contract, to, amountBaseUnits } = attempt;
+            const fate = fates.get(signed.txHash);
+            const isMined = fate === 'MINED' || fate === 'VERIFIED';
+            const { txHash, terms } = signed;
+            return { txHash, contract, to, amountBaseUnits, terms, signedAt, lastSentAt, outcome, isMined };
+          }),
+      }));
+  const highest = (): number | null => (nonces.size === 0 ? null : Math.max(...nonces.keys()));
+  const hasOwnNonce = (orderPk: string): boolean =>
+    [...nonces.values()].some((n) => n.orderPk === orderPk && (n.state === 'SIGNED' || n.state === 'FINAL'));
+  const insert = (attempt: SignedAttempt): void => {
+    const signedAt = new Date(tables.nowMs);
+    own.set(attempt.signed.txHash, { ...attempt, signedAt, outcome: null, lastSentAt: null });
+  };
+  const facts = ({ orderPk, to, obstacle }: ModelPayout) => ({
+    orderPk,
+    orderId: orderPk,
+    merchantId: 'm',
+    symbol: 'USDT',
+    contract: 'usdt',
+    decimals: 6,
+    receiver: to,
+    amountBaseUnits: baseUnits(5n),
+    wallet,
+    obstacle,
+  });
+
+  return {
+    look: () =>
+      around('look', () => ({
+        now: new Date(tables.nowMs),
+        cursor: {
+          seen: { height: tables.seenHeight, hash: blockHash(tables.seenHeight) },
+          verified: { height: tables.verifiedHeight, hash: blockHash(tables.verifiedHeight) },
+        },
+        halted: tables.halted,
+        heldSymbols: new Set<string>(),
+        requested: [...payouts.values()]
+          .filter(({ state }) => state === 'REQUESTED')
+          .map((payout) => {
+            const more = { waitingSince: null, approvals: [], isReserved: true, paysOurselves: false };
+            return { ...facts(payout), ...more };
+          }),
+        unsigned: [...payouts.values()].flatMap((payout) => {
+          const isTaken = [...nonces.values()].some(
+            (n) => n.state === 'TAKEN' && n.orderPk === payout.orderPk,
+          );
+          const isSignedBefore = payout.state === 'SIGNED' && isTaken && !hasOwnNonce(payout.orderPk);
+          return payout.state === 'AUTHORISED' || isSignedBefore
+            ? [{ ...facts(payout), isSignedBefore }]
+            : [];
+        }),
+        nonces: openNonces(),
+        nextNonce: highest() === null ? null : (highest() ?? 0) + 1,
+      })),
+    takeIn: (lease) =>
+      write('takeIn', lease, () => {
+        const taken = { finalNonces: [], reopenedNonces: [], freedNonces: [], vetoedOrderPks: [] } as {
+          finalNonces: number[];
+          reopenedNonces: number[];
+          freedNonces: number[];
+          vetoedOrderPks: string[];
+        };
+        for (const [nonce, row] of nonces) {
+          const hashes = [...own.values()].filter(({ signed }) => signed.nonce === nonce);
+          const isVerified = hashes.some(({ signed }) => fates.get(signed.txHash) === 'VERIFIED');
+          if (row.state === 'SIGNED' && isVerified) {
+            row.state = 'FINAL';
+            taken.finalNonces.push(nonce);
+          }
+          const isOrphaned = hashes.some(({ signed }) => fates.get(signed.txHash) === 'ORPHANED');
+          if (row.state === 'FINAL' && isOrphaned && !isVerified) {
+            row.state = 'SIGNED';
+            taken.reopenedNonces.push(nonce);
+          }
+          const payout = payouts.get(row.orderPk ?? '');
+          if (row.state === 'RESERVED' && payout !== undefined && payout.state !== 'AUTHORISED') {
+            row.orderPk = null;
+            taken.freedNonces.push(nonce);
+          }
+        }
+        return taken;
+      }),
+    spent: () => around('spent', () => []),
+    authorise: (lease, decisions) =>
+      write('authorise', lease, () => {
+        const moved = decisions.authorised.filter((orderPk) => payouts.get(orderPk)?.state === 'REQUESTED');
+        for (const { orderPk, obstacle } of decisions.obstacles) {
+          const payout = payouts.get(orderPk);
+          if (payout !== undefined) payout.obstacle = obstacle;
+        }
+        const top = highest();
+        const next = top === null ? decisions.firstNonce : top + 1;
+        const given = noncesToReserve(freeNonces(openNonces()), next, moved.length);
+        for (const [place, orderPk] of moved.entries()) {
+          const payout = payouts.get(orderPk);
+          if (payout !== undefined) payout.state = 'AUTHORISED';
+          nonces.set(given[place] ?? -1, { state: 'RESERVED', orderPk, purpose: 'PAYOUT' });
+        }
+        return moved;
+      }),
+    saveObstacles: (lease, obstacles) =>
+      write('saveObstacles', lease, () => {
+        for (const { orderPk, obstacle } of obstacles) {
+          const payout = payouts.get(orderPk);
+          if (payout !== undefined) payout.obstacle = obstacle;
+          for (const row of nonces.values())
+            if (row.state === 'RESERVED' && row.orderPk === orderPk) row.orderPk = null;
+        }
+      }),
+    saveSigned: (lease, attempts) =>
+      write('saveSigned', lease, (): SaveOutcome => {
+        if (tables.halted !== null) return { kind: 'STALE' };
+        const gone = attempts.flatMap(({ orderPk }) => {
+          const payout = payouts.get(orderPk ?? '');
+          const isOpen = payout?.state === 'AUTHORISED' || payout?.state === 'SIGNED';
+          return isOpen && !hasOwnNonce(payout.orderPk) ? [] : [orderPk ?? ''];
+        });
+        if (gone.length > 0) return { kind: 'GONE', orderPks: gone };
+        const isStale = attempts.some(
+          ({ signed }) => (nonces.get(signed.nonce)?.state ?? 'RESERVED') !== 'RESERVED',
+        );
+        if (isStale) return { kind: 'STALE' };
+        const orderPks = new Set(attempts.map(({ orderPk }) => orderPk));
+        for (const row of nonces.values())
+          if (row.state === 'RESERVED' && orderPks.has(row.orderPk)) row.orderPk = null;
+        for (const attempt of attempts) {
+          const payout = payouts.get(attempt.orderPk ?? '');
+          if (payout !== undefined) payout.state = 'SIGNED';
+          nonces.set(attempt.signed.nonce, { state: 'SIGNED', orderPk: attempt.orderPk, purpose: 'PAYOUT' });
+          insert(attempt);
+        }
+        return { kind: 'SAVED' };
+      }),
+    saveReplacement: (lease, attempt) =>
+      write('saveReplacement', lease, (): SaveOutcome => {
+        const row = nonces.get(attempt.signed.nonce);
+        const fits =
+          row?.orderPk === attempt.orderPk &&
+          (row.state === 'SIGNED'
+            ? row.purpose === attempt.purpose
+            : row.state === 'RESERVED' && attempt.purpose === 'CANCEL');
+        if (row === undefined || !fits || tables.halted !== null) return { kind: 'STALE' };
+        row.state = 'SIGNED';
+        row.purpose = attempt.purpose;
+        insert(attempt);
+        return { kind: 'SAVED' };
+      }),
+    readRaw: (txHashes) =>
+      around('readRaw', () => {
+        return new Map(
+          txHashes.flatMap((txHash) => {
+            const raw = own.get(txHash)?.signed.raw;
+            return raw === undefined ? [] : [[txHash, raw] as const];
+          }),
+        );
+      }),
+    recordSent: (lease, sent) =>
+      write('recordSent', lease, () =>
+        sent.flatMap(({ txHash, orderPk, outcome }) => {
+          const tx = own.get(txHash);
+          if (tx !== undefined) {
+            tx.outcome = outcome;
+            tx.lastSentAt = new Date(tables.nowMs);
+          }
+          const payout = payouts.get(orderPk ?? '');
+          if (payout === undefined || payout.wasSent) return [];
+          payout.wasSent = true;
+          return [payout.orderPk];
+        }),
+      ),
+    markTaken: (lease, taken, reason) =>
+      write('markTaken', lease, () => {
+        for (const nonce of taken) {
+          const row = nonces.get(nonce);
+          const orderPk = row?.state === 'SIGNED' ? row.orderPk : null;
+          nonces.set(nonce, { state: 'TAKEN', orderPk, purpose: row?.purpose ?? 'PAYOUT' });
+        }
+        tables.halted = reason;
+      }),
+    saveBalances: (lease) => write('saveBalances', lease, () => undefined),
+  };
+}

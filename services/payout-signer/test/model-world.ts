@@ -1,0 +1,283 @@
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { readerError } from '@opentill/chain/reader-error';
+import type { WalletSender } from '@opentill/chain/wallet-sender';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { baseUnits } from '@opentill/domain/money';
+import type { Observe } from '../src/observe.ts';
+import { createPass, type Pass } from '../src/pass.ts';
+import type { PassDeps } from '../src/pass-deps.ts';
+import type { PayoutStore } from '../src/payout-store.ts';
+import type { WalletKey } from '../src/wallet-facts.ts';
+import { blockHash, createModelChain, modelSign, type ModelChain } from './model-chain.ts';
+import { createModelStore, createModelTables, expire, scan, type ModelTables } from './model-store.ts';
+
+/** What goes wrong, or merely happens, at a point. */
+export type FaultKind =
+  | 'crash'
+  | 'lost-request'
+  | 'lost-reply'
+  | 'drop'
+  | 'mine'
+  | 'stall'
+  | 'reorganise'
+  | 'expire'
+  | 'takeover'
+  | 'foreign';
+
+export interface Fault {
+  /** The point, from 1, counted over all lives. */
+  readonly at: number;
+  readonly kind: FaultKind;
+}
+
+/** A way to build the signer otherwise, for the controls. */
+export interface Variant {
+  readonly store?: (store: PayoutStore, tables: ModelTables) => PayoutStore;
+  readonly sender?: (sender: WalletSender, tables: ModelTables, chain: ModelChain) => WalletSender;
+  /** Runs when a process starts. */
+  readonly onStart?: (tables: ModelTables, chain: ModelChain) => void;
+}
+
+export interface Outcome {
+  /** Payouts that were paid more often than once, or paid although they had failed. */
+  readonly doubles: number;
+  /** Payouts that were neither paid nor failed at the end, or a wallet that never came to rest. */
+  readonly stuck: number;
+  /** Transactions signed and stored. */
+  readonly signed: number;
+  /** Points passed, with names. */
+  readonly points: readonly string[];
+}
+
+class Crash extends Error {}
+
+const KEY: WalletKey = { chain: 'ETH_SEPOLIA', wallet: `0x${'f'.repeat(40)}` as Address };
+const PASSES_MAX = 60;
+/** Long enough that fees are raised. */
+const STALLED_BLOCKS = 9;
+/** Model time between two passes. */
+const PASS_MS = 6_000;
+
+const observe = new Proxy({}, { get: () => () => undefined }) as Observe;
+const codec = { parse: (text: string) => text as Address, isZero: () => false } as unknown as AddressCodec;
+const network = {
+  chain: KEY.chain,
+  nativeSymbol: 'ETH',
+  tokens: [{ symbol: 'USDT', contract: 'usdt', decimals: 6 }],
+} as unknown as NetworkConfig;
+
+/** Lives of the signer in a world of maps, with faults at given points, until everything is at rest. */
+export async function runModel(faults: readonly Fault[], variant: Variant = {}): Promise<Outcome> {
+  const tables = createModelTables();
+  const chain = createModelChain();
+  const points: string[] = [];
+  const byPoint = new Map(faults.map(({ at, kind }) => [at, kind]));
+
+  async function point(name: string): Promise<FaultKind | undefined> {
+    points.push(name);
+    const kind = byPoint.get(points.length);
+    switch (kind) {
+      case 'crash':
+        throw new Crash(name);
+      case 'drop':
+        chain.dropPool();
+        return kind;
+      case 'mine':
+        chain.mine();
+        scan(tables, chain);
+        return kind;
+      case 'stall':
+        chain.stall(STALLED_BLOCKS);
+        return kind;
+      case 'reorganise':
+        chain.reorganise(2);
+        scan(tables, chain);
+        return kind;
+      case 'expire':
+        expire(tables, 'payout-2');
+        return kind;
+      case 'foreign':
+        chain.mineForeign();
+        return kind;
+      case 'takeover':
+        // While this process sleeps another one takes the lease and does all there is to do.
+        await live();
+        return kind;
+      default:
+        return kind;
+    }
+  }
+  async function around<T>(name: string, effect: () => T): Promise<T> {
+    await point(`before ${name}`);
+    const result = effect();
+    await point(`after ${name}`);
+    return result;
+  }
+  async function rpc<T>(name: string, effect: () => T, lost?: () => T): Promise<T> {
+    const lose = (): T => {
+      if (lost !== undefined) return lost();
+      throw readerError('RPC_UNAVAILABLE', name);
+    };
+    if ((await point(`before ${name}`)) === 'lost-request') return lose();
+    const result = effect();
+    return (await point(`after ${name}`)) === 'lost-reply' ? lose() : result;
+  }
+
+  const own = createModelStore(tables, KEY, around);
+  const store = variant.store?.(own, tables) ?? own;
+  const plain = createModelSender(chain, rpc);
+  const deps: PassDeps = {
+    key: KEY,
+    terms: { maxOpenNonces: 16, lowGasBaseUnits: undefined, lowBalance: new Map(), float: new Map() },
+    rules: {
+      network,
+      codec,
+      ownWallets: [KEY.wallet],
+      policy: {
+        judge: () => ({ kind: 'AUTHORISED' }),
+        allowsChain: () => true,
+        floatOf: () => undefined,
+      },
+    },
+    store,
+    sender: variant.sender?.(plain, tables, chain) ?? plain,
+    reader: {
+      readFates: (asked) =>
+        rpc('readFates', () => ({
+          fates: asked.flatMap(({ txHash }) =>
+            chain.heightOf(txHash) === undefined
+              ? []
+              : [
+                  {
+                    txHash,
+                    blockHeight: 1,
+                    blockHash: blockHash(1),
+                    succeeded: true,
+                    deliveredBaseUnits: 5n,
+                    feeBaseUnits: 1n,
+                  },
+                ],
+          ),
+          disputed: [],
+        })),
+    },
+    observe,
+    timing: {
+      resendMs: 5_000,
+      resendMaxMs: 10_000,
+      bumpAfterMs: 30_000,
+      cancelGapAfterMs: 15_000,
+      balancesEveryMs: 3_600_000,
+      idleCountEveryMs: 5_000,
+    },
+    onCommitted: () => undefined,
+  };
+
+  const isAtRest = (): boolean =>
+    [...tables.payouts.values()].every(({ state }) => state === 'SIGNED' || state === 'EXPIRED') &&
+    [...tables.nonces.values()].every(
+      ({ state, orderPk }) =>
+        state === 'FINAL' || state === 'TAKEN' || (state === 'RESERVED' && orderPk === null),
+    ) &&
+    [...tables.payouts.values()].every(
+      ({ orderPk, state }) => state !== 'SIGNED' || finalOf(tables, orderPk),
+    );
+
+  let passes = 0;
+  /** Passes of one process until everything is at rest, or its end. */
+  async function live(): Promise<void> {
+    tables.token += 1;
+    variant.onStart?.(tables, chain);
+    const token = tables.token;
+    const pass: Pass = createPass(deps);
+    while (!isAtRest() && passes < PASSES_MAX && tables.token === token) {
+      passes += 1;
+      await pass({ name: 'wallet', fencingToken: token }, NEVER).catch((error: unknown) => {
+        if (error instanceof Crash || (error as { code?: string }).code !== 'LEASE_LOST') throw error;
+      });
+      tables.nowMs += PASS_MS;
+      chain.mine();
+      scan(tables, chain);
+      // The operator looks at a halt, and finds that the stranger was himself.
+      if (tables.halted !== null) tables.halted = null;
+    }
+  }
+  while (!isAtRest() && passes < PASSES_MAX) {
+    try {
+      await live();
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      tables.nowMs += PASS_MS;
+    }
+  }
+  // At the very end nodes bring back whatever they ever heard of.
+  chain.remember();
+  chain.mine();
+  chain.mine();
+  return { ...judge(tables, chain, isAtRest()), signed: tables.own.size, points };
+}
+
+const NEVER = new AbortController().signal;
+
+function finalOf(tables: ModelTables, orderPk: string): boolean {
+  return [...tables.nonces.values()].some((n) => n.orderPk === orderPk && n.state === 'FINAL');
+}
+
+function judge(tables: ModelTables, chain: ModelChain, atRest: boolean): Pick<Outcome, 'doubles' | 'stuck'> {
+  let doubles = 0;
+  let stuck = atRest ? 0 : 1;
+  for (const { to, state } of tables.payouts.values()) {
+    const paid = chain.mined.filter((tx) => tx.to === to).length;
+    if (paid > 1 || (paid > 0 && state !== 'SIGNED')) doubles += 1;
+    if (paid === 0 && state !== 'EXPIRED') stuck += 1;
+  }
+  return { doubles, stuck };
+}
+
+function createModelSender(
+  chain: ModelChain,
+  rpc: <T>(name: string, effect: () => T, lost?: () => T) => Promise<T>,
+): WalletSender {
+  const prices = { maxFeePerGas: 100n, maxPriorityFeePerGas: 10n };
+  return {
+    chain: KEY.chain,
+    checkNetwork: () => Promise.resolve(),
+    latestCount: () => rpc('latestCount', () => chain.mined.length),
+    countAt: (_wallet, { height }) =>
+      rpc(
+        'countAt',
+        () => chain.mined.filter(({ txHash }) => (chain.heightOf(txHash) ?? 0) <= height).length,
+      ),
+    balances: () =>
+      rpc('balances', () => ({
+        block: { height: 1, hash: blockHash(1), parentHash: blockHash(0), timeSeconds: 1 },
+        amounts: new Map<TokenContract | null, bigint>([
+          [null, 10n ** 18n],
+          ['usdt' as TokenContract, 1_000n],
+        ]),
+      })),
+    currentPrices: () => rpc('currentPrices', () => prices),
+    prepare: (intents) =>
+      rpc('prepare', () => intents.map(() => ({ kind: 'READY', gasLimit: 50_000n }) as const)),
+    raise: (old, now) => {
+      const max = (a: bigint, b: bigint) => (a > b ? a : b);
+      return {
+        gasLimit: old.gasLimit,
+        maxFeePerGas: max((old.maxFeePerGas * 9n) / 8n + 1n, now.maxFeePerGas),
+        maxPriorityFeePerGas: max((old.maxPriorityFeePerGas * 9n) / 8n + 1n, now.maxPriorityFeePerGas),
+      };
+    },
+    sign: (intent, nonce, terms) => Promise.resolve(modelSign(intent, nonce, terms)),
+    signCancel: (wallet, nonce, now) => {
+      const nothing = { from: wallet, contract: null, to: wallet, amountBaseUnits: baseUnits(0n) };
+      return Promise.resolve(modelSign(nothing, nonce, { ...now, gasLimit: 21_000n }, true));
+    },
+    broadcast: (signed) =>
+      rpc(
+        'broadcast',
+        () => signed.map(({ raw }) => chain.send(raw)),
+        () => signed.map(() => 'UNKNOWN' as const),
+      ),
+  };
+}
