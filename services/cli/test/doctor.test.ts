@@ -305,6 +305,43 @@ describe('opentill doctor, of a network', () => {
     });
   });
 
+  it('prices payouts where the network file says how they are sent, and says when they have to wait', async () => {
+    const payouts = (maxFeePerGas: string, maxPriorityFeePerGas: string): object => ({
+      payouts: {
+        maxOpenNonces: 16,
+        minPriorityFeePerGas: '1',
+        maxPriorityFeePerGas,
+        maxFeePerGas,
+        bumpAfterSeconds: 10,
+      },
+    });
+    const run = async (changes: object): Promise<Finding | undefined> => (await examine(changes)).of('fees');
+    expect(await run({})).toBeUndefined();
+    const priced = await run(payouts('500000000000', '10000000000'));
+    expect(priced).toMatchObject({ outcome: 'ok' });
+    expect(priced?.detail).toMatch(
+      /^A payout costs \d+(?:\.\d+)? gwei per gas and a tip of \d+(?:\.\d+)?\.$/,
+    );
+    expect(await run(payouts('1', '1'))).toMatchObject({
+      outcome: 'warn',
+      mend: 'Payouts wait: maxFeePerGas is 0.000000001 gwei; raise it or wait.',
+    });
+    const liar = await createLyingRpcProxy({
+      upstreamUrl: anvil.rpcUrl,
+      seed: 1,
+      override: async ({ method }) =>
+        method === 'eth_feeHistory'
+          ? { error: { code: -32601, message: 'the method eth_feeHistory does not exist' } }
+          : undefined,
+    });
+    try {
+      const missing = await run({ ...payouts('500000000000', '10000000000'), rpcUrls: [liar.url] });
+      expect(missing).toMatchObject({ outcome: 'warn', mend: 'Take an endpoint that offers it.' });
+    } finally {
+      await liar.close();
+    }
+  });
+
   it('says of an old head that the node is stuck', async () => {
     const { of } = await examine({ rpcUrls: [other.rpcUrl], chainId: OTHER_CHAIN_ID });
     // This chain follows the clock, the one that sets the clock of the test runs minutes ahead.

@@ -2,6 +2,7 @@ import { blockReceiptsRequest, blockRequest } from '@opentill/chain-evm/block-re
 import { decodeHeader, decodeReceipt, transactionHashes, type EvmHeader } from '@opentill/chain-evm/decode';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { checkFees } from './check-fees.ts';
 import { readHeader, type ReachedEndpoint } from './endpoint.ts';
 import { findingOf, type Finding } from './finding.ts';
 import { measureLogRange } from './measure-log-range.ts';
@@ -19,7 +20,7 @@ const HEADERS = 20;
 /** Several nodes may stand behind one URL, and the newest blocks be unknown to the next. */
 const BLOCKS_BELOW_HEAD = 2;
 
-/** Asks an endpoint for all that a scanner needs of it, one thing after the other: it may be a public one. */
+/** Asks an endpoint for all that a scanner and a signer need of it, one thing after the other: it may be a public one. */
 export async function examineEndpoint(
   endpoint: ReachedEndpoint,
   network: NetworkConfig,
@@ -28,8 +29,9 @@ export async function examineEndpoint(
   const { headers, finding: batch } = await checkBatch(endpoint);
   const receipts = await checkReceipts(endpoint, blockWithReceipts(endpoint, headers));
   const logs = await measureLogRange(endpoint, network);
+  const fees = await checkFees(endpoint, network);
   const offersReceipts = receipts.outcome === 'ok';
-  return { ...endpoint, headers, offersReceipts, findings: [finality, batch, receipts, logs] };
+  return { ...endpoint, headers, offersReceipts, findings: [finality, batch, receipts, logs, ...fees] };
 }
 
 /** The newest block that has any, else one that has none. */

@@ -1,0 +1,46 @@
+import { isAboveCap } from '@opentill/chain-evm/sender/fee-bounds';
+import { decodeMarket, feeHistoryRequest } from '@opentill/chain-evm/sender/read-prices';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { payoutTermsOf, type PayoutTerms } from '@opentill/contracts/payout-terms';
+import { formatAmount } from '@opentill/domain/money';
+import type { ReachedEndpoint } from './endpoint.ts';
+import { findingOf, type Finding } from './finding.ts';
+
+const BLOCKS = 10;
+const MIDDLE = 50;
+const GWEI_DECIMALS = 9;
+
+/**
+ * Whether payouts can be priced here, and what the network asks now is within what its file allows. Never a failure:
+ * what is paid in is seen all the same.
+ */
+export async function checkFees(
+  endpoint: ReachedEndpoint,
+  network: NetworkConfig,
+): Promise<readonly Finding[]> {
+  const terms = payoutTermsOf(network);
+  return terms === undefined ? [] : [await checkPrices(endpoint, terms)];
+}
+
+async function checkPrices({ label, client }: ReachedEndpoint, terms: PayoutTerms): Promise<Finding> {
+  const found = { subject: label, check: 'fees' };
+  try {
+    const [raw] = await client.batch([feeHistoryRequest(BLOCKS, [MIDDLE])]);
+    const { baseFeePerGas, tipPerGas } = decodeMarket(raw);
+    const detail = `A payout costs ${gwei(baseFeePerGas)} gwei per gas and a tip of ${gwei(tipPerGas)}.`;
+    const cap = `maxFeePerGas is ${gwei(terms.maxFeePerGas)} gwei`;
+    if (isAboveCap(baseFeePerGas, terms))
+      return { ...found, outcome: 'warn', detail, mend: `Payouts wait: ${cap}; raise it or wait.` };
+    if (tipPerGas > terms.maxPriorityFeePerGas) {
+      const mend = `Payouts may wait long: maxPriorityFeePerGas is ${gwei(terms.maxPriorityFeePerGas)} gwei.`;
+      return { ...found, outcome: 'warn', detail, mend };
+    }
+    return { ...found, outcome: 'ok', detail };
+  } catch (error) {
+    return { ...findingOf(error, found.subject, found.check), outcome: 'warn' };
+  }
+}
+
+function gwei(wei: bigint): string {
+  return formatAmount(wei, GWEI_DECIMALS, 0);
+}
