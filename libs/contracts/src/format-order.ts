@@ -34,6 +34,8 @@ export interface TransferToFormat {
   readonly blockHeight: number;
   readonly blockTimeSeconds: number;
   readonly state: TransferState;
+  /** Of a payout, which knows by its receipt. Absent: the depth decides. */
+  readonly status?: TransactionView['status'];
 }
 
 /** What else the view of a transaction needs. */
@@ -102,6 +104,7 @@ function transactionStatus(
   transfer: TransferToFormat,
   headHeight: number,
 ): TransactionView['status'] {
+  if (transfer.status !== undefined) return transfer.status;
   if (transfer.state === 'ORPHANED') return 'FAILED';
   return isDeepEnough(transfer, headHeight, order.confirmationsRequired) ? 'SUCCESS' : 'PENDING';
 }

@@ -1,5 +1,6 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { Chain, Family } from '@opentill/domain/chains';
+import type { FateState, SigningState } from '@opentill/domain/settle-payout';
 
 /** numeric(78,0): base units. */
 type Amount = bigint;
@@ -14,9 +15,6 @@ export interface HotWalletTable {
   added_at: Generated<Date>;
 }
 
-/** REFUSED, EXPIRED and SIGNED are for ever; a signed payout never expires. */
-export type PayoutState = 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
-
 /** Where a payout's amount stands in the ledger. */
 export type PayoutMoney = 'RESERVED' | 'IN_FLIGHT' | 'PAID_OUT' | 'RETURNED' | 'RELEASED';
 
@@ -24,7 +22,8 @@ export interface PayoutTable {
   order_pk: string;
   chain: Chain;
   wallet: string;
-  state: Generated<PayoutState>;
+  /** REFUSED, EXPIRED and SIGNED are for ever; a signed payout never expires. */
+  state: Generated<SigningState>;
   requested_at: Generated<Date>;
   expires_at: Date;
   waiting_since: Nullable<Date>;
@@ -78,8 +77,6 @@ export interface OwnTransactionTable {
   last_sent_at: Nullable<Date>;
   send_outcome: Nullable<string>;
 }
-
-export type FateState = 'MINED' | 'VERIFIED' | 'ORPHANED';
 
 export interface OwnTransactionFateTable {
   chain: Chain;

@@ -44,6 +44,8 @@ export const PAYOUT_EVENTS = [
   'broadcast',
   /** The transaction is in a block. */
   'mined',
+  /** A reorganisation took it back; it is sent again. */
+  'reorganised',
   /** It succeeded, at final depth. */
   'confirmed',
   /** It reverted at final depth, was proven unable to land, expired unsent or was refused. */
@@ -85,8 +87,8 @@ export const COLLECTION_TRANSITIONS: TransitionTable<CollectionStatus, Collectio
 /** The payout's chain of api.md section 5. */
 export const PAYOUT_TRANSITIONS: TransitionTable<PayoutStatus, PayoutEvent> = {
   INIT: { broadcast: 'PENDING', failed: 'FAILED' },
-  PENDING: { mined: 'PENDING_CONFIRMATION', failed: 'FAILED' },
-  PENDING_CONFIRMATION: { confirmed: 'SUCCESS', failed: 'FAILED' },
+  PENDING: { mined: 'PENDING_CONFIRMATION' },
+  PENDING_CONFIRMATION: { confirmed: 'SUCCESS', failed: 'FAILED', reorganised: 'PENDING' },
   SUCCESS: {},
   FAILED: {},
 };

@@ -113,6 +113,37 @@ export function decideCollection(
   }
 }
 
+/** What an operator says of an order (api.md section 5). */
+export interface CollectionDecision {
+  readonly decision: 'ACCEPT' | 'REFUSE';
+  /** Told to the merchant when refused. */
+  readonly reason: string;
+}
+
+/**
+ * The move that an operator asks for: an EXPIRED order is accepted with what came and is verified, any but a SUCCESS is
+ * refused. Undefined when the order does not allow it, also an acceptance where nothing came. Comes after all moves that
+ * the facts ask for by themselves.
+ */
+export function decideByOperator(
+  terms: CollectionTerms,
+  state: CollectionState,
+  facts: Pick<CollectionFacts, 'transfers'>,
+  { decision, reason }: CollectionDecision,
+): CollectionStep | undefined {
+  if (decision === 'REFUSE') {
+    if (state.status === 'SUCCESS' || state.status === 'FAILED') return undefined;
+    return step(state, 'refused', { ...state, reason });
+  }
+  const verified = facts.transfers.filter((t) => t.state === 'VERIFIED');
+  if (state.status !== 'EXPIRED' || verified.length === 0) return undefined;
+  const { detected } = sumTransfers(terms, facts.transfers);
+  return {
+    ...step(state, 'accepted', { reason: null, detectedAmount: detected, actualAmount: total(verified) }),
+    creditedTransferIds: verified.map((t) => t.transferId),
+  };
+}
+
 /** Whether a transfer, as first mined, is in time for the order. */
 export function isInTime(
   terms: Pick<CollectionTerms, 'cutoffSeconds'>,
@@ -230,5 +261,5 @@ function orNull(amount: BaseUnits): BaseUnits | null {
 
 function step(state: CollectionState, event: CollectionEvent, amounts: Amounts): CollectionStep {
   const status = nextStatus(COLLECTION_TRANSITIONS, state.status, event);
-  return { event, next: { status, ...amounts }, notify: notifyTypeOf(status), creditedTransferIds: [] };
+  return { event, next: { ...amounts, status }, notify: notifyTypeOf(status), creditedTransferIds: [] };
 }

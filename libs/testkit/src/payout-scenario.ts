@@ -1,11 +1,7 @@
 import { sql, type Insertable, type Selectable } from 'kysely';
 import type { Db } from '@opentill/db/database';
-import type {
-  FateState,
-  OwnTransactionFateTable,
-  OwnTransactionTable,
-  PayoutTable,
-} from '@opentill/db/payout-tables';
+import type { OwnTransactionFateTable, OwnTransactionTable, PayoutTable } from '@opentill/db/payout-tables';
+import type { FateState } from '@opentill/domain/settle-payout';
 import { aHash, aHotWallet, aPayout, type OrderRow } from './scenario.ts';
 
 export type OwnTransactionRow = Selectable<OwnTransactionTable>;

@@ -1,0 +1,82 @@
+import { describe, expect, test } from '@jest/globals';
+import { baseUnits } from './money.ts';
+import { COLLECTION_STATUSES } from './order-status.ts';
+import {
+  decideByOperator,
+  settleCollection,
+  type CollectionState,
+  type CollectionTerms,
+  type TransferFact,
+} from './settle-collection.ts';
+
+const terms: CollectionTerms = { acceptedAmount: baseUnits(100n), cutoffSeconds: 1_000 };
+const late: TransferFact = {
+  transferId: 1,
+  amount: baseUnits(100n),
+  state: 'VERIFIED',
+  firstBlockTimeSeconds: 1_001,
+  deepEnough: true,
+};
+const little: TransferFact = { ...late, transferId: 2, amount: baseUnits(40n), firstBlockTimeSeconds: 900 };
+const open: CollectionState = {
+  status: 'INIT',
+  reason: null,
+  detectedAmount: baseUnits(0n),
+  actualAmount: null,
+};
+const accept = { decision: 'ACCEPT', reason: 'a regular customer' } as const;
+const refuse = { decision: 'REFUSE', reason: 'Refused by operator' } as const;
+const after = (...transfers: readonly TransferFact[]) => {
+  const facts = { transfers, verifiedTimeSeconds: 2_000 };
+  return { facts, state: settleCollection(terms, open, facts).at(-1)?.next ?? open };
+};
+
+describe('an acceptance', () => {
+  test('takes what came late or too little, all that is verified of it', () => {
+    const { facts, state } = after(late, little, { ...late, transferId: 3, state: 'DETECTED' });
+    expect(state).toMatchObject({ status: 'EXPIRED', reason: 'Paid after expiry' });
+    expect(decideByOperator(terms, state, facts, accept)).toEqual({
+      event: 'accepted',
+      next: { status: 'SUCCESS', reason: null, detectedAmount: 40n, actualAmount: 140n },
+      notify: 'ORDER_SUCCESS',
+      creditedTransferIds: [1, 2],
+    });
+  });
+
+  test('needs something that came, and an order that is EXPIRED', () => {
+    for (const transfers of [
+      [],
+      [{ ...late, state: 'ORPHANED' }],
+      [{ ...late, state: 'DETECTED' }],
+    ] as const) {
+      const { facts, state } = after(...transfers);
+      expect(decideByOperator(terms, state, facts, accept)).toBeUndefined();
+    }
+    for (const status of COLLECTION_STATUSES.filter((one) => one !== 'EXPIRED'))
+      expect(decideByOperator(terms, { ...open, status }, { transfers: [late] }, accept)).toBeUndefined();
+  });
+});
+
+describe('a refusal', () => {
+  test('ends all but a SUCCESS, tells its reason and leaves the sums as they were', () => {
+    for (const status of COLLECTION_STATUSES) {
+      const state = { ...open, status, detectedAmount: baseUnits(40n), actualAmount: baseUnits(40n) };
+      const step = decideByOperator(terms, state, { transfers: [little] }, refuse);
+      if (status === 'SUCCESS' || status === 'FAILED') expect(step).toBeUndefined();
+      else
+        expect(step).toEqual({
+          event: 'refused',
+          next: { ...state, status: 'FAILED', reason: 'Refused by operator' },
+          notify: 'ORDER_FAILED',
+          creditedTransferIds: [],
+        });
+    }
+  });
+
+  test('is for good: nothing that comes then moves the order', () => {
+    const { facts, state } = after(little);
+    const { next } = decideByOperator(terms, state, facts, refuse) ?? { next: state };
+    const paid = { transfers: [{ ...late, firstBlockTimeSeconds: 900 }], verifiedTimeSeconds: 3_000 };
+    expect(settleCollection(terms, next, paid)).toEqual([]);
+  });
+});
