@@ -13,6 +13,7 @@ export interface SetupEnvironment {
   readonly WEBHOOK_SECRET?: string;
   readonly CALLBACK_URL?: string;
   readonly RETURN_ORIGINS?: readonly string[];
+  readonly PUBLIC_KEYS_FILE?: string;
   readonly [password: `DATABASE_PASSWORD_${string}`]: string;
 }
 
@@ -40,6 +41,7 @@ export const SETUP_CONFIG_SCHEMA = {
     WEBHOOK_SECRET: secret,
     CALLBACK_URL: { type: 'string', pattern: '^https?://' },
     RETURN_ORIGINS: { type: 'array', items: { type: 'string' } },
+    PUBLIC_KEYS_FILE: { type: 'string', minLength: 1 },
     ...PASSWORDS,
   },
 } as const;

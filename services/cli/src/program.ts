@@ -30,7 +30,7 @@ export function createProgram(context: CliContext): Command {
   program
     .command('setup')
     .description(
-      'migrations, roles, the merchant of the settings (what differs is changed), broker topology with its canary',
+      'migrations, roles, the merchant of the settings (what differs is changed), hot wallets, broker topology with its canary',
     )
     .action(() => setUp(context));
 

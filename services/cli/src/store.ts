@@ -190,3 +190,14 @@ export async function bookTopUp(
   `.execute(db);
   return rows[0]?.booked ?? false;
 }
+
+/** The same for native coin that pays fees and is no asset of orders. */
+export async function bookGasTopUp(
+  db: Db,
+  topUp: { ref: string; chain: Chain; symbol: string; amountBaseUnits: bigint },
+): Promise<boolean> {
+  const { rows } = await sql<{ booked: boolean }>`
+    select book_gas_top_up(${topUp.ref}, ${topUp.chain}, ${topUp.symbol}, ${topUp.amountBaseUnits.toString()}::numeric) as booked
+  `.execute(db);
+  return rows[0]?.booked ?? false;
+}

@@ -10,10 +10,11 @@ import type { CliContext, CliErrorCode } from '../context.ts';
 import { passwordVariable, SETUP_CONFIG_SCHEMA, type SetupEnvironment } from '../config.ts';
 import { parseKey } from '../open-ops-database.ts';
 import { requireOrigin } from '../require-url.ts';
+import { writeHotWallets } from './write-hot-wallets.ts';
 
 /**
- * The step before every deployment: migrations, roles with their passwords, the merchant of the settings, the
- * broker's topology with its canary. Does nothing that is done already, so it may run at every start.
+ * The step before every deployment: migrations, roles with their passwords, the merchant of the settings, the hot
+ * wallets of the public key file, the broker's topology with its canary. Does nothing that is done already, so it may run at every start.
  * @throws GatewayError CONFIG_INVALID, CLI_USAGE and what the database and the broker refuse
  */
 export async function setUp(context: CliContext): Promise<void> {
@@ -24,6 +25,9 @@ export async function setUp(context: CliContext): Promise<void> {
   context.print(applied.length === 0 ? 'database: up to date' : `database: applied ${applied.join(', ')}`);
   await setPasswords(context, settings);
   if (merchant !== undefined) await writeMerchant(context, adminUrl, merchant);
+  if (settings.PUBLIC_KEYS_FILE !== undefined) {
+    context.print(`hot wallets: ${await writeHotWallets(adminUrl, settings.PUBLIC_KEYS_FILE)}`);
+  }
   if (amqpUrl !== undefined) {
     await declareTopology(amqpUrl);
     context.print('broker: queues declared, canary came back');
