@@ -48,6 +48,7 @@ export function createFateFollowing(deps: Scanning & { readonly clock: Clock }):
 
   /** With `aboveHeight` also what a reorganisation down to there takes back. */
   async function loadOpen(aboveHeight = NOWHERE): Promise<readonly OpenTransaction[]> {
+    hasOpen = true; // unless it turns out otherwise: what could not be asked now is asked again
     const open = await store.openTransactions(network.chain, aboveHeight);
     hasOpen = open.length > 0;
     return open;

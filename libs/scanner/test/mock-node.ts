@@ -52,6 +52,8 @@ export interface MockNode {
   readonly calls: string[];
   /** The ranges that were read for a pass, in the order in which they were begun. */
   readonly reads: { readonly method: string; readonly from: number; readonly to: number }[];
+  /** How many receipts were asked for at once, and of how many sources, as `3 by one`. */
+  readonly fateReads: string[];
   /** The most calls that were under way at once. */
   readonly callsAtOnce: () => number;
   mine(...txs: readonly MockTx[]): BlockHeader;
@@ -64,6 +66,8 @@ export interface MockNode {
   claimHead(height: number | undefined): void;
   /** Every transfer of the chain as it is now. */
   transfers(): readonly Transfer[];
+  /** Every transaction of the chain as it is now. */
+  transactions(): readonly { readonly hash: TxHash; readonly height: number }[];
 }
 
 const SECONDS_PER_BLOCK = 12;
@@ -75,6 +79,7 @@ export function createMockNode(chain: Chain): MockNode {
   let claimed: number | undefined;
   const calls: string[] = [];
   const reads: MockNode['reads'] = [];
+  const fateReads: string[] = [];
   let underWay = 0;
   let callsAtOnce = 0;
   const faults: MockNodeFaults = {
@@ -203,7 +208,8 @@ export function createMockNode(chain: Chain): MockNode {
       }),
     readFates: async (own, { atHeight = 0, byOneSource = false } = {}) => {
       if (own.length === 0) return { fates: [], disputed: [] };
-      return call(`readFates of ${own.length} by ${byOneSource ? 'one' : 'two'}`, () => {
+      fateReads.push(`${own.length} by ${byOneSource ? 'one' : 'two'}`);
+      return call('readFates', () => {
         range(atHeight, atHeight);
         const fates = own.flatMap(({ txHash, to, contract }): readonly TransactionFate[] => {
           const block = visible().find(({ txs }) => txs.some((tx) => tx.hash === txHash));
@@ -234,6 +240,7 @@ export function createMockNode(chain: Chain): MockNode {
     faults,
     calls,
     reads,
+    fateReads,
     callsAtOnce: () => callsAtOnce,
     mine,
     reorg(depth, ...replacement) {
@@ -248,6 +255,7 @@ export function createMockNode(chain: Chain): MockNode {
     claimHead(height) {
       claimed = height;
     },
+    transactions: () => blocks.flatMap(({ txs, height }) => txs.map(({ hash }) => ({ hash, height }))),
     transfers: () => blocks.flatMap((block) => candidates(block).flatMap((c) => prove(block, c) ?? [])),
   };
 }

@@ -14,7 +14,9 @@ import { createScanObserver, type ScanObserver } from '../src/observe.ts';
 import type { ScanNetwork } from '../src/scan-network.ts';
 import { createScanTick } from '../src/scan-tick.ts';
 import { createScanStore, type ScanStore } from '../src/store.ts';
-import { MOCK_TOKEN } from './mock-node.ts';
+import { anOwnTransaction } from '@opentill/testkit/payout-scenario';
+import { aPayout } from '@opentill/testkit/scenario';
+import { aTx, MOCK_TOKEN, type MockTx } from './mock-node.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';
 
@@ -216,13 +218,96 @@ export async function storedCursor(db: Db): Promise<{
   return row;
 }
 
-/** Forgets everything a scanner wrote; its lease has run out. */
+/** Forgets everything a scanner wrote; its lease has run out. What was signed stays, as it does for ever, and is over. */
 export async function forgetScans(db: Db): Promise<void> {
   // Not truncate: of tables with a handful of rows it takes ten times as long.
   await sql`
     with b as (delete from block), c as (delete from chain_cursor), t as (delete from transfer),
-      r as (delete from rescan_request), o as (delete from scanner_evm.outbox)
+      r as (delete from rescan_request), o as (delete from scanner_evm.outbox), f as (delete from own_transaction_fate),
+      n as (update wallet_nonce set state = 'FINAL' where state = 'SIGNED')
     update scanner_evm.lease set expires_at = now()`.execute(db);
+}
+
+/**
+ * Signs a payment of the gateway's own as the signer does, and gives the transaction for a mock chain. With `replaces`
+ * it has the nonce of that one: only one of the two can be mined.
+ */
+export async function signPayout(
+  { signer, admin }: { readonly signer: Db; readonly admin: Db },
+  options: {
+    readonly to?: Address;
+    readonly amount?: bigint;
+    readonly isNative?: boolean;
+    readonly replaces?: MockTx;
+    readonly signedAt?: Date;
+  } = {},
+): Promise<MockTx> {
+  const { to = address('payee'), amount = 100n, isNative = false, replaces, signedAt = new Date() } = options;
+  const contract_address = isNative ? null : MOCK_TOKEN;
+  const tx = aTx({ to, amount, isNative });
+  const before =
+    replaces &&
+    (await signer
+      .selectFrom('own_transaction')
+      .select(['order_pk', 'nonce'])
+      .where('tx_hash', '=', replaces.hash)
+      .executeTakeFirstOrThrow());
+  const order = before?.order_pk
+    ? await admin
+        .selectFrom('orders')
+        .selectAll()
+        .where('order_pk', '=', before.order_pk)
+        .executeTakeFirstOrThrow()
+    : await aPayout(admin, { chain: CHAIN, address: to, contract_address, amount, source_address: '0xhot' });
+  const nonce = before?.nonce === undefined ? {} : { nonce: before.nonce };
+  await anOwnTransaction(signer, order, { tx_hash: tx.hash, signed_at: signedAt, ...nonce });
+  return tx;
+}
+
+/** Makes signed transactions open again after `forgetScans`: cheaper than to sign others. */
+export async function openAgain(signer: Db, txs: readonly MockTx[]): Promise<void> {
+  await sql`update wallet_nonce n set state = 'SIGNED' from own_transaction o
+    where o.tx_hash = any(${txs.map(({ hash }) => hash)}) and (n.chain, n.wallet, n.nonce) = (o.chain, o.wallet, o.nonce)`.execute(
+    signer,
+  );
+}
+
+/** As the signer does once a fate is VERIFIED (FINAL), or when another's transaction used the nonce (TAKEN). */
+export async function closeNonceOf(
+  signer: Db,
+  { hash }: MockTx,
+  state: 'FINAL' | 'TAKEN' = 'FINAL',
+): Promise<void> {
+  await sql`update wallet_nonce n set state = ${state} from own_transaction o
+    where o.tx_hash = ${hash} and (n.chain, n.wallet, n.nonce) = (o.chain, o.wallet, o.nonce)`.execute(
+    signer,
+  );
+}
+
+/** What is recorded of own transactions, as `<tx> MINED 21`, with what matters beyond that where it is not as meant. */
+export async function recordedFates(db: Db): Promise<readonly string[]> {
+  const { rows } = await sql<{ fate: string }>`
+    select concat_ws(' ', tx_hash, state, block_height, case when not succeeded then 'failed' end,
+      case when succeeded and delivered <> amount then 'delivered ' || delivered end) as fate
+    from own_transaction_fate join own_transaction using (chain, tx_hash) order by tx_hash`.execute(db);
+  return rows.map(({ fate }) => fate);
+}
+
+/** How often each fate was written. */
+export async function fateVersions(db: Db): Promise<Readonly<Record<string, number>>> {
+  const { rows } = await sql<{ tx: string; version: number }>`
+    select tx_hash as tx, version from own_transaction_fate order by tx_hash`.execute(db);
+  return Object.fromEntries(rows.map(({ tx, version }) => [tx, version]));
+}
+
+/** How often each fate was told of. */
+export async function toldFates(db: Db): Promise<Readonly<Record<string, number>>> {
+  const told: Record<string, number> = {};
+  for (const event of await outboxEvents(db)) {
+    if (event.type !== 'fate.changed') continue;
+    for (const hash of (event.data as { txHashes: string[] }).txHashes) told[hash] = (told[hash] ?? 0) + 1;
+  }
+  return told;
 }
 
 export const tokenSymbols = (contracts: readonly string[]): ReadonlyMap<TokenContract, string> =>

@@ -10,13 +10,18 @@ import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts'
 import {
   address,
   CHAIN,
+  fateVersions,
   forgetScans,
   giveOut,
   MOCK_NETWORK,
+  openAgain,
   openScan,
   outboxEvents,
+  recordedFates,
   recordedTransfers,
+  signPayout,
   storedCursor,
+  toldFates,
   transferVersions,
   type TestScan,
 } from './scan-harness.ts';
@@ -27,15 +32,23 @@ const STRANGER = address('stranger');
 let database: TestDatabase;
 let admin: Database;
 let scanner: Database;
+let signer: Database;
+let own: readonly [MockTx, MockTx, MockTx, MockTx, MockTx, MockTx];
 
 beforeAll(async () => {
   database = await createTestDatabase();
   admin = database.open('admin');
   scanner = database.open('scanner_evm');
+  signer = database.open('signer');
   await giveOut(admin.kysely, OURS);
+  const sign = (replaces?: MockTx): Promise<MockTx> =>
+    signPayout({ signer: signer.kysely, admin: admin.kysely }, replaces === undefined ? {} : { replaces });
+  const [a, b, c] = [await sign(), await sign(), await sign()];
+  own = [a, await sign(a), b, await sign(b), c, await sign(c)];
 });
 afterAll(async () => {
   await scanner.close();
+  await signer.close();
   await admin.close();
   await database.drop();
 });
@@ -70,6 +83,8 @@ function createCrasher(): {
         insertFirstState: around(store.insertFirstState),
         commit: around(store.commit),
         findRecipients: around(store.findRecipients),
+        findOwn: around(store.findOwn),
+        openTransactions: around(store.openTransactions),
         liveTransfers: around(store.liveTransfers),
         nextRescan: around(store.nextRescan),
       };
@@ -141,9 +156,29 @@ async function checkEndState(node: MockNode): Promise<void> {
   const inOrder = <T extends { tx: string; position: string }>(rows: readonly T[]): readonly T[] =>
     [...rows].sort((a, b) => (`${a.tx} ${a.position}` < `${b.tx} ${b.position}` ? -1 : 1));
   expect(inOrder(live)).toEqual(inOrder(truth));
+  await checkFates(node, cursor.verified);
   // A fork below the verified cursor takes it back without an event, so what was told may be ahead; never behind.
   const verified = await checkEvents();
   if (verified !== undefined) expect(verified).toBeGreaterThanOrEqual(cursor.verified);
+}
+
+/** Own transactions, open and in no block; of the first and the second, and so on, only one can be mined. */
+async function signedOnes(): Promise<readonly [MockTx, MockTx, MockTx, MockTx, MockTx, MockTx]> {
+  await openAgain(signer.kysely, own);
+  return own;
+}
+
+/** What is recorded of own transactions is where they are in the chain, and every version was told of once. */
+async function checkFates(node: MockNode, verified: number): Promise<void> {
+  const isOwn = new Set<string>(own.map(({ hash }) => hash));
+  const truth = node.transactions().filter(({ hash }) => isOwn.has(hash));
+  const expected = truth.map(({ hash, height }) => {
+    const outcome = node.faults.failed.has(hash) ? ' failed' : '';
+    return `${hash} ${height <= verified ? 'VERIFIED' : 'MINED'} ${height}${outcome}`;
+  });
+  const live = (await recordedFates(admin.kysely)).filter((fate) => !fate.includes('ORPHANED'));
+  expect(live.toSorted()).toEqual(expected.toSorted());
+  expect(await toldFates(admin.kysely)).toEqual(await fateVersions(admin.kysely));
 }
 
 /**
@@ -154,6 +189,7 @@ async function checkEvents(): Promise<number | undefined> {
   const last = new Map<string, string>();
   let verified: number | undefined;
   for (const event of await outboxEvents(admin.kysely)) {
+    if (event.type === 'fate.changed') continue;
     const ids = (event.data as { transferIds: string[] }).transferIds;
     for (const id of ids) last.set(id, event.type);
     if (event.type === 'block.verified') verified = (event.data as { height: number }).height;
@@ -182,16 +218,17 @@ describe('a scan that crashes at any of its steps', () => {
       aTx({ to: STRANGER, amount: 3n }, { to: b, amount: 4n }),
       aTx({ to: a, amount: 5n }),
     ];
-    node.mine(stays);
-    node.mine(moves, goes);
+    const [paid, , movedOut, , lostOut] = await signedOnes();
+    node.mine(stays, paid);
+    node.mine(moves, goes, movedOut, lostOut);
     await scanUntilQuiet();
     const comes = aTx({ to: b, amount: 6n });
-    node.reorg(1, [comes], [moves]);
+    node.reorg(1, [comes], [moves, movedOut]);
     await scanUntilQuiet();
     await checkEndState(node);
     node.mine();
     await scanUntilQuiet();
-    node.reorg(4, [], [], [goes], [moves], []);
+    node.reorg(4, [], [movedOut], [goes], [moves, lostOut], []);
     await scanUntilQuiet();
   }
 
@@ -199,8 +236,10 @@ describe('a scan that crashes at any of its steps', () => {
   async function longWay({ node, scanUntilQuiet }: World): Promise<void> {
     for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
     await scanUntilQuiet();
+    const [out] = await signedOnes();
     for (let i = 0; i < 18; i += 1)
       node.mine(
+        ...(i === 3 ? [out] : []),
         ...(i % 4 === 0 ? [aTx({ to: OURS[0]!, amount: BigInt(i + 1), isNative: i % 8 === 0 })] : []),
       );
     await scanUntilQuiet();
@@ -256,11 +295,12 @@ describe('a commit that breaks at any of its statements', () => {
       MockTx,
       MockTx,
     ];
-    node.mine(moves, goes);
+    const [movedOut, , lostOut] = await signedOnes();
+    node.mine(moves, goes, movedOut, lostOut);
     for (let i = 0; i < 4; i += 1) node.mine();
     await before.settle();
     await before.lease.release();
-    node.reorg(5, [comes], [], [moves], [], []);
+    node.reorg(5, [comes], [], [moves], [movedOut], []);
     const scan = await openScan({ db, reader: node.reader, holder: 'breaking' });
     const outcome = await scan.tick().then(
       () => 'done',
@@ -309,6 +349,7 @@ describe('a scan of any history', () => {
     | { readonly kind: 'fail'; readonly method: string }
     | { readonly kind: 'tick'; readonly count: number }
     | { readonly kind: 'hide' }
+    | { readonly kind: 'payOut'; readonly which: number; readonly fails: boolean }
     | { readonly kind: 'loseAnswer' }
     | { readonly kind: 'crash' };
   const deeds = fc.array(
@@ -354,6 +395,7 @@ describe('a scan of any history', () => {
             'readSeen',
             'readVerified',
             'confirmTransfers',
+            'readFates',
             'headers',
             'finalizedHeight',
           ),
@@ -364,6 +406,14 @@ describe('a scan of any history', () => {
         arbitrary: fc.record({ kind: fc.constant('tick' as const), count: fc.integer({ min: 1, max: 3 }) }),
       },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('hide' as const) }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          kind: fc.constant('payOut' as const),
+          which: fc.nat(5),
+          fails: fc.boolean(),
+        }),
+      },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('loseAnswer' as const) }) },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const) }) },
     ),
@@ -386,6 +436,7 @@ describe('a scan of any history', () => {
     async ({ network }) => {
       let reorganisations = 0;
       let longWays = 0;
+      let payouts = 0;
       await fc.assert(
         fc.asyncProperty(deeds, async (history: readonly Deed[]) => {
           await forgetScans(admin.kysely);
@@ -416,6 +467,9 @@ describe('a scan of any history', () => {
               expect(verified).toBeLessThanOrEqual(final);
             else expect(verified).toBeLessThanOrEqual(Math.max(final, highest - 4));
           };
+          await signedOnes();
+          const setFailed = (tx: MockTx, fails: boolean): unknown =>
+            fails ? node.faults.failed.add(tx.hash) : node.faults.failed.delete(tx.hash);
           /** Transactions per block above the first ones. */
           const mined: MockTx[][] = [];
           const fresh = (payments: readonly number[]): MockTx[] =>
@@ -455,6 +509,10 @@ describe('a scan of any history', () => {
                 if (depth === 0) break;
                 const lost = mined.splice(mined.length - depth, depth).flat();
                 const kept = lost.filter((_, place) => deed.keep[place % 12] === true);
+                // Mined again it may end otherwise than before.
+                kept.forEach((tx, place) => {
+                  if (own.includes(tx)) setFailed(tx, deed.keep[(place + 5) % 12] === true);
+                });
                 const blocks: MockTx[][] = Array.from({ length: Math.max(1, depth + deed.ahead) }, () => []);
                 kept.forEach((tx, place) => blocks[(place + depth) % blocks.length]!.push(tx));
                 mined.push(...blocks);
@@ -472,8 +530,19 @@ describe('a scan of any history', () => {
                   throw readerError('RPC_UNAVAILABLE', 'down');
                 };
                 break;
+              case 'payOut': {
+                // Two and two share a nonce: of these only one is in the chain at a time.
+                const tx = own[deed.which]!;
+                const sibling = own[deed.which ^ 1]!;
+                if (mined.flat().some((other) => other === tx || other === sibling)) break;
+                setFailed(tx, deed.fails);
+                mined.push([tx]);
+                node.mine(tx);
+                payouts += 1;
+                break;
+              }
               case 'hide': {
-                const tx = mined.flat().at(-1);
+                const tx = mined.flat().findLast((one) => !own.includes(one));
                 if (tx !== undefined) node.faults.hiddenFromSeen.add(tx.hash);
                 break;
               }
@@ -510,6 +579,7 @@ describe('a scan of any history', () => {
       );
       expect(reorganisations).toBeGreaterThan(8);
       expect(longWays).toBeGreaterThan(8);
+      expect(payouts).toBeGreaterThan(20);
     },
   );
 
