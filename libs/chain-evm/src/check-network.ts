@@ -44,7 +44,7 @@ export async function checkNetwork(
     sources.all().map(async (source) => {
       try {
         await checkTokens(source, check.tokens, options);
-        if (check.readsBlocks !== false) await probeMethods(source, check, options);
+        await probeMethods(source, check, options);
         return { source, error: undefined };
       } catch (error) {
         if (options.signal?.aborted === true) throw error;
@@ -69,6 +69,7 @@ async function probeMethods(source: EvmSource, check: NetworkCheck, options: Rea
   const [latest] = await source.batch([blockRequest('latest')], options);
   if (latest === null) throw readerError('BLOCK_NOT_FOUND', 'the node has no latest block');
   const head = decodeHeader(latest);
+  if (check.readsBlocks === false) return;
   const unlessMissing = async (kind: SourceFinding['kind'], probe: () => Promise<unknown>): Promise<void> => {
     try {
       await probe();

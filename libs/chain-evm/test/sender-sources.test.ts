@@ -138,25 +138,33 @@ describe('sending to several sources', () => {
     expect(sender.sources?.()[0]).toMatchObject({ usable: true, score: 1, lastErrorCode: null });
   });
 
-  test.each<[string, Script | 'reset' | 'silence']>([
-    ['HTTP 429', () => ({ status: 429, body: '' })],
-    ['HTTP 503', () => ({ status: 503, body: '<html>' })],
-    ['HTTP 403', () => ({ status: 403, body: 'no' })],
-    ['half an answer', () => ({ body: '[{"jsonrpc":"2.0","id":1,"resu' })],
+  test.each<[string, Script | 'reset' | 'silence', string]>([
+    ['HTTP 429', () => ({ status: 429, body: '' }), 'RPC_RATE_LIMITED'],
+    ['HTTP 503', () => ({ status: 503, body: '<html>' }), 'RPC_UNAVAILABLE'],
+    ['HTTP 403', () => ({ status: 403, body: 'no' }), 'RPC_FORBIDDEN'],
+    ['half an answer', () => ({ body: '[{"jsonrpc":"2.0","id":1,"resu' }), 'RPC_UNAVAILABLE'],
     [
       'one answer to all',
       () => ({ body: { jsonrpc: '2.0', id: null, error: { code: -32000, message: 'no' } } }),
+      'RPC_REFUSED',
     ],
-    ['the answers of others', () => ({ body: [{ jsonrpc: '2.0', id: 77, result: '0x' }] })],
-    ['a reset', 'reset'],
-    ['silence', 'silence'],
-  ])('%s: unknown', async (_, script) => {
+    [
+      'the answers of others',
+      () => ({ body: [{ jsonrpc: '2.0', id: 77, result: '0x' }] }),
+      'INCONSISTENT_ANSWER',
+    ],
+    ['a reset', 'reset', 'RPC_UNAVAILABLE'],
+    ['silence', 'silence', 'RPC_UNAVAILABLE'],
+  ])('%s: unknown', async (_, script, fault) => {
     const node = await nodeThat((calls, isBatch) => {
       if (calls[0]?.method === 'eth_chainId') return accepting(calls, isBatch);
       return typeof script === 'string' ? script : script(calls, isBatch);
     });
     const sender = senderOn([node.url], 300);
     expect(await sender.broadcast(await transactions(sender, 2))).toEqual(['UNKNOWN', 'UNKNOWN']);
+    const { host } = new URL(node.url);
+    const here = answers.filter(({ source }) => source === host);
+    expect(here.map((answer) => answer.fault)).toEqual([fault, fault]);
   });
 
   test('another network takes nothing, whatever it answers', async () => {

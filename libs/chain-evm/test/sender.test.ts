@@ -162,7 +162,10 @@ describe('a payment, from the look at it to the block', () => {
     const [token] = senderTokens();
     const wrong = senderOn([anvil.rpcUrl], { tokens: [{ ...token, decimals: 8 }] });
     expect(await codeOf(wrong.checkNetwork())).toBe('TOKEN_MISMATCH');
-    expect(await codeOf(senderOn([anvil.rpcUrl], { chainId: 1 }).checkNetwork())).toBe('WRONG_CHAIN');
+    for (const tokens of [senderTokens(), []])
+      expect(await codeOf(senderOn([anvil.rpcUrl], { chainId: 1, tokens }).checkNetwork())).toBe(
+        'WRONG_CHAIN',
+      );
   });
 
   test('tokens with and without an answer, of 6 and 18 decimals, and the coin to people and contracts arrive', async () => {

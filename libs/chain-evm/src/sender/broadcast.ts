@@ -3,7 +3,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { SendOutcome, SignedTransaction } from '@opentill/chain/wallet-sender';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { ReaderError } from '@opentill/chain/reader-error';
+import type { ReaderError, ReaderErrorCode } from '@opentill/chain/reader-error';
 import { boundedText } from '../node-text.ts';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import { bestOutcome, sendOutcomeOf } from './send-outcome.ts';
@@ -19,6 +19,8 @@ export interface SendAnswer {
   /** In the node's own words, when it refused; what it answered, when that was not the transaction's hash: a lie. */
   readonly said?: string;
   readonly lied?: true;
+  /** Why the source has given no usable answer to any. */
+  readonly fault?: ReaderErrorCode;
 }
 
 /** How long the others are waited for once each transaction has an answer: they go on by themselves until their deadline. */
@@ -65,20 +67,24 @@ async function sendTo(
     params: [`0x${Buffer.from(raw).toString('hex')}`],
     mayBeRefused: true,
   }));
-  const answers = await source.batch(requests, options).catch(() => []);
+  const answers = await source.batch(requests, options).catch((error: unknown) => error);
   return signed.map(({ txHash }, place) => {
-    const { outcome, ...rest } = outcomeOf(txHash, answers[place]);
-    onAnswer({ source: source.label, txHash, outcome, ...rest });
-    return outcome;
+    const said = Array.isArray(answers) ? outcomeOf(txHash, answers[place]) : faultOf(answers);
+    onAnswer({ source: source.label, txHash, ...said });
+    return said.outcome;
   });
 }
 
+function faultOf(error: unknown): Pick<SendAnswer, 'outcome' | 'fault'> {
+  const fault = error instanceof GatewayError ? (error.code as ReaderErrorCode) : 'RPC_UNAVAILABLE';
+  return { outcome: 'UNKNOWN', fault };
+}
+
 function outcomeOf(txHash: TxHash, answer: unknown): Pick<SendAnswer, 'outcome' | 'said' | 'lied'> {
-  if (answer === undefined) return { outcome: 'UNKNOWN' };
   if (answer instanceof GatewayError) {
     const { said } = answer.context;
     return { outcome: sendOutcomeOf(answer as ReaderError), ...(typeof said === 'string' ? { said } : {}) };
   }
   if (typeof answer === 'string' && answer.toLowerCase() === txHash) return { outcome: 'ACCEPTED' };
-  return { outcome: 'UNKNOWN', said: boundedText(JSON.stringify(answer)), lied: true };
+  return { outcome: 'UNKNOWN', said: boundedText(JSON.stringify(answer) ?? ''), lied: true };
 }
