@@ -24,12 +24,13 @@ export function createAlarmWatch(deps: {
 
   function conditionOf(chain: Chain, nowMs: number): ChainCondition | undefined {
     const figure = figures.get(chain);
-    if (figure?.network === undefined || (figure.state === undefined && figure.halted === undefined))
+    if (figure?.network === undefined) return undefined;
+    if (figure.state === undefined && figure.halted === undefined && figure.pauseReason === undefined)
       return undefined;
     const { network, state, openedAtMs } = figure;
     // A head that was stored long ago is no news before the nodes had time to name a new one.
     const isJustOpened = figure.headTimeSeconds === undefined && nowMs - openedAtMs < JUST_OPENED_MS;
-    if (isJustOpened && figure.halted === undefined) return undefined;
+    if (isJustOpened && figure.halted === undefined && figure.pauseReason === undefined) return undefined;
     return {
       network,
       state,
@@ -40,6 +41,7 @@ export function createAlarmWatch(deps: {
         failingSinceMs: figure.verifyFailingSinceMs,
         contradictionsInRow: figure.contradictionsInRow,
       },
+      pauseReason: figure.pauseReason,
       fates: { waitingSinceMs: figure.fates?.waitingSinceMs, failingSinceMs: figure.fatesFailingSinceMs },
       finalityLag: figure.finalityLag,
       sources: figure.sources?.() ?? [],

@@ -26,6 +26,7 @@ function condition(partial: Partial<ChainCondition> = {}): ChainCondition {
     finality: { unmovedMs: 0, isStale: false },
     halted: undefined,
     verifying: { failingSinceMs: undefined, contradictionsInRow: 0 },
+    pauseReason: undefined,
     fates: { waitingSinceMs: undefined, failingSinceMs: undefined },
     finalityLag: undefined,
     sources: [],
@@ -53,6 +54,11 @@ const kinds = (of: ChainCondition, afterMs = 0): readonly string[] => [
 ];
 
 describe('the alarms of a chain', () => {
+  it('say nothing of a paused chain but that it is', () => {
+    const paused = condition({ pauseReason: 'the node is moved', halted: 'REORG_TOO_DEEP' });
+    expect([...alarmsOf(paused, HEAD_AT_MS + 999_000)]).toEqual([['paused', 'the node is moved']]);
+  });
+
   it('tell of own transactions on which sources differ, or that nobody answers for', () => {
     const since = HEAD_AT_MS - 50_000;
     const waiting = condition({ fates: { waitingSinceMs: since, failingSinceMs: undefined } });

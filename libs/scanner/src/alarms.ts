@@ -21,6 +21,8 @@ export const ALARM_KINDS = [
   'source-wrong',
   /** One source of several is believed alone, since the others have failed for long: what it says is compared with nothing. */
   'single-source',
+  /** An operator has paused the chain: nothing is read, nothing credited, nothing expires. The only alarm then. */
+  'paused',
   /** Nobody could say for a minute what became of an own transaction: sources differ on it, or none answers. */
   'fates-waiting',
   /** What is seen is older than the head by more than an old head would be allowed. */
@@ -45,6 +47,8 @@ export interface ChainCondition {
   readonly halted: string | undefined;
   /** Since when every verified pass failed, and how often its answers contradicted one another in a row. */
   readonly verifying: { readonly failingSinceMs: number | undefined; readonly contradictionsInRow: number };
+  /** Why an operator has paused the chain; undefined when none has. */
+  readonly pauseReason: string | undefined;
   /** Since when sources differ on an own transaction, and since when own transactions could not be asked about. */
   readonly fates: {
     readonly waitingSinceMs: number | undefined;
@@ -65,6 +69,7 @@ const FINALITY_LAG_TOLD_MS = 60_000;
 
 /** The alarms that hold now, each with its figure for a human. */
 export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<AlarmKind, string> {
+  if (condition.pauseReason !== undefined) return new Map([['paused', condition.pauseReason]]);
   const alarms = new Map<AlarmKind, string>();
   const judgements = [
     ...(condition.state === undefined ? [] : progressAlarms(condition, condition.state, nowMs)),

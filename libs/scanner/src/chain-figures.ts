@@ -22,6 +22,8 @@ export interface ChainFigures {
   finalityLag: ChainCondition['finalityLag'];
   verifyFailingSinceMs: number | undefined;
   contradictionsInRow: number;
+  /** Why an operator has paused the chain, while one has. */
+  pauseReason: string | undefined;
   /** Of own transactions; undefined before they were asked for. */
   fates: FateFigures | undefined;
   fatesFailingSinceMs: number | undefined;
@@ -43,6 +45,7 @@ export function createChainFigures(): ChainFigures {
     finalityLag: undefined,
     verifyFailingSinceMs: undefined,
     contradictionsInRow: 0,
+    pauseReason: undefined,
     fates: undefined,
     fatesFailingSinceMs: undefined,
   };

@@ -51,6 +51,8 @@ export interface ScanObserver {
   failed(chain: Chain, part: ScanPart, error: unknown, failuresInRow: number): void;
   /** The verified cursor moved, or nothing was deep enough. */
   verifiedRead(chain: Chain): void;
+  /** An operator has paused the chain for this reason, or nobody has. */
+  pauseSeen(chain: Chain, reason: string | undefined): void;
   /** It was asked what became of own transactions. */
   fatesRead(chain: Chain, fates: FateFigures): void;
   /** The node's logs named transfers that its receipts know nothing of. */
@@ -169,6 +171,7 @@ type ConditionNotes = Pick<
   | 'finalityLags'
   | 'verifiedRead'
   | 'fatesRead'
+  | 'pauseSeen'
 >;
 
 /** What is noted to be judged later. */
@@ -194,6 +197,7 @@ function noteConditions(deps: {
     },
     closed(chain) {
       const figure = figureOf(chain);
+      figure.pauseReason = undefined; // told by whoever holds the chain
       if (figure.state === undefined && figure.halted === undefined) return;
       Object.assign(figure, {
         state: undefined,
@@ -224,6 +228,9 @@ function noteConditions(deps: {
     },
     verifiedRead(chain) {
       Object.assign(figureOf(chain), NOT_FAILING);
+    },
+    pauseSeen(chain, reason) {
+      figureOf(chain).pauseReason = reason;
     },
     fatesRead(chain, fates) {
       Object.assign(figureOf(chain), { fates, fatesFailingSinceMs: undefined });
@@ -256,6 +263,7 @@ function namedTransfers(written: Written): readonly (readonly [string, readonly 
 }
 
 function healthOf(figure: ChainFigures, alarms: ReadonlyMap<AlarmKind, string>, nowMs: number): CheckResult {
+  if (figure.pauseReason !== undefined) return { ok: true, detail: `paused: ${figure.pauseReason}` };
   if (figure.halted !== undefined) return { ok: false, detail: `halted: ${figure.halted}` };
   if (figure.tickedAtMs === undefined) return { ok: false, detail: 'no round went through yet' };
   const agoMs = nowMs - figure.tickedAtMs;

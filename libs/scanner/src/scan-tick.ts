@@ -4,6 +4,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 import { seenBlock, type ChainState } from './chain-state.ts';
 import { readFirstState } from './first-state.ts';
+import { createPauseWatch } from './pause-watch.ts';
 import { createRoundParts } from './round-parts.ts';
 import type { ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
@@ -28,7 +29,8 @@ interface Held {
 
 /**
  * Makes the round of one chain: the seen pass, the verified pass, a part of a rescan, each committed by itself, with what
- * became of own transactions; these also when nothing else is to be committed. Does nothing without the lease. 'again' when there is more to do at once, 'soon' when something waits that no new head has
+ * became of own transactions; these also when nothing else is to be committed. Does nothing without the lease, nor while an
+ * operator has paused the chain. 'again' when there is more to do at once, 'soon' when something waits that no new head has
  * to come for. After any error the state is read again from
  * the database, since a commit whose answer was lost may stand. Where reading for the verified pass or a rescan fails,
  * only that waits: payments are shown on while a chain's finality stalls. A chain that is far behind is caught up with
@@ -39,6 +41,7 @@ export function createScanTick(
 ): (signal: AbortSignal) => Promise<'again' | 'soon' | undefined> {
   const { network, reader, observe } = deps;
   const parts = createRoundParts(deps);
+  const isPaused = createPauseWatch(deps);
   const { finality, rescans } = parts;
   observe.watching(network, reader.sources);
   let held: Held | undefined;
@@ -78,6 +81,7 @@ export function createScanTick(
 
   return async (signal) => {
     const lease = deps.lease.current();
+    if (lease !== undefined && (await isPaused())) return undefined;
     const before = held;
     held = undefined;
     if (lease === undefined) {

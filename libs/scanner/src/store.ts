@@ -48,6 +48,8 @@ export interface ScanStore {
   openTransactions(chain: Chain, aboveHeight: number): Promise<readonly OpenTransaction[]>;
   /** Recorded transfers in blocks of these heights that are not orphaned; without `to` up to the highest. */
   liveTransfers(chain: Chain, from: number, to?: number): Promise<readonly LiveTransfer[]>;
+  /** Why an operator has paused the chain; undefined when none has. */
+  pauseReason(chain: Chain): Promise<string | undefined>;
   /** The oldest rescan that is asked for and not done. */
   nextRescan(chain: Chain): Promise<RescanRequest | undefined>;
 }
@@ -118,6 +120,12 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
     openTransactions: (chain, aboveHeight) => readOpenTransactions(db, chain, aboveHeight),
 
     liveTransfers: (chain, from, to) => liveTransfers(db, chain, from, to),
+
+    async pauseReason(chain) {
+      const { rows } = await sql<{ reason: string }>`
+        select reason from chain_pause where chain = ${chain}`.execute(db);
+      return rows[0]?.reason;
+    },
 
     async nextRescan(chain) {
       const { rows } = await sql<{ request_id: string; from_height: number; to_height: number }>`

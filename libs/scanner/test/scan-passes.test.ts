@@ -597,6 +597,39 @@ describe('a round', () => {
   });
 });
 
+describe('a paused chain', () => {
+  const alarms = async (scan: TestScan): Promise<readonly string[]> =>
+    [...(await scan.metrics.render()).matchAll(/^scanner_alarm\{.*kind="([^"]+)".*\} 1$/gm)].map(
+      (f) => f[1]!,
+    );
+
+  it('is not read, by any replica, until the pause ends, and then goes on where it stood', async () => {
+    const scan = await open();
+    await scan.settle();
+    await sql`insert into chain_pause (chain, operator, reason) values (${CHAIN}, 'ann', 'node is moved')`.execute(
+      admin.kysely,
+    );
+    const tx = aTx({ to: ALICE, amount: 5n });
+    node.mine(tx);
+    node.calls.length = 0;
+    await scan.settle();
+    expect(node.calls).toEqual([]);
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 20 });
+    expect(await alarms(scan)).toEqual(['paused']);
+    expect(scan.observe.health(CHAIN)).toEqual({ ok: true, detail: 'paused: node is moved' });
+    expect(await (await openAs('second')).tick()).toBeUndefined();
+    await scan.lease.release();
+    const second = await openAs('third');
+    await second.settle();
+    expect(node.calls).toEqual([]);
+    expect(await alarms(second)).toEqual(['paused']);
+    await sql`delete from chain_pause`.execute(admin.kysely);
+    await second.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 DETECTED`]);
+    expect(await alarms(second)).toEqual([]);
+  });
+});
+
 describe('a rescan', () => {
   const ask = (from: number, to: number): Promise<unknown> =>
     sql`insert into rescan_request (chain, from_height, to_height) values (${CHAIN}, ${from}, ${to})`.execute(

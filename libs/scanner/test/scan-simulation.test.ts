@@ -86,6 +86,7 @@ function createCrasher(): {
         findOwn: around(store.findOwn),
         openTransactions: around(store.openTransactions),
         liveTransfers: around(store.liveTransfers),
+        pauseReason: store.pauseReason,
         nextRescan: around(store.nextRescan),
       };
     },
