@@ -107,6 +107,8 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     'tracker.lease': READ,
     'webhook.lease': READ,
     'scanner_evm.lease': READ,
+    'signer.lease': READ,
+    'ops.lease': READ,
     hot_wallet: READ,
     payout: READ,
     own_transaction: { select: OWN_TRANSACTION },
@@ -325,7 +327,7 @@ const SEQUENCES: Record<ServiceSchema, readonly string[]> = {
   ops: [],
 };
 const USES_SCHEMAS: Record<ServiceSchema, readonly ServiceSchema[]> = {
-  api: ['api', 'scanner_evm', 'tracker', 'webhook'],
+  api: ['api', 'ops', 'scanner_evm', 'signer', 'tracker', 'webhook'],
   scanner_evm: ['scanner_evm'],
   tracker: ['tracker'],
   signer: ['signer'],

@@ -32,6 +32,8 @@ export const GRANTS = `
 grant select on hot_wallet, payout, own_transaction_fate to opentill_api;
 grant select (${OWN_TRANSACTION}) on own_transaction to opentill_api;
 grant execute on function reserve(uuid) to opentill_api;
+grant usage on schema signer, ops to opentill_api;
+grant select on signer.lease, ops.lease to opentill_api;
 
 -- scanner-evm
 grant select on hot_wallet, wallet_nonce, chain_pause to opentill_scanner_evm;
