@@ -218,6 +218,13 @@ describe('a payment, from the look at it to the block', () => {
     expect(await watched.prepare([])).toEqual([]);
   });
 
+  test('the gas is a quarter more than the node estimates', async () => {
+    const intent = paying(1n, null);
+    const call = { from: FIRST, to: intent.to, value: '0x1' };
+    const estimated = BigInt(await rpc<string>('eth_estimateGas', call));
+    expect(await gasOf(intent)).toBe((estimated * 5n + 3n) / 4n);
+  });
+
   test('balances are of one block', async () => {
     const { block, amounts } = await sender.balances(SECOND, [USDT, null, USDC, null]);
     const head = await rpc<{ hash: string; number: string }>('eth_getBlockByNumber', 'latest', false);
@@ -247,6 +254,18 @@ function networkOf(rpcUrls: readonly string[]): EvmSenderNetwork {
     payouts: PAYOUTS,
   };
 }
+
+describe('what is read while the chain changes', () => {
+  test('is no balance', async () => {
+    const proxy = await proxyWith({
+      override: async (call, honest) =>
+        call.method === 'eth_getBlockByNumber' && call.params[0] !== 'latest'
+          ? { result: { ...((await honest(call)) as object), hash: `0x${'7'.repeat(64)}` } }
+          : undefined,
+    });
+    expect(await codeOf(senderOn([proxy.url]).balances(FIRST, [null]))).toBe('INCONSISTENT_ANSWER');
+  });
+});
 
 describe('what would fail is not signed', () => {
   const owner = async (

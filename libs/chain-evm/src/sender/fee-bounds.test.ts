@@ -60,6 +60,16 @@ describe('a raise', () => {
     });
   });
 
+  test('of nothing is something: nodes refuse an equal price', () => {
+    const bounds = { ...BOUNDS, minPriorityFeePerGas: 0n };
+    const nothing = { maxFeePerGas: 8n, maxPriorityFeePerGas: 0n };
+    expect(raiseFees({ gasLimit: 1n, ...nothing }, nothing, bounds)).toEqual({
+      gasLimit: 1n,
+      maxFeePerGas: 9n,
+      maxPriorityFeePerGas: 1n,
+    });
+  });
+
   test('is at least what is asked now', () => {
     const old = { gasLimit: 1n, maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI };
     const now = { maxFeePerGas: 40n * GWEI, maxPriorityFeePerGas: 2n * GWEI };

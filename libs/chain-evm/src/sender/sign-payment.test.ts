@@ -6,7 +6,17 @@ import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits } from '@opentill/domain/money';
 import { seededRandom } from '@opentill/testkit/seeded-random';
-import { Signature, SigningKey, Transaction, computeAddress, getBytes, hexlify } from 'ethers';
+import {
+  Signature,
+  SigningKey,
+  Transaction,
+  computeAddress,
+  decodeRlp,
+  encodeRlp,
+  getBytes,
+  hexlify,
+  toBeHex,
+} from 'ethers';
 import fc from 'fast-check';
 import { readSignedTransaction } from './read-signed-transaction.ts';
 import { differenceBetween, signNothing, signPayment } from './sign-payment.ts';
@@ -202,6 +212,20 @@ describe('what is signed is read again', () => {
   ])('%s: no transaction', async (_, change) => {
     const { raw } = await signPayment(depsOf(), TOKEN_PAYMENT, 7, TERMS);
     expect(() => readSignedTransaction(change(raw))).toThrow(RangeError);
+  });
+
+  test('the other form of a signature, and integers with zeros before them, are no transaction', async () => {
+    const { raw } = await signPayment(depsOf(), TOKEN_PAYMENT, 7, TERMS);
+    const fields = decodeRlp(raw.subarray(1)) as string[];
+    const readWith = (changes: Readonly<Record<number, string>>): ReturnType<typeof readSignedTransaction> =>
+      readSignedTransaction(
+        getBytes(`0x02${encodeRlp(fields.map((field, place) => changes[place] ?? field)).slice(2)}`),
+      );
+    expect(readWith({}).from).toBe(WALLET);
+    const highS = toBeHex(N - BigInt(fields[11] ?? ''), 32);
+    expect(() => readWith({ 9: fields[9] === '0x' ? '0x01' : '0x', 11: highS })).toThrow(RangeError);
+    expect(() => readWith({ 1: '0x0007' })).toThrow(RangeError);
+    expect(() => readWith({ 9: '0x02' })).toThrow(RangeError);
   });
 
   test('access lists, legacy transactions and creations of contracts are none', () => {
