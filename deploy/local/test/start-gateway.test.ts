@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { tokenBalance } from '@opentill/devnet/evm-devnet';
 import { callRpc } from '@opentill/devnet/json-rpc';
@@ -13,16 +13,17 @@ import { startGateway, type Gateway } from '../src/start-gateway.ts';
 let stateDir = '';
 let gateway: Gateway | undefined;
 
-beforeEach(() => {
+function makeStateDirectory(): void {
   stateDir = mkdtempSync(join(tmpdir(), 'opentill-local-'));
   chmodSync(stateDir, 0o711);
-});
-afterEach(async () => {
+}
+
+async function stopAndLookForRemains(): Promise<void> {
   await gateway?.stop();
   gateway = undefined;
   expect(processesOf(stateDir)).toEqual([]);
   rmSync(stateDir, { recursive: true, force: true });
-});
+}
 
 async function optionsOf(changes: Partial<GatewayOptions> = {}): Promise<GatewayOptions> {
   return {
@@ -69,84 +70,93 @@ async function bookedEntries(running: Gateway): Promise<number> {
   }
 }
 
-test('a kept gateway goes on with its chains, its wallet and its ledger; a fresh one has none of them', async () => {
-  gateway = await startGateway(await optionsOf());
-  const [chain] = gateway.chains;
-  const { rpcUrl } = chain!.node;
-  const wallet = gateway.wallet.evmHotWallet;
-  const usdt = chain!.network.tokens[0]!.contract!;
-  const genesis = await callRpc<{ hash: string }>(rpcUrl, 'eth_getBlockByNumber', ['0x0', false]);
-  expect(await tokenBalance(rpcUrl, usdt, wallet)).toBe(1_000_000_000_000n);
-  const booked = await bookedEntries(gateway);
-  expect(booked).toBeGreaterThan(0);
-  await gateway.stop();
-  expect(processesOf(stateDir)).toEqual([]);
+/** Each test goes on with the gateway that the one before it left: to start one takes long. */
+describe('a gateway', () => {
+  beforeAll(makeStateDirectory);
+  afterAll(stopAndLookForRemains, 60_000);
 
-  gateway = await startGateway(await optionsOf({ keep: true }));
-  const keptUrl = gateway.chains[0]!.node.rpcUrl;
-  expect(await callRpc(keptUrl, 'eth_getBlockByNumber', ['0x0', false])).toMatchObject({
-    hash: genesis.hash,
-  });
-  expect(await tokenBalance(keptUrl, usdt, wallet)).toBe(1_000_000_000_000n);
-  expect(await bookedEntries(gateway)).toBe(booked);
-  await gateway.stop();
+  test('a kept gateway goes on with its chains, its wallet and its ledger; a fresh one has none of them', async () => {
+    gateway = await startGateway(await optionsOf());
+    const [chain] = gateway.chains;
+    const { rpcUrl } = chain!.node;
+    const wallet = gateway.wallet.evmHotWallet;
+    const usdt = chain!.network.tokens[0]!.contract!;
+    const genesis = await callRpc<{ hash: string }>(rpcUrl, 'eth_getBlockByNumber', ['0x0', false]);
+    expect(await tokenBalance(rpcUrl, usdt, wallet)).toBe(1_000_000_000_000n);
+    const booked = await bookedEntries(gateway);
+    expect(booked).toBeGreaterThan(0);
+    await gateway.stop();
+    expect(processesOf(stateDir)).toEqual([]);
 
-  gateway = await startGateway(await optionsOf());
-  const freshUrl = gateway.chains[0]!.node.rpcUrl;
-  const fresh = await callRpc<{ hash: string }>(freshUrl, 'eth_getBlockByNumber', ['0x0', false]);
-  expect(fresh.hash).not.toBe(genesis.hash);
-  expect(await bookedEntries(gateway)).toBe(booked);
-}, 180_000);
-
-test('a service that dies is named with its last lines, and everything else can be stopped', async () => {
-  gateway = await startGateway(await optionsOf({ durable: false }));
-  const shop = gateway.services.get('demo-shop')!;
-  process.kill(shop.pid, 'SIGKILL');
-  await expect(gateway.died).rejects.toMatchObject({
-    code: 'MEMBER_DIED',
-    message: expect.stringContaining('demo-shop ended unexpectedly'),
-  });
-}, 120_000);
-
-test('a service that was stopped on purpose is not missed, and starts again', async () => {
-  gateway = await startGateway(await optionsOf({ durable: false }));
-  const before = gateway.services.get('demo-shop')!;
-  await gateway.stopService('demo-shop', 'SIGKILL');
-  const after = await gateway.startService('demo-shop');
-  expect(after.pid).not.toBe(before.pid);
-  expect((await fetch(`${gateway.shopUrl}/devnet`)).status).toBe(200);
-  let hasDied = false;
-  gateway.died.catch(() => (hasDied = true));
-  await new Promise(setImmediate);
-  expect(hasDied).toBe(false);
-}, 120_000);
-
-test('an abort while starting stops what was started', async () => {
-  const abort = new AbortController();
-  const say = (line: string): void => {
-    if (line.startsWith('setup')) abort.abort(new Error('changed my mind'));
-  };
-  await expect(startGateway(await optionsOf({ durable: false, signal: abort.signal, say }))).rejects.toThrow(
-    'changed my mind',
-  );
-  expect(processesOf(stateDir)).toEqual([]);
-}, 120_000);
-
-test('a taken port is told by its number, its purpose and its owner, before anything starts', async () => {
-  const options = await optionsOf();
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(options.ports.health.api, '127.0.0.1', resolve));
-  try {
-    await expect(startGateway(options)).rejects.toMatchObject({
-      code: 'PORT_TAKEN',
-      message: expect.stringMatching(
-        new RegExp(
-          `Port ${options.ports.health.api}, needed for the health of api, .*process ${process.pid} `,
-        ),
-      ),
+    gateway = await startGateway(await optionsOf({ keep: true }));
+    const keptUrl = gateway.chains[0]!.node.rpcUrl;
+    expect(await callRpc(keptUrl, 'eth_getBlockByNumber', ['0x0', false])).toMatchObject({
+      hash: genesis.hash,
     });
-    expect(readdirSync(stateDir)).toEqual([]);
-  } finally {
-    server.close();
-  }
+    expect(await tokenBalance(keptUrl, usdt, wallet)).toBe(1_000_000_000_000n);
+    expect(await bookedEntries(gateway)).toBe(booked);
+    await gateway.stop();
+
+    gateway = await startGateway(await optionsOf({ durable: false }));
+    const freshUrl = gateway.chains[0]!.node.rpcUrl;
+    const fresh = await callRpc<{ hash: string }>(freshUrl, 'eth_getBlockByNumber', ['0x0', false]);
+    expect(fresh.hash).not.toBe(genesis.hash);
+    expect(await bookedEntries(gateway)).toBe(booked);
+  }, 180_000);
+
+  test('a service that was stopped on purpose is not missed, and starts again', async () => {
+    const before = gateway!.services.get('demo-shop')!;
+    await gateway!.stopService('demo-shop', 'SIGKILL');
+    const after = await gateway!.startService('demo-shop');
+    expect(after.pid).not.toBe(before.pid);
+    expect((await fetch(`${gateway!.shopUrl}/devnet`)).status).toBe(200);
+    let hasDied = false;
+    gateway!.died.catch(() => (hasDied = true));
+    await new Promise(setImmediate);
+    expect(hasDied).toBe(false);
+  }, 60_000);
+
+  test('a service that dies is named with its last lines, and everything else can be stopped', async () => {
+    const shop = gateway!.services.get('demo-shop')!;
+    process.kill(shop.pid, 'SIGKILL');
+    await expect(gateway!.died).rejects.toMatchObject({
+      code: 'MEMBER_DIED',
+      message: expect.stringContaining('demo-shop ended unexpectedly'),
+    });
+  }, 60_000);
+});
+
+describe('a start that fails', () => {
+  beforeEach(makeStateDirectory);
+  afterEach(stopAndLookForRemains, 60_000);
+
+  test('an abort while starting stops what was started', async () => {
+    const abort = new AbortController();
+    const say = (line: string): void => {
+      if (line.startsWith('setup')) abort.abort(new Error('changed my mind'));
+    };
+    await expect(
+      startGateway(await optionsOf({ durable: false, signal: abort.signal, say })),
+    ).rejects.toThrow('changed my mind');
+    expect(processesOf(stateDir)).toEqual([]);
+  }, 120_000);
+
+  test('a taken port is told by its number, its purpose and its owner, before anything starts', async () => {
+    const options = await optionsOf();
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(options.ports.health.api, '127.0.0.1', resolve));
+    try {
+      await expect(startGateway(options)).rejects.toMatchObject({
+        code: 'PORT_TAKEN',
+        message: expect.stringMatching(
+          new RegExp(
+            `Port ${options.ports.health.api}, needed for the health of api, .*process ${process.pid} `,
+          ),
+        ),
+      });
+      expect(readdirSync(stateDir)).toEqual([]);
+    } finally {
+      server.close();
+    }
+  });
 });
