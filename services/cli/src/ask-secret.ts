@@ -10,7 +10,7 @@ export async function askSecretOnTerminal(question: string): Promise<string> {
   if (!stdin.isTTY) {
     throw new GatewayError<CliErrorCode>(
       'NO_TERMINAL',
-      'There is no terminal to ask on: give --passphrase-file.',
+      'There is no terminal to ask on: give --passphrase-file (--words-file for words).',
       {
         retryable: false,
       },

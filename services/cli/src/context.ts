@@ -17,6 +17,8 @@ export type CliErrorCode =
   | 'CLI_USAGE'
   /** A secret was to be asked for, but there is no terminal. */
   | 'NO_TERMINAL'
+  /** The wallet is restored, but of some money it is not known whether it is there; the message says of which. */
+  | 'RECOVERY_INCOMPLETE'
   /** What was asked about does not exist. */
   | 'NOT_FOUND'
   /** `doctor` found something that must be mended; its report says what. */

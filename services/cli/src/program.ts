@@ -3,7 +3,6 @@ import type { CliContext } from './context.ts';
 import { recordTopUp } from './commands/book-top-up.ts';
 import { examine } from './commands/doctor.ts';
 import { explain } from './commands/explain.ts';
-import { initKeys } from './commands/init-keys.ts';
 import {
   createMerchant,
   printMerchants,
@@ -14,6 +13,8 @@ import { reconcile, type ReconcileOptions } from './commands/reconcile.ts';
 import { rescan } from './commands/rescan.ts';
 import { setMerchant, type SetMerchantOptions } from './commands/set-merchant.ts';
 import { setUp } from './commands/setup.ts';
+import { addKeys } from './key-commands.ts';
+import { addPolicy } from './policy-commands.ts';
 import { addWebhook } from './webhook-commands.ts';
 
 /** The `opentill` command line. Commands only translate words into calls; errors come out as GatewayError. */
@@ -36,6 +37,8 @@ export function createProgram(context: CliContext): Command {
 
   addDoctor(program, context);
   addKeys(program, context);
+  addPolicy(program, context);
+  addWallet(program, context);
   addMerchant(program, context);
   addWebhook(program, context);
   addRepairs(program, context);
@@ -56,16 +59,7 @@ function addDoctor(program: Command, context: CliContext): void {
     );
 }
 
-function addKeys(program: Command, context: CliContext): void {
-  const keys = program.command('keys').description('the wallet');
-  keys
-    .command('init')
-    .description('make a new wallet: words, encrypted keystore, public key file')
-    .requiredOption('--keystore <file>', 'where the encrypted keystore goes')
-    .requiredOption('--public-keys <file>', 'where the public key file goes')
-    .option('--passphrase-file <file>', 'file with the passphrase (otherwise asked for)')
-    .action((options: Parameters<typeof initKeys>[1]) => initKeys(context, options));
-
+function addWallet(program: Command, context: CliContext): void {
   program
     .command('wallet')
     .command('book-top-up')

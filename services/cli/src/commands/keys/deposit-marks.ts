@@ -1,0 +1,36 @@
+import { FAMILIES, type Family } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { sql } from 'kysely';
+import type { CliContext, CliErrorCode } from '../../context.ts';
+import { withOpsDatabase } from '../../open-ops-database.ts';
+
+/** The next index of each family's deposit addresses: below it any address may have been given to a payer. */
+export type DepositMarks = ReadonlyMap<Family, number>;
+
+/** BIP-32: below 2^31. */
+const INDEX_END = 2 ** 31;
+const MARK = /^(?<family>[A-Z]+)=(?<next>[0-9]{1,10})$/;
+
+/** Marks that were typed, like `EVM=1200`. Throws CLI_USAGE. */
+export function parseMarks(texts: readonly string[]): DepositMarks {
+  return new Map(
+    texts.map((text) => {
+      const { family = '', next = '' } = MARK.exec(text)?.groups ?? {};
+      const known = FAMILIES.find((candidate) => candidate === family);
+      if (known !== undefined && Number(next) <= INDEX_END) return [known, Number(next)] as const;
+      const message = `--mark is a family and its next index, like EVM=1200, not ${text}.`;
+      throw new GatewayError<CliErrorCode>('CLI_USAGE', message, { retryable: false });
+    }),
+  );
+}
+
+/** Marks of the orders in a database: the live one, or one restored from a backup. */
+export function readMarks(context: CliContext): Promise<DepositMarks> {
+  return withOpsDatabase(context, async ({ kysely }) => {
+    const { rows } = await sql<{ family: Family; next: number }>`
+      select family, (max(derivation_index) + 1)::float8 as next from deposit_address group by family`.execute(
+      kysely,
+    );
+    return new Map(rows.map(({ family, next }) => [family, next]));
+  });
+}

@@ -1,0 +1,5 @@
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import type { AddressCodec } from '@opentill/chain/address-codec';
+
+/** Address formats of the families that the gateway derives addresses for; a new family adds its codec here. */
+export const FAMILY_CODECS: readonly AddressCodec[] = [evmAddressCodec];

@@ -1,0 +1,87 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { Chain, Family } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { DepositDeriver } from '@opentill/wallet/deposit-address-deriver';
+import type { Money, MoneyReader } from './money-reader.ts';
+
+/** An address of the wallet with all that it holds. */
+export interface FoundAddress {
+  readonly family: Family;
+  /** Of a deposit address; undefined for a hot wallet. */
+  readonly index: number | undefined;
+  readonly address: Address;
+  readonly money: readonly Money[];
+}
+
+export interface Search {
+  readonly family: Family;
+  readonly deriver: Pick<DepositDeriver, 'address'>;
+  readonly hotWallets: readonly Address[];
+  readonly readers: readonly MoneyReader[];
+  /** Next index of the deposit addresses, as far as it is known. */
+  readonly mark: number;
+  /** How many addresses behind the mark, and behind the last one with money, are looked at as well. */
+  readonly gap: number;
+  readonly onFound: (found: FoundAddress) => void | Promise<void>;
+}
+
+/** How a search ended. */
+export interface SearchOutcome {
+  /** Deposit addresses 0 to this one, without it, were looked at. */
+  readonly end: number;
+  /** Chains that could not be read to the end: what is on them is not known. */
+  readonly failures: ReadonlyMap<Chain, GatewayError>;
+}
+
+const ADDRESSES_AT_ONCE = 250;
+/** BIP-32. */
+const INDEX_END = 2 ** 31;
+
+/**
+ * Looks at the hot wallets and at every deposit address up to the mark and the gap behind it. Money behind the mark
+ * says that the mark was too low: then the gap begins anew behind it. A chain that cannot be read does not keep the
+ * others from being searched.
+ */
+export async function findMoney(search: Search): Promise<SearchOutcome> {
+  const { family, deriver, gap, onFound } = search;
+  const failures = new Map<Chain, GatewayError>();
+  const look = async (addresses: readonly Address[], indexOf: (place: number) => number | undefined) => {
+    const byChain = await Promise.all(
+      search.readers.map((reader) => readOrFail(reader, addresses, failures)),
+    );
+    let last: number | undefined;
+    for (const [place, address] of addresses.entries()) {
+      const money = byChain.flatMap((ofChain) => ofChain[place] ?? []);
+      const index = indexOf(place);
+      await onFound({ family, index, address, money });
+      if (money.length > 0) last = index;
+    }
+    return last;
+  };
+  await look(search.hotWallets, () => undefined);
+  let end = Math.min(search.mark + gap, INDEX_END);
+  for (let at = 0; at < end;) {
+    const from = at;
+    const count = Math.min(ADDRESSES_AT_ONCE, end - from);
+    const addresses = Array.from({ length: count }, (_, place) => deriver.address(family, from + place));
+    const last = await look(addresses, (place) => from + place);
+    if (last !== undefined) end = Math.min(Math.max(end, last + 1 + gap), INDEX_END);
+    at = from + count;
+  }
+  return { end, failures };
+}
+
+async function readOrFail(
+  reader: MoneyReader,
+  addresses: readonly Address[],
+  failures: Map<Chain, GatewayError>,
+): Promise<readonly (readonly Money[])[]> {
+  if (failures.has(reader.chain) || addresses.length === 0) return [];
+  try {
+    return await reader.read(addresses);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    failures.set(reader.chain, error);
+    return [];
+  }
+}

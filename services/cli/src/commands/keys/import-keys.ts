@@ -1,0 +1,34 @@
+import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
+import { readWordsFile } from '@opentill/wallet/read-words-file';
+import type { CliContext } from '../../context.ts';
+import { askNewPassphrase } from './ask-passphrase.ts';
+import { printWallet, requireAbsent, writeWallet, type WalletFiles } from './write-wallet.ts';
+
+export interface ImportOptions extends WalletFiles {
+  readonly wordsFile?: string;
+  readonly passphraseFile?: string;
+}
+
+/**
+ * Makes the two files of a wallet from its words, typed or in a file. Never overwrites a file.
+ * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; MNEMONIC_INVALID names places, never words
+ */
+export async function importKeys(context: CliContext, options: ImportOptions): Promise<void> {
+  await requireAbsent(options);
+  const seed = await askWords(context, options.wordsFile);
+  try {
+    const passphrase = await askNewPassphrase(context, options.passphraseFile);
+    const publicKeys = await writeWallet(seed, options, passphrase);
+    context.print(`Wallet ${publicKeys.fingerprint}.`);
+    printWallet(context, options, publicKeys);
+  } finally {
+    seed.fill(0);
+  }
+}
+
+/** The seed of the words, for the caller to zero. Words that are wrong are told before anything else is asked. */
+export async function askWords(context: CliContext, file: string | undefined): Promise<Uint8Array> {
+  const text =
+    file === undefined ? await context.askSecret('The words, in one line') : await readWordsFile(file);
+  return seedOf(parseMnemonic(text));
+}

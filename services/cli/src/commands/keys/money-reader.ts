@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createEvmStateReader, type EvmStateReader } from '@opentill/chain-evm/read-balances';
+import { createEvmReader } from '@opentill/chain-evm/reader';
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHeader } from '@opentill/chain/block';
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Chain } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+/** A balance that is not zero. */
+export interface Money {
+  readonly chain: Chain;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+  /** The largest that a source names. */
+  readonly amountBaseUnits: bigint;
+  /** Two sources name different balances of one block. */
+  readonly isDisputed: boolean;
+}
+
+/** Reads what addresses hold on one network. */
+export interface MoneyReader {
+  readonly chain: Chain;
+  /** In the order of the addresses. Throws a GatewayError with a ReaderErrorCode after a few attempts. */
+  read(addresses: readonly Address[]): Promise<readonly (readonly Money[])[]>;
+}
+
+interface Asset {
+  readonly symbol: string;
+  readonly contract: TokenContract | null;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+}
+
+const REQUEST_TIMEOUT_MS = 10_000;
+const ATTEMPTS = 5;
+const FIRST_PAUSE_MS = 500;
+/** So far below the head that the second source has the block as well; far above what nodes throw away. */
+const BLOCKS_BELOW_HEAD = 2;
+
+/** A reader of an EVM network: its tokens and its native coin, agreed by two sources. Opens nothing before `read`. */
+export function createMoneyReader(network: NetworkConfig): MoneyReader {
+  const reader = createEvmReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
+  const state = createEvmStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
+  const assets = assetsOf(network);
+  return {
+    chain: network.chain,
+    read: (addresses) => repeat(() => readOnce({ reader, state, chain: network.chain, assets }, addresses)),
+  };
+}
+
+/** The native coin is looked for even where it is no token of the file: it pays fees, and people send it. */
+function assetsOf({ tokens, nativeSymbol, nativeDecimals }: NetworkConfig): readonly Asset[] {
+  const native = { symbol: nativeSymbol, contract: null, decimals: nativeDecimals, displayDecimals: 2 };
+  const others = tokens
+    .filter(({ contract }) => contract !== null)
+    .map((token) => ({ ...token, contract: token.contract?.toLowerCase() as TokenContract }));
+  return [native, ...others];
+}
+
+async function readOnce(
+  from: { reader: ChainReader; state: EvmStateReader; chain: Chain; assets: readonly Asset[] },
+  addresses: readonly Address[],
+): Promise<readonly (readonly Money[])[]> {
+  const { chain, assets } = from;
+  const block = await blockBelowHead(from.reader);
+  const holdings = addresses.flatMap((holder) => assets.map(({ contract }) => ({ holder, contract })));
+  const numbers = await from.state.balances(holdings, block);
+  return addresses.map((_, place) =>
+    assets.flatMap(({ symbol, decimals, displayDecimals }, within) => {
+      const number = numbers[place * assets.length + within];
+      if (number === undefined) throw new TypeError('every question has its answer');
+      const isDisputed = number.kind === 'DISPUTED';
+      const said = isDisputed ? number.said.map(({ value }) => value) : [number.value];
+      const amountBaseUnits = said.reduce((largest, value) => (value > largest ? value : largest), 0n);
+      return amountBaseUnits === 0n
+        ? []
+        : [{ chain, symbol, decimals, displayDecimals, amountBaseUnits, isDisputed }];
+    }),
+  );
+}
+
+/** A new one for each piece: nodes keep the state of some hundred blocks, and a search may take hours. */
+async function blockBelowHead(reader: ChainReader): Promise<BlockHeader> {
+  const head = await reader.head();
+  const height = Math.max(0, head.height - BLOCKS_BELOW_HEAD);
+  const [block = head] = await reader.headers(height, height);
+  return block;
+}
+
+async function repeat<T>(read: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      const isHopeless = !(error instanceof GatewayError) || !error.retryable || attempt === ATTEMPTS;
+      if (isHopeless) throw error;
+      await sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1));
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
+import { readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
+import { requiredVariable } from '../../config.ts';
+import type { CliContext, CliErrorCode } from '../../context.ts';
+import { parseMarks, readMarks, type DepositMarks } from './deposit-marks.ts';
+import { FAMILY_CODECS } from './family-codecs.ts';
+import { findMoney, type SearchOutcome } from './find-money.ts';
+import { importKeys, type ImportOptions } from './import-keys.ts';
+import { createMoneyReader } from './money-reader.ts';
+import { openMoneyReport, type MoneyReport } from './money-report.ts';
+import { publicKeysOfKeystore } from './public-keys-of-keystore.ts';
+import { isThere } from './write-wallet.ts';
+
+export interface RecoverOptions extends ImportOptions {
+  readonly mark?: readonly string[];
+  readonly marksFromDatabase?: boolean;
+  readonly gap: string;
+  readonly chain?: readonly string[];
+  readonly networksFile?: string;
+  readonly report?: string;
+}
+
+/**
+ * From the words and the kept marks to a working wallet and a list of all its money, on an empty machine. Run again, with
+ * both files there, it searches again. Asks the chains only, changes nothing on them.
+ * @throws GatewayError RECOVERY_INCOMPLETE when a chain could not be read or sources differ; CLI_USAGE, NO_TERMINAL,
+ *   CONFIG_INVALID, NETWORKS_…, or a WalletErrorCode
+ */
+export async function recoverKeys(context: CliContext, options: RecoverOptions): Promise<void> {
+  const gap = parseGap(options.gap);
+  const file = options.networksFile ?? requiredVariable(context, 'NETWORKS_FILE');
+  const networks = chosenNetworks(await readNetworkFile(file, context.env), options.chain, file);
+  const marks = await marksOf(context, options);
+  const publicKeys = await restoreWallet(context, options);
+  const report = await openMoneyReport(context.print, options.report, ({ family, address }) =>
+    codecOf(family).format(address),
+  );
+  try {
+    const outcomes: SearchOutcome[] = [];
+    for (const { family } of FAMILY_CODECS) {
+      const mark = marks.get(family) ?? 0;
+      outcomes.push(await searchFamily({ publicKeys, family, mark, gap, networks, report }));
+      context.print(
+        `${family}: deposit addresses 0 to ${(outcomes.at(-1)?.end ?? 0) - 1}, next index ${mark}.`,
+      );
+    }
+    conclude(context, report, outcomes);
+  } finally {
+    await report.close();
+  }
+}
+
+/** Writes the wallet's files; where both are there already, looks whether they belong together. */
+async function restoreWallet(context: CliContext, options: RecoverOptions): Promise<PublicKeys> {
+  const { keystore, publicKeys: file, passphraseFile } = options;
+  if (!((await isThere(keystore)) && (await isThere(file)))) await importKeys(context, options);
+  else {
+    const derived = await publicKeysOfKeystore(context, keystore, passphraseFile);
+    const written = await readPublicKeys(file, FAMILY_CODECS);
+    if (JSON.stringify(derived) !== JSON.stringify(written))
+      throw usage(`${file} does not hold the public keys of ${keystore}; remove it, or name another.`);
+    context.print(`Wallet ${derived.fingerprint} is here already.`);
+  }
+  return readPublicKeys(file, FAMILY_CODECS);
+}
+
+function searchFamily(search: {
+  readonly publicKeys: PublicKeys;
+  readonly family: (typeof FAMILY_CODECS)[number]['family'];
+  readonly mark: number;
+  readonly gap: number;
+  readonly networks: readonly NetworkConfig[];
+  readonly report: MoneyReport;
+}): Promise<SearchOutcome> {
+  const { publicKeys, family, mark, gap, report } = search;
+  return findMoney({
+    family,
+    mark,
+    gap,
+    deriver: createDepositDeriver(publicKeys, [codecOf(family)]),
+    hotWallets: publicKeys.families[family].hotWallets,
+    readers: search.networks.filter((network) => network.family === family).map(createMoneyReader),
+    onFound: (found) => report.add(found),
+  });
+}
+
+function conclude(context: CliContext, report: MoneyReport, outcomes: readonly SearchOutcome[]): void {
+  const totals = report.totals();
+  for (const line of totals.length === 0 ? ['No money was found.'] : totals) context.print(line);
+  const failures = outcomes.flatMap((outcome) => [...outcome.failures]);
+  for (const [chain, { message }] of failures)
+    context.print(`${chain} could not be read to the end: ${message}`);
+  const gaps = [
+    ...failures.map(([chain]) => `${chain} was not read to the end`),
+    ...(report.disputes === 0 ? [] : [`sources differ on ${report.disputes} balances`]),
+  ];
+  if (gaps.length === 0) return;
+  const message = `The search is not complete: ${gaps.join(', ')}. The wallet is restored; run it again to search again.`;
+  throw new GatewayError<CliErrorCode>('RECOVERY_INCOMPLETE', message, { retryable: true });
+}
+
+async function marksOf(context: CliContext, options: RecoverOptions): Promise<DepositMarks> {
+  const typed = parseMarks(options.mark ?? []);
+  if (options.marksFromDatabase === true) return new Map([...(await readMarks(context)), ...typed]);
+  if (typed.size === 0)
+    throw usage(
+      'Give --mark EVM=<next index>, or --marks-from-database; --mark EVM=0 when nothing is known.',
+    );
+  return typed;
+}
+
+function chosenNetworks(
+  networks: readonly NetworkConfig[],
+  chains: readonly string[] | undefined,
+  file: string,
+): readonly NetworkConfig[] {
+  const unknown = chains?.find((chain) => !networks.some((network) => network.chain === chain));
+  if (unknown !== undefined) throw usage(`${unknown} is not configured in ${file}.`);
+  return networks.filter(({ chain, enabled }) => chains?.includes(chain) ?? enabled);
+}
+
+function parseGap(text: string): number {
+  if (/^[0-9]{1,7}$/.test(text)) return Number(text);
+  throw usage('--gap must be a number of addresses.');
+}
+
+function codecOf(family: string): (typeof FAMILY_CODECS)[number] {
+  const codec = FAMILY_CODECS.find((candidate) => candidate.family === family);
+  if (codec === undefined) throw new TypeError(`no codec of family ${family}`);
+  return codec;
+}
+
+function usage(message: string): GatewayError<CliErrorCode> {
+  return new GatewayError('CLI_USAGE', message, { retryable: false });
+}

@@ -1,0 +1,49 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { FAMILIES } from '@opentill/domain/chains';
+import { DERIVATION_PATHS } from '@opentill/wallet/derivation';
+import { readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
+import type { CliContext, CliErrorCode } from '../../context.ts';
+
+import { FAMILY_CODECS } from './family-codecs.ts';
+import { publicKeysOfKeystore } from './public-keys-of-keystore.ts';
+
+export interface ShowXpubOptions {
+  readonly keystore?: string;
+  readonly publicKeys?: string;
+  readonly passphraseFile?: string;
+}
+
+/**
+ * Shows the extended public keys and the hot wallets' addresses, derived from the keystore's seed or as the public key
+ * file has them; of both, whether they are the same.
+ * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
+ */
+export async function showXpub(context: CliContext, options: ShowXpubOptions): Promise<void> {
+  const { keystore, publicKeys: file } = options;
+  if (keystore === undefined && file === undefined) throw usage('Give --keystore, or --public-keys.');
+  const written = file === undefined ? undefined : await readPublicKeys(file, FAMILY_CODECS);
+  const derived =
+    keystore === undefined
+      ? undefined
+      : await publicKeysOfKeystore(context, keystore, options.passphraseFile);
+  if (written !== undefined && derived !== undefined && JSON.stringify(written) !== JSON.stringify(derived))
+    throw usage(
+      `${file} does not hold the public keys of ${keystore}: it is of another wallet or another version.`,
+    );
+  const shown = derived ?? written;
+  if (shown !== undefined) printKeys(context, shown);
+}
+
+function printKeys(context: CliContext, { fingerprint, families }: PublicKeys): void {
+  context.print(`Wallet ${fingerprint}. Extended public keys are not for strangers: see SECURITY.md.`);
+  for (const family of FAMILIES) {
+    const { deposits, hotWallet } = DERIVATION_PATHS[family];
+    context.print(`${family.padEnd(4)}  ${deposits.padEnd(16)}  ${families[family].depositXpub}`);
+    for (const address of families[family].hotWallets)
+      context.print(`${family.padEnd(4)}  ${hotWallet.padEnd(16)}  ${address} (hot wallet)`);
+  }
+}
+
+function usage(message: string): GatewayError<CliErrorCode> {
+  return new GatewayError('CLI_USAGE', message, { retryable: false });
+}

@@ -1,0 +1,63 @@
+import { access, rm } from 'node:fs/promises';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { createKeystore } from '@opentill/wallet/keystore';
+import { publicKeysOf, writePublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
+import type { CliContext, CliErrorCode } from '../../context.ts';
+import { FAMILY_CODECS } from './family-codecs.ts';
+
+/** The two files of a wallet. */
+export interface WalletFiles {
+  readonly keystore: string;
+  readonly publicKeys: string;
+}
+
+/**
+ * Writes both files of the seed's wallet, or none: the encrypted keystore for payout-signer, the public keys for
+ * everybody else. Does not zero `seed`. Throws a WalletErrorCode.
+ */
+export async function writeWallet(
+  seed: Uint8Array,
+  files: WalletFiles,
+  passphrase: string,
+): Promise<PublicKeys> {
+  const publicKeys = publicKeysOf(seed, FAMILY_CODECS);
+  await writePublicKeys(files.publicKeys, publicKeys);
+  try {
+    const contents = { purpose: 'seed', keyId: publicKeys.fingerprint, secret: seed } as const;
+    await createKeystore(files.keystore, contents, passphrase);
+  } catch (error) {
+    await rm(files.publicKeys, { force: true }); // addresses that nobody could ever spend from
+    throw error;
+  }
+  return publicKeys;
+}
+
+/** Throws CLI_USAGE when one of the files is there: asked before anything is typed, shown or written. */
+export async function requireAbsent(files: WalletFiles): Promise<void> {
+  for (const file of [files.keystore, files.publicKeys]) {
+    if (!(await isThere(file))) continue;
+    throw new GatewayError<CliErrorCode>('CLI_USAGE', `${file} exists already and is not overwritten.`, {
+      retryable: false,
+    });
+  }
+}
+
+/** Whether there is a file of this name. */
+export function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Says where a wallet went and what it is known by. */
+export function printWallet(
+  context: Pick<CliContext, 'print'>,
+  files: WalletFiles,
+  publicKeys: PublicKeys,
+): void {
+  context.print(`Keystore ${files.keystore} (for payout-signer alone), public keys ${files.publicKeys}.`);
+  for (const [family, keys] of Object.entries(publicKeys.families)) {
+    for (const address of keys.hotWallets) context.print(`Hot wallet ${family}: ${address}`);
+  }
+}

@@ -1,0 +1,24 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { createApproverKey } from '@opentill/wallet/policy/approver-key';
+import type { CliContext, CliErrorCode } from '../../context.ts';
+import { askNewPassphrase } from '../keys/ask-passphrase.ts';
+import { isThere } from '../keys/write-wallet.ts';
+
+/**
+ * Makes the key by which one person approves payouts, on that person's own machine.
+ * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
+ */
+export async function initApprover(
+  context: CliContext,
+  options: { readonly out: string; readonly passphraseFile?: string },
+): Promise<void> {
+  const { out } = options;
+  if (await isThere(out)) {
+    throw new GatewayError<CliErrorCode>('CLI_USAGE', `${out} exists already and is not overwritten.`, {
+      retryable: false,
+    });
+  }
+  const publicKey = await createApproverKey(out, await askNewPassphrase(context, options.passphraseFile));
+  context.print(`Key ${out}: keep it and its passphrase to yourself. For the policy:`);
+  context.print(JSON.stringify({ name: 'your name', publicKey }));
+}

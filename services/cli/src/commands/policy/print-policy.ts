@@ -1,0 +1,68 @@
+import type { AddressCodec } from '@opentill/chain/address-codec';
+import { familyOf, type Family } from '@opentill/domain/chains';
+import { formatAmount } from '@opentill/domain/money';
+import type { AssetPolicy, Policy } from '@opentill/wallet/policy/policy';
+
+const HOUR_MS = 3_600_000;
+
+/** A policy in words, so that an operator sees what it comes to rather than what was typed. Pure. */
+export function policyLines(policy: Policy, codecs: readonly AddressCodec[], now: Date): readonly string[] {
+  return [
+    ...chainLines(policy, codecs),
+    ...receiverLines(policy, codecs, now),
+    policy.approvers.length === 0
+      ? 'Approvers: none'
+      : `Approvers: ${policy.approvalsRequired} needed of ${policy.approvers.length}`,
+    ...policy.approvers.map(({ name, publicKey }) => `  ${name}  ${publicKey}`),
+    'Whatever is not named here is refused.',
+  ];
+}
+
+function chainLines({ chains }: Policy, codecs: readonly AddressCodec[]): readonly string[] {
+  return [...chains].flatMap(([chain, { enabled, coldAddress, assets }]) => {
+    const codec = codecs.find(({ family }) => family === familyOf(chain));
+    const cold =
+      coldAddress === undefined ? 'no cold address' : `cold ${codec?.format(coldAddress) ?? coldAddress}`;
+    return [
+      `${chain}: ${enabled ? 'pays' : 'DISABLED, pays nothing'}; ${cold}`,
+      ...[...assets].map(([symbol, asset]) => `  ${symbol}: ${assetWords(asset)}`),
+    ];
+  });
+}
+
+function assetWords(asset: AssetPolicy): string {
+  const shown = (amount: bigint) => formatAmount(amount, asset.decimals, asset.displayDecimals);
+  const above = asset.approvalAboveBaseUnits;
+  const float = asset.floatBaseUnits;
+  return [
+    `at most ${shown(asset.maxPerPayoutBaseUnits)} a payout`,
+    `${shown(asset.maxPerHourBaseUnits)} an hour`,
+    `${shown(asset.maxPerDayBaseUnits)} a day`,
+    `${shown(asset.maxPerMerchantPerDayBaseUnits)} a day for one merchant`,
+    above === undefined ? 'never approved by people' : `approval above ${shown(above)}`,
+    ...(float === undefined ? [] : [`float ${shown(float)}`]),
+    `contract ${asset.contract ?? 'none, the native coin'} with ${asset.decimals} decimals`,
+  ].join(', ');
+}
+
+function receiverLines(
+  { chains, allow, deny, coolingMs }: Policy,
+  codecs: readonly AddressCodec[],
+  now: Date,
+) {
+  const families = new Set<Family>([...[...chains.keys()].map(familyOf), ...allow.keys(), ...deny.keys()]);
+  return [...families].flatMap((family) => {
+    const format = codecs.find((codec) => codec.family === family)?.format ?? String;
+    const denied = [...(deny.get(family) ?? [])];
+    const allowed = allow.get(family);
+    const first =
+      allowed === undefined
+        ? `${family} receivers: anybody${denied.length === 0 ? '' : ' but'}`
+        : `${family} receivers: only these, ${coolingMs / HOUR_MS} hours after they were added`;
+    const known = [...(allowed ?? [])].map(([address, { since }]) => {
+      const from = new Date(since.getTime() + coolingMs);
+      return `  ${format(address)}${from > now ? ` from ${from.toISOString()} on` : ''}`;
+    });
+    return [first, ...known, ...denied.map((address) => `  ${format(address)} denied`)];
+  });
+}

@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { PolicySurroundings } from '@opentill/wallet/policy/parse-policy';
+import { requiredVariable } from '../../config.ts';
+import type { CliContext, CliErrorCode } from '../../context.ts';
+import { FAMILY_CODECS } from '../keys/family-codecs.ts';
+
+/** The network file that gives a policy's amounts their meaning. Throws CONFIG_INVALID, NETWORKS_…. */
+export async function policySurroundings(
+  context: CliContext,
+  networksFile: string | undefined,
+): Promise<PolicySurroundings> {
+  const file = networksFile ?? requiredVariable(context, 'NETWORKS_FILE');
+  return { networks: await readNetworkFile(file, context.env), codecs: FAMILY_CODECS };
+}
+
+/** The operator's text of a policy. Throws CLI_USAGE. */
+export async function readPolicyText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new GatewayError<CliErrorCode>('CLI_USAGE', `${file} cannot be read.`, { retryable: false, cause });
+  });
+}

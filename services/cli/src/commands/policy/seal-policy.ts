@@ -1,0 +1,70 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { familyOf } from '@opentill/domain/chains';
+import { openKeystore } from '@opentill/wallet/keystore';
+import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
+import type { Policy } from '@opentill/wallet/policy/policy';
+import { openPolicy, sealPolicy, type OpenPolicyOptions } from '@opentill/wallet/policy/sealed-policy';
+import { publicKeysOf, type PublicKeys } from '@opentill/wallet/public-keys';
+import type { CliContext, CliErrorCode } from '../../context.ts';
+import { askPassphrase } from '../keys/ask-passphrase.ts';
+import { policyLines } from './print-policy.ts';
+import { policySurroundings, readPolicyText } from './read-policy-inputs.ts';
+
+export interface SealPolicyOptions {
+  readonly file: string;
+  readonly keystore: string;
+  readonly out: string;
+  readonly passphraseFile?: string;
+  readonly networksFile?: string;
+}
+
+/**
+ * Seals a policy for the keystore's seed by the keystore's passphrase, in the place of an older one.
+ * @throws GatewayError POLICY_INVALID before anything is asked; CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
+ */
+export async function sealPolicyFile(context: CliContext, options: SealPolicyOptions): Promise<void> {
+  const surroundings = await policySurroundings(context, options.networksFile);
+  const text = await readPolicyText(options.file);
+  const policy = parsePolicy(text, surroundings);
+  const passphrase = await askPassphrase(context, options.passphraseFile);
+  const { secret } = await openKeystore(options.keystore, 'seed', passphrase);
+  const publicKeys = publicKeysOf(secret, surroundings.codecs);
+  secret.fill(0);
+  requireOthersAddresses(policy, publicKeys);
+  const where = { policyFile: options.out, fingerprint: publicKeys.fingerprint, passphrase, ...surroundings };
+  const digest = await sealPolicy({ ...where, text, now: context.clock.now() });
+  printSealed(context, policy, where, digest);
+  context.print('payout-signer reads it when it starts, and logs this digest.');
+}
+
+/**
+ * Says what a sealed policy comes to, with its digest.
+ * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
+ */
+export async function showPolicy(
+  context: CliContext,
+  options: Omit<SealPolicyOptions, 'file' | 'out'> & { readonly policy: string },
+): Promise<void> {
+  const surroundings = await policySurroundings(context, options.networksFile);
+  const passphrase = await askPassphrase(context, options.passphraseFile);
+  const { secret, keyId } = await openKeystore(options.keystore, 'seed', passphrase);
+  secret.fill(0);
+  const where = { policyFile: options.policy, fingerprint: keyId, passphrase, ...surroundings };
+  const { policy, digest, sealedAt } = await openPolicy(where);
+  printSealed(context, policy, where, digest);
+  context.print(`Sealed at ${sealedAt.toISOString()}.`);
+}
+
+/** What is swept to a hot wallet is not cold. */
+function requireOthersAddresses({ chains }: Policy, { families }: PublicKeys): void {
+  for (const [chain, { coldAddress }] of chains) {
+    if (coldAddress === undefined || !families[familyOf(chain)].hotWallets.includes(coldAddress)) continue;
+    const message = `The cold address of ${chain} is the hot wallet of this seed.`;
+    throw new GatewayError<CliErrorCode>('CLI_USAGE', message, { retryable: false });
+  }
+}
+
+function printSealed(context: CliContext, policy: Policy, where: OpenPolicyOptions, digest: string): void {
+  for (const line of policyLines(policy, where.codecs, context.clock.now())) context.print(line);
+  context.print(`Policy ${where.policyFile} for the wallet ${where.fingerprint}, digest ${digest}.`);
+}
