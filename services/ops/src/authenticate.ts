@@ -21,7 +21,7 @@ const WINDOW_SECONDS = 60;
 const KNOWN_TOKENS_MAX = 1_000;
 
 export interface Authenticate {
-  /** Whose request it is. @throws GatewayError UNAUTHENTICATED, TOO_MANY_REQUESTS */
+  /** Whose request it is; from then on the exchange names him, also if he is refused. @throws GatewayError UNAUTHENTICATED, TOO_MANY_REQUESTS */
   operatorOf(exchange: Exchange, authorization: string | undefined): Promise<Operator>;
   /** Counts what an operator was forbidden. @throws GatewayError TOO_MANY_REQUESTS */
   countForbidden(operatorId: string): Promise<void>;
@@ -74,7 +74,9 @@ export function createAuthenticate(db: Db, observe: Observe): Authenticate {
           operatorIdOfToken(token),
         );
       }
+      exchange.operator = operator;
       if (operator.disabledAt !== null) {
+        known.delete(hash);
         return fail(exchange, 'disabled', 'The operator of this token is disabled.', operator.operatorId);
       }
       remember(hash);

@@ -17,8 +17,6 @@ export const OPS_ERRORS = {
   EXISTS: 409,
   /** The thing is not (any more) in a state in which this can be done. */
   STATE_CONFLICT: 409,
-  /** It would leave the gateway without an administrator. */
-  LAST_ADMIN: 409,
   /** An operator may not change his own role, or disable himself. */
   OWN_ROLE: 409,
   BODY_TOO_LARGE: 413,

@@ -70,7 +70,6 @@ const OF_ACTS: readonly OpsErrorCode[] = [
   'MEDIA_TYPE_UNSUPPORTED',
   'EXISTS',
   'STATE_CONFLICT',
-  'LAST_ADMIN',
   'OWN_ROLE',
   'UNPROCESSABLE',
 ];

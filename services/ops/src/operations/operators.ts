@@ -5,7 +5,7 @@ import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
 import { notFound, refuse } from '../refuse.ts';
 import { time, timeOrNull } from '../show.ts';
-import { findAudit, findOperators, lockAdmins, lockForChange, updateOperator } from '../store/operators.ts';
+import { findAudit, findOperators, lockForChange, updateOperator } from '../store/operators.ts';
 import type { OpsDeps } from './ops-deps.ts';
 
 type OperatorOperation =
@@ -17,7 +17,10 @@ type OperatorOperation =
   | 'rotateOperatorToken'
   | 'listAudit';
 
-/** Operators: nobody raises himself, and one administrator always stays. */
+/**
+ * Operators. Nobody changes his own power, and who changes another's is an administrator, locked as such until the end of
+ * the transaction: so one administrator always stays, also when two remove each other at once.
+ */
 export function operatorHandlers({ db, clock }: OpsDeps): Pick<Handlers, OperatorOperation> {
   return {
     getMe: async (_input, operator) => showOperator(operator),
@@ -39,15 +42,10 @@ export function operatorHandlers({ db, clock }: OpsDeps): Pick<Handlers, Operato
       if (name === undefined && role === undefined && disabled === undefined) {
         throw refuse('INPUT_INVALID', 'Say what to set: name, role or disabled.');
       }
-      const admins = await lockAdmins(tx);
       const before = await required(tx, operatorId);
       const changesPower = (role !== undefined && role !== before.role) || (disabled ?? false);
       if (operatorId === actor.operatorId && changesPower) {
         throw refuse('OWN_ROLE', 'Another administrator must change your role, or disable you.');
-      }
-      const losesAdmin = admins.includes(operatorId) && (disabled === true || (role ?? 'ADMIN') !== 'ADMIN');
-      if (losesAdmin && admins.length === 1) {
-        throw refuse('LAST_ADMIN', `${operatorId} is the last administrator: make another one first.`);
       }
       const disabledAt =
         disabled === undefined ? undefined : disabled ? (before.disabledAt ?? clock.now()) : null;

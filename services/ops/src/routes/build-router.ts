@@ -26,7 +26,7 @@ export interface RouterDeps {
 
 type Input = Readonly<Record<string, unknown>>;
 
-const readJson = express.json({ limit: '64kb', type: 'application/json' });
+const readJson = express.json({ limit: '64kb', type: 'application/json', inflate: false });
 
 /** Every operation of the catalog. A path that exists answers other methods with 405, any other path with 404. */
 export function buildRouter(deps: RouterDeps): Express {

@@ -33,19 +33,6 @@ export async function lockForChange(tx: Tx, operatorId: string): Promise<Operato
     .executeTakeFirst();
 }
 
-/** The administrators that are enabled, locked, so that two can't take one another's place away at once. */
-export async function lockAdmins(tx: Tx): Promise<readonly string[]> {
-  const rows = await tx
-    .selectFrom('operator')
-    .select('operator_id')
-    .where('role', '=', 'ADMIN')
-    .where('disabled_at', 'is', null)
-    .orderBy('operator_id')
-    .forUpdate()
-    .execute();
-  return rows.map((row) => row.operator_id);
-}
-
 export async function updateOperator(
   db: Db,
   operatorId: string,

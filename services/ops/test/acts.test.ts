@@ -1,0 +1,439 @@
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { OPS_OPERATIONS, OPS_ROUTES, type OpsOperation } from '@opentill/contracts/ops/catalog';
+import type { OpsRoute } from '@opentill/contracts/ops/route';
+import type { Database } from '@opentill/db/database';
+import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
+import { newId } from '@opentill/runtime/ids';
+import {
+  aCollection,
+  aHash,
+  aHotWallet,
+  aMerchant,
+  anEvmAddress,
+  aPayout,
+  TEST_SECRETS_KEY,
+  type OrderRow,
+} from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { approvalText } from '@opentill/wallet/policy/approval';
+import { startTestOps, type TestOps } from './support/test-ops.ts';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let ops: TestOps;
+const done = new Set<string>();
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  ops = await startTestOps(testDatabase);
+  await aMerchant(admin.kysely, { merchantId: 'shop', callbackUrl: 'https://shop.example/cb' });
+});
+afterAll(async () => {
+  await ops.stop();
+  await admin.close();
+  await testDatabase.drop();
+});
+
+/** Does an act and looks that the audit log has it, once, by the right operator, with the same request id. */
+async function act(
+  operation: OpsOperation,
+  input: Record<string, unknown>,
+  as: 'SUPPORT' | 'FINANCE' | 'ADMIN' = 'ADMIN',
+  // The tests say what they expect of it.
+  // eslint-disable-next-line typescript/no-explicit-any
+): Promise<any> {
+  const answer = await ops.call(operation, input, as);
+  expect({ operation, status: answer.status, text: answer.text.slice(0, 300) }).toMatchObject({
+    status: 200,
+  });
+  const entries = await entriesOf(answer.headers.get('x-request-id'));
+  const operator = { SUPPORT: 'sam', FINANCE: 'fay', ADMIN: 'ada' }[as];
+  expect(entries).toMatchObject([{ action: operation, operator, outcome: 'DONE' }]);
+  expect(entries[0]?.subject).toEqual(expect.any(String));
+  done.add(operation);
+  return answer.body.data;
+}
+
+async function entriesOf(requestId: string | null) {
+  return admin.kysely.selectFrom('audit_entry').selectAll().where('request_id', '=', requestId).execute();
+}
+
+/** An act that is refused: nothing but its entry. */
+async function refused(
+  operation: OpsOperation,
+  input: Record<string, unknown>,
+  code: string,
+  as: 'VIEWER' | 'SUPPORT' | 'FINANCE' | 'ADMIN' = 'ADMIN',
+): Promise<string> {
+  const answer = await ops.call(operation, input, as);
+  expect(answer.body.error).toMatchObject({ code });
+  expect(await entriesOf(answer.headers.get('x-request-id'))).toMatchObject([
+    { action: operation, outcome: 'REFUSED', details: { refused: code } },
+  ]);
+  return answer.body.error.message as string;
+}
+
+async function outboxEvents(): Promise<readonly { type: string; data: Record<string, unknown> }[]> {
+  const rows = await admin.kysely.selectFrom('ops.outbox').select('payload').orderBy('id').execute();
+  return rows.map(({ payload }) => JSON.parse(payload) as never);
+}
+
+async function reservedPayout(): Promise<OrderRow> {
+  const order = await aPayout(admin.kysely, { order_pk: newId(), merchant_id: 'shop' });
+  await aHotWallet(admin.kysely);
+  await sql`select reserve(${order.order_pk}::uuid)`.execute(admin.kysely);
+  return order;
+}
+
+describe('merchants', () => {
+  it('are made, changed and given new secrets, which are sealed and shown once', async () => {
+    const made = await act('createMerchant', {
+      merchantId: 'new-shop',
+      returnOrigins: ['https://new.example'],
+    });
+    const row = await admin.kysely
+      .selectFrom('merchant')
+      .selectAll()
+      .where('merchant_id', '=', 'new-shop')
+      .executeTakeFirstOrThrow();
+    expect(openSecret(TEST_SECRETS_KEY, row.token_sealed, tokenAad('new-shop'))).toBe(made.token);
+    expect(openSecret(TEST_SECRETS_KEY, row.webhook_secret_sealed, webhookSecretAad('new-shop'))).toBe(
+      made.webhookSecret,
+    );
+    await refused('createMerchant', { merchantId: 'new-shop' }, 'EXISTS');
+    const changed = await act('setMerchant', {
+      merchantId: 'new-shop',
+      orderTtlSeconds: 600,
+      callbackUrl: 'https://u:hunter2@new.example/cb',
+      rateLimits: { pay: { requests: 3, seconds: 1 } },
+    });
+    expect(changed).toMatchObject({ orderTtlSeconds: 600, rateLimits: { pay: { requests: 3, seconds: 1 } } });
+    const { token } = await act('rotateToken', { merchantId: 'new-shop' });
+    expect(token).not.toBe(made.token);
+    const overlap = await act('rotateWebhookSecret', {
+      merchantId: 'new-shop',
+      action: 'ROTATE',
+      overlapSeconds: 60,
+    });
+    expect(overlap.switchAt).not.toBeNull();
+    await refused('rotateWebhookSecret', { merchantId: 'new-shop', action: 'ROTATE' }, 'STATE_CONFLICT');
+    await act('rotateWebhookSecret', { merchantId: 'new-shop', action: 'FINISH' });
+    await refused('rotateWebhookSecret', { merchantId: 'new-shop', action: 'CANCEL' }, 'STATE_CONFLICT');
+    await refused('rotateToken', { merchantId: 'default' }, 'UNPROCESSABLE');
+    await refused('rotateToken', { merchantId: 'ghost' }, 'NOT_FOUND');
+    expect(
+      await refused(
+        'setMerchant',
+        { merchantId: 'shop', returnOrigins: ['https://a.example/x'] },
+        'UNPROCESSABLE',
+      ),
+    ).toContain('https://a.example?');
+    const secrets = [made.token, made.webhookSecret, token, overlap.webhookSecret];
+    const audit = JSON.stringify(await admin.kysely.selectFrom('audit_entry').selectAll().execute());
+    for (const secret of [...secrets, 'hunter2', ...Object.values(ops.tokens)]) {
+      expect(audit).not.toContain(secret);
+      expect(ops.log()).not.toContain(secret);
+    }
+    expect((await ops.call('listMerchants')).text).not.toContain(secrets[2]);
+  });
+
+  it('made twice at once are made once', async () => {
+    const both = await Promise.all([1, 2].map(() => ops.call('createMerchant', { merchantId: 'twin' })));
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+  });
+});
+
+describe('orders and callbacks', () => {
+  it('an expired collection is accepted and an open one refused, each with its event; others are not', async () => {
+    const expired = await aCollection(admin.kysely, {
+      order_pk: newId(),
+      merchant_id: 'shop',
+      status: 'EXPIRED',
+    });
+    const open = await aCollection(admin.kysely, { order_pk: newId(), merchant_id: 'shop' });
+    const paid = await aCollection(admin.kysely, {
+      order_pk: newId(),
+      merchant_id: 'shop',
+      status: 'SUCCESS',
+    });
+    const wakes = ops.wakes();
+    const decision = await act(
+      'decideOrder',
+      { orderPk: expired.order_pk, decision: 'ACCEPT', reason: 'paid late' },
+      'SUPPORT',
+    );
+    expect(decision).toMatchObject({ operator: 'sam', handledAt: null });
+    await act('decideOrder', { orderPk: open.order_pk, decision: 'REFUSE', reason: 'fraud' }, 'SUPPORT');
+    expect(ops.wakes()).toBe(wakes + 2);
+    const decided = (await outboxEvents()).filter(({ type }) => type === 'order.decided');
+    expect(decided.map(({ data }) => data['orderPk'])).toEqual([expired.order_pk, open.order_pk]);
+    await refused(
+      'decideOrder',
+      { orderPk: expired.order_pk, decision: 'ACCEPT', reason: 'again' },
+      'STATE_CONFLICT',
+    );
+    await refused(
+      'decideOrder',
+      { orderPk: paid.order_pk, decision: 'REFUSE', reason: 'no' },
+      'STATE_CONFLICT',
+    );
+    await refused(
+      'decideOrder',
+      { orderPk: open.order_pk, decision: 'ACCEPT', reason: 'no' },
+      'STATE_CONFLICT',
+    );
+    const payout = await reservedPayout();
+    await refused(
+      'decideOrder',
+      { orderPk: payout.order_pk, decision: 'REFUSE', reason: 'no' },
+      'STATE_CONFLICT',
+    );
+    await refused('decideOrder', { orderPk: randomUUID(), decision: 'REFUSE', reason: 'no' }, 'NOT_FOUND');
+    expect(ops.wakes()).toBe(wakes + 2);
+  });
+
+  it('are replayed one by one and as a choice, page by page', async () => {
+    const order = await aCollection(admin.kysely, { order_pk: newId(), merchant_id: 'shop' });
+    const ids = await deadDeliveries(order, 3);
+    await act('replayDelivery', { eventId: ids[0] }, 'SUPPORT');
+    await refused('replayDelivery', { eventId: randomUUID() }, 'NOT_FOUND', 'SUPPORT');
+    const counted = await ops.call('countReplay', { orderId: order.order_id });
+    expect(counted.body.data).toEqual([{ state: 'DEAD', count: 2 }]);
+    const first = await act('replayDeliveries', { orderId: order.order_id, limit: 1 }, 'SUPPORT');
+    expect(first.outcomes).toEqual({ REPLAYED: 1 });
+    const second = await act(
+      'replayDeliveries',
+      { orderId: order.order_id, limit: 1, after: first.next },
+      'SUPPORT',
+    );
+    expect(second.outcomes).toEqual({ REPLAYED: 1 });
+    const states = await admin.kysely
+      .selectFrom('delivery')
+      .select('state')
+      .where('event_id', 'in', ids)
+      .execute();
+    expect(states.map(({ state }) => state)).toEqual(['PENDING', 'PENDING', 'PENDING']);
+    await refused('replayDeliveries', {}, 'INPUT_INVALID', 'SUPPORT');
+    await refused(
+      'replayDeliveries',
+      { orderId: order.order_id, after: 'bm9uc2Vuc2U' },
+      'CURSOR_INVALID',
+      'SUPPORT',
+    );
+    await act('enableCallbackEndpoint', { merchantId: 'shop' }, 'SUPPORT');
+    await refused('enableCallbackEndpoint', { merchantId: 'ghost' }, 'NOT_FOUND', 'SUPPORT');
+  });
+
+  async function deadDeliveries(order: OrderRow, count: number): Promise<string[]> {
+    const ids = Array.from({ length: count }, () => newId());
+    for (const [place, eventId] of ids.entries()) {
+      const key = { event_id: eventId, merchant_id: 'shop', subject_id: order.order_pk, sequence: place + 1 };
+      await admin.kysely
+        .insertInto('notification')
+        .values({ ...key, notify_type: 'ORDER_PENDING', data: '{}', occurred_at: new Date() })
+        .execute();
+      await admin.kysely
+        .insertInto('delivery')
+        .values({ ...key, state: 'DEAD', next_attempt_at: new Date(), finished_at: new Date() })
+        .execute();
+    }
+    return ids;
+  }
+});
+
+describe('payouts', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const hex = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');
+  const signed = (text: string) => sign(null, Buffer.from(text), privateKey).toString('hex');
+
+  it('are approved by a signature of exactly this payout, which is kept with its key, and the signer is told', async () => {
+    const [order, other] = [await reservedPayout(), await reservedPayout()];
+    const text = await ops.call('getApprovalText', { orderPk: order.order_pk }, 'VIEWER');
+    expect(text.body.data.text).toBe(
+      approvalText({
+        chain: order.chain,
+        wallet: order.source_address as never,
+        contract: order.contract_address,
+        symbol: 'USDT',
+        amountBaseUnits: order.amount,
+        receiver: order.address as never,
+        merchantId: 'shop',
+        orderPk: order.order_pk,
+      }),
+    );
+    const otherText = await ops.call('getApprovalText', { orderPk: other.order_pk });
+    const wrong = { orderPk: order.order_pk, publicKey: hex, signature: signed(otherText.body.data.text) };
+    await refused('approvePayout', wrong, 'UNPROCESSABLE', 'FINANCE');
+    const right = { ...wrong, signature: signed(text.body.data.text) };
+    await refused('approvePayout', { ...right, publicKey: 'a'.repeat(64) }, 'UNPROCESSABLE', 'FINANCE');
+    const shown = await act('approvePayout', right, 'FINANCE');
+    expect(shown.approvals).toMatchObject([{ approver: hex }]);
+    expect((await act('approvePayout', right, 'FINANCE')).approvals).toHaveLength(1);
+    const row = await admin.kysely.selectFrom('payout_approval').selectAll().executeTakeFirstOrThrow();
+    expect(row.signature.toString('hex')).toBe(right.signature);
+    const events = (await outboxEvents()).filter(({ type }) => type === 'payout.decided');
+    expect(events.map(({ data }) => data['orderPk'])).toContain(order.order_pk);
+  });
+
+  it('are vetoed until they are signed, and not approved any more then', async () => {
+    const [order, gone] = [await reservedPayout(), await reservedPayout()];
+    const vetoed = await act('vetoPayout', { orderPk: order.order_pk, reason: 'wrong receiver' }, 'FINANCE');
+    expect(vetoed.veto).toMatchObject({ operator: 'fay', reason: 'wrong receiver' });
+    await refused('vetoPayout', { orderPk: order.order_pk, reason: 'again' }, 'STATE_CONFLICT', 'FINANCE');
+    for (const state of ['AUTHORISED', 'SIGNED'] as const) {
+      await admin.kysely
+        .updateTable('payout')
+        .set({ state, authorised_at: new Date() })
+        .where('order_pk', '=', gone.order_pk)
+        .execute();
+    }
+    expect(
+      await refused('vetoPayout', { orderPk: gone.order_pk, reason: 'late' }, 'STATE_CONFLICT', 'FINANCE'),
+    ).toContain('signed');
+    await refused('vetoPayout', { orderPk: randomUUID(), reason: 'x' }, 'NOT_FOUND', 'FINANCE');
+  });
+});
+
+describe('what stops payouts', () => {
+  it('a chain or a wallet is halted and released; a foreign nonce by an administrator alone', async () => {
+    const halt = await act('setHalt', { chain: 'ETH_SEPOLIA', reason: 'drill' }, 'FINANCE');
+    expect(halt).toMatchObject({ kind: 'OPERATOR', wallet: null, setBy: 'fay', releasedAt: null });
+    const wallet = await act(
+      'setHalt',
+      { chain: 'BSC_TEST', wallet: anEvmAddress().toUpperCase().replace('0X', '0x'), reason: 'drill' },
+      'FINANCE',
+    );
+    expect(wallet.wallet).toMatch(/^0x[0-9a-f]{40}$/);
+    await refused('setHalt', { chain: 'SUI', reason: 'x' }, 'UNPROCESSABLE', 'FINANCE');
+    const released = await act('releaseHalt', { haltId: halt.haltId, reason: 'over' }, 'FINANCE');
+    expect(released).toMatchObject({ releasedBy: 'fay', releasedReason: 'over' });
+    await refused('releaseHalt', { haltId: halt.haltId, reason: 'over' }, 'STATE_CONFLICT', 'FINANCE');
+    const foreign = newId();
+    await admin.kysely
+      .insertInto('wallet_halt')
+      .values({
+        halt_id: foreign,
+        chain: 'ETH_SEPOLIA',
+        wallet: anEvmAddress(),
+        kind: 'FOREIGN_NONCE',
+        reason: 'nonce 7',
+      })
+      .execute();
+    await refused('releaseHalt', { haltId: foreign, reason: 'looks well' }, 'FORBIDDEN', 'FINANCE');
+    await refused('releaseHalt', { haltId: foreign }, 'INPUT_INVALID', 'ADMIN');
+    await refused('closeIncident', { incidentId: foreign, reason: 'no' }, 'STATE_CONFLICT', 'SUPPORT');
+    await act('releaseHalt', { haltId: foreign, reason: 'it was the drill' }, 'ADMIN');
+    const { body } = await ops.call('listIncidents', { chain: 'ETH_SEPOLIA' });
+    expect(body.data).toMatchObject([{ incidentId: foreign, kind: 'FOREIGN_NONCE', closedBy: 'ada' }]);
+    expect((await ops.call('listHalts', { open: true })).body.data).toHaveLength(1);
+  });
+
+  it('assets are held and released, incidents closed, chains paused and read again', async () => {
+    const hold = await act('setHold', { chain: 'ETH_SEPOLIA', symbol: 'usdt', reason: 'depeg' }, 'FINANCE');
+    expect(hold).toMatchObject({ symbol: 'USDT', setBy: 'fay' });
+    await act('releaseHold', { holdId: hold.holdId, reason: 'over' }, 'FINANCE');
+    await refused('releaseHold', { holdId: hold.holdId, reason: 'over' }, 'STATE_CONFLICT', 'FINANCE');
+    await refused(
+      'setHold',
+      { chain: 'ETH_SEPOLIA', symbol: 'DOGE', reason: 'x' },
+      'UNPROCESSABLE',
+      'FINANCE',
+    );
+    const incidentId = newId();
+    await admin.kysely
+      .insertInto('incident')
+      .values({
+        incident_id: incidentId,
+        kind: 'CREDITED_TRANSFER_ORPHANED',
+        chain: 'ETH_SEPOLIA',
+        opened_at: new Date(),
+      })
+      .execute();
+    expect(await act('closeIncident', { incidentId, reason: 'seen' }, 'SUPPORT')).toMatchObject({
+      closedBy: 'sam',
+    });
+    await refused('closeIncident', { incidentId, reason: 'seen' }, 'STATE_CONFLICT', 'SUPPORT');
+    await act('pauseChain', { chain: 'BSC_TEST', reason: 'node upgrade' });
+    await refused('pauseChain', { chain: 'BSC_TEST', reason: 'again' }, 'STATE_CONFLICT');
+    const chains = (await ops.call('listChains')).body.data as { chain: string; pause: unknown }[];
+    expect(chains.map(({ chain, pause }) => [chain, pause === null])).toEqual([
+      ['ETH_SEPOLIA', true],
+      ['BSC_TEST', false],
+    ]);
+    await act('resumeChain', { chain: 'BSC_TEST', reason: 'done' });
+    await refused('resumeChain', { chain: 'BSC_TEST', reason: 'again' }, 'STATE_CONFLICT');
+    const asked = await act('requestRescan', { chain: 'ETH_SEPOLIA', fromHeight: 5, toHeight: 9 }, 'SUPPORT');
+    expect((await ops.call('getRescan', { requestId: asked.requestId })).body.data).toMatchObject({
+      fromHeight: 5,
+      doneAt: null,
+    });
+    await refused(
+      'requestRescan',
+      { chain: 'ETH_SEPOLIA', fromHeight: 9, toHeight: 5 },
+      'UNPROCESSABLE',
+      'SUPPORT',
+    );
+  });
+
+  it('a top-up is booked once, whoever spells its hash how', async () => {
+    const txid = aHash();
+    const topUp = { chain: 'ETH_SEPOLIA', symbol: 'usdt', amount: '12.5' };
+    expect(await act('bookTopUp', { ...topUp, txid }, 'FINANCE')).toEqual({ booked: true });
+    expect(
+      await act('bookTopUp', { ...topUp, txid: txid.toUpperCase().replace('0X', '0x') }, 'FINANCE'),
+    ).toEqual({ booked: false });
+    await refused('bookTopUp', { ...topUp, txid: 'nothing' }, 'UNPROCESSABLE', 'FINANCE');
+    await refused('bookTopUp', { ...topUp, txid, amount: '0.1234567' }, 'UNPROCESSABLE', 'FINANCE');
+  });
+});
+
+describe('operators and files', () => {
+  it('are acts like others', async () => {
+    await act('createOperator', { operatorId: 'guest', name: 'Guest', role: 'VIEWER' });
+    await act('setOperator', { operatorId: 'guest', role: 'SUPPORT' });
+    await act('rotateOperatorToken', { operatorId: 'guest' });
+    const time = { from: '2026-01-01T00:00:00Z', until: '2026-01-02T00:00:00Z' };
+    for (const operation of ['exportOrders', 'exportLedger'] as const) {
+      const answer = await ops.call(operation, time, 'FINANCE');
+      expect(answer.status).toBe(200);
+      expect(await entriesOf(answer.headers.get('x-request-id'))).toMatchObject([
+        { action: operation, outcome: 'DONE' },
+      ]);
+      done.add(operation);
+    }
+    await refused('exportLedger', { from: time.until, until: time.from }, 'UNPROCESSABLE', 'FINANCE');
+    const mine = await ops.call('rotateMyToken', {}, 'SUPPORT');
+    expect(await entriesOf(mine.headers.get('x-request-id'))).toMatchObject([
+      { action: 'rotateMyToken', operator: 'sam', subject: 'sam' },
+    ]);
+    done.add('rotateMyToken');
+  });
+
+  it('no act of the catalog was left out above', () => {
+    const acts = OPS_OPERATIONS.filter((id) => {
+      const { kind }: OpsRoute = OPS_ROUTES[id];
+      return kind === 'ACT' || kind === 'EXPORT';
+    });
+    expect([...done].toSorted()).toEqual([...acts].toSorted());
+  });
+});
+
+describe('an act and its entry', () => {
+  it('are one transaction: what can not be written down is not done', async () => {
+    await sql`create function no_entry() returns trigger language plpgsql as $$ begin raise exception 'full'; end $$`.execute(
+      admin.kysely,
+    );
+    await sql`create trigger no_entry before insert on audit_entry for each row execute function no_entry()`.execute(
+      admin.kysely,
+    );
+    const answer = await ops.call('setHalt', { chain: 'ETH_SEPOLIA', reason: 'unwritten' });
+    expect(answer.status).toBe(500);
+    expect(answer.text).not.toContain('full');
+    await sql`drop trigger no_entry on audit_entry`.execute(admin.kysely);
+    const { body } = await ops.call('listHalts', { chain: 'ETH_SEPOLIA' });
+    expect(JSON.stringify(body)).not.toContain('unwritten');
+  });
+});

@@ -1,0 +1,336 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { OPS_OPERATIONS, OPS_ROUTES, type OpsOperation } from '@opentill/contracts/ops/catalog';
+import type { OpsRoute } from '@opentill/contracts/ops/route';
+import type { Database } from '@opentill/db/database';
+import { newId } from '@opentill/runtime/ids';
+import {
+  aChainCursor,
+  aCollection,
+  aHash,
+  aHotWallet,
+  aMerchant,
+  aPayout,
+  aTransfer,
+  type OrderRow,
+} from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { startTestOps, type TestOps } from './support/test-ops.ts';
+
+const RAW = Buffer.from('signed bytes that nobody may see');
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let ops: TestOps;
+let collection: OrderRow;
+let payout: OrderRow;
+let paidBy: string;
+let sentBy: string;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  ops = await startTestOps(testDatabase);
+  await aMerchant(admin.kysely, { merchantId: 'shop' });
+  await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA', head_height: 110 });
+  collection = await aCollection(admin.kysely, { order_pk: newId(), merchant_id: 'shop', order_id: 'c-1' });
+  const transfer = await aTransfer(admin.kysely, collection);
+  paidBy = transfer.tx_hash;
+  await admin.kysely
+    .insertInto('unmatched_deposit')
+    .values({
+      transfer_id: transfer.transfer_id,
+      merchant_id: 'shop',
+      order_pk: collection.order_pk,
+      reason: 'LATE',
+    })
+    .execute();
+  await aCallback(collection);
+  payout = await aPayout(admin.kysely, { order_pk: newId(), merchant_id: 'shop', order_id: 'p-1' });
+  await aHotWallet(admin.kysely);
+  await sql`select reserve(${payout.order_pk}::uuid)`.execute(admin.kysely);
+  sentBy = await aSignedTransaction(payout);
+});
+afterAll(async () => {
+  await ops.stop();
+  await admin.close();
+  await testDatabase.drop();
+});
+
+async function aCallback(order: OrderRow): Promise<void> {
+  const key = { event_id: newId(), merchant_id: 'shop', subject_id: order.order_pk, sequence: 1 };
+  await admin.kysely
+    .insertInto('notification')
+    .values({ ...key, notify_type: 'ORDER_PENDING', data: '{}', occurred_at: new Date() })
+    .execute();
+  // Put aside behind an older one: due at no time that a clock shows.
+  await admin.kysely
+    .insertInto('delivery')
+    .values({ ...key, attempts: 1, next_attempt_at: sql`'infinity'` as never })
+    .execute();
+  await admin.kysely
+    .insertInto('delivery_attempt')
+    .values({
+      event_id: key.event_id,
+      attempt: 1,
+      started_at: new Date(),
+      duration_ms: 12,
+      status_code: 500,
+      error_code: 'STATUS',
+      error: 'no',
+      response_excerpt: '<b>',
+    })
+    .execute();
+}
+
+/** A payout under way as the signer leaves it. @returns its hash */
+async function aSignedTransaction(order: OrderRow): Promise<string> {
+  const wallet = order.source_address ?? '';
+  const chain = order.chain;
+  const hash = aHash();
+  await admin.kysely
+    .insertInto('hot_wallet')
+    .values({ family: 'EVM', address: wallet, label: 'main' })
+    .execute();
+  await admin.kysely
+    .insertInto('wallet_nonce')
+    .values({ chain, wallet, nonce: 0, state: 'SIGNED', order_pk: order.order_pk })
+    .execute();
+  await sql`insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address,
+      amount, raw, fee_terms, signed_at)
+    values (${chain}, ${hash}, 'EVM', ${wallet}, 0, 'PAYOUT', ${order.order_pk}::uuid, ${order.contract_address}, ${order.address},
+      ${order.amount.toString()}::numeric, ${RAW}, '{"gasLimit":"60000","maxFeePerGas":"2","maxPriorityFeePerGas":"1"}', now())`.execute(
+    admin.kysely,
+  );
+  await admin.kysely
+    .insertInto('own_transaction_fate')
+    .values({
+      chain,
+      tx_hash: hash,
+      family: 'EVM',
+      block_height: 105,
+      block_hash: aHash(),
+      block_time: new Date(),
+      state: 'MINED',
+      succeeded: true,
+      delivered: order.amount,
+      network_fee: 42n,
+    })
+    .execute();
+  await admin.kysely
+    .insertInto('hot_wallet_balance')
+    .values({
+      chain,
+      wallet,
+      symbol: 'USDT',
+      contract_address: null,
+      amount: 7_500_000n,
+      block_height: 104,
+      block_hash: aHash(),
+      seen_at: new Date(),
+    })
+    .execute();
+  return hash;
+}
+
+const idsOf = (answer: { readonly body: { readonly data: readonly { readonly orderPk: string }[] } }) =>
+  answer.body.data.map(({ orderPk }) => orderPk);
+
+describe('orders', () => {
+  it.each([
+    ['orderId', () => ({ orderId: 'c-1' }), () => [collection]],
+    [
+      'the deposit address, in any case',
+      () => ({ address: collection.address.toUpperCase().replace('0X', '0x') }),
+      () => [collection],
+    ],
+    ['the receiver of a payout', () => ({ address: payout.address }), () => [payout]],
+    ['a transaction that paid it', () => ({ txid: paidBy }), () => [collection]],
+    ['a transaction that was signed for it', () => ({ txid: sentBy }), () => [payout]],
+    ['type and chain', () => ({ orderType: 'PAYOUT', chain: 'ETH_SEPOLIA' }), () => [payout]],
+    ['merchant and status', () => ({ merchantId: 'shop', status: 'INIT' }), () => [payout, collection]],
+    ['a time', () => ({ from: new Date(Date.now() - 60_000).toISOString() }), () => [payout, collection]],
+    ['a time before', () => ({ until: new Date(Date.now() - 60_000).toISOString() }), () => []],
+    ['another symbol', () => ({ symbol: 'USDC' }), () => []],
+  ] as const)('are found by %s, newest first', async (_by, filter, expected) => {
+    const answer = await ops.call('listOrders', filter(), 'VIEWER');
+    expect(idsOf(answer)).toEqual(expected().map(({ order_pk }) => order_pk));
+  });
+
+  it('show everything known of a collection', async () => {
+    const { body } = await ops.call('getOrder', { orderPk: collection.order_pk }, 'VIEWER');
+    expect(body.data).toMatchObject({
+      order: { orderId: 'c-1', amount: '250.00', status: 'INIT' },
+      chainCursor: { headHeight: 110, lagBlocks: 10 },
+      transfers: [{ txHash: paidBy, amount: '250.00', booked: false, unmatchedReason: 'LATE' }],
+      notifications: [
+        { deliveryState: 'PENDING', nextAttemptAt: null, attemptList: [{ statusCode: 500, excerpt: '<b>' }] },
+      ],
+      payout: null,
+    });
+  });
+
+  it('show everything known of a payout but its signed bytes', async () => {
+    const { body, text } = await ops.call('getOrder', { orderPk: payout.order_pk }, 'VIEWER');
+    expect(body.data).toMatchObject({
+      payout: { state: 'REQUESTED', wallet: payout.source_address, receiver: payout.address },
+      nonces: [{ nonce: 0, state: 'SIGNED' }],
+      ownTransactions: [
+        {
+          txHash: sentBy,
+          fate: { state: 'MINED', deliveredBaseUnits: '250000000', networkFeeBaseUnits: '42' },
+        },
+      ],
+      ledger: [{ kind: 'RESERVE', postings: [expect.anything(), expect.anything()] }],
+    });
+    for (const form of ['base64', 'hex', 'utf8'] as const) expect(text).not.toContain(RAW.toString(form));
+    expect(text).not.toContain('raw');
+  });
+});
+
+describe('lists', () => {
+  it('of hot wallets show what the chain says and open nonces', async () => {
+    const { body } = await ops.call('listHotWallets', {}, 'VIEWER');
+    expect(body.data).toMatchObject([
+      {
+        address: payout.source_address,
+        label: 'main',
+        balances: [{ amount: '7.50', blockHeight: 104 }],
+        openNonces: [{ nonce: 0 }],
+      },
+    ]);
+  });
+
+  it('of chains show how far each is, who reads it, and nothing of a provider’s URL but its host', async () => {
+    await sql`insert into scanner_evm.lease values ('chain/ETH_SEPOLIA', 'replica-1', 3, now() + interval '10 s')`.execute(
+      admin.kysely,
+    );
+    await sql`insert into signer.lease values ('wallet/ETH_SEPOLIA', 'signer-1', 3, now() - interval '10 s')`.execute(
+      admin.kysely,
+    );
+    const { body, text } = await ops.call('listChains', {}, 'VIEWER');
+    expect(body.data[0]).toMatchObject({
+      endpoints: ['node.example', 'other.example:8443'],
+      scanner: { holder: 'replica-1', expired: false },
+      signers: [{ lease: 'wallet/ETH_SEPOLIA', holder: 'signer-1', expired: true }],
+    });
+    for (const secret of ['hunter2', 'rpc-key-7c1', 'rpc-key-7c2']) expect(text).not.toContain(secret);
+    const services = await ops.call('listServices', {}, 'VIEWER');
+    expect(services.body.data).toContainEqual({ service: 'ops', instances: ['ops-under-test'] });
+  });
+
+  it('of the ledger balance to zero', async () => {
+    const { body } = await ops.call('listBalances', { chain: 'ETH_SEPOLIA' }, 'VIEWER');
+    const sum = body.data.reduce(
+      (total: bigint, { balanceBaseUnits }: { balanceBaseUnits: string }) => total + BigInt(balanceBaseUnits),
+      0n,
+    );
+    expect(sum).toBe(0n);
+    expect(body.data).toContainEqual(expect.objectContaining({ account: 'HOT_RESERVED', balance: '250.00' }));
+  });
+
+  it('of payouts are searched by what they wait for', async () => {
+    expect((await ops.call('listPayouts', { waitingForApproval: true })).body.data).toEqual([]);
+    await admin.kysely
+      .updateTable('payout')
+      .set({ waiting_since: new Date(), obstacle: 'NEEDS_APPROVAL', obstacle_at: new Date() })
+      .where('order_pk', '=', payout.order_pk)
+      .execute();
+    for (const filter of [
+      { waitingForApproval: true },
+      { stuck: true },
+      { state: 'REQUESTED', merchantId: 'shop' },
+    ]) {
+      const { body } = await ops.call('listPayouts', filter, 'VIEWER');
+      expect(body.data).toMatchObject([
+        { orderPk: payout.order_pk, waitingForApproval: true, obstacle: 'NEEDS_APPROVAL' },
+      ]);
+    }
+  });
+
+  it.each(
+    OPS_OPERATIONS.filter((id) => (OPS_ROUTES[id] as OpsRoute).kind === 'LIST').map((id) => [id] as const),
+  )('%s: answers as documented, a first page of one, and refuses another list’s cursor', async (id) => {
+    const page = await ops.call(id, { limit: 1 }, 'VIEWER');
+    expect(page.status).toBe(200);
+    expect(page.body.data.length).toBeLessThanOrEqual(1);
+    const odd = await ops.call(
+      id,
+      { cursor: Buffer.from("'; drop table orders; --").toString('base64url') },
+      'VIEWER',
+    );
+    expect(odd.body.error.code).toBe('CURSOR_INVALID');
+  });
+});
+
+describe('pages', () => {
+  it('show each order once, whatever is added between them', async () => {
+    const before: string[] = [];
+    for (let i = 0; i < 7; i += 1) {
+      const order = await aCollection(admin.kysely, { order_pk: newId(), merchant_id: 'shop', uid: 'paged' });
+      before.push(order.order_pk);
+    }
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const { body } = await ops.call(
+        'listOrders',
+        { merchantId: 'shop', limit: 3, ...(cursor && { cursor }) },
+        'VIEWER',
+      );
+      seen.push(
+        ...body.data
+          .filter(({ uid }: { uid: string | null }) => uid === 'paged')
+          .map(({ orderPk }: { orderPk: string }) => orderPk),
+      );
+      cursor = body.nextCursor ?? undefined;
+      await aCollection(admin.kysely, { order_pk: newId(), merchant_id: 'shop', uid: 'paged' });
+    } while (cursor !== undefined);
+    expect(seen).toEqual(before.toReversed());
+  });
+});
+
+const ATTACKS = [
+  "' or '1'='1",
+  "'; drop table orders; --",
+  '%',
+  '\\',
+  '"',
+  "0x' union select raw from own_transaction --",
+  '\u0000',
+  '１',
+  '{}',
+];
+
+describe('filters', () => {
+  it.each(ATTACKS)('take %j for a word that is refused or names nothing', async (attack) => {
+    const answers = [];
+    for (const id of OPS_OPERATIONS) {
+      const route: OpsRoute = OPS_ROUTES[id];
+      if (route.kind !== 'LIST' && route.kind !== 'READ') continue;
+      const properties = {
+        ...(route.query['properties'] as object),
+        ...(route.params['properties'] as object),
+      };
+      const texts = Object.keys(properties).filter((name) => !['limit', 'cursor'].includes(name));
+      for (const name of texts) answers.push(await ask(id, name, attack));
+    }
+    for (const { id, name, status, size } of answers) {
+      expect({
+        id,
+        name,
+        status: status === 400 || status === 404 || (status === 200 && size === 0),
+      }).toEqual({ id, name, status: true });
+    }
+    expect(answers.length).toBeGreaterThan(40);
+    await admin.kysely.selectFrom('orders').select('order_pk').limit(1).executeTakeFirstOrThrow();
+  });
+
+  async function ask(id: OpsOperation, name: string, attack: string) {
+    const others = Object.fromEntries(
+      [...OPS_ROUTES[id].path.matchAll(/\{(\w+)\}/g)].map((match) => [match[1] ?? '', 'x']),
+    );
+    const { status, body } = await ops.call(id, { ...others, [name]: attack }, 'VIEWER');
+    return { id, name, status, size: body.data?.length ?? 0 };
+  }
+});

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { OPS_OPERATIONS, OPS_ROUTES, type OpsOperation } from '@opentill/contracts/ops/catalog';
+import { OPERATOR_ROLES, type OperatorRole } from '@opentill/contracts/ops/roles';
+import type { OpsRoute } from '@opentill/contracts/ops/route';
+import type { Database } from '@opentill/db/database';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { requestOf, startTestOps, type TestOps } from './support/test-ops.ts';
+
+type Letters = 'VSFA' | 'SA' | 'FA' | 'A';
+
+/**
+ * Who may call what, said a second time: V(iewer), S(upport), F(inance), A(dmin). An operation that is not in this table
+ * fails the tests until somebody has decided about it here.
+ */
+const MAY: Readonly<Record<OpsOperation, Letters>> = {
+  listMerchants: 'VSFA',
+  getMerchant: 'VSFA',
+  createMerchant: 'A',
+  setMerchant: 'A',
+  rotateToken: 'A',
+  rotateWebhookSecret: 'A',
+  listCallbackEndpoints: 'VSFA',
+  enableCallbackEndpoint: 'SA',
+  listOrders: 'VSFA',
+  getOrder: 'VSFA',
+  decideOrder: 'SA',
+  listDeliveries: 'VSFA',
+  replayDelivery: 'SA',
+  countReplay: 'VSFA',
+  replayDeliveries: 'SA',
+  listTransfers: 'VSFA',
+  listUnmatchedDeposits: 'VSFA',
+  listPayouts: 'VSFA',
+  getPayout: 'VSFA',
+  getApprovalText: 'VSFA',
+  approvePayout: 'FA',
+  vetoPayout: 'FA',
+  listHotWallets: 'VSFA',
+  listHalts: 'VSFA',
+  setHalt: 'FA',
+  releaseHalt: 'FA',
+  listHolds: 'VSFA',
+  setHold: 'FA',
+  releaseHold: 'FA',
+  listIncidents: 'VSFA',
+  closeIncident: 'SA',
+  listChains: 'VSFA',
+  pauseChain: 'A',
+  resumeChain: 'A',
+  listServices: 'VSFA',
+  listRescans: 'VSFA',
+  getRescan: 'VSFA',
+  requestRescan: 'SA',
+  listBalances: 'VSFA',
+  bookTopUp: 'FA',
+  exportOrders: 'FA',
+  exportLedger: 'FA',
+  getMe: 'VSFA',
+  rotateMyToken: 'VSFA',
+  listOperators: 'VSFA',
+  createOperator: 'A',
+  setOperator: 'A',
+  rotateOperatorToken: 'A',
+  listAudit: 'VSFA',
+};
+
+/** Input that passes the schemas and speaks of nothing that exists, so that whoever may, changes nothing. */
+const INPUT: Readonly<Record<string, unknown>> = {
+  merchantId: 'nobody',
+  orderPk: randomUUID(),
+  eventId: randomUUID(),
+  haltId: randomUUID(),
+  holdId: randomUUID(),
+  incidentId: randomUUID(),
+  operatorId: 'nobody',
+  requestId: 999_999,
+  chain: 'ETH_SEPOLIA',
+};
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let ops: TestOps;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  ops = await startTestOps(testDatabase);
+});
+afterAll(async () => {
+  await ops.stop();
+  await admin.close();
+  await testDatabase.drop();
+});
+
+/** The request of an operation with as little as its path needs. */
+function bare(id: OpsOperation) {
+  const names = [...OPS_ROUTES[id].path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+  return requestOf(id, Object.fromEntries(names.map((name) => [name, INPUT[name]])));
+}
+
+describe('every operation', () => {
+  it('is in the table, and the table has no other', () => {
+    expect(Object.keys(MAY).toSorted()).toEqual([...OPS_OPERATIONS].toSorted());
+  });
+
+  it.each(OPS_OPERATIONS.map((id) => [id] as const))('%s: is for those roles alone', async (id) => {
+    const { method, path, init } = bare(id);
+    for (const role of OPERATOR_ROLES) {
+      // Rotating one's own token is the one act here that would change something: it is tried in operators.test.ts.
+      if (id === 'rotateMyToken') continue;
+      const { status, body } = await ops.request(method, path, { ...init, token: ops.tokens[role] });
+      const may = MAY[id].includes(role.charAt(0));
+      expect({ id, role, refusedByRole: status === 403 && body.error.code === 'FORBIDDEN' }).toEqual({
+        id,
+        role,
+        refusedByRole: !may,
+      });
+      expect(status).toBeLessThan(500);
+    }
+    expect(OPS_ROUTES[id].roles).toEqual(OPERATOR_ROLES.filter((role) => MAY[id].includes(role.charAt(0))));
+  });
+
+  it.each(OPS_OPERATIONS.map((id) => [id] as const))('%s: is for nobody without a token', async (id) => {
+    const { method, path, init } = bare(id);
+    const { status, body } = await ops.request(method, path, init);
+    expect([401, 429]).toContain(status); // soon the address is told to wait
+    expect(['UNAUTHENTICATED', 'TOO_MANY_REQUESTS']).toContain(body.error.code);
+  });
+});
+
+describe('the audit log', () => {
+  it('has every act that was refused for a role, by whom and what, and no look', async () => {
+    const entries = await admin.kysely.selectFrom('audit_entry').selectAll().execute();
+    const refused = new Set(
+      entries
+        .filter(({ outcome, details }) => outcome === 'REFUSED' && details['refused'] === 'FORBIDDEN')
+        .map(({ operator, action }) => `${operator} ${action}`),
+    );
+    const ids: Readonly<Record<OperatorRole, string>> = {
+      VIEWER: 'vera',
+      SUPPORT: 'sam',
+      FINANCE: 'fay',
+      ADMIN: 'ada',
+    };
+    const expected = OPS_OPERATIONS.flatMap((id) => {
+      const { kind }: OpsRoute = OPS_ROUTES[id];
+      if (kind === 'READ' || kind === 'LIST') return [];
+      return OPERATOR_ROLES.filter((role) => !MAY[id].includes(role.charAt(0))).map(
+        (role) => `${ids[role]} ${id}`,
+      );
+    });
+    expect([...refused].toSorted()).toEqual(expected.toSorted());
+  });
+});
