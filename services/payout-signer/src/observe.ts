@@ -6,8 +6,13 @@ import { createAlarmEdges, type AlarmEdges } from './alarm-edges.ts';
 import type { AuthorisationDecisions } from './decide-authorisations.ts';
 import type { BalanceRow, Sent, SignedAttempt, TakenIn } from './payout-store.ts';
 import { createSignerMeters, type SignerMeters } from './signer-meters.ts';
-import type { BalanceAlarms } from './watch-balances.ts';
-import { inFlight, type Obstacle, type WalletKey, type WalletView } from './wallet-facts.ts';
+import {
+  inFlight,
+  type BalanceAlarms,
+  type Obstacle,
+  type WalletKey,
+  type WalletView,
+} from './wallet-facts.ts';
 
 /** What happens in the signer, by name: logged and counted in one place. No key, no signed bytes. */
 export interface Observe {

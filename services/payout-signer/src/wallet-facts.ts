@@ -154,6 +154,13 @@ export type Obstacle =
   /** As many transactions as allowed are on their way. */
   | 'WAITS_FOR_TURN';
 
+/** What the operator should look at, each with the amount that is there. */
+export interface BalanceAlarms {
+  readonly lowGas: bigint | undefined;
+  readonly low: ReadonlyMap<string, bigint>;
+  readonly aboveFloat: ReadonlyMap<string, bigint>;
+}
+
 /** Whether a block holds one of the nonce's transactions, as far as the scanner has seen. */
 export function isMined(nonce: OpenNonce): boolean {
   return nonce.attempts.some((attempt) => attempt.isMined);

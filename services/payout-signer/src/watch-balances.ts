@@ -1,6 +1,7 @@
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PassContext } from './pass-deps.ts';
 import type { BalanceRow } from './payout-store.ts';
+import type { BalanceAlarms } from './wallet-facts.ts';
 
 /** Writes down what the chain says the wallet holds, for operators, alarms and the reconciliation. */
 export async function watchBalances(context: PassContext, nowMs: number): Promise<void> {
@@ -19,13 +20,6 @@ export async function watchBalances(context: PassContext, nowMs: number): Promis
   });
   await store.saveBalances(lease, block, rows);
   observe.balances(key, rows, shortagesOf(context, rows));
-}
-
-/** What the operator should look at, each with the amount that is there. */
-export interface BalanceAlarms {
-  readonly lowGas: bigint | undefined;
-  readonly low: ReadonlyMap<string, bigint>;
-  readonly aboveFloat: ReadonlyMap<string, bigint>;
 }
 
 function shortagesOf({ terms, key, rules }: PassContext, rows: readonly BalanceRow[]): BalanceAlarms {

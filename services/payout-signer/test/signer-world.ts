@@ -1,0 +1,405 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { WalletSender } from '@opentill/chain/wallet-sender';
+import { evmFamily } from '@opentill/chain-evm/family';
+import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { payoutTermsOf } from '@opentill/contracts/payout-terms';
+import { openDatabase, type Database, type DatabaseOptions, type Db } from '@opentill/db/database';
+import { keepLease, type LeaseKeeper } from '@opentill/db/lease';
+import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
+import { devAccount } from '@opentill/devnet/evm-accounts';
+import {
+  DEV_TOKEN_ADDRESSES,
+  deployDevTokens,
+  mine,
+  payNative,
+  payToken,
+  setBlockTime,
+  tokenBalance,
+} from '@opentill/devnet/evm-devnet';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { callRpc } from '@opentill/devnet/json-rpc';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { createScanObserver } from '@opentill/scanner/observe';
+import { startChainScan, type ChainScan } from '@opentill/scanner/scan-chain';
+import { scanNetworkOf } from '@opentill/scanner/scan-network';
+import { createScanStore } from '@opentill/scanner/store';
+import { anEvmAddress, aPayout, type OrderRow } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { hotWalletPrivateKey, seedFingerprint } from '@opentill/wallet/derivation';
+import { createKeystore } from '@opentill/wallet/keystore';
+import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
+import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
+import { startDriver, type Driver } from '../src/drive-wallet.ts';
+import { judgeByPolicy } from '../src/judge-by-policy.ts';
+import { createObserve, type Observe } from '../src/observe.ts';
+import type { PassTiming } from '../src/pass-deps.ts';
+import type { PayoutStore } from '../src/payout-store.ts';
+import type { PolicyJudge } from '../src/policy-port.ts';
+import { createPayoutStore } from '../src/store.ts';
+
+export const CHAIN = 'ETH_SEPOLIA';
+const CHAIN_ID = 11_155_111;
+export const ONE_ETH = 10n ** 18n;
+export const PASSPHRASE = 'a passphrase of the tests';
+export const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase();
+
+/** Impatient, so that tests need not wait. */
+export const QUICK: PassTiming & { readonly sweepMs: number } = {
+  sweepMs: 30,
+  resendMs: 60,
+  resendMaxMs: 120,
+  bumpAfterMs: 60_000,
+  cancelGapAfterMs: 100,
+  balancesEveryMs: 200,
+  idleCountEveryMs: 50,
+};
+
+export interface DriverOptions {
+  readonly policy?: PolicyJudge;
+  readonly timing?: Partial<typeof QUICK>;
+  readonly maxOpenNonces?: number;
+  readonly sender?: (sender: WalletSender) => WalletSender;
+  readonly store?: (store: PayoutStore) => PayoutStore;
+  readonly wrapPool?: DatabaseOptions['wrapPool'];
+  readonly observe?: Partial<Observe>;
+  readonly leaseTtlMs?: number;
+  readonly name?: string;
+}
+
+export interface RunningDriver {
+  readonly driver: Driver;
+  readonly lease: LeaseKeeper;
+  /** What it said must not go on. */
+  readonly failures: unknown[];
+  stop(): Promise<void>;
+}
+
+export interface SignerWorld {
+  readonly anvil: Anvil;
+  readonly rpcUrl: string;
+  readonly database: TestDatabase;
+  readonly admin: Db;
+  readonly wallet: Address;
+  /** Hex with 0x: for what a stranger with the key does. */
+  readonly walletKey: string;
+  readonly keys: KeystoreSigner;
+  readonly keystoreFile: string;
+  readonly network: NetworkConfig;
+  readonly newSender: () => WalletSender;
+  mine(blocks?: number): Promise<void>;
+  /** A payout of 5 USDT to nobody in particular, reserved, for half an hour. */
+  payout(overrides?: Parameters<typeof aPayout>[1]): Promise<OrderRow>;
+  nativePayout(amount: bigint): Promise<OrderRow>;
+  start(options?: DriverOptions): Promise<RunningDriver>;
+  payoutOf(
+    order: OrderRow,
+  ): Promise<{ state: string; obstacle: string | null; reason: string | null; sent: boolean }>;
+  noncesOf(order: OrderRow): Promise<{ nonce: number; state: string }[]>;
+  transactionsOf(
+    order: OrderRow,
+  ): Promise<{ tx_hash: string; nonce: number; send_outcome: string | null; fate: string | null }[]>;
+  nonces(): Promise<{ nonce: number; state: string; order_pk: string | null; purpose: string }[]>;
+  /** Mines a block at a time until every one of the payouts is verified on the chain. */
+  land(orders: readonly OrderRow[], timeoutMs?: number): Promise<void>;
+  received(order: OrderRow): Promise<bigint>;
+  reaches(order: OrderRow, state: string, timeoutMs?: number): Promise<void>;
+  scannerAtHead(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function createSignerWorld(overrides: Partial<NetworkConfig> = {}): Promise<SignerWorld> {
+  const dir = await mkdtemp(join(tmpdir(), 'payout-signer-'));
+  const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: CHAIN_ID });
+  const { rpcUrl } = anvil;
+  await setBlockTime(rpcUrl, 0);
+  await deployDevTokens({ rpcUrl, usdtDecimals: 6, usdcDecimals: 6 });
+  const { keys, walletKey, keystoreFile } = await createKeys(dir);
+  const wallet = keys.addresses[0]!;
+  const fromKey = devAccount(1).privateKey;
+  await payNative({ rpcUrl, fromKey, to: wallet, amountWei: 100n * ONE_ETH });
+  await payToken({ rpcUrl, token: USDT, fromKey, to: wallet, amountBaseUnits: 1_000_000_000_000n });
+  await mine({ rpcUrl, blocks: 5 });
+  const network = networkOf(anvil, overrides);
+  const database = await createTestDatabase();
+  const adminDatabase = database.open('admin');
+  const admin = adminDatabase.kysely;
+  await sql`insert into hot_wallet (family, address) values ('EVM', ${wallet})`.execute(admin);
+  for (const [symbol, amount] of [
+    ['USDT', 1_000_000_000_000n],
+    ['ETH', 90n * ONE_ETH],
+  ] as const)
+    await sql`select book_top_up(${`${CHAIN}:0x1:${symbol}`}, ${CHAIN}, ${symbol}, ${amount})`.execute(admin);
+  const scanDatabase = database.open('scanner_evm');
+  const scan = startScan(network, scanDatabase.kysely);
+  const running = new Set<RunningDriver>();
+  const key = { chain: CHAIN, wallet } as const;
+  let started = 0;
+
+  const world: SignerWorld = {
+    anvil,
+    rpcUrl,
+    database,
+    admin,
+    wallet,
+    walletKey,
+    keys,
+    keystoreFile,
+    network,
+    newSender: () => createEvmSender(network, { backend: keys }),
+    mine: (blocks = 1) => mine({ rpcUrl, blocks }),
+    async payout(given = {}) {
+      const order = await aPayout(admin, {
+        chain: CHAIN,
+        symbol: 'USDT',
+        contract_address: USDT,
+        decimals: 6,
+        amount: 5_000_000n,
+        accepted_amount: given.amount ?? 5_000_000n,
+        address: anEvmAddress(),
+        source_address: wallet,
+        ...given,
+      });
+      const { rows } = await sql<{ done: boolean }>`select reserve(${order.order_pk}) as done`.execute(admin);
+      if (rows[0]?.done !== true) throw new Error('not reserved');
+      return order;
+    },
+    nativePayout: (amount) =>
+      world.payout({ symbol: 'ETH', contract_address: null, decimals: 18, amount, accepted_amount: amount }),
+    async start(options = {}) {
+      started += 1;
+      const db = openDatabase({
+        url: database.url('signer'),
+        applicationName: `signer ${started}`,
+        poolMax: 6,
+        ...(options.wrapPool === undefined ? {} : { wrapPool: options.wrapPool }),
+      });
+      const runner = runDriver(world, db, options, `${options.name ?? 'signer'}-${started}`, running);
+      await waitUntil('the driver leads or stands by', () => Promise.resolve(true));
+      return runner;
+    },
+    async payoutOf(order) {
+      const { rows } = await sql<{
+        state: string;
+        obstacle: string | null;
+        reason: string | null;
+        sent: boolean;
+      }>`
+        select state, obstacle, reason, first_sent_at is not null as sent from payout where order_pk = ${order.order_pk}`.execute(
+        admin,
+      );
+      return rows[0]!;
+    },
+    async noncesOf(order) {
+      const { rows } = await sql<{ nonce: number; state: string }>`
+        select nonce, state from wallet_nonce where order_pk = ${order.order_pk} order by nonce`.execute(
+        admin,
+      );
+      return rows;
+    },
+    async transactionsOf(order) {
+      const { rows } = await sql<{
+        tx_hash: string;
+        nonce: number;
+        send_outcome: string | null;
+        fate: string | null;
+      }>`
+        select t.tx_hash, t.nonce, t.send_outcome, f.state as fate
+        from own_transaction t left join own_transaction_fate f using (chain, tx_hash)
+        where t.order_pk = ${order.order_pk} order by t.signed_at`.execute(admin);
+      return rows;
+    },
+    async nonces() {
+      const { rows } = await sql<{ nonce: number; state: string; order_pk: string | null; purpose: string }>`
+        select nonce, state, order_pk, purpose from wallet_nonce where wallet = ${wallet} order by nonce`.execute(
+        admin,
+      );
+      return rows;
+    },
+    async land(orders, timeoutMs = 15_000) {
+      await waitUntil(
+        'every payout is final',
+        async () => {
+          const open = await sql<{ n: number }>`
+            select count(*)::int as n from payout p where p.order_pk = any(${orders.map((o) => o.order_pk)}::uuid[])
+              and not exists (select from wallet_nonce w where w.order_pk = p.order_pk and w.state = 'FINAL')`.execute(
+            admin,
+          );
+          if (open.rows[0]?.n === 0) return true;
+          await world.mine();
+          await new Promise((resolve) => setTimeout(resolve, 40));
+          return false;
+        },
+        timeoutMs,
+      );
+    },
+    received: (order) =>
+      order.contract_address === null
+        ? callRpc<string>(rpcUrl, 'eth_getBalance', [order.address, 'latest']).then(BigInt)
+        : tokenBalance(rpcUrl, order.contract_address, order.address),
+    reaches: (order, state, timeoutMs) =>
+      waitUntil(`payout ${state}`, async () => (await world.payoutOf(order)).state === state, timeoutMs),
+    scannerAtHead: () =>
+      waitUntil('the scanner is at the head', async () => {
+        const head = Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
+        const { rows } = await sql<{ seen: number }>`
+          select seen_height as seen from chain_cursor where chain = ${CHAIN}`.execute(admin);
+        return rows[0]?.seen === head;
+      }),
+    async close() {
+      for (const driver of running) await driver.stop();
+      await scan.stop();
+      await scanDatabase.close();
+      await adminDatabase.close();
+      keys.close();
+      await database.drop();
+      await anvil.stop('kill');
+      await rm(dir, { recursive: true });
+    },
+  };
+  await world.scannerAtHead();
+  void key;
+  return world;
+}
+
+function runDriver(
+  world: SignerWorld,
+  db: Database,
+  options: DriverOptions,
+  name: string,
+  running: Set<RunningDriver>,
+): RunningDriver {
+  const logger = createLogger({
+    service: 'payout-signer',
+    level: process.env['TEST_LOG'] === undefined ? 'silent' : 'debug',
+  });
+  const key = { chain: CHAIN, wallet: world.wallet } as const;
+  const terms = payoutTermsOf(world.network)!;
+  const timing = { ...QUICK, ...options.timing };
+  const ttlMs = options.leaseTtlMs ?? 1_500;
+  const plainSender = world.newSender();
+  const plainStore = createPayoutStore(db.kysely, key, { newId, clock: systemClock });
+  const lease = keepLease({
+    db: db.kysely,
+    schema: 'signer',
+    name: `wallet/${CHAIN}/${world.wallet}`,
+    holder: name,
+    ttlMs,
+  });
+  const failures: unknown[] = [];
+  const driver = startDriver({
+    key,
+    terms: { ...terms, maxOpenNonces: options.maxOpenNonces ?? terms.maxOpenNonces },
+    rules: {
+      network: world.network,
+      codec: evmFamily.addressCodec,
+      ownWallets: world.keys.addresses,
+      policy: options.policy ?? judgeByPolicy(undefined),
+    },
+    store: options.store?.(plainStore) ?? plainStore,
+    sender: options.sender?.(plainSender) ?? plainSender,
+    reader: evmFamily.createReader(world.network, {}),
+    observe: { ...createObserve({ logger, metrics: createMetrics('payout-signer') }), ...options.observe },
+    clock: systemClock,
+    timing,
+    onCommitted: () => undefined,
+    leaseKeeper: lease,
+    leaseIntervalMs: ttlMs / 3,
+    sweepMs: timing.sweepMs,
+    fail: (error) => failures.push(error),
+  });
+  const runner: RunningDriver = {
+    driver,
+    lease,
+    failures,
+    async stop() {
+      if (!running.delete(runner)) return;
+      await driver.stop();
+      await db.close();
+    },
+  };
+  running.add(runner);
+  return runner;
+}
+
+async function createKeys(dir: string) {
+  const seed = seedOf(generateMnemonic());
+  const keystoreFile = join(dir, 'keystore.json');
+  await createKeystore(
+    keystoreFile,
+    { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed },
+    PASSPHRASE,
+  );
+  const keys = await openKeystoreSigner({
+    keystoreFile,
+    passphrase: PASSPHRASE,
+    codecs: [evmFamily.addressCodec],
+  });
+  return { keys, keystoreFile, walletKey: `0x${hotWalletPrivateKey(seed, 'EVM').toString('hex')}` };
+}
+
+function startScan(config: NetworkConfig, db: Db): ChainScan {
+  const network = scanNetworkOf(config, evmFamily.addressCodec.parse);
+  const logger = createLogger({ service: 'scanner-evm', level: 'silent' });
+  const deps = { db, schema: 'scanner_evm', clock: systemClock, newId } as const;
+  return startChainScan({
+    network,
+    reader: evmFamily.createReader(config, {}),
+    store: createScanStore(deps),
+    observe: createScanObserver({ logger, metrics: createMetrics('scanner-evm'), clock: systemClock }),
+    clock: systemClock,
+    lease: keepLease({
+      db,
+      schema: 'scanner_evm',
+      name: `chain:${CHAIN}`,
+      holder: randomUUID(),
+      ttlMs: 5_000,
+    }),
+    leaseIntervalMs: 1_000,
+    onCommitted: () => undefined,
+    onMisconfigured: (error) => {
+      throw error;
+    },
+  });
+}
+
+function networkOf(anvil: Anvil, overrides: Partial<NetworkConfig>): NetworkConfig {
+  const token = { displayDecimals: 2, minAmount: null, maxAmount: null };
+  return {
+    chain: CHAIN,
+    family: 'EVM',
+    enabled: true,
+    chainId: CHAIN_ID,
+    name: 'devnet',
+    rpcUrls: [anvil.rpcUrl],
+    nativeSymbol: 'ETH',
+    nativeDecimals: 18,
+    confirmations: 2,
+    blockTimeMs: 1_000,
+    pollIntervalMs: 30,
+    reorgWindow: 30,
+    maxBlockRange: 50,
+    bloom: true,
+    tokens: [
+      { symbol: 'USDT', contract: DEV_TOKEN_ADDRESSES.USDT, decimals: 6, ...token },
+      { symbol: 'ETH', contract: null, decimals: 18, ...token },
+    ],
+    payouts: {
+      maxOpenNonces: 16,
+      minPriorityFeePerGas: '1000000',
+      maxPriorityFeePerGas: '10000000000',
+      maxFeePerGas: '500000000000',
+      bumpAfterSeconds: 60,
+    },
+    ...overrides,
+  };
+}

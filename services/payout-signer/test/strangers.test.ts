@@ -1,0 +1,211 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { evmFamily } from '@opentill/chain-evm/family';
+import { keepLease } from '@opentill/db/lease';
+import { sendTransaction } from '@opentill/devnet/evm-transactions';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { judgeByPolicy } from '../src/judge-by-policy.ts';
+import { createObserve } from '../src/observe.ts';
+import { createPass, type Pass } from '../src/pass.ts';
+import { createPayoutStore } from '../src/store.ts';
+import { CHAIN, createSignerWorld, QUICK, type RunningDriver, type SignerWorld } from './signer-world.ts';
+
+let world: SignerWorld;
+let drivers: RunningDriver[] = [];
+beforeAll(async () => {
+  world = await createSignerWorld();
+});
+afterEach(async () => {
+  for (const driver of drivers) await driver.stop();
+  drivers = [];
+});
+afterAll(() => world.close());
+
+const start = async (...given: Parameters<SignerWorld['start']>): Promise<RunningDriver> => {
+  const driver = await world.start(...given);
+  drivers.push(driver);
+  return driver;
+};
+const isHalted = async () => {
+  const { rows } = await sql<{ reason: string }>`
+    select reason from wallet_halt where kind = 'FOREIGN_NONCE' and released_at is null`.execute(world.admin);
+  return rows.length === 1;
+};
+const release = () =>
+  sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'it was us'
+    where released_at is null`.execute(world.admin);
+async function landsOnce(orders: readonly OrderRow[]): Promise<void> {
+  await world.land(orders);
+  for (const order of orders) expect(await world.received(order)).toBe(order.amount);
+}
+/** Somebody who has the key uses it. */
+const useKey = (nonce: number) =>
+  sendTransaction({ rpcUrl: world.rpcUrl, fromKey: world.walletKey, to: world.wallet, valueWei: 1n, nonce });
+
+describe('a transaction that is not ours', () => {
+  test('in the place of a signed payout halts the wallet; released, the payout is signed anew and lands once', async () => {
+    let isCutOff = true;
+    await start({
+      sender: (sender) => ({
+        ...sender,
+        broadcast: (signed, options) =>
+          isCutOff
+            ? Promise.resolve(signed.map(() => 'UNKNOWN' as const))
+            : sender.broadcast(signed, options),
+      }),
+    });
+    const order = await world.payout();
+    await waitUntil('signed', async () => (await world.payoutOf(order)).sent);
+    await useKey(0);
+    await world.mine(4);
+    isCutOff = false;
+    await waitUntil('halted', isHalted);
+    expect((await world.noncesOf(order)).map(({ state }) => state)).toEqual(['TAKEN']);
+    const waiting = await world.payout();
+    await waitUntil('stopped', async () => (await world.payoutOf(waiting)).obstacle === 'HALTED');
+    expect(await world.transactionsOf(order)).toHaveLength(1);
+    const { rows } =
+      await sql`select from incident where kind = 'FOREIGN_NONCE' and closed_at is null`.execute(world.admin);
+    expect(rows).toHaveLength(1);
+    await release();
+    await landsOnce([order, waiting]);
+    expect((await world.noncesOf(order)).map(({ state }) => state)).toEqual(['TAKEN', 'FINAL']);
+  });
+
+  test('with a nonce never given out halts the wallet: nothing is signed before and after it is noted', async () => {
+    const next = (await world.nonces()).length;
+    await useKey(next);
+    await useKey(next + 1);
+    await world.mine();
+    await world.scannerAtHead();
+    await start();
+    const order = await world.payout();
+    await waitUntil('seen', async () => (await world.payoutOf(order)).obstacle === 'CHAIN_AHEAD');
+    await world.mine(3);
+    await waitUntil('halted', isHalted);
+    expect((await world.nonces()).slice(next)).toMatchObject([{ state: 'TAKEN' }, { state: 'TAKEN' }]);
+    await release();
+    await landsOnce([order]);
+    expect(await world.noncesOf(order)).toEqual([{ nonce: next + 2, state: 'FINAL' }]);
+  });
+});
+
+describe('who has lost the lease', () => {
+  test('writes nothing when it wakes up, at whatever step it slept', async () => {
+    const database = world.database.open('signer');
+    const key = { chain: CHAIN, wallet: world.wallet } as const;
+    const lease = (holder: string) =>
+      keepLease({ db: database.kysely, schema: 'signer', name: 'wallet/asleep', holder, ttlMs: 50 });
+    const plain = createPayoutStore(database.kysely, key, { newId, clock: systemClock });
+    const steps = ['authorise', 'saveSigned', 'recordSent'] as const;
+    for (const step of steps) {
+      const order = await world.payout();
+      const asleep = lease('asleep');
+      let wake = (): void => undefined;
+      let fellAsleep = false;
+      const sleeping = new Promise<void>((resolve) => (wake = resolve));
+      const store = {
+        ...plain,
+        [step]: async (...given: never[]) => {
+          fellAsleep = true;
+          await sleeping;
+          return (plain[step] as (...args: never[]) => Promise<unknown>)(...given);
+        },
+      };
+      const held = await asleep.acquire();
+      const first = passOf(world, store)(held!, new AbortController().signal);
+      await waitUntil('asleep', () => fellAsleep);
+      const awake = lease('awake');
+      await waitUntil('taken over', async () => (await awake.acquire()) !== undefined);
+      const second = passOf(world, plain);
+      for (let i = 0; i < 3; i += 1) await second(awake.current()!, new AbortController().signal);
+      const before = [await world.transactionsOf(order), await world.nonces()];
+      wake();
+      await expect(first).rejects.toMatchObject({ code: 'LEASE_LOST' });
+      expect([await world.transactionsOf(order), await world.nonces()]).toEqual(before);
+      await awake.release();
+      await start();
+      await landsOnce([order]);
+      await drivers.pop()?.stop();
+    }
+    await database.close();
+  });
+});
+
+describe('a payout whose time ends while it is being signed', () => {
+  const expire = async (orders: readonly OrderRow[]): Promise<number> => {
+    const { rows } =
+      await sql`select * from expire_payouts(${orders.map((order) => order.order_pk)}::uuid[])`.execute(
+        world.admin,
+      );
+    return rows.length;
+  };
+
+  test('is expired and never signed, when that comes first; those beside it are signed, without a gap', async () => {
+    const soon = () => ({ expires_at: new Date(Date.now() + 700) });
+    const [short, long] = [
+      [await world.payout(soon()), await world.payout(soon())],
+      [await world.payout(), await world.payout()],
+    ];
+    let saves = 0;
+    await start({
+      store: (store) => ({
+        ...store,
+        async saveSigned(lease, attempts) {
+          saves += 1;
+          let expired = 0;
+          if (saves === 1)
+            await waitUntil('expired', async () => (expired += await expire([...short, ...long])) === 2);
+          return store.saveSigned(lease, attempts);
+        },
+      }),
+    });
+    await landsOnce(long);
+    for (const order of short) {
+      expect(await world.payoutOf(order)).toMatchObject({ state: 'EXPIRED', reason: 'Payout expired' });
+      expect(await world.received(order)).toBe(0n);
+      expect(await world.transactionsOf(order)).toEqual([]);
+    }
+    const held = (await world.nonces()).filter(
+      ({ state, order_pk: pk }) => state === 'RESERVED' && pk !== null,
+    );
+    expect(held).toEqual([]);
+  });
+
+  test('is paid and never expires, when it was signed first', async () => {
+    const order = await world.payout({ expires_at: new Date(Date.now() + 500) });
+    await start();
+    await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED');
+    await waitUntil('its time is over', () => Date.now() > order.expires_at.getTime() + 50);
+    expect(await expire([order])).toBe(0);
+    await landsOnce([order]);
+  });
+});
+
+function passOf(
+  { network, newSender, keys, wallet }: SignerWorld,
+  store: ReturnType<typeof createPayoutStore>,
+): Pass {
+  const logger = createLogger({ service: 'payout-signer', level: 'silent' });
+  return createPass({
+    key: { chain: CHAIN, wallet },
+    terms: { maxOpenNonces: 16, lowGasBaseUnits: undefined, lowBalance: new Map(), float: new Map() },
+    rules: {
+      network,
+      codec: evmFamily.addressCodec,
+      ownWallets: keys.addresses,
+      policy: judgeByPolicy(undefined),
+    },
+    store,
+    sender: newSender(),
+    reader: evmFamily.createReader(network, {}),
+    observe: createObserve({ logger, metrics: createMetrics('payout-signer') }),
+    timing: QUICK,
+    onCommitted: () => undefined,
+  });
+}
