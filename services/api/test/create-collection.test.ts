@@ -17,6 +17,7 @@ import {
   TEST_PUBLIC_KEYS,
   type TestApi,
 } from './support/test-api.ts';
+import { findAddressProblems } from './support/find-address-problems.ts';
 
 let testDatabase: TestDatabase;
 let admin: Database;
@@ -457,38 +458,14 @@ describe('a chain without a committed cursor', () => {
 });
 
 describe('deposit addresses', () => {
-  it('5,000 orders over two replicas have 5,000 addresses, each the one of its index of the seed', async () => {
+  it('500 orders over two replicas have 500 addresses, each the one of its index of the seed', async () => {
     const other = await startTestApi(testDatabase, { merchant: v3 });
-    const answers: { orderId: string; address: string }[] = [];
     try {
-      let left = 5_000;
-      const worker = async (through: TestApi) => {
-        while (left > 0) {
-          left -= 1;
-          const answer = await create(collectionData(), v3, through);
-          expect(answer.code).toBe(200);
-          answers.push(answer.data as { orderId: string; address: string });
-        }
-      };
-      await Promise.all(Array.from({ length: 16 }, (_, i) => worker(i % 2 === 0 ? api : other)));
+      expect(await findAddressProblems(admin.kysely, [api, other], v3, 500)).toEqual([]);
     } finally {
       await other.stop();
     }
-    expect(answers).toHaveLength(5_000);
-    expect(new Set(answers.map((answer) => answer.address)).size).toBe(5_000);
-    const rows = await admin.kysely
-      .selectFrom('deposit_address')
-      .innerJoin('orders', 'orders.order_pk', 'deposit_address.order_pk')
-      .select(['order_id', 'deposit_address.address', 'derivation_index'])
-      .execute();
-    const byOrder = new Map(rows.map((row) => [row.order_id, row]));
-    const deriver = createDepositDeriver(TEST_PUBLIC_KEYS, [evmAddressCodec]);
-    const wrong = answers.filter(({ orderId, address }) => {
-      const index = byOrder.get(orderId)?.derivation_index ?? -1;
-      return evmAddressCodec.format(deriver.address('EVM', index)) !== address;
-    });
-    expect(wrong).toEqual([]);
-  }, 120_000);
+  });
 });
 
 describe('an order that exists', () => {

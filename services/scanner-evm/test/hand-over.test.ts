@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHandOverWorld, type HandOverWorld } from './hand-over-world.ts';
-import { expectNoGapNoDouble, freezeLeaderBeforeCommit, killLeader } from './hand-over.ts';
+import { expectNoGapNoDouble, killLeader } from './hand-over.ts';
 
 let world: HandOverWorld;
 beforeAll(async () => {
@@ -8,15 +8,14 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+/** Frozen ones are in process.test.ts, with one chain, and all of it in turn in hand-over.full.test.ts. */
 describe('two replicas with three chains', () => {
-  it('hand all of them over when the leader freezes, and again when the next one dies', async () => {
+  it('go on with all of them when the leader is killed, without gap or double', async () => {
     const first = await world.startReplica('first');
     await world.leads(first);
     const second = await world.startReplica('second');
-    await freezeLeaderBeforeCommit(world, first);
-    expect(await second.refusedCommits()).toBe(0);
-    await killLeader(world, second);
-    await world.leads(first);
+    await killLeader(world, first);
+    await world.leads(second);
     await expectNoGapNoDouble(world);
   });
 });

@@ -1,0 +1,44 @@
+import { expect } from '@jest/globals';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import type { Db } from '@opentill/db/database';
+import type { MerchantSettings } from '@opentill/db/merchants';
+import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
+import { COLLECTION, collectionData, TEST_PUBLIC_KEYS, type TestApi } from './test-api.ts';
+
+const AT_ONCE = 16;
+
+/**
+ * Creates so many orders through the replicas in turn, many at once. Gives those whose address is not the one of its
+ * index of the seed; fails when two have the same.
+ */
+export async function findAddressProblems(
+  db: Db,
+  replicas: readonly TestApi[],
+  merchant: MerchantSettings,
+  orders: number,
+): Promise<readonly object[]> {
+  const answers: { orderId: string; address: string }[] = [];
+  let left = orders;
+  const worker = async (through: TestApi) => {
+    while (left > 0) {
+      left -= 1;
+      const answer = await through.post(COLLECTION, collectionData(), { merchant });
+      expect(answer.code).toBe(200);
+      answers.push(answer.data as { orderId: string; address: string });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => worker(replicas[i % replicas.length]!)));
+  expect(answers).toHaveLength(orders);
+  expect(new Set(answers.map((answer) => answer.address)).size).toBe(orders);
+  const rows = await db
+    .selectFrom('deposit_address')
+    .innerJoin('orders', 'orders.order_pk', 'deposit_address.order_pk')
+    .select(['order_id', 'derivation_index'])
+    .execute();
+  const indexOf = new Map(rows.map((row) => [row.order_id, row.derivation_index]));
+  const deriver = createDepositDeriver(TEST_PUBLIC_KEYS, [evmAddressCodec]);
+  return answers.filter(
+    ({ orderId, address }) =>
+      evmAddressCodec.format(deriver.address('EVM', indexOf.get(orderId) ?? -1)) !== address,
+  );
+}
