@@ -54,17 +54,12 @@ describe('a sealed policy', () => {
     expect(await readFile(options.policyFile, 'utf8')).not.toContain('maxPer');
   });
 
-  it('is refused for another seed, with another passphrase, and with other tokens in the network file', async () => {
+  it('is refused for another seed, and with other tokens in the network file', async () => {
     const refusals: readonly [Partial<OpenPolicyOptions>, object][] = [
       [{ fingerprint: 'ffffffff' }, { code: 'POLICY_OF_ANOTHER_SEED' }],
-      [{ passphrase: `${PASSPHRASE}!` }, { code: 'KEYSTORE_WRONG_PASSPHRASE' }],
       [
-        { networks: networksWith({ decimals: 5 }) },
-        { code: 'POLICY_INVALID', message: /6 decimals when it was sealed/ },
-      ],
-      [
-        { networks: networksWith({ contract: `0x${'b'.repeat(40)}` }) },
-        { code: 'POLICY_INVALID', message: /0xaaaa/ },
+        { networks: networksWith({ decimals: 5, contract: `0x${'b'.repeat(40)}` }) },
+        { code: 'POLICY_INVALID', message: /had ETH USDT 0xa{40} with 6 decimals when it was sealed/ },
       ],
     ];
     const outcomes = await Promise.all(
@@ -91,7 +86,7 @@ describe('a sealed policy', () => {
     expect((await readdir(dir)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
-  it('passes for no other file: a stranger’s beside it does not open in its place', async () => {
+  it('is opened by no other passphrase, whatever stands beside it', async () => {
     await writeFile(nextFileOf(options.policyFile), 'what is this', { mode: 0o600 });
     await expect(openPolicy({ ...options, passphrase: 'another passphrase' })).rejects.toMatchObject({
       code: 'KEYSTORE_WRONG_PASSPHRASE',
@@ -121,9 +116,6 @@ describe("an approver's key", () => {
     expect(verifyApproval(publicKey, toSign, signature)).toBe(true);
     await expect(signApproval(keyFile, PASSPHRASE, 'something else')).rejects.toMatchObject({
       code: 'APPROVAL_INVALID',
-    });
-    await expect(signApproval(keyFile, 'another passphrase', toSign)).rejects.toMatchObject({
-      code: 'KEYSTORE_WRONG_PASSPHRASE',
     });
     await expect(sealPolicy({ ...options, policyFile: keyFile, text, now: NOW })).rejects.toMatchObject({
       code: 'KEYSTORE_WRONG_PURPOSE',

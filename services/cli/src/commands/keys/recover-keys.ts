@@ -42,10 +42,9 @@ export async function recoverKeys(context: CliContext, options: RecoverOptions):
     const outcomes: SearchOutcome[] = [];
     for (const { family } of FAMILY_CODECS) {
       const mark = marks.get(family) ?? 0;
-      outcomes.push(await searchFamily({ publicKeys, family, mark, gap, networks, report }));
-      context.print(
-        `${family}: deposit addresses 0 to ${(outcomes.at(-1)?.end ?? 0) - 1}, next index ${mark}.`,
-      );
+      const outcome = await searchFamily({ publicKeys, family, mark, gap, networks, report });
+      context.print(`${family}: ${outcome.end} deposit addresses looked at, next index ${mark}.`);
+      outcomes.push(outcome);
     }
     conclude(context, report, outcomes);
   } finally {

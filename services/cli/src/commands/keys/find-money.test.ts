@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+import { readerError } from '@opentill/chain/reader-error';
+import type { Address } from '@opentill/chain/address-codec';
+import type { Chain } from '@opentill/domain/chains';
+import { findMoney, type FoundAddress } from './find-money.ts';
+import type { Money, MoneyReader } from './money-reader.ts';
+
+const one = (chain: Chain): Money => ({
+  chain,
+  symbol: 'USDT',
+  decimals: 6,
+  displayDecimals: 2,
+  amountBaseUnits: 1n,
+  isDisputed: false,
+});
+
+/** A network on which these deposit addresses hold something; fails at its nth question, if told. */
+function aNetwork(
+  chain: Chain,
+  holders: readonly string[],
+  failsAt = Infinity,
+): MoneyReader & { asked: string[] } {
+  const asked: string[] = [];
+  let questions = 0;
+  return {
+    chain,
+    asked,
+    async read(addresses) {
+      questions += 1;
+      if (questions >= failsAt) throw readerError('RPC_UNAVAILABLE', 'nobody there');
+      asked.push(...addresses);
+      return addresses.map((address) => (holders.includes(address) ? [one(chain)] : []));
+    },
+  };
+}
+
+async function search(readers: readonly MoneyReader[], mark: number, gap: number) {
+  const found: FoundAddress[] = [];
+  const outcome = await findMoney({
+    family: 'EVM',
+    deriver: { address: (_, index) => `d${index}` as Address },
+    hotWallets: ['hot' as Address],
+    readers,
+    mark,
+    gap,
+    onFound: (address) => void found.push(address),
+  });
+  const rich = found.filter(({ money }) => money.length > 0).map(({ address }) => address);
+  return { ...outcome, found, rich };
+}
+
+describe('the search for money', () => {
+  it('looks at the hot wallets and at each deposit address once, to the gap behind the mark', async () => {
+    const network = aNetwork('ETH', ['hot', 'd0', 'd699', 'd709', 'd710']);
+    const { rich, found, end } = await search([network], 700, 10);
+    // d709 is the last of the gap; d710 is found because of it.
+    expect(rich).toEqual(['hot', 'd0', 'd699', 'd709', 'd710']);
+    expect(end).toBe(721);
+    expect(found.map(({ index }) => index)).toEqual([
+      undefined,
+      ...Array.from({ length: 721 }, (_, index) => index),
+    ]);
+    expect(network.asked).toEqual(['hot', ...Array.from({ length: 721 }, (_, index) => `d${index}`)]);
+  });
+
+  it('does not go on for money below the mark', async () => {
+    expect(await search([aNetwork('ETH', ['d3'])], 10, 5)).toMatchObject({ end: 15 });
+    expect(await search([aNetwork('ETH', [])], 0, 0)).toMatchObject({ end: 0, rich: [] });
+  });
+
+  it('follows money on any chain of the family', async () => {
+    const networks = [aNetwork('ETH', ['d5']), aNetwork('BSC', ['d11', 'hot'])];
+    const { end, found } = await search(networks, 6, 6);
+    expect(end).toBe(18);
+    expect(found[0]?.money.map(({ chain }) => chain)).toEqual(['BSC']);
+  });
+
+  it('says of which chain it does not know, and finds what is on the others', async () => {
+    const broken = aNetwork('ETH', ['d400'], 3);
+    const { failures, rich } = await search([broken, aNetwork('BSC', ['d400'])], 500, 0);
+    expect(rich).toEqual(['d400']);
+    expect([...failures]).toEqual([['ETH', expect.objectContaining({ code: 'RPC_UNAVAILABLE' })]]);
+    expect(broken.asked).toHaveLength(251);
+  });
+});

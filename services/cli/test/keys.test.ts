@@ -1,0 +1,417 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import type { Database } from '@opentill/db/database';
+import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
+import { devAccount } from '@opentill/devnet/evm-accounts';
+import { DEV_TOKEN_ADDRESSES, deployDevTokens, mine, payNative, payToken } from '@opentill/devnet/evm-devnet';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { aCollection } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
+import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
+import { publicKeysOf } from '@opentill/wallet/public-keys';
+import { sql } from 'kysely';
+import { runCli } from '../src/run-cli.ts';
+
+const PASSPHRASE = 'a passphrase of the tests';
+/** BIP-39's second vector of 12 words: a checksum that holds, and nobody's money. */
+const WORDS = 'legal winner thank year wave sausage worth useful legal winner thank yellow';
+const WALLET = publicKeysOf(seedOf(parseMnemonic(WORDS)), [evmAddressCodec]);
+const DERIVER = createDepositDeriver(WALLET, [evmAddressCodec]);
+const HOT_WALLET = WALLET.families.EVM.hotWallets[0]!;
+
+let folder: string;
+let keystore: string;
+let publicKeys: string;
+let passphraseFile: string;
+let wordsFile: string;
+
+interface Run {
+  readonly code: number;
+  readonly out: readonly string[];
+  readonly errors: readonly string[];
+}
+
+async function opentill(
+  args: readonly string[],
+  options: { env?: Readonly<Record<string, string>>; answers?: readonly string[] } = {},
+): Promise<Run> {
+  const out: string[] = [];
+  const errors: string[] = [];
+  const answers = [...(options.answers ?? [])];
+  const code = await runCli(args, {
+    env: options.env ?? {},
+    clock: { now: () => new Date('2026-11-21T12:00:00Z') },
+    print: (line) => out.push(line),
+    printError: (line) => errors.push(line),
+    askSecret: async () => answers.shift() ?? '',
+  });
+  return { code, out, errors };
+}
+
+/** A refusal is one line without a stack and without secrets. */
+function expectRefusal(run: Run, code: 1 | 75, message: RegExp): void {
+  expect(run.errors).toHaveLength(1);
+  expect(run.errors[0]).toMatch(message);
+  expect(run.errors[0]).not.toMatch(/\n|\.ts:|at async/);
+  expect(run.errors[0]).not.toContain(PASSPHRASE);
+  for (const word of ['winner', 'sausage']) expect(run.errors[0]).not.toContain(word);
+  expect(run.code).toBe(code);
+}
+
+const words = (line: string): readonly string[] => line.split(' ');
+
+const secretFile = (name: string, text: string): string => {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  chmodSync(file, 0o600);
+  return file;
+};
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'opentill-keys-'));
+  [keystore, publicKeys] = [join(folder, 'keystore.json'), join(folder, 'public-keys.json')];
+  passphraseFile = secretFile('passphrase', `${PASSPHRASE}\n`);
+  wordsFile = secretFile('words', `${WORDS.replaceAll(' ', '\n').toUpperCase()}\n`);
+  const files = `--keystore ${keystore} --public-keys ${publicKeys} --words-file ${wordsFile}`;
+  const run = await opentill(words(`keys import ${files} --passphrase-file ${passphraseFile}`));
+  expect(run).toMatchObject({ code: 0, errors: [] });
+  expect(run.out).toEqual([
+    `Wallet ${WALLET.fingerprint}.`,
+    `Keystore ${keystore} (for payout-signer alone), public keys ${publicKeys}.`,
+    `Hot wallet EVM: ${HOT_WALLET}`,
+  ]);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('keys import', () => {
+  const fresh = (name: string) => ({
+    keystore: join(folder, `${name}.k`),
+    publicKeys: join(folder, `${name}.p`),
+  });
+  const args = (files: { keystore: string; publicKeys: string }) =>
+    words(`keys import --keystore ${files.keystore} --public-keys ${files.publicKeys}`);
+
+  it('makes the wallet of words that are typed', async () => {
+    const files = fresh('typed');
+    const run = await opentill(args(files), { answers: [`  ${WORDS} `, PASSPHRASE, PASSPHRASE] });
+    expect(run).toMatchObject({ code: 0, errors: [] });
+    expect(run.out.join()).not.toContain('sausage');
+    expect(readFileSync(files.publicKeys, 'utf8')).toBe(readFileSync(publicKeys, 'utf8'));
+    expect(JSON.parse(readFileSync(files.keystore, 'utf8'))).toMatchObject({ keyId: WALLET.fingerprint });
+  });
+
+  it.each([
+    [WORDS.replace('sausage', 'sossage'), /word 6 is not in the list/],
+    [WORDS.replace('yellow', 'winner'), /checksum is wrong/],
+    [WORDS.slice(6), /12, 15, 18, 21 or 24 words, not 11/],
+  ])('refuses wrong words by their places, before it asks for more', async (typed, message) => {
+    const files = fresh('wrong');
+    expectRefusal(await opentill(args(files), { answers: [typed] }), 1, message);
+    expect([existsSync(files.keystore), existsSync(files.publicKeys)]).toEqual([false, false]);
+  });
+
+  it('overwrites nothing, and reads no words from a file that is open to others', async () => {
+    expectRefusal(
+      await opentill(args({ keystore, publicKeys: fresh('x').publicKeys })),
+      1,
+      /is not overwritten/,
+    );
+    const open = secretFile('open-words', WORDS);
+    chmodSync(open, 0o644);
+    expectRefusal(
+      await opentill([...args(fresh('x')), '--words-file', open]),
+      1,
+      /must not be open to others/,
+    );
+  });
+});
+
+describe('keys show-xpub', () => {
+  it('shows the same from the public file, without passphrase, and from both', async () => {
+    const alone = await opentill(['keys', 'show-xpub', '--public-keys', publicKeys]);
+    expect(alone).toMatchObject({ code: 0, errors: [] });
+    const text = alone.out.join('\n');
+    expect(text).toContain(`Wallet ${WALLET.fingerprint}.`);
+    for (const family of ['EVM', 'TRON', 'SUI'] as const)
+      expect(text).toContain(WALLET.families[family].depositXpub);
+    expect(text).toContain(`${HOT_WALLET} (hot wallet)`);
+    const both = ['keys', 'show-xpub', '--public-keys', publicKeys, '--keystore', keystore];
+    expect((await opentill(both, { answers: [PASSPHRASE] })).out).toEqual(alone.out);
+  });
+
+  it('refuses a wrong passphrase, a damaged keystore and nothing at all', async () => {
+    const fromKeystore = ['keys', 'show-xpub', '--keystore', keystore];
+    expectRefusal(
+      await opentill(fromKeystore, { answers: ['not the passphrase'] }),
+      1,
+      /passphrase does not open/,
+    );
+    const damaged = secretFile(
+      'damaged.json',
+      readFileSync(keystore, 'utf8').replace('"purpose"', '"porpoise"'),
+    );
+    expectRefusal(await opentill(['keys', 'show-xpub', '--keystore', damaged]), 1, /is damaged.*checksum/);
+    expectRefusal(await opentill(['keys', 'show-xpub']), 1, /Give --keystore/);
+  });
+});
+
+describe('policy', () => {
+  const limits = {
+    maxPerPayout: '5000',
+    maxPerHour: '20000',
+    maxPerDay: '100000',
+    maxPerMerchantPerDay: '50000',
+  };
+  const cold = devAccount(9).address;
+  const policy = (changes: object = {}) => ({
+    version: 1,
+    chains: {
+      ETH_SEPOLIA: {
+        enabled: true,
+        coldAddress: cold,
+        assets: { USDT: { ...limits, approvalAbove: '1000', float: '50000' }, USDC: limits },
+      },
+    },
+    allow: [{ family: 'EVM', address: devAccount(8).address, since: '2026-11-21T00:00:00Z' }],
+    approvers: [
+      { name: 'alice', publicKey: 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a' },
+    ],
+    ...changes,
+  });
+  const env = {
+    NETWORKS_FILE: join(import.meta.dirname, '..', '..', '..', 'deploy', 'networks', 'local.json'),
+  };
+  const sealed = () => join(folder, 'policy.sealed');
+  const written = (content: object) => secretFile('policy.json', JSON.stringify(content));
+  const withKeys = () => ['--keystore', keystore, '--passphrase-file', passphraseFile];
+  const WHAT_IT_COMES_TO = [
+    `ETH_SEPOLIA: pays; cold ${cold}`,
+    '  USDT: at most 5000.00 a payout, 20000.00 an hour, 100000.00 a day, 50000.00 a day for one merchant, ' +
+      `approval above 1000.00, float 50000.00, contract ${DEV_TOKEN_ADDRESSES.USDT.toLowerCase()} with 6 decimals`,
+    '  USDC: at most 5000.00 a payout, 20000.00 an hour, 100000.00 a day, 50000.00 a day for one merchant, ' +
+      `never approved by people, contract ${DEV_TOKEN_ADDRESSES.USDC.toLowerCase()} with 6 decimals`,
+    'EVM receivers: only these, 24 hours after they were added',
+    `  ${devAccount(8).address} from 2026-11-22T00:00:00.000Z on`,
+    'Approvers: 1 needed of 1',
+    '  alice  d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
+    'Whatever is not named here is refused.',
+  ];
+
+  it('check says what a policy comes to, or all that is wrong with it', async () => {
+    expect(await opentill(['policy', 'check', written(policy())], { env })).toEqual({
+      code: 0,
+      errors: [],
+      out: WHAT_IT_COMES_TO,
+    });
+    const wrong = written(policy({ version: 2, approvers: [], surprise: 1, coolingHours: 'x' }));
+    const run = await opentill(['policy', 'check', wrong], { env });
+    expectRefusal(
+      run,
+      1,
+      /must not have surprise.*version must be.*|version must be.*must not have surprise/,
+    );
+    expect(run.errors[0]).toMatch(/coolingHours must be number/);
+    expectRefusal(await opentill(['policy', 'check', join(folder, 'none')], { env }), 1, /cannot be read/);
+  });
+
+  it('seal and show have one digest, and change-passphrase takes the policy along', async () => {
+    const seal = await opentill(['policy', 'seal', written(policy()), '--out', sealed(), ...withKeys()], {
+      env,
+    });
+    expect(seal).toMatchObject({ code: 0, errors: [] });
+    const digestLine = seal.out.find((line) => line.startsWith('Policy '))!;
+    expect(digestLine).toMatch(new RegExp(`for the wallet ${WALLET.fingerprint}, digest [0-9a-f]{64}\\.$`));
+
+    const copies = { keystore: join(folder, 'copy.k'), policy: join(folder, 'copy.policy') };
+    writeFileSync(copies.keystore, readFileSync(keystore), { mode: 0o600 });
+    writeFileSync(copies.policy, readFileSync(sealed()), { mode: 0o600 });
+    const newPassphraseFile = secretFile('new-passphrase', 'quite another passphrase');
+    const passphrases = `--passphrase-file ${passphraseFile} --new-passphrase-file ${newPassphraseFile}`;
+    const files = `--keystore ${copies.keystore} --policy ${copies.policy}`;
+    const change = await opentill(words(`keys change-passphrase ${files} ${passphrases}`));
+    expect(change).toMatchObject({ code: 0, errors: [] });
+    expect(change.out[0]).toBe(`${copies.keystore} and ${copies.policy}: sealed by the new passphrase.`);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.next'))).toEqual([]);
+
+    const show = ['policy', 'show', copies.policy, '--keystore', copies.keystore];
+    const shown = await opentill([...show, '--passphrase-file', newPassphraseFile], { env });
+    expect(shown).toEqual({
+      code: 0,
+      errors: [],
+      out: [
+        ...WHAT_IT_COMES_TO,
+        digestLine.replace(sealed(), copies.policy),
+        'Sealed at 2026-11-21T12:00:00.000Z.',
+      ],
+    });
+  });
+
+  it('is sealed over no other file, and not to the hot wallet as the cold one', async () => {
+    const overKeystore = ['policy', 'seal', written(policy()), '--out', keystore, ...withKeys()];
+    expectRefusal(await opentill(overKeystore, { env }), 1, /holds a seed, not a policy/);
+    const chains = { ETH_SEPOLIA: { enabled: true, coldAddress: HOT_WALLET, assets: {} } };
+    const hot = ['policy', 'seal', written({ version: 1, chains }), '--out', sealed(), ...withKeys()];
+    expectRefusal(await opentill(hot, { env }), 1, /cold address of ETH_SEPOLIA is the hot wallet/);
+  });
+
+  it('of another seed is refused', async () => {
+    const other = { keystore: join(folder, 'other.k'), publicKeys: join(folder, 'other.p') };
+    const files = ['--keystore', other.keystore, '--public-keys', other.publicKeys];
+    await opentill(['keys', 'init', ...files, '--passphrase-file', passphraseFile]);
+    const show = [
+      'policy',
+      'show',
+      sealed(),
+      '--keystore',
+      other.keystore,
+      '--passphrase-file',
+      passphraseFile,
+    ];
+    expectRefusal(
+      await opentill(show, { env }),
+      1,
+      new RegExp(`was sealed for the wallet ${WALLET.fingerprint}`),
+    );
+  });
+
+  it('has approvers, whose keys approver init makes', async () => {
+    const out = join(folder, 'alice.key');
+    const run = await opentill(['approver', 'init', '--out', out], { answers: [PASSPHRASE, PASSPHRASE] });
+    expect(run).toMatchObject({ code: 0, errors: [] });
+    const { publicKey } = JSON.parse(run.out.at(-1)!) as { publicKey: string };
+    expect(publicKey).toMatch(/^[0-9a-f]{64}$/);
+    const check = await opentill(
+      ['policy', 'check', written(policy({ approvers: [{ name: 'alice', publicKey }] }))],
+      { env },
+    );
+    expect(check.out).toContain(`  alice  ${publicKey}`);
+    expectRefusal(await opentill(['approver', 'init', '--out', out]), 1, /is not overwritten/);
+  });
+});
+
+describe('keys recover', () => {
+  const CHAIN_ID = 11_155_111;
+  const GAP = 40;
+  let anvil: Anvil;
+  let database: TestDatabase;
+  let admin: Database;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    admin = database.open('admin');
+    anvil = await startAnvil({ dir: join(folder, 'anvil'), port: await findFreePort(), chainId: CHAIN_ID });
+    await deployDevTokens({ rpcUrl: anvil.rpcUrl, usdtDecimals: 6, usdcDecimals: 6 });
+  });
+  afterAll(async () => {
+    await anvil.stop('kill');
+    await admin.close();
+    await database.drop();
+  });
+
+  /** The devnet's network, and one whose endpoint serves another chain. */
+  function networksFile(): string {
+    const local = readFileSync(join(import.meta.dirname, '../../../deploy/networks/local.json'), 'utf8');
+    const { networks } = JSON.parse(local) as { networks: { chain: string; [field: string]: unknown }[] };
+    const mended = networks.map((network) => ({
+      ...network,
+      wsUrl: undefined,
+      rpcUrls: [anvil.rpcUrl],
+      enabled: network.chain === 'ETH_SEPOLIA',
+    }));
+    return secretFile('networks.json', JSON.stringify({ networks: mended }));
+  }
+
+  it('finds from words and marks alone every address of an order and all its money', async () => {
+    const { rpcUrl } = anvil;
+    const fromKey = devAccount(1).privateKey;
+    const orderOf = (index: number) => aCollection(admin.kysely, { address: DERIVER.address('EVM', index) });
+    // Orders 0 to 4, and one far behind: the mark of the database is 301.
+    for (const index of [0, 1, 2, 3, 4]) await orderOf(index);
+    await sql`select setval('deposit_index_evm', 299)`.execute(admin.kysely);
+    await orderOf(300);
+    const paid: readonly [number | 'hot', 'USDT' | 'USDC' | 'ETH', bigint][] = [
+      [0, 'USDT', 250_000_000n],
+      [3, 'USDC', 1n],
+      [3, 'ETH', 7n],
+      [300, 'USDT', 5_500_000n],
+      // Given out after the backup: the last of the gap, and one behind the gap that begins anew there.
+      [301 + GAP - 1, 'USDC', 2_000_000n],
+      [301 + 2 * GAP - 1, 'USDT', 3_000_000n],
+      ['hot', 'ETH', 10n ** 18n],
+      ['hot', 'USDT', 9_000_000n],
+    ];
+    for (const [where, symbol, amount] of paid) {
+      const to = where === 'hot' ? HOT_WALLET : DERIVER.address('EVM', where);
+      if (symbol === 'ETH') await payNative({ rpcUrl, fromKey, to, amountWei: amount });
+      else
+        await payToken({ rpcUrl, fromKey, to, token: DEV_TOKEN_ADDRESSES[symbol], amountBaseUnits: amount });
+    }
+    await mine({ rpcUrl, blocks: 4 });
+
+    const files = { keystore: join(folder, 'recovered.k'), publicKeys: join(folder, 'recovered.p') };
+    const env = { NETWORKS_FILE: networksFile(), OPS_DATABASE_URL: database.url('ops') };
+    const where = `--keystore ${files.keystore} --public-keys ${files.publicKeys}`;
+    const args = words(`keys recover ${where} --passphrase-file ${passphraseFile} --gap ${GAP}`);
+    const report = join(folder, 'report.csv');
+    const run = await opentill(
+      [...args, '--words-file', wordsFile, '--marks-from-database', '--report', report],
+      { env },
+    );
+    expect(run).toMatchObject({ code: 0, errors: [] });
+    const at = (index: number) => evmAddressCodec.format(DERIVER.address('EVM', index));
+    const last = 301 + 2 * GAP - 1;
+    expect(run.out.slice(3)).toEqual([
+      `EVM hot wallet ${evmAddressCodec.format(HOT_WALLET)}: 1.00 ETH on ETH_SEPOLIA, 9.00 USDT on ETH_SEPOLIA`,
+      `EVM 0 ${at(0)}: 250.00 USDT on ETH_SEPOLIA`,
+      `EVM 3 ${at(3)}: 0.000000000000000007 ETH on ETH_SEPOLIA, 0.000001 USDC on ETH_SEPOLIA`,
+      `EVM 300 ${at(300)}: 5.50 USDT on ETH_SEPOLIA`,
+      `EVM 340 ${at(340)}: 2.00 USDC on ETH_SEPOLIA`,
+      `EVM ${last} ${at(last)}: 3.00 USDT on ETH_SEPOLIA`,
+      `EVM: ${last + 1 + GAP} deposit addresses looked at, next index 301.`,
+      'ETH_SEPOLIA ETH: 0.000000000000000007 on 1 deposit address, 1.00 in the hot wallet',
+      'ETH_SEPOLIA USDT: 258.50 on 3 deposit addresses, 9.00 in the hot wallet',
+      'ETH_SEPOLIA USDC: 2.000001 on 2 deposit addresses, 0.00 in the hot wallet',
+    ]);
+    const rows = readFileSync(report, 'utf8').trimEnd().split('\n');
+    // One line for each address, one more where there are two symbols; every order's address is among them.
+    expect(rows).toHaveLength(1 + 2 + last + 1 + GAP + 1);
+    const { rows: orders } = await sql<{ address: string; derivation_index: number }>`
+      select address, derivation_index from deposit_address`.execute(admin.kysely);
+    expect(orders).toHaveLength(6);
+    for (const { address, derivation_index: index } of orders)
+      expect(rows.filter((row) => row.startsWith(`EVM,${index},`))[0]?.toLowerCase()).toContain(address);
+    expect(readFileSync(files.publicKeys, 'utf8')).toBe(readFileSync(publicKeys, 'utf8'));
+
+    // Again, with the mark typed and a chain that cannot be read: the rest is found, and it is said what is not.
+    const again = await opentill([...args, '--mark', 'EVM=2', '--chain', 'ETH_SEPOLIA', 'BSC_TEST'], { env });
+    expectRefusal(again, 75, /not complete: BSC_TEST was not read to the end/);
+    expect(again.out).toContain(`Wallet ${WALLET.fingerprint} is here already.`);
+    expect(again.out).toContain(`EVM 1 ${at(1)}: -`);
+    expect(again.out).toContain('ETH_SEPOLIA USDT: 250.00 on 1 deposit address, 9.00 in the hot wallet');
+  });
+
+  it.each([
+    [['--gap', 'x', '--mark', 'EVM=1'], /--gap must be a number/],
+    [[], /Give --mark EVM=<next index>/],
+    [['--mark', 'EVM'], /like EVM=1200, not EVM/],
+    [['--mark', 'EVM=9999999999'], /like EVM=1200/],
+    [['--mark', 'EVM=1', '--chain', 'TRON'], /TRON is not configured/],
+  ])('%j is refused', async (options, message) => {
+    const files = ['--keystore', join(folder, 'no.k'), '--public-keys', join(folder, 'no.p')];
+    const env = { NETWORKS_FILE: networksFile() };
+    expectRefusal(await opentill(['keys', 'recover', ...files, ...options], { env }), 1, message);
+    expect(existsSync(join(folder, 'no.k'))).toBe(false);
+  });
+});
