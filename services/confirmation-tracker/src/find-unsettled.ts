@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
+import type { HotWalletTransfer } from './order-rows.ts';
 
 export interface DueOrderOptions {
   /** See verifiedDepths; from their sum with the verified height confirmations count (agreedHeight). */
@@ -71,8 +72,10 @@ export interface SweepPosition {
 }
 
 export interface SweepPage {
-  /** Transfers that changed since they were settled, or were never settled. */
+  /** Transfers to deposit addresses that changed since they were settled, or were never settled. */
   readonly unsettled: readonly number[];
+  /** The same of transfers to hot wallets, and of those that are still booked as such. No event settles them. */
+  readonly ofHotWallets: readonly HotWalletTransfer[];
   /** Where the next page begins; null when this was the last. */
   readonly next: SweepPosition | null;
   /** Time of the database in ISO 8601, for the next sweep's start. */
@@ -91,29 +94,38 @@ export async function findUnsettled(
 ): Promise<SweepPage> {
   const { rows } = await sql<{
     unsettled: number[] | null;
+    of_hot_wallets: HotWalletTransfer[] | null;
     seen: number;
     last_updated_at: string | null;
     last_id: number | null;
     now: string;
   }>`
     with page as (
-      select transfer_id, version, updated_at from transfer
+      select transfer_id, version, updated_at, family, to_address from transfer
       where updated_at >= ${from.updatedAt}::timestamptz
         and (updated_at, transfer_id) > (${from.updatedAt}::timestamptz, ${from.transferId}::bigint)
         and updated_at <= now() - ${graceMs} * interval '1 millisecond'
       order by updated_at, transfer_id limit ${limit}
+    ), open as (
+      select p.*, s.order_pk is null and coalesce(s.booked, false) or (
+          exists (select from hot_wallet w where w.family = p.family and w.address = p.to_address)
+          and not exists (select from deposit_address d where d.family = p.family and d.address = p.to_address)) as is_hot_wallets
+      from page p left join transfer_settlement s using (transfer_id)
+      where s.settled_version is distinct from p.version
     )
     select count(*) as seen, to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as now,
-      array_agg(p.transfer_id order by p.transfer_id)
-        filter (where s.settled_version is distinct from p.version) as unsettled,
+      (select array_agg(transfer_id order by transfer_id) from open where not is_hot_wallets) as unsettled,
+      (select jsonb_agg(jsonb_build_object('transferId', transfer_id, 'version', version) order by transfer_id)
+        from open where is_hot_wallets) as of_hot_wallets,
       (array_agg(p.updated_at::text order by p.updated_at desc, p.transfer_id desc))[1] as last_updated_at,
       (array_agg(p.transfer_id order by p.updated_at desc, p.transfer_id desc))[1] as last_id
-    from page p left join transfer_settlement s using (transfer_id)`.execute(db);
+    from page p`.execute(db);
   const row = rows[0];
   if (row === undefined) throw new RangeError('an aggregate without a row');
   const full = row.seen === limit && row.last_updated_at !== null && row.last_id !== null;
   return {
     unsettled: row.unsettled ?? [],
+    ofHotWallets: row.of_hot_wallets ?? [],
     next: full ? { updatedAt: row.last_updated_at ?? '', transferId: row.last_id ?? 0 } : null,
     now: row.now,
   };

@@ -3,7 +3,7 @@ import type { Rolled } from '@opentill/db/housekeeping';
 import { deadRows, oldestTransactionSeconds } from '@opentill/db/measure-database';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
-import type { OrderOutcome } from './order-rows.ts';
+import type { BookedTopUp, OrderOutcome } from './order-rows.ts';
 
 /** What happens in the tracker, by name: logged and counted in one place. */
 export interface Observe {
@@ -16,6 +16,10 @@ export interface Observe {
   ): void;
   /** A sweep over the transfers ended; `found` were not settled, so their events never came or came late. */
   transfersSwept(found: number): void;
+  /** A sweep over the fates of own transactions ended; `found` were not settled. */
+  fatesSwept(found: number): void;
+  /** The ledger follows what came into a hot wallet, or was taken back. */
+  topUpBooked(topUp: BookedTopUp): void;
   /** A sweep failed and will be tried again. */
   sweepFailed(name: string, error: unknown, failuresInRow: number): void;
   /** This instance could not say that it is alive. */
@@ -44,8 +48,8 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
       }
       for (const { reason, withdrawn } of outcome.unmatched) if (!withdrawn) count.unmatched.inc({ reason });
       for (const incident of outcome.incidents) {
-        count.incidents.inc({ chain: incident.chain });
-        logger.error('credited transfer taken back', { orderPk: order.orderPk, ...incident });
+        count.incidents.inc({ chain: incident.chain, kind: incident.kind });
+        logger.error(incident.holdReason, { orderPk: order.orderPk, ...incident });
       }
       if (moved === null) return;
       logger.info('order moved', {
@@ -69,6 +73,19 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
       count.lastSweep.set(found);
       if (found > 0) logger.warn('transfers settled by the sweep', { found });
     },
+    fatesSwept(found) {
+      count.fatesSwept.inc(found);
+      if (found > 0) logger.warn('fates settled by the sweep', { found });
+    },
+    topUpBooked(topUp) {
+      const { chain, symbol, transferId } = topUp;
+      const booked = topUp.booked?.toString() ?? null;
+      const takenBack = topUp.takenBack?.toString() ?? null;
+      count.topUps.inc({ chain });
+      if (takenBack === null) return logger.info('top-up booked', { chain, symbol, transferId, booked });
+      count.incidents.inc({ chain, kind: 'TOP_UP_ORPHANED' });
+      logger.error('top-up taken back', { chain, symbol, transferId, takenBack, booked });
+    },
     sweepFailed(name, error, failuresInRow) {
       if (failuresInRow === 1 || failuresInRow % 30 === 0)
         logger.warn('sweep failed', { name, failuresInRow, error });
@@ -86,7 +103,7 @@ function createCounters(metrics: Metrics) {
   return {
     moved: metrics.counter({
       name: 'opentill_orders_moved_total',
-      help: 'Collections that entered a status',
+      help: 'Orders that entered a status',
       labelNames: ['status', 'chain'],
     }),
     settleSeconds: metrics.histogram({
@@ -101,8 +118,8 @@ function createCounters(metrics: Metrics) {
     }),
     incidents: metrics.counter({
       name: 'opentill_incidents_total',
-      help: 'Credited transfers that a reorganisation took back',
-      labelNames: ['chain'],
+      help: 'What should never be: credited transfers, payouts or top-ups taken back, payouts that delivered another amount',
+      labelNames: ['chain', 'kind'],
     }),
     failures: metrics.counter({
       name: 'opentill_orders_not_settled_total',
@@ -111,6 +128,15 @@ function createCounters(metrics: Metrics) {
     swept: metrics.counter({
       name: 'opentill_transfers_swept_total',
       help: 'Transfers that the sweep found unsettled: their events were lost or late',
+    }),
+    fatesSwept: metrics.counter({
+      name: 'opentill_fates_swept_total',
+      help: 'Fates of own transactions that the sweep found unsettled: their events were lost or late',
+    }),
+    topUps: metrics.counter({
+      name: 'opentill_top_ups_booked_total',
+      help: 'Changes of the ledger by what came into hot wallets',
+      labelNames: ['chain'],
     }),
     lastSweep: metrics.gauge({
       name: 'opentill_transfers_unsettled_count',

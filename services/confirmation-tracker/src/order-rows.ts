@@ -1,10 +1,20 @@
 import type { OrderToFormat, TransferToFormat } from '@opentill/contracts/format-order';
-import type { NotifyType } from '@opentill/contracts/notify-order';
+import type { NotifyType, OrderStatus } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
 import type { LedgerEntry } from '@opentill/domain/ledger';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { CollectionState } from '@opentill/domain/settle-collection';
 import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-transfer';
+
+/** What saving and observing need of an order. */
+export interface SettledOrder {
+  readonly orderPk: string;
+  readonly merchantId: string;
+  readonly orderId: string;
+  readonly chain: Chain;
+  /** As it was before. */
+  readonly status: OrderStatus;
+}
 
 /** A collection whose row this transaction has locked. */
 export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, CollectionState {
@@ -76,21 +86,34 @@ export interface UnmatchedRow {
   readonly withdrawn: boolean;
 }
 
-/** A reorganisation took a credited transfer back. */
+/** Something that should never be, and a hold on the payouts of its asset until an operator has looked. */
 export interface IncidentRow {
   readonly incidentId: string;
   readonly holdId: string;
-  readonly transferId: number;
+  readonly kind: 'CREDITED_TRANSFER_ORPHANED' | 'PAYOUT_ORPHANED' | 'PAYOUT_SHORT' | 'TOP_UP_ORPHANED';
+  /** Null where it is about no transfer. */
+  readonly transferId: number | null;
   readonly chain: Chain;
   readonly symbol: string;
+  readonly holdReason: string;
   readonly details: Readonly<Record<string, string | number>>;
+}
+
+/** What becomes of an order's row. */
+export interface MovedOrder {
+  readonly status: OrderStatus;
+  readonly reason: string | null;
+  readonly detectedAmount: BaseUnits;
+  readonly actualAmount: BaseUnits | null;
+  /** How many moves it made, which its version grows by. */
+  readonly steps: number;
 }
 
 /** Everything that one settlement of an order writes. */
 export interface OrderOutcome {
-  readonly order: LockedOrder;
-  /** Null when the order itself stays as it is. `steps`: how many moves it made, which its version grows by. */
-  readonly moved: (CollectionState & { readonly steps: number }) | null;
+  readonly order: SettledOrder;
+  /** Null when the order itself stays as it is. */
+  readonly moved: MovedOrder | null;
   readonly notifications: readonly NotificationRow[];
   readonly settlements: readonly SettlementRow[];
   readonly unmatched: readonly UnmatchedRow[];
@@ -101,4 +124,19 @@ export interface OrderOutcome {
   readonly entries: readonly LedgerEntry[];
   /** The newest change of the chain that was not settled before, for measuring how long it took. */
   readonly newestChangeAt: Date | null;
+}
+
+/** A transfer to a hot wallet, or one that was booked as such, as it was read. */
+export interface HotWalletTransfer {
+  readonly transferId: number;
+  readonly version: number;
+}
+
+/** What changed in the ledger for one transfer; amounts null where nothing stands, or nothing stood. */
+export interface BookedTopUp {
+  readonly transferId: number;
+  readonly chain: Chain;
+  readonly symbol: string;
+  readonly booked: bigint | null;
+  readonly takenBack: bigint | null;
 }

@@ -88,14 +88,14 @@ async function saveRows(
         reason = excluded.reason, withdrawn = excluded.withdrawn, updated_at = excluded.updated_at
     ), incidents as (
       insert into incident (incident_id, kind, chain, symbol, order_pk, transfer_id, details, opened_at)
-      select r."incidentId", 'CREDITED_TRANSFER_ORPHANED', r.chain, r.symbol, r."orderPk", r."transferId", r.details, g.at
-      from given g, jsonb_to_recordset(g.rows -> 'incidents') as r ("incidentId" uuid, chain text, symbol text,
+      select r."incidentId", r.kind, r.chain, r.symbol, r."orderPk", r."transferId", r.details, g.at
+      from given g, jsonb_to_recordset(g.rows -> 'incidents') as r ("incidentId" uuid, kind text, chain text, symbol text,
         "orderPk" uuid, "transferId" bigint, details jsonb)
     ), holds as (
       insert into asset_hold (hold_id, chain, symbol, incident_id, reason, set_at)
-      select r."holdId", r.chain, r.symbol, r."incidentId", 'a reorganisation took a credited transfer back', g.at
+      select r."holdId", r.chain, r.symbol, r."incidentId", r."holdReason", g.at
       from given g, jsonb_to_recordset(g.rows -> 'incidents') as r ("holdId" uuid, chain text, symbol text,
-        "incidentId" uuid)
+        "incidentId" uuid, "holdReason" text)
     ), events as (${outboxInsert('tracker', events)})
     update incident i set details = i.details || jsonb_build_object('creditedAgainBooking', r.booking, 'creditedAgainAt', g.at)
     from given g, jsonb_to_recordset(g.rows -> 'creditedAgain') as r ("transferId" bigint, booking integer)

@@ -5,8 +5,11 @@ import { isDeepEnough } from '@opentill/domain/confirmations';
 import { creditOrder, type LedgerEntry, type Receipt } from '@opentill/domain/ledger';
 import {
   COLLECTION_REASONS,
+  decideByOperator,
   isInTime,
   settleCollection,
+  type CollectionDecision,
+  type CollectionFacts,
   type CollectionState,
   type CollectionStep,
 } from '@opentill/domain/settle-collection';
@@ -50,13 +53,19 @@ interface Judged {
 }
 
 /**
- * What the facts make of one order: its moves and their callbacks, the ledger, unmatched deposits, incidents. Pure but
- * for new ids. With nothing to do every list is empty, so it may be asked any number of times.
+ * What the facts make of one order, and an operator's decision if there is one: its moves and their callbacks, the ledger,
+ * unmatched deposits, incidents. Pure but for new ids. With nothing to do every list is empty, so it may be asked any number
+ * of times.
  */
-export function settleOrder(deps: SettleOrderDeps, order: LockedOrder, facts: OrderFacts): OrderOutcome {
+export function settleOrder(
+  deps: SettleOrderDeps,
+  order: LockedOrder,
+  facts: OrderFacts,
+  decision?: CollectionDecision,
+): OrderOutcome {
   const entries: LedgerEntry[] = [];
   const judged = facts.transfers.map((transfer) => judge(order, transfer, entries));
-  const steps = settleCollection(order, order, {
+  const steps = stepsOf(order, decision, {
     verifiedTimeSeconds: facts.verifiedTimeSeconds,
     transfers: judged
       .filter(({ fit }) => fit === 'ORDERED')
@@ -87,6 +96,18 @@ export function settleOrder(deps: SettleOrderDeps, order: LockedOrder, facts: Or
       null,
     ),
   };
+}
+
+/** What the facts ask for by themselves, then what an operator does. */
+function stepsOf(
+  order: LockedOrder,
+  decision: CollectionDecision | undefined,
+  facts: CollectionFacts,
+): readonly CollectionStep[] {
+  const steps = settleCollection(order, order, facts);
+  if (decision === undefined) return steps;
+  const decided = decideByOperator(order, steps.at(-1)?.next ?? order, facts, decision);
+  return decided === undefined ? steps : [...steps, decided];
 }
 
 function judge(order: LockedOrder, transfer: TransferRow, entries: LedgerEntry[]): Judged {
@@ -156,9 +177,11 @@ function incidentOf(deps: SettleOrderDeps, order: LockedOrder, one: Judged): Inc
     {
       incidentId: deps.newId(),
       holdId: deps.newId(),
+      kind: 'CREDITED_TRANSFER_ORPHANED',
       transferId: transfer.transferId,
       chain: transfer.chain,
       symbol: creditReverted.symbol,
+      holdReason: 'a reorganisation took a credited transfer back',
       details: {
         orderId: order.orderId,
         merchantId: order.merchantId,
@@ -191,7 +214,8 @@ function notificationsOf(
   for (const step of steps) {
     if (step.notify === null) continue;
     // A SUCCESS shows a transfer that made it, not one that came after.
-    const shown = step.event === 'confirmed' ? live.filter((one) => one.booking.credited) : live;
+    const made = step.event === 'confirmed' || step.event === 'accepted';
+    const shown = made ? live.filter((one) => one.booking.credited) : live;
     tell(
       step.notify,
       step.next,

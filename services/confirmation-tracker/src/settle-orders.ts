@@ -1,3 +1,4 @@
+import type { CollectionDecision } from '@opentill/domain/settle-collection';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Db, Tx } from '@opentill/db/database';
 import type { LockedOrder, OrderFacts, OrderOutcome, TransferRow } from './order-rows.ts';
@@ -12,21 +13,23 @@ export interface SettleDeps extends SettleOrderDeps, SaveDeps {
 /**
  * Brings the selected orders in line with the chain, within the caller's transaction: lock, facts, decision, save.
  * The lock comes before the facts, each in a statement and a snapshot of its own, so that what another replica has
- * just settled is seen. As the handling of an event that was handled before it does nothing.
+ * just settled is seen. `decisions` are operators', by order. As the handling of an event that was handled before it does nothing.
  * @returns what was done, for orders where anything was
  */
 export async function settleOrders(
   tx: Tx,
   deps: SettleDeps,
   selection: OrderSelection,
-  options: LockOptions = {},
+  options: LockOptions & { readonly decisions?: ReadonlyMap<string, CollectionDecision> } = {},
 ): Promise<readonly OrderOutcome[]> {
   const orders = await lockOrders(tx, selection, options);
   if (orders.length === 0) return [];
   const facts = await loadFacts(tx, orders, selection);
   const outcomes = inOrderOfPayment(orders, facts).flatMap((order) => {
     const known = facts.get(order.orderPk);
-    return known === undefined ? [] : [settleOrder(deps, order, known)];
+    return known === undefined
+      ? []
+      : [settleOrder(deps, order, known, options.decisions?.get(order.orderPk))];
   });
   const done = outcomes.filter(
     (outcome) => outcome.moved !== null || outcome.settlements.length > 0 || outcome.unmatched.length > 0,

@@ -161,7 +161,9 @@ export async function loadFacts(
   const isOpen = transferIds === null ? sql`true` : sql`o.status <> 'SUCCESS'`;
   const isSettled = transferIds === null ? sql`false` : sql`o.status = 'SUCCESS'`;
   const named = sql`any(${transferIds ?? []}::bigint[])`;
-  const here = sql`here.family = o.family and here.to_address = o.address and coalesce(held.order_pk, o.order_pk) = o.order_pk`;
+  const isHotWallets = sql`held.order_pk is null and coalesce(held.booked, false)`; // still booked as such, see hot-wallet-deposits.ts
+  const here = sql`here.family = o.family and here.to_address = o.address and coalesce(held.order_pk, o.order_pk) = o.order_pk
+    and not (${isHotWallets})`;
   const there = sql`held.order_pk = o.order_pk and there.to_address <> o.address`;
   const { rows } = await sql<FactRow>`
     select o.order_pk, c.seen_height, c.verified_height, extract(epoch from c.verified_time)::float8 as verified_seconds,

@@ -1,4 +1,5 @@
 import { settleEach, settleTransfers, type HandlerDeps } from './handlers/settle-event.ts';
+import { settleHotWalletDeposits } from './hot-wallet-deposits.ts';
 import { isolates } from './settle-orders.ts';
 import { findUnsettled, startOfSweep, SWEEP_FROM_NOW, type SweepPosition } from './find-unsettled.ts';
 import { ORDERS_PER_TRANSACTION } from './store.ts';
@@ -16,7 +17,7 @@ export interface TransferSweepOptions {
 
 /**
  * Makes the sweep that finds transfers whose message never came: version newer than the settled one, or never
- * settled. The first sweep goes over the whole table, page by page, or over nothing, the later ones over what changed since
+ * settled; and transfers to hot wallets, which wait for it: nobody waits for them. The first sweep goes over the whole table, page by page, or over nothing, the later ones over what changed since
  * the last sweep began, less the look-back: `updated_at` is when a scanner's transaction began, not when it was committed.
  * A sweep that fails goes on where it stopped.
  *
@@ -38,6 +39,7 @@ export function createTransferSweep(
     for (let i = 0; i < page.unsettled.length && !signal.aborted; i += ORDERS_PER_TRANSACTION) {
       await settleAll(deps, page.unsettled.slice(i, i + ORDERS_PER_TRANSACTION));
     }
+    await settleHotWalletDeposits(deps, page.ofHotWallets);
     if (signal.aborted) return undefined;
     found += page.unsettled.length;
     // The end of this sweep is the begin of the next: what changes from now on is behind it.

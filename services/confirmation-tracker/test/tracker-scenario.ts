@@ -20,9 +20,13 @@ import { createTestDatabase } from '@opentill/testkit/test-database';
 import { verifiedDepths } from '../src/agreed-height.ts';
 import { loadDisplayForms } from '../src/display-forms.ts';
 import { onBlockVerified } from '../src/handlers/on-block-verified.ts';
+import { onFateChanged } from '../src/handlers/on-fate-changed.ts';
+import { onOrderDecided } from '../src/handlers/on-order-decided.ts';
+import { onPayoutChanged } from '../src/handlers/on-payout-changed.ts';
 import { onTransferDetected } from '../src/handlers/on-transfer-detected.ts';
 import { onTransferOrphaned } from '../src/handlers/on-transfer-orphaned.ts';
 import type { HandlerDeps } from '../src/handlers/settle-event.ts';
+import { nativeSymbols } from '../src/native-symbols.ts';
 import type { Observe } from '../src/observe.ts';
 import { sweepDueOrders } from '../src/sweep-due-orders.ts';
 
@@ -68,6 +72,8 @@ export function listen(): Observe & {
     orderSettled: keep('orderSettled'),
     notSettled: keep('notSettled'),
     transfersSwept: keep('transfersSwept'),
+    fatesSwept: keep('fatesSwept'),
+    topUpBooked: keep('topUpBooked'),
     sweepFailed: keep('sweepFailed'),
     presenceFailed: keep('presenceFailed'),
     inboxRolled: keep('inboxRolled'),
@@ -107,6 +113,7 @@ export async function createTrackerScenario() {
     clock: { now: () => new Date() },
     displayOf,
     verifiedDepths: verifiedDepths(NETWORKS),
+    nativeSymbolOf: nativeSymbols(NETWORKS),
     observe,
     wakeRelay: () => undefined,
   });
@@ -159,6 +166,12 @@ export async function handle(event: EventEnvelope, deps: HandlerDeps): Promise<v
       return onTransferOrphaned(deps, event as Event<'transfer.orphaned'>);
     case 'block.verified':
       return onBlockVerified({ ...deps, wakeDueSweep: () => undefined }, event as Event<'block.verified'>);
+    case 'payout.changed':
+      return onPayoutChanged(deps, event as Event<'payout.changed'>);
+    case 'fate.changed':
+      return onFateChanged(deps, event as Event<'fate.changed'>);
+    case 'order.decided':
+      return onOrderDecided(deps, event as Event<'order.decided'>);
     default:
       throw new Error(`the tracker does not consume ${event.type}`);
   }

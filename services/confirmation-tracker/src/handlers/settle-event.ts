@@ -1,10 +1,11 @@
 import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
 import type { Observe } from '../observe.ts';
 import type { OrderOutcome } from '../order-rows.ts';
-import { isolates, settleOrders, type SettleDeps } from '../settle-orders.ts';
+import { isolates, settleOrders } from '../settle-orders.ts';
+import type { SettlePayoutDeps } from '../settle-payouts.ts';
 import { ordersOfTransfers, type LockOptions } from '../store.ts';
 
-export interface HandlerDeps extends SettleDeps {
+export interface HandlerDeps extends SettlePayoutDeps {
   readonly observe: Observe;
   /** After a commit that appended events: has them published now. */
   readonly wakeRelay: () => void;

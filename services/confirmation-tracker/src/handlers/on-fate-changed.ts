@@ -1,0 +1,15 @@
+import type { EventEnvelope } from '@opentill/contracts/event-catalog';
+import { payoutsOfTransactions } from '../payout-store.ts';
+import type { HandlerDeps } from './settle-event.ts';
+import { settleCancels, settlePayoutEvent } from './settle-payout-event.ts';
+
+/** Own transactions came into a block, were verified or taken back: their payouts follow, and their fees are booked. */
+export async function onFateChanged(
+  deps: HandlerDeps,
+  envelope: EventEnvelope<'fate.changed'>,
+): Promise<void> {
+  const { chain, txHashes } = envelope.data;
+  await settlePayoutEvent(deps, envelope, payoutsOfTransactions(chain, txHashes), (tx) =>
+    settleCancels(tx, deps, chain, txHashes),
+  );
+}

@@ -1,0 +1,12 @@
+import type { EventEnvelope } from '@opentill/contracts/event-catalog';
+import { payoutsByKey } from '../payout-store.ts';
+import type { HandlerDeps } from './settle-event.ts';
+import { settlePayoutEvent } from './settle-payout-event.ts';
+
+/** The signer sent payouts, or refused them: their orders say so. */
+export async function onPayoutChanged(
+  deps: HandlerDeps,
+  envelope: EventEnvelope<'payout.changed'>,
+): Promise<void> {
+  await settlePayoutEvent(deps, envelope, payoutsByKey(envelope.data.orderPks));
+}

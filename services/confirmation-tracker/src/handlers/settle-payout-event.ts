@@ -1,0 +1,86 @@
+import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
+import type { Chain } from '@opentill/domain/chains';
+import type { Tx } from '@opentill/db/database';
+import type { OrderOutcome } from '../order-rows.ts';
+import { loadCancels, payoutsByKey, settleFees, type PayoutSelection } from '../payout-store.ts';
+import { isolates } from '../settle-orders.ts';
+import { settlePayouts } from '../settle-payouts.ts';
+import { ORDERS_PER_TRANSACTION, type LockOptions } from '../store.ts';
+import { committed, type HandlerDeps } from './settle-event.ts';
+
+/**
+ * Settles the payouts that an event is about: once, in one transaction with its inbox row. When one of them can't be
+ * settled the others are all the same, each by itself; the event then fails and ends as a dead letter.
+ */
+export async function settlePayoutEvent(
+  deps: HandlerDeps,
+  envelope: EventEnvelope<EventType>,
+  selection: PayoutSelection,
+  one: (tx: Tx) => Promise<unknown> = () => Promise.resolve(),
+): Promise<void> {
+  const handles = { schema: 'tracker', consumer: envelope.type, eventId: envelope.id } as const;
+  try {
+    await inOneTransaction(deps, selection, { handles }, one);
+  } catch (error) {
+    if (isolates(error)) await settleEachPayout(deps, await keysOf(deps, selection));
+    throw error;
+  }
+}
+
+/** Settles payouts without an event, as sets; where one of a set can't be settled the others are, one by one. */
+export async function settlePayoutKeys(deps: HandlerDeps, orderPks: readonly string[]): Promise<number> {
+  let settled = 0;
+  for (let i = 0; i < orderPks.length; i += ORDERS_PER_TRANSACTION) {
+    const some = orderPks.slice(i, i + ORDERS_PER_TRANSACTION);
+    try {
+      settled += await inOneTransaction(deps, payoutsByKey(some), { skipLocked: true });
+    } catch (error) {
+      if (!isolates(error)) throw error;
+      settled += await settleEachPayout(deps, some);
+    }
+  }
+  return settled;
+}
+
+/** Books the fees of transactions that pay nobody. */
+export async function settleCancels(
+  tx: Tx,
+  deps: HandlerDeps,
+  chain: Chain,
+  txHashes: readonly string[],
+): Promise<void> {
+  await settleFees(tx, await loadCancels(tx, chain, txHashes), deps.nativeSymbolOf);
+}
+
+async function settleEachPayout(deps: HandlerDeps, orderPks: readonly string[]): Promise<number> {
+  let settled = 0;
+  for (const orderPk of orderPks) {
+    try {
+      settled += await inOneTransaction(deps, payoutsByKey([orderPk]), {});
+    } catch (error) {
+      if (!isolates(error)) throw error;
+      deps.observe.notSettled({ orderPk }, error);
+    }
+  }
+  return settled;
+}
+
+async function inOneTransaction(
+  deps: HandlerDeps,
+  selection: PayoutSelection,
+  options: LockOptions,
+  also: (tx: Tx) => Promise<unknown> = () => Promise.resolve(),
+): Promise<number> {
+  const outcomes = await deps.db.transaction().execute(async (tx): Promise<readonly OrderOutcome[]> => {
+    const done = await settlePayouts(tx, deps, selection, options);
+    await also(tx);
+    return done;
+  });
+  committed(deps, outcomes);
+  return outcomes.length;
+}
+
+async function keysOf(deps: HandlerDeps, selection: PayoutSelection): Promise<readonly string[]> {
+  const { rows } = await selection.execute(deps.db);
+  return rows.map((row) => Object.values(row as Record<string, string>)[0] ?? '');
+}

@@ -1,0 +1,47 @@
+import type { OrderToFormat } from '@opentill/contracts/format-order';
+import type { PayoutTransaction } from '@opentill/contracts/format-payout';
+import type { Chain } from '@opentill/domain/chains';
+import type { PayoutStatus } from '@opentill/domain/order-status';
+import type { PayoutFacts, PayoutOrderState } from '@opentill/domain/settle-payout';
+
+/** A payout's order whose row this transaction has locked. */
+export interface LockedPayout extends Omit<OrderToFormat, 'actualAmount' | 'status'>, PayoutOrderState {
+  readonly orderPk: string;
+  readonly merchantId: string;
+  readonly status: PayoutStatus;
+  /** The merchant wants ORDER_REVERTED. */
+  readonly notifyReverted: boolean;
+}
+
+/** A transaction of a payout with what the chain made of it, and what the tracker has made of that. */
+export interface FateRow extends PayoutTransaction {
+  readonly chain: Chain;
+  readonly version: number;
+  /** 0 before the first time. */
+  readonly settledVersion: number;
+  readonly updatedAt: Date;
+}
+
+/** What is known of a payout, read in one snapshot after its order was locked. */
+export interface KnownPayout extends Omit<PayoutFacts, 'fates'> {
+  /** 0 while the chain has no cursor; what is shown to people. */
+  readonly seenHeight: number;
+  /** Sequence of the last notification of the order; 0 for none. */
+  readonly lastSequence: number;
+  /** Of those of its transactions that were in a block once, by block. */
+  readonly fates: readonly FateRow[];
+}
+
+/** Where a payout's amount was in the ledger, and where it is now. */
+export interface MovedMoney {
+  readonly orderPk: string;
+  readonly was: string;
+  readonly became: string;
+}
+
+/** A fate by its key, and the version of it that is settled. */
+export interface SettledFate {
+  readonly chain: Chain;
+  readonly txHash: string;
+  readonly version: number;
+}

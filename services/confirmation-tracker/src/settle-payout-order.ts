@@ -1,0 +1,141 @@
+import { notifyOrderText, toNotifyOrder } from '@opentill/contracts/format-order';
+import { toPayoutTransfer } from '@opentill/contracts/format-payout';
+import { toPortableText } from '@opentill/contracts/signing/callback';
+import type { NotifyType } from '@opentill/contracts/notify-order';
+import { baseUnits } from '@opentill/domain/money';
+import {
+  PAYOUT_REASONS,
+  settlePayout,
+  verdictOf,
+  type FateVerdict,
+  type PayoutOrderState,
+  type PayoutStep,
+} from '@opentill/domain/settle-payout';
+import type { IncidentRow, NotificationRow, OrderOutcome } from './order-rows.ts';
+import type { FateRow, KnownPayout, LockedPayout, MovedMoney } from './payout-rows.ts';
+import type { SettleOrderDeps } from './settle-order.ts';
+
+type Deps = Pick<SettleOrderDeps, 'newId' | 'displayOf'>;
+
+/** Nothing of a payout comes in. */
+const NOTHING_RECEIVED = { detectedAmount: baseUnits(0n) };
+const NO_DEPOSITS = { settlements: [], unmatched: [], creditedAgain: [], entries: [] };
+
+/**
+ * What the facts make of one payout's order: its moves and their callbacks, an incident where another amount arrived.
+ * `moved` is where its amount went in the ledger meanwhile. Pure but for new ids; with nothing to do every list is empty.
+ */
+export function settlePayoutOrder(
+  deps: Deps,
+  order: LockedPayout,
+  known: KnownPayout,
+  moved: MovedMoney | undefined,
+): OrderOutcome {
+  const steps = settlePayout(order, { ...known, signingReason: portable(known.signingReason) });
+  const last = steps.at(-1)?.next;
+  const takenBack = endTakenBack(order, moved);
+  const changed = known.fates.filter((fate) => fate.settledVersion !== fate.version);
+  return {
+    order,
+    moved: last === undefined ? null : { ...last, ...NOTHING_RECEIVED, steps: steps.length },
+    notifications: notificationsOf(deps, order, known, steps, takenBack),
+    incidents: [...shortOf(deps, order, known, steps), ...orphanedOf(deps, order, known, takenBack)],
+    ...NO_DEPOSITS,
+    newestChangeAt: changed.reduce<Date | null>(
+      (newest, fate) => (newest === null || fate.updatedAt > newest ? fate.updatedAt : newest),
+      null,
+    ),
+  };
+}
+
+/** The signer's words as every callback can carry them. */
+function portable(reason: string | null): string | null {
+  return reason === null ? null : toPortableText(reason);
+}
+
+/** The transaction that the merchant is shown: the one that decides, else the latest. Undefined while none is in a block. */
+export function shownFate(fates: readonly FateRow[]): FateRow | undefined {
+  const last = (verdict: FateVerdict) => fates.findLast((fate) => verdictOf(fate) === verdict);
+  return last('LANDED') ?? last('IN_BLOCK') ?? last('FAILED');
+}
+
+function notificationsOf(
+  deps: Deps,
+  order: LockedPayout,
+  known: KnownPayout,
+  steps: readonly PayoutStep[],
+  takenBack: MovedMoney | undefined,
+): NotificationRow[] {
+  const told: NotificationRow[] = [];
+  const tell = (notifyType: NotifyType, state: PayoutOrderState, fate: FateRow | undefined) => {
+    const context = { ...deps.displayOf(order.chain), headHeight: known.seenHeight };
+    const transaction = fate === undefined ? null : { transfer: toPayoutTransfer(fate), context };
+    const view = toNotifyOrder({ ...order, ...state }, transaction);
+    const sequence = known.lastSequence + told.length + 1;
+    told.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
+  };
+  const shown = shownFate(known.fates);
+  // On its way it is in no block, whatever became of it since: what is told of a step is what was true then.
+  for (const { next, notify } of steps) tell(notify, next, next.status === 'PENDING' ? undefined : shown);
+  if (takenBack !== undefined && order.status === 'SUCCESS' && order.notifyReverted)
+    tell('ORDER_REVERTED', { ...order, reason: PAYOUT_REASONS.reorganised }, shown ?? known.fates.at(-1));
+  return told;
+}
+
+/** An ended payout whose verified end was taken back, or became the other one. */
+function endTakenBack(order: LockedPayout, moved: MovedMoney | undefined): MovedMoney | undefined {
+  const ended = order.status === 'SUCCESS' || order.status === 'FAILED';
+  return ended && (moved?.was === 'PAID_OUT' || moved?.was === 'RETURNED') ? moved : undefined;
+}
+
+function orphanedOf(
+  deps: Deps,
+  order: LockedPayout,
+  known: KnownPayout,
+  takenBack: MovedMoney | undefined,
+): IncidentRow[] {
+  if (takenBack === undefined) return [];
+  const { was, became } = takenBack;
+  const holdReason = 'a reorganisation took back the transaction by which a payout had ended';
+  return [incident(deps, order, known, 'PAYOUT_ORPHANED', holdReason, { was, became })];
+}
+
+function shortOf(
+  deps: Deps,
+  order: LockedPayout,
+  known: KnownPayout,
+  steps: readonly PayoutStep[],
+): IncidentRow[] {
+  const delivered = steps.find((step) => step.event === 'confirmed')?.next.actualAmount;
+  if (delivered === undefined || delivered === null || delivered === order.amount) return [];
+  const details = { deliveredBaseUnits: delivered.toString() };
+  return [
+    incident(deps, order, known, 'PAYOUT_SHORT', 'a payout delivered another amount than it sent', details),
+  ];
+}
+
+function incident(
+  deps: Deps,
+  order: LockedPayout,
+  known: KnownPayout,
+  kind: IncidentRow['kind'],
+  holdReason: string,
+  details: IncidentRow['details'],
+): IncidentRow {
+  return {
+    incidentId: deps.newId(),
+    holdId: deps.newId(),
+    kind,
+    transferId: null,
+    chain: order.chain,
+    symbol: order.symbol,
+    holdReason,
+    details: {
+      orderId: order.orderId,
+      merchantId: order.merchantId,
+      amountBaseUnits: order.amount.toString(),
+      txHashes: known.fates.map((fate) => fate.txHash).join(' '),
+      ...details,
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import { ROLLED_ROWS_MAX, rollInbox } from '@opentill/db/housekeeping';
+import type { CheckResult } from '@opentill/runtime/health';
+import { startLoop } from '@opentill/runtime/loop';
+import type { HandlerDeps } from './handlers/settle-event.ts';
+import { sweepDecisions } from './sweep-decisions.ts';
+import { sweepDueOrders } from './sweep-due-orders.ts';
+import { createFateSweep, sweepDuePayouts } from './sweep-payouts.ts';
+import { createTransferSweep } from './sweep-transfers.ts';
+
+export interface TrackerTiming {
+  /** Pause between quick sweeps over the transfers, and between thorough ones (createTransferSweep). */
+  readonly transferSweepMs: number;
+  readonly thoroughSweepMs: number;
+  /** Transfers changed less than this ago are left to their events. */
+  readonly sweepGraceMs: number;
+  /** Pause between looks at due orders that no event asked for. */
+  readonly dueSweepMs: number;
+  /** The same for orders that wait for less depth than the verified cursor has (findDueOrders). */
+  readonly thoroughDueSweepMs: number;
+  /** Pause between looks at payouts that the clock or the signer moved, at fates, and at operators' decisions. */
+  readonly payoutSweepMs: number;
+  /** How long handled events are remembered; no message waits longer in a queue, and one that did would find nothing to do. */
+  readonly inboxKeptSeconds: number;
+}
+
+export const DEFAULT_TIMING: TrackerTiming = {
+  transferSweepMs: 2_000,
+  thoroughSweepMs: 60_000,
+  sweepGraceMs: 2_000,
+  dueSweepMs: 1_000,
+  thoroughDueSweepMs: 15_000,
+  payoutSweepMs: 5_000,
+  inboxKeptSeconds: 86_400,
+};
+
+const SWEEP_PAGE = 5_000;
+/** Longer than a scanner's transaction takes, and so long that nothing but a bug outlasts it. */
+const QUICK_LOOK_BACK_MS = 15_000;
+const THOROUGH_LOOK_BACK_MS = 600_000;
+
+/** A sweep that has not succeeded for so long after it should have begun makes the service unready. */
+const SWEEP_STALE_MS = 60_000;
+const HOUSEKEEPING_MS = 600_000;
+const MAX_BACKOFF_MS = 5_000;
+
+/** The sweeps of a running tracker. */
+export interface Sweeps {
+  wakeDueSweep(): void;
+  check(): CheckResult;
+  stop(): Promise<void>;
+}
+
+/** Starts every sweep, each in a loop of its own. */
+export function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
+  const { clock, observe } = deps;
+  /** Until when each sweep counts as alive. */
+  const freshUntil = new Map<string, number>();
+  const sweep = (name: string, intervalMs: number, run: (signal: AbortSignal) => Promise<void | 'again'>) => {
+    const succeeded = () => void freshUntil.set(name, clock.now().getTime() + intervalMs + SWEEP_STALE_MS);
+    succeeded();
+    return startLoop({
+      name,
+      intervalMs,
+      maxBackoffMs: MAX_BACKOFF_MS,
+      run: async (signal) => {
+        const result = await run(signal);
+        succeeded();
+        return result;
+      },
+      onError: (error, failuresInRow) => observe.sweepFailed(name, error, failuresInRow),
+    });
+  };
+  const roll = async () => {
+    const rolled = await rollInbox(deps.db, 'tracker', timing.inboxKeptSeconds);
+    observe.inboxRolled(rolled);
+    return rolled.deleted === ROLLED_ROWS_MAX ? 'again' : undefined;
+  };
+  const due = sweep('due orders', timing.dueSweepMs, () => sweepDueOrders(deps, { everyDepth: false }));
+  const allDue = sweep('all due orders', timing.thoroughDueSweepMs, () => sweepDueOrders(deps));
+  const options = { pageSize: SWEEP_PAGE, graceMs: timing.sweepGraceMs };
+  const quick = createTransferSweep(deps, { ...options, from: 'now', lookBackMs: QUICK_LOOK_BACK_MS });
+  const thorough = createTransferSweep(deps, {
+    ...options,
+    from: 'beginning',
+    lookBackMs: THOROUGH_LOOK_BACK_MS,
+  });
+  const transfers = sweep('transfers', timing.transferSweepMs, quick);
+  const allTransfers = sweep('all transfers', timing.thoroughSweepMs, thorough);
+  const duePayouts = sweep('due payouts', timing.payoutSweepMs, () => sweepDuePayouts(deps));
+  const decisions = sweep('decisions', timing.payoutSweepMs, () => sweepDecisions(deps));
+  const quickFates = createFateSweep(deps, { ...options, from: 'now', lookBackMs: QUICK_LOOK_BACK_MS });
+  const thoroughFates = createFateSweep(deps, {
+    ...options,
+    from: 'beginning',
+    lookBackMs: THOROUGH_LOOK_BACK_MS,
+  });
+  const fates = sweep('fates', timing.payoutSweepMs, quickFates);
+  const allFates = sweep('all fates', timing.thoroughSweepMs, thoroughFates);
+  const housekeeping = startLoop({
+    name: 'housekeeping',
+    intervalMs: HOUSEKEEPING_MS,
+    run: roll,
+    onError: (error, failuresInRow) => observe.sweepFailed('housekeeping', error, failuresInRow),
+  });
+  return {
+    wakeDueSweep: () => due.wake(),
+    check() {
+      const now = clock.now().getTime();
+      const stale = [...freshUntil].filter(([, until]) => now > until).map(([name]) => name);
+      return stale.length === 0
+        ? { ok: true }
+        : { ok: false, detail: `no sweep of late: ${stale.join(', ')}` };
+    },
+    async stop() {
+      const loops = [due, allDue, transfers, allTransfers, duePayouts, decisions, fates, allFates];
+      await Promise.all([...loops, housekeeping].map((loop) => loop.stop()));
+    },
+  };
+}

@@ -1,0 +1,11 @@
+import { carryOutDecisions, findDecidedOrders } from './carry-out-decisions.ts';
+import type { HandlerDeps } from './handlers/settle-event.ts';
+
+/**
+ * Carries out operators' decisions of which no event told.
+ * @returns 'again' when there may be more
+ */
+export async function sweepDecisions(deps: HandlerDeps): Promise<void | 'again'> {
+  const closed = await carryOutDecisions(deps, await findDecidedOrders(deps.db));
+  return closed > 0 ? 'again' : undefined;
+}
