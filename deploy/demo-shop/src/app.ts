@@ -71,6 +71,20 @@ function addShop(app: Express, deps: ShopDeps, orders: ShopOrder[]): void {
     orders.splice(ORDERS_SHOWN_MAX);
     res.redirect(303, created.paymentUrl);
   });
+  app.post('/pay-out', express.urlencoded({ extended: false, limit: BODY_LIMIT }), async (req, res) => {
+    const { amount = '', receiver = '', asset = '' } = req.body as Record<string, string | undefined>;
+    const [chain = '', symbol = ''] = asset.split('/');
+    const created = await deps.gateway.createPayout({
+      orderId: `payout-${deps.newId()}`,
+      amount,
+      symbol,
+      chain,
+      receiveAddress: receiver,
+    });
+    orders.unshift({ ...created, paymentUrl: null, product: `Payout to ${receiver}`, status: 'created' });
+    orders.splice(ORDERS_SHOWN_MAX);
+    res.redirect(303, '/');
+  });
   app.post('/orders/:orderId/pay', async (req, res) => {
     await payOrder(deps, req.params.orderId);
     res.redirect(303, '/');

@@ -20,6 +20,18 @@ export interface CollectionRequest {
   readonly description?: string;
 }
 
+/** Money that the shop sends to somebody, from the gateway's hot wallet. */
+export interface PayoutRequest {
+  readonly orderId: string;
+  readonly amount: string;
+  readonly symbol: string;
+  readonly chain: string;
+  readonly receiveAddress: string;
+}
+
+/** What the gateway answered to createPayout. */
+export type CreatedPayout = Omit<CreatedCollection, 'paymentUrl'>;
+
 /** An order's state as GET pay answers it. */
 export interface PaymentDetails {
   readonly chain: string;
@@ -31,6 +43,7 @@ export interface PaymentDetails {
 
 export interface GatewayClient {
   createCollection(request: CollectionRequest): Promise<CreatedCollection>;
+  createPayout(request: PayoutRequest): Promise<CreatedPayout>;
   paymentDetails(orderId: string): Promise<PaymentDetails>;
 }
 
@@ -50,19 +63,22 @@ export function createGatewayClient(
     return body.data;
   }
 
+  async function post<T>(path: string, request: object): Promise<T> {
+    const data = JSON.stringify(request);
+    const timestamp = Math.floor(now().getTime() / 1000);
+    const body = `{"sign":"${hmac(data)}","timestamp":${timestamp},"nonce":"${randomUUID()}","data":${data}}`;
+    const response = await fetch(`${gatewayUrl}/v1/order/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    });
+    return answer<T>(response);
+  }
+
   return {
-    async createCollection(request) {
-      const data = JSON.stringify(request);
-      const timestamp = Math.floor(now().getTime() / 1000);
-      const body = `{"sign":"${hmac(data)}","timestamp":${timestamp},"nonce":"${randomUUID()}","data":${data}}`;
-      const response = await fetch(`${gatewayUrl}/v1/order/createCollection`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-      });
-      return answer<CreatedCollection>(response);
-    },
+    createCollection: (request) => post('createCollection', request),
+    createPayout: (request) => post('createPayout', request),
     async paymentDetails(orderId) {
       const query = new URLSearchParams({ orderId, sign: hmac(orderId) });
       const response = await fetch(`${gatewayUrl}/v1/order/pay?${query}`, {

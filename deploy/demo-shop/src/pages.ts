@@ -17,7 +17,8 @@ export interface ShopOrder {
   readonly amount: string;
   readonly symbol: string;
   readonly chain: string;
-  readonly paymentUrl: string;
+  /** Null for a payout: nobody pays it. */
+  readonly paymentUrl: string | null;
   status: string;
 }
 
@@ -33,7 +34,7 @@ table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.5rem .6
 .products{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:1rem;margin-bottom:2rem}
 .card{border:1px solid #d8dee4;border-radius:8px;padding:1rem}.card select{width:100%;margin:.3rem 0 .8rem}.price{font-size:1.4rem;margin:0 0 .6rem}
 button{background:#0b6e4f;color:#fff;border:0;border-radius:6px;padding:.4rem .9rem;font:inherit;cursor:pointer;white-space:nowrap}select{font:inherit;padding:.3rem}
-code{font-size:.8rem;word-break:break-all}.good{color:#0b6e4f;font-weight:600}.bad{color:#b42318;font-weight:600}.soft{color:#5b6672}tr.head td{border-bottom:0;padding-bottom:0}td form{display:inline;margin-left:.6rem}`;
+input{font:inherit;padding:.3rem;box-sizing:border-box;width:100%;margin:.3rem 0 .8rem}code{font-size:.8rem;word-break:break-all}.good{color:#0b6e4f;font-weight:600}.bad{color:#b42318;font-weight:600}.soft{color:#5b6672}tr.head td{border-bottom:0;padding-bottom:0}td form{display:inline;margin-left:.6rem}`;
 
 /** Puts the newer state of what is marked in place every second, and leaves the rest of the page alone. */
 const FOLLOW = `<script>
@@ -53,6 +54,9 @@ function page(title: string, body: string): string {
 <nav><a href="/">Shop</a> · <a href="/callbacks">Callbacks</a> · <a href="/devnet">Devnet</a></nav><h1>${escapeHtml(title)}</h1>${body}${FOLLOW}</body></html>`;
 }
 
+/** Anvil's tenth account: somebody to pay, whose key everybody knows. */
+const RECEIVER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
+
 /** After these callbacks an order wants no payment any more. */
 const CLOSED: ReadonlySet<string> = new Set(['ORDER_SUCCESS', 'ORDER_EXPIRED', 'ORDER_FAILED']);
 
@@ -69,19 +73,26 @@ export function shopPage(networks: readonly NetworkConfig[], orders: readonly Sh
 <input type="hidden" name="product" value="${p.id}"><label class="soft">Pay with <select name="asset">${choices}</select></label>
 <button>Buy</button></form>`,
   ).join('');
+  const payOut = `<form class="card" method="post" action="/pay-out"><h2>Pay out</h2>
+<label class="soft">To <input name="receiver" value="${RECEIVER}"></label><label class="soft">Amount <input name="amount" value="5.00"></label>
+<label class="soft">In <select name="asset">${choices}</select></label><button>Send</button></form>`;
   const rows = orders.map(orderRow).join('');
-  const table = `<table><tr><th>Order</th><th>Product</th><th>Price</th><th>Last callback</th><th></th></tr>${rows}</table>`;
+  const table = `<table><tr><th>Order</th><th>What</th><th>Amount</th><th>Last callback</th><th></th></tr>${rows}</table>`;
   return page(
     'Demo shop',
-    `<div class="products">${cards}</div><h2>Orders</h2><div data-live>${orders.length === 0 ? '<p class="soft">None yet.</p>' : table}</div>`,
+    `<div class="products">${cards}${payOut}</div><h2>Orders</h2><div data-live>${orders.length === 0 ? '<p class="soft">None yet.</p>' : table}</div>`,
   );
 }
 
 function orderRow(o: ShopOrder): string {
-  const pay = `<form method="post" action="/orders/${encodeURIComponent(o.orderId)}/pay"><button>Pay from the devnet wallet</button></form>`;
   const mood = o.status === 'ORDER_SUCCESS' ? 'good' : CLOSED.has(o.status) ? 'bad' : '';
   return `<tr><td><code>${escapeHtml(o.orderId)}</code></td><td>${escapeHtml(o.product)}</td><td>${escapeHtml(o.amount)} ${escapeHtml(o.symbol)} on ${escapeHtml(o.chain)}</td>
-<td class="${mood}">${escapeHtml(o.status)}</td><td><a href="${escapeHtml(o.paymentUrl)}">checkout</a>${CLOSED.has(o.status) ? '' : pay}</td></tr>`;
+<td class="${mood}">${escapeHtml(o.status)}</td><td>${o.paymentUrl === null ? '' : checkout(o, o.paymentUrl)}</td></tr>`;
+}
+
+function checkout(o: ShopOrder, paymentUrl: string): string {
+  const pay = `<form method="post" action="/orders/${encodeURIComponent(o.orderId)}/pay"><button>Pay from the devnet wallet</button></form>`;
+  return `<a href="${escapeHtml(paymentUrl)}">checkout</a>${CLOSED.has(o.status) ? '' : pay}`;
 }
 
 /** The callbacks received, newest first. */

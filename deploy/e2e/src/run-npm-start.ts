@@ -8,6 +8,7 @@ import { CHECKOUT } from './read-markdown.ts';
 export const NEEDED_PORTS: readonly number[] = [
   LOCAL_PORTS.api,
   LOCAL_PORTS.shop,
+  LOCAL_PORTS.ops,
   ...Object.values(LOCAL_PORTS.health),
   ...Object.values(LOCAL_PORTS.chains),
 ];

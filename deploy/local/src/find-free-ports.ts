@@ -13,11 +13,14 @@ export async function findFreePorts(): Promise<GatewayPorts> {
   return {
     api: await next(),
     shop: await next(),
+    ops: await next(),
     health: {
       api: await next(),
       'scanner-evm': await next(),
       'confirmation-tracker': await next(),
       'webhook-sender': await next(),
+      'payout-signer': await next(),
+      ops: await next(),
       'demo-shop': await next(),
     },
     chains: { ETH_SEPOLIA: await next(), BSC_TEST: await next() },

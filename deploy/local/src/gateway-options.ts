@@ -6,9 +6,15 @@ export const SERVICE_NAMES = [
   'scanner-evm',
   'confirmation-tracker',
   'webhook-sender',
+  'payout-signer',
+  'ops',
   'demo-shop',
 ] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
+
+/** The services that speak to the broker. */
+export type BrokerService = Exclude<ServiceName, 'demo-shop'>;
+export const BROKER_SERVICES = SERVICE_NAMES.filter((name): name is BrokerService => name !== 'demo-shop');
 
 /** The chains that the local profile brings a devnet for. */
 export const DEVNET_CHAINS = ['ETH_SEPOLIA', 'BSC_TEST'] as const;
@@ -18,6 +24,8 @@ export type DevnetChain = (typeof DEVNET_CHAINS)[number];
 export interface GatewayPorts {
   readonly api: number;
   readonly shop: number;
+  /** The operators' API. */
+  readonly ops: number;
   /** /livez, /readyz and /metrics of each service. */
   readonly health: Readonly<Record<ServiceName, number>>;
   readonly chains: Readonly<Record<DevnetChain, number>>;
@@ -27,11 +35,14 @@ export interface GatewayPorts {
 export const LOCAL_PORTS: GatewayPorts = {
   api: 3010,
   shop: 3011,
+  ops: 3012,
   health: {
     api: 3020,
     'scanner-evm': 3021,
     'confirmation-tracker': 3022,
     'webhook-sender': 3023,
+    'payout-signer': 3024,
+    ops: 3025,
     'demo-shop': 3029,
   },
   chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546 },
@@ -62,7 +73,7 @@ export interface GatewayOptions {
   readonly networkChanges?: Partial<Pick<NetworkConfig, 'confirmations' | 'pollIntervalMs' | 'reorgWindow'>>;
   /** Further environment variables of single services, over the ones of service-environments.ts. */
   readonly extraEnvironment?: Readonly<Partial<Record<ServiceName, Readonly<Record<string, string>>>>>;
-  /** The services to start. Default all. */
+  /** The services to start. Default all. Without payout-signer the networks are configured without payouts. */
   readonly services?: readonly ServiceName[];
   /** Gets a line for every step. */
   readonly say?: (line: string) => void;

@@ -44,6 +44,8 @@ try {
     summaryScreen({
       apiUrl: gateway.apiUrl,
       shopUrl: gateway.shopUrl,
+      opsUrl: gateway.opsUrl,
+      operatorTokenFile: gateway.directory.operatorTokenFile,
       merchant: options.merchant,
       chains: gateway.chains.map(({ network, node }) => ({ chain: network.chain, rpcUrl: node.rpcUrl })),
       database: withoutPassword(gateway.database.url),

@@ -16,6 +16,15 @@ const source: EnvironmentSource = {
       webhook: 'pw-webhook',
       ops: 'pw-ops',
     },
+    brokerPasswords: {
+      api: 'mq-api',
+      'scanner-evm': 'mq-scanner',
+      'confirmation-tracker': 'mq-tracker',
+      'webhook-sender': 'mq-webhook',
+      'payout-signer': 'mq-signer',
+      ops: 'mq-ops',
+    },
+    approverPassphrase: 'the-approver-passphrase',
   },
   ports: LOCAL_PORTS,
   merchant: {
@@ -26,6 +35,11 @@ const source: EnvironmentSource = {
   },
   networksFile: '/state/networks.json',
   publicKeysFile: '/state/public-keys.json',
+  keystoreFile: '/state/keystore.json',
+  passphraseFile: '/state/passphrase',
+  policyFile: '/state/policy.sealed.json',
+  operatorTokenFile: '/state/operator-token',
+  hasBrokerUsers: true,
 };
 
 /** Which services see a secret. */
@@ -35,20 +49,30 @@ function holdersOf(secret: string): string[] {
   );
 }
 
-test('every service has its own database role and health port, and nobody has the administrator', () => {
+test('every service has its own database role, broker user and health port, and nobody has the administrator', () => {
   expect(holdersOf('admin-password')).toEqual([]);
   expect(holdersOf('pw-api')).toEqual(['api']);
   expect(holdersOf('pw-scanner')).toEqual(['scanner-evm']);
   expect(holdersOf('pw-tracker')).toEqual(['confirmation-tracker']);
   expect(holdersOf('pw-webhook')).toEqual(['webhook-sender']);
+  expect(holdersOf('pw-signer')).toEqual(['payout-signer']);
+  expect(holdersOf('pw-ops')).toEqual(['ops']);
+  expect(holdersOf('guest:guest')).toEqual([]);
+  expect(SERVICE_ENVIRONMENTS.ops(source)['AMQP_URL']).toBe('amqp://opentill-ops:mq-ops@127.0.0.1:5672');
+  for (const name of Object.keys(source.secrets.brokerPasswords))
+    expect(holdersOf(source.secrets.brokerPasswords[name as 'ops'])).toEqual([name]);
   const ports = SERVICE_NAMES.map((service) => SERVICE_ENVIRONMENTS[service](source)['HEALTH_PORT']);
-  expect(ports).toEqual(['3020', '3021', '3022', '3023', '3029']);
+  expect(ports).toEqual(['3020', '3021', '3022', '3023', '3024', '3025', '3029']);
 });
 
 test('secrets go only where they are needed', () => {
   expect(holdersOf('the-passphrase')).toEqual([]);
-  expect(holdersOf('pw-signer')).toEqual([]);
-  expect(holdersOf('c2VjcmV0LWtleQ==')).toEqual(['api', 'webhook-sender']);
+  expect(holdersOf('the-approver-passphrase')).toEqual([]);
+  // Paths: what is in these files is nobody else's to read.
+  for (const path of ['/state/keystore.json', '/state/passphrase', '/state/policy.sealed.json'])
+    expect(holdersOf(path)).toEqual(['payout-signer']);
+  expect(holdersOf('/state/operator-token')).toEqual([]);
+  expect(holdersOf('c2VjcmV0LWtleQ==')).toEqual(['api', 'webhook-sender', 'ops']);
   expect(holdersOf('the-token')).toEqual(['demo-shop']);
   expect(holdersOf('the-webhook-secret')).toEqual(['demo-shop']);
 });
@@ -59,4 +83,8 @@ test('setup gets the administrator and a password for every role', () => {
     DATABASE_PASSWORD_SCANNER_EVM: 'pw-scanner',
     MERCHANT_TOKEN: 'the-token',
   });
+});
+
+test('a broker that somebody else runs is spoken to as its URL says', () => {
+  expect(SERVICE_ENVIRONMENTS.ops({ ...source, hasBrokerUsers: false })['AMQP_URL']).toBe(source.amqpUrl);
 });

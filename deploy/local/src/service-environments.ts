@@ -1,6 +1,7 @@
 import { roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
-import type { GatewayPorts, MerchantSettings, ServiceName } from './gateway-options.ts';
+import type { BrokerService, GatewayPorts, MerchantSettings, ServiceName } from './gateway-options.ts';
+import { brokerUser } from './prepare-broker-users.ts';
 import type { LocalSecrets } from './state-directory.ts';
 
 /** What the environments are made of. */
@@ -12,6 +13,14 @@ export interface EnvironmentSource {
   readonly merchant: MerchantSettings;
   readonly networksFile: string;
   readonly publicKeysFile: string;
+  /** For the signer alone. */
+  readonly keystoreFile: string;
+  readonly passphraseFile: string;
+  readonly policyFile: string;
+  /** Of the operator that the run makes. */
+  readonly operatorTokenFile: string;
+  /** Whether the broker knows the services' own users; a given one may not. */
+  readonly hasBrokerUsers: boolean;
 }
 
 export type Environment = Readonly<Record<string, string>>;
@@ -30,6 +39,7 @@ export function setupEnvironment(source: EnvironmentSource): Environment {
     WEBHOOK_SECRET: source.merchant.webhookSecret,
     CALLBACK_URL: source.merchant.callbackUrl,
     RETURN_ORIGINS: `http://localhost:${source.ports.shop}`,
+    PUBLIC_KEYS_FILE: source.publicKeysFile,
     ...Object.fromEntries(passwords),
   };
 }
@@ -41,6 +51,8 @@ export function operatorEnvironment(source: EnvironmentSource): Environment {
     AMQP_URL: source.amqpUrl,
     SECRETS_KEY: source.secrets.secretsKey,
     NETWORKS_FILE: source.networksFile,
+    OPS_URL: `http://127.0.0.1:${source.ports.ops}`,
+    OPS_TOKEN_FILE: source.operatorTokenFile,
   };
 }
 
@@ -73,6 +85,26 @@ export function webhookSenderEnvironment(source: EnvironmentSource): Environment
   };
 }
 
+/** The only one with the keystore. The passphrase is in a file: an environment is for others to read. */
+export function signerEnvironment(source: EnvironmentSource): Environment {
+  return {
+    ...common(source, 'payout-signer', 'signer'),
+    NETWORKS_FILE: source.networksFile,
+    KEYSTORE_FILE: source.keystoreFile,
+    PASSPHRASE_FILE: source.passphraseFile,
+    POLICY_FILE: source.policyFile,
+  };
+}
+
+export function opsEnvironment(source: EnvironmentSource): Environment {
+  return {
+    ...common(source, 'ops', 'ops'),
+    NETWORKS_FILE: source.networksFile,
+    OPS_PORT: `${source.ports.ops}`,
+    SECRETS_KEY: source.secrets.secretsKey,
+  };
+}
+
 export function shopEnvironment(source: EnvironmentSource): Environment {
   return {
     HEALTH_PORT: `${source.ports.health['demo-shop']}`,
@@ -91,17 +123,26 @@ export const SERVICE_ENVIRONMENTS: Readonly<Record<ServiceName, (source: Environ
     'scanner-evm': scannerEnvironment,
     'confirmation-tracker': trackerEnvironment,
     'webhook-sender': webhookSenderEnvironment,
+    'payout-signer': signerEnvironment,
+    ops: opsEnvironment,
     'demo-shop': shopEnvironment,
   };
 
-function common(source: EnvironmentSource, service: ServiceName, schema: ServiceSchema): Environment {
+function common(source: EnvironmentSource, service: BrokerService, schema: ServiceSchema): Environment {
   return {
     DATABASE_URL: databaseUrl(source, schema),
-    AMQP_URL: source.amqpUrl,
+    AMQP_URL: source.hasBrokerUsers ? brokerUserUrl(source, service) : source.amqpUrl,
     HEALTH_PORT: `${source.ports.health[service]}`,
   };
 }
 
 function databaseUrl(source: EnvironmentSource, schema: ServiceSchema): string {
   return roleUrl(source.adminUrl, schema, source.secrets.rolePasswords[schema]);
+}
+
+function brokerUserUrl(source: EnvironmentSource, service: BrokerService): string {
+  const url = new URL(source.amqpUrl);
+  url.username = brokerUser(service);
+  url.password = source.secrets.brokerPasswords[service];
+  return url.href;
 }

@@ -1,38 +1,26 @@
-import { writeFileSync } from 'node:fs';
 import type { ProcessGroup } from '@opentill/devnet/process-group';
 import { requireFreePorts } from '@opentill/devnet/port-owner';
-import { findOrBringServers, type FoundServer, type Servers } from '@opentill/devnet/servers';
+import type { FoundServer } from '@opentill/devnet/servers';
 import { waitUntil } from '@opentill/devnet/wait-until';
 import { roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { fundHotWallets } from './fund-hot-wallets.ts';
+import { settleAll, untilDeath } from './await-together.ts';
 import {
   SERVICE_NAMES,
   type GatewayOptions,
   type GatewayPorts,
   type ServiceName,
 } from './gateway-options.ts';
+import { layFoundations, type Foundations } from './lay-foundations.ts';
 import { createMembers, type Members } from './members.ts';
-import { prepareKeys, type WalletFiles } from './prepare-keys.ts';
-import { resetGivenDatabase } from './reset-database.ts';
-import { runOpentill } from './run-command.ts';
-import {
-  operatorEnvironment,
-  SERVICE_ENVIRONMENTS,
-  setupEnvironment,
-  type Environment,
-  type EnvironmentSource,
-} from './service-environments.ts';
-import { startChains, type RunningChain } from './start-chains.ts';
+import type { WalletFiles } from './prepare-keys.ts';
+import type { PolicyFiles } from './prepare-policy.ts';
+import { operatorEnvironment, SERVICE_ENVIRONMENTS, type Environment } from './service-environments.ts';
+import type { RunningChain } from './start-chains.ts';
 import { isReady, startService } from './start-service.ts';
-import {
-  prepareStateDirectory,
-  readOrMakeSecrets,
-  type LocalSecrets,
-  type StateDirectory,
-} from './state-directory.ts';
-import { writeNetworks, type DevnetNetwork } from './write-networks.ts';
+import { prepareStateDirectory, type StateDirectory } from './state-directory.ts';
+import type { DevnetNetwork } from './write-networks.ts';
 
 /** - `GATEWAY_NOT_READY`: all services run, but the API does not call the whole ready. */
 export type StartGatewayErrorCode = 'GATEWAY_NOT_READY';
@@ -41,16 +29,21 @@ export type StartGatewayErrorCode = 'GATEWAY_NOT_READY';
 export interface Gateway {
   readonly apiUrl: string;
   readonly shopUrl: string;
+  /** The operators' API; a token of it is in `directory.operatorTokenFile`. */
+  readonly opsUrl: string;
   readonly directory: StateDirectory;
   readonly database: FoundServer;
   readonly broker: FoundServer;
   readonly chains: readonly RunningChain[];
   readonly networks: readonly DevnetNetwork[];
   readonly wallet: WalletFiles;
+  readonly policy: PolicyFiles;
   /** Running services by name; `pid` is the service's own process. */
   readonly services: ReadonlyMap<string, ProcessGroup>;
   /** The environment that a service is started with. */
   environmentOf(service: ServiceName): Environment;
+  /** The environment of an operator's command. */
+  readonly operatorEnvironment: Environment;
   /** The database as a service's role. */
   roleUrl(schema: ServiceSchema): string;
   /** Starts a service again, or a further replica with its own name, health port and environment. */
@@ -66,17 +59,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-const SETUP_DEADLINE_MS = 90_000;
 const READY_DEADLINE_MS = 30_000;
-
-/** What is there before the services. */
-interface Foundations {
-  readonly source: EnvironmentSource;
-  readonly servers: Servers;
-  readonly chains: readonly RunningChain[];
-  readonly networks: readonly DevnetNetwork[];
-  readonly wallet: WalletFiles;
-}
 
 /**
  * Starts the gateway of the local profile and answers when it is ready. When a step fails, a member dies or the
@@ -102,102 +85,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-async function layFoundations(
-  options: GatewayOptions,
-  directory: StateDirectory,
-  members: Members,
-): Promise<Foundations> {
-  const { signal } = options;
-  const say = options.say ?? (() => undefined);
-  const secrets = readOrMakeSecrets(directory);
-  const networks = writeNetworks(directory.networksFile, options);
-  say(`database, broker, ${networks.map(({ chain }) => chain).join(', ')}`);
-  const [servers, chains, wallet] = await settleAll([
-    bringServers(options, directory, members),
-    bringChains(networks, options, directory, members),
-    prepareKeys(directory, secrets, signal),
-  ] as const);
-  signal?.throwIfAborted();
-  const source = environmentSource(options, directory, secrets, servers, wallet);
-  say(`setup (database: ${servers.database.origin}, broker: ${servers.broker.origin})`);
-  if (servers.database.origin === 'given' && !options.keep) await resetGivenDatabase(servers.database.url);
-  await untilDeath(
-    members,
-    runOpentill({
-      args: ['setup'],
-      env: setupEnvironment(source),
-      logs: directory.logs,
-      deadlineMs: SETUP_DEADLINE_MS,
-      signal,
-    }),
-  );
-  writeFileSync(directory.operatorFile, JSON.stringify(operatorEnvironment(source)), { mode: 0o600 });
-  say('hot wallets');
-  await fundHotWallets({
-    chains,
-    hotWallet: wallet.evmHotWallet,
-    file: directory.topUpsFile,
-    env: operatorEnvironment(source),
-    logs: directory.logs,
-    signal,
-  });
-  return { source, servers, chains, networks, wallet };
-}
-
-async function bringServers(
-  options: GatewayOptions,
-  directory: StateDirectory,
-  members: Members,
-): Promise<Servers> {
-  const servers = await findOrBringServers({
-    dir: directory.servers,
-    given: options.given,
-    keepData: options.keep,
-    durable: options.durable ?? true,
-    ...(options.say === undefined ? {} : { say: options.say }),
-  });
-  if (servers.database.own) members.add('database', servers.database.own);
-  if (servers.broker.own) members.add('chains and broker', servers.broker.own);
-  return servers;
-}
-
-async function bringChains(
-  networks: readonly DevnetNetwork[],
-  options: GatewayOptions,
-  directory: StateDirectory,
-  members: Members,
-): Promise<readonly RunningChain[]> {
-  const chains = await startChains(networks, directory, options);
-  for (const { network, node } of chains) {
-    const stop = async (): Promise<void> => node.stop(options.durable === false ? 'kill' : 'graceful');
-    members.add('chains and broker', { ...node, name: `the devnet ${network.chain}`, stop });
-  }
-  return chains;
-}
-
-function environmentSource(
-  options: GatewayOptions,
-  directory: StateDirectory,
-  secrets: LocalSecrets,
-  servers: Servers,
-  wallet: WalletFiles,
-): EnvironmentSource {
-  return {
-    adminUrl: servers.database.url,
-    amqpUrl: servers.broker.url,
-    secrets,
-    ports: options.ports,
-    merchant: options.merchant,
-    networksFile: directory.networksFile,
-    publicKeysFile: wallet.publicKeysFile,
-  };
-}
-
 function createGateway(
   options: GatewayOptions,
   directory: StateDirectory,
   members: Members,
-  { source, servers, chains, networks, wallet }: Foundations,
+  { source, servers, chains, networks, wallet, policy }: Foundations,
 ): Gateway {
   const services = new Map<string, ProcessGroup>();
   const environmentOf = (service: ServiceName): Environment => ({
@@ -207,14 +99,17 @@ function createGateway(
   return {
     apiUrl: `http://localhost:${options.ports.api}`,
     shopUrl: `http://localhost:${options.ports.shop}`,
+    opsUrl: `http://127.0.0.1:${options.ports.ops}`,
     directory,
     database: servers.database,
     broker: servers.broker,
     chains,
     networks,
     wallet,
+    policy,
     services,
     environmentOf,
+    operatorEnvironment: operatorEnvironment(source),
     roleUrl: (schema) => roleUrl(source.adminUrl, schema, source.secrets.rolePasswords[schema]),
     startService: async (service, changes = {}) => {
       const env = { ...environmentOf(service), ...changes.env };
@@ -253,28 +148,11 @@ async function waitForGateway(gateway: Gateway, members: Members): Promise<void>
   );
 }
 
-/** The work's outcome, or the first death among the members if that comes first. */
-async function untilDeath<Result>(members: Members, work: Promise<Result>): Promise<Result> {
-  work.catch(() => undefined); // a death may have been thrown instead
-  return Promise.race([work, members.died]);
-}
-
-/** Like Promise.all, but settles only when all have settled: what one of them starts must be known before stopping. */
-async function settleAll<const Work extends readonly Promise<unknown>[]>(
-  work: Work,
-): Promise<{ -readonly [Index in keyof Work]: Awaited<Work[Index]> }> {
-  const results = await Promise.allSettled(work);
-  const failure = results.find((result) => result.status === 'rejected');
-  if (failure !== undefined) throw failure.reason;
-  return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as {
-    -readonly [Index in keyof Work]: Awaited<Work[Index]>;
-  };
-}
-
 function neededPorts(ports: GatewayPorts): { port: number; purpose: string }[] {
   return [
     { port: ports.api, purpose: 'the API' },
     { port: ports.shop, purpose: 'the demo shop' },
+    { port: ports.ops, purpose: "the operators' API" },
     ...SERVICE_NAMES.map((service) => ({ port: ports.health[service], purpose: `the health of ${service}` })),
     ...Object.entries(ports.chains).map(([chain, port]) => ({ port, purpose: `the devnet ${chain}` })),
   ];

@@ -14,6 +14,8 @@ const PACKAGES: Readonly<Record<ServiceName, string>> = {
   'scanner-evm': 'services/scanner-evm',
   'confirmation-tracker': 'services/confirmation-tracker',
   'webhook-sender': 'services/webhook-sender',
+  'payout-signer': 'services/payout-signer',
+  ops: 'services/ops',
   'demo-shop': 'deploy/demo-shop',
 };
 

@@ -3,6 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { BROKER_SERVICES, type BrokerService } from './gateway-options.ts';
 
 /** - `STATE_DIR_UNSAFE`: the directory is somebody else's or a symbolic link. */
 export type StateDirectoryErrorCode = 'STATE_DIR_UNSAFE';
@@ -17,6 +18,8 @@ export interface StateDirectory {
   readonly networksFile: string;
   /** The environment of an operator's command on this gateway. */
   readonly operatorFile: string;
+  /** The token of the operator that a run makes. */
+  readonly operatorTokenFile: string;
   /** Payments to hot wallets that the ledger doesn't know of yet. */
   readonly topUpsFile: string;
 }
@@ -28,6 +31,10 @@ export interface LocalSecrets {
   /** Opens the keystore. */
   readonly keystorePassphrase: string;
   readonly rolePasswords: Readonly<Record<ServiceSchema, string>>;
+  /** Of the services' own users at a broker of ours. */
+  readonly brokerPasswords: Readonly<Record<BrokerService, string>>;
+  /** Opens the key by which the local operator approves payouts. */
+  readonly approverPassphrase: string;
 }
 
 /**
@@ -53,10 +60,14 @@ export function prepareStateDirectory(root: string, keep: boolean): StateDirecto
     keys: join(root, 'keys'),
     networksFile: join(root, 'networks.json'),
     operatorFile: operatorFileOf(root),
+    operatorTokenFile: join(root, 'keys', 'operator-token'),
     topUpsFile: join(root, 'chains', 'top-ups.json'),
   };
   rmSync(directory.logs, { recursive: true, force: true });
-  if (!keep) rmSync(directory.chains, { recursive: true, force: true });
+  if (!keep) {
+    rmSync(directory.chains, { recursive: true, force: true });
+    rmSync(directory.operatorTokenFile, { force: true }); // its operator goes with the database
+  }
   mkdirSync(directory.servers, { recursive: true, mode: 0o711 });
   for (const path of [directory.chains, directory.logs, directory.keys]) {
     mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -69,16 +80,21 @@ export function operatorFileOf(root: string): string {
   return join(root, 'operator.json');
 }
 
-/** The secrets of this state directory, made at its first use. */
+/** The secrets of this state directory, made at its first use; those that an older version did not know are added. */
 export function readOrMakeSecrets(directory: StateDirectory): LocalSecrets {
   const file = join(directory.keys, 'secrets.json');
-  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as LocalSecrets;
+  const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalSecrets>) : {};
   const secrets: LocalSecrets = {
     secretsKey: randomBytes(32).toString('base64'),
     keystorePassphrase: randomBytes(24).toString('base64url'),
     rolePasswords: Object.fromEntries(
       SERVICE_SCHEMAS.map((schema) => [schema, randomBytes(18).toString('base64url')]),
     ) as Record<ServiceSchema, string>,
+    brokerPasswords: Object.fromEntries(
+      BROKER_SERVICES.map((service) => [service, randomBytes(18).toString('base64url')]),
+    ) as Record<BrokerService, string>,
+    approverPassphrase: randomBytes(24).toString('base64url'),
+    ...known,
   };
   writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 });
   return secrets;

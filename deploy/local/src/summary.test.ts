@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { createCollectionCommand, summaryScreen, withoutPassword } from './summary.ts';
+import { createCollectionCommand, createPayoutCommand, summaryScreen, withoutPassword } from './summary.ts';
 
 const source = {
   apiUrl: 'http://localhost:3010',
   shopUrl: 'http://localhost:3011',
+  opsUrl: 'http://127.0.0.1:3012',
+  operatorTokenFile: '/state/keys/operator-token',
   merchant: {
     token: 'a token',
     webhookSecret: 'a secret',
@@ -20,8 +22,23 @@ const source = {
   keep: false,
 } as const;
 
-test('the command on the screen, as a shell reads it, sends a body with a right signature', () => {
-  const command = createCollectionCommand(source).replace(/^\s*curl .* -d /, 'printf %s ');
+test.each([
+  [
+    createCollectionCommand(source),
+    { orderId: 'first-1', amount: '12.50', symbol: 'USDT', chain: 'ETH_SEPOLIA', uid: 'customer-1' },
+  ],
+  [
+    createPayoutCommand(source),
+    {
+      orderId: 'first-1-out',
+      amount: '5.00',
+      symbol: 'USDT',
+      chain: 'ETH_SEPOLIA',
+      receiveAddress: '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720',
+    },
+  ],
+])('a command on the screen, as a shell reads it, sends a body with a right signature', (shown, data) => {
+  const command = shown.replace(/^\s*curl .* -d /, 'printf %s ');
   const body = JSON.parse(execFileSync('/bin/sh', ['-c', command], { encoding: 'utf8' })) as Record<
     string,
     unknown
@@ -31,7 +48,7 @@ test('the command on the screen, as a shell reads it, sends a body with a right 
     sign,
     timestamp: expect.any(Number),
     nonce: expect.stringMatching(/^\d+/),
-    data: { orderId: 'first-1', amount: '12.50', symbol: 'USDT', chain: 'ETH_SEPOLIA', uid: 'customer-1' },
+    data,
   });
 });
 
@@ -43,6 +60,8 @@ test('the screen names what a newcomer needs', () => {
     'a token',
     'http://127.0.0.1:8545',
     '/state/logs',
+    'http://127.0.0.1:3012',
+    '/state/keys/operator-token',
     '--keep',
   ]) {
     expect(screen).toContain(part);

@@ -1,9 +1,12 @@
 import { createHmac } from 'node:crypto';
+import { devAccount } from '@opentill/devnet/evm-accounts';
 import type { MerchantSettings } from './gateway-options.ts';
 
 export interface SummarySource {
   readonly apiUrl: string;
   readonly shopUrl: string;
+  readonly opsUrl: string;
+  readonly operatorTokenFile: string;
   readonly merchant: MerchantSettings;
   readonly chains: readonly { readonly chain: string; readonly rpcUrl: string }[];
   readonly database: string;
@@ -14,6 +17,8 @@ export interface SummarySource {
   readonly keep: boolean;
 }
 
+const RECEIVER = devAccount(9).address;
+
 /** The screen that tells a newcomer what runs and what to do first. */
 export function summaryScreen(source: SummarySource): string {
   const { apiUrl, shopUrl, merchant } = source;
@@ -23,6 +28,7 @@ export function summaryScreen(source: SummarySource): string {
     '',
     `  API        ${apiUrl}   (health: ${apiUrl}/readyz)`,
     `  Demo shop  ${shopUrl}   (callbacks: ${merchant.callbackUrl})`,
+    `  Operators  ${source.opsUrl}   (token: ${source.operatorTokenFile}; npm run -s opentill -- --help)`,
     `  Merchant   token ${merchant.token}, webhook secret ${merchant.webhookSecret}, ${merchant.version}`,
     ...source.chains.map(
       ({ chain, rpcUrl }) => `  Chain      ${chain.padEnd(12)} ${rpcUrl}   (a block every second)`,
@@ -39,6 +45,10 @@ export function summaryScreen(source: SummarySource): string {
     '',
     `  curl -s ${shopUrl}/devnet/pay -H 'content-type: application/json' -d '{"orderId":"${source.orderId}"}'`,
     '',
+    'Send money from the hot wallet, as the merchant:',
+    '',
+    createPayoutCommand(source),
+    '',
     source.keep
       ? 'Data of the last run were kept.'
       : 'This start was fresh; "npm start -- --keep" goes on with its data.',
@@ -50,16 +60,35 @@ export function summaryScreen(source: SummarySource): string {
 export function createCollectionCommand(
   source: Pick<SummarySource, 'apiUrl' | 'merchant' | 'orderId'>,
 ): string {
-  const data = JSON.stringify({
+  return createCommand(source, 'createCollection', {
     orderId: source.orderId,
     amount: '12.50',
     symbol: 'USDT',
     chain: 'ETH_SEPOLIA',
     uid: 'customer-1',
   });
+}
+
+/** A command that creates a payout to a devnet account. */
+export function createPayoutCommand(source: Pick<SummarySource, 'apiUrl' | 'merchant' | 'orderId'>): string {
+  return createCommand(source, 'createPayout', {
+    orderId: `${source.orderId}-out`,
+    amount: '5.00',
+    symbol: 'USDT',
+    chain: 'ETH_SEPOLIA',
+    receiveAddress: RECEIVER,
+  });
+}
+
+function createCommand(
+  source: Pick<SummarySource, 'apiUrl' | 'merchant'>,
+  operation: 'createCollection' | 'createPayout',
+  fields: Readonly<Record<string, string>>,
+): string {
+  const data = JSON.stringify(fields);
   const sign = createHmac('sha256', source.merchant.token).update(data).digest('hex');
   const body = `{"sign":"${sign}","timestamp":'$(date +%s)',"nonce":"'$(date +%s%N)'","data":${data}}`;
-  return `  curl -s ${source.apiUrl}/v1/order/createCollection -H 'content-type: application/json' -d '${body}'`;
+  return `  curl -s ${source.apiUrl}/v1/order/${operation} -H 'content-type: application/json' -d '${body}'`;
 }
 
 /** A server's URL without its password. */

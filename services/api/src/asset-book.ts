@@ -36,6 +36,8 @@ export interface AssetBook {
   /** Decimals of a chain's native coin, whether the chain is enabled or not. */
   nativeDecimals(chain: Chain): number;
   readonly enabledChains: readonly Chain[];
+  /** Those of them that payouts are sent on. */
+  readonly payoutChains: readonly Chain[];
   readonly enabledFamilies: readonly Family[];
   /** An address as people see it. */
   formatAddress(family: Family, address: string): string;
@@ -73,6 +75,7 @@ export function createAssetBook(
       ),
     nativeDecimals: (chain) => native.get(chain) ?? USUAL_NATIVE_DECIMALS,
     enabledChains: enabled.map((network) => network.chain),
+    payoutChains: enabled.filter(({ payouts }) => payouts !== undefined).map((network) => network.chain),
     enabledFamilies: [...new Set(enabled.map((network) => network.family))],
     formatAddress: (family, address) => codecOf.get(family)?.format(address as Address) ?? address,
     parseAddress: (family, text) => codecOf.get(family)?.parse(text),

@@ -37,7 +37,10 @@ export function apiChecks({ store, assets, merchants, pool, brokerConnected }: R
   };
 }
 
-/** The whole gateway: what this service needs, every enabled chain followed, every other service alive. */
+/**
+ * The whole gateway: what this service needs, every enabled chain followed, every service of a payment's way alive; the
+ * signer where payouts are configured. Operators' own service is shown alone: no payment waits for it.
+ */
 export function gatewayChecks(deps: ReadinessDeps): Checks {
   const { store, assets } = deps;
   const present = (schema: Parameters<Store['listPresence']>[0]) => async (): Promise<CheckResult> => {
@@ -59,6 +62,8 @@ export function gatewayChecks(deps: ReadinessDeps): Checks {
     scanner: present('scanner_evm'),
     tracker: present('tracker'),
     webhookSender: present('webhook'),
+    ...(assets.payoutChains.length === 0 ? {} : { payoutSigner: present('signer') }),
+    ops: async () => ({ ...(await present('ops')()), ok: true }),
   };
 }
 

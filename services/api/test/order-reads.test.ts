@@ -21,6 +21,7 @@ import {
   PAYOUT,
   payoutData,
   startTestApi,
+  TEST_NETWORKS,
   USDC_SEPOLIA,
   USDT_SEPOLIA,
   type TestApi,
@@ -379,6 +380,7 @@ describe('readiness of the whole gateway', () => {
         scanner: { ok: false },
         tracker: { ok: false },
         webhookSender: { ok: false },
+        ops: { ok: true, detail: '0 alive' }, // no payment waits for it
       },
     });
     await aChainCursor(admin.kysely, { chain: 'BSC_TEST' });
@@ -394,10 +396,33 @@ describe('readiness of the whole gateway', () => {
       admin.kysely,
     );
     expect((await ask())[1].checks['chains']).toEqual({ ok: false, detail: 'waiting for BSC_TEST' });
-    for (const { pool, presence } of pools) {
-      await presence.stop();
-      await pool.close();
-    }
     await local.stop();
+
+    // Where payouts are sent, somebody must sign them.
+    await sql`update chain_cursor set updated_at = now()`.execute(admin.kysely);
+    const payouts = {
+      maxOpenNonces: 16,
+      minPriorityFeePerGas: '1',
+      maxPriorityFeePerGas: '10',
+      maxFeePerGas: '100',
+      bumpAfterSeconds: 10,
+    };
+    const paying = await startTestApi(testDatabase, {
+      profile: 'local',
+      networks: TEST_NETWORKS.map((network) => ({ ...network, payouts })),
+    });
+    const unsigned = await paying.request('GET', '/readyz');
+    expect(unsigned.status).toBe(503);
+    expect(JSON.parse(unsigned.text)).toMatchObject({
+      checks: { payoutSigner: { ok: false, detail: '0 alive' } },
+    });
+    const pool = testDatabase.open('signer');
+    const presence = announcePresence({ db: pool.kysely, schema: 'signer', instance: 'signer-1' });
+    await waitUntil('ready', async () => (await paying.request('GET', '/readyz')).status === 200);
+    await paying.stop();
+    for (const one of [...pools, { pool, presence }]) {
+      await one.presence.stop();
+      await one.pool.close();
+    }
   });
 });

@@ -1,0 +1,142 @@
+import { writeFileSync } from 'node:fs';
+import { findOrBringServers, type Servers } from '@opentill/devnet/servers';
+import { roleUrl } from '@opentill/db/roles';
+import { settleAll, untilDeath } from './await-together.ts';
+import { fundHotWallets } from './fund-hot-wallets.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import type { Members } from './members.ts';
+import { prepareBrokerUsers } from './prepare-broker-users.ts';
+import { prepareKeys, type WalletFiles } from './prepare-keys.ts';
+import { prepareOperator } from './prepare-operator.ts';
+import { preparePolicy, type PolicyFiles } from './prepare-policy.ts';
+import { resetGivenDatabase } from './reset-database.ts';
+import { runOpentill } from './run-command.ts';
+import { operatorEnvironment, setupEnvironment, type EnvironmentSource } from './service-environments.ts';
+import { startChains, type RunningChain } from './start-chains.ts';
+import { readOrMakeSecrets, type LocalSecrets, type StateDirectory } from './state-directory.ts';
+import { writeNetworks, type DevnetNetwork } from './write-networks.ts';
+
+const SETUP_DEADLINE_MS = 90_000;
+
+/** What is there before the services. */
+export interface Foundations {
+  readonly source: EnvironmentSource;
+  readonly servers: Servers;
+  readonly chains: readonly RunningChain[];
+  readonly networks: readonly DevnetNetwork[];
+  readonly wallet: WalletFiles;
+  readonly policy: PolicyFiles;
+}
+
+/** Servers, chains, keys, the migrated database with its operator, and hot wallets with money in them. */
+export async function layFoundations(
+  options: GatewayOptions,
+  directory: StateDirectory,
+  members: Members,
+): Promise<Foundations> {
+  const { signal } = options;
+  const say = options.say ?? (() => undefined);
+  const secrets = readOrMakeSecrets(directory);
+  const networks = writeNetworks(directory.networksFile, options);
+  say(`database, broker, ${networks.map(({ chain }) => chain).join(', ')}`);
+  const [servers, chains, { wallet, policy }] = await settleAll([
+    bringServers(options, directory, members, secrets),
+    bringChains(networks, options, directory, members),
+    prepareWallet(directory, secrets, networks, signal),
+  ] as const);
+  signal?.throwIfAborted();
+  const source = environmentSource(options, directory, secrets, servers, wallet, policy);
+  say(`setup (database: ${servers.database.origin}, broker: ${servers.broker.origin})`);
+  if (servers.database.origin === 'given' && !options.keep) await resetGivenDatabase(servers.database.url);
+  await untilDeath(
+    members,
+    runOpentill({
+      args: ['setup'],
+      env: setupEnvironment(source),
+      logs: directory.logs,
+      deadlineMs: SETUP_DEADLINE_MS,
+      signal,
+    }),
+  );
+  writeFileSync(directory.operatorFile, JSON.stringify(operatorEnvironment(source)), { mode: 0o600 });
+  say('hot wallets, operator');
+  await settleAll([
+    fundHotWallets({
+      chains,
+      hotWallet: wallet.evmHotWallet,
+      file: directory.topUpsFile,
+      databaseUrl: roleUrl(source.adminUrl, 'ops', secrets.rolePasswords.ops),
+    }),
+    prepareOperator(servers.database.url, directory.operatorTokenFile),
+  ]);
+  return { source, servers, chains, networks, wallet, policy };
+}
+
+async function prepareWallet(
+  directory: StateDirectory,
+  secrets: LocalSecrets,
+  networks: readonly DevnetNetwork[],
+  signal: AbortSignal | undefined,
+): Promise<{ readonly wallet: WalletFiles; readonly policy: PolicyFiles }> {
+  const wallet = await prepareKeys(directory, secrets, signal);
+  return { wallet, policy: await preparePolicy(directory, secrets, wallet, networks) };
+}
+
+async function bringServers(
+  options: GatewayOptions,
+  directory: StateDirectory,
+  members: Members,
+  secrets: LocalSecrets,
+): Promise<Servers> {
+  const servers = await findOrBringServers({
+    dir: directory.servers,
+    given: options.given,
+    keepData: options.keep,
+    durable: options.durable ?? true,
+    management: true, // users can't be made over AMQP
+    ...(options.say === undefined ? {} : { say: options.say }),
+  });
+  if (servers.database.own) members.add('database', servers.database.own);
+  if (servers.broker.own) members.add('chains and broker', servers.broker.own);
+  const { managementUrl } = servers.broker;
+  if (managementUrl !== undefined) await prepareBrokerUsers(managementUrl, secrets.brokerPasswords);
+  return servers;
+}
+
+async function bringChains(
+  networks: readonly DevnetNetwork[],
+  options: GatewayOptions,
+  directory: StateDirectory,
+  members: Members,
+): Promise<readonly RunningChain[]> {
+  const chains = await startChains(networks, directory, options);
+  for (const { network, node } of chains) {
+    const stop = async (): Promise<void> => node.stop(options.durable === false ? 'kill' : 'graceful');
+    members.add('chains and broker', { ...node, name: `the devnet ${network.chain}`, stop });
+  }
+  return chains;
+}
+
+function environmentSource(
+  options: GatewayOptions,
+  directory: StateDirectory,
+  secrets: LocalSecrets,
+  servers: Servers,
+  wallet: WalletFiles,
+  policy: PolicyFiles,
+): EnvironmentSource {
+  return {
+    adminUrl: servers.database.url,
+    amqpUrl: servers.broker.url,
+    secrets,
+    ports: options.ports,
+    merchant: options.merchant,
+    networksFile: directory.networksFile,
+    publicKeysFile: wallet.publicKeysFile,
+    keystoreFile: wallet.keystoreFile,
+    passphraseFile: wallet.passphraseFile,
+    policyFile: policy.policyFile,
+    operatorTokenFile: directory.operatorTokenFile,
+    hasBrokerUsers: servers.broker.managementUrl !== undefined,
+  };
+}

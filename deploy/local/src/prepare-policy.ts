@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { createApproverKey } from '@opentill/wallet/policy/approver-key';
+import { sealPolicy } from '@opentill/wallet/policy/sealed-policy';
+import { readPublicKeys } from '@opentill/wallet/public-keys';
+import type { WalletFiles } from './prepare-keys.ts';
+import type { LocalSecrets, StateDirectory } from './state-directory.ts';
+import type { DevnetNetwork } from './write-networks.ts';
+
+/** The signer's policy and the key by which the local operator approves payouts. */
+export interface PolicyFiles {
+  /** Sealed; what the signer reads. */
+  readonly policyFile: string;
+  readonly approverKeyFile: string;
+  readonly approverPassphraseFile: string;
+}
+
+/** Display units of every token: generous, and a threshold that a curious newcomer can reach. */
+const LIMITS = {
+  maxPerPayout: '100000',
+  maxPerHour: '500000',
+  maxPerDay: '1000000',
+  maxPerMerchantPerDay: '1000000',
+  approvalAbove: '5000',
+} as const;
+/** Nobody has its key: what goes there is gone. On the deny list, so that a refusal can be tried. */
+export const DENIED_RECEIVER = '0x000000000000000000000000000000000000dEaD';
+const CODECS = [evmAddressCodec];
+
+/**
+ * Seals the policy of the local profile, and makes the approver's key at the first run in a state directory: what
+ * `opentill policy seal` and `opentill approver init` do, without a process for each. A policy that was sealed for the
+ * same text and tokens stays.
+ */
+export async function preparePolicy(
+  directory: StateDirectory,
+  secrets: LocalSecrets,
+  { publicKeysFile }: WalletFiles,
+  networks: readonly DevnetNetwork[],
+): Promise<PolicyFiles> {
+  const policyFile = join(directory.keys, 'policy.sealed.json');
+  const digestFile = join(directory.keys, 'policy.sealed-for');
+  const { publicKey, ...approver } = await prepareApprover(directory, secrets);
+  const { fingerprint } = await readPublicKeys(publicKeysFile, CODECS);
+  const text = JSON.stringify(localPolicy(networks, publicKey), null, 2);
+  const tokens = networks.map(({ chain, tokens: configured }) => ({ chain, tokens: configured }));
+  const sealedFor = createHash('sha256').update(JSON.stringify({ text, tokens, fingerprint })).digest('hex');
+  const files = { policyFile, ...approver };
+  if (existsSync(policyFile) && existsSync(digestFile) && readFileSync(digestFile, 'utf8') === sealedFor)
+    return files;
+  writeFileSync(join(directory.keys, 'policy.json'), text, { mode: 0o600 }); // for people
+  const passphrase = secrets.keystorePassphrase;
+  const surroundings = { networks, codecs: CODECS, policyFile, fingerprint, passphrase };
+  await sealPolicy({ ...surroundings, text, now: new Date() });
+  writeFileSync(digestFile, sealedFor, { mode: 0o600 });
+  return files;
+}
+
+async function prepareApprover(
+  directory: StateDirectory,
+  secrets: LocalSecrets,
+): Promise<Omit<PolicyFiles, 'policyFile'> & { readonly publicKey: string }> {
+  const approverKeyFile = join(directory.keys, 'approver-key.json');
+  const approverPassphraseFile = join(directory.keys, 'approver-passphrase');
+  writeFileSync(approverPassphraseFile, `${secrets.approverPassphrase}\n`, { mode: 0o600 });
+  const publicKey = existsSync(approverKeyFile)
+    ? (JSON.parse(readFileSync(approverKeyFile, 'utf8')) as { keyId: string }).keyId // beside what is encrypted
+    : await createApproverKey(approverKeyFile, secrets.approverPassphrase);
+  return { approverKeyFile, approverPassphraseFile, publicKey };
+}
+
+function localPolicy(networks: readonly DevnetNetwork[], approver: string): object {
+  const chains = networks.map(({ chain, tokens }) => {
+    const assets = Object.fromEntries(tokens.map(({ symbol }) => [symbol, LIMITS]));
+    return [chain, { enabled: true, assets }] as const;
+  });
+  return {
+    version: 1,
+    chains: Object.fromEntries(chains),
+    deny: [{ family: 'EVM', address: DENIED_RECEIVER, note: 'nobody has its key' }],
+    approvers: [{ name: 'local', publicKey: approver }],
+    approvalsRequired: 1,
+  };
+}
