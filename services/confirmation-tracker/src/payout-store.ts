@@ -114,7 +114,7 @@ export async function loadPayouts(
     select p.order_pk, p.state as signing, p.reason as signing_reason, p.first_sent_at is not null as sent, c.seen_height,
       (select max(n.sequence) from notification n where n.subject_id = p.order_pk) as last_sequence,
       f.tx_hash, f.chain, t.wallet, t.to_address, t.amount, f.state, f.succeeded, f.delivered, f.network_fee,
-      f.block_height, extract(epoch from f.block_time)::float8 as block_seconds, f.version, s.settled_version, f.updated_at
+      f.block_height, floor(extract(epoch from f.block_time))::float8 as block_seconds, f.version, s.settled_version, f.updated_at
     from payout p
       left join chain_cursor c on c.chain = p.chain
       left join (own_transaction t join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash)
