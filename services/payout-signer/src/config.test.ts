@@ -1,0 +1,46 @@
+import { expect, test } from '@jest/globals';
+import { readSignerConfig, selectNetworks } from './config.ts';
+
+const given = {
+  DATABASE_URL: 'postgres://opentill_signer@127.0.0.1/opentill',
+  AMQP_URL: 'amqp://127.0.0.1',
+  NETWORKS_FILE: 'networks.json',
+  KEYSTORE_FILE: 'keystore.json',
+  PASSPHRASE_FILE: 'passphrase',
+};
+
+test('five settings are enough', () => {
+  expect(readSignerConfig(given)).toEqual({
+    logLevel: 'info',
+    healthPort: 3024,
+    healthHost: '127.0.0.1',
+    databaseUrl: given.DATABASE_URL,
+    databasePoolMax: 8,
+    databasePrepare: true,
+    amqpUrl: given.AMQP_URL,
+    instanceId: expect.stringMatching(/^.+-\d+$/),
+    networksFile: 'networks.json',
+    keystoreFile: 'keystore.json',
+    passphraseFile: 'passphrase',
+    policyFile: undefined,
+    chains: undefined,
+    inboxKeptSeconds: 86_400,
+  });
+});
+
+test('every mistake is named at once', () => {
+  const wrong = { DATABASE_URL: 'mysql://x', HEALTH_PORT: 'high', LOG_LEVEL: 'loud' };
+  expect(() => readSignerConfig(wrong)).toThrow(
+    expect.objectContaining({
+      code: 'CONFIG_INVALID',
+      message: expect.stringMatching(
+        /(?=.*DATABASE_URL)(?=.*HEALTH_PORT)(?=.*AMQP_URL)(?=.*NETWORKS_FILE)(?=.*KEYSTORE_FILE)(?=.*PASSPHRASE_FILE)/,
+      ),
+    }),
+  );
+});
+
+test('chains that are not in the network file are a mistake', () => {
+  expect(() => selectNetworks([], ['ETH'])).toThrow(expect.objectContaining({ code: 'CHAINS_INVALID' }));
+  expect(selectNetworks([], undefined)).toEqual([]);
+});

@@ -1,0 +1,85 @@
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { queueName } from '@opentill/contracts/topology';
+import { prepareEnvironment, startProcess, type SignerProcess } from './signer-process.ts';
+import { createSignerWorld, PASSPHRASE, type SignerWorld } from './signer-world.ts';
+
+let world: SignerWorld;
+let rabbit: TestBroker;
+let env: Record<string, string>;
+const running = new Set<SignerProcess>();
+beforeAll(async () => {
+  [world, rabbit] = await Promise.all([createSignerWorld(), createTestBroker()]);
+  env = await prepareEnvironment(world, await rabbit.urlFor('payout-signer'));
+});
+afterEach(async () => {
+  for (const { child, ended } of running) {
+    child.kill('SIGKILL');
+    await ended;
+  }
+  running.clear();
+});
+afterAll(async () => {
+  await rabbit.drop();
+  await world.close();
+});
+
+async function start(given: Record<string, string> = {}): Promise<SignerProcess> {
+  const started = await startProcess({ ...env, ...given });
+  running.add(started);
+  return started;
+}
+
+test('the process pays what the broker tells it of, tells of it, and ends cleanly', async () => {
+  const signer = await start({ LOG_LEVEL: 'debug' });
+  await waitUntil('ready', signer.isReady, 20_000);
+  const order = await world.payout();
+  const event = {
+    id: order.order_pk,
+    type: 'payout.requested',
+    version: 1,
+    occurredAt: new Date().toISOString(),
+    data: { orderPk: order.order_pk },
+  };
+  await rabbit.publish('payout.requested.evm', JSON.stringify(event));
+  await world.land([order]);
+  expect(await world.received(order)).toBe(order.amount);
+  const queue = queueName('confirmation-tracker', 'payout.changed');
+  await waitUntil('told', async () => (await rabbit.depth(queue)) === 1);
+  const metrics = await (await fetch(`http://127.0.0.1:${signer.healthPort}/metrics`)).text();
+  expect(metrics).toMatch(/opentill_payouts_sent_total\{.*chain="ETH_SEPOLIA".*\} 1/);
+
+  signer.child.kill('SIGTERM');
+  expect(await signer.ended).toBe(0);
+  // No key, no passphrase, no signed bytes: neither in the log nor in the metrics.
+  const { rows } = await sql<{ raw: string }>`select encode(raw, 'hex') as raw from own_transaction`.execute(
+    world.admin,
+  );
+  for (const secret of [PASSPHRASE, world.walletKey.slice(2), ...rows.map(({ raw }) => raw)]) {
+    expect(signer.output()).not.toContain(secret);
+    expect(metrics).not.toContain(secret);
+  }
+});
+
+test('it refuses to start, with the code for operators, where it must not', async () => {
+  const wrong = join(dirname(world.keystoreFile), 'wrong-passphrase');
+  await writeFile(wrong, 'another passphrase', { mode: 0o600 });
+  const cases: readonly (readonly [Record<string, string>, string])[] = [
+    [
+      { WALLET_MNEMONIC: 'test test test test test test test test test test test junk' },
+      'SECRET_IN_ENVIRONMENT',
+    ],
+    [{ PASSPHRASE_FILE: wrong }, 'KEYSTORE_WRONG_PASSPHRASE'],
+  ];
+  const ends = await Promise.all(
+    cases.map(async ([given, code]) => {
+      const signer = await start(given);
+      return { code, ended: await signer.ended, says: signer.output().includes(code) };
+    }),
+  );
+  expect(ends).toEqual(cases.map(([, code]) => ({ code, ended: 1, says: true })));
+});
