@@ -38,24 +38,16 @@ interface Known {
 
 /** Follows the own transactions of one chain. */
 export function createFateFollowing(deps: Scanning & { readonly clock: Clock }): FateFollowing {
-  const { network, reader, store, observe, clock } = deps;
+  const { network, reader, observe, clock } = deps;
   const apart = createApart(deps);
   const holdOff = createHoldOff(clock);
   const waits = createWaits();
+  const openOnes = createOpenOnes(deps);
   let early: Promise<Known> | undefined;
-  let hasOpen = false;
   let isAsked = false;
 
-  /** With `aboveHeight` also what a reorganisation down to there takes back. */
-  async function loadOpen(aboveHeight = NOWHERE): Promise<readonly OpenTransaction[]> {
-    hasOpen = true; // unless it turns out otherwise: what could not be asked now is asked again
-    const open = await store.openTransactions(network.chain, aboveHeight);
-    hasOpen = open.length > 0;
-    return open;
-  }
-
   async function readEarly(state: ChainState, options: ReadOptions): Promise<Known> {
-    const open = await loadOpen();
+    const open = await openOnes.load();
     const unmined = open.filter((own) => isUnmined(own, state));
     return { open, early: await reader.readFates(unmined, { ...options, byOneSource: true }) };
   }
@@ -69,7 +61,7 @@ export function createFateFollowing(deps: Scanning & { readonly clock: Clock }):
     const begun = moment.isReorganised ? undefined : early;
     early = undefined;
     const asked = await apart('fates', holdOff, options, async () => {
-      const known = (await begun) ?? { open: takenBack ?? (await loadOpen()), early: undefined };
+      const known = (await begun) ?? { open: takenBack ?? (await openOnes.load()), early: undefined };
       if (known.open.length === 0) return { open: known.open, answers: NO_ANSWERS };
       isAsked = true;
       return { open: known.open, answers: await askFates(deps, moment, known, options) };
@@ -88,7 +80,7 @@ export function createFateFollowing(deps: Scanning & { readonly clock: Clock }):
     begin(state, head, options) {
       early = undefined;
       isAsked = false;
-      if (!holdOff.isDue() || (head.hash === seenBlock(state).hash && !hasOpen)) return;
+      if (!holdOff.isDue() || (head.hash === seenBlock(state).hash && !openOnes.mayHaveSome())) return;
       early = readEarly(state, options);
       early.catch(() => undefined); // told when it is waited for, if it ever is
     },
@@ -101,16 +93,39 @@ export function createFateFollowing(deps: Scanning & { readonly clock: Clock }):
         isVerifying: step.verifiedHeight > state.verifiedHeight,
       };
       // A reorganisation takes back what it takes back, whether anybody can be asked or not.
-      const takenBack = moment.isReorganised ? await loadOpen(step.ancestorHeight) : undefined;
+      const takenBack = moment.isReorganised ? await openOnes.load(step.ancestorHeight) : undefined;
       const fates = await judgeAt(moment, options, takenBack);
       return fates === undefined ? change : { ...change, fates };
     },
     async planIdle(state, options) {
-      if (isAsked || (early === undefined && !hasOpen)) return undefined;
+      if (isAsked || (early === undefined && !openOnes.mayHaveSome())) return undefined;
       const fates = await judgeAt({ after: state, isReorganised: false, isVerifying: false }, options);
       if (fates === undefined) return undefined;
       return { step: standStill(state), matched: [], matchedState: 'DETECTED', orphanedIds: [], fates };
     },
+  };
+}
+
+/** The open transactions of a chain, and whether there were any when they were looked up last. */
+interface OpenOnes {
+  /** With `aboveHeight` also what a reorganisation down to there takes back. */
+  load(aboveHeight?: number): Promise<readonly OpenTransaction[]>;
+  /** True also after a look-up that failed. */
+  mayHaveSome(): boolean;
+}
+
+function createOpenOnes({ network, store }: Pick<Scanning, 'network' | 'store'>): OpenOnes {
+  let hadSome = false;
+  return {
+    async load(aboveHeight = NOWHERE) {
+      const isLikelyNone = !hadSome && aboveHeight === NOWHERE;
+      hadSome = true; // unless it turns out otherwise: what could not be asked now is asked again
+      const isNone = isLikelyNone && !(await store.mayHaveOpenTransactions(network.chain));
+      const open = isNone ? [] : await store.openTransactions(network.chain, aboveHeight);
+      hadSome = open.length > 0;
+      return open;
+    },
+    mayHaveSome: () => hadSome,
   };
 }
 

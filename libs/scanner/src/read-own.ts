@@ -25,6 +25,16 @@ interface OpenRow {
   readonly network_fee: bigint | null;
 }
 
+/** Whether there may be own transactions of which the last word is not said: a fraction of the time of reading them. */
+export async function mayHaveOpenTransactions(db: Db, chain: Chain): Promise<boolean> {
+  const { rows } = await sql`
+    select from wallet_nonce where chain = ${chain} and state = 'SIGNED'
+    union all
+    select from own_transaction_fate where chain = ${chain} and state in ('MINED', 'ORPHANED')
+    limit 1`.execute(db);
+  return rows.length > 0;
+}
+
 /**
  * The own transactions of a chain of which the last word is not said: those of nonces that are signed and not used up,
  * or whose fate is not VERIFIED. Of several for one nonce only one can land: once one is VERIFIED the others are dead,

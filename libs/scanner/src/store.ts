@@ -13,7 +13,7 @@ import type { NewId } from '@opentill/runtime/ids';
 import { checkState, takeStep, type ChainState } from './chain-state.ts';
 import { scanError } from './scan-error.ts';
 import type { OpenTransaction } from './own-fate.ts';
-import { readOpenTransactions, readOwnHashes } from './read-own.ts';
+import { mayHaveOpenTransactions, readOpenTransactions, readOwnHashes } from './read-own.ts';
 import { eventsOf } from './scan-events.ts';
 import type { LiveTransfer, RescanRequest, ScanChange, Written } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
@@ -44,6 +44,8 @@ export interface ScanStore {
   findRecipients(family: Family, addresses: readonly Address[]): Promise<ReadonlySet<Address>>;
   /** Those of the hashes that are of transactions which the gateway signed. */
   findOwn(chain: Chain, txHashes: readonly TxHash[]): Promise<ReadonlySet<TxHash>>;
+  /** Whether there may be any of them. Cheap: it is asked with every commit of a gateway that pays nothing. */
+  mayHaveOpenTransactions(chain: Chain): Promise<boolean>;
   /** Own transactions of which the last word is not said, and with them what was VERIFIED above this height. */
   openTransactions(chain: Chain, aboveHeight: number): Promise<readonly OpenTransaction[]>;
   /** Recorded transfers in blocks of these heights that are not orphaned; without `to` up to the highest. */
@@ -116,6 +118,8 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
     },
 
     findOwn: (chain, txHashes) => readOwnHashes(db, chain, txHashes),
+
+    mayHaveOpenTransactions: (chain) => mayHaveOpenTransactions(db, chain),
 
     openTransactions: (chain, aboveHeight) => readOpenTransactions(db, chain, aboveHeight),
 

@@ -84,6 +84,7 @@ function createCrasher(): {
         commit: around(store.commit),
         findRecipients: around(store.findRecipients),
         findOwn: around(store.findOwn),
+        mayHaveOpenTransactions: around(store.mayHaveOpenTransactions),
         openTransactions: around(store.openTransactions),
         liveTransfers: around(store.liveTransfers),
         pauseReason: store.pauseReason,
