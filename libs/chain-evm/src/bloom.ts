@@ -1,4 +1,4 @@
-import { keccak256 } from 'ethers/crypto';
+import { keccakOfWord } from './keccak.ts';
 
 const BLOOM_BYTES = 256;
 const BLOOM_GRAMMAR = /^0x[0-9a-fA-F]{512}$/;
@@ -8,10 +8,9 @@ export type BloomBits = readonly [number, number, number];
 
 /** The bits of an address or a topic, `0x` and hex. */
 export function bloomBits(value: string): BloomBits {
-  const hash = keccak256(value);
-  const bit = (offset: number): number =>
-    Number.parseInt(hash.slice(2 + 4 * offset, 6 + 4 * offset), 16) & 2047;
-  return [bit(0), bit(1), bit(2)];
+  const hash = keccakOfWord(value);
+  const bit = (offset: number): number => (((hash[offset] ?? 0) << 8) | (hash[offset + 1] ?? 0)) & 2047;
+  return [bit(0), bit(2), bit(4)];
 }
 
 /** Whether `value` is 256 bytes of hex. */
@@ -47,23 +46,26 @@ export function fitBloom(
   logs: Iterable<BloomedLog>,
   others: Iterable<BloomedLog> = [],
 ): BloomFit {
-  const left = Buffer.from(bloom.slice(2), 'hex');
+  const filter = Buffer.from(bloom.slice(2), 'hex');
+  const left = new Uint8Array(filter);
   const known = new Set<string>();
   let isExceeded = false;
-  const take = (values: Iterable<string>, mayBeOutside: boolean): void => {
-    for (const value of values) {
-      if (known.has(value)) continue;
-      known.add(value);
-      const bits = bloomBits(value);
-      if (!mayBeOutside && !bloomMayHold(bloom, bits)) isExceeded = true;
-      for (const bit of bits) {
-        const at = BLOOM_BYTES - 1 - (bit >> 3);
-        left.writeUInt8(left.readUInt8(at) & ~(1 << (bit & 7)), at);
-      }
+  const take = (value: string, mayBeOutside: boolean): void => {
+    if (known.has(value)) return;
+    known.add(value);
+    for (const bit of bloomBits(value)) {
+      const at = BLOOM_BYTES - 1 - (bit >> 3);
+      const mask = 1 << (bit & 7);
+      if (!mayBeOutside && ((filter[at] ?? 0) & mask) === 0) isExceeded = true;
+      left[at] = (left[at] ?? 0) & ~mask;
     }
   };
-  for (const log of logs) take([log.address, ...log.topics], false);
-  for (const log of others) take([log.address, ...log.topics], true);
+  const takeLog = (log: BloomedLog, mayBeOutside: boolean): void => {
+    take(log.address, mayBeOutside);
+    for (const topic of log.topics) take(topic, mayBeOutside);
+  };
+  for (const log of logs) takeLog(log, false);
+  for (const log of others) takeLog(log, true);
   return { isExplained: left.every((byte) => byte === 0), isExceeded };
 }
 
