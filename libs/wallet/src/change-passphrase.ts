@@ -61,7 +61,7 @@ async function sealNext(
   { secret, keyId }: OpenedKeystore,
   passphrase: string,
 ): Promise<void> {
-  await createKeystore(nextFileOf(path), { purpose, keyId, secret }, passphrase);
+  await createKeystore(nextFileOf(path), { purpose, keyId, secret }, passphrase, path);
   const again = await openKeystore(nextFileOf(path), purpose, passphrase);
   again.secret.fill(0);
 }

@@ -57,16 +57,18 @@ interface KeystoreFile {
 }
 
 /**
- * Encrypts a secret into a new file (mode 0600, written whole or not at all). Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT.
- * Does not zero `secret`.
+ * Encrypts a secret into a new file, written whole or not at all, of mode 0600 or with the owner and mode of the file
+ * `like`. Throws FILE_EXISTS, PASSPHRASE_TOO_SHORT. Does not zero `secret`.
  */
 export async function createKeystore(
   path: string,
   contents: KeystoreContents,
   passphrase: string,
+  like?: string,
 ): Promise<void> {
   const text = await sealKeystore(contents, passphrase);
-  await writeFileAtomically(path, text, { mode: OWNER_ONLY, replace: false });
+  const owner = like === undefined ? {} : { like };
+  await writeFileAtomically(path, text, { mode: OWNER_ONLY, replace: false, ...owner });
 }
 
 /**
@@ -78,9 +80,11 @@ export async function replaceKeystore(
   contents: KeystoreContents,
   passphrase: string,
 ): Promise<void> {
-  if (await isThere(path)) requirePurpose(await readKeystore(path), contents.purpose, path);
+  const isReplaced = await isThere(path);
+  if (isReplaced) requirePurpose(await readKeystore(path), contents.purpose, path);
   const text = await sealKeystore(contents, passphrase);
-  await writeFileAtomically(path, text, { mode: OWNER_ONLY, replace: true });
+  const owner = isReplaced ? { like: path } : {};
+  await writeFileAtomically(path, text, { mode: OWNER_ONLY, replace: true, ...owner });
 }
 
 /**

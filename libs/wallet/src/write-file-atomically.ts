@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { link, open, rename, unlink } from 'node:fs/promises';
+import { link, open, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { walletError } from './wallet-error.ts';
 
@@ -8,6 +8,8 @@ export interface WriteFileOptions {
   readonly mode: number;
   /** Whether a file of that name may be replaced; otherwise FILE_EXISTS. */
   readonly replace: boolean;
+  /** A file whose owner, group and permission bits the new one gets: who could read that one can read this one. */
+  readonly like?: string;
 }
 
 /**
@@ -23,6 +25,7 @@ export async function writeFileAtomically(
   const file = await open(temporary, 'wx', options.mode);
   try {
     await file.chmod(options.mode);
+    if (options.like !== undefined) await giveTo(file, options.like);
     await file.writeFile(text);
     await file.sync();
     await file.close();
@@ -37,6 +40,13 @@ export async function writeFileAtomically(
     await file.close().catch(() => undefined);
     await unlink(temporary).catch(() => undefined);
   }
+}
+
+/** Only a superuser may give a file away; anybody else is told so before anything is replaced. */
+async function giveTo(file: FileHandle, like: string): Promise<void> {
+  const [own, theirs] = [await file.stat(), await stat(like)];
+  if (own.uid !== theirs.uid || own.gid !== theirs.gid) await file.chown(theirs.uid, theirs.gid);
+  await file.chmod(theirs.mode & 0o777);
 }
 
 /** Waits until a new, renamed or removed file is so on disk as well. */

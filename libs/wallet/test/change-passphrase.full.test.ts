@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -84,8 +84,11 @@ const files = async () => (await readdir(dir)).toSorted();
 
 describe('a change of the passphrase', () => {
   it('seals both files anew and leaves nothing beside them', async () => {
+    await chmod(keystoreFile, 0o640);
     await change(OLD, NEW);
     expect(await whatOpensBoth()).toEqual([NEW]);
+    expect((await stat(keystoreFile)).mode & 0o777).toBe(0o640);
+    expect((await stat(policyFile)).mode & 0o777).toBe(0o600);
     expect(await files()).toEqual(['keystore.json', 'policy.sealed']);
   });
 

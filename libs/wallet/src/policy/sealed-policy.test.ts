@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -80,9 +80,11 @@ describe('a sealed policy', () => {
       code: 'POLICY_INVALID',
     });
     expect(await readFile(options.policyFile, 'utf8')).toBe(before);
+    await chmod(options.policyFile, 0o640); // an orchestrator's group may read it, and shall go on to
     const next = await sealPolicy({ ...options, text: text.replace('"5"', '"6"'), now: NOW });
     expect(next).not.toBe(digest);
     expect(await openPolicy(options)).toMatchObject({ digest: next });
+    expect((await stat(options.policyFile)).mode & 0o777).toBe(0o640);
     expect((await readdir(dir)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
