@@ -4,6 +4,7 @@ import type { BlockHash } from '@opentill/chain/block';
 import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
 import type { CandidateTransfer, TokenContract, Transfer, TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
+import { describeFates } from './describe-fates.ts';
 
 /** One thing that a transaction does. What a family does not have, its harness leaves out of `movements`. */
 export type Movement =
@@ -62,6 +63,7 @@ export function describeChainFamily(name: string, makeHarness: () => Promise<Cha
     describeBlocks(() => chain);
     describeTransfers(() => chain);
     describeReceipts(() => chain);
+    describeFates(() => chain);
     describeReorganisations(() => chain);
   });
 }

@@ -1,0 +1,91 @@
+import { describe, expect, it } from '@jest/globals';
+import type { FatesRead, OwnTransaction } from '@opentill/chain/own-transaction';
+import type { TxHash } from '@opentill/chain/transfer';
+import { baseUnits } from '@opentill/domain/money';
+import type { ChainHarness, Movement } from './chain-contract.ts';
+
+/** What every family's reader must tell of transactions that the gateway signed. */
+export function describeFates(get: () => ChainHarness): void {
+  /** Asked of one source and of two: the same. */
+  async function fatesOf(own: readonly OwnTransaction[]): Promise<FatesRead> {
+    const { reader } = get();
+    const read = await reader.readFates(own);
+    expect(await reader.readFates(own, { byOneSource: true })).toEqual(read);
+    return read;
+  }
+
+  /** A transaction that is meant to move 7 of the first token, and the movements that do it. */
+  function intended(): { readonly intent: Omit<OwnTransaction, 'txHash'>; readonly movement: Movement } {
+    const { newAddress, tokens } = get();
+    const [from, to] = [newAddress(), newAddress()];
+    return {
+      intent: { from, contract: tokens[0], to, amountBaseUnits: baseUnits(7n) },
+      movement: { kind: 'transfer', token: 0, from, to, amount: 7n },
+    };
+  }
+
+  describe('own transactions', () => {
+    it('have delivered what moved from the wallet to the receiver in the token that was meant', async () => {
+      const { submit, mine, newAddress, reader } = get();
+      const { intent, movement } = intended();
+      const { from, to } = intent;
+      const txHash = await submit([
+        movement,
+        { kind: 'transfer', token: 0, from, to: newAddress(), amount: 5n },
+        { kind: 'transfer', token: 0, from: newAddress(), to, amount: 11n },
+        { kind: 'transfer', token: 1, from, to, amount: 9n },
+      ]);
+      const height = await mine();
+      const [header] = await reader.headers(height, height);
+      const { fates, disputed } = await fatesOf([{ ...intent, txHash }]);
+      expect(fates).toMatchObject([
+        { txHash, blockHeight: height, blockHash: header!.hash, succeeded: true, deliveredBaseUnits: 7n },
+      ]);
+      expect(fates[0]!.feeBaseUnits).toBeGreaterThan(0n);
+      expect(disputed).toEqual([]);
+    });
+
+    it('that failed are paid for and have delivered nothing', async () => {
+      const { submit, mine } = get();
+      const { intent, movement } = intended();
+      const txHash = await submit([movement], { fails: true });
+      await mine();
+      const { fates } = await fatesOf([{ ...intent, txHash }]);
+      expect(fates).toMatchObject([{ txHash, succeeded: false, deliveredBaseUnits: 0n }]);
+      expect(fates[0]!.feeBaseUnits).toBeGreaterThan(0n);
+    });
+
+    it('that are in no block are in no list, and are found where a reorganisation moved them', async () => {
+      const { submit, resubmit, mine, reorg } = get();
+      const { intent, movement } = intended();
+      const own = { ...intent, txHash: await submit([movement]) };
+      expect(await fatesOf([own])).toEqual({ fates: [], disputed: [] });
+      await mine();
+      const [before] = (await fatesOf([own])).fates;
+      await reorg(1);
+      expect(await fatesOf([own])).toEqual({ fates: [], disputed: [] });
+      await resubmit(own.txHash);
+      const height = await mine();
+      const [after] = (await fatesOf([own])).fates;
+      expect(after).toMatchObject({ blockHeight: height, succeeded: true, deliveredBaseUnits: 7n });
+      expect(after!.blockHash).not.toBe(before!.blockHash);
+    });
+
+    it('are told of by a node that has the block they are asked at, or not at all', async () => {
+      const { submit, mine, reader } = get();
+      const { intent, movement } = intended();
+      const own = { ...intent, txHash: await submit([movement]) };
+      const height = await mine();
+      expect((await reader.readFates([own], { atHeight: height })).fates).toHaveLength(1);
+      await expect(reader.readFates([own], { atHeight: height + 1 })).rejects.toMatchObject({
+        code: 'BLOCK_NOT_FOUND',
+        retryable: true,
+      });
+      const unknown = {
+        ...own,
+        txHash: own.txHash.replace(/.$/, (last) => (last === '0' ? '1' : '0')) as TxHash,
+      };
+      expect(await fatesOf([unknown])).toEqual({ fates: [], disputed: [] });
+    });
+  });
+}
