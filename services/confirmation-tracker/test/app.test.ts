@@ -12,6 +12,7 @@ import type { OrderRow } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startTracker, type TrackerApp } from '../src/app.ts';
+import { changed, fated, payoutsOn } from './payout-scenario.ts';
 import {
   createTrackerScenario,
   envelope,
@@ -188,6 +189,48 @@ describe('the running service', () => {
     await reaches(unpaid, 'EXPIRED');
     await s.verify(transfer);
     await reaches(paid, 'SUCCESS');
+  });
+
+  test('moves payouts and carries out decisions by events, and tells of them', async () => {
+    await startReplica({ payoutSweepMs: 60_000 });
+    const p = payoutsOn(s);
+    const order = await p.payout();
+    const transaction = await p.sign(order);
+    await s.admin
+      .updateTable('payout')
+      .set({ first_sent_at: new Date() })
+      .where('order_pk', '=', order.order_pk)
+      .execute();
+    await publish(changed(order));
+    await reaches(order, 'PENDING');
+    await p.fate(transaction, 'MINED');
+    await publish(fated(transaction));
+    await reaches(order, 'PENDING_CONFIRMATION');
+    await p.fate(transaction, 'VERIFIED');
+    await publish(fated(transaction));
+    await reaches(order, 'SUCCESS');
+    await waitUntil('all told', depthIs(TOLD, 3));
+    expect(await toldEvents()).toEqual(await notificationIds(order));
+    const collection = await s.order();
+    await p.decide(collection, 'REFUSE');
+    await publish(envelope('order.decided', { orderPk: collection.order_pk }));
+    await reaches(collection, 'FAILED');
+  });
+
+  test('does the same by its sweeps alone when the broker loses everything', async () => {
+    await startReplica({ payoutSweepMs: 20, thoroughSweepMs: 20, sweepGraceMs: 0 });
+    const p = payoutsOn(s);
+    const expired = await p.payout({ expires_at: new Date(Date.now() - 1_000) });
+    const order = await p.payout();
+    const collection = await s.order();
+    const transaction = await p.sign(order);
+    await p.decide(collection, 'REFUSE');
+    await reaches(expired, 'FAILED');
+    await reaches(collection, 'FAILED');
+    await p.fate(transaction, 'MINED');
+    await reaches(order, 'PENDING_CONFIRMATION');
+    await p.fate(transaction, 'VERIFIED');
+    await reaches(order, 'SUCCESS');
   });
 
   test('in two replicas settles many orders, each told once and in order', async () => {

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Database } from '@opentill/db/database';
+import { createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
+import { liveUndisturbed, liveWithCrashAt } from './payout-life.ts';
+import { payoutsOn } from './payout-scenario.ts';
+import { createTrackerScenario, type TrackerScenario } from './tracker-scenario.ts';
+
+let s: TrackerScenario;
+let mortal: Database;
+let crashing: CrashingDatabase;
+beforeAll(async () => {
+  s = await createTrackerScenario();
+  mortal = s.database.open('tracker');
+  crashing = createCrashingDatabase(mortal);
+});
+afterAll(async () => {
+  await mortal.close();
+  await s.close();
+});
+
+test('stopped before or after any statement and started again, the tracker ends payouts as if undisturbed', async () => {
+  const undisturbed = await liveUndisturbed(s);
+  const seen: string[] = [];
+  for (let point = 1; ; point += 1) {
+    const disturbed = await liveWithCrashAt(s, crashing, point);
+    if (crashing.crashedAt === undefined) break;
+    seen.push(crashing.crashedAt);
+    expect({ point, at: crashing.crashedAt, outcome: disturbed }).toEqual({
+      point,
+      at: crashing.crashedAt,
+      outcome: undisturbed,
+    });
+  }
+  const effects = [
+    'with first as ( insert into "tracker"."inbox"',
+    'select expire_payouts',
+    'select order_pk as "orderPk", was, became from settle_payout_money',
+    'with given as',
+    'select settle_network_fees',
+    'update order_decision',
+  ];
+  for (const effect of ['begin', ...effects, 'commit']) {
+    expect(seen.some((where) => where.startsWith(`before ${effect}`))).toBe(true);
+    expect(seen.some((where) => where.startsWith(`after ${effect}`))).toBe(true);
+  }
+  expect(seen.length).toBeGreaterThan(100);
+  await payoutsOn(s).checkBooks();
+}, 600_000);

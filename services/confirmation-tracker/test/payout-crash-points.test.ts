@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Database } from '@opentill/db/database';
+import { createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
+import { liveUndisturbed, liveWithCrashAt } from './payout-life.ts';
+import { payoutsOn } from './payout-scenario.ts';
+import { createTrackerScenario, type TrackerScenario } from './tracker-scenario.ts';
+
+let s: TrackerScenario;
+let mortal: Database;
+let crashing: CrashingDatabase;
+beforeAll(async () => {
+  s = await createTrackerScenario();
+  mortal = s.database.open('tracker');
+  crashing = createCrashingDatabase(mortal);
+});
+afterAll(async () => {
+  await mortal.close();
+  await s.close();
+});
+
+test('stopped before or after a statement and started again, the tracker ends payouts as if undisturbed', async () => {
+  const undisturbed = await liveUndisturbed(s);
+  expect(undisturbed).toMatchObject({
+    states: [
+      { status: 'SUCCESS', actual: 100n },
+      { status: 'FAILED', reason: 'Transaction failed' },
+      { status: 'FAILED', reason: 'Address denied' },
+      { status: 'FAILED', reason: 'Payout expired' },
+      { status: 'SUCCESS', actual: 100n },
+    ],
+    stories: [
+      [
+        'ORDER_PENDING PENDING',
+        'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
+        'ORDER_PENDING PENDING Reorganised',
+        'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
+        'ORDER_SUCCESS SUCCESS 0.0001',
+        'ORDER_REVERTED SUCCESS Reorganised 0.0001',
+      ],
+      expect.any(Array),
+      ['ORDER_FAILED FAILED Address denied'],
+      ['ORDER_FAILED FAILED Payout expired'],
+      expect.any(Array),
+    ],
+    incidents: [['PAYOUT_ORPHANED'], [], [], [], []],
+    balances: { HOT_AVAILABLE: 300n, HOT_RESERVED: 0n, IN_FLIGHT: 0n, PAID_OUT: 100n, MERCHANT: -100n },
+  });
+  // A sample of the points; payout-crash-points.full.test.ts takes them all.
+  for (let point = 3; ; point += 41) {
+    const disturbed = await liveWithCrashAt(s, crashing, point);
+    if (crashing.crashedAt === undefined) break;
+    expect({ point: crashing.crashedAt, outcome: disturbed }).toEqual({
+      point: crashing.crashedAt,
+      outcome: undisturbed,
+    });
+  }
+  expect(crashing.passed).toBeGreaterThan(100);
+  await payoutsOn(s).checkBooks();
+});
