@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { sql } from 'kysely';
 import type { OperatorRole } from '@opentill/contracts/ops/roles';
 import type { Db, Tx } from './database.ts';
 
@@ -87,6 +88,31 @@ export async function addOperator(
     .returning('operator_id')
     .execute();
   return rows.length === 0 ? undefined : token;
+}
+
+/**
+ * Adds the first operator, an administrator, where there is none: whoever may do that has the role of ops already.
+ * @returns his token, the only time it is seen; undefined when there are operators
+ */
+export async function addFirstOperator(
+  db: Db,
+  { operatorId, name }: Pick<Operator, 'operatorId' | 'name'>,
+): Promise<string | undefined> {
+  return db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended('first operator', 0))`.execute(tx);
+    const anybody = await tx.selectFrom('operator').select('operator_id').limit(1).executeTakeFirst();
+    if (anybody !== undefined) return undefined;
+    const token = await addOperator(tx, { operatorId, name, role: 'ADMIN' });
+    await writeAudit(tx, {
+      operator: operatorId,
+      action: 'createOperator',
+      subject: operatorId,
+      outcome: 'DONE',
+      details: { first: true, name },
+      requestId: null,
+    });
+    return token;
+  });
 }
 
 /** An act in the audit log. */

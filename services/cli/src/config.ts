@@ -48,6 +48,8 @@ export const SETUP_CONFIG_SCHEMA = {
 
 /** The environment of the other commands. */
 export interface OperatorEnvironment {
+  readonly OPS_URL?: string;
+  readonly OPS_TOKEN_FILE?: string;
   readonly OPS_DATABASE_URL?: string;
   readonly DATABASE_ADMIN_URL?: string;
   readonly AMQP_URL?: string;
@@ -58,6 +60,8 @@ export interface OperatorEnvironment {
 /** JSON Schema of the environment of the other commands; each needs only some of it. */
 export const OPERATOR_CONFIG_SCHEMA = {
   properties: {
+    OPS_URL: { type: 'string', pattern: '^https?://[^/?#@\\s]+/?$' },
+    OPS_TOKEN_FILE: { type: 'string', minLength: 1 },
     OPS_DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://' },
     DATABASE_ADMIN_URL: { type: 'string', pattern: '^postgres(ql)?://' },
     AMQP_URL: { type: 'string', pattern: '^amqps?://' },

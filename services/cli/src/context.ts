@@ -19,6 +19,8 @@ export type CliErrorCode =
   | 'NO_TERMINAL'
   /** The wallet is restored, but of some money it is not known whether it is there; the message says of which. */
   | 'RECOVERY_INCOMPLETE'
+  /** The ops service is not there; the message says at which address. */
+  | 'OPS_UNREACHABLE'
   /** What was asked about does not exist. */
   | 'NOT_FOUND'
   /** `doctor` found something that must be mended; its report says what. */

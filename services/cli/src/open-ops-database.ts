@@ -32,8 +32,3 @@ export function parseKey(base64: string): Buffer {
   }
   return key;
 }
-
-/** The key of the environment. */
-export function secretsKey(context: CliContext): Buffer {
-  return parseKey(requiredVariable(context, 'SECRETS_KEY'));
-}

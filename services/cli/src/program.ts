@@ -14,6 +14,7 @@ import { rescan } from './commands/rescan.ts';
 import { setMerchant, type SetMerchantOptions } from './commands/set-merchant.ts';
 import { setUp } from './commands/setup.ts';
 import { addKeys } from './key-commands.ts';
+import { addOps } from './ops-commands.ts';
 import { addPolicy } from './policy-commands.ts';
 import { addWebhook } from './webhook-commands.ts';
 
@@ -42,6 +43,7 @@ export function createProgram(context: CliContext): Command {
   addMerchant(program, context);
   addWebhook(program, context);
   addRepairs(program, context);
+  addOps(program, context);
   return program;
 }
 

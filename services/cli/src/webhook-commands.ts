@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { replayWebhook, type ReplayOptions } from './commands/replay-webhook.ts';
-import { SETTINGS_MERCHANT_ID } from './commands/settings-merchant.ts';
 import { enableWebhook, printAttempts, printCallbackStatus } from './commands/watch-webhooks.ts';
 import type { CliContext } from './context.ts';
 

@@ -26,6 +26,7 @@ import {
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { startTestOps, type TestOps } from '../../ops/test/support/test-ops.ts';
 import { runCli } from '../src/run-cli.ts';
 
 const NETWORKS_FILE = join(import.meta.dirname, '..', '..', '..', 'deploy', 'networks', 'local.json');
@@ -33,15 +34,19 @@ const PASSPHRASE = 'a passphrase of the tests';
 
 let database: TestDatabase;
 let admin: Database;
+let ops: TestOps;
 let directory: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   admin = database.open('admin');
   directory = mkdtempSync(join(tmpdir(), 'opentill-cli-'));
+  ops = await startTestOps(database);
+  writeFileSync(join(directory, 'ops-token'), `${ops.tokens.ADMIN}\n`, { mode: 0o600 });
 });
 afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
+  await ops.stop();
   await admin.close();
   await database.drop();
 });
@@ -56,8 +61,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What an operator's shell has set. */
 const operator = (): Environment => ({
+  OPS_URL: ops.url,
+  OPS_TOKEN_FILE: join(directory, 'ops-token'),
   OPS_DATABASE_URL: database.url('ops'),
-  SECRETS_KEY: TEST_SECRETS_KEY_BASE64,
   NETWORKS_FILE,
 });
 
@@ -355,14 +361,19 @@ describe('merchant', () => {
   });
 
   it('needs its settings', async () => {
-    const { OPS_DATABASE_URL, ...without } = operator();
-    expect(OPS_DATABASE_URL).toBeDefined();
-    expectRefusal(await opentill(['merchant', 'list'], { env: without }), 1, /OPS_DATABASE_URL is missing/);
-    const badKey = { ...operator(), SECRETS_KEY: 'short' };
-    const create = ['merchant', 'create', '--id', 'never'];
-    expectRefusal(await opentill(create, { env: badKey }), 1, /SECRETS_KEY must be 32 bytes/);
-    const down = { ...operator(), OPS_DATABASE_URL: 'postgres://opentill_ops@localhost:1/opentill' };
-    expectRefusal(await opentill(['merchant', 'list'], { env: down }), 75, /ECONNREFUSED/);
+    const { OPS_URL, ...without } = operator();
+    expect(OPS_URL).toBeDefined();
+    expectRefusal(await opentill(['merchant', 'list'], { env: without }), 1, /OPS_URL is missing/);
+    const down = { ...operator(), OPS_URL: 'http://127.0.0.1:2' };
+    expectRefusal(await opentill(['merchant', 'list'], { env: down }), 75, /does not answer.*ECONNREFUSED/);
+    const open = { ...operator(), OPS_URL: 'http://ops.example' };
+    expectRefusal(await opentill(['merchant', 'list'], { env: open }), 1, /OPS_URL must be https/);
+    const file = join(directory, 'open-token');
+    writeFileSync(file, 'ada.x', { mode: 0o644 });
+    const readable = { ...operator(), OPS_TOKEN_FILE: file };
+    expectRefusal(await opentill(['merchant', 'list'], { env: readable }), 1, /must not be open to others/);
+    chmodSync(file, 0o600);
+    expectRefusal(await opentill(['merchant', 'list'], { env: readable }), 1, /token is not known/);
   });
 });
 
@@ -734,7 +745,7 @@ describe('as a process', () => {
 
   it('says what is wrong in one line on standard error, with exit code 1 or 75', async () => {
     const keys = ['keys', 'init', '--keystore', join(directory, 'k'), '--public-keys', join(directory, 'p')];
-    const down = { OPS_DATABASE_URL: 'postgres://opentill_ops@127.0.0.1:1/opentill' };
+    const down = { ...operator(), OPS_URL: 'http://127.0.0.1:2' };
     const [unset, noTerminal, unknown, unreachable] = await Promise.all([
       run(['explain', 'x']),
       run(keys),
@@ -744,7 +755,7 @@ describe('as a process', () => {
     expect(unset).toEqual({
       code: 1,
       out: '',
-      err: 'opentill: configuration: OPS_DATABASE_URL is missing\n',
+      err: 'opentill: configuration: OPS_URL is missing\n',
     });
     expect(noTerminal).toMatchObject({ code: 1, out: '' });
     expect(noTerminal.err).toMatch(/^opentill: There is no terminal to ask on.*\n$/);

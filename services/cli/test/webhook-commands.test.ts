@@ -1,19 +1,30 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '@opentill/db/database';
-import { aCollection, aMerchant, TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
+import { aCollection, aMerchant } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { startTestOps, type TestOps } from '../../ops/test/support/test-ops.ts';
 import { runCli } from '../src/run-cli.ts';
 
 let database: TestDatabase;
 let admin: Database;
+let ops: TestOps;
+let directory: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   admin = database.open('admin');
+  ops = await startTestOps(database);
+  directory = mkdtempSync(join(tmpdir(), 'opentill-webhooks-'));
+  writeFileSync(join(directory, 'token'), ops.tokens.ADMIN, { mode: 0o600 });
 });
 afterAll(async () => {
+  rmSync(directory, { recursive: true, force: true });
+  await ops.stop();
   await admin.close();
   await database.drop();
 });
@@ -22,7 +33,7 @@ async function opentill(...args: readonly string[]) {
   const out: string[] = [];
   const errors: string[] = [];
   const code = await runCli(args, {
-    env: { OPS_DATABASE_URL: database.url('ops'), SECRETS_KEY: TEST_SECRETS_KEY_BASE64 },
+    env: { OPS_URL: ops.url, OPS_TOKEN_FILE: join(directory, 'token') },
     clock: { now: () => new Date() },
     print: (line) => out.push(line),
     printError: (line) => errors.push(line),

@@ -27,6 +27,8 @@ const FOREIGN_CODES: Readonly<Record<string, OpsErrorCode>> = {
   MERCHANT_NOT_FOUND: 'NOT_FOUND',
   SECRET_CHANGE_UNDER_WAY: 'STATE_CONFLICT',
   NO_SECRET_CHANGE: 'STATE_CONFLICT',
+  TOP_UP_INVALID: 'UNPROCESSABLE',
+  TOP_UP_DIFFERS: 'STATE_CONFLICT',
 };
 
 /** The one table from errors to refusals. What is not in it is INTERNAL and says nothing of its cause. */

@@ -387,6 +387,10 @@ describe('what stops payouts', () => {
     ).toEqual({ booked: false });
     await refused('bookTopUp', { ...topUp, txid: 'nothing' }, 'UNPROCESSABLE', 'FINANCE');
     await refused('bookTopUp', { ...topUp, txid, amount: '0.1234567' }, 'UNPROCESSABLE', 'FINANCE');
+    await refused('bookTopUp', { ...topUp, txid, amount: '12.6' }, 'STATE_CONFLICT', 'FINANCE');
+    expect(await act('bookTopUp', { ...topUp, symbol: 'ETH', txid: aHash() }, 'FINANCE')).toEqual({
+      booked: true,
+    });
   });
 });
 

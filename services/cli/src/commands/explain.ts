@@ -1,95 +1,120 @@
-import { formatAmount } from '@opentill/domain/money';
+import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { Db } from '@opentill/db/database';
 import type { CliContext, CliErrorCode } from '../context.ts';
-import { withOpsDatabase } from '../open-ops-database.ts';
-import {
-  attemptsOf,
-  cursorOf,
-  findOrders,
-  notificationsOf,
-  transfersOf,
-  type ExplainedOrder,
-} from '../store.ts';
+import { openOps, type OpsClient } from '../ops-client.ts';
+
+type Detail = OpsAnswer<'getOrder'>;
+
+const ORDER_ID = /^[A-Za-z0-9_.:~@-]{1,64}$/;
+const CHAIN_WORD = /^[A-Za-z0-9:_.-]{1,200}$/;
+const ORDERS_MAX = 100;
 
 /**
- * Tells everything that is known of an order id, a transaction hash or a deposit address, in the order in which a
- * payment walks: order, transfers, callbacks.
+ * Tells everything that is known of an order id, a transaction hash or an address, in the order in which a payment walks:
+ * order, transfers or payout, callbacks.
  * @throws GatewayError NOT_FOUND
  */
 export async function explain(context: CliContext, wanted: string): Promise<void> {
-  await withOpsDatabase(context, async ({ kysely }) => {
-    const orders = await findOrders(kysely, wanted);
-    if (orders.length === 0) {
-      throw new GatewayError<CliErrorCode>(
-        'NOT_FOUND',
-        `Nothing is known of ${wanted}: no order id, no deposit address, no transaction that paid one. ` +
-          'If it paid a deposit address, ask the chain again: opentill rescan --chain <chain> --from <height> --to <height>',
-        { retryable: false },
-      );
-    }
-    for (const order of orders) await explainOrder(context, kysely, order);
-  });
+  const ops = await openOps(context);
+  const orderPks = await findOrders(ops, wanted);
+  if (orderPks.length === 0) {
+    throw new GatewayError<CliErrorCode>(
+      'NOT_FOUND',
+      `Nothing is known of ${wanted}: no order id, no deposit address, no transaction that paid one. ` +
+        'If it paid a deposit address, ask the chain again: opentill rescan --chain <chain> --from <height> --to <height>',
+      { retryable: false },
+    );
+  }
+  for (const orderPk of orderPks) explainOrder(context, await ops.call('getOrder', { orderPk }));
 }
 
-async function explainOrder(context: CliContext, db: Db, order: ExplainedOrder): Promise<void> {
+/** The orders that a word speaks of, oldest first. */
+async function findOrders(ops: OpsClient, wanted: string): Promise<readonly string[]> {
+  const asked = [
+    ...(ORDER_ID.test(wanted) ? [{ orderId: wanted }] : []),
+    ...(CHAIN_WORD.test(wanted) ? [{ address: wanted }, { txid: wanted }] : []),
+  ];
+  const found = (await Promise.all(asked.map((filter) => ops.list('listOrders', filter, ORDERS_MAX)))).flat();
+  const byKey = new Map(found.map((order) => [order.orderPk, order]));
+  return [...byKey.values()]
+    .toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))
+    .map(({ orderPk }) => orderPk);
+}
+
+function explainOrder(context: CliContext, detail: Detail): void {
   const { print } = context;
-  const money = (value: bigint) => formatAmount(value, order.decimals, order.displayDecimals);
+  const { order, chainCursor: cursor } = detail;
   print(
     `${order.orderType} ${order.orderId} of merchant ${order.merchantId}: ${order.status}${order.reason ? ` (${order.reason})` : ''}`,
   );
   print(
-    `  ${money(order.amount)} ${order.symbol} on ${order.chain} ${order.orderType === 'PAYOUT' ? 'to' : 'at'} ${order.address}`,
+    `  ${order.amount} ${order.symbol} on ${order.chain} ${order.orderType === 'PAYOUT' ? 'to' : 'at'} ${order.address}`,
   );
-  print(
-    `  detected ${money(order.detectedAmount)}, actual ${order.actualAmount === null ? '-' : money(order.actualAmount)}`,
-  );
-  print(`  created ${order.createdAt.toISOString()}, expires ${order.expiresAt.toISOString()}`);
-  const cursor = await cursorOf(db, order.chain);
-  if (cursor) {
+  print(`  detected ${order.detectedAmount}, actual ${order.actualAmount ?? '-'}`);
+  print(`  created ${order.createdAt}, expires ${order.expiresAt}`);
+  if (cursor === null) print('  the chain has never been read: no scanner has committed a cursor');
+  else {
     print(
-      `  chain read to ${cursor.seenHeight} (verified ${cursor.verifiedHeight}, ${cursor.verifiedTime.toISOString()}), head ${cursor.headHeight}`,
+      `  chain read to ${cursor.seenHeight} (verified ${cursor.verifiedHeight}, ${cursor.verifiedTime}), head ${cursor.headHeight}`,
     );
-  } else {
-    print('  the chain has never been read: no scanner has committed a cursor');
   }
-  await explainTransfers(context, db, order);
-  await explainCallbacks(context, db, order);
+  if (order.orderType === 'COLLECTION') explainTransfers(context, detail);
+  explainPayout(context, detail);
+  for (const { decision, operator, reason, decidedAt, outcome } of detail.decisions) {
+    print(`  ${decision} by ${operator} at ${decidedAt}: ${outcome ?? 'waits for the tracker'} (${reason})`);
+  }
+  for (const { kind, openedAt, closedAt } of detail.incidents) {
+    print(`  incident ${kind} of ${openedAt}: ${closedAt === null ? 'open' : `closed ${closedAt}`}`);
+  }
+  explainCallbacks(context, detail);
 }
 
-async function explainTransfers(context: CliContext, db: Db, order: ExplainedOrder): Promise<void> {
-  if (order.orderType !== 'COLLECTION') return;
-  const transfers = await transfersOf(db, order.orderPk);
-  if (transfers.length === 0) context.print('  no transfer to its address has been seen');
+function explainTransfers({ print }: CliContext, { order, transfers }: Detail): void {
+  if (transfers.length === 0) print('  no transfer to its address has been seen');
   for (const t of transfers) {
     const fate = [
       t.state,
       t.booked && 'booked',
       t.credited && 'credited',
-      t.unmatchedReason && `unmatched: ${t.unmatchedReason}`,
+      t.unmatchedReason !== null && `unmatched: ${t.unmatchedReason}`,
     ];
-    const amount =
-      t.chain === order.chain && t.symbol === order.symbol
-        ? formatAmount(t.amount, order.decimals, order.displayDecimals)
-        : `${t.amount} base units`;
-    context.print(`  transfer ${amount} ${t.symbol} on ${t.chain}, ${t.txHash} ${t.position}`);
-    context.print(
-      `    block ${t.blockHeight} at ${t.blockTime.toISOString()}: ${fate.filter(Boolean).join(', ')}`,
+    const isAsset = t.chain === order.chain && t.symbol === order.symbol;
+    const amount = isAsset && t.amount !== null ? t.amount : `${t.amountBaseUnits} base units`;
+    print(`  transfer ${amount} ${t.symbol} on ${t.chain}, ${t.txHash} ${t.position}`);
+    print(`    block ${t.blockHeight} at ${t.blockTime}: ${fate.filter(Boolean).join(', ')}`);
+  }
+}
+
+function explainPayout({ print }: CliContext, { payout, ownTransactions }: Detail): void {
+  if (payout === null) return;
+  const why =
+    payout.obstacle === null ? '' : `, obstacle ${payout.obstacle} since ${payout.obstacleAt ?? '?'}`;
+  print(`  payout ${payout.state} from ${payout.wallet}${why}`);
+  if (payout.waitingForApproval) {
+    print(`    waits for approval since ${payout.waitingSince ?? '?'}, ${payout.approvals.length} handed in`);
+  }
+  if (payout.veto !== null) print(`    vetoed by ${payout.veto.operator}: ${payout.veto.reason}`);
+  for (const t of ownTransactions) {
+    const fate =
+      t.fate === null
+        ? 'in no block yet'
+        : `${t.fate.state} in block ${t.fate.blockHeight ?? '?'}, ${t.fate.succeeded ? 'succeeded' : 'failed'}`;
+    print(
+      `  signed ${t.txHash} with nonce ${t.nonce ?? '?'} at ${t.signedAt}, sent ${t.firstSentAt ?? 'not yet'}: ${fate}`,
     );
   }
 }
 
-async function explainCallbacks(context: CliContext, db: Db, order: ExplainedOrder): Promise<void> {
-  for (const n of await notificationsOf(db, order.orderPk)) {
-    const state = n.state ?? 'not yet queued';
-    const next =
-      n.state === 'PENDING' && n.nextAttemptAt ? `, next attempt ${n.nextAttemptAt.toISOString()}` : '';
-    context.print(
-      `  callback ${n.sequence} ${n.notifyType} ${n.eventId}: ${state} after ${n.attempts ?? 0} attempts${next}`,
+function explainCallbacks({ print }: CliContext, { notifications }: Detail): void {
+  for (const n of notifications) {
+    const state = n.deliveryState ?? 'not yet queued';
+    const next = n.nextAttemptAt === null ? '' : `, next attempt ${n.nextAttemptAt}`;
+    print(
+      `  callback ${n.sequence} ${n.notifyType} ${n.eventId}: ${state} after ${n.attempts} attempts${next}`,
     );
-    for (const a of await attemptsOf(db, n.eventId)) {
-      context.print(
-        `    attempt ${a.attempt} at ${a.startedAt.toISOString()}: ${a.statusCode ?? a.error ?? 'no answer'} in ${a.durationMs} ms`,
+    for (const a of n.attemptList) {
+      print(
+        `    attempt ${a.attempt} at ${a.startedAt}: ${a.statusCode ?? a.error ?? 'no answer'} in ${a.durationMs} ms`,
       );
     }
   }

@@ -1,20 +1,12 @@
-import { randomBytes } from 'node:crypto';
+import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
+import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import {
-  endSecretChange,
-  listMerchants,
-  rotateToken,
-  rotateWebhookSecret,
-  upsertMerchant,
-  type MerchantSummary,
-} from '@opentill/db/merchants';
 import type { CliContext, CliErrorCode } from '../context.ts';
-import { secretsKey, withOpsDatabase } from '../open-ops-database.ts';
+import { openOps } from '../ops-client.ts';
 import { parseDurationSeconds } from '../parse-moment.ts';
 import { requireHttpUrl, requireOrigin } from '../require-url.ts';
-import { SETTINGS_MERCHANT_ID } from './settings-merchant.ts';
 
-const SECRET_BYTES = 32;
+const MERCHANTS_MAX = 10_000;
 const OVERLAP_MAX_SECONDS = 90 * 86_400;
 const MERCHANT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -38,22 +30,13 @@ export async function createMerchant(
   const origins = options.returnOrigin ?? [];
   if (options.callbackUrl !== undefined) requireHttpUrl('--callback-url', options.callbackUrl);
   for (const origin of origins) requireOrigin('--return-origin', origin);
-  const version = options.version;
-  const token = randomBytes(SECRET_BYTES).toString('hex');
-  const webhookSecret = randomBytes(SECRET_BYTES).toString('hex');
-  await withOpsDatabase(context, async ({ kysely }) => {
-    if ((await listMerchants(kysely)).some((m) => m.merchantId === options.id)) {
-      throw usage(`Merchant ${options.id} exists already.`);
-    }
-    await upsertMerchant(kysely, secretsKey(context), {
-      merchantId: options.id,
-      name: options.name ?? options.id,
-      version,
-      token,
-      webhookSecret,
-      callbackUrl: options.callbackUrl ?? null,
-      returnOrigins: origins,
-    });
+  const ops = await openOps(context);
+  const { token, webhookSecret } = await ops.call('createMerchant', {
+    merchantId: options.id,
+    name: options.name ?? options.id,
+    version: options.version,
+    callbackUrl: options.callbackUrl ?? null,
+    returnOrigins: origins,
   });
   context.print(`merchant        ${options.id}`);
   context.print(`token           ${token}`);
@@ -63,22 +46,21 @@ export async function createMerchant(
 
 /** Lists the merchants without their secrets. */
 export async function printMerchants(context: CliContext): Promise<void> {
-  await withOpsDatabase(context, async ({ kysely }) => {
-    for (const m of await listMerchants(kysely)) {
-      context.print(
-        `${m.merchantId}\t${m.version}\t${m.enabled ? 'enabled' : 'disabled'}\t${m.callbackUrl ?? '-'}\t${m.name}${describeCallbacks(m)}`,
-      );
-    }
-  });
+  const ops = await openOps(context);
+  for (const m of await ops.list('listMerchants', {}, MERCHANTS_MAX)) {
+    context.print(
+      `${m.merchantId}\t${m.version}\t${m.enabled ? 'enabled' : 'disabled'}\t${m.callbackUrl ?? '-'}\t${m.name}${describeCallbacks(m)}`,
+    );
+  }
 }
 
 /** What is out of the ordinary with a merchant's callbacks; nothing otherwise. */
-function describeCallbacks(m: MerchantSummary): string {
-  const since = m.endpointSince?.toISOString() ?? '?';
+function describeCallbacks(m: OpsAnswer<'getMerchant'>): string {
+  const since = m.endpointSince ?? '?';
   const parts = [
     m.endpointState === 'DISABLED' && `callbacks disabled since ${since}: ${m.disabledReason ?? '?'}`,
     m.endpointState === 'OPEN' && `callbacks rest since ${since}`,
-    m.webhookSecretSwitchAt !== null && `webhook secret changes at ${m.webhookSecretSwitchAt.toISOString()}`,
+    m.webhookSecretSwitchAt !== null && `webhook secret changes at ${m.webhookSecretSwitchAt}`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? '' : `\t${parts.join('; ')}`;
 }
@@ -93,7 +75,7 @@ export interface RotateOptions {
 /**
  * Replaces a merchant's token or webhook secret and shows the new one, once. The old one stops working at once, but for a
  * webhook secret with an overlap, in which callbacks carry the signatures of both.
- * @throws GatewayError CLI_USAGE, MERCHANT_NOT_FOUND, SECRET_CHANGE_UNDER_WAY, NO_SECRET_CHANGE
+ * @throws GatewayError CLI_USAGE, NOT_FOUND, STATE_CONFLICT
  */
 export async function rotateMerchant(
   context: CliContext,
@@ -112,12 +94,11 @@ export async function rotateMerchant(
   if (what === 'token') {
     if (hows > 0)
       throw usage('--overlap, --finish and --cancel are for webhook-secret: a token changes at once.');
-    const token = await withOpsDatabase(context, ({ kysely }) =>
-      rotateToken(kysely, secretsKey(context), id),
-    );
+    const { token } = await (await openOps(context)).call('rotateToken', { merchantId: id });
     context.print(`new token of ${id}: ${token}`);
   } else if (finish === true || cancel === true) {
-    await withOpsDatabase(context, ({ kysely }) => endSecretChange(kysely, id, finish ? 'FINISH' : 'CANCEL'));
+    const action = finish ? 'FINISH' : 'CANCEL';
+    await (await openOps(context)).call('rotateWebhookSecret', { merchantId: id, action });
     context.print(`The ${finish ? 'new' : 'old'} webhook secret of ${id} alone signs from now on.`);
   } else {
     await rotateSecret(context, id, overlap);
@@ -127,13 +108,13 @@ export async function rotateMerchant(
 async function rotateSecret(context: CliContext, id: string, overlap: string | undefined): Promise<void> {
   const overlapSeconds =
     overlap === undefined ? 0 : parseDurationSeconds('--overlap', overlap, OVERLAP_MAX_SECONDS);
-  const { secret, switchAt } = await withOpsDatabase(context, ({ kysely }) =>
-    rotateWebhookSecret(kysely, secretsKey(context), id, overlapSeconds),
-  );
-  context.print(`new webhook-secret of ${id}: ${secret}`);
+  const ops = await openOps(context);
+  const rotation = { merchantId: id, action: 'ROTATE', overlapSeconds } as const;
+  const { webhookSecret, switchAt } = await ops.call('rotateWebhookSecret', rotation);
+  context.print(`new webhook-secret of ${id}: ${webhookSecret ?? ''}`);
   if (switchAt === null) return;
   context.print(
-    `Until ${switchAt.toISOString()} sign and X-Signature are made with the old one, X-Signature-Next with the new one, webhook-signature with both.`,
+    `Until ${switchAt} sign and X-Signature are made with the old one, X-Signature-Next with the new one, webhook-signature with both.`,
   );
 }
 

@@ -1,30 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Db } from '@opentill/db/database';
+import type { OpsInput } from '@opentill/contracts/ops/catalog';
+import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import {
-  chooseCallbacks,
-  countChosen,
-  REPLAYABLE_STATES,
-  replayCallbacks,
-  type CallbackChoice,
-  type ReplayableState,
-  type ReplayOutcome,
-} from '../callback-store.ts';
 import type { CliContext, CliErrorCode } from '../context.ts';
-import { withOpsDatabase } from '../open-ops-database.ts';
+import { openOps, type OpsClient } from '../ops-client.ts';
 import { parseMoment } from '../parse-moment.ts';
-import { replayDelivery } from '../store.ts';
-import { SETTINGS_MERCHANT_ID } from './settings-merchant.ts';
+
+type Choice = OpsInput<'countReplay'>;
 
 const EVENT_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const BATCH_MAX = 500;
 const DEFAULT_RATE = 100;
-const STATES: Readonly<Record<string, readonly ReplayableState[]>> = {
-  dead: ['DEAD'],
-  delivered: ['DELIVERED'],
-  any: REPLAYABLE_STATES,
+const STATES: Readonly<Record<string, NonNullable<Choice['states']>>> = {
+  dead: 'DEAD',
+  delivered: 'DELIVERED',
+  any: 'ANY',
 };
-const LEFT: readonly (readonly [ReplayOutcome, string])[] = [
+const LEFT: readonly (readonly [string, string])[] = [
   [
     'NEWER_SENT',
     'left alone: a newer callback of their order was sent after them (--event sends one all the same)',
@@ -58,18 +50,17 @@ export async function replayWebhook(context: CliContext, options: ReplayOptions)
   if (options.event !== undefined) return replayOne(context, options.event, options);
   const choice = readChoice(context, options);
   const perSecond = readRate(options.rate);
-  await withOpsDatabase(context, async ({ kysely }) => {
-    const counts = await countChosen(kysely, choice);
-    const total = counts.reduce((sum, { count }) => sum + count, 0);
-    if (total === 0)
-      throw refuse('NOT_FOUND', 'No such callback has been queued for delivery yet, or all wait already.');
-    if (options.dryRun === true) {
-      const parts = counts.map(({ state, count }) => `${count} ${state.toLowerCase()}`);
-      context.print(`${total} callbacks are meant: ${parts.join(', ')}. Nothing was done.`);
-      return;
-    }
-    printOutcomes(context, total, await replayChoice(kysely, choice, perSecond));
-  });
+  const ops = await openOps(context);
+  const counts = await ops.call('countReplay', choice);
+  const total = counts.reduce((sum, { count }) => sum + count, 0);
+  if (total === 0)
+    throw refuse('NOT_FOUND', 'No such callback has been queued for delivery yet, or all wait already.');
+  if (options.dryRun === true) {
+    const parts = counts.map(({ state, count }) => `${count} ${state.toLowerCase()}`);
+    context.print(`${total} callbacks are meant: ${parts.join(', ')}. Nothing was done.`);
+    return;
+  }
+  printOutcomes(context, total, await replayChoice(ops, choice, perSecond));
 }
 
 async function replayOne(context: CliContext, eventId: string, options: ReplayOptions): Promise<void> {
@@ -81,15 +72,15 @@ async function replayOne(context: CliContext, eventId: string, options: ReplayOp
     );
   }
   if (!EVENT_ID.test(eventId)) throw refuse('CLI_USAGE', `${eventId} is not the nonce of a callback.`);
-  await withOpsDatabase(context, async ({ kysely }) => {
-    if (!(await replayDelivery(kysely, eventId))) {
-      throw refuse('NOT_FOUND', 'No such callback has been queued for delivery yet.');
-    }
-    context.print('1 of 1 callbacks are due again.');
+  const ops = await openOps(context);
+  await ops.call('replayDelivery', { eventId: eventId.toLowerCase() }).catch((error: unknown) => {
+    if (!(error instanceof GatewayError) || error.code !== 'NOT_FOUND') throw error;
+    throw refuse('NOT_FOUND', 'No such callback has been queued for delivery yet.');
   });
+  context.print('1 of 1 callbacks are due again.');
 }
 
-function readChoice(context: CliContext, options: ReplayOptions): CallbackChoice {
+function readChoice(context: CliContext, options: ReplayOptions): Choice {
   const { order, merchant, since, until } = options;
   if (order === undefined && merchant === undefined && since === undefined && until === undefined) {
     throw refuse('CLI_USAGE', 'Give either --event or --order, --merchant, --since, --until.');
@@ -97,13 +88,15 @@ function readChoice(context: CliContext, options: ReplayOptions): CallbackChoice
   const states = STATES[options.state ?? (order === undefined ? 'dead' : 'any')];
   if (states === undefined) throw refuse('CLI_USAGE', '--state must be dead, delivered or any.');
   const moment = (option: string, text: string | undefined) =>
-    text === undefined ? undefined : parseMoment(option, text, context.clock.now());
+    text === undefined ? undefined : parseMoment(option, text, context.clock.now()).toISOString();
+  const [from, before] = [moment('--since', since), moment('--until', until)];
+  const merchantId = merchant ?? (order === undefined ? undefined : SETTINGS_MERCHANT_ID);
   return {
-    merchantId: merchant ?? (order === undefined ? undefined : SETTINGS_MERCHANT_ID),
-    orderId: order,
-    since: moment('--since', since),
-    until: moment('--until', until),
     states,
+    ...(merchantId !== undefined && { merchantId }),
+    ...(order !== undefined && { orderId: order }),
+    ...(from !== undefined && { since: from }),
+    ...(before !== undefined && { until: before }),
   };
 }
 
@@ -115,29 +108,27 @@ function readRate(text = String(DEFAULT_RATE)): number {
 
 /** In pages from the oldest on, so that a choice of any size is done at its rate, and locks few rows at a time. */
 async function replayChoice(
-  db: Db,
-  choice: CallbackChoice,
+  ops: OpsClient,
+  choice: Choice,
   perSecond: number,
-): Promise<ReadonlyMap<ReplayOutcome, number>> {
-  const outcomes = new Map<ReplayOutcome, number>();
+): Promise<ReadonlyMap<string, number>> {
+  const all = new Map<string, number>();
   const limit = Math.min(perSecond, BATCH_MAX);
-  for (let page = await chooseCallbacks(db, choice, undefined, limit); page.length > 0;) {
-    const ids = page.map(({ eventId }) => eventId);
-    for (const outcome of await replayCallbacks(db, ids, choice)) {
-      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  for (let after: string | undefined; ; await pause((1_000 * limit) / perSecond)) {
+    const page = await ops.call('replayDeliveries', {
+      ...choice,
+      limit,
+      ...(after !== undefined && { after }),
+    });
+    for (const [outcome, count] of Object.entries(page.outcomes)) {
+      all.set(outcome, (all.get(outcome) ?? 0) + Number(count));
     }
-    if (page.length < limit) break;
-    await pause((1_000 * page.length) / perSecond);
-    page = await chooseCallbacks(db, choice, page.at(-1), limit);
+    if (page.next === null) return all;
+    after = page.next;
   }
-  return outcomes;
 }
 
-function printOutcomes(
-  context: CliContext,
-  total: number,
-  outcomes: ReadonlyMap<ReplayOutcome, number>,
-): void {
+function printOutcomes(context: CliContext, total: number, outcomes: ReadonlyMap<string, number>): void {
   context.print(`${outcomes.get('REPLAYED') ?? 0} of ${total} callbacks are due again.`);
   for (const [outcome, words] of LEFT) {
     const count = outcomes.get(outcome);

@@ -2,8 +2,7 @@ import { isChain } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import type { CliContext, CliErrorCode } from '../context.ts';
-import { withOpsDatabase } from '../open-ops-database.ts';
-import { requestRescan, rescanAnswer } from '../store.ts';
+import { openOps } from '../ops-client.ts';
 
 const ANSWER_TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 200;
@@ -21,27 +20,24 @@ export async function rescan(
   const from = height(options.from, '--from');
   const to = height(options.to, '--to');
   if (to < from) throw usage('--to is below --from.');
-  await withOpsDatabase(context, async ({ kysely }) => {
-    const requestId = await requestRescan(kysely, chain, from, to);
-    const deadline = context.clock.now().getTime() + ANSWER_TIMEOUT_MS;
-    while (context.clock.now().getTime() < deadline) {
-      const answer = await rescanAnswer(kysely, requestId);
-      if (answer.done) {
-        context.print(
-          `Blocks ${from} to ${to} of ${chain} read again: ${answer.found} transfers were missing and are recorded now.`,
-        );
-        return;
-      }
-      await abortableDelay(POLL_INTERVAL_MS);
+  const ops = await openOps(context);
+  const { requestId } = await ops.call('requestRescan', { chain, fromHeight: from, toHeight: to });
+  const deadline = context.clock.now().getTime() + ANSWER_TIMEOUT_MS;
+  while (context.clock.now().getTime() < deadline) {
+    const { doneAt, found } = await ops.call('getRescan', { requestId });
+    if (doneAt !== null) {
+      context.print(
+        `Blocks ${from} to ${to} of ${chain} read again: ${found ?? 0} transfers were missing and are recorded now.`,
+      );
+      return;
     }
-    throw new GatewayError<CliErrorCode>(
-      'NO_ANSWER_YET',
-      `Request ${requestId} waits: no scanner of ${chain} has answered.`,
-      {
-        retryable: true,
-      },
-    );
-  });
+    await abortableDelay(POLL_INTERVAL_MS);
+  }
+  throw new GatewayError<CliErrorCode>(
+    'NO_ANSWER_YET',
+    `Request ${requestId} waits: no scanner of ${chain} has answered.`,
+    { retryable: true },
+  );
 }
 
 function height(text: string, option: string): number {

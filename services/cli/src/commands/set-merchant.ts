@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
+import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { CliContext, CliErrorCode } from '../context.ts';
-import { withOpsDatabase } from '../open-ops-database.ts';
+import { openOps } from '../ops-client.ts';
 import { requireHttpUrl, requireOrigin } from '../require-url.ts';
 
 /** The options of `merchant set`, as typed. */
@@ -29,20 +29,12 @@ export async function setMerchant(
   const fields = readFields(options);
   const names = Object.keys(fields);
   if (names.length === 0) throw usage('Say what to set: opentill merchant set --help.');
-  const { numUpdatedRows } = await withOpsDatabase(context, ({ kysely }) =>
-    kysely
-      .updateTable('merchant')
-      .set({ ...fields, updated_at: sql`now()` })
-      .where('merchant_id', '=', merchantId)
-      .executeTakeFirst(),
-  );
-  if (numUpdatedRows === 0n) {
-    throw new GatewayError<CliErrorCode>('NOT_FOUND', `no merchant ${merchantId}`, { retryable: false });
-  }
+  const ops = await openOps(context);
+  await ops.call('setMerchant', { merchantId, ...fields });
   context.print(`${merchantId}: ${names.join(', ')} set; the services know within seconds.`);
 }
 
-function readFields(options: SetMerchantOptions) {
+function readFields(options: SetMerchantOptions): Omit<OpsInput<'setMerchant'>, 'merchantId'> {
   const { callbackUrl, returnOrigin, notifyReverted } = options;
   if (callbackUrl !== undefined && callbackUrl !== 'none') requireHttpUrl('--callback-url', callbackUrl);
   const origins = returnOrigin?.filter((origin) => origin !== 'none');
@@ -53,13 +45,13 @@ function readFields(options: SetMerchantOptions) {
   const tolerance = integer('--tolerance-bps', options.toleranceBps, 0, 10_000);
   const grace = integer('--late-grace-seconds', options.lateGraceSeconds, 0, 604_800);
   return {
-    ...(callbackUrl !== undefined && { callback_url: callbackUrl === 'none' ? null : callbackUrl }),
-    ...(origins !== undefined && { return_origins: origins }),
-    ...(signVersion !== undefined && { sign_version: signVersion as 1 | 2 }),
-    ...(ttl !== undefined && { order_ttl_seconds: ttl }),
-    ...(tolerance !== undefined && { underpayment_tolerance_bps: tolerance }),
-    ...(grace !== undefined && { late_grace_seconds: grace }),
-    ...(notifyReverted !== undefined && { notify_reverted: notifyReverted }),
+    ...(callbackUrl !== undefined && { callbackUrl: callbackUrl === 'none' ? null : callbackUrl }),
+    ...(origins !== undefined && { returnOrigins: origins }),
+    ...(signVersion !== undefined && { signVersion }),
+    ...(ttl !== undefined && { orderTtlSeconds: ttl }),
+    ...(tolerance !== undefined && { underpaymentToleranceBps: tolerance }),
+    ...(grace !== undefined && { lateGraceSeconds: grace }),
+    ...(notifyReverted !== undefined && { notifyReverted }),
     ...(options.enabled === true && { enabled: true }),
     ...(options.disabled === true && { enabled: false }),
   };

@@ -2,12 +2,6 @@ import type { Db } from '@opentill/db/database';
 import { upsertMerchant } from '@opentill/db/merchants';
 import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
 
-/**
- * The merchant that comes from the settings MERCHANT_TOKEN, WEBHOOK_SECRET, CALLBACK_URL and so on. They alone say its
- * secrets: were it rotated as others are, the next setup would bring the old token back.
- */
-export const SETTINGS_MERCHANT_ID = 'default';
-
 /** As the settings describe it; what they leave out keeps its value. */
 export interface SettingsMerchant {
   readonly merchantId: string;

@@ -1,5 +1,6 @@
+import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { migrate } from '@opentill/db/migrate';
-import { SETTINGS_MERCHANT_ID, writeSettingsMerchant, type SettingsMerchant } from './settings-merchant.ts';
+import { writeSettingsMerchant, type SettingsMerchant } from './settings-merchant.ts';
 import { openDatabase } from '@opentill/db/database';
 import { setRolePasswords } from '@opentill/db/roles';
 import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';

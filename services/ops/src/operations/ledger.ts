@@ -1,6 +1,5 @@
 import { LEDGER_COLUMNS, ORDER_COLUMNS } from '@opentill/contracts/ops/ledger-routes';
-import type { Family } from '@opentill/domain/chains';
-import { parseAmount, type AmountProblem } from '@opentill/domain/money';
+import { bookTopUp, readTopUp } from '@opentill/db/top-ups';
 import type { RawBuilder } from 'kysely';
 import type { CsvExport, Handlers } from '../handlers.ts';
 import { readRows } from '../exports/read-rows.ts';
@@ -8,7 +7,6 @@ import { keyAfter, PAGE_SIZE, pageOf, requiredDate } from '../page.ts';
 import { refuse } from '../refuse.ts';
 import { orderAmount, time } from '../show.ts';
 import {
-  bookTopUp,
   findBalances,
   ordersMadeIn,
   postingsMadeIn,
@@ -16,18 +14,6 @@ import {
   type ExportedPosting,
 } from '../store/ledger.ts';
 import type { OpsDeps } from './ops-deps.ts';
-
-/** Hash of a transaction of each family; canonical where spellings differ, since twice must be once. */
-const TXIDS: Readonly<Record<Family, { readonly pattern: RegExp; readonly isHex: boolean }>> = {
-  EVM: { pattern: /^0x[0-9a-f]{64}$/i, isHex: true },
-  TRON: { pattern: /^[0-9a-f]{64}$/i, isHex: true },
-  SUI: { pattern: /^[1-9A-HJ-NP-Za-km-z]{43,44}$/, isHex: false },
-};
-const AMOUNT_PROBLEMS: Readonly<Record<AmountProblem, string>> = {
-  NOT_A_NUMBER: 'write it like 1000 or 1000.50',
-  ZERO: 'it is zero',
-  TOO_MANY_DECIMALS: 'it has too many decimals',
-};
 
 type LedgerOperation = 'listBalances' | 'bookTopUp' | 'exportOrders' | 'exportLedger';
 
@@ -52,21 +38,9 @@ export function ledgerHandlers(deps: OpsDeps): Pick<Handlers, LedgerOperation> {
       );
     },
     async bookTopUp({ tx }, { chain, symbol, amount, txid }) {
-      const { family } = assets.requireNetwork(chain);
-      const token = assets.requireToken(chain, symbol);
-      const { pattern, isHex } = TXIDS[family];
-      if (!pattern.test(txid))
-        throw refuse('UNPROCESSABLE', `${txid} is not the hash of a transaction of ${chain}.`);
-      const parsed = parseAmount(amount, token.decimals);
-      if (!parsed.ok) {
-        throw refuse(
-          'UNPROCESSABLE',
-          `${amount} is not an amount of ${token.symbol}: ${AMOUNT_PROBLEMS[parsed.problem]}.`,
-        );
-      }
-      const ref = `${chain}:${isHex ? txid.toLowerCase() : txid}:${token.symbol}`;
-      const booked = await bookTopUp(tx, { ref, chain, symbol: token.symbol, amountBaseUnits: parsed.value });
-      return { answer: { booked }, subject: ref, details: { booked } };
+      const topUp = readTopUp(assets.requireNetwork(chain), { symbol, amount, txid });
+      const booked = await bookTopUp(tx, topUp);
+      return { answer: { booked }, subject: topUp.ref, details: { booked } };
     },
     exportOrders: ({ from, until }) =>
       csv(deps, ['orders', from, until], ORDER_COLUMNS, ordersMadeIn, (row) => orderCells(row)),

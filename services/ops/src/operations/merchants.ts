@@ -60,10 +60,12 @@ export function merchantHandlers({ db, secretsKey }: OpsDeps): Pick<Handlers, Me
     },
     async rotateToken({ tx }, { merchantId }) {
       requireRotatable(merchantId, 'MERCHANT_TOKEN');
+      required(await readMerchant(tx, merchantId), merchantId);
       return { answer: { merchantId, token: await rotateToken(tx, secretsKey, merchantId) } };
     },
     async rotateWebhookSecret({ tx }, { merchantId, action, overlapSeconds }) {
       requireRotatable(merchantId, 'WEBHOOK_SECRET');
+      required(await readMerchant(tx, merchantId), merchantId);
       if (action === 'ROTATE') {
         const { secret, switchAt } = await rotateWebhookSecret(tx, secretsKey, merchantId, overlapSeconds);
         return { answer: { merchantId, webhookSecret: secret, switchAt: timeOrNull(switchAt) } };

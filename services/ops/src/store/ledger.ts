@@ -1,7 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
-import type { Chain } from '@opentill/domain/chains';
 import { idsMadeIn } from '../page.ts';
 
 /** Accounts of the ledger by number: what there is first, is first for ever. */
@@ -29,17 +28,6 @@ export async function findBalances(
   if (filter.merchantId !== undefined) query = query.where('merchant_id', '=', filter.merchantId);
   if (filter.account !== undefined) query = query.where(sql<boolean>`kind = ${filter.account}`);
   return query.execute();
-}
-
-/** Books what the operator put into a hot wallet; false when this reference was booked before. */
-export async function bookTopUp(
-  db: Db,
-  topUp: { ref: string; chain: Chain; symbol: string; amountBaseUnits: bigint },
-): Promise<boolean> {
-  const { rows } = await sql<{ booked: boolean }>`
-    select book_top_up(${topUp.ref}, ${topUp.chain}, ${topUp.symbol}, ${topUp.amountBaseUnits.toString()}::numeric) as booked
-  `.execute(db);
-  return rows[0]?.booked ?? false;
 }
 
 /** Every posting of an order's ledger transactions, oldest first. */

@@ -174,7 +174,9 @@ export function requestOf(operation: OpsOperation, input: Record<string, unknown
     return encodeURIComponent(value);
   });
   if (route.body === undefined) {
-    const query = new URLSearchParams(Object.entries(rest).map(([name, value]) => [name, String(value)]));
+    const query = new URLSearchParams(
+      Object.entries(rest).map(([name, value]): [string, string] => [name, String(value)]),
+    );
     return { method: route.method, path: query.size === 0 ? path : `${path}?${query}`, init: {} };
   }
   const init = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(rest) };

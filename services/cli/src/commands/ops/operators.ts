@@ -1,0 +1,165 @@
+import { open, rm } from 'node:fs/promises';
+import { addFirstOperator } from '@opentill/db/operators';
+import { OPERATOR_ID_PATTERN } from '@opentill/contracts/ops/fields';
+import { OPERATOR_ROLES, type OperatorRole } from '@opentill/contracts/ops/roles';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { CliContext, CliErrorCode } from '../../context.ts';
+import { withOpsDatabase } from '../../open-ops-database.ts';
+import { openOps } from '../../ops-client.ts';
+import { parseMoment } from '../../parse-moment.ts';
+import { tableLine } from '../../print-table.ts';
+import { optional, readLimit } from './read-options.ts';
+
+const OPERATORS_MAX = 1_000;
+
+/** The options of `operator create`, as typed. */
+export interface CreateOperatorOptions {
+  readonly id: string;
+  readonly name?: string;
+  readonly role: string;
+  readonly tokenFile?: string;
+}
+
+/**
+ * Makes an operator and shows his token, once, or writes it into a file for its owner alone. While the gateway has no
+ * operator yet, nobody could ask the ops service for one: then the first, an administrator, is written into the database.
+ * @throws GatewayError CLI_USAGE and what the ops service refuses
+ */
+export async function createOperator(context: CliContext, options: CreateOperatorOptions): Promise<void> {
+  const { id: operatorId, name = options.id } = options;
+  const role = roleOf(options.role);
+  if (!new RegExp(OPERATOR_ID_PATTERN).test(operatorId)) {
+    throw usage(`${operatorId} is no operator id: 1 to 32 lower-case letters, digits, - and _.`);
+  }
+  await handOver(context, options.tokenFile, async () => {
+    if (isGiven(context, 'OPS_TOKEN_FILE')) {
+      return (await (await openOps(context)).call('createOperator', { operatorId, name, role })).token;
+    }
+    if (role !== 'ADMIN') throw usage('The first operator is an administrator: --role ADMIN.');
+    const token = await withOpsDatabase(context, ({ kysely }) =>
+      addFirstOperator(kysely, { operatorId, name }),
+    );
+    if (token === undefined)
+      throw usage('There are operators already: set OPS_URL and OPS_TOKEN_FILE and ask as one of them.');
+    return token;
+  });
+}
+
+/** A new token: for oneself, or for another one. */
+export async function rotateOperator(
+  context: CliContext,
+  operatorId: string | undefined,
+  options: { readonly tokenFile?: string },
+): Promise<void> {
+  const ops = await openOps(context);
+  await handOver(context, options.tokenFile, async () => {
+    const answer =
+      operatorId === undefined
+        ? await ops.call('rotateMyToken', {})
+        : await ops.call('rotateOperatorToken', { operatorId });
+    return answer.token;
+  });
+}
+
+/** Lists the operators. */
+export async function listOperators(context: CliContext): Promise<void> {
+  for (const o of await (await openOps(context)).list('listOperators', {}, OPERATORS_MAX)) {
+    const state = o.disabledAt === null ? 'enabled' : `disabled since ${o.disabledAt}`;
+    context.print(tableLine([o.operatorId, o.role, state, o.name]));
+  }
+}
+
+/** The options of `operator set`, as typed. */
+export interface SetOperatorOptions {
+  readonly name?: string;
+  readonly role?: string;
+  readonly enabled?: boolean;
+  readonly disabled?: boolean;
+}
+
+/** Changes name or role of an operator, or disables or enables him. */
+export async function setOperator(
+  context: CliContext,
+  operatorId: string,
+  options: SetOperatorOptions,
+): Promise<void> {
+  const { name, role, enabled, disabled } = options;
+  if (enabled === true && disabled === true) throw usage('Either --enabled or --disabled.');
+  const isDisabled = disabled === true ? true : enabled === true ? false : undefined;
+  const change = {
+    ...optional('name', name),
+    ...optional('role', role === undefined ? undefined : roleOf(role)),
+    ...optional('disabled', isDisabled),
+  };
+  if (Object.keys(change).length === 0) throw usage('Say what to set: opentill operator set --help.');
+  const o = await (await openOps(context)).call('setOperator', { operatorId, ...change });
+  context.print(
+    `${o.operatorId} is ${o.role}, ${o.disabledAt === null ? 'enabled' : 'disabled'}; it holds at once.`,
+  );
+}
+
+/** Shows the audit log, newest first. */
+export async function printAudit(
+  context: CliContext,
+  options: {
+    operator?: string;
+    action?: string;
+    subject?: string;
+    refused?: boolean;
+    since?: string;
+    limit: string;
+  },
+): Promise<void> {
+  const from =
+    options.since === undefined
+      ? undefined
+      : parseMoment('--since', options.since, context.clock.now()).toISOString();
+  const filter = {
+    ...optional('operator', options.operator),
+    ...optional('action', options.action),
+    ...optional('subject', options.subject),
+    ...(options.refused === true && { outcome: 'REFUSED' as const }),
+    ...optional('from', from),
+  };
+  for (const e of await (await openOps(context)).list('listAudit', filter, readLimit(options.limit))) {
+    context.print(tableLine([e.at, e.operator, e.action, e.outcome, e.subject, JSON.stringify(e.details)]));
+  }
+}
+
+/** The file is there, empty and ours, before the token exists: a token that nobody can keep is not made. */
+async function handOver(
+  context: CliContext,
+  path: string | undefined,
+  make: () => Promise<string>,
+): Promise<void> {
+  if (path === undefined) {
+    context.print(`token  ${await make()}`);
+    context.print('It is shown once. Keep it in a file for yourself alone and name that in OPS_TOKEN_FILE.');
+    return;
+  }
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(`${await make()}\n`);
+    await file.sync();
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+  context.print(`The token is in ${path}.`);
+}
+
+function isGiven({ env }: CliContext, name: string): boolean {
+  return env[name] !== undefined && env[name] !== '';
+}
+
+function roleOf(text: string): OperatorRole {
+  const role = OPERATOR_ROLES.find((known) => known === text.toUpperCase());
+  if (role === undefined) throw usage(`--role must be one of ${OPERATOR_ROLES.join(', ')}.`);
+  return role;
+}
+
+function usage(message: string): GatewayError<CliErrorCode> {
+  return new GatewayError('CLI_USAGE', message, { retryable: false });
+}

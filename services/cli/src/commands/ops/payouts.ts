@@ -1,0 +1,143 @@
+import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
+import { findToken } from '@opentill/contracts/network-config';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { formatAmount } from '@opentill/domain/money';
+import { parseApprovalText, type ApprovedPayout } from '@opentill/wallet/policy/approval';
+import { signApproval } from '@opentill/wallet/policy/approver-key';
+import { canonicalContract } from '@opentill/wallet/policy/policy';
+import { requiredVariable } from '../../config.ts';
+import type { CliContext, CliErrorCode } from '../../context.ts';
+import { openOps } from '../../ops-client.ts';
+import { tableLine } from '../../print-table.ts';
+import { askPassphrase } from '../keys/ask-passphrase.ts';
+import { chainOf, optional, readLimit } from './read-options.ts';
+
+type Payout = OpsAnswer<'getPayout'>;
+
+const STATES = ['REQUESTED', 'AUTHORISED', 'SIGNED', 'REFUSED', 'EXPIRED'] as const;
+
+/** Lists payouts, newest first: those that wait for approval, that are stuck, of a state, a chain, a merchant. */
+export async function listPayouts(
+  context: CliContext,
+  options: {
+    waiting?: boolean;
+    stuck?: boolean;
+    state?: string;
+    chain?: string;
+    merchant?: string;
+    limit: string;
+  },
+): Promise<void> {
+  const state = STATES.find((name) => name === options.state?.toUpperCase());
+  if (options.state !== undefined && state === undefined)
+    throw usage(`--state must be one of ${STATES.join(', ')}.`);
+  const filter = {
+    ...optional('waitingForApproval', options.waiting),
+    ...optional('stuck', options.stuck),
+    ...optional('state', state),
+    ...optional('chain', chainOf(options.chain)),
+    ...optional('merchantId', options.merchant),
+  };
+  for (const p of await (await openOps(context)).list('listPayouts', filter, readLimit(options.limit))) {
+    const waits = p.waitingForApproval ? `waits for approval (${p.approvals.length} given)` : p.obstacle;
+    context.print(
+      tableLine([
+        p.orderPk,
+        p.createdAt,
+        p.chain,
+        `${p.amount} ${p.symbol}`,
+        p.receiver,
+        p.merchantId,
+        p.orderId,
+        p.state,
+        p.orderStatus,
+        waits,
+      ]),
+    );
+  }
+}
+
+/** Everything about one payout but its transactions, which `explain` shows. */
+export async function showPayout(context: CliContext, orderPk: string): Promise<void> {
+  const payout = await (await openOps(context)).call('getPayout', { orderPk });
+  for (const [name, value] of Object.entries(payout)) {
+    const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+    context.print(tableLine([name, text]));
+  }
+}
+
+/** Refuses a payout that is not signed yet. */
+export async function vetoPayout(
+  context: CliContext,
+  orderPk: string,
+  options: { reason: string },
+): Promise<void> {
+  const payout = await (await openOps(context)).call('vetoPayout', { orderPk, reason: options.reason });
+  context.print(
+    `Vetoed. The payout is ${payout.state} at this moment; opentill payout show ${orderPk} tells who was first.`,
+  );
+}
+
+/** The options of `payout approve`, as typed. */
+export interface ApproveOptions {
+  readonly keyFile: string;
+  readonly passphraseFile?: string;
+  readonly yes?: boolean;
+}
+
+/**
+ * Shows what would be approved in plain words, asks, signs it with the approver's own key, and hands the signature in.
+ * What is shown is read out of the very text that is signed, and the amount is written with the decimals of the
+ * approver's own network file: a lying ops service can't show one payout and have another signed.
+ * @throws GatewayError CLI_USAGE, APPROVAL_INVALID and what opens no key
+ */
+export async function approvePayout(
+  context: CliContext,
+  orderPk: string,
+  options: ApproveOptions,
+): Promise<void> {
+  const ops = await openOps(context);
+  const { text } = await ops.call('getApprovalText', { orderPk });
+  const payout = parseApprovalText(text);
+  if (payout.orderPk !== orderPk)
+    throw usage(`The ops service gives another payout to sign: ${payout.orderPk}.`);
+  await printForApproval(context, payout);
+  if (options.yes !== true) {
+    const answer = await context.askSecret('Type yes to approve it (it is not shown)');
+    if (answer.trim().toLowerCase() !== 'yes') throw usage('Not approved; nothing was signed.');
+  }
+  const passphrase = await askPassphrase(context, options.passphraseFile);
+  const { approver, signature } = await signApproval(options.keyFile, passphrase, text);
+  const hex = Buffer.from(signature).toString('hex');
+  const after = await ops.call('approvePayout', { orderPk, publicKey: approver, signature: hex });
+  context.print(describeApproved(after));
+}
+
+async function printForApproval({ env, print }: CliContext, payout: ApprovedPayout): Promise<void> {
+  const file = requiredVariable({ env }, 'NETWORKS_FILE');
+  const network = (await readNetworkFile(file, env)).find(({ chain }) => chain === payout.chain);
+  const token = network && findToken(network, payout.symbol);
+  const isSame = token !== undefined && canonicalContract(payout.chain, token.contract) === payout.contract;
+  if (network === undefined || !isSame) {
+    throw usage(
+      `${payout.symbol} with contract ${payout.contract ?? 'none'} on ${payout.chain} is not what ${file} says.`,
+    );
+  }
+  print(
+    `Pay    ${formatAmount(payout.amountBaseUnits, token.decimals, token.displayDecimals)} ${token.symbol} on ${network.name} (${payout.chain})`,
+  );
+  print(`to     ${payout.receiver}`);
+  print(`from   ${payout.wallet}`);
+  print(`for    merchant ${payout.merchantId}, payout ${payout.orderPk}`);
+  print(`token  ${payout.contract ?? 'the native coin'}`);
+}
+
+function describeApproved({ approvals, state, waitingForApproval }: Payout): string {
+  const given = `${approvals.length} ${approvals.length === 1 ? 'approval is' : 'approvals are'} handed in`;
+  return `Approved: ${given}; the payout is ${state}${waitingForApproval ? ', the signer looks at it again now' : ''}.`;
+}
+
+function usage(message: string): GatewayError<CliErrorCode> {
+  return new GatewayError('CLI_USAGE', message, { retryable: false });
+}

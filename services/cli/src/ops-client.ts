@@ -1,0 +1,148 @@
+import {
+  OPS_ROUTES,
+  type OperationOf,
+  type OpsAnswer,
+  type OpsInput,
+  type OpsOperation,
+} from '@opentill/contracts/ops/catalog';
+import type { OpsRoute } from '@opentill/contracts/ops/route';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { readClosedFile } from '@opentill/wallet/read-closed-file';
+import { requiredVariable } from './config.ts';
+import type { CliContext, CliErrorCode } from './context.ts';
+
+/** The ops service, as the operator whose token is in OPS_TOKEN_FILE. */
+export interface OpsClient {
+  /** Reads one thing, or does an act. @throws GatewayError with the code and the sentence of the refusal */
+  call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: OpsInput<O>): Promise<OpsAnswer<O>>;
+  /** The first elements of a list, at most `max`, from as many pages as it takes. */
+  list<O extends OperationOf<'LIST'>>(
+    operation: O,
+    input: Omit<OpsInput<O>, 'limit' | 'cursor'>,
+    max: number,
+  ): Promise<readonly OpsAnswer<O>[]>;
+  /** The bytes of a file as they come; an error when it ends too early. */
+  download<O extends OperationOf<'EXPORT'>>(
+    operation: O,
+    input: OpsInput<O>,
+  ): Promise<AsyncIterable<Uint8Array>>;
+}
+
+const CALL_TIMEOUT_MS = 30_000;
+const DOWNLOAD_TIMEOUT_MS = 3_600_000;
+const PAGE_MAX = 200;
+const RETRYABLE_FROM = 500;
+
+/**
+ * Opens the ops service that the environment names. A token goes over the wire, so only over TLS or to this machine.
+ * @throws GatewayError CONFIG_INVALID, CLI_USAGE, FILE_UNREADABLE, FILE_TOO_OPEN
+ */
+export async function openOps(context: CliContext): Promise<OpsClient> {
+  const url = requiredVariable(context, 'OPS_URL').replace(/\/$/, '');
+  requireSafe(url);
+  const token = (await readClosedFile(requiredVariable(context, 'OPS_TOKEN_FILE'))).trim();
+
+  async function ask(operation: OpsOperation, input: object, timeoutMs: number): Promise<Response> {
+    const { path, init } = requestOf(operation, input);
+    const headers = new Headers(init.headers);
+    headers.set('authorization', `Bearer ${token}`);
+    let response: Response;
+    try {
+      response = await fetch(url + path, {
+        ...init,
+        headers,
+        redirect: 'error',
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+    } catch (cause) {
+      throw new GatewayError<CliErrorCode>('OPS_UNREACHABLE', `The ops service at ${url} does not answer`, {
+        retryable: true,
+        cause,
+      });
+    }
+    if (response.status === 200) return response;
+    throw await refusalOf(response, url);
+  }
+  const json = async (operation: OpsOperation, input: object) =>
+    (await (await ask(operation, input, CALL_TIMEOUT_MS)).json()) as {
+      data: unknown;
+      nextCursor?: string | null;
+    };
+
+  return {
+    async call<O extends OperationOf<'READ' | 'ACT'>>(operation: O, input: OpsInput<O>) {
+      return (await json(operation, input)).data as OpsAnswer<O>;
+    },
+    async list<O extends OperationOf<'LIST'>>(operation: O, input: object, max: number) {
+      const found: OpsAnswer<O>[] = [];
+      let cursor: string | undefined;
+      do {
+        const limit = Math.min(PAGE_MAX, max - found.length);
+        const page = await json(operation, { ...input, limit, ...(cursor !== undefined && { cursor }) });
+        found.push(...(page.data as OpsAnswer<O>[]));
+        cursor = page.nextCursor ?? undefined;
+      } while (cursor !== undefined && found.length < max);
+      return found;
+    },
+    async download(operation, input) {
+      const { body } = await ask(operation, input, DOWNLOAD_TIMEOUT_MS);
+      return (body ?? []) as unknown as AsyncIterable<Uint8Array>;
+    },
+  };
+}
+
+/** Input split as the catalog says: into the path, the query or the body. */
+function requestOf(
+  operation: OpsOperation,
+  input: object,
+): { readonly path: string; readonly init: RequestInit } {
+  const route: OpsRoute = OPS_ROUTES[operation];
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(rest.get(name));
+    rest.delete(name);
+    return encodeURIComponent(value);
+  });
+  if (route.body !== undefined) {
+    const init = { method: route.method, headers: { 'content-type': 'application/json' } };
+    return { path, init: { ...init, body: JSON.stringify(Object.fromEntries(rest)) } };
+  }
+  const query = new URLSearchParams(
+    [...rest].map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  return { path: query.size === 0 ? path : `${path}?${query.toString()}`, init: { method: route.method } };
+}
+
+async function refusalOf(response: Response, url: string): Promise<GatewayError> {
+  const retryable = response.status >= RETRYABLE_FROM || response.status === 429;
+  const text = await response.text();
+  const error = readError(text);
+  if (error !== undefined) return new GatewayError(error.code, error.message, { retryable });
+  return new GatewayError<CliErrorCode>(
+    'OPS_UNREACHABLE',
+    `What is at ${url} answers ${response.status} and is not the ops service.`,
+    {
+      retryable,
+    },
+  );
+}
+
+function readError(text: string): { readonly code: string; readonly message: string } | undefined {
+  try {
+    const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown } };
+    const { code, message } = error ?? {};
+    return typeof code === 'string' && typeof message === 'string' ? { code, message } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const THIS_MACHINE = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+function requireSafe(url: string): void {
+  const { protocol, hostname } = new URL(url);
+  if (protocol === 'https:' || THIS_MACHINE.test(hostname)) return;
+  throw new GatewayError<CliErrorCode>('CLI_USAGE', 'OPS_URL must be https, unless it is on this machine.', {
+    retryable: false,
+  });
+}
