@@ -108,9 +108,9 @@ export async function openKeystore(
     const first = decipher.update(Buffer.from(file.ciphertext, 'base64'));
     try {
       return { keyId: file.keyId, secret: Buffer.concat([first, decipher.final()]) };
-    } catch (cause) {
-      // The checksum held, so no accident changed the file.
-      throw walletError('KEYSTORE_WRONG_PASSPHRASE', `the passphrase does not open ${path}`, { path }, cause);
+    } catch {
+      // The checksum held, so no accident changed the file. The cause says only that the tag does not fit.
+      throw walletError('KEYSTORE_WRONG_PASSPHRASE', `the passphrase does not open ${path}`, { path });
     } finally {
       first.fill(0);
     }
