@@ -27,7 +27,7 @@ export async function anOwnTransaction(
 ): Promise<OwnTransactionRow> {
   const wallet = order.source_address ?? '';
   const { chain, order_pk, family } = order;
-  const nonce = overrides.nonce ?? (await takeNonce(db, order));
+  const nonce = overrides.nonce === undefined ? await takeNonce(db, order) : overrides.nonce;
   return db
     .insertInto('own_transaction')
     .values({

@@ -4,6 +4,7 @@ import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import type { Database } from '@opentill/db/database';
 import { announcePresence } from '@opentill/db/presence';
+import { aFate, anOwnTransaction, aReservedPayout } from '@opentill/testkit/payout-scenario';
 import {
   aChainCursor,
   aCollection,
@@ -55,6 +56,76 @@ const shown = (address: string) => evmAddressCodec.format(address as never);
 function collection(overrides: Parameters<typeof aCollection>[1] = {}): Promise<OrderRow> {
   return aCollection(admin.kysely, { merchant_id: 'shop', contract_address: USDT_SEPOLIA, ...overrides });
 }
+
+describe('status of a payout', () => {
+  const toPay = (
+    status: 'PENDING' | 'PENDING_CONFIRMATION' | 'SUCCESS' | 'FAILED' = 'PENDING_CONFIRMATION',
+  ) =>
+    aReservedPayout(admin.kysely, { merchant_id: 'shop', contract_address: USDT_SEPOLIA }).then((order) =>
+      admin.kysely
+        .updateTable('orders')
+        .set({ status })
+        .where('order_pk', '=', order.order_pk)
+        .returningAll()
+        .executeTakeFirstOrThrow(),
+    );
+  const transactionOf = async (order: OrderRow) => {
+    const { data } = await api.signedGet('status', order.order_id);
+    return (data as { transaction: Record<string, unknown> | null }).transaction;
+  };
+
+  it('shows no transaction before one is in a block, nor one that was taken back', async () => {
+    const order = await toPay('PENDING');
+    expect(await transactionOf(order)).toBeNull();
+    const transaction = await anOwnTransaction(admin.kysely, order);
+    expect(await transactionOf(order)).toBeNull();
+    await aFate(admin.kysely, transaction, 'ORPHANED');
+    expect(await transactionOf(order)).toBeNull();
+  });
+
+  it('shows its transaction from the hot wallet to the receiver, as the callbacks do', async () => {
+    const order = await toPay();
+    const transaction = await anOwnTransaction(admin.kysely, order);
+    const mined = { block_height: 98, block_time: new Date('2026-01-02T03:04:05.678Z') };
+    await aFate(admin.kysely, transaction, 'MINED', mined);
+    const view = {
+      chain: 'ETH_SEPOLIA',
+      symbol: 'USDT',
+      contractAddress: shown(USDT_SEPOLIA),
+      decimals: 6,
+      txid: transaction.tx_hash,
+      from: shown(order.source_address ?? ''),
+      to: shown(order.address),
+      amount: '250.00',
+      blockNum: 98,
+      confirmedNum: 3,
+      status: 'PENDING',
+      timestamp: 1_767_323_045,
+      txGas: '0.000063',
+    };
+    expect(await transactionOf(order)).toEqual(view);
+    await aFate(admin.kysely, transaction, 'VERIFIED', { ...mined, delivered: 249n * ONE_USDT });
+    expect(await transactionOf(order)).toEqual({ ...view, status: 'SUCCESS', amount: '249.00' });
+  });
+
+  it('shows of several the one that landed, then the one that may, then the one that failed', async () => {
+    const order = await toPay();
+    const [failed, other] = [
+      await anOwnTransaction(admin.kysely, order, { nonce: null }),
+      await anOwnTransaction(admin.kysely, order, { nonce: null }),
+    ];
+    await aFate(admin.kysely, failed, 'VERIFIED', { succeeded: false, block_height: 99 });
+    expect(await transactionOf(order)).toMatchObject({
+      txid: failed.tx_hash,
+      status: 'FAILED',
+      amount: '250.00',
+    });
+    await aFate(admin.kysely, other, 'MINED', { block_height: 97 });
+    expect(await transactionOf(order)).toMatchObject({ txid: other.tx_hash, status: 'PENDING' });
+    await aFate(admin.kysely, other, 'VERIFIED', { block_height: 97 });
+    expect(await transactionOf(order)).toMatchObject({ txid: other.tx_hash, status: 'SUCCESS' });
+  });
+});
 
 describe('status', () => {
   it('shows the latest transfer with its confirmations at the time of the answer', async () => {

@@ -5,9 +5,10 @@ import {
   type TransactionContext,
   type TransferToFormat,
 } from '@opentill/contracts/format-order';
+import { toPayoutTransfer, type PayoutTransaction } from '@opentill/contracts/format-payout';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import { confirmedNum } from '@opentill/domain/confirmations';
-import { formatAmount } from '@opentill/domain/money';
+import { formatAmount, type BaseUnits } from '@opentill/domain/money';
 import type { AssetBook } from '../asset-book.ts';
 import type { Merchant } from '../merchant-book.ts';
 import type { CreatedOrder, OrderRow } from '../store.ts';
@@ -82,8 +83,9 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
 function transferOf(order: OrderRow): TransferToFormat | undefined {
   const { txHash, fromAddress, toAddress, transferAmount, blockHeight, blockTime, transferState } = order;
   if (txHash === null || fromAddress === null || toAddress === null) return undefined;
-  if (transferAmount === null || blockHeight === null || blockTime === null || transferState === null)
-    return undefined;
+  if (transferAmount === null || blockHeight === null || blockTime === null) return undefined;
+  if (transferState === null)
+    return payoutTransferOf(order, { txHash, transferAmount, blockHeight, blockTime });
   return {
     txHash,
     fromAddress,
@@ -94,6 +96,30 @@ function transferOf(order: OrderRow): TransferToFormat | undefined {
     blockTimeSeconds: unixSeconds(blockTime),
     state: transferState,
   };
+}
+
+/** The transaction of a payout: from the hot wallet, by what its receipt says. */
+function payoutTransferOf(
+  order: OrderRow,
+  mined: Pick<PayoutTransaction, 'txHash' | 'blockHeight'> & {
+    readonly transferAmount: BaseUnits;
+    readonly blockTime: Date;
+  },
+): TransferToFormat | undefined {
+  const { fateState, succeeded, delivered, networkFee, fromAddress, toAddress } = order;
+  if (fateState === null || succeeded === null || delivered === null) return undefined;
+  return toPayoutTransfer({
+    txHash: mined.txHash,
+    wallet: fromAddress ?? '',
+    receiver: toAddress ?? '',
+    amount: mined.transferAmount,
+    state: fateState,
+    succeeded,
+    delivered,
+    networkFee: networkFee ?? 0n,
+    blockHeight: mined.blockHeight,
+    blockTimeSeconds: unixSeconds(mined.blockTime),
+  });
 }
 
 function unixSeconds(time: Date): number {
