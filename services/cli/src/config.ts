@@ -53,7 +53,6 @@ export interface OperatorEnvironment {
   readonly OPS_DATABASE_URL?: string;
   readonly DATABASE_ADMIN_URL?: string;
   readonly AMQP_URL?: string;
-  readonly SECRETS_KEY?: string;
   readonly NETWORKS_FILE?: string;
 }
 
@@ -65,7 +64,6 @@ export const OPERATOR_CONFIG_SCHEMA = {
     OPS_DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://' },
     DATABASE_ADMIN_URL: { type: 'string', pattern: '^postgres(ql)?://' },
     AMQP_URL: { type: 'string', pattern: '^amqps?://' },
-    SECRETS_KEY: secret,
     NETWORKS_FILE: { type: 'string', minLength: 1 },
   },
 } as const;

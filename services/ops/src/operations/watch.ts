@@ -9,6 +9,7 @@ import {
   closeIncident,
   findHalts,
   findHolds,
+  findHotWallet,
   findHotWallets,
   findIncidents,
   insertHalt,
@@ -91,11 +92,15 @@ function haltHandlers({
       return pageOf(rows, limit, (row) => row.haltId, showHalt);
     },
     async setHalt({ tx, operator }, { chain, wallet, reason }) {
-      assets.requireNetwork(chain);
+      const { family } = assets.requireNetwork(chain);
+      const halted = wallet === undefined ? null : await findHotWallet(tx, family, wallet);
+      // A kill switch of an address that no payout leaves from would stop nothing, and look as if it did.
+      if (halted === undefined)
+        throw refuse('UNPROCESSABLE', `${wallet} is no hot wallet of the family ${family}.`);
       const halt = {
         haltId: newId(),
         chain,
-        wallet: wallet?.toLowerCase() ?? null,
+        wallet: halted,
         reason,
         setBy: operator.operatorId,
         setAt: clock.now(),

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
+import { isSymbol } from './is-symbol.ts';
 import { idsMadeIn } from '../page.ts';
 
 /** Accounts of the ledger by number: what there is first, is first for ever. */
@@ -24,7 +25,7 @@ export async function findBalances(
     .limit(limit);
   if (after !== undefined) query = query.where('account_id', '>', Number(after));
   if (filter.chain !== undefined) query = query.where('chain', '=', filter.chain);
-  if (filter.symbol !== undefined) query = query.where('symbol', '=', filter.symbol.toUpperCase());
+  if (filter.symbol !== undefined) query = query.where(isSymbol('symbol', filter.symbol));
   if (filter.merchantId !== undefined) query = query.where('merchant_id', '=', filter.merchantId);
   if (filter.account !== undefined) query = query.where(sql<boolean>`kind = ${filter.account}`);
   return query.execute();

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
+import { isSymbol } from './is-symbol.ts';
 import { CHAIN_VALUES, FAMILIES } from '@opentill/domain/chains';
 import { dateOf, idsMadeIn } from '../page.ts';
 import { spellings } from '../show.ts';
@@ -48,7 +49,7 @@ export async function findOrders(
   if (filter.status !== undefined) query = query.where('o.status', '=', filter.status);
   if (filter.orderType !== undefined) query = query.where('o.order_type', '=', filter.orderType);
   if (filter.chain !== undefined) query = query.where('o.chain', '=', filter.chain);
-  if (filter.symbol !== undefined) query = query.where('o.symbol', '=', filter.symbol.toUpperCase());
+  if (filter.symbol !== undefined) query = query.where(isSymbol('o.symbol', filter.symbol));
   if (from !== undefined) query = query.where('o.created_at', '>=', from);
   if (until !== undefined) query = query.where('o.created_at', '<', until);
   if (ids.from !== undefined) query = query.where('o.order_pk', '>=', ids.from);

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
+import { isSymbol } from './is-symbol.ts';
 
 function payouts(db: Db) {
   return db
@@ -51,7 +52,7 @@ export async function findPayouts(
   if (after !== undefined) query = query.where('p.order_pk', '<', after);
   if (filter.merchantId !== undefined) query = query.where('o.merchant_id', '=', filter.merchantId);
   if (filter.chain !== undefined) query = query.where('p.chain', '=', filter.chain);
-  if (filter.symbol !== undefined) query = query.where('o.symbol', '=', filter.symbol.toUpperCase());
+  if (filter.symbol !== undefined) query = query.where(isSymbol('o.symbol', filter.symbol));
   if (filter.state !== undefined) query = query.where('p.state', '=', filter.state);
   if (filter.waitingForApproval === true) query = query.where('p.waiting_since', 'is not', null).where(open);
   if (filter.waitingForApproval === false) query = query.where('p.waiting_since', 'is', null);

@@ -1,5 +1,6 @@
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
+import { isSymbol } from './is-symbol.ts';
 import { CHAIN_VALUES, FAMILIES } from '@opentill/domain/chains';
 import { dateOf } from '../page.ts';
 import { spellings } from '../show.ts';
@@ -45,7 +46,7 @@ export async function findTransfers(
   let query = transfers(db).orderBy('t.transfer_id', 'desc').limit(limit);
   if (after !== undefined) query = query.where('t.transfer_id', '<', Number(after));
   if (filter.chain !== undefined) query = query.where('t.chain', '=', filter.chain);
-  if (filter.symbol !== undefined) query = query.where('t.symbol', '=', filter.symbol.toUpperCase());
+  if (filter.symbol !== undefined) query = query.where(isSymbol('t.symbol', filter.symbol));
   if (filter.state !== undefined) query = query.where('t.state', '=', filter.state);
   if (from !== undefined) query = query.where('t.block_time', '>=', from);
   if (until !== undefined) query = query.where('t.block_time', '<', until);
@@ -93,7 +94,7 @@ export async function findUnmatched(
   if (after !== undefined) query = query.where('t.transfer_id', '<', Number(after));
   if (filter.merchantId !== undefined) query = query.where('u.merchant_id', '=', filter.merchantId);
   if (filter.chain !== undefined) query = query.where('t.chain', '=', filter.chain);
-  if (filter.symbol !== undefined) query = query.where('t.symbol', '=', filter.symbol.toUpperCase());
+  if (filter.symbol !== undefined) query = query.where(isSymbol('t.symbol', filter.symbol));
   if (filter.reason !== undefined) query = query.where('u.reason', '=', filter.reason);
   return query.execute();
 }

@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
-import type { Chain } from '@opentill/domain/chains';
+import { isSymbol } from './is-symbol.ts';
+import type { Chain, Family } from '@opentill/domain/chains';
+import { spellings } from '../show.ts';
 
 /** Hot wallets, by family and address. */
 export async function findHotWallets(db: Db, after: string | undefined, limit: number) {
@@ -13,6 +15,17 @@ export async function findHotWallets(db: Db, after: string | undefined, limit: n
     .limit(limit);
   if (after !== undefined) query = query.where(key, '>', after);
   return query.execute();
+}
+
+/** A hot wallet in its canonical form, however somebody spells it; undefined when there is none of this address. */
+export async function findHotWallet(db: Db, family: Family, address: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('hot_wallet')
+    .select('address')
+    .where('family', '=', family)
+    .where('address', 'in', spellings(address))
+    .executeTakeFirst();
+  return row?.address;
 }
 
 /** What the signer saw on chain of hot wallets. */
@@ -122,7 +135,7 @@ export async function findHolds(
   let query = db.selectFrom('asset_hold').select(HOLD).orderBy('hold_id', 'desc').limit(limit);
   if (after !== undefined) query = query.where('hold_id', '<', after);
   if (filter.chain !== undefined) query = query.where('chain', '=', filter.chain);
-  if (filter.symbol !== undefined) query = query.where('symbol', '=', filter.symbol.toUpperCase());
+  if (filter.symbol !== undefined) query = query.where(isSymbol('symbol', filter.symbol));
   if (filter.open !== undefined) query = query.where('released_at', filter.open ? 'is' : 'is not', null);
   return query.execute();
 }
