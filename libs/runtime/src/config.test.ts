@@ -120,6 +120,39 @@ describe('readConfig', () => {
     expect(problemsOf(empty)).toEqual(['SECRETS_KEY comes from an empty file in SECRETS_KEY_FILE']);
   });
 
+  test('puts a password that is given apart into the URL, also from a file', () => {
+    const DATABASE_URL = 'postgres://opentill_api@db:5432/opentill';
+    const whole = (password: string) => ({
+      DATABASE_URL: `postgres://opentill_api:${password}@db:5432/opentill`,
+    });
+    const env = { ...good, DATABASE_URL };
+    expect(readConfig(schema, { ...env, DATABASE_PASSWORD: 'p@ss/w:rd%' })).toMatchObject(
+      whole('p%40ss%2Fw%3Ard%25'),
+    );
+    const DATABASE_PASSWORD_FILE = file('password', 'from-a-file\n');
+    expect(readConfig(schema, { ...env, DATABASE_PASSWORD_FILE })).toMatchObject(whole('from-a-file'));
+    const DATABASE_URL_FILE = file('url', `${DATABASE_URL}\n`);
+    const files = { SECRETS_KEY: good['SECRETS_KEY'], DATABASE_URL_FILE, DATABASE_PASSWORD_FILE };
+    expect(readConfig(schema, files)).toMatchObject(whole('from-a-file'));
+    expect(readConfig(schema, { ...env, DATABASE_PASSWORD: '' })).toMatchObject({ DATABASE_URL });
+  });
+
+  test('refuses a password that has no place, or cannot be read', () => {
+    const DATABASE_PASSWORD = 'hunter2';
+    expect(problemsOf({ ...good, DATABASE_URL: 'postgres://a:b@db/c', DATABASE_PASSWORD })).toEqual([
+      'DATABASE_URL has a password already, beside the one of DATABASE_PASSWORD',
+    ]);
+    expect(problemsOf({ ...good, DATABASE_URL: 'postgres://db/c', DATABASE_PASSWORD })).toEqual([
+      'DATABASE_URL has no user for the password of DATABASE_PASSWORD',
+    ]);
+    expect(problemsOf({ ...good, DATABASE_PASSWORD_FILE: join(dir, 'absent') })).toEqual([
+      'DATABASE_URL has a password, DATABASE_PASSWORD, that cannot be read from the file in DATABASE_PASSWORD_FILE (ENOENT)',
+    ]);
+    expect(problemsOf({ ...good, DATABASE_URL: 'nonsense', DATABASE_PASSWORD })).toEqual([
+      'DATABASE_URL must match format "uri"',
+    ]);
+  });
+
   test('a variable whose own name ends in _FILE is a path, not read', () => {
     expect(readConfig(schema, { ...good, NETWORKS_FILE: '/absent' })).toMatchObject({
       NETWORKS_FILE: '/absent',

@@ -26,7 +26,8 @@ export interface ConfigSchema {
  *
  * Text becomes what the schema asks for: integers, booleans (true, false, 1, 0), lists (separated by commas); an
  * empty variable counts as absent. A text variable X may come from a file instead: X_FILE names it, and one line
- * break at the file's end is dropped. No value is ever repeated in a message: it may be a secret.
+ * break at the file's end is dropped. The password of a URL, X_URL, may be given apart: X_PASSWORD, or X_PASSWORD_FILE.
+ * No value is ever repeated in a message: it may be a secret.
  *
  * @throws GatewayError CONFIG_INVALID, not retryable, that names every mistake at once.
  */
@@ -36,7 +37,7 @@ export function readConfig<T>(schema: ConfigSchema, env: Environment): T {
   const unreadable = new Set<string>();
   for (const [name, variable] of Object.entries(schema.properties)) {
     try {
-      const text = readText(name, variable, schema, env);
+      const text = readValue(name, variable, schema, env);
       if (text !== undefined) values[name] = coerce(text, variable);
     } catch (error) {
       unreadable.add(name);
@@ -59,6 +60,36 @@ export function readConfig<T>(schema: ConfigSchema, env: Environment): T {
     });
   }
   return values as T;
+}
+
+/** The text of a variable; of a URL with the password that was given apart. */
+function readValue(
+  name: string,
+  variable: VariableSchema,
+  schema: ConfigSchema,
+  env: Environment,
+): string | undefined {
+  const text = readText(name, variable, schema, env);
+  const passwordVariable = name.replace(/_URL$/, '_PASSWORD');
+  if (passwordVariable === name || passwordVariable in schema.properties || text === undefined) return text;
+  let password: string | undefined;
+  try {
+    password = readText(passwordVariable, { type: 'string' }, schema, env);
+  } catch (error) {
+    throw new Error(`has a password, ${passwordVariable}, that ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  return password === undefined ? text : withPassword(text, password, passwordVariable);
+}
+
+function withPassword(text: string, password: string, passwordVariable: string): string {
+  if (!URL.canParse(text)) return text; // for the schema to refuse
+  const url = new URL(text);
+  if (url.password !== '') throw new Error(`has a password already, beside the one of ${passwordVariable}`);
+  if (url.username === '') throw new Error(`has no user for the password of ${passwordVariable}`);
+  url.password = encodeURIComponent(password);
+  return url.href;
 }
 
 function readText(
