@@ -48,6 +48,8 @@ export interface ChainUnderTest {
   rawTransaction(txid: string): Promise<string>;
   /** Replaces the last `depth` blocks; raw transactions go into the place given, 0 being the deepest. */
   reorg(depth: number, replacements?: Parameters<typeof reorg>[0]['replacements']): Promise<void>;
+  /** Native coin of a holder, in the head block. */
+  coins(holder: string): Promise<bigint>;
   balance(symbol: string, holder: string): Promise<bigint>;
   /** How many seconds the chain's time is ahead of the clock. */
   secondsAhead(): Promise<number>;
@@ -114,6 +116,7 @@ export function createChainUnderTest({ network, node }: RunningChain): ChainUnde
     },
     rawTransaction: async (txid) => rpc<string>('eth_getRawTransactionByHash', txid),
     reorg: async (depth, replacements = []) => reorg({ rpcUrl, depth, replacements }),
+    coins: async (holder) => BigInt(await rpc<string>('eth_getBalance', holder, 'latest')),
     balance: async (symbol, holder) => tokenBalance(rpcUrl, tokenOf(symbol).contract, holder),
     async secondsAhead() {
       const block = await rpc<RpcBlock>('eth_getBlockByNumber', 'latest', false);

@@ -23,7 +23,7 @@ export async function findLedgerProblems(db: Db): Promise<string[]> {
       select o.order_id, o.actual_amount, coalesce(sum(t.amount), 0) as amount
       from orders o left join transfer_settlement s on s.order_pk = o.order_pk and s.credited
         left join transfer t using (transfer_id)
-      where o.status = 'SUCCESS' group by o.order_pk
+      where o.status = 'SUCCESS' and o.order_type = 'COLLECTION' group by o.order_pk
     )
     select format('transaction %s does not sum to zero', t.ref) as problem
       from ledger_transaction t join ledger_posting p using (ledger_tx_id) join ledger_account a using (account_id)
@@ -69,6 +69,46 @@ export async function findChainProblems(db: Db, chains: readonly ChainUnderTest[
       if (onChain !== inLedger)
         problems.push(`${chain.chain} ${symbol}: ${onChain} on chain, ${inLedger} in the ledger`);
     }
+  }
+  return problems;
+}
+
+/** Payouts against their transactions, the ledger against the hot wallets. `hotWallet` pays on every chain. */
+export async function findPayoutProblems(
+  db: Db,
+  chains: readonly ChainUnderTest[],
+  hotWallet: string,
+): Promise<string[]> {
+  const { rows } = await sql<{ problem: string }>`
+    with landed as (
+      select t.order_pk, count(*) as times, sum(f.delivered) as delivered
+      from own_transaction t join own_transaction_fate f using (chain, tx_hash)
+      where f.state = 'VERIFIED' and f.succeeded and f.delivered > 0 and t.order_pk is not null group by 1
+    )
+    select format('payout %s landed %s times', o.order_id, times) as problem
+      from landed join orders o using (order_pk) where times <> 1
+    union all select format('payout %s is %s with %s, and delivered %s', o.order_id, o.status, o.actual_amount, l.delivered)
+      from orders o join payout p using (order_pk) left join landed l using (order_pk)
+      where case when o.status = 'SUCCESS' then o.actual_amount is distinct from l.delivered or p.money <> 'PAID_OUT'
+        when o.status = 'FAILED' then l.order_pk is not null or p.money not in ('RELEASED', 'RETURNED') else true end
+    union all select format('nonces of %s on %s: %s of %s', wallet, chain, count(*), max(nonce) + 1)
+      from wallet_nonce where state in ('SIGNED', 'FINAL', 'TAKEN') group by wallet, chain having count(*) <> max(nonce) + 1`.execute(
+    db,
+  );
+  const problems = rows.map((row) => row.problem);
+  const accounts = await db
+    .selectFrom('ledger_account')
+    .select(({ fn }) => ['chain', 'symbol', fn.sum<bigint>('balance').as('balance')])
+    .where('kind', 'in', ['HOT_AVAILABLE', 'HOT_RESERVED', 'IN_FLIGHT', 'HOT_GAS'])
+    .groupBy(['chain', 'symbol'])
+    .execute();
+  for (const { chain, symbol, balance } of accounts) {
+    const there = chains.find((one) => one.chain === chain);
+    const onChain = await (symbol.startsWith('USD')
+      ? there?.balance(symbol, hotWallet)
+      : there?.coins(hotWallet));
+    if (onChain !== balance)
+      problems.push(`hot wallet, ${chain} ${symbol}: ${onChain} on chain, ${balance} in the ledger`);
   }
   return problems;
 }

@@ -14,6 +14,7 @@ import {
   findCallbackProblems,
   findChainProblems,
   findLedgerProblems,
+  findPayoutProblems,
   undeliveredCount,
 } from './check-books.ts';
 import { createMerchantClient, type MerchantClient } from './merchant-client.ts';
@@ -90,6 +91,7 @@ function createGatewayUnderTest(parts: {
       const find = async () => [
         ...(await findLedgerProblems(db)),
         ...(await findChainProblems(db, Object.values(chains))),
+        ...(await findPayoutProblems(db, Object.values(chains), gateway.wallet.evmHotWallet)),
         ...(await findCallbackProblems(db, receiver.received)),
       ];
       const isAtRest = async () => (await undeliveredCount(db)) === 0 && (await find()).length === 0;

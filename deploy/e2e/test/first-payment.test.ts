@@ -1,9 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { connect } from 'amqplib';
 import { getAddress, Transaction } from 'ethers';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
-import { queueName } from '@opentill/contracts/topology';
 import { devAccount } from '@opentill/devnet/evm-accounts';
 import { sendTransaction, signTransaction } from '@opentill/devnet/evm-transactions';
 import { restoreSnapshot, takeSnapshot } from '@opentill/devnet/evm-devnet';
@@ -13,10 +11,16 @@ import { formatAmount } from '@opentill/domain/money';
 import type { DevnetChain } from '@opentill/local/gateway-options';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ReceivedCallback } from '../src/callback-receiver.ts';
-import { findCallbackProblems, findChainProblems, findLedgerProblems } from '../src/check-books.ts';
+import {
+  findCallbackProblems,
+  findChainProblems,
+  findLedgerProblems,
+  findPayoutProblems,
+} from '../src/check-books.ts';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { describePayouts } from './describe-payouts.ts';
 
 const CREATED = 'ORDER_PENDING INIT';
 const PARTLY_PAID = 'ORDER_PENDING PENDING';
@@ -576,73 +580,7 @@ describe('reorganisations', () => {
   }, 60_000);
 });
 
-describe('a payout', () => {
-  const RECEIVER = getAddress('0x00000000000000000000000000000000000a11ce');
-
-  const balances = async () => {
-    const rows = await test.database.kysely
-      .selectFrom('ledger_account')
-      .select(['kind', 'balance'])
-      .where('chain', '=', 'ETH_SEPOLIA')
-      .where('symbol', '=', 'USDT')
-      .where('kind', 'in', ['HOT_AVAILABLE', 'HOT_RESERVED'])
-      .execute();
-    const of = (kind: string) => rows.find((row) => row.kind === kind)?.balance ?? 0n;
-    return { available: of('HOT_AVAILABLE'), reserved: of('HOT_RESERVED') };
-  };
-
-  /** What waits for the signer; left where it is. */
-  async function waitingPayouts(): Promise<string[]> {
-    const connection = await connect(test.gateway.broker.url);
-    try {
-      const channel = await connection.createChannel();
-      const waiting: string[] = [];
-      for (;;) {
-        const message = await channel.get(queueName('payout-signer', 'payout.requested'));
-        if (message === false) return waiting; // closing the connection hands them back
-        waiting.push((JSON.parse(message.content.toString()) as { data: { orderPk: string } }).data.orderPk);
-      }
-    } finally {
-      await connection.close();
-    }
-  }
-
-  it('is accepted, reserved and queued for the signer; refused when not covered', async () => {
-    const before = await balances();
-    const fields = { amount: '250.25', symbol: 'USDT', chain: 'ETH_SEPOLIA', receiveAddress: RECEIVER };
-    const orderId = test.newOrderId();
-    const answer = await test.merchant.createPayout({ ...fields, orderId });
-    expect(answer).toMatchObject({ httpStatus: 200, code: 200 });
-    expect(answer.data).toMatchObject({ orderId, amount: '250.25', paymentUrl: null });
-    expect(answer.data?.address.toLowerCase()).toBe(test.gateway.wallet.evmHotWallet.toLowerCase());
-    const after = await balances();
-    const units = eth.baseUnits('USDT', '250.25');
-    expect(after).toEqual({ available: before.available - units, reserved: before.reserved + units });
-    expect(await test.merchant.createPayout({ ...fields, orderId })).toMatchObject({
-      code: 200,
-      data: answer.data,
-    });
-    expect(await balances()).toEqual(after);
-
-    const { order_pk: orderPk } = await orderRow(answer.data!);
-    await waitUntil('the payout waits for its signer', async () =>
-      (await waitingPayouts()).includes(orderPk),
-    );
-    expect((await test.merchant.status(orderId)).data).toMatchObject({ orderType: 'PAYOUT', status: 'INIT' });
-    expect((await test.merchant.getOrderStatus(orderId)).data).toEqual({ status: 'INIT' });
-    expect(await test.merchant.pay(orderId)).toMatchObject({ httpStatus: 404, msg: 'Order not found' });
-
-    const tooMuch = { ...fields, amount: '999999.75', orderId: test.newOrderId() };
-    expect(await test.merchant.createPayout(tooMuch)).toMatchObject({
-      httpStatus: 422,
-      code: 422,
-      msg: 'Insufficient balance',
-      data: null,
-    });
-    expect(await balances()).toEqual(after);
-    expect(await test.merchant.status(tooMuch.orderId)).toMatchObject({ httpStatus: 404 });
-  }, 60_000);
-});
+describePayouts(() => test);
 
 describe('the pages', () => {
   let browser: BrowserUnderTest;
@@ -765,6 +703,7 @@ describe('the checks of the books see', () => {
       problems = [
         ...(await findLedgerProblems(tx)),
         ...(await findChainProblems(tx, [eth, bsc])),
+        ...(await findPayoutProblems(tx, [eth, bsc], test.gateway.wallet.evmHotWallet)),
         ...(await findCallbackProblems(tx, test.receiver.received)),
       ];
       throw new Undone();
@@ -798,6 +737,31 @@ describe('the checks of the books see', () => {
       'an order credited with more than came',
       `update orders set actual_amount = actual_amount + 1 where status = 'SUCCESS'`,
       /is SUCCESS with/,
+    ],
+    [
+      'a payout that landed twice',
+      `insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount, raw, fee_terms, signed_at)
+         select chain, tx_hash || '-', family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount, raw, fee_terms, signed_at
+         from own_transaction t join own_transaction_fate f using (chain, tx_hash, family) where f.state = 'VERIFIED' limit 1;
+       insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded, delivered, network_fee)
+         select chain, tx_hash || '-', family, block_height, block_hash, block_time, state, succeeded, delivered, network_fee
+         from own_transaction_fate where (chain, tx_hash || '-') in (select chain, tx_hash from own_transaction)`,
+      /landed 2 times/,
+    ],
+    [
+      'a payout that delivered something else',
+      `update own_transaction_fate set delivered = delivered - 1 where delivered > 0`,
+      /is SUCCESS with 25025\d*, and delivered 25024/,
+    ],
+    [
+      'a nonce that nothing used',
+      `update wallet_nonce n set nonce = nonce + 1 where nonce = (select max(nonce) from wallet_nonce m where m.chain = n.chain)`,
+      /nonces of 0x\w+ on \w+: \d+ of/,
+    ],
+    [
+      'a hot wallet that holds another amount',
+      `update ledger_account set balance = balance + 1 where kind = 'HOT_AVAILABLE'; update ledger_account set balance = balance - 1 where kind = 'OWNER'`,
+      /hot wallet, \w+ USDT: \d+ on chain/,
     ],
     [
       'a callback that says something else',

@@ -1,0 +1,227 @@
+import { describe, expect, it } from '@jest/globals';
+import { getAddress, hexlify, randomBytes } from 'ethers';
+import type { OrderAnswer } from '@opentill/contracts/http/answers';
+import { formatAmount } from '@opentill/domain/money';
+import type { DevnetChain } from '@opentill/local/gateway-options';
+import { DENIED_RECEIVER } from '@opentill/local/prepare-policy';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import type { ChainUnderTest } from '../src/chain-under-test.ts';
+import { runOpentill } from '../src/run-opentill.ts';
+import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+
+const CREATED = 'ORDER_PENDING INIT';
+const SENT = 'ORDER_PENDING PENDING';
+const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
+const PAID = 'ORDER_SUCCESS SUCCESS';
+const FAILED = 'ORDER_FAILED FAILED';
+const WAY_OF_A_PAYOUT = [CREATED, SENT, CONFIRMING, PAID];
+/** Blocks come every second and three of them confirm. */
+const PAID_WITHIN_MS = 30_000;
+
+/** Payouts through a whole gateway, from the merchant's request to the receiver's balance. */
+export function describePayouts(under: () => GatewayUnderTest): void {
+  const receiver = () => getAddress(hexlify(randomBytes(20)));
+  const hotWallet = () => getAddress(under().gateway.wallet.evmHotWallet);
+
+  async function payOut(
+    chain: ChainUnderTest,
+    fields: Readonly<Record<string, string>> = {},
+  ): Promise<OrderAnswer> {
+    const orderId = under().newOrderId();
+    const answer = await under().merchant.createPayout({
+      orderId,
+      amount: '12.34',
+      symbol: 'USDT',
+      chain: chain.chain,
+      receiveAddress: receiver(),
+      ...fields,
+    });
+    expect(answer).toMatchObject({ httpStatus: 200, code: 200, msg: 'success' });
+    return answer.data!;
+  }
+
+  async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
+    const told = () => under().receiver.story(orderId);
+    await waitUntil(
+      `${orderId}: ${story.join(', ')}`,
+      () => told().length >= story.length,
+      PAID_WITHIN_MS,
+    ).catch(
+      () => undefined, // what came instead says more
+    );
+    expect(told()).toEqual(story);
+  }
+
+  const accounts = async (chain: ChainUnderTest, symbol = 'USDT') => {
+    const rows = await under()
+      .database.kysely.selectFrom('ledger_account')
+      .select(({ fn }) => ['kind', fn.sum<bigint>('balance').as('balance')])
+      .where('chain', '=', chain.chain as DevnetChain)
+      .where('symbol', '=', symbol)
+      .groupBy('kind')
+      .execute();
+    const of = (kind: string) => rows.find((row) => row.kind === kind)?.balance ?? 0n;
+    return {
+      available: of('HOT_AVAILABLE'),
+      promised: of('HOT_RESERVED') + of('IN_FLIGHT'),
+      paidOut: of('PAID_OUT'),
+    };
+  };
+
+  describe('a payout', () => {
+    it.each(['ETH_SEPOLIA', 'BSC_TEST'] as const)(
+      'on %s: four callbacks in order, the exact amount received, from the hot wallet',
+      async (name) => {
+        const chain = under().chains[name];
+        const before = await accounts(chain);
+        const to = receiver();
+        const order = await payOut(chain, { amount: '250.25', receiveAddress: to });
+        expect(order).toMatchObject({ amount: '250.25', address: hotWallet(), paymentUrl: null });
+        const units = chain.baseUnits('USDT', '250.25');
+        expect((await accounts(chain)).available).toBe(before.available - units);
+        expect(await under().merchant.pay(order.orderId)).toMatchObject({
+          httpStatus: 404,
+          msg: 'Order not found',
+        });
+        await untilStory(order, WAY_OF_A_PAYOUT);
+
+        expect(await chain.balance('USDT', to)).toBe(units);
+        const callbacks = under().receiver.of(order.orderId);
+        expect(callbacks.flatMap(({ problems }) => problems)).toEqual([]); // signatures, by both schemes
+        const [created, sent, confirming, paid] = callbacks.map(({ data }) => data);
+        expect([created!.transaction, sent!.transaction]).toEqual([null, null]);
+        const { txid } = paid!.transaction!;
+        expect(confirming!.transaction!.txid).toBe(txid);
+        const mined = await chain.mined(txid);
+        expect(paid).toMatchObject({
+          orderType: 'PAYOUT',
+          amount: '250.25',
+          actualAmount: '250.25',
+          transaction: {
+            chain: name,
+            symbol: 'USDT',
+            contractAddress: chain.contractOf('USDT'),
+            from: hotWallet(),
+            to,
+            amount: '250.25',
+            blockNum: mined.blockNum,
+            timestamp: mined.timestamp,
+            txGas: formatAmount(mined.fee, chain.nativeDecimals, 0),
+          },
+        });
+        const status = (await under().merchant.status(order.orderId)).data!;
+        expect(status).toMatchObject({ status: 'SUCCESS', transaction: { txid, from: hotWallet(), to } });
+        expect(await accounts(chain)).toMatchObject({
+          available: before.available - units,
+          promised: before.promised,
+          paidOut: before.paidOut + units,
+        });
+      },
+      60_000,
+    );
+
+    it('that is not covered is refused, and leaves nothing; one asked for twice is made once', async () => {
+      const { ETH_SEPOLIA: eth } = under().chains;
+      const before = await accounts(eth, 'USDC');
+      const fields = { symbol: 'USDC', chain: 'ETH_SEPOLIA', receiveAddress: receiver() };
+      const tooMuch = { ...fields, amount: '1000000', orderId: under().newOrderId() };
+      await payOut(eth, { ...fields, amount: '0.01' }); // so that less is there than came in
+      expect(await under().merchant.createPayout(tooMuch)).toMatchObject({
+        httpStatus: 422,
+        code: 422,
+        msg: 'Insufficient balance',
+        data: null,
+      });
+      expect(await under().merchant.status(tooMuch.orderId)).toMatchObject({ httpStatus: 404 });
+      const once = { ...fields, amount: '0.02', orderId: under().newOrderId() };
+      const answers = await Promise.all([
+        under().merchant.createPayout(once),
+        under().merchant.createPayout(once),
+      ]);
+      expect(answers.map(({ data }) => data)).toEqual([answers[0].data, answers[0].data]);
+      await untilStory(answers[0].data!, WAY_OF_A_PAYOUT);
+      expect((await accounts(eth, 'USDC')).available).toBe(before.available - eth.baseUnits('USDC', '0.03'));
+      expect(await eth.balance('USDC', fields.receiveAddress)).toBe(eth.baseUnits('USDC', '0.03'));
+    }, 60_000);
+
+    it('outside the policy fails with the reason, and gives its money back', async () => {
+      const { BSC_TEST: bsc } = under().chains;
+      const before = await accounts(bsc);
+      const denied = await payOut(bsc, { receiveAddress: DENIED_RECEIVER });
+      const large = await payOut(bsc, { amount: '100000.01' });
+      for (const [order, reason] of [
+        [denied, 'Address denied'],
+        [large, 'Limit per payout exceeded'],
+      ] as const) {
+        await untilStory(order, [CREATED, FAILED]);
+        const { data } = await under().merchant.status(order.orderId);
+        expect(data).toMatchObject({ status: 'FAILED', reason, transaction: null, actualAmount: null });
+      }
+      expect(await accounts(bsc)).toEqual(before);
+    }, 60_000);
+
+    it('above the threshold waits for an approver, whose key the database does not have', async () => {
+      const { BSC_TEST: bsc } = under().chains;
+      const to = receiver();
+      const order = await payOut(bsc, { amount: '5000.01', receiveAddress: to });
+      let waiting: string | undefined;
+      await waitUntil('it waits for approval', async () => {
+        const { out } = await runOpentill(under().gateway, ['payout', 'list', '--waiting']);
+        waiting = out.split('\n').find((line) => line.includes(order.orderId));
+        return waiting !== undefined;
+      });
+      expect(under().receiver.story(order.orderId)).toEqual([CREATED]);
+      const { approverKeyFile, approverPassphraseFile } = under().gateway.policy;
+      const [orderPk = ''] = waiting!.match(/^[0-9a-f-]{36}/) ?? [];
+      const approved = await runOpentill(under().gateway, [
+        'payout',
+        'approve',
+        orderPk,
+        '--yes',
+        '--key-file',
+        approverKeyFile,
+        '--passphrase-file',
+        approverPassphraseFile,
+      ]);
+      expect(approved).toMatchObject({ code: 0, errors: '' });
+      expect(approved.out).toContain(`Pay    5000.01 USDT on BNB Smart Chain (local devnet) (BSC_TEST)`);
+      expect(approved.out).toContain(to.toLowerCase());
+      await untilStory(order, WAY_OF_A_PAYOUT);
+      expect(await bsc.balance('USDT', to)).toBe(bsc.baseUnits('USDT', '5000.01'));
+    }, 60_000);
+
+    it('is made once when the signer is killed in the middle, whatever it was doing', async () => {
+      const { gateway, chains } = under();
+      const orders: { readonly order: OrderAnswer; readonly chain: ChainUnderTest; readonly to: string }[] =
+        [];
+      for (let round = 0; round < 2; round += 1) {
+        for (const chain of Object.values(chains)) {
+          for (let one = 0; one < 2; one += 1) {
+            const to = receiver();
+            orders.push({ order: await payOut(chain, { receiveAddress: to }), chain, to });
+          }
+        }
+        await gateway.stopService('payout-signer', 'SIGKILL');
+        await gateway.startService('payout-signer');
+      }
+      for (const { order, chain, to } of orders) {
+        await untilStory(order, WAY_OF_A_PAYOUT);
+        expect(await chain.balance('USDT', to)).toBe(chain.baseUnits('USDT', '12.34'));
+      }
+    }, 120_000);
+
+    it('stands in books that are the chain’s, as the operator’s command finds', async () => {
+      const compare = () => runOpentill(under().gateway, ['reconcile']);
+      await waitUntil('ledger and chain are equal', async () => (await compare()).code === 0, 20_000).catch(
+        () => undefined, // what the last one says tells more
+      );
+      const { code, out, errors } = await compare();
+      expect({ code, errors, differences: out.match(/ DIFF .*/g) }).toEqual({
+        code: 0,
+        errors: '',
+        differences: null,
+      });
+      expect(out.match(/ hot wallets .* equal/g)).toHaveLength(6); // two tokens and the coin, on two chains
+    }, 60_000);
+  });
+}
