@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { Address } from '@opentill/chain/address-codec';
 import { anOwnTransaction } from '@opentill/testkit/payout-scenario';
+import { createCrashingDatabase } from './crashing-database.ts';
 import { changed, fated, payoutsOn, sweepDue, sweepFates, type Payouts } from './payout-scenario.ts';
 import { createTrackerScenario, handle, type TrackerScenario } from './tracker-scenario.ts';
 
@@ -255,21 +256,36 @@ describe('an incident', () => {
 });
 
 describe('many', () => {
-  test('are settled as sets: a handful of statements, whatever their number', async () => {
-    const orders = [];
-    for (let i = 0; i < 20; i += 1) orders.push(await p.payout());
-    const transactions = [];
-    for (const order of orders) transactions.push(await p.sign(order));
-    for (const transaction of transactions) await p.fate(transaction, 'VERIFIED');
-    const { rows: before } = await sql<{ n: number }>`select count(*) as n from tracker.outbox`.execute(
-      s.admin,
-    );
-    await handle(fated(...transactions), s.deps);
-    for (const order of orders) expect(await s.state(order)).toMatchObject({ status: 'SUCCESS' });
-    const { rows: after } = await sql<{ n: number }>`select count(*) as n from tracker.outbox`.execute(
-      s.admin,
-    );
-    expect((after[0]?.n ?? 0) - (before[0]?.n ?? 0)).toBe(1);
+  test('are settled as sets: as many statements for twenty as for one, and one event', async () => {
+    const mortal = s.database.open('tracker');
+    const counting = createCrashingDatabase(mortal);
+    const statementsFor = async (count: number): Promise<number> => {
+      const orders = [];
+      for (let i = 0; i < count; i += 1) orders.push(await p.payout());
+      const transactions = [];
+      for (const order of orders) transactions.push(await p.sign(order));
+      for (const transaction of transactions) await p.fate(transaction, 'VERIFIED');
+      counting.crashAt(Number.POSITIVE_INFINITY);
+      await handle(fated(...transactions), s.depsOn(counting.db));
+      for (const order of orders) {
+        expect(await s.state(order)).toMatchObject({ status: 'SUCCESS' });
+        expect(await s.outbox(order)).toHaveLength(3);
+      }
+      return counting.passed;
+    };
+    const events = async () =>
+      (
+        await s.admin
+          .selectFrom('tracker.outbox')
+          .select(({ fn }) => fn.countAll<number>().as('n'))
+          .execute()
+      )[0]?.n ?? 0;
+    const forOne = await statementsFor(1);
+    const before = await events();
+    expect(await statementsFor(20)).toBe(forOne);
+    expect((await events()) - before).toBe(1);
+    expect(forOne).toBeLessThanOrEqual(2 * 10);
+    await mortal.close();
   });
 
   test('with one among them that can’t be settled go on without it', async () => {
