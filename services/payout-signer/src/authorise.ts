@@ -29,19 +29,25 @@ export async function openGate(
 
 /**
  * Authorises what may be, oldest first, each with a nonce, all in one commit; notes why the others wait, and refuses what
- * the policy refuses. @returns whether anything was written
+ * the policy refuses. @returns WRITTEN: some were; TURNS: some wait for nothing but their turn; NOTHING: neither
  */
-export async function authorise(context: PassContext, view: WalletView, gate: NonceGate): Promise<boolean> {
-  if (view.requested.length === 0) return false;
+export async function authorise(
+  context: PassContext,
+  view: WalletView,
+  gate: NonceGate,
+): Promise<'WRITTEN' | 'TURNS' | 'NOTHING'> {
+  if (view.requested.length === 0) return 'NOTHING';
   const { store, lease, observe, key, rules } = context;
   const decisions = decideAuthorisations(view, await store.spent(), rules, {
     slots: freeSlots(view.nonces, context.terms.maxOpenNonces),
     pausedBy: gate.pausedBy,
   });
-  const { authorised, needApproval, refused, obstacles } = decisions;
-  if (authorised.length + needApproval.length + refused.length + obstacles.length === 0) return false;
-  const done = await store.authorise(lease, { ...decisions, firstNonce: gate.nextNonce });
-  observe.authorised(key, { ...decisions, authorised: done });
-  if (refused.length > 0) context.onCommitted();
-  return done.length > 0 || refused.length > 0;
+  const { authorised, needApproval, refused, obstacles, waitForTurn } = decisions;
+  if (authorised.length + needApproval.length + refused.length + obstacles.length > 0) {
+    const done = await store.authorise(lease, { ...decisions, firstNonce: gate.nextNonce });
+    observe.authorised(key, { ...decisions, authorised: done });
+    if (refused.length > 0) context.onCommitted();
+    if (done.length > 0 || refused.length > 0) return 'WRITTEN';
+  }
+  return waitForTurn > 0 ? 'TURNS' : 'NOTHING';
 }

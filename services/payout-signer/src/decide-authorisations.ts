@@ -15,6 +15,8 @@ export interface AuthorisationDecisions {
   readonly needApproval: readonly string[];
   readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
   readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
+  /** How many wait for nothing but their turn. Nothing is noted of them. */
+  readonly waitForTurn: number;
 }
 
 /**
@@ -31,6 +33,7 @@ export function decideAuthorisations(
   { slots, pausedBy }: { readonly slots: number; readonly pausedBy: Obstacle | undefined },
 ): AuthorisationDecisions {
   const spent = createSpending(spentRows);
+  let waitForTurn = 0;
   const decisions = { authorised: [], needApproval: [], refused: [], obstacles: [] } as {
     authorised: string[];
     needApproval: string[];
@@ -50,8 +53,7 @@ export function decideAuthorisations(
         : (pausedBy ?? (view.halted !== null ? 'HALTED' : undefined) ?? heldBy(view, symbol));
     if (verdict.kind === 'NEEDS_APPROVAL') decisions.needApproval.push(orderPk);
     else if (obstacle !== undefined) decisions.obstacles.push({ orderPk, obstacle });
-    else if (decisions.authorised.length >= slots)
-      decisions.obstacles.push({ orderPk, obstacle: 'WAITS_FOR_TURN' });
+    else if (decisions.authorised.length >= slots) waitForTurn += 1;
     else {
       decisions.authorised.push(orderPk);
       spent.add(payout, amountBaseUnits);
@@ -59,6 +61,7 @@ export function decideAuthorisations(
   }
   return {
     ...decisions,
+    waitForTurn,
     needApproval: decisions.needApproval.filter((pk) => of(view, pk)?.waitingSince === null),
     obstacles: decisions.obstacles.filter(
       ({ orderPk, obstacle }) => of(view, orderPk)?.obstacle !== obstacle,

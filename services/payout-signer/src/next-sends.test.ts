@@ -27,6 +27,7 @@ function attempt(hash: string, more: Partial<OwnAttempt> = {}): OwnAttempt {
     lastSentAt: null,
     outcome: null,
     isMined: false,
+    isVerified: false,
     ...more,
   };
 }

@@ -4,12 +4,12 @@ export interface ObstaclePauses {
   /** It could not be signed now. */
   put(orderPk: string, nowMs: number): void;
   forget(orderPk: string): void;
-  /** Forgets payouts that are not waiting any more. */
-  keepOnly(orderPks: ReadonlySet<string>): void;
 }
 
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
+/** Payouts that expire while they wait are never forgotten one by one; all being tried anew now and then costs little. */
+const REMEMBERED_MAX = 10_000;
 
 /** Pauses that double from 1 s to 30 s. */
 export function createObstaclePauses(): ObstaclePauses {
@@ -17,13 +17,11 @@ export function createObstaclePauses(): ObstaclePauses {
   return {
     isDue: (orderPk, nowMs) => nowMs >= (pauses.get(orderPk)?.untilMs ?? 0),
     put(orderPk, nowMs) {
+      if (pauses.size >= REMEMBERED_MAX) pauses.clear();
       const times = (pauses.get(orderPk)?.times ?? 0) + 1;
       const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(times - 1, 10));
       pauses.set(orderPk, { times, untilMs: nowMs + pauseMs });
     },
     forget: (orderPk) => void pauses.delete(orderPk),
-    keepOnly(orderPks) {
-      for (const orderPk of pauses.keys()) if (!orderPks.has(orderPk)) pauses.delete(orderPk);
-    },
   };
 }

@@ -36,6 +36,8 @@ export interface PassDeps {
 export interface PassMemory {
   readonly sends: SendMemory;
   readonly pauses: ObstaclePauses;
+  /** The payout behind which requested ones are looked for, while those before it wait for something. */
+  requestedAfter: string | undefined;
   readonly suspicions: Suspicions;
   readonly gapsSinceMs: Map<number, number>;
   balancesAtMs: number;

@@ -24,6 +24,7 @@ export function createPass(deps: PassDeps): Pass {
   const memory: PassMemory = {
     sends: createSendMemory(),
     pauses: createObstaclePauses(),
+    requestedAfter: undefined,
     suspicions: new Map(),
     gapsSinceMs: new Map(),
     balancesAtMs: Number.NEGATIVE_INFINITY,
@@ -37,11 +38,8 @@ export function createPass(deps: PassDeps): Pass {
  * wrote comes first, then what is already promised to the chain, then what is new. A node that fails ends its step alone.
  */
 async function runPass(context: PassContext): Promise<void | 'again'> {
-  const { store, lease, memory, observe, key } = context;
-  const taken = await store.takeIn(lease);
-  if (taken.vetoedOrderPks.length > 0) context.onCommitted();
-  observe.takenIn(key, taken);
-  const view = await store.look(LIMITS);
+  const { memory, observe, key } = context;
+  const view = await lookAndTakeIn(context);
   forgetSettled(memory.sends, view.nonces);
   observe.looked(key, view);
 
@@ -50,6 +48,20 @@ async function runPass(context: PassContext): Promise<void | 'again'> {
   await step(context, 'replace', () => bumpFees(context, view));
   await step(context, 'balances', () => watchBalances(context, view.now.getTime()));
   return signed === 'more' ? 'again' : undefined;
+}
+
+async function lookAndTakeIn(context: PassContext): Promise<WalletView> {
+  const { store, lease, observe, key } = context;
+  const view = await look(context);
+  const taken = await store.takeIn(lease, view);
+  if (taken === undefined) return view;
+  if (taken.vetoedOrderPks.length > 0) context.onCommitted();
+  observe.takenIn(key, taken);
+  return look(context);
+}
+
+function look({ store, memory }: PassContext): Promise<WalletView> {
+  return store.look({ ...LIMITS, after: memory.requestedAfter });
 }
 
 function resend(context: PassContext, view: WalletView): Promise<void> {
@@ -63,7 +75,7 @@ function resend(context: PassContext, view: WalletView): Promise<void> {
 
 /** The steps that need to know how many transactions of the wallet the chain counts. */
 async function admitAndSign(context: PassContext, before: WalletView): Promise<'more' | 'done'> {
-  const { store, sender, key, memory, timing, signal } = context;
+  const { sender, key, memory, timing, signal } = context;
   const nowMs = before.now.getTime();
   const isBusy =
     before.requested.length + before.unsigned.length + inFlight(before.nonces).length > 0 ||
@@ -77,15 +89,30 @@ async function admitAndSign(context: PassContext, before: WalletView): Promise<'
     return 'done';
   }
   const gate: NonceGate = await openGate(context, before, chainCount);
-  const hasAuthorised = await authorise(context, before, gate);
-  const view = hasAuthorised ? await store.look(LIMITS) : before;
-  memory.pauses.keepOnly(new Set(view.unsigned.map(({ orderPk }) => orderPk)));
+  const authorised = await authorise(context, before, gate);
+  const turned = turnPage(memory, before.requested, authorised);
+  const view = authorised === 'WRITTEN' ? await look(context) : before;
   const signed = await signPayouts(context, view, {
     ...gate,
     nextNonce: view.nextNonce ?? gate.nextNonce,
   });
   if (signed === 0) await closeGaps(context, view);
-  return signed > 0 ? 'more' : 'done';
+  return signed > 0 || turned ? 'more' : 'done';
+}
+
+/**
+ * A page full of payouts of which none can be authorised now must not hide those behind it: the next pass looks there, and so
+ * on to the end and round. While some wait for nothing but their turn, the oldest keep it.
+ * @returns whether there is another page to look at
+ */
+function turnPage(
+  memory: PassMemory,
+  page: WalletView['requested'],
+  authorised: Awaited<ReturnType<typeof authorise>>,
+): boolean {
+  const isStuck = authorised !== 'TURNS' && authorised !== 'WRITTEN' && page.length === LIMITS.requested;
+  memory.requestedAfter = isStuck ? page.at(-1)?.orderPk : undefined;
+  return isStuck;
 }
 
 /** Runs a step. What a node failed to do is told, and left to the next pass; everything else ends the pass. */

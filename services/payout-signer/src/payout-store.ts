@@ -49,6 +49,14 @@ export type SaveOutcome =
   | { readonly kind: 'GONE'; readonly orderPks: readonly string[] }
   | { readonly kind: 'STALE' };
 
+export interface LookOptions {
+  /** Most payouts that are looked at. */
+  readonly requested: number;
+  readonly unsigned: number;
+  /** Only requested payouts behind this one. */
+  readonly after?: string | undefined;
+}
+
 export interface Sent {
   readonly txHash: TxHash;
   readonly orderPk: string | null;
@@ -66,9 +74,9 @@ export interface BalanceRow {
  * first: LEASE_LOST when another holds it, and nothing is written.
  */
 export interface PayoutStore {
-  look(limits: { readonly requested: number; readonly unsigned: number }): Promise<WalletView>;
-  /** Writes what follows from what others wrote: fates, vetoes, expiries. Cheap when nothing does. */
-  takeIn(lease: Lease): Promise<TakenIn>;
+  look(options: LookOptions): Promise<WalletView>;
+  /** Writes what follows from what others wrote: fates, vetoes, expiries. Undefined when nothing does, and nothing is. */
+  takeIn(lease: Lease, view: WalletView): Promise<TakenIn | undefined>;
   /** What was authorised in the last hour and day. */
   spent(): Promise<readonly SpentRow[]>;
   /**

@@ -153,14 +153,11 @@ async function signAll(
 async function hinder(context: PassContext, view: WalletView, hindered: readonly Hindered[]): Promise<void> {
   const { memory, store, lease, observe, key } = context;
   for (const { payout } of hindered) memory.pauses.put(payout.orderPk, view.now.getTime());
-  const holding = new Set(view.nonces.map(({ orderPk }) => orderPk));
-  const news = hindered.filter(
-    ({ payout, obstacle }) => payout.obstacle !== obstacle || holding.has(payout.orderPk),
-  );
-  if (news.length === 0) return;
+  if (hindered.length === 0) return;
   await store.saveObstacles(
     lease,
-    news.map(({ payout: { orderPk }, obstacle }) => ({ orderPk, obstacle })),
+    hindered.map(({ payout: { orderPk }, obstacle }) => ({ orderPk, obstacle })),
   );
-  for (const { payout, obstacle } of news) observe.hindered(key, payout.orderPk, obstacle);
+  for (const { payout, obstacle } of hindered)
+    if (payout.obstacle !== obstacle) observe.hindered(key, payout.orderPk, obstacle);
 }

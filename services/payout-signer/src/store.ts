@@ -7,10 +7,8 @@ import { freeNoncesOf, saveBalances, saveTaken } from './store/save-findings.ts'
 import { readRaw, saveSent, tellOfPayouts, type EventDeps } from './store/save-sent.ts';
 import { NotSaved, saveReplacement, saveSigned } from './store/save-signed.ts';
 import { readSpent } from './store/spent.ts';
-import { hasNews, takeIn } from './store/take-in.ts';
+import { findNews, takeIn } from './store/take-in.ts';
 import type { WalletKey } from './wallet-facts.ts';
-
-const NOTHING = { finalNonces: [], reopenedNonces: [], freedNonces: [], vetoedOrderPks: [] } as const;
 
 /** The signer's SQL for one wallet; see PayoutStore for what each method promises. */
 export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): PayoutStore {
@@ -32,13 +30,14 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
   };
 
   return {
-    look: (limits) => look(db, key, limits),
-    async takeIn(lease) {
-      if (!(await hasNews(db, key))) return NOTHING;
+    look: (options) => look(db, key, options),
+    async takeIn(lease, view) {
+      const news = await findNews(db, key, view);
+      if (Object.values(news).every((found) => found.length === 0)) return undefined;
       return underLease(lease, async (tx, token) => {
-        const taken = await takeIn(tx, key, token);
-        await tellOfPayouts(tx, key, taken.vetoedOrderPks, deps);
-        return taken;
+        const vetoedOrderPks = await takeIn(tx, key, token, news);
+        await tellOfPayouts(tx, key, vetoedOrderPks, deps);
+        return { ...news, vetoedOrderPks };
       });
     },
     spent: () => readSpent(db, key),

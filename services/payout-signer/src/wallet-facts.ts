@@ -86,6 +86,8 @@ export interface OwnAttempt {
   readonly outcome: SendOutcome | null;
   /** Whether a block holds it, as far as the scanner has seen. */
   readonly isMined: boolean;
+  /** Whether it is deep enough to count for good. */
+  readonly isVerified: boolean;
 }
 
 /** A nonce that is given out and not final. */
@@ -150,9 +152,7 @@ export type Obstacle =
   /** The ledger has no reservation of its amount. */
   | 'NOT_RESERVED'
   /** Waits for operators; its clock stands. */
-  | 'NEEDS_APPROVAL'
-  /** As many transactions as allowed are on their way. */
-  | 'WAITS_FOR_TURN';
+  | 'NEEDS_APPROVAL';
 
 /** What the operator should look at, each with the amount that is there. */
 export interface BalanceAlarms {

@@ -102,9 +102,21 @@ export function createModelStore(
           .map((attempt): OwnAttempt => {
             const { signed, signedAt, lastSentAt, outcome, contract, to, amountBaseUnits } = attempt;
             const fate = fates.get(signed.txHash);
-            const isMined = fate === 'MINED' || fate === 'VERIFIED';
+            const isVerified = fate === 'VERIFIED';
+            const isMined = fate === 'MINED' || isVerified;
             const { txHash, terms } = signed;
-            return { txHash, contract, to, amountBaseUnits, terms, signedAt, lastSentAt, outcome, isMined };
+            return {
+              txHash,
+              contract,
+              to,
+              amountBaseUnits,
+              terms,
+              signedAt,
+              lastSentAt,
+              outcome,
+              isMined,
+              isVerified,
+            };
           }),
       }));
   const highest = (): number | null => (nonces.size === 0 ? null : Math.max(...nonces.keys()));
@@ -181,7 +193,7 @@ export function createModelStore(
             taken.freedNonces.push(nonce);
           }
         }
-        return taken;
+        return Object.values(taken).every((found) => found.length === 0) ? undefined : taken;
       }),
     spent: () => around('spent', () => []),
     authorise: (lease, decisions) =>

@@ -5,6 +5,7 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import type { Db } from '@opentill/db/database';
 import { baseUnits } from '@opentill/domain/money';
+import type { LookOptions } from '../payout-store.ts';
 import type {
   OpenNonce,
   OwnAttempt,
@@ -20,12 +21,12 @@ import { hasNoOwnNonce, ofWallet, openHalts } from './rows.ts';
 export async function look(
   db: Db,
   key: WalletKey,
-  limits: { readonly requested: number; readonly unsigned: number },
+  { requested: requestedMax, unsigned: unsignedMax, after }: LookOptions,
 ): Promise<WalletView> {
   // The payouts before the nonces: a payout that is seen unsigned has its nonce in what is read later.
   const [requested, unsigned] = await Promise.all([
-    readRequested(db, key, limits.requested),
-    readUnsigned(db, key, limits.unsigned),
+    readRequested(db, key, requestedMax, after),
+    readUnsigned(db, key, unsignedMax),
   ]);
   const [state, nonces] = await Promise.all([readState(db, key), readNonces(db, key)]);
   return { ...state, requested, unsigned, nonces };
@@ -68,7 +69,16 @@ interface RequestedRow extends PayoutRow {
   readonly approvals: { approver: string; signature: string }[];
 }
 
-async function readRequested(db: Db, key: WalletKey, limit: number): Promise<readonly RequestedPayout[]> {
+async function readRequested(
+  db: Db,
+  key: WalletKey,
+  limit: number,
+  after: string | undefined,
+): Promise<readonly RequestedPayout[]> {
+  const behind =
+    after === undefined
+      ? sql`true`
+      : sql`(p.requested_at, p.order_pk) > (select a.requested_at, a.order_pk from payout a where a.order_pk = ${after}::uuid)`;
   const { rows } = await sql<RequestedRow>`
     select ${PAYOUT_COLUMNS}, p.waiting_since,
       exists (
@@ -83,7 +93,7 @@ async function readRequested(db: Db, key: WalletKey, limit: number): Promise<rea
     from payout p join orders o using (order_pk)
     where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'REQUESTED'
       and o.order_type = 'PAYOUT' and o.chain = p.chain and o.source_address = p.wallet
-      and (p.waiting_since is not null or p.expires_at > now())
+      and (p.waiting_since is not null or p.expires_at > now()) and ${behind}
     order by p.requested_at, p.order_pk limit ${limit}`.execute(db);
   return rows.map((row) => ({
     ...payoutFacts(row, key),
@@ -97,21 +107,22 @@ async function readRequested(db: Db, key: WalletKey, limit: number): Promise<rea
   }));
 }
 
+/** Those that nobody has tried yet, oldest first; then those whose last try was longest ago. */
 async function readUnsigned(db: Db, key: WalletKey, limit: number): Promise<readonly UnsignedPayout[]> {
   const { rows } = await sql<PayoutRow & { readonly is_signed_before: boolean }>`
     with unsigned as (
-      (select p.order_pk, p.requested_at, p.obstacle, false as is_signed_before from payout p
+      (select p.order_pk, p.requested_at, p.obstacle, p.obstacle_at, false as is_signed_before from payout p
         where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'AUTHORISED' and p.expires_at > now()
-        order by p.requested_at, p.order_pk limit ${limit})
+        order by p.obstacle_at nulls first, p.requested_at, p.order_pk limit ${limit})
       union all
-      (select distinct p.order_pk, p.requested_at, p.obstacle, true
+      (select distinct p.order_pk, p.requested_at, p.obstacle, p.obstacle_at, true
         from wallet_nonce n join payout p using (order_pk)
         where ${ofWallet(key)} and n.state = 'TAKEN' and p.state = 'SIGNED' and ${hasNoOwnNonce})
     )
     select ${PAYOUT_COLUMNS}, p.is_signed_before
     from unsigned p join orders o using (order_pk)
     where o.order_type = 'PAYOUT' and o.chain = ${key.chain} and o.source_address = ${key.wallet}
-    order by p.requested_at, p.order_pk limit ${limit}`.execute(db);
+    order by p.obstacle_at nulls first, p.requested_at, p.order_pk limit ${limit}`.execute(db);
   return rows.map((row) => ({ ...payoutFacts(row, key), isSignedBefore: row.is_signed_before }));
 }
 
@@ -159,7 +170,11 @@ interface NonceRow {
   readonly state: 'RESERVED' | 'SIGNED';
   readonly order_pk: string | null;
   readonly purpose: 'PAYOUT' | 'CANCEL';
-  readonly tx_hash: string | null;
+}
+
+interface OwnRow {
+  readonly tx_hash: string;
+  readonly nonce: number;
   readonly contract_address: string | null;
   readonly to_address: string;
   readonly amount: bigint;
@@ -167,35 +182,43 @@ interface NonceRow {
   readonly signed_at: Date;
   readonly last_sent_at: Date | null;
   readonly send_outcome: SendOutcome | null;
-  readonly is_mined: boolean;
 }
 
+/** Three look-ups by keys and no join: a plan made while the tables were small must not be a trap when they are large. */
 async function readNonces(db: Db, key: WalletKey): Promise<readonly OpenNonce[]> {
-  const { rows } = await sql<NonceRow>`
-    select n.nonce, n.state, n.order_pk, n.purpose, t.tx_hash, t.contract_address, t.to_address, t.amount, t.fee_terms,
-      t.signed_at, t.last_sent_at, t.send_outcome, coalesce(f.state in ('MINED', 'VERIFIED'), false) as is_mined
-    from wallet_nonce n
-      left join own_transaction t on n.state = 'SIGNED' and (t.chain, t.wallet, t.nonce) = (n.chain, n.wallet, n.nonce)
-      left join own_transaction_fate f on (f.chain, f.tx_hash) = (t.chain, t.tx_hash)
-    where ${ofWallet(key)} and n.state in ('RESERVED', 'SIGNED')
-    order by n.nonce, t.signed_at, t.tx_hash`.execute(db);
-  const nonces: (OpenNonce & { readonly attempts: OwnAttempt[] })[] = [];
-  for (const row of rows) {
-    let last = nonces.at(-1);
-    if (last?.nonce !== row.nonce) {
-      const { nonce, state, order_pk: orderPk, purpose } = row;
-      last = { nonce, state, orderPk, purpose, attempts: [] };
-      nonces.push(last);
-    }
-    if (row.tx_hash !== null) last.attempts.push(attemptOf(row, row.tx_hash));
-  }
-  return nonces;
+  const { chain, wallet } = key;
+  const nonces = await sql<NonceRow>`
+    select n.nonce, n.state, n.order_pk, n.purpose from wallet_nonce n
+    where ${ofWallet(key)} and n.state in ('RESERVED', 'SIGNED') order by n.nonce`.execute(db);
+  const signed = nonces.rows.flatMap(({ nonce, state }) => (state === 'SIGNED' ? [nonce] : []));
+  if (signed.length === 0) return nonces.rows.map((row) => openNonce(row, []));
+  const own = await sql<OwnRow>`
+    select t.tx_hash, t.nonce, t.contract_address, t.to_address, t.amount, t.fee_terms, t.signed_at, t.last_sent_at,
+      t.send_outcome
+    from own_transaction t where t.chain = ${chain} and t.wallet = ${wallet} and t.nonce = any(${signed}::int8[])
+    order by t.signed_at, t.tx_hash`.execute(db);
+  const fates = await sql<{ tx_hash: string; state: 'MINED' | 'VERIFIED' | 'ORPHANED' }>`
+    select tx_hash, state from own_transaction_fate
+    where chain = ${chain} and tx_hash = any(${own.rows.map((row) => row.tx_hash)}::text[])`.execute(db);
+  const fateOf = new Map(fates.rows.map((row) => [row.tx_hash, row.state]));
+  const attempts = Map.groupBy(own.rows, (row) => row.nonce);
+  return nonces.rows.map((row) =>
+    openNonce(
+      row,
+      (attempts.get(row.nonce) ?? []).map((tx) => attemptOf(tx, fateOf.get(tx.tx_hash))),
+    ),
+  );
 }
 
-function attemptOf(row: NonceRow, txHash: string): OwnAttempt {
+function openNonce(row: NonceRow, attempts: readonly OwnAttempt[]): OpenNonce {
+  const { nonce, state, order_pk: orderPk, purpose } = row;
+  return { nonce, state, orderPk, purpose, attempts };
+}
+
+function attemptOf(row: OwnRow, fate: 'MINED' | 'VERIFIED' | 'ORPHANED' | undefined): OwnAttempt {
   const terms = row.fee_terms;
   return {
-    txHash: txHash as TxHash,
+    txHash: row.tx_hash as TxHash,
     contract: row.contract_address as TokenContract | null,
     to: row.to_address as Address,
     amountBaseUnits: baseUnits(row.amount),
@@ -207,6 +230,7 @@ function attemptOf(row: NonceRow, txHash: string): OwnAttempt {
     signedAt: row.signed_at,
     lastSentAt: row.last_sent_at,
     outcome: row.send_outcome,
-    isMined: row.is_mined,
+    isMined: fate === 'MINED' || fate === 'VERIFIED',
+    isVerified: fate === 'VERIFIED',
   };
 }

@@ -1,58 +1,63 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '@opentill/db/database';
 import type { TakenIn } from '../payout-store.ts';
-import type { WalletKey } from '../wallet-facts.ts';
+import type { WalletKey, WalletView } from '../wallet-facts.ts';
 import { ofWallet } from './rows.ts';
 
 export const VETOED = 'Refused by operator';
 
-/** Whether there is anything to take in; a handful of index look-ups, so that an idle wallet writes nothing. */
-export async function hasNews(db: Db, key: WalletKey): Promise<boolean> {
-  const { rows } = await sql<{ has_news: boolean }>`
-    select exists (select ${landed(key)}) or exists (select ${reopened(key)}) or exists (select ${forsaken(key)})
-      or exists (select ${vetoed(key)}) as has_news`.execute(db);
-  return rows[0]?.has_news === true;
-}
-
-/** Writes what follows from fates, expiries and vetoes. */
-export async function takeIn(tx: Tx, key: WalletKey, fencingToken: number): Promise<TakenIn> {
-  const vetoes = await sql<{ order_pk: string }>`
-    update payout set state = 'REFUSED', reason = ${VETOED}, obstacle = null, obstacle_at = null, waiting_since = null,
-      fencing_token = ${fencingToken}, version = payout.version + 1, updated_at = now()
-    where order_pk in (select p.order_pk ${vetoed(key)}) and state in ('REQUESTED', 'AUTHORISED')
-    returning order_pk`.execute(tx);
-  const final = await setState(tx, 'FINAL', sql`select n.nonce ${landed(key)}`, key);
-  const again = await setState(tx, 'SIGNED', sql`select n.nonce ${reopened(key)}`, key);
-  const freed = await sql<{ nonce: number }>`
-    update wallet_nonce n set order_pk = null, updated_at = now()
-    where ${ofWallet(key)} and n.state = 'RESERVED' and n.nonce in (select n.nonce ${forsaken(key)})
-    returning n.nonce`.execute(tx);
+/**
+ * What is to be written because of what others wrote. The nonces that landed stand in the view; the rest is looked up by
+ * keys that it names, so that it costs the same however much there is and whatever the planner believes.
+ */
+export async function findNews(db: Db, key: WalletKey, view: WalletView): Promise<TakenIn> {
+  const landed = view.nonces.filter(({ attempts }) => attempts.some(({ isVerified }) => isVerified));
+  const reserved = view.nonces.flatMap(({ state, orderPk }) =>
+    state === 'RESERVED' && orderPk !== null ? [orderPk] : [],
+  );
+  const { rows } = await sql<{ reopened: number[]; ended: string[]; vetoed: string[] }>`
+    select array(select n.nonce::int4 ${reopened(key)}) as reopened,
+      array(select p.order_pk::text from payout p where p.order_pk = any(${reserved}::uuid[]) and p.state <> 'AUTHORISED')
+        as ended,
+      array(select p.order_pk::text from payout_veto v join payout p using (order_pk)
+        where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state in ('REQUESTED', 'AUTHORISED')) as vetoed`.execute(
+    db,
+  );
+  const { reopened: again = [], ended = [], vetoed = [] } = rows[0] ?? {};
+  const freed = view.nonces.filter(({ orderPk, state }) => {
+    return state === 'RESERVED' && orderPk !== null && (ended.includes(orderPk) || vetoed.includes(orderPk));
+  });
   return {
-    finalNonces: final,
+    finalNonces: landed.map(({ nonce }) => nonce),
     reopenedNonces: again,
-    freedNonces: freed.rows.map((row) => row.nonce),
-    vetoedOrderPks: vetoes.rows.map((row) => row.order_pk),
+    freedNonces: freed.map(({ nonce }) => nonce),
+    vetoedOrderPks: vetoed,
   };
 }
 
-async function setState(
+/** Writes it; of each row only from the state that it was found in. @returns the payouts that were refused */
+export async function takeIn(
   tx: Tx,
-  state: 'FINAL' | 'SIGNED',
-  nonces: ReturnType<typeof sql>,
   key: WalletKey,
-): Promise<readonly number[]> {
-  const { rows } = await sql<{ nonce: number }>`
-    update wallet_nonce n set state = ${state}, updated_at = now()
-    where ${ofWallet(key)} and n.nonce in (${nonces}) returning n.nonce`.execute(tx);
-  return rows.map((row) => row.nonce);
-}
-
-/** Signed nonces of which a transaction is verified. */
-function landed(key: WalletKey) {
-  return sql`from wallet_nonce n
-    join own_transaction t on (t.chain, t.wallet, t.nonce) = (n.chain, n.wallet, n.nonce)
-    join own_transaction_fate f on (f.chain, f.tx_hash) = (t.chain, t.tx_hash)
-    where ${ofWallet(key)} and n.state = 'SIGNED' and f.state = 'VERIFIED'`;
+  fencingToken: number,
+  news: TakenIn,
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ order_pk: string }>`
+    update payout p set state = 'REFUSED', reason = ${VETOED}, obstacle = null, obstacle_at = null, waiting_since = null,
+      fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
+    where p.order_pk = any(${news.vetoedOrderPks}::uuid[]) and p.state in ('REQUESTED', 'AUTHORISED')
+    returning p.order_pk`.execute(tx);
+  await sql`
+    update wallet_nonce n set updated_at = now(), state = case n.state when 'SIGNED' then 'FINAL' else 'SIGNED' end
+    where ${ofWallet(key)} and (n.state = 'SIGNED' and n.nonce = any(${news.finalNonces}::int8[])
+      or n.state = 'FINAL' and n.nonce = any(${news.reopenedNonces}::int8[]))`.execute(tx);
+  await sql`
+    update wallet_nonce n set order_pk = null, updated_at = now()
+    where ${ofWallet(key)} and n.nonce = any(${news.freedNonces}::int8[]) and n.state = 'RESERVED'
+      and not exists (select from payout p where p.order_pk = n.order_pk and p.state = 'AUTHORISED')`.execute(
+    tx,
+  );
+  return rows.map((row) => row.order_pk);
 }
 
 /** Final nonces whose verified transaction a reorganisation took back; any that is verified instead keeps them final. */
@@ -64,16 +69,4 @@ function reopened(key: WalletKey) {
       and not exists (
         select from own_transaction o join own_transaction_fate v on (v.chain, v.tx_hash) = (o.chain, o.tx_hash)
         where (o.chain, o.wallet, o.nonce) = (n.chain, n.wallet, n.nonce) and v.state = 'VERIFIED')`;
-}
-
-/** Reserved nonces whose payout will not be signed with them: it expired, was refused, or has another. */
-function forsaken(key: WalletKey) {
-  return sql`from wallet_nonce n join payout p using (order_pk)
-    where ${ofWallet(key)} and n.state = 'RESERVED' and p.state <> 'AUTHORISED'`;
-}
-
-/** Payouts of this wallet that an operator vetoed in time. */
-function vetoed({ chain, wallet }: WalletKey) {
-  return sql`from payout_veto v join payout p using (order_pk)
-    where p.chain = ${chain} and p.wallet = ${wallet} and p.state in ('REQUESTED', 'AUTHORISED')`;
 }
