@@ -6,6 +6,7 @@ import type { BaseUnits } from '@opentill/domain/money';
 import { hexQuantity } from './block-requests.ts';
 import type { EvmHeader, EvmLog } from './decode.ts';
 import { decodeLogs, TRANSFER_TOPIC, transferOf } from './decode.ts';
+import { ADDRESS_PADDING, isAddressWord, isShortQuantity, isWord } from './hex-word.ts';
 
 /** What an answer of logs says of one block. */
 export interface BlockTransfers {
@@ -29,28 +30,6 @@ export function transfersByBlock(
   rawLogs: readonly unknown[],
 ): TransfersByBlock {
   return readQuickly(tokens, headers, rawLogs) ?? readCarefully(tokens, headers, decodeLogs(rawLogs));
-}
-
-/** `0x` and seven digits: beyond any block, within any integer. */
-const INDEX_LENGTH_MAX = 9;
-const WORD_LENGTH = 66;
-const ADDRESS_PADDING = `0x${'0'.repeat(24)}`;
-/** 1 at the character codes of lower-case hex digits. A table is three times as quick as a regular expression here. */
-const HEX_DIGIT = new Uint8Array(0x1_0000);
-for (const digit of '0123456789abcdef') HEX_DIGIT[digit.charCodeAt(0)] = 1;
-
-/** Whether it is `0x` and 64 lower-case hex digits, of which those before `from` were looked at already. */
-function isWord(value: unknown, from = 2): value is string {
-  if (typeof value !== 'string' || value.length !== WORD_LENGTH || !value.startsWith('0x')) return false;
-  let isHex = 1;
-  for (let at = from; at < WORD_LENGTH; at += 1) isHex &= HEX_DIGIT[value.charCodeAt(at)] ?? 0;
-  return isHex === 1;
-}
-
-function isAddressWord(value: unknown): value is string {
-  return (
-    typeof value === 'string' && value.startsWith(ADDRESS_PADDING) && isWord(value, ADDRESS_PADDING.length)
-  );
 }
 
 interface QuickBlock {
@@ -102,10 +81,9 @@ function readQuickLog(
   const to: unknown = topics[2];
   if (topics[0] !== TRANSFER_TOPIC || !isAddressWord(from) || !isAddressWord(to)) return false;
   if (!isWord(data) || !isWord(transactionHash)) return false;
-  if (typeof logIndex !== 'string' || logIndex.length > INDEX_LENGTH_MAX || !logIndex.startsWith('0x'))
-    return false;
+  if (!isShortQuantity(logIndex)) return false;
   const indexInBlock = Number(logIndex);
-  if (!(indexInBlock > block.lastIndex)) return false; // not a number either
+  if (indexInBlock <= block.lastIndex) return false;
   block.lastIndex = indexInBlock;
   block.logCount += 1;
   const amount = BigInt(data);

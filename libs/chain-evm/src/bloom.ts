@@ -40,33 +40,48 @@ export interface BloomFit {
   readonly isExceeded: boolean;
 }
 
+/** A filter, and what it was held against so far. */
+export interface BloomCheck {
+  /** An address or a topic of a log. `mayBeOutside`: it is in the filter or not. */
+  take(value: string, mayBeOutside?: boolean): void;
+  fit(): BloomFit;
+}
+
+/** Holds the values of logs against a filter one after another. */
+export function checkBloom(bloom: string): BloomCheck {
+  const filter = Buffer.from(bloom.slice(2), 'hex');
+  const left = new Uint8Array(filter);
+  const known = new Set<string>();
+  let isExceeded = false;
+  return {
+    take(value, mayBeOutside = false) {
+      if (known.has(value)) return;
+      known.add(value);
+      for (const bit of bloomBits(value)) {
+        const at = BLOOM_BYTES - 1 - (bit >> 3);
+        const mask = 1 << (bit & 7);
+        if (!mayBeOutside && ((filter[at] ?? 0) & mask) === 0) isExceeded = true;
+        left[at] = (left[at] ?? 0) & ~mask;
+      }
+    },
+    fit: () => ({ isExplained: left.every((byte) => byte === 0), isExceeded }),
+  };
+}
+
 /** Holds logs against the filter that is made of them. `others` may be in it or not. */
 export function fitBloom(
   bloom: string,
   logs: Iterable<BloomedLog>,
   others: Iterable<BloomedLog> = [],
 ): BloomFit {
-  const filter = Buffer.from(bloom.slice(2), 'hex');
-  const left = new Uint8Array(filter);
-  const known = new Set<string>();
-  let isExceeded = false;
-  const take = (value: string, mayBeOutside: boolean): void => {
-    if (known.has(value)) return;
-    known.add(value);
-    for (const bit of bloomBits(value)) {
-      const at = BLOOM_BYTES - 1 - (bit >> 3);
-      const mask = 1 << (bit & 7);
-      if (!mayBeOutside && ((filter[at] ?? 0) & mask) === 0) isExceeded = true;
-      left[at] = (left[at] ?? 0) & ~mask;
-    }
+  const check = checkBloom(bloom);
+  const take = ({ address, topics }: BloomedLog, mayBeOutside: boolean): void => {
+    check.take(address, mayBeOutside);
+    for (const topic of topics) check.take(topic, mayBeOutside);
   };
-  const takeLog = (log: BloomedLog, mayBeOutside: boolean): void => {
-    take(log.address, mayBeOutside);
-    for (const topic of log.topics) take(topic, mayBeOutside);
-  };
-  for (const log of logs) takeLog(log, false);
-  for (const log of others) takeLog(log, true);
-  return { isExplained: left.every((byte) => byte === 0), isExceeded };
+  for (const log of logs) take(log, false);
+  for (const log of others) take(log, true);
+  return check.fit();
 }
 
 /** Whether the filter is made of these logs and no others, as far as a filter can tell. */

@@ -7,6 +7,7 @@ import type { EvmClient } from './client.ts';
 import type { EvmHeader, EvmLog, EvmReceipt } from './decode.ts';
 import { decodeReceipt, transactionHashes, transferOf } from './decode.ts';
 import { nativeTransfersOf } from './native-transfers.ts';
+import { readQuickReceipts } from './quick-receipts.ts';
 import type { Reading } from './reading.ts';
 
 /** Receipts of so many transactions in one call: about 2 MB. */
@@ -23,7 +24,8 @@ export async function transfersByReceipts(
   header: EvmHeader,
   options: ReadOptions,
 ): Promise<readonly CandidateTransfer[]> {
-  return transfersIn(reading, header, await readBlockReceipts(reading, source, header, options));
+  const [transfers] = await transfersOfBlocksByReceipts(reading, source, [header], options);
+  return transfers ?? [];
 }
 
 /** The same of several blocks, in their order; in as few calls as the receipts' size allows. */
@@ -35,8 +37,9 @@ export async function transfersOfBlocksByReceipts(
 ): Promise<readonly (readonly CandidateTransfer[])[]> {
   const transfers: (readonly CandidateTransfer[])[] = [];
   for (const part of partsOf(headers)) {
-    const receipts = await readReceiptsOf(reading, source, part, options);
-    part.forEach((header, place) => transfers.push(transfersIn(reading, header, receipts[place] ?? [])));
+    const answers = await askForReceipts(source, part, options);
+    for (const [place, header] of part.entries())
+      transfers.push(await transfersIn(reading, source, header, answers[place], options));
   }
   return transfers;
 }
@@ -52,8 +55,8 @@ export async function readBlockReceipts(
   header: EvmHeader,
   options: ReadOptions,
 ): Promise<readonly EvmReceipt[]> {
-  const [receipts] = await readReceiptsOf(reading, source, [header], options);
-  return receipts ?? [];
+  const [answer] = await askForReceipts(source, [header], options);
+  return wholeReceipts(reading, source, header, answer, options);
 }
 
 function partsOf(headers: readonly EvmHeader[]): readonly (readonly EvmHeader[])[] {
@@ -68,19 +71,6 @@ function partsOf(headers: readonly EvmHeader[]): readonly (readonly EvmHeader[])
     left -= header.transactions.length;
   }
   return parts;
-}
-
-async function readReceiptsOf(
-  reading: Whole,
-  source: Judge,
-  headers: readonly EvmHeader[],
-  options: ReadOptions,
-): Promise<readonly (readonly EvmReceipt[])[]> {
-  const answers = await askForReceipts(source, headers, options);
-  const whole: (readonly EvmReceipt[])[] = [];
-  for (const [place, header] of headers.entries())
-    whole.push(await wholeReceipts(reading, source, header, answers[place], options));
-  return whole;
 }
 
 /** Block by block where all are too much at once, transaction by transaction where the node knows no better. */
@@ -179,11 +169,23 @@ async function stateSyncLeftOut(
   return receipt.isStateSync ? [receipt] : [];
 }
 
-function transfersIn(
-  { tokens, native }: Reading,
+async function transfersIn(
+  reading: Reading,
+  source: Judge,
   header: EvmHeader,
-  receipts: readonly EvmReceipt[],
-): readonly CandidateTransfer[] {
+  raw: unknown,
+  options: ReadOptions,
+): Promise<readonly CandidateTransfer[]> {
+  const { tokens, native } = reading;
+  const quick = reading.bloom && !reading.hasStateSync ? readQuickReceipts(tokens, header, raw) : undefined;
+  if (quick !== undefined) {
+    if (!native) return quick.transfers;
+    return [
+      ...quick.transfers,
+      ...nativeTransfersOf(header).filter(({ txHash }) => !quick.failed.has(txHash)),
+    ];
+  }
+  const receipts = await wholeReceipts(reading, source, header, raw, options);
   const ofTokens = receipts.flatMap(({ logs }) => logs.flatMap((log) => transferOf(log, tokens) ?? []));
   if (!native) return ofTokens;
   const succeeded = new Set(receipts.flatMap((receipt) => (receipt.succeeded ? [receipt.txHash] : [])));
