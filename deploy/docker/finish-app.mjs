@@ -50,7 +50,10 @@ function finishBill(file) {
   ];
   if (wrong.length > 0) throw new Error(`the bill of materials is wrong\n${wrong.join('\n')}`);
   bill.metadata.timestamp = new Date(Number(epoch) * 1_000).toISOString();
-  delete bill.serialNumber; // random; it may be absent
+  delete bill.serialNumber; // random
+  const byText = (key) => (a, b) => (a[key] < b[key] ? -1 : 1);
+  bill.components.sort(byText('bom-ref')); // they come in the order in which they were read
+  bill.dependencies.sort(byText('ref')).forEach(({ dependsOn }) => dependsOn?.sort());
   const digest = createHash('sha256').update(JSON.stringify(bill)).digest('hex');
   const id = [8, 12, 16, 20, 32].map((end, i, ends) => digest.slice(ends[i - 1] ?? 0, end));
   writeFileSync(file, `${JSON.stringify({ ...bill, serialNumber: `urn:uuid:${id.join('-')}` }, null, 1)}\n`);
