@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { findOrBringServers, type Servers } from '@opentill/devnet/servers';
+import { writeBrokerUsers } from '@opentill/messaging/write-broker-users';
 import { roleUrl } from '@opentill/db/roles';
 import { settleAll, untilDeath } from './await-together.ts';
 import { fundHotWallets } from './fund-hot-wallets.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { Members } from './members.ts';
-import { prepareBrokerUsers } from './prepare-broker-users.ts';
 import { prepareKeys, type WalletFiles } from './prepare-keys.ts';
 import { prepareOperator } from './prepare-operator.ts';
 import { preparePolicy, type PolicyFiles } from './prepare-policy.ts';
@@ -99,7 +99,7 @@ async function bringServers(
   if (servers.database.own) members.add('database', servers.database.own);
   if (servers.broker.own) members.add('chains and broker', servers.broker.own);
   const { managementUrl } = servers.broker;
-  if (managementUrl !== undefined) await prepareBrokerUsers(managementUrl, secrets.brokerPasswords);
+  if (managementUrl !== undefined) await writeBrokerUsers(managementUrl, secrets.brokerPasswords);
   return servers;
 }
 

@@ -1,7 +1,7 @@
 import { roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
+import { brokerUser } from '@opentill/messaging/write-broker-users';
 import type { BrokerService, GatewayPorts, MerchantSettings, ServiceName } from './gateway-options.ts';
-import { brokerUser } from './prepare-broker-users.ts';
 import type { LocalSecrets } from './state-directory.ts';
 
 /** What the environments are made of. */

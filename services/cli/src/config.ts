@@ -1,4 +1,6 @@
+import type { ServiceName } from '@opentill/contracts/event-catalog';
 import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
+import { BROKER_SERVICES } from '@opentill/messaging/write-broker-users';
 import { readConfig, type VariableSchema } from '@opentill/runtime/config';
 import type { CliContext } from './context.ts';
 
@@ -14,7 +16,8 @@ export interface SetupEnvironment {
   readonly CALLBACK_URL?: string;
   readonly RETURN_ORIGINS?: readonly string[];
   readonly PUBLIC_KEYS_FILE?: string;
-  readonly [password: `DATABASE_PASSWORD_${string}`]: string;
+  readonly AMQP_MANAGEMENT_URL?: string;
+  readonly [password: `${'DATABASE' | 'AMQP'}_PASSWORD_${string}`]: string;
 }
 
 const secret = { type: 'string', minLength: 1 } as const;
@@ -24,8 +27,16 @@ export function passwordVariable(role: ServiceSchema): `DATABASE_PASSWORD_${stri
   return `DATABASE_PASSWORD_${role.toUpperCase()}`;
 }
 
+/** Name of the variable that holds the password of a service's broker user. */
+export function brokerPasswordVariable(service: ServiceName): `AMQP_PASSWORD_${string}` {
+  return `AMQP_PASSWORD_${service.toUpperCase().replaceAll('-', '_')}`;
+}
+
 const PASSWORDS: Readonly<Record<string, VariableSchema>> = Object.fromEntries(
-  SERVICE_SCHEMAS.map((role) => [passwordVariable(role), secret]),
+  [...SERVICE_SCHEMAS.map(passwordVariable), ...BROKER_SERVICES.map(brokerPasswordVariable)].map((name) => [
+    name,
+    secret,
+  ]),
 );
 
 /** JSON Schema of the environment of `setup`, read by readConfig. */
@@ -42,6 +53,7 @@ export const SETUP_CONFIG_SCHEMA = {
     CALLBACK_URL: { type: 'string', pattern: '^https?://' },
     RETURN_ORIGINS: { type: 'array', items: { type: 'string' } },
     PUBLIC_KEYS_FILE: { type: 'string', minLength: 1 },
+    AMQP_MANAGEMENT_URL: { type: 'string', pattern: '^https?://' },
     ...PASSWORDS,
   },
 } as const;

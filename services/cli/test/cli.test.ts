@@ -163,6 +163,8 @@ describe('setup', () => {
     expectRefusal(await opentill(['setup'], { env: wrong }), 1, /SECRETS_KEY must be 32 bytes in base64/);
     const without = { ...settings(), WEBHOOK_SECRET: '' };
     expectRefusal(await opentill(['setup'], { env: without }), 1, /MERCHANT_TOKEN needs WEBHOOK_SECRET/);
+    const nowhere = { ...settings(), AMQP_PASSWORD_API: 'a-password' };
+    expectRefusal(await opentill(['setup'], { env: nowhere }), 1, /AMQP_PASSWORD_… need AMQP_MANAGEMENT_URL/);
     const version = { ...settings(), MERCHANT_VERSION: 'V4', AMQP_URL: 'http://broker' };
     expectRefusal(
       await opentill(['setup'], { env: version }),

@@ -4,30 +4,42 @@ import { writeSettingsMerchant, type SettingsMerchant } from './settings-merchan
 import { openDatabase } from '@opentill/db/database';
 import { setRolePasswords } from '@opentill/db/roles';
 import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
+import type { ServiceName } from '@opentill/contracts/event-catalog';
 import { declareTopology } from '@opentill/messaging/declare-topology';
+import { BROKER_SERVICES, writeBrokerUsers } from '@opentill/messaging/write-broker-users';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig } from '@opentill/runtime/config';
 import type { CliContext, CliErrorCode } from '../context.ts';
-import { passwordVariable, SETUP_CONFIG_SCHEMA, type SetupEnvironment } from '../config.ts';
+import {
+  brokerPasswordVariable,
+  passwordVariable,
+  SETUP_CONFIG_SCHEMA,
+  type SetupEnvironment,
+} from '../config.ts';
 import { parseKey } from '../open-ops-database.ts';
 import { requireOrigin } from '../require-url.ts';
 import { writeHotWallets } from './write-hot-wallets.ts';
 
 /**
  * The step before every deployment: migrations, roles with their passwords, the merchant of the settings, the hot
- * wallets of the public key file, the broker's topology with its canary. Does nothing that is done already, so it may run at every start.
+ * wallets of the public key file, the broker's users, its topology with its canary. Does nothing that is done already, so it may run at every start.
  * @throws GatewayError CONFIG_INVALID, CLI_USAGE and what the database and the broker refuse
  */
 export async function setUp(context: CliContext): Promise<void> {
   const settings = readConfig<SetupEnvironment>(SETUP_CONFIG_SCHEMA, context.env);
   const merchant = settingsMerchant(settings);
-  const { DATABASE_ADMIN_URL: adminUrl, AMQP_URL: amqpUrl } = settings;
+  const brokerPasswords = readBrokerPasswords(settings);
+  const { DATABASE_ADMIN_URL: adminUrl, AMQP_URL: amqpUrl, AMQP_MANAGEMENT_URL: managementUrl } = settings;
   const applied = await migrate(adminUrl);
   context.print(applied.length === 0 ? 'database: up to date' : `database: applied ${applied.join(', ')}`);
   await setPasswords(context, settings);
   if (merchant !== undefined) await writeMerchant(context, adminUrl, merchant);
   if (settings.PUBLIC_KEYS_FILE !== undefined) {
     context.print(`hot wallets: ${await writeHotWallets(adminUrl, settings.PUBLIC_KEYS_FILE)}`);
+  }
+  if (managementUrl !== undefined) {
+    await writeBrokerUsers(managementUrl, brokerPasswords, virtualHostOf(amqpUrl));
+    context.print(`broker: users written for ${Object.keys(brokerPasswords).length} services`);
   }
   if (amqpUrl !== undefined) {
     await declareTopology(amqpUrl);
@@ -45,6 +57,27 @@ async function setPasswords(context: CliContext, settings: SetupEnvironment): Pr
   context.print(
     `database: passwords set for ${Object.keys(passwords).length} of ${SERVICE_SCHEMAS.length} roles`,
   );
+}
+
+/** Throws CLI_USAGE for passwords that nothing says where to set. */
+function readBrokerPasswords(settings: SetupEnvironment): Partial<Record<ServiceName, string>> {
+  const passwords: Partial<Record<ServiceName, string>> = {};
+  for (const service of BROKER_SERVICES) {
+    const password = settings[brokerPasswordVariable(service)];
+    if (password !== undefined) passwords[service] = password;
+  }
+  if (Object.keys(passwords).length > 0 && settings.AMQP_MANAGEMENT_URL === undefined) {
+    throw new GatewayError<CliErrorCode>('CLI_USAGE', 'AMQP_PASSWORD_… need AMQP_MANAGEMENT_URL.', {
+      retryable: false,
+    });
+  }
+  return passwords;
+}
+
+/** `/` unless the URL of the broker names another (a path of one slash names it as well). */
+function virtualHostOf(amqpUrl: string | undefined): string {
+  const path = amqpUrl === undefined ? '' : new URL(amqpUrl).pathname.slice(1);
+  return path === '' ? '/' : decodeURIComponent(path);
 }
 
 /** The merchant that the settings describe, checked before anything is touched; undefined without MERCHANT_TOKEN. */

@@ -1,0 +1,80 @@
+import { EVENT_CATALOG, EVENT_TYPES, type ServiceName } from '@opentill/contracts/event-catalog';
+import { EVENTS_EXCHANGE, permissions } from '@opentill/contracts/topology';
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+export type BrokerUsersErrorCode =
+  /** The broker's HTTP API does not take a user; the message says what it answered. */
+  | 'BROKER_USERS_REFUSED'
+  /** The broker's HTTP API does not answer. */
+  | 'BROKER_API_UNREACHABLE';
+
+const REQUEST_TIMEOUT_MS = 20_000;
+
+/** The services that speak to the broker: all that the catalog of events names. */
+export const BROKER_SERVICES: readonly ServiceName[] = [
+  ...new Set(
+    EVENT_TYPES.flatMap((type) => [...EVENT_CATALOG[type].producers, ...EVENT_CATALOG[type].consumers]),
+  ),
+];
+
+/** The name of a service's user. */
+export function brokerUser(service: ServiceName): string {
+  return `opentill-${service}`;
+}
+
+/**
+ * Gives each named service its own user in one virtual host, who may publish that service's events and read its
+ * queues, and no more: what the topology computes from the catalog of events. Done again it changes nothing but the
+ * password. `managementUrl` is the root of RabbitMQ's HTTP API with an administrator's name and password; users can't
+ * be made over AMQP.
+ * @throws GatewayError BROKER_USERS_REFUSED; BROKER_API_UNREACHABLE (retryable)
+ */
+export async function writeBrokerUsers(
+  managementUrl: string,
+  passwords: Readonly<Partial<Record<ServiceName, string>>>,
+  virtualHost = '/',
+): Promise<void> {
+  const put = httpApi(managementUrl);
+  const vhost = encodeURIComponent(virtualHost);
+  const entries = Object.entries(passwords) as [ServiceName, string][];
+  await Promise.all(
+    entries.map(async ([service, password]) => {
+      const user = brokerUser(service);
+      const { write, read, topicWrite } = permissions(service);
+      await put(`/users/${user}`, { password, tags: '' });
+      await put(`/permissions/${vhost}/${user}`, { configure: '^$', write, read });
+      await put(`/topic-permissions/${vhost}/${user}`, {
+        exchange: EVENTS_EXCHANGE,
+        write: topicWrite,
+        read: '^$',
+      });
+    }),
+  );
+}
+
+function httpApi(managementUrl: string): (path: string, body: object) => Promise<void> {
+  const url = new URL(managementUrl);
+  const administrator = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const authorization = `Basic ${Buffer.from(administrator).toString('base64')}`;
+  return async (path, body) => {
+    const response = await fetch(`${url.origin}/api${path}`, {
+      method: 'PUT',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    }).catch((cause: unknown) => {
+      throw new GatewayError<BrokerUsersErrorCode>(
+        'BROKER_API_UNREACHABLE',
+        `RabbitMQ's HTTP API at ${url.origin} does not answer`,
+        { retryable: true, cause },
+      );
+    });
+    const answer = await response.text();
+    if (response.ok) return;
+    throw new GatewayError<BrokerUsersErrorCode>(
+      'BROKER_USERS_REFUSED',
+      `RabbitMQ answered ${response.status} to ${path}: ${answer}`,
+      { retryable: false },
+    );
+  };
+}
