@@ -5,6 +5,7 @@ import { benchCallbacks } from './bench-callbacks.ts';
 import { benchPayments } from './bench-payments.ts';
 import { benchScanning } from './bench-scanning.ts';
 import { compareCreation } from './compare-creation.ts';
+import { describePayouts, measurePayouts } from './measure-payouts.ts';
 import { describeCallbacks } from './print-callbacks.ts';
 import { describeCreation } from './print-creation.ts';
 import { describePayments } from './print-payments.ts';
@@ -34,6 +35,11 @@ const SECTIONS: Readonly<Record<string, (parts: readonly string[]) => Promise<ob
     const callbacks = await benchCallbacks(say);
     print(describeCallbacks(callbacks));
     return callbacks;
+  },
+  async payouts() {
+    const payouts = await measurePayouts(say);
+    print(describePayouts(payouts));
+    return payouts;
   },
   /** The scanner alone; its own parts can be measured apart, so the figures of the others stay. */
   async scan(parts) {

@@ -95,7 +95,10 @@ export interface WalletSender {
     options?: ReadOptions,
   ): Promise<number>;
 
-  /** What the wallet holds of each (null: the native coin), all at the same new block. By one source. */
+  /**
+   * What the wallet holds of each (null: the native coin), and how many transactions of it the chain had, all at the same
+   * new block: what the others still take is not in the amounts. By one source.
+   */
   balances(
     wallet: Address,
     contracts: readonly (TokenContract | null)[],
@@ -103,6 +106,7 @@ export interface WalletSender {
   ): Promise<{
     readonly block: BlockHeader;
     readonly amounts: ReadonlyMap<TokenContract | null, bigint>;
+    readonly count: number;
   }>;
 
   /** What a transaction should offer now to get into one of the next blocks; never above the configured cap. */

@@ -81,14 +81,14 @@ async function prepare(
   });
   if (intents.length === 0) return { ready: [], hindered };
   const contracts = new Set<TokenContract | null>([null, ...intents.map(({ intent }) => intent.contract)]);
-  const [{ amounts }, answers] = await Promise.all([
+  const [balances, answers] = await Promise.all([
     sender.balances(key.wallet, [...contracts], { signal }),
     sender.prepare(
       intents.map(({ intent }) => intent),
       { signal },
     ),
   ]);
-  const budget = createBudget(amounts, view.nonces, prices);
+  const budget = createBudget(balances, view.nonces, prices);
   const ready = intents.flatMap(({ payout, intent }, place): Ready[] => {
     const answer = answers[place];
     if (answer === undefined) return [];

@@ -1,6 +1,6 @@
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { FeePrices, PaymentIntent } from '@opentill/chain/wallet-sender';
-import { inFlight, type OpenNonce } from './wallet-facts.ts';
+import type { OpenNonce } from './wallet-facts.ts';
 
 /** What a wallet can still spend, after everything that is on its way out. */
 export interface WalletBudget {
@@ -11,20 +11,20 @@ export interface WalletBudget {
 }
 
 /**
- * The wallet's balances less what its transactions on their way may still take, each at its dearest. One whose receipt the
- * scanner has not seen yet may be counted twice for a moment: a payout waits, none is signed without money.
+ * The wallet's balances less what may still leave it: the transactions that are signed and not among the first `count`, which
+ * the chain had when the balances were read, each at its dearest.
  */
 export function createBudget(
-  balances: ReadonlyMap<TokenContract | null, bigint>,
+  { amounts, count }: { readonly amounts: ReadonlyMap<TokenContract | null, bigint>; readonly count: number },
   nonces: readonly OpenNonce[],
   prices: FeePrices,
 ): WalletBudget {
-  const left = new Map(balances);
+  const left = new Map(amounts);
   const spend = (contract: TokenContract | null, amount: bigint) =>
     void left.set(contract, (left.get(contract) ?? 0n) - amount);
-  for (const nonce of inFlight(nonces)) {
-    const newest = nonce.attempts.at(-1);
-    if (newest === undefined) continue;
+  for (const { nonce, attempts } of nonces) {
+    const newest = attempts.at(-1);
+    if (newest === undefined || nonce < count) continue;
     spend(newest.contract, newest.amountBaseUnits);
     spend(null, newest.terms.gasLimit * newest.terms.maxFeePerGas);
   }

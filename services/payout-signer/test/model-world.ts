@@ -251,6 +251,7 @@ function createModelSender(
       ),
     balances: () =>
       rpc('balances', () => ({
+        count: chain.mined.length,
         block: { height: 1, hash: blockHash(1), parentHash: blockHash(0), timeSeconds: 1 },
         amounts: new Map<TokenContract | null, bigint>([
           [null, 10n ** 18n],

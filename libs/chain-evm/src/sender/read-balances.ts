@@ -4,7 +4,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { blockRequest, hexQuantity } from '../block-requests.ts';
-import { decodeHeader, plainHeader } from '../decode.ts';
+import { decodeHeader, decodeInteger, plainHeader } from '../decode.ts';
 import { boundedText } from '../node-text.ts';
 import type { RpcRequest } from '../rpc-call.ts';
 import type { EvmSource, EvmSources } from '../sources.ts';
@@ -17,6 +17,7 @@ const QUANTITY_GRAMMAR = /^0x[0-9a-fA-F]{1,64}$/;
 export interface Balances {
   readonly block: BlockHeader;
   readonly amounts: ReadonlyMap<TokenContract | null, bigint>;
+  readonly count: number;
 }
 
 /** See WalletSender.balances. */
@@ -38,8 +39,10 @@ async function balancesAt(
 ): Promise<Balances> {
   const [latest] = await source.batch([blockRequest('latest')], options);
   const header = decodeHeader(latest);
-  const requests = contracts.map((contract) => balanceRequest(wallet, contract, hexQuantity(header.height)));
-  const answers = await source.batch([...requests, blockRequest(header.height)], options);
+  const height = hexQuantity(header.height);
+  const requests = contracts.map((contract) => balanceRequest(wallet, contract, height));
+  const countRequest: RpcRequest = { method: 'eth_getTransactionCount', params: [wallet, height] };
+  const answers = await source.batch([...requests, countRequest, blockRequest(header.height)], options);
   const after = answers.at(-1);
   if (after === null || decodeHeader(after).hash !== header.hash)
     throw readerError('INCONSISTENT_ANSWER', 'the chain changed while balances were read', {
@@ -48,6 +51,7 @@ async function balancesAt(
   return {
     block: plainHeader(header),
     amounts: new Map(contracts.map((contract, place) => [contract, amountOf(contract, answers[place])])),
+    count: decodeInteger(answers.at(-2), 'eth_getTransactionCount'),
   };
 }
 
