@@ -32,6 +32,7 @@ export interface MinedTransaction {
 export interface ChainUnderTest {
   readonly chain: string;
   readonly rpcUrl: string;
+  readonly nativeSymbol: string;
   readonly nativeDecimals: number;
   /** With its EIP-55 checksum. */
   contractOf(symbol: string): string;
@@ -86,6 +87,7 @@ export function createChainUnderTest({ network, node }: RunningChain): ChainUnde
   return {
     chain,
     rpcUrl,
+    nativeSymbol: network.nativeSymbol,
     nativeDecimals: network.nativeDecimals,
     contractOf: (symbol) => getAddress(tokenOf(symbol).contract),
     decimalsOf: (symbol) => tokenOf(symbol).decimals,

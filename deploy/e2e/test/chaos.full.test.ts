@@ -3,6 +3,7 @@ import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createChainCustomers, type ChainCustomers } from '../src/chaos/chain-customers.ts';
 import { DOCTORINGS } from '../src/chaos/doctored-facts.ts';
+import { PAYOUT_DOCTORINGS } from '../src/chaos/doctored-payouts.ts';
 import type { ChaosFacts } from '../src/chaos/facts.ts';
 import { summarise } from '../src/chaos/find-book-problems.ts';
 import { findChaosProblems } from '../src/chaos/find-chaos-problems.ts';
@@ -12,6 +13,7 @@ import {
   type CreatedOrder,
   type StoryKind,
 } from '../src/chaos/live-through-stories.ts';
+import { payOut, planPayouts, type CreatedPayout } from '../src/chaos/pay-out.ts';
 import { readFacts } from '../src/chaos/read-facts.ts';
 import { SABOTAGES } from '../src/chaos/sabotage.ts';
 import { startChaosGateway, type ChaosGateway } from '../src/chaos/start-chaos-gateway.ts';
@@ -42,11 +44,21 @@ let chaos: ChaosGateway;
 let customers: readonly [ChainCustomers, ChainCustomers];
 /** Over all scenarios: what one of them broke must not show in a later one either. */
 const created: CreatedOrder[] = [];
+const paidOut: CreatedPayout[] = [];
 let facts: ChaosFacts;
 let senderFaults = 0;
-const lookAtFacts = async (): Promise<ChaosFacts> => readFacts(chaos, customers, created, senderFaults);
+const lookAtFacts = async (): Promise<ChaosFacts> =>
+  readFacts(chaos, customers, created, paidOut, senderFaults);
 const plan = (counts: Scenario['stories'], random: Random, name: string) =>
   planStories(counts, customers, [chaos.shops[0].client, chaos.shops[1].client], random, name);
+const planOut = (count: number, random: Random, name: string) =>
+  planPayouts(
+    count,
+    [customers[0].chain, customers[1].chain],
+    [chaos.shops[0].client, chaos.shops[1].client],
+    random,
+    name,
+  );
 
 beforeAll(async () => {
   chaos = await startChaosGateway(KEEP_FILES);
@@ -70,6 +82,7 @@ afterAll(async () => {
 interface Scenario {
   readonly name: string;
   readonly stories: Readonly<Partial<Record<StoryKind, number>>>;
+  readonly payouts: number;
   /** Over how long the orders begin. */
   readonly overMs: number;
   readonly faults: (random: Random) => readonly (readonly Fault[])[];
@@ -79,14 +92,17 @@ interface Scenario {
 /** Load and faults side by side, then rest, then the question: is anything wrong? */
 async function play(scenario: Scenario, random: Random): Promise<void> {
   const stories = plan(scenario.stories, random, scenario.name);
-  const [orders, faults] = await Promise.race([
+  const payouts = planOut(scenario.payouts, random, scenario.name);
+  const [orders, sent, faults] = await Promise.race([
     Promise.all([
       liveThrough(stories, scenario.overMs),
+      payOut(payouts, scenario.overMs),
       strike(scenario.faults(random), random, scenario.pauseMs),
     ]),
     chaos.gateway.died,
   ]);
   created.push(...orders);
+  paidOut.push(...sent);
   senderFaults += countSenderFaults(faults);
   const startedAt = performance.now();
   const isWell = async (): Promise<boolean> => {
@@ -107,7 +123,7 @@ async function play(scenario: Scenario, random: Random): Promise<void> {
 
 const count = (status: string): number => facts.tables.orders.filter((row) => row.status === status).length;
 
-it(`200 payments with SIGKILLs of every service, two broker and two database restarts (seed ${SEED})`, async () => {
+it(`200 payments and 100 payouts with SIGKILLs of every service, two broker and two database restarts (seed ${SEED})`, async () => {
   const scenario: Scenario = {
     name: 'kills',
     stories: {
@@ -123,6 +139,7 @@ it(`200 payments with SIGKILLs of every service, two broker and two database res
       'another token': 4,
       'another chain': 4,
     },
+    payouts: 100,
     overMs: 60_000,
     faults: (random) => [
       killFaults(chaos, 2),
@@ -137,10 +154,12 @@ it(`200 payments with SIGKILLs of every service, two broker and two database res
   expect(count('SUCCESS')).toBeGreaterThanOrEqual(205);
   expect(count('EXPIRED')).toBeGreaterThanOrEqual(28);
   expect(facts.takenBack.size).toBeGreaterThan(0);
+  expect(facts.hotWallet.sent).toHaveLength(90); // of 100 payouts the policy refuses 10
+  expect(facts.payouts.some(({ reorganised }) => reorganised)).toBe(true);
   expect(facts.tables.notifications.some(({ deliveryState }) => deliveryState === 'SUPERSEDED')).toBe(true);
 }, 300_000);
 
-it.each(DOCTORINGS.map((one) => [one.name, one] as const))(
+it.each([...DOCTORINGS, ...PAYOUT_DOCTORINGS].map((one) => [one.name, one] as const))(
   'would have been seen: %s',
   (_name, { doctor, isNamed }) => {
     expect(findChaosProblems(doctor(facts)).join('\n')).toMatch(isNamed);
@@ -151,6 +170,7 @@ it(`a broker wiped in the middle (seed ${SEED})`, async () => {
   const scenario: Scenario = {
     name: 'wiped',
     stories: { full: 40, 'in parts': 5, 'too much': 3, 'another token': 2 },
+    payouts: 20,
     overMs: 15_000,
     faults: () => [[later(brokerWipe(chaos), 3_000)], killFaults(chaos, 1)],
     pauseMs: [500, 2_000],
@@ -162,6 +182,7 @@ it(`cables cut, late, and black holes between any two processes (seed ${SEED})`,
   const scenario: Scenario = {
     name: 'cables',
     stories: { full: 50, 'in parts': 8, 'too much': 4, 'another token': 2 },
+    payouts: 30,
     overMs: 25_000,
     faults: (random) => {
       const cables = cableFaults(chaos, random);

@@ -26,7 +26,8 @@ function isDevnet(network: NetworkConfig): network is DevnetNetwork {
 function onPorts(network: DevnetNetwork, options: WriteOptions): DevnetNetwork {
   const port = options.ports.chains[network.chain];
   const { payouts, ...rest } = network;
-  const hasSigner = options.services?.includes('payout-signer') ?? true;
+  const { services = [] } = options; // none: whoever starts them has a signer among them
+  const hasSigner = services.length === 0 || services.includes('payout-signer');
   return {
     ...rest,
     ...(payouts === undefined || !hasSigner ? {} : { payouts }),

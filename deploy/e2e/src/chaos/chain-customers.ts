@@ -13,7 +13,7 @@ export interface ChainCustomers {
   pay(payment: { readonly to: string; readonly symbol: string; readonly amount: string }): Promise<void>;
   /**
    * Replaces the last blocks: of their transactions some are mined again, some in another block than before, and some
-   * vanish, whose senders pay again. No payment is sent meanwhile.
+   * vanish, whose senders pay again, the gateway with its payouts by itself. No customer pays meanwhile.
    */
   reorganise(depth: number): Promise<void>;
   /** Every transaction that was ever in a replaced block. */
@@ -58,7 +58,8 @@ export function createChainCustomers(chain: ChainUnderTest, random: Random): Cha
     for (let offset = 0; offset < depth; offset += 1) {
       for (const transaction of await transactionsOf(chain, head - depth + 1 + offset)) {
         takenBack.add(transaction.hash);
-        paidByTakenBack.add(recipientOf(transaction));
+        const recipient = recipientOf(transaction);
+        if (recipient !== undefined) paidByTakenBack.add(recipient);
         const from = Math.max(offset, earliest.get(transaction.from) ?? 0);
         const place = from === depth || random() < VANISHING ? depth : randomInteger(random, from, depth - 1);
         earliest.set(transaction.from, place);
@@ -71,8 +72,11 @@ export function createChainCustomers(chain: ChainUnderTest, random: Random): Cha
       }
     }
     await chain.reorg(depth, replacements);
-    for (const { from, to, input } of vanished)
-      await sendTransaction({ rpcUrl: chain.rpcUrl, fromKey: keys.get(from) ?? '', to, data: input });
+    for (const { from, to, input } of vanished) {
+      const fromKey = keys.get(from);
+      if (fromKey !== undefined) await sendTransaction({ rpcUrl: chain.rpcUrl, fromKey, to, data: input });
+      // The hot wallet's are the gateway's to send again.
+    }
   }
 
   return {
@@ -105,8 +109,9 @@ async function transactionsOf(chain: ChainUnderTest, height: number): Promise<re
   return block.transactions;
 }
 
-/** Of a call of `transfer`. */
-function recipientOf({ input }: RpcTransaction): string {
+/** Of a call of `transfer`; undefined of anything else, such as a cancelled nonce. */
+function recipientOf({ input }: RpcTransaction): string | undefined {
+  if (input === '0x') return undefined;
   const [to] = contractInterface('UsdcLike').decodeFunctionData('transfer', input);
   return String(to).toLowerCase();
 }

@@ -5,7 +5,7 @@ import type { NotifyOrder, OrderStatus } from '@opentill/contracts/notify-order'
  * what the chains say, what the merchant's server received; and the gateway's own tables, which they accuse.
  */
 
-/** What the merchant asked for, as the gateway's answer confirmed it. */
+/** What the merchant asked to be paid, as the gateway's answer confirmed it. */
 export interface OrderTerms {
   readonly orderId: string;
   readonly chain: string;
@@ -23,7 +23,34 @@ export interface OrderTerms {
   readonly reorganised: boolean;
 }
 
-/** A Transfer log to a deposit address in the canonical chain. */
+/** What a merchant asked to be paid out, as the gateway's answer confirmed it. */
+export interface PayoutTerms {
+  readonly orderId: string;
+  readonly chain: string;
+  readonly symbol: string;
+  /** Lower case. */
+  readonly contract: string;
+  readonly amountText: string;
+  readonly amount: bigint;
+  /** Lower case; of this payout alone, unless the policy refuses it. */
+  readonly receiver: string;
+  /** Why the signer's policy refuses it; null: it must be paid. */
+  readonly refusal: string | null;
+  /** A reorganisation took back a transaction that paid it, if only for a moment. */
+  readonly reorganised: boolean;
+}
+
+/** What the chains say of the wallet that payouts leave from. */
+export interface HotWalletTruth {
+  /** Token transfers out of it in the canonical chains. */
+  readonly sent: readonly ChainTransfer[];
+  /** What it holds, by `chain symbol`; native coin by the network's own symbol. */
+  readonly balances: ReadonlyMap<string, bigint>;
+  /** How many transactions it has made, by chain. */
+  readonly transactions: ReadonlyMap<string, number>;
+}
+
+/** A Transfer log to a deposit address, or from a hot wallet, in the canonical chain. */
 export interface ChainTransfer {
   readonly chain: string;
   readonly txHash: string;
@@ -54,6 +81,21 @@ export interface OrderRow {
   readonly address: string;
   readonly amount: bigint;
   readonly actualAmount: bigint | null;
+}
+
+export interface PayoutRow {
+  readonly orderPk: string;
+  readonly orderId: string;
+  readonly status: OrderStatus;
+  readonly reason: string | null;
+  readonly actualAmount: bigint | null;
+}
+
+/** A nonce of the hot wallet that was given out. */
+export interface NonceRow {
+  readonly chain: string;
+  readonly nonce: number;
+  readonly state: string;
 }
 
 export interface TransferRow {
@@ -103,6 +145,8 @@ export interface LedgerTransactionRow {
 
 export interface GatewayTables {
   readonly orders: readonly OrderRow[];
+  readonly payouts: readonly PayoutRow[];
+  readonly nonces: readonly NonceRow[];
   readonly transfers: readonly TransferRow[];
   readonly notifications: readonly NotificationRow[];
   readonly accounts: readonly LedgerAccountRow[];
@@ -113,6 +157,8 @@ export interface GatewayTables {
 
 export interface ChaosFacts {
   readonly terms: readonly OrderTerms[];
+  readonly payouts: readonly PayoutTerms[];
+  readonly hotWallet: HotWalletTruth;
   readonly transfers: readonly ChainTransfer[];
   /** What `balanceOf` says of all deposit addresses together, by `chain symbol`. */
   readonly balances: ReadonlyMap<string, bigint>;

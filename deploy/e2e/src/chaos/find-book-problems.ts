@@ -69,6 +69,8 @@ function add(sums: Map<string, bigint>, key: string, amount: bigint): void {
 /** How much of what happened, for a report. */
 export function summarise({
   terms,
+  payouts,
+  hotWallet,
   transfers,
   arrivals,
   tables,
@@ -82,6 +84,7 @@ export function summarise({
   const superseded = tables.notifications.filter((row) => row.deliveryState === 'SUPERSEDED').length;
   return [
     `${terms.length} orders: ${[...statuses].map(([status, count]) => `${count} ${status}`).join(', ')}`,
+    `${payouts.length} payouts, ${hotWallet.sent.length} paid, ${tables.nonces.length} nonces`,
     `${transfers.length} transfers, ${takenBack.size} transactions taken back, ${orphaned} rows orphaned`,
     `${arrivals.length} callbacks of ${nonces} events (${superseded} superseded; ${tables.notifications.reduce((sum, row) => sum + row.attemptsRecorded, 0)} attempts recorded, ${senderFaults} faults of senders)`,
     `${tables.ledger.length} ledger transactions`,

@@ -11,18 +11,24 @@ const TYPES: Readonly<Record<string, string>> = {
   PENDING_CONFIRMATION: 'ORDER_PENDING_CONFIRMATION',
   SUCCESS: 'ORDER_SUCCESS',
   EXPIRED: 'ORDER_EXPIRED',
+  FAILED: 'ORDER_FAILED',
 };
 
 /** What the merchant's server received, against what the chains say must have been told; one line per problem. */
 export function findCallbackProblems(facts: ChaosFacts): string[] {
-  const { arrivals, tables, terms } = facts;
+  const { arrivals, tables, terms, payouts } = facts;
   const orderIds = new Map(tables.orders.map((row) => [row.orderPk, row.orderId]));
   const queued = groupBy(tables.notifications, (row) => orderIds.get(row.orderPk) ?? row.orderPk);
   const received = groupBy(arrivals, ({ data }) => data.orderId);
-  const known = new Set(terms.map(({ orderId }) => orderId));
+  const known = new Set([...terms, ...payouts].map(({ orderId }) => orderId));
   return [
     ...arrivals.flatMap(({ nonce, signatureProblems }) => signatureProblems.map((why) => `${nonce}: ${why}`)),
     ...findChangedBodies(arrivals),
+    ...arrivals.flatMap(({ nonce, notifyType, data }) =>
+      TYPES[data.status] === notifyType
+        ? []
+        : [`${data.orderId}: callback ${nonce} has type ${notifyType} for status ${data.status}`],
+    ),
     ...findRepetitionProblems(facts),
     ...[...received.keys()]
       .filter((id) => !known.has(id))
@@ -76,8 +82,8 @@ function findStoryProblems(facts: ChaosFacts, terms: OrderTerms, rows: readonly 
 }
 
 /** Each at least once, in order, and nothing else. */
-function findDeliveryProblems(
-  terms: OrderTerms,
+export function findDeliveryProblems(
+  terms: Pick<OrderTerms, 'orderId'>,
   rows: readonly NotificationRow[],
   came: readonly Arrival[],
 ): string[] {
@@ -105,14 +111,9 @@ function findDeliveryProblems(
 }
 
 /** What a callback says of amounts and transactions, against the terms and the chain. */
-function findContentProblems(
-  facts: ChaosFacts,
-  terms: OrderTerms,
-  { nonce, notifyType, data }: Arrival,
-): string[] {
+function findContentProblems(facts: ChaosFacts, terms: OrderTerms, { nonce, data }: Arrival): string[] {
   const problems: string[] = [];
   const wrong = (what: string): void => void problems.push(`${terms.orderId}: callback ${nonce} has ${what}`);
-  if (TYPES[data.status] !== notifyType) wrong(`type ${notifyType} for status ${data.status}`);
   if (data.amount !== terms.amountText) wrong(`amount ${data.amount}, not ${terms.amountText}`);
   const { transaction } = data;
   if (data.status === 'SUCCESS' && (data.actualAmount === null || transaction === null))

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { NotifyOrder, OrderStatus } from '@opentill/contracts/notify-order';
 import { DOCTORINGS } from './doctored-facts.ts';
+import { PAYOUT_DOCTORINGS } from './doctored-payouts.ts';
 import type {
   Arrival,
   ChainTransfer,
@@ -8,6 +9,7 @@ import type {
   NotificationRow,
   OrderRow,
   OrderTerms,
+  PayoutTerms,
   TransferRow,
 } from './facts.ts';
 import { findChaosProblems } from './find-chaos-problems.ts';
@@ -65,7 +67,7 @@ it('finds nothing wrong where nothing is', () => {
   expect(findChaosProblems(rightFacts())).toEqual([]);
 });
 
-it.each(DOCTORINGS.map((one) => [one.name, one] as const))(
+it.each([...DOCTORINGS, ...PAYOUT_DOCTORINGS].map((one) => [one.name, one] as const))(
   'finds out that %s',
   (_name, { doctor, isNamed }) => {
     const problems = findChaosProblems(doctor(rightFacts()));
@@ -86,6 +88,17 @@ it('lets an order be told of a reorganisation only if there was one', () => {
   expect(findChaosProblems({ ...told, terms })).toEqual([]);
 });
 
+it('lets a payout be told of a reorganisation only if there was one', () => {
+  const told = withStory(
+    rightFacts(),
+    ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS'],
+    PAID,
+  );
+  expect(findChaosProblems(told).join('\n')).toMatch(/out-0: the callbacks of the payout tell/);
+  const payouts = told.payouts.map((one) => ({ ...one, reorganised: true }));
+  expect(findChaosProblems({ ...told, payouts })).toEqual([]);
+});
+
 it('lets a callback be overtaken that failed three times', () => {
   const facts = rightFacts();
   const { eventId } = facts.tables.notifications[1]!;
@@ -96,8 +109,104 @@ it('lets a callback be overtaken that failed three times', () => {
   expect(findChaosProblems({ ...facts, arrivals, tables: { ...facts.tables, notifications } })).toEqual([]);
 });
 
+const RECEIVER = '0x4ece14e4';
+const PAID = { orderId: 'out-0', orderPk: 'pk-out-0' };
+const REFUSED = { orderId: 'out-1', orderPk: 'pk-out-1' };
+const PAYMENT: ChainTransfer = {
+  chain: CHAIN,
+  txHash: '0x0a1d',
+  contract: USDT,
+  symbol: 'USDT',
+  to: RECEIVER,
+  amount: AMOUNT,
+  blockHeight: 950,
+  blockHash: '0xb950',
+  blockTimeSeconds: 950,
+};
+
+/** One payout that was paid, and one that the policy refused. */
+function payoutFacts() {
+  const asked = { chain: CHAIN, symbol: 'USDT', contract: USDT, amountText: '0.0001', amount: AMOUNT };
+  const paid: PayoutTerms = {
+    ...asked,
+    orderId: PAID.orderId,
+    receiver: RECEIVER,
+    refusal: null,
+    reorganised: false,
+  };
+  const refusal = 'Address denied';
+  const refused: PayoutTerms = { ...paid, orderId: REFUSED.orderId, receiver: '0xdead', refusal };
+  return {
+    payouts: [paid, refused],
+    hotWallet: {
+      sent: [PAYMENT],
+      balances: new Map([
+        [`${CHAIN} USDT`, 900n],
+        [`${CHAIN} ETH`, 50n],
+      ]),
+      transactions: new Map([[CHAIN, 1]]),
+    },
+    rows: [
+      { ...PAID, status: 'SUCCESS', reason: null, actualAmount: AMOUNT },
+      { ...REFUSED, status: 'FAILED', reason: refusal, actualAmount: null },
+    ] as const,
+    notifications: [
+      ...notificationsOf(
+        PAID.orderId,
+        PAID.orderPk,
+        ['INIT', 'PENDING', 'PENDING_CONFIRMATION', 'SUCCESS'],
+        PAYMENT,
+      ),
+      ...notificationsOf(REFUSED.orderId, REFUSED.orderPk, ['INIT', 'FAILED'], undefined),
+    ],
+    ledger: [
+      {
+        ref: 'top-up',
+        kind: 'TOP_UP',
+        postings: [
+          { accountId: 10, amount: 1_000n },
+          { accountId: 11, amount: -1_000n },
+        ],
+      },
+      {
+        ref: 'reserve',
+        kind: 'RESERVE',
+        postings: [
+          { accountId: 12, amount: 100n },
+          { accountId: 10, amount: -100n },
+        ],
+      },
+      {
+        ref: 'paid-out',
+        kind: 'PAYOUT',
+        postings: [
+          { accountId: 13, amount: 100n },
+          { accountId: 12, amount: -100n },
+        ],
+      },
+      {
+        ref: 'gas',
+        kind: 'GAS_TOP_UP',
+        postings: [
+          { accountId: 14, amount: 60n },
+          { accountId: 15, amount: -60n },
+        ],
+      },
+      {
+        ref: 'fee',
+        kind: 'NETWORK_FEE',
+        postings: [
+          { accountId: 16, amount: 10n },
+          { accountId: 14, amount: -10n },
+        ],
+      },
+    ].map((one, place) => ({ ...one, ledgerTxId: 200 + place })),
+  };
+}
+
 /** A gateway that did everything right. */
 function rightFacts(): ChaosFacts {
+  const out = payoutFacts();
   const lives = LIVES.map((life, index) => liveOf(life, index));
   const transfers = lives.flatMap((one) => one.transfers);
   const deposits = transfers.map((one, index) => ({
@@ -119,6 +228,8 @@ function rightFacts(): ChaosFacts {
   });
   return {
     terms: lives.map((one) => one.terms),
+    payouts: out.payouts,
+    hotWallet: out.hotWallet,
     transfers,
     balances: new Map([
       [`${CHAIN} USDT`, 230n],
@@ -126,12 +237,14 @@ function rightFacts(): ChaosFacts {
     ]),
     decidedUntilSeconds: new Map([[CHAIN, 2_000]]),
     takenBack: new Set(),
-    arrivals: lives.flatMap((one) => one.arrivals),
+    arrivals: [...lives.flatMap((one) => one.arrivals), ...out.notifications.map(arrivalOf)],
     senderFaults: 0,
     tables: {
       orders: lives.map((one) => one.row),
+      payouts: out.rows,
+      nonces: [{ chain: CHAIN, nonce: 0, state: 'FINAL' }],
       transfers: lives.flatMap((one) => one.transferRows),
-      notifications: lives.flatMap((one) => one.notifications),
+      notifications: [...lives.flatMap((one) => one.notifications), ...out.notifications],
       ledger: [
         ...deposits,
         {
@@ -141,6 +254,7 @@ function rightFacts(): ChaosFacts {
             { accountId: 3, amount: -100n },
           ],
         },
+        ...out.ledger,
       ],
       accounts: [
         account(1, 'DEPOSIT', 'USDT', 230n),
@@ -148,6 +262,13 @@ function rightFacts(): ChaosFacts {
         account(3, 'MERCHANT', 'USDT', -100n),
         account(4, 'DEPOSIT', 'USDC', 100n),
         account(5, 'SUSPENSE', 'USDC', -100n),
+        account(10, 'HOT_AVAILABLE', 'USDT', 900n),
+        account(11, 'OWNER', 'USDT', -1_000n),
+        account(12, 'IN_FLIGHT', 'USDT', 0n),
+        account(13, 'PAID_OUT', 'USDT', 100n),
+        account(14, 'HOT_GAS', 'ETH', 50n),
+        account(15, 'OWNER', 'ETH', -60n),
+        account(16, 'NETWORK_FEE', 'ETH', 10n),
       ],
       leftovers: { 'events in the outbox': 0 },
     },
@@ -220,7 +341,8 @@ function notificationsOf(
   payment: ChainTransfer | undefined,
 ): NotificationRow[] {
   return story.map((status, sequence) => {
-    const transaction = status === 'INIT' ? null : { txid: payment?.txHash, blockNum: payment?.blockHeight };
+    const isNone = status === 'INIT' || payment === undefined;
+    const transaction = isNone ? null : { txid: payment.txHash, blockNum: payment.blockHeight };
     const actualAmount = status === 'SUCCESS' ? '0.0001' : null;
     const type = status === 'INIT' || status === 'PENDING' ? 'PENDING' : status;
     return {
@@ -241,19 +363,24 @@ function arrivalOf({ eventId, notifyType, dataText }: NotificationRow): Arrival 
   return { nonce: eventId, notifyType, dataText, data, signatureProblems: [] };
 }
 
-/** The same world, in which the first order was told another story. */
-function withStory(facts: ChaosFacts, story: readonly OrderStatus[]): ChaosFacts {
-  const notifications = notificationsOf('order-0', 'pk-0', story, facts.transfers[0]);
+/** The same world, in which the first order, or another one, was told another story. */
+function withStory(
+  facts: ChaosFacts,
+  story: readonly OrderStatus[],
+  { orderId, orderPk } = { orderId: 'order-0', orderPk: 'pk-0' },
+): ChaosFacts {
+  const payment = orderId === PAID.orderId ? PAYMENT : facts.transfers[0];
+  const notifications = notificationsOf(orderId, orderPk, story, payment);
   return {
     ...facts,
     arrivals: [
-      ...facts.arrivals.filter(({ data }) => data.orderId !== 'order-0'),
+      ...facts.arrivals.filter(({ data }) => data.orderId !== orderId),
       ...notifications.map(arrivalOf),
     ],
     tables: {
       ...facts.tables,
       notifications: [
-        ...facts.tables.notifications.filter(({ orderPk }) => orderPk !== 'pk-0'),
+        ...facts.tables.notifications.filter((row) => row.orderPk !== orderPk),
         ...notifications,
       ],
     },

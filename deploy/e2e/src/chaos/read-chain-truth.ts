@@ -9,6 +9,12 @@ export interface ChainTruth {
   /** By `chain symbol`. */
   readonly balances: ReadonlyMap<string, bigint>;
   readonly decidedUntilSeconds: number;
+  /** Of the hot wallet, see HotWalletTruth. */
+  readonly hotWallet: {
+    readonly sent: readonly ChainTransfer[];
+    readonly balances: ReadonlyMap<string, bigint>;
+    readonly transactions: number;
+  };
 }
 
 interface RpcLog {
@@ -24,10 +30,11 @@ const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a
 const SYMBOLS = ['USDT', 'USDC'] as const;
 const BATCH = 500;
 
-/** @param holders deposit addresses, lower case @param confirmations how deep a block must lie to be decided */
+/** @param holders deposit addresses, lower case @param hotWallet lower case @param confirmations how deep a block must lie to be decided */
 export async function readChainTruth(
   chain: ChainUnderTest,
   holders: readonly string[],
+  hotWallet: string,
   confirmations: number,
 ): Promise<ChainTruth> {
   const { rpcUrl } = chain;
@@ -43,11 +50,12 @@ export async function readChainTruth(
   ]);
   const ours = new Set(holders);
   const payments = logs.filter((log) => ours.has(`0x${log.topics[2].slice(-40)}`));
+  const payouts = logs.filter((log) => `0x${log.topics[1].slice(-40)}` === hotWallet);
   const times = await readBlockTimes(rpcUrl, [
-    ...payments.map((log) => Number(log.blockNumber)),
+    ...[...payments, ...payouts].map((log) => Number(log.blockNumber)),
     head - confirmations + 1,
   ]);
-  const transfers = payments.map((log) => ({
+  const toTransfer = (log: RpcLog): ChainTransfer => ({
     chain: chain.chain,
     txHash: log.transactionHash,
     contract: log.address.toLowerCase(),
@@ -57,11 +65,20 @@ export async function readChainTruth(
     blockHeight: Number(log.blockNumber),
     blockHash: log.blockHash,
     blockTimeSeconds: times.get(Number(log.blockNumber)) ?? 0,
-  }));
+  });
   const balances = new Map<string, bigint>();
-  for (const [contract, symbol] of symbolOf)
+  const held = new Map([[`${chain.chain} ${chain.nativeSymbol}`, await chain.coins(hotWallet)]]);
+  for (const [contract, symbol] of symbolOf) {
     balances.set(`${chain.chain} ${symbol}`, await readBalances(rpcUrl, contract, holders));
-  return { transfers, balances, decidedUntilSeconds: times.get(head - confirmations + 1) ?? 0 };
+    held.set(`${chain.chain} ${symbol}`, await chain.balance(symbol, hotWallet));
+  }
+  const count = await callRpc<string>(rpcUrl, 'eth_getTransactionCount', [hotWallet, 'latest']);
+  return {
+    transfers: payments.map(toTransfer),
+    balances,
+    decidedUntilSeconds: times.get(head - confirmations + 1) ?? 0,
+    hotWallet: { sent: payouts.map(toTransfer), balances: held, transactions: Number(count) },
+  };
 }
 
 async function readBlockTimes(rpcUrl: string, heights: readonly number[]): Promise<Map<number, number>> {

@@ -2,6 +2,7 @@ import type { ReceivedCallback } from '../callback-receiver.ts';
 import type { ChainCustomers } from './chain-customers.ts';
 import type { Arrival, ChaosFacts } from './facts.ts';
 import type { CreatedOrder } from './live-through-stories.ts';
+import type { CreatedPayout } from './pay-out.ts';
 import { readChainTruth } from './read-chain-truth.ts';
 import { readTables } from './read-tables.ts';
 import type { ChaosGateway } from './start-chaos-gateway.ts';
@@ -11,21 +12,30 @@ const CONFIRMATIONS = 3;
 
 /** Asks all witnesses at this moment. */
 export async function readFacts(
-  { database, servers, shops }: ChaosGateway,
+  { database, servers, shops, gateway }: ChaosGateway,
   customers: readonly ChainCustomers[],
   created: readonly CreatedOrder[],
+  paidOut: readonly CreatedPayout[],
   senderFaults: number,
 ): Promise<ChaosFacts> {
+  const hotWallet = gateway.wallet.evmHotWallet.toLowerCase();
   const holders = created.map(({ address }) => address);
   const truths = await Promise.all(
     customers.map(
-      async ({ chain }) => [chain.chain, await readChainTruth(chain, holders, CONFIRMATIONS)] as const,
+      async ({ chain }) =>
+        [chain.chain, await readChainTruth(chain, holders, hotWallet, CONFIRMATIONS)] as const,
     ),
   );
   const tables = await readTables(database.kysely, servers.amqpUrl);
   const touched = new Set(customers.flatMap(({ paidByTakenBack }) => [...paidByTakenBack]));
   return {
     terms: created.map((order) => ({ ...order, reorganised: touched.has(order.address) })),
+    payouts: paidOut.map((payout) => ({ ...payout, reorganised: touched.has(payout.receiver) })),
+    hotWallet: {
+      sent: truths.flatMap(([, truth]) => truth.hotWallet.sent),
+      balances: new Map(truths.flatMap(([, truth]) => [...truth.hotWallet.balances])),
+      transactions: new Map(truths.map(([chain, truth]) => [chain, truth.hotWallet.transactions])),
+    },
     transfers: truths.flatMap(([, { transfers }]) => transfers),
     balances: new Map(truths.flatMap(([, { balances }]) => [...balances])),
     decidedUntilSeconds: new Map(truths.map(([chain, truth]) => [chain, truth.decidedUntilSeconds])),

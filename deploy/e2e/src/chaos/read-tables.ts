@@ -7,22 +7,26 @@ import type {
   GatewayTables,
   LedgerAccountRow,
   LedgerTransactionRow,
+  NonceRow,
   NotificationRow,
   OrderRow,
+  PayoutRow,
   TransferRow,
 } from './facts.ts';
 
 /** What the gateway has written down, raw: nothing is summed or compared in SQL. `db` as its owner. */
 export async function readTables(db: Db, amqpUrl: string): Promise<GatewayTables> {
-  const [orders, transfers, notifications, accounts, ledger, leftovers] = await Promise.all([
+  const [orders, payouts, nonces, transfers, notifications, accounts, ledger, leftovers] = await Promise.all([
     readOrders(db),
+    readPayouts(db),
+    readNonces(db),
     readTransfers(db),
     readNotifications(db),
     readAccounts(db),
     readLedger(db),
     readLeftovers(db, amqpUrl),
   ]);
-  return { orders, transfers, notifications, accounts, ledger, leftovers };
+  return { orders, payouts, nonces, transfers, notifications, accounts, ledger, leftovers };
 }
 
 async function readOrders(db: Db): Promise<OrderRow[]> {
@@ -35,6 +39,18 @@ async function readOrders(db: Db): Promise<OrderRow[]> {
     amount: BigInt(row.amount),
     actualAmount: row.actualAmount === null ? null : BigInt(row.actualAmount),
   }));
+}
+
+async function readPayouts(db: Db): Promise<PayoutRow[]> {
+  const { rows } = await sql<PayoutRow>`
+    select order_pk as "orderPk", order_id as "orderId", status, reason, actual_amount as "actualAmount"
+    from orders where order_type = 'PAYOUT'`.execute(db);
+  return rows;
+}
+
+async function readNonces(db: Db): Promise<NonceRow[]> {
+  const { rows } = await sql<NonceRow>`select chain, nonce, state from wallet_nonce`.execute(db);
+  return rows;
 }
 
 async function readTransfers(db: Db): Promise<TransferRow[]> {
@@ -100,6 +116,7 @@ async function readLeftovers(db: Db, amqpUrl: string): Promise<Record<string, nu
       sql`select count(*)::int as count from ${outbox} where created_at < now() - interval '2 seconds'`,
     );
   }
+  await count('halts', sql`select count(*)::int as count from wallet_halt`);
   await count('incidents', sql`select count(*)::int as count from incident`);
   await count('holds', sql`select count(*)::int as count from asset_hold`);
   return { ...counts, ...(await countDeadLetters(amqpUrl)) };

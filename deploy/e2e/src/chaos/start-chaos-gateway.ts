@@ -39,6 +39,8 @@ const INSTANCES: Readonly<Record<string, ServiceName>> = {
   'confirmation-tracker-b': 'confirmation-tracker',
   'webhook-sender-a': 'webhook-sender',
   'webhook-sender-b': 'webhook-sender',
+  'payout-signer-a': 'payout-signer',
+  'payout-signer-b': 'payout-signer',
 };
 
 /** So that a run does not wait for half a minute behind a third failed attempt. */
@@ -145,15 +147,18 @@ async function linkInstances(
   gateway: Gateway,
   link: MakeLink,
 ): Promise<ReadonlyMap<string, Record<string, string>>> {
-  const networksFile = await linkChains(gateway, link);
+  const networksFiles = new Map<ServiceName, string>();
+  for (const service of ['scanner-evm', 'payout-signer'] as const)
+    networksFiles.set(service, await linkChains(gateway, service, link));
   const environments = new Map<string, Record<string, string>>();
   for (const [instance, service] of Object.entries(INSTANCES)) {
+    const networksFile = networksFiles.get(service);
     const { DATABASE_URL = '', AMQP_URL = '' } = gateway.environmentOf(service);
     environments.set(instance, {
       DATABASE_URL: (await link(`${instance} → database`, DATABASE_URL)).through(DATABASE_URL),
       AMQP_URL: (await link(`${instance} → broker`, AMQP_URL)).through(AMQP_URL),
       HEALTH_PORT: `${await findFreePort()}`,
-      ...(service === 'scanner-evm' ? { NETWORKS_FILE: networksFile } : {}),
+      ...(networksFile === undefined ? {} : { NETWORKS_FILE: networksFile }),
       ...(service === 'webhook-sender' ? { RETRY_SCHEDULE_SECONDS, CALLBACK_RESTS_SECONDS } : {}),
     });
   }
@@ -161,13 +166,13 @@ async function linkInstances(
 }
 
 /** A copy of the networks in which the nodes are reached by cables of ours, WebSocket included. */
-async function linkChains(gateway: Gateway, link: MakeLink): Promise<string> {
+async function linkChains(gateway: Gateway, service: ServiceName, link: MakeLink): Promise<string> {
   let text = readFileSync(gateway.directory.networksFile, 'utf8');
   for (const { network, node } of gateway.chains) {
-    const proxy = await link(`scanner-evm → ${network.chain}`, node.rpcUrl);
+    const proxy = await link(`${service} → ${network.chain}`, node.rpcUrl);
     text = text.replaceAll(`127.0.0.1:${node.port}`, `127.0.0.1:${proxy.port}`);
   }
-  const file = join(gateway.directory.root, 'networks-by-cable.json');
+  const file = join(gateway.directory.root, `networks-by-cable-of-${service}.json`);
   writeFileSync(file, text, { mode: 0o644 });
   return file;
 }
