@@ -113,16 +113,23 @@ function payOn(network: NetworkConfig, backend: KeystoreSigner, logger: Logger):
     logger.warn('payouts of this network are not configured: none is signed', { chain });
     return [];
   }
-  const onAlone = ({ label }: { readonly label: string }) =>
-    logger.warn('one source is believed alone', { chain, source: label });
   return [
     {
       network,
       codec: evmFamily.addressCodec,
       sender: createEvmSender(network, {
         backend,
-        onAlone,
-        onSendAnswer: (answer) => logger.debug('sent to a source', { chain, ...answer }),
+        onSendAnswer: (answer) => {
+          const isAlarming = answer.lied === true || answer.outcome === 'REFUSED';
+          logger[isAlarming ? 'warn' : 'debug']('a source answered what was sent', { chain, ...answer });
+        },
+        onAlone: ({ label }) => logger.debug('one source is believed alone', { chain, source: label }),
+        onSourceChange: (change) => {
+          const isPassing = change.trouble === 'RESTING' || change.before === 'RESTING';
+          logger[isPassing ? 'debug' : 'info']('source changed', { chain, ...change });
+        },
+        onFinding: ({ source, kind, error }) =>
+          logger.warn('source found wanting', { chain, source, kind, error }),
       }),
       reader: evmFamily.createReader(network, {}),
     },

@@ -110,14 +110,16 @@ async function readRequested(
 /** Those that nobody has tried yet, oldest first; then those whose last try was longest ago. */
 async function readUnsigned(db: Db, key: WalletKey, limit: number): Promise<readonly UnsignedPayout[]> {
   const { rows } = await sql<PayoutRow & { readonly is_signed_before: boolean }>`
-    with unsigned as (
+    with taken as materialized (
+      select distinct n.order_pk from wallet_nonce n
+      where ${ofWallet(key)} and n.state = 'TAKEN' and n.order_pk is not null
+    ), unsigned as (
       (select p.order_pk, p.requested_at, p.obstacle, p.obstacle_at, false as is_signed_before from payout p
         where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'AUTHORISED' and p.expires_at > now()
         order by p.obstacle_at nulls first, p.requested_at, p.order_pk limit ${limit})
       union all
-      (select distinct p.order_pk, p.requested_at, p.obstacle, p.obstacle_at, true
-        from wallet_nonce n join payout p using (order_pk)
-        where ${ofWallet(key)} and n.state = 'TAKEN' and p.state = 'SIGNED' and ${hasNoOwnNonce})
+      (select p.order_pk, p.requested_at, p.obstacle, p.obstacle_at, true
+        from taken join payout p using (order_pk) where p.state = 'SIGNED' and ${hasNoOwnNonce})
     )
     select ${PAYOUT_COLUMNS}, p.is_signed_before
     from unsigned p join orders o using (order_pk)

@@ -15,21 +15,22 @@ export async function findNews(db: Db, key: WalletKey, view: WalletView): Promis
   const reserved = view.nonces.flatMap(({ state, orderPk }) =>
     state === 'RESERVED' && orderPk !== null ? [orderPk] : [],
   );
-  const { rows } = await sql<{ reopened: number[]; ended: string[]; vetoed: string[] }>`
-    select array(select n.nonce::int4 ${reopened(key)}) as reopened,
+  const { rows } = await sql<{ orphaned: string[]; ended: string[]; vetoed: string[] }>`
+    select array(select f.tx_hash from own_transaction_fate f where f.chain = ${key.chain} and f.state = 'ORPHANED')
+        as orphaned,
       array(select p.order_pk::text from payout p where p.order_pk = any(${reserved}::uuid[]) and p.state <> 'AUTHORISED')
         as ended,
       array(select p.order_pk::text from payout_veto v join payout p using (order_pk)
         where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state in ('REQUESTED', 'AUTHORISED')) as vetoed`.execute(
     db,
   );
-  const { reopened: again = [], ended = [], vetoed = [] } = rows[0] ?? {};
+  const { orphaned = [], ended = [], vetoed = [] } = rows[0] ?? {};
   const freed = view.nonces.filter(({ orderPk, state }) => {
     return state === 'RESERVED' && orderPk !== null && (ended.includes(orderPk) || vetoed.includes(orderPk));
   });
   return {
     finalNonces: landed.map(({ nonce }) => nonce),
-    reopenedNonces: again,
+    reopenedNonces: orphaned.length === 0 ? [] : await findReopened(db, key, orphaned),
     freedNonces: freed.map(({ nonce }) => nonce),
     vetoedOrderPks: vetoed,
   };
@@ -61,12 +62,16 @@ export async function takeIn(
 }
 
 /** Final nonces whose verified transaction a reorganisation took back; any that is verified instead keeps them final. */
-function reopened(key: WalletKey) {
-  return sql`from own_transaction_fate f
-    join own_transaction t on (t.chain, t.tx_hash) = (f.chain, f.tx_hash)
-    join wallet_nonce n on (n.chain, n.wallet, n.nonce) = (t.chain, t.wallet, t.nonce)
-    where ${ofWallet(key)} and f.chain = ${key.chain} and f.state = 'ORPHANED' and n.state = 'FINAL'
+async function findReopened(db: Db, key: WalletKey, orphaned: readonly string[]): Promise<readonly number[]> {
+  const { rows } = await sql<{ nonce: number }>`
+    select n.nonce from wallet_nonce n
+    where ${ofWallet(key)} and n.state = 'FINAL'
+      and n.nonce = any(array(select t.nonce from own_transaction t
+        where t.chain = ${key.chain} and t.wallet = ${key.wallet} and t.tx_hash = any(${orphaned}::text[])))
       and not exists (
         select from own_transaction o join own_transaction_fate v on (v.chain, v.tx_hash) = (o.chain, o.tx_hash)
-        where (o.chain, o.wallet, o.nonce) = (n.chain, n.wallet, n.nonce) and v.state = 'VERIFIED')`;
+        where (o.chain, o.wallet, o.nonce) = (n.chain, n.wallet, n.nonce) and v.state = 'VERIFIED')`.execute(
+    db,
+  );
+  return rows.map((row) => row.nonce);
 }
