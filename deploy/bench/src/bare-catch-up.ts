@@ -23,50 +23,82 @@ interface Answer {
 
 const quantity = (height: number): string => `0x${height.toString(16)}`;
 
+interface Receipt {
+  readonly logs: readonly Log[];
+}
+
 /**
  * Reads blocks and their logs, 20 blocks per HTTP call, one call after another, and takes each log's recipient and
  * amount out of its words. Compares nothing, stores nothing. Gives the number of transfers to us.
  */
 export async function bareCatchUp(options: BareCatchUp): Promise<number> {
   let found = 0;
-  for (let first = options.from; first <= options.to; first += BLOCKS_PER_CALL) {
-    const last = Math.min(options.to, first + BLOCKS_PER_CALL - 1);
-    const blocks = Array.from({ length: last - first + 1 }, (_, id) => ({
-      jsonrpc: '2.0',
-      id,
-      method: 'eth_getBlockByNumber',
-      params: [quantity(first + id), false],
-    }));
+  for (const heights of partsOf(options)) {
     const filter = {
-      fromBlock: quantity(first),
-      toBlock: quantity(last),
+      fromBlock: quantity(heights[0] ?? 0),
+      toBlock: quantity(heights.at(-1) ?? 0),
       address: options.tokens,
       topics: [TRANSFER_TOPIC],
     };
-    const logs = { jsonrpc: '2.0', id: blocks.length, method: 'eth_getLogs', params: [filter] };
-    const body = JSON.stringify([...blocks, logs]);
+    const body = batchOf([...heights.map(blockCall), { method: 'eth_getLogs', params: [filter] }]);
     const read = await Promise.all(
-      options.urls.map((url) => transfersTo(url, body, blocks.length, options.isOurs)),
+      options.urls.map(async (url) => {
+        const answers = await ask(url, body);
+        return countOurs((answers[heights.length]?.result ?? []) as readonly Log[], options);
+      }),
     );
     found += read[0] ?? 0;
   }
   return found;
 }
 
-async function transfersTo(
-  url: string,
-  body: string,
-  placeOfLogs: number,
-  isOurs: (address: string) => boolean,
-): Promise<number> {
+/** The same by the receipts of every block, as one who has a single source and believes no logs must read. */
+export async function bareCatchUpByReceipts(options: BareCatchUp): Promise<number> {
+  let found = 0;
+  for (const heights of partsOf(options)) {
+    const receipts = heights.map((height) => ({
+      method: 'eth_getBlockReceipts',
+      params: [quantity(height)],
+    }));
+    const answers = await ask(options.urls[0] ?? '', batchOf([...heights.map(blockCall), ...receipts]));
+    for (const { result } of answers.slice(heights.length))
+      for (const { logs } of result as readonly Receipt[]) found += countOurs(logs, options);
+  }
+  return found;
+}
+
+function* partsOf({ from, to }: BareCatchUp): Generator<readonly number[]> {
+  for (let first = from; first <= to; first += BLOCKS_PER_CALL) {
+    const count = Math.min(to, first + BLOCKS_PER_CALL - 1) - first + 1;
+    yield Array.from({ length: count }, (_, place) => first + place);
+  }
+}
+
+interface Call {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+const blockCall = (height: number): Call => ({
+  method: 'eth_getBlockByNumber',
+  params: [quantity(height), false],
+});
+
+const batchOf = (calls: readonly Call[]): string =>
+  JSON.stringify(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call })));
+
+async function ask(url: string, body: string): Promise<readonly Answer[]> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body,
   });
-  const answers = (await response.json()) as readonly Answer[];
+  return (await response.json()) as readonly Answer[];
+}
+
+function countOurs(logs: readonly Log[], { isOurs }: BareCatchUp): number {
   let found = 0;
-  for (const log of (answers[placeOfLogs]?.result ?? []) as readonly Log[]) {
+  for (const log of logs) {
     const to = `0x${log.topics[2]?.slice(26) ?? ''}`;
     if (BigInt(log.data) > 0n && isOurs(to)) found += 1;
   }

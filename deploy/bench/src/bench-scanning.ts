@@ -22,15 +22,16 @@ const ADDRESS_COUNTS = [1_000_000, 10_000_000];
 /**
  * Measures the scanner beside nodes whose answers are made beforehand, with a database and a broker of its own.
  * `args` narrows it to parts, catch-up or rpc-cost; `--minutes 60` lets rpc-cost follow the networks at their own pace
- * for so long, instead of two minutes at a quicker one.
+ * for so long, instead of two minutes at a quicker one; `--addresses 1000000` measures catch-up with so many alone.
  */
 export async function benchScanning(args: readonly string[], machine: string): Promise<ScanningReport> {
   const { positionals: parts, values } = parseArgs({
     args: [...args],
-    options: { minutes: { type: 'string' } },
+    options: { minutes: { type: 'string' }, addresses: { type: 'string', multiple: true } },
     allowPositionals: true,
   });
   const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
+  const addressCounts = values.addresses?.map(Number) ?? ADDRESS_COUNTS;
   if (minutes !== undefined && !(minutes > 0)) throw new Error(`bench scan: --minutes ${values.minutes}`);
   const unknown = parts.filter((part) => !PARTS.some((known) => known === part));
   if (unknown.length > 0) throw new Error(`bench scan: ${PARTS.join(' or ')}, not ${unknown.join(', ')}`);
@@ -48,7 +49,7 @@ export async function benchScanning(args: readonly string[], machine: string): P
         ? await measureRpcCost(database, servers.broker.url, say, minutes)
         : undefined;
       const catchUp = wants('catch-up')
-        ? await measureCatchUp(database, servers.broker.url, ADDRESS_COUNTS, say)
+        ? await measureCatchUp(database, servers.broker.url, addressCounts, say)
         : undefined;
       return {
         measuredAt: new Date().toISOString(),

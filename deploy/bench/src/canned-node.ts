@@ -105,7 +105,7 @@ function createCannedNetwork(network: CannedNetwork) {
       case 'eth_getBlockReceipts': {
         const height =
           typeof first === 'string' && first.length === 66 ? chain.heightOf(first) : heightOf(first);
-        return height === undefined ? NULL : text(chain.receiptsOf(chain.block(height)));
+        return height === undefined ? NULL : [chain.receiptsOf(chain.block(height))];
       }
       default:
         throw new Error(`not canned: ${method}`);

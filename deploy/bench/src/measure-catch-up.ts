@@ -5,11 +5,12 @@ import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { startScanner } from '@opentill/scanner-evm/app';
-import { bareCatchUp } from './bare-catch-up.ts';
+import { bareCatchUp, bareCatchUpByReceipts } from './bare-catch-up.ts';
 import { cannedDepositAddress, createCannedChain, type CannedChainPlan } from './canned-chain.ts';
 import { median, round2 } from './median.ts';
 import type { ScanDatabase } from './scan-database.ts';
-import { startCannedNode } from './start-canned-node.ts';
+import type { CannedNetwork } from './canned-node.ts';
+import { startCannedNode, type CannedNode } from './start-canned-node.ts';
 
 /** One way over all blocks. */
 export interface CatchUpRun {
@@ -20,27 +21,36 @@ export interface CatchUpRun {
 
 /** Each side on its own, one after another. */
 export interface CatchUpRound {
-  /** From one source. */
+  /** Blocks and logs from one source. */
   readonly bare: CatchUpRun;
-  /** From two, as the scanner reads, which believes no source alone. */
+  /** Blocks and logs from two, as the scanner reads, which believes the logs of no source alone. */
   readonly bareTwice: CatchUpRun;
+  /** Blocks and receipts from one. */
+  readonly bareReceipts: CatchUpRun;
   readonly twoSources: CatchUpRun;
+  /** By receipts, each block's held against the bloom of its header. */
   readonly oneSource: CatchUpRun;
 }
 
-/** Rounds with so many deposit addresses in the table. */
+/** Rounds with so many deposit addresses in the table. Ratios are medians over the rounds. */
 export interface CatchUpFigures {
   readonly depositAddresses: number;
   readonly rounds: readonly CatchUpRound[];
-  /** Medians over the rounds of gateway / bare. */
-  readonly twoSourcesRatio: number;
-  /** The same against the bare loop that reads both sources. */
-  readonly twoSourcesToBareTwice: number;
-  readonly oneSourceRatio: number;
+  /** Blocks per second of the scanner against those of the bare loop that reads the same. */
+  readonly twoSourcesToSame: number;
+  readonly oneSourceToSame: number;
+  /** The same ratios by processor time, which others on the machine change less: bare / scanner. */
+  readonly twoSourcesToSameByProcessor: number;
+  readonly oneSourceToSameByProcessor: number;
+  /** Blocks per second against the bare loop that believes the logs of one source. */
+  readonly twoSourcesToBare: number;
+  readonly oneSourceToBare: number;
 }
 
 export interface CatchUpComparison {
   readonly blocks: number;
+  /** Blocks that are read by receipts. */
+  readonly blocksByReceipts: number;
   readonly transfersPerBlock: number;
   readonly figures: readonly CatchUpFigures[];
   /** Blocks per second with the most addresses / with the fewest, each against the bare loop of its own rounds. */
@@ -50,6 +60,8 @@ export interface CatchUpComparison {
 const CHAIN = 'ETH_SEPOLIA';
 const CHAIN_ID = 11_155_111;
 const BLOCKS = 3_000;
+/** Fewer: their receipts are made beforehand and kept by the node, 0.3 MB a block. */
+const BLOCKS_BY_RECEIPTS = 1_000;
 const ROUNDS = 3;
 const TRANSFERS_PER_BLOCK = 200;
 const BLOCKS_PER_DEPOSIT = 5;
@@ -68,9 +80,10 @@ const PLAN: CannedChainPlan = {
   blocksPerDeposit: BLOCKS_PER_DEPOSIT,
   startSeconds: 1_790_000_000,
   blockTimeMs: 450,
+  keepsReceipts: true,
 };
 
-/** Measures the scanner that catches up, and the bare loop, in turns, with tables of growing size. */
+/** Measures the scanner that catches up, and the bare loops, in turns, with tables of growing size. */
 export async function measureCatchUp(
   database: ScanDatabase,
   brokerUrl: string,
@@ -79,85 +92,121 @@ export async function measureCatchUp(
 ): Promise<CatchUpComparison> {
   say(`making ${BLOCKS} blocks of ${TRANSFERS_PER_BLOCK} transfers`);
   const node = await startCannedNode([
-    {
-      name: CHAIN,
-      chainId: CHAIN_ID,
-      decimals: DECIMALS,
-      chain: PLAN,
-      sources: 2,
-      firstHeight: BLOCKS + CONFIRMATIONS - 1,
-      blockEveryMs: 0,
-      finalityLagBlocks: 0,
-      finalityStepBlocks: 1,
-    },
+    cannedNetwork('long', BLOCKS),
+    cannedNetwork('short', BLOCKS_BY_RECEIPTS),
   ]);
   try {
-    const urls = node.urls[CHAIN] ?? [];
-    const gateway = (sources: number): Promise<CatchUpRun> =>
-      catchUpOnce(database, brokerUrl, urls.slice(0, sources));
+    const sides = sidesOf(database, brokerUrl, node);
     const figures: CatchUpFigures[] = [];
     for (const depositAddresses of addressCounts) {
       say(`filling in ${depositAddresses} deposit addresses`);
       await database.fillDepositAddresses(depositAddresses);
-      await bareOnce(urls.slice(0, 1));
-      await gateway(2); // warm, on both sides
+      for (const side of [sides.bare, sides.bareReceipts, sides.twoSources, sides.oneSource]) await side(); // warm
       const rounds: CatchUpRound[] = [];
       for (let i = 0; i < ROUNDS; i += 1) {
         rounds.push({
-          bare: await bareOnce(urls.slice(0, 1)),
-          bareTwice: await bareOnce(urls),
-          twoSources: await gateway(2),
-          oneSource: await gateway(1),
+          bare: await sides.bare(),
+          bareTwice: await sides.bareTwice(),
+          twoSources: await sides.twoSources(),
+          bareReceipts: await sides.bareReceipts(),
+          oneSource: await sides.oneSource(),
         });
         say(`round ${i + 1} with ${depositAddresses} addresses: ${JSON.stringify(rounds.at(-1))}`);
       }
-      const ratio = (side: 'twoSources' | 'oneSource', to: 'bare' | 'bareTwice'): number =>
-        round2(median(rounds.map((r) => r[side].blocksPerSecond / r[to].blocksPerSecond)));
-      figures.push({
-        depositAddresses,
-        rounds,
-        twoSourcesRatio: ratio('twoSources', 'bare'),
-        twoSourcesToBareTwice: ratio('twoSources', 'bareTwice'),
-        oneSourceRatio: ratio('oneSource', 'bare'),
-      });
+      figures.push(figuresOf(depositAddresses, rounds));
     }
-    const most = figures.at(-1)?.twoSourcesRatio ?? Number.NaN;
-    const fewest = figures[0]?.twoSourcesRatio ?? Number.NaN;
+    const speed = (figuresWith: CatchUpFigures | undefined): number =>
+      median(
+        (figuresWith?.rounds ?? []).map(
+          ({ twoSources, bareTwice }) => twoSources.blocksPerSecond / bareTwice.blocksPerSecond,
+        ),
+      );
     return {
       blocks: BLOCKS,
+      blocksByReceipts: BLOCKS_BY_RECEIPTS,
       transfersPerBlock: TRANSFERS_PER_BLOCK,
       figures,
-      mostToFewestAddresses: round2(most / fewest),
+      mostToFewestAddresses: round2(speed(figures.at(-1)) / speed(figures[0])),
     };
   } finally {
     await node.stop();
   }
 }
 
-async function bareOnce(urls: readonly string[]): Promise<CatchUpRun> {
+function cannedNetwork(name: string, blocks: number): CannedNetwork {
+  return {
+    name,
+    chainId: CHAIN_ID,
+    decimals: DECIMALS,
+    chain: PLAN,
+    sources: 2,
+    firstHeight: blocks + CONFIRMATIONS - 1,
+    blockEveryMs: 0,
+    finalityLagBlocks: 0,
+    finalityStepBlocks: 1,
+  };
+}
+
+type Sides = Readonly<Record<keyof CatchUpRound, () => Promise<CatchUpRun>>>;
+
+function sidesOf(database: ScanDatabase, brokerUrl: string, { urls }: CannedNode): Sides {
+  const [long = [], short = []] = [urls['long'], urls['short']];
+  const catchUp = (rpcUrls: readonly string[], blocks: number) => (): Promise<CatchUpRun> =>
+    catchUpOnce(database, brokerUrl, rpcUrls, blocks);
+  return {
+    bare: () => bareOnce(bareCatchUp, long.slice(0, 1), BLOCKS),
+    bareTwice: () => bareOnce(bareCatchUp, long, BLOCKS),
+    bareReceipts: () => bareOnce(bareCatchUpByReceipts, short.slice(0, 1), BLOCKS_BY_RECEIPTS),
+    twoSources: catchUp(long, BLOCKS),
+    oneSource: catchUp(short.slice(0, 1), BLOCKS_BY_RECEIPTS),
+  };
+}
+
+function figuresOf(depositAddresses: number, rounds: readonly CatchUpRound[]): CatchUpFigures {
+  const bySpeed = (side: keyof CatchUpRound, to: keyof CatchUpRound): number =>
+    round2(median(rounds.map((r) => r[side].blocksPerSecond / r[to].blocksPerSecond)));
+  const byProcessor = (side: keyof CatchUpRound, to: keyof CatchUpRound): number =>
+    round2(median(rounds.map((r) => r[to].processorMsPerBlock / r[side].processorMsPerBlock)));
+  return {
+    depositAddresses,
+    rounds,
+    twoSourcesToSame: bySpeed('twoSources', 'bareTwice'),
+    oneSourceToSame: bySpeed('oneSource', 'bareReceipts'),
+    twoSourcesToSameByProcessor: byProcessor('twoSources', 'bareTwice'),
+    oneSourceToSameByProcessor: byProcessor('oneSource', 'bareReceipts'),
+    twoSourcesToBare: bySpeed('twoSources', 'bare'),
+    oneSourceToBare: bySpeed('oneSource', 'bare'),
+  };
+}
+
+async function bareOnce(
+  loop: typeof bareCatchUp,
+  urls: readonly string[],
+  blocks: number,
+): Promise<CatchUpRun> {
   const ours = new Set(PLAN.ours);
-  const finish = startRun();
-  const found = await bareCatchUp({
+  const finish = startRun(blocks);
+  const found = await loop({
     urls,
     tokens: PLAN.tokens,
     isOurs: (address) => ours.has(address),
     from: 1,
-    to: BLOCKS,
+    to: blocks,
   });
   const run = finish();
-  requireDeposits('bare loop', found);
+  requireDeposits('bare loop', found, blocks);
   return run;
 }
 
-function startRun(): () => CatchUpRun {
+function startRun(blocks: number): () => CatchUpRun {
   const startedAt = performance.now();
   const before = process.cpuUsage();
   return () => {
     const seconds = (performance.now() - startedAt) / 1_000;
     const { user, system } = process.cpuUsage(before);
     return {
-      blocksPerSecond: round2(BLOCKS / seconds),
-      processorMsPerBlock: round2((user + system) / 1_000 / BLOCKS),
+      blocksPerSecond: round2(blocks / seconds),
+      processorMsPerBlock: round2((user + system) / 1_000 / blocks),
     };
   };
 }
@@ -167,6 +216,7 @@ async function catchUpOnce(
   database: ScanDatabase,
   brokerUrl: string,
   rpcUrls: readonly string[],
+  blocks: number,
 ): Promise<CatchUpRun> {
   await database.forgetChains();
   await database.placeCursor(CHAIN, createCannedChain(PLAN).facts(0));
@@ -175,7 +225,7 @@ async function catchUpOnce(
   const broker = connectBroker({ url: brokerUrl, logger, name: 'bench scanner' });
   const failures: unknown[] = [];
   const startedAt = performance.now();
-  const finish = startRun();
+  const finish = startRun(blocks);
   const app = startScanner({
     db: pool.kysely,
     broker,
@@ -188,7 +238,7 @@ async function catchUpOnce(
     fail: (error) => failures.push(error),
   });
   try {
-    while ((await verifiedHeight(database)) < BLOCKS) {
+    while ((await verifiedHeight(database)) < blocks) {
       if (failures.length > 0) throw failures[0];
       if (performance.now() - startedAt > DEADLINE_MS)
         throw new Error('the scanner did not catch up in time');
@@ -198,7 +248,7 @@ async function catchUpOnce(
     const { rows } = await database.admin.query<{ n: number }>(
       `select count(*)::int as n from transfer where state = 'VERIFIED'`,
     );
-    requireDeposits('scanner', rows[0]?.n ?? 0);
+    requireDeposits('scanner', rows[0]?.n ?? 0, blocks);
     return run;
   } finally {
     await app.stop();
@@ -216,8 +266,8 @@ async function verifiedHeight({ admin }: ScanDatabase): Promise<number> {
 }
 
 /** A catch-up that misses something is not one. */
-function requireDeposits(who: string, found: number): void {
-  const expected = Math.floor(BLOCKS / BLOCKS_PER_DEPOSIT);
+function requireDeposits(who: string, found: number, blocks: number): void {
+  const expected = Math.floor(blocks / BLOCKS_PER_DEPOSIT);
   if (found !== expected) throw new Error(`the ${who} found ${found} of ${expected} deposits`);
 }
 

@@ -9,24 +9,22 @@ export function printScanning(report: ScanningReport): void {
   if (catchUp !== undefined) {
     print();
     print(
-      `Catching up ${catchUp.blocks} blocks of ${catchUp.transfersPerBlock} transfers, in turns: the scanner, and a bare loop that fetches and decodes from one source. Blocks/s (processor ms per block of the reading process)`,
+      `Catching up ${catchUp.blocks} blocks of ${catchUp.transfersPerBlock} transfers (${catchUp.blocksByReceipts} where receipts are read), in turns. A: a bare loop that fetches and decodes blocks and logs of one source; B: of two sources; C: blocks and receipts of one source. Scanner 2: with two sources, which believes the logs of neither alone, beside B. Scanner 1: with one source, by receipts held against the blooms of the headers, beside C. Blocks/s (processor ms per block of the reading process).`,
     );
-    print(
-      '| deposit addresses | round | bare loop | bare loop, two sources | scanner, two sources | scanner, one source (receipts) |',
-    );
-    print('|---|---|---|---|---|---|');
+    print('| deposit addresses | round | A | B | scanner 2 | C | scanner 1 |');
+    print('|---|---|---|---|---|---|---|');
     for (const { depositAddresses, rounds, ...ratios } of catchUp.figures) {
       rounds.forEach((r, i) =>
         print(
-          `| ${depositAddresses} | ${i + 1} | ${text(r.bare)} | ${text(r.bareTwice)} | ${text(r.twoSources)} | ${text(r.oneSource)} |`,
+          `| ${depositAddresses} | ${i + 1} | ${text(r.bare)} | ${text(r.bareTwice)} | ${text(r.twoSources)} | ${text(r.bareReceipts)} | ${text(r.oneSource)} |`,
         ),
       );
       print(
-        `| ${depositAddresses} | scanner / bare | | | ${ratios.twoSourcesRatio} (${ratios.twoSourcesToBareTwice} of two sources) | ${ratios.oneSourceRatio} |`,
+        `| ${depositAddresses} | scanner / bare | | | ${ratios.twoSourcesToSame} of B, by processor ${ratios.twoSourcesToSameByProcessor}; ${ratios.twoSourcesToBare} of A | | ${ratios.oneSourceToSame} of C, by processor ${ratios.oneSourceToSameByProcessor}; ${ratios.oneSourceToBare} of A |`,
       );
     }
     print(
-      `two sources / bare: at least 0.7; most addresses / fewest: ${catchUp.mostToFewestAddresses} (at least 0.8)`,
+      `of B and of C: at least 0.7; two sources, most addresses / fewest, each against B of its own rounds: ${catchUp.mostToFewestAddresses} (at least 0.8)`,
     );
   }
   if (rpcCost !== undefined) {
