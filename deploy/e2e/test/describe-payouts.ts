@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { getAddress, hexlify, randomBytes } from 'ethers';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
@@ -68,57 +69,95 @@ export function describePayouts(under: () => GatewayUnderTest): void {
     };
   };
 
-  describe('a payout', () => {
-    it.each(['ETH_SEPOLIA', 'BSC_TEST'] as const)(
-      'on %s: four callbacks in order, the exact amount received, from the hot wallet',
-      async (name) => {
-        const chain = under().chains[name];
-        const before = await accounts(chain);
-        const to = receiver();
-        const order = await payOut(chain, { amount: '250.25', receiveAddress: to });
-        expect(order).toMatchObject({ amount: '250.25', address: hotWallet(), paymentUrl: null });
-        const units = chain.baseUnits('USDT', '250.25');
-        expect((await accounts(chain)).available).toBe(before.available - units);
-        expect(await under().merchant.pay(order.orderId)).toMatchObject({
-          httpStatus: 404,
-          msg: 'Order not found',
-        });
-        await untilStory(order, WAY_OF_A_PAYOUT);
+  /** One payout, looked at from everywhere: the merchant's side, the chain's, the ledger's. */
+  async function payAndLook(name: DevnetChain): Promise<void> {
+    const chain = under().chains[name];
+    const before = await accounts(chain);
+    const to = receiver();
+    const order = await payOut(chain, { amount: '250.25', receiveAddress: to });
+    expect(order).toMatchObject({ amount: '250.25', address: hotWallet(), paymentUrl: null });
+    const units = chain.baseUnits('USDT', '250.25');
+    expect((await accounts(chain)).available).toBe(before.available - units);
+    expect(await under().merchant.pay(order.orderId)).toMatchObject({
+      httpStatus: 404,
+      msg: 'Order not found',
+    });
+    await untilStory(order, WAY_OF_A_PAYOUT);
 
-        expect(await chain.balance('USDT', to)).toBe(units);
-        const callbacks = under().receiver.of(order.orderId);
-        expect(callbacks.flatMap(({ problems }) => problems)).toEqual([]); // signatures, by both schemes
-        const [created, sent, confirming, paid] = callbacks.map(({ data }) => data);
-        expect([created!.transaction, sent!.transaction]).toEqual([null, null]);
-        const { txid } = paid!.transaction!;
-        expect(confirming!.transaction!.txid).toBe(txid);
-        const mined = await chain.mined(txid);
-        expect(paid).toMatchObject({
-          orderType: 'PAYOUT',
-          amount: '250.25',
-          actualAmount: '250.25',
-          transaction: {
-            chain: name,
-            symbol: 'USDT',
-            contractAddress: chain.contractOf('USDT'),
-            from: hotWallet(),
-            to,
-            amount: '250.25',
-            blockNum: mined.blockNum,
-            timestamp: mined.timestamp,
-            txGas: formatAmount(mined.fee, chain.nativeDecimals, 0),
-          },
-        });
-        const status = (await under().merchant.status(order.orderId)).data!;
-        expect(status).toMatchObject({ status: 'SUCCESS', transaction: { txid, from: hotWallet(), to } });
-        expect(await accounts(chain)).toMatchObject({
-          available: before.available - units,
-          promised: before.promised,
-          paidOut: before.paidOut + units,
-        });
+    expect(await chain.balance('USDT', to)).toBe(units);
+    const callbacks = under().receiver.of(order.orderId);
+    expect(callbacks.flatMap(({ problems }) => problems)).toEqual([]); // signatures, by both schemes
+    const [created, sent, confirming, paid] = callbacks.map(({ data }) => data);
+    expect([created!.transaction, sent!.transaction]).toEqual([null, null]);
+    const { txid } = paid!.transaction!;
+    expect(confirming!.transaction!.txid).toBe(txid);
+    const mined = await chain.mined(txid);
+    expect(paid).toMatchObject({
+      orderType: 'PAYOUT',
+      amount: '250.25',
+      actualAmount: '250.25',
+      transaction: {
+        chain: name,
+        symbol: 'USDT',
+        contractAddress: chain.contractOf('USDT'),
+        from: hotWallet(),
+        to,
+        amount: '250.25',
+        blockNum: mined.blockNum,
+        timestamp: mined.timestamp,
+        txGas: formatAmount(mined.fee, chain.nativeDecimals, 0),
       },
-      60_000,
-    );
+    });
+    const status = (await under().merchant.status(order.orderId)).data!;
+    expect(status).toMatchObject({ status: 'SUCCESS', transaction: { txid, from: hotWallet(), to } });
+    expect(await accounts(chain)).toMatchObject({
+      available: before.available - units,
+      promised: before.promised,
+      paidOut: before.paidOut + units,
+    });
+  }
+
+  /** The operators' API, as the operator of the local profile. */
+  async function ops<Answer>(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
+    const { opsUrl, directory } = under().gateway;
+    const response = await fetch(`${opsUrl}/v1/${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${readFileSync(directory.operatorTokenFile, 'utf8').trim()}`,
+        'content-type': 'application/json',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as Answer;
+    expect({ status: response.status, answer }).toMatchObject({ status: 200 });
+    return answer;
+  }
+
+  describe('a payout', () => {
+    it('of an asset that is held waits, and goes on when an operator lets it', async () => {
+      const { BSC_TEST: bsc } = under().chains;
+      const reason = 'a test of holds';
+      await ops('POST', 'holds', { chain: 'BSC_TEST', symbol: 'USDT', reason });
+      const order = await payOut(bsc);
+      await waitUntil('it is told that the asset is held', async () => {
+        const { data } = await ops<{ data: readonly { orderId: string; obstacle: string | null }[] }>(
+          'GET',
+          'payouts?stuck=true',
+        );
+        return data.some(
+          (one) => one.orderId === order.orderId && one.obstacle?.startsWith('ASSET_HELD') === true,
+        );
+      });
+      expect(under().receiver.story(order.orderId)).toEqual([CREATED]);
+      // With those that reorganisations have set.
+      const { data: holds } = await ops<{ data: readonly { holdId: string }[] }>('GET', 'holds?open=true');
+      for (const { holdId } of holds) await ops('POST', `holds/${holdId}/release`, { reason });
+      await untilStory(order, WAY_OF_A_PAYOUT);
+    }, 60_000);
+
+    it('on both chains: four callbacks in order, the exact amount received, from the hot wallet', async () => {
+      await Promise.all((['ETH_SEPOLIA', 'BSC_TEST'] as const).map(payAndLook));
+    }, 60_000);
 
     it('that is not covered is refused, and leaves nothing; one asked for twice is made once', async () => {
       const { ETH_SEPOLIA: eth } = under().chains;
@@ -194,16 +233,14 @@ export function describePayouts(under: () => GatewayUnderTest): void {
       const { gateway, chains } = under();
       const orders: { readonly order: OrderAnswer; readonly chain: ChainUnderTest; readonly to: string }[] =
         [];
-      for (let round = 0; round < 2; round += 1) {
-        for (const chain of Object.values(chains)) {
-          for (let one = 0; one < 2; one += 1) {
-            const to = receiver();
-            orders.push({ order: await payOut(chain, { receiveAddress: to }), chain, to });
-          }
+      for (const chain of Object.values(chains)) {
+        for (let one = 0; one < 3; one += 1) {
+          const to = receiver();
+          orders.push({ order: await payOut(chain, { receiveAddress: to }), chain, to });
         }
-        await gateway.stopService('payout-signer', 'SIGKILL');
-        await gateway.startService('payout-signer');
       }
+      await gateway.stopService('payout-signer', 'SIGKILL');
+      await gateway.startService('payout-signer');
       for (const { order, chain, to } of orders) {
         await untilStory(order, WAY_OF_A_PAYOUT);
         expect(await chain.balance('USDT', to)).toBe(chain.baseUnits('USDT', '12.34'));
