@@ -34,7 +34,7 @@ test('stopped before or after any statement and started again, the tracker ends 
   const effects = [
     'with first as ( insert into "tracker"."inbox"',
     'select expire_payouts',
-    'select order_pk as "orderPk", was, became from settle_payout_money',
+    'select order_pk as "orderPk", was, became',
     'with given as',
     'select settle_network_fees',
     'update order_decision',

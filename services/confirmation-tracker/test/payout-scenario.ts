@@ -28,8 +28,8 @@ export function fated(...transactions: readonly OwnTransactionRow[]): Event<'fat
 }
 
 /** Every fate from the beginning, as a tracker does when it starts. */
-export async function sweepFates(deps: HandlerDeps): Promise<void> {
-  const sweep = createFateSweep(deps, { pageSize: 3, graceMs: 0, lookBackMs: 300_000, from: 'beginning' });
+export async function sweepFates(deps: HandlerDeps, pageSize = 5_000): Promise<void> {
+  const sweep = createFateSweep(deps, { pageSize, graceMs: 0, lookBackMs: 300_000, from: 'beginning' });
   while ((await sweep(new AbortController().signal)) === 'again');
 }
 

@@ -169,7 +169,7 @@ describe('a payout', () => {
     const order = await p.payout();
     const transaction = await p.sign(order);
     await p.fate(transaction, 'VERIFIED');
-    await sweepFates(s.deps);
+    await sweepFates(s.deps, 3);
     expect(await s.story(order)).toEqual([
       'ORDER_PENDING PENDING',
       'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
@@ -328,7 +328,7 @@ test('the fee of a transaction that pays nobody is booked', async () => {
         balance: bigint;
       }>`select balance from ledger_account where kind = 'HOT_GAS' and chain = 'BSC_TEST'`.execute(s.admin)
     ).rows[0]?.balance;
-  await sweepFates(s.deps);
+  await sweepFates(s.deps, 3); // in pages
   expect(await gas()).toBe(-21n);
   await p.fated(cancel, 'ORPHANED');
   expect(await gas()).toBe(0n);
