@@ -12,6 +12,7 @@ import { callbacksPage, PRODUCTS, shopPage, type ShopOrder } from './pages.ts';
 
 export interface ShopDeps {
   readonly port: number;
+  readonly host: string;
   readonly networks: readonly NetworkConfig[];
   readonly gateway: GatewayClient;
   readonly wallet: DevnetWallet;
@@ -43,7 +44,7 @@ export function createApp(deps: ShopDeps): { start(): Promise<void>; stop(): Pro
     start: () =>
       new Promise((resolve, reject) => {
         server.once('error', reject);
-        server.listen(deps.port, '127.0.0.1', () => resolve());
+        server.listen(deps.port, deps.host, () => resolve());
       }),
     stop: () =>
       new Promise((resolve) => {

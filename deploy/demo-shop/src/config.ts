@@ -1,6 +1,7 @@
 /** The environment of the demo shop. */
 export interface ShopEnvironment {
   readonly PORT: number;
+  readonly HOST: string;
   readonly GATEWAY_URL: string;
   readonly MERCHANT_TOKEN: string;
   readonly WEBHOOK_SECRET: string;
@@ -15,6 +16,8 @@ export const SHOP_CONFIG_SCHEMA = {
   required: ['GATEWAY_URL', 'MERCHANT_TOKEN', 'WEBHOOK_SECRET', 'NETWORKS_FILE'],
   properties: {
     PORT: { type: 'integer', minimum: 1, maximum: 65535, default: 3011 },
+    /** It pays whoever asks, with play money: this machine alone, unless somebody says otherwise. */
+    HOST: { type: 'string', minLength: 1, default: '127.0.0.1' },
     GATEWAY_URL: { type: 'string', pattern: '^https?://' },
     MERCHANT_TOKEN: { type: 'string', minLength: 1 },
     WEBHOOK_SECRET: { type: 'string', minLength: 1 },

@@ -24,6 +24,7 @@ await runService({
     const enabled = networks.filter((network) => network.enabled);
     const app = createApp({
       port: config.PORT,
+      host: config.HOST,
       networks: enabled,
       gateway: createGatewayClient(config.GATEWAY_URL, config.MERCHANT_TOKEN, () => systemClock.now()),
       wallet: createDevnetWallet(enabled),

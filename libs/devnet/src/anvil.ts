@@ -15,8 +15,10 @@ export type AnvilStopMode = 'graceful' | 'kill';
 export interface AnvilOptions {
   /** Holds the log and the state file. */
   readonly dir: string;
-  /** HTTP and WebSocket, on 127.0.0.1. */
+  /** HTTP and WebSocket. */
   readonly port: number;
+  /** The address it listens at. Default 127.0.0.1: its accounts' keys are everybody's. */
+  readonly host?: string;
   /** EIP-155. */
   readonly chainId: number;
   /** A block every so many seconds; undefined: a block for every transaction, at once. */
@@ -90,7 +92,7 @@ function anvilArguments(options: AnvilOptions): string[] {
   const stateFile = join(options.dir, 'state.json');
   if (!options.keepState) rmSync(stateFile, { force: true });
   const settings: Record<string, string | number | undefined> = {
-    host: '127.0.0.1',
+    host: options.host ?? '127.0.0.1',
     port: options.port,
     'chain-id': options.chainId,
     hardfork: options.hardfork ?? 'osaka',

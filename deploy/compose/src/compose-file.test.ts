@@ -1,0 +1,313 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { CHAIN_VALUES, CHAINS } from '@opentill/domain/chains';
+import { readConfig, type ConfigSchema, type Environment } from '@opentill/runtime/config';
+import { API_CONFIG_SCHEMA } from '../../../services/api/src/config.ts';
+import { OPERATOR_CONFIG_SCHEMA, SETUP_CONFIG_SCHEMA } from '../../../services/cli/src/config.ts';
+import { TRACKER_CONFIG_SCHEMA } from '../../../services/confirmation-tracker/src/config.ts';
+import { OPS_CONFIG_SCHEMA } from '../../../services/ops/src/config.ts';
+import { SIGNER_CONFIG_SCHEMA } from '../../../services/payout-signer/src/config.ts';
+import { SCANNER_CONFIG_SCHEMA } from '../../../services/scanner-evm/src/config.ts';
+import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '../../../services/webhook-sender/src/config.ts';
+import { SHOP_CONFIG_SCHEMA } from '../../demo-shop/src/config.ts';
+import { CHAIN_CONFIG_SCHEMA, FUND_CONFIG_SCHEMA } from './config.ts';
+
+/*
+ * docker-compose.yml, .env.example and what the services themselves say of their environment must be one thing. The
+ * files are read as an engine reads them; no engine is needed.
+ */
+
+const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
+const read = (path: string): string => readFileSync(join(CHECKOUT, path), 'utf8');
+
+interface ComposeService {
+  readonly build?: { readonly target: string; readonly args: Readonly<Record<string, string>> };
+  readonly image: string;
+  readonly environment?: Readonly<Record<string, string | number>>;
+  readonly secrets?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly networks?: readonly string[];
+  readonly network_mode?: string;
+  readonly ports?: readonly string[];
+  readonly profiles?: readonly string[];
+  readonly [key: string]: unknown;
+}
+interface ComposeFile {
+  readonly services: Readonly<Record<string, ComposeService>>;
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
+}
+
+const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
+  setup: SETUP_CONFIG_SCHEMA,
+  cli: OPERATOR_CONFIG_SCHEMA,
+  api: API_CONFIG_SCHEMA,
+  'scanner-evm': SCANNER_CONFIG_SCHEMA,
+  'confirmation-tracker': TRACKER_CONFIG_SCHEMA,
+  'webhook-sender': WEBHOOK_SENDER_CONFIG_SCHEMA,
+  'payout-signer': SIGNER_CONFIG_SCHEMA,
+  ops: OPS_CONFIG_SCHEMA,
+  'demo-shop': SHOP_CONFIG_SCHEMA,
+  'eth-sepolia': CHAIN_CONFIG_SCHEMA,
+  'bsc-test': CHAIN_CONFIG_SCHEMA,
+  'devnet-funds': FUND_CONFIG_SCHEMA,
+};
+/** Steps whose scripts call opentill with options instead. */
+const WITHOUT_SCHEMA = ['wallet', 'keys', 'devnet-keys'];
+const SERVERS = ['postgres', 'rabbitmq'];
+/** Read by compose itself. */
+const OF_COMPOSE = ['COMPOSE_PROFILES'];
+const ENDPOINT = new RegExp(`^(${CHAIN_VALUES.join('|')})_(RPC_URLS|WS_URL)$`);
+const SECRET_NAME = /PASSWORD|PASSPHRASE|TOKEN|SECRET|_KEY$|^KEY/;
+
+/** Written by commands, not by `prepare`. */
+const IN_VOLUMES = ['PUBLIC_KEYS_FILE', 'KEYSTORE_FILE', 'OPS_TOKEN_FILE'];
+
+const text = read('docker-compose.yml');
+const scannerFiles = readdirSync(join(CHECKOUT, 'deploy/compose')).filter((name) =>
+  /^scanners\..*yml$/.test(name),
+);
+const compose = parse(text, { merge: true }) as ComposeFile;
+const ours = Object.entries(compose.services).filter(([name]) => !SERVERS.includes(name));
+
+/** NAME=value lines. */
+function readEnv(path: string): Record<string, string> {
+  const lines = read(path)
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
+}
+
+/** `${NAME-default}`, `${NAME:?message}` and `${NAME}` as compose puts them in. */
+function interpolate(value: string, env: Readonly<Record<string, string>>): string {
+  return value.replace(
+    /\$\{([A-Z_]+)(?:(:?[-?])([^}]*))?\}/g,
+    (_, name: string, operator?: string, rest = '') => {
+      const given = env[name];
+      if (operator === '-') return given ?? rest;
+      if (operator === ':?' && (given === undefined || given === '')) throw new Error(`${name}: ${rest}`);
+      return given ?? '';
+    },
+  );
+}
+
+function variablesOf(source: string): Set<string> {
+  return new Set([...source.matchAll(/(?<!\$)\$\{([A-Z_]+)/g)].map(([, name = '']) => name));
+}
+
+const example = readEnv('.env.example');
+const devnet = readEnv('deploy/compose/devnet.env');
+
+describe('.env.example', () => {
+  test('has every variable of docker-compose.yml, and no other', () => {
+    const used = variablesOf(
+      [text, ...scannerFiles.map((name) => read(`deploy/compose/${name}`))].join('\n'),
+    );
+    expect([...Object.keys(example)].sort()).toEqual([...used, ...OF_COMPOSE].sort());
+    expect(Object.keys(devnet).filter((name) => !(name in example))).toEqual([]);
+  });
+
+  test('holds no secret, and says where secrets are', () => {
+    const suspicious = [example, devnet].flatMap((env) =>
+      Object.keys(env).filter((name) => SECRET_NAME.test(name) && !/^SECRETS_(DIR|GID)$/.test(name)),
+    );
+    expect(suspicious).toEqual([]);
+    for (const [name, { file }] of Object.entries(compose.secrets))
+      expect(interpolate(file, example)).toBe(`${example['SECRETS_DIR']}/${name}`);
+  });
+
+  test('names endpoints of every EVM chain', () => {
+    const chains = CHAIN_VALUES.filter((chain) => CHAINS[chain].family === 'EVM');
+    const expected = chains.flatMap((chain) => [`${chain}_RPC_URLS`, `${chain}_WS_URL`]);
+    expect(
+      Object.keys(example)
+        .filter((name) => ENDPOINT.test(name))
+        .sort(),
+    ).toEqual(expected.sort());
+  });
+});
+
+describe('the environment of a service', () => {
+  let directory: string;
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), 'opentill-compose-'));
+    mkdirSync(join(directory, 'deploy'));
+    cpSync(join(CHECKOUT, 'deploy/compose'), join(directory, 'deploy/compose'), {
+      recursive: true,
+      filter: (path) => !/node_modules|dist|secrets$/.test(basename(path)),
+    });
+    cpSync(join(CHECKOUT, '.env.example'), join(directory, '.env.example'));
+    prepare();
+  });
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  function prepare(...args: string[]): string {
+    return execFileSync('sh', [join(directory, 'deploy/compose/prepare'), ...args], { encoding: 'utf8' });
+  }
+  const secretsDirectory = (): string => join(directory, 'deploy/compose/secrets');
+
+  /** As the container would have it, with the secrets where they are here. */
+  function environmentOf(service: ComposeService, env: Readonly<Record<string, string>>): Environment {
+    const entries = Object.entries(service.environment ?? {}).map(
+      ([name, value]) =>
+        [name, interpolate(`${value}`, env).replace(/^\/run\/secrets\//, `${secretsDirectory()}/`)] as const,
+    );
+    return Object.fromEntries(entries);
+  }
+
+  test('prepare makes the secrets that compose names, for the group alone, and never anew', () => {
+    expect(readdirSync(secretsDirectory()).sort()).toEqual(Object.keys(compose.secrets).sort());
+    const contents = () =>
+      Object.keys(compose.secrets).map((name) => readFileSync(join(secretsDirectory(), name), 'utf8'));
+    const before = contents();
+    expect(new Set(before).size).toBe(before.length);
+    for (const name of Object.keys(compose.secrets))
+      expect(statSync(join(secretsDirectory(), name)).mode & 0o777).toBe(0o440);
+    rmSync(join(secretsDirectory(), 'merchant_token'));
+    expect(prepare('devnet')).toMatch(/\.env is there and stays\n1 secrets made/);
+    const after = contents();
+    const place = Object.keys(compose.secrets).indexOf('merchant_token');
+    expect(after[place]).not.toBe(before[place]);
+    expect(after.toSpliced(place, 1)).toEqual(before.toSpliced(place, 1));
+  });
+
+  test.each(Object.keys(SCHEMAS))('%s starts with it, and knows all of it', (name) => {
+    const service = compose.services[name];
+    const schema = SCHEMAS[name];
+    if (service === undefined || schema === undefined) throw new Error(`no ${name}`);
+    for (const env of [example, devnet])
+      expect(() => readConfig(schema, environmentOf(service, env))).not.toThrow();
+    const readsNetworks = 'NETWORKS_FILE' in schema.properties;
+    const unknown = Object.keys(service.environment ?? {}).filter((variable) => {
+      const plain = variable in schema.properties ? variable : variable.replace(/_FILE$/, '');
+      const ofUrl = plain.replace(/_PASSWORD$/, '_URL');
+      const isEndpoint = readsNetworks && ENDPOINT.test(plain);
+      return !(
+        plain in schema.properties ||
+        ofUrl in schema.properties ||
+        isEndpoint ||
+        plain === 'LOG_LEVEL'
+      );
+    });
+    expect(unknown).toEqual([]);
+  });
+
+  test('is looked at for every service', () => {
+    expect([...Object.keys(SCHEMAS), ...WITHOUT_SCHEMA].sort()).toEqual(ours.map(([name]) => name).sort());
+  });
+
+  test.each(ours)('%s gets secrets as files, and each of them for a reason', (_, service) => {
+    const files: string[] = [];
+    for (const [name, value] of Object.entries(service.environment ?? {})) {
+      if (!SECRET_NAME.test(name) || IN_VOLUMES.includes(name)) continue;
+      expect([name, `${value}`]).toEqual([
+        expect.stringMatching(/_FILE$/),
+        expect.stringMatching(/^\/run\/secrets\/[a-z_]+$/),
+      ]);
+      files.push(basename(`${value}`));
+    }
+    const given = service.secrets ?? [];
+    expect([...new Set(files)].filter((file) => !given.includes(file))).toEqual([]);
+    const unexplained = given.filter((secret) => !files.includes(secret) && secret !== 'keystore_passphrase');
+    expect(unexplained).toEqual([]);
+  });
+});
+
+describe('the signer', () => {
+  const signer = compose.services['payout-signer'];
+
+  test('shares a network with the database, the broker and the chains alone, and publishes nothing', () => {
+    expect(signer?.ports).toBeUndefined();
+    expect(signer?.environment?.['HEALTH_HOST']).toBe('127.0.0.1');
+    expect(signer?.networks).toEqual(['signer', 'signer-rpc']);
+    expect(compose.networks['signer']).toEqual({ internal: true });
+    const neighbours = Object.entries(compose.services)
+      .filter(([, { networks = [] }]) => networks.some((network) => signer?.networks?.includes(network)))
+      .map(([name]) => name);
+    expect(neighbours.sort()).toEqual(['bsc-test', 'eth-sepolia', 'payout-signer', 'postgres', 'rabbitmq']);
+  });
+
+  test('alone of what runs on has the keystore and its passphrase', () => {
+    const holders = (holds: (service: ComposeService) => boolean) =>
+      Object.entries(compose.services).flatMap(([name, service]) => (holds(service) ? [name] : []));
+    const keys = holders(({ volumes = [] }) => volumes.some((volume) => volume.startsWith('keys:')));
+    expect(keys.sort()).toEqual(['devnet-keys', 'keys', 'payout-signer']);
+    expect(holders(({ secrets = [] }) => secrets.includes('keystore_passphrase')).sort()).toEqual(keys);
+    expect(signer?.volumes).toContain('keys:/var/lib/opentill/keys:ro');
+    for (const step of ['keys', 'devnet-keys']) {
+      expect(compose.services[step]).toMatchObject({ network_mode: 'none', restart: 'no' });
+      expect(compose.services[step]?.profiles).toHaveLength(1);
+    }
+  });
+});
+
+describe('what runs', () => {
+  test('to the outside the api alone, to this machine the operators’ API; the rest is the devnet’s, here', () => {
+    const published = Object.fromEntries(
+      Object.entries(compose.services).flatMap(([name, { ports }]) =>
+        ports === undefined ? [] : [[name, ports]],
+      ),
+    );
+    const { api, ops, ...others } = published;
+    expect(api).toEqual(['${API_ADDRESS-127.0.0.1}:${API_PORT-3010}:3010']);
+    expect(ops).toEqual(['127.0.0.1:${OPS_PORT-3012}:3012']);
+    for (const [name, ports] of Object.entries(others)) {
+      expect(compose.services[name]?.profiles).toEqual(['devnet']);
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+    }
+  });
+
+  test.each(ours)('%s has no rights, no writable disk, and bounds', (_, service) => {
+    expect(service).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      stop_grace_period: '15s',
+      pids_limit: expect.any(Number),
+      mem_limit: expect.stringMatching(/^\d+[mg]$/),
+      logging: { driver: 'json-file', options: { 'max-size': '10m', 'max-file': '5' } },
+    });
+    expect(service['user']).toBeUndefined(); // the image's, which is nobody's
+    const isStep = service.build?.target === 'command' || service.image.includes('/devnet:');
+    expect(service['restart']).toBe(
+      isStep && service['command']?.toString() !== 'chain' ? 'no' : 'unless-stopped',
+    );
+  });
+
+  test.each(SERVERS)('%s is reached by our networks alone', (name) => {
+    const server = compose.services[name];
+    expect(server).toMatchObject({
+      networks: ['data', 'signer'],
+      cap_drop: ['ALL'],
+      restart: 'unless-stopped',
+    });
+    expect(server?.ports).toBeUndefined();
+    expect(compose.networks['data']).toEqual({ internal: true });
+  });
+});
+
+describe('scanners, one container per chain', () => {
+  test.each(scannerFiles)('%s', (file) => {
+    const { services } = parse(read(`deploy/compose/${file}`), { merge: true }) as ComposeFile;
+    const { 'scanner-evm': whole, ...single } = services;
+    expect(whole).toEqual({ scale: 0 });
+    const networks = file.includes('devnet') ? 'local' : file.split('.')[1];
+    const configured = (
+      JSON.parse(read(`deploy/networks/${networks}.json`)) as { networks: { chain: string }[] }
+    ).networks;
+    expect(Object.values(single).map(({ environment }) => environment?.['CHAINS'])).toEqual(
+      configured.map(({ chain }) => chain),
+    );
+    for (const { environment, ...scanner } of Object.values(single)) {
+      const { environment: original, ...base } = compose.services['scanner-evm'] as ComposeService;
+      expect(scanner).toEqual(base);
+      expect({ ...environment, CHAINS: original?.['CHAINS'] }).toEqual(original);
+    }
+  });
+});

@@ -1,0 +1,47 @@
+import type { ConfigSchema } from '@opentill/runtime/config';
+
+/** The environment of a local chain in a container. */
+export interface ChainVariables {
+  readonly CHAIN: string;
+  readonly NETWORKS_FILE: string;
+  /** Holds the chain's state from one start to the next. */
+  readonly STATE_DIR: string;
+  readonly RPC_PORT: number;
+  readonly BLOCK_TIME_SECONDS: number;
+  readonly HEALTH_PORT: number;
+  readonly HEALTH_HOST: string;
+}
+
+/** JSON Schema of the environment of `chain`, read by readConfig. */
+export const CHAIN_CONFIG_SCHEMA: ConfigSchema = {
+  required: ['CHAIN', 'NETWORKS_FILE', 'STATE_DIR'],
+  properties: {
+    CHAIN: { type: 'string', minLength: 1 },
+    NETWORKS_FILE: { type: 'string', minLength: 1 },
+    STATE_DIR: { type: 'string', minLength: 1 },
+    RPC_PORT: { type: 'integer', minimum: 1, maximum: 65_535, default: 8545 },
+    BLOCK_TIME_SECONDS: { type: 'integer', minimum: 1, maximum: 60, default: 1 },
+    HEALTH_PORT: { type: 'integer', minimum: 1, maximum: 65_535, default: 3020 },
+    HEALTH_HOST: { type: 'string', minLength: 1, default: '127.0.0.1' },
+  },
+};
+
+/** The environment of the step that funds the hot wallet. */
+export interface FundVariables {
+  readonly GATEWAY_URL: string;
+  /** As ops. */
+  readonly DATABASE_URL: string;
+  readonly NETWORKS_FILE: string;
+  readonly PUBLIC_KEYS_FILE: string;
+}
+
+/** JSON Schema of the environment of `fund`, read by readConfig. */
+export const FUND_CONFIG_SCHEMA: ConfigSchema = {
+  required: ['GATEWAY_URL', 'DATABASE_URL', 'NETWORKS_FILE', 'PUBLIC_KEYS_FILE'],
+  properties: {
+    GATEWAY_URL: { type: 'string', pattern: '^https?://' },
+    DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://' },
+    NETWORKS_FILE: { type: 'string', minLength: 1 },
+    PUBLIC_KEYS_FILE: { type: 'string', minLength: 1 },
+  },
+};

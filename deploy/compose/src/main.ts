@@ -1,0 +1,101 @@
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { openDatabase } from '@opentill/db/database';
+import { waitUntil } from '@opentill/devnet/wait-until';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { readConfig } from '@opentill/runtime/config';
+import { createHealthServer } from '@opentill/runtime/health';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { exitCodeOf, runService } from '@opentill/runtime/service';
+import { readPublicKeys } from '@opentill/wallet/public-keys';
+import {
+  CHAIN_CONFIG_SCHEMA,
+  FUND_CONFIG_SCHEMA,
+  type ChainVariables,
+  type FundVariables,
+} from './config.ts';
+import { fundHotWallet } from './fund-hot-wallet.ts';
+import { startChain } from './start-chain.ts';
+
+/*
+ * The local chains of docker-compose's profile devnet:
+ *   chain   a node of the chain that CHAIN names, with the test tokens
+ *   fund    waits for the gateway, gives its hot wallet coin and tokens, ends
+ */
+const [command = ''] = process.argv.slice(2);
+const logger = createLogger({ service: `devnet-${command}`, level: 'info' });
+const GATEWAY_DEADLINE_MS = 180_000;
+
+switch (command) {
+  case 'chain':
+    await runChain();
+    break;
+  case 'fund':
+    process.exitCode = await fund().then(
+      () => 0,
+      (error: unknown) => {
+        logger.error('not funded', { error });
+        return exitCodeOf(error);
+      },
+    );
+    break;
+  default:
+    logger.error('say chain or fund', { command });
+    process.exitCode = 1;
+}
+
+async function runChain(): Promise<void> {
+  await runService({
+    name: 'devnet-chain',
+    logger,
+    start: async (_signal, fail) => {
+      const config = readConfig<ChainVariables>(CHAIN_CONFIG_SCHEMA, process.env);
+      const { node, checks } = await startChain(await readNetworkFile(config.NETWORKS_FILE, {}), config);
+      const metrics = createMetrics('devnet');
+      const health = createHealthServer({
+        port: config.HEALTH_PORT,
+        host: config.HEALTH_HOST,
+        metrics,
+        checks,
+      });
+      await health.start();
+      let stopping = false;
+      void node.exited.then(() => {
+        if (!stopping) fail(new Error(`the node ended: ${node.lastLogLines(5)}`));
+      });
+      return {
+        stop: async () => {
+          stopping = true;
+          await health.stop();
+          await node.stop();
+        },
+      };
+    },
+  });
+}
+
+async function fund(): Promise<void> {
+  const config = readConfig<FundVariables>(FUND_CONFIG_SCHEMA, process.env);
+  const networks = await readNetworkFile(config.NETWORKS_FILE, process.env);
+  const keys = await readPublicKeys(config.PUBLIC_KEYS_FILE, [evmAddressCodec]);
+  const [hotWallet = ''] = keys.families.EVM.hotWallets;
+  await waitForGateway(config.GATEWAY_URL);
+  const database = openDatabase({ url: config.DATABASE_URL, applicationName: 'devnet-fund', poolMax: 1 });
+  try {
+    for (const network of networks.filter(({ enabled, family }) => enabled && family === 'EVM')) {
+      const sent = await fundHotWallet(database.kysely, network, hotWallet);
+      logger.info('hot wallet', { chain: network.chain, hotWallet, sent });
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+/** What comes before the first cursor is not seen: the chains must be followed. */
+async function waitForGateway(url: string): Promise<void> {
+  const isReady = async () => (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(3_000) })).ok;
+  const polls = { deadlineMs: GATEWAY_DEADLINE_MS, pollIntervalMs: 500 };
+  if (await waitUntil(async () => isReady().catch(() => false), polls)) return;
+  throw new GatewayError('GATEWAY_NOT_READY', `${url}/readyz does not say ready.`, { retryable: true });
+}
