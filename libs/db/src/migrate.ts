@@ -25,7 +25,7 @@ export interface MigrateOptions {
 }
 
 /** Chosen at random; every migrator of a database takes this advisory lock. */
-const LOCK_KEY = '7350192744501138';
+export const MIGRATOR_LOCK = '7350192744501138';
 
 /**
  * For so long a migration waits for a table's lock: those who come to the table meanwhile wait behind it. Well below the
@@ -74,7 +74,7 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
 /** By asking again and again: an index made concurrently waits for every statement under way, one that waits for it included. */
 async function lockOutMigrators(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ locked: boolean }>(
-    `select pg_try_advisory_lock(${LOCK_KEY}) as locked`,
+    `select pg_try_advisory_lock(${MIGRATOR_LOCK}) as locked`,
   );
   if (rows[0]?.locked === true) return;
   throw new GatewayError('DATABASE_CONFLICT', 'another migrator is at work', { retryable: true });
@@ -180,7 +180,7 @@ async function apply(client: pg.Client, migration: Migration, sum: string, waitM
 }
 
 /** Tells the policies of the chains that this version knows. One that it does not know any more keeps its rows. */
-async function addChains(client: pg.Client): Promise<void> {
+export async function addChains(client: pg.Client): Promise<void> {
   const chains = Object.entries(CHAINS).map(([chain, { family }]) => ({ chain, family }));
   await client.query(
     `insert into chain_family (chain, family)

@@ -50,6 +50,32 @@ const OWN_TRANSACTION: Columns = [
   'last_sent_at',
   'send_outcome',
 ];
+/** Everything of a payment that a restore had forgotten but its signed bytes. */
+const FORGOTTEN_PAYMENT: Columns = [
+  'chain',
+  'tx_hash',
+  'restore_id',
+  'wallet',
+  'nonce',
+  'contract_address',
+  'to_address',
+  'amount',
+  'block_height',
+  'block_time',
+  'found_at',
+  'decision',
+  'order_pk',
+  'decided_by',
+  'decided_reason',
+  'decided_at',
+  'guards',
+];
+const RESTORES: Record<string, Rights> = {
+  ...Object.fromEntries(
+    ['restoration', 'skipped_index', 'restore_hold', 'doubtful_payout'].map((table) => [table, READ]),
+  ),
+  forgotten_payment: { select: FORGOTTEN_PAYMENT },
+};
 const HALT: Columns = ['halt_id', 'chain', 'wallet', 'kind', 'reason', 'set_by', 'set_at'];
 
 const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
@@ -186,6 +212,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'updated_at',
       ],
     },
+    ...RESTORES,
     wallet_nonce: { select: ALL, insert: ALL, update: ALL },
     own_transaction: { select: ALL, insert: ALL, update: ['first_sent_at', 'last_sent_at', 'send_outcome'] },
     wallet_halt: { select: ALL, insert: HALT }, // rows by policy: foreign nonces alone
@@ -243,6 +270,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     ),
     merchant: { select: ALL, insert: ALL, update: ALL },
     rescan_request: { select: ALL, insert: ALL },
+    ...RESTORES,
     own_transaction: { select: OWN_TRANSACTION },
     hot_wallet: { select: ALL, insert: ALL, update: ['label'] },
     wallet_halt: {
@@ -299,7 +327,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'settle_network_fees',
     'settle_payout_money',
   ],
-  signer: ['oldest_transaction_seconds', 'roll_inbox'],
+  signer: ['may_have_been_paid', 'oldest_transaction_seconds', 'roll_inbox'],
   webhook: [
     'callbacks_due_now',
     'delivery_blocks',
@@ -311,6 +339,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
   ops: [
     'book_gas_top_up',
     'book_top_up',
+    'may_have_been_paid',
     'oldest_transaction_seconds',
     'replay_deliveries',
     'replay_delivery',

@@ -1,6 +1,7 @@
 import type { ScryptOptions } from 'node:crypto';
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto';
 import { access } from 'node:fs/promises';
+import { readJson } from '@opentill/domain/read-json';
 import { readClosedFile } from './read-closed-file.ts';
 import { walletError } from './wallet-error.ts';
 import { writeFileAtomically } from './write-file-atomically.ts';
@@ -119,6 +120,16 @@ export async function openKeystore(
   }
 }
 
+/**
+ * The key id of an encrypted file, read without its passphrase: that it is whole, and what it claims to be; who made it,
+ * only opening it tells. Throws FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE.
+ */
+export async function identifyKeystore(path: string, purpose: KeystorePurpose): Promise<string> {
+  const file = await readKeystore(path);
+  requirePurpose(file, purpose, path);
+  return file.keyId;
+}
+
 /** The text of a keystore file. */
 async function sealKeystore(contents: KeystoreContents, passphrase: string): Promise<string> {
   if (passphrase.length < PASSPHRASE_LENGTH_MIN) {
@@ -188,15 +199,12 @@ function checksumOf(file: Omit<KeystoreFile, 'checksum'>): string {
 }
 
 function parseKeystore(text: string, path: string): KeystoreFile {
-  const damaged = (why: string, cause?: unknown): never => {
-    throw walletError('KEYSTORE_DAMAGED', `${path} is damaged or not a keystore: ${why}`, { path }, cause);
+  const damaged = (why: string): never => {
+    throw walletError('KEYSTORE_DAMAGED', `${path} is damaged or not a keystore: ${why}`, { path });
   };
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    return damaged('it is not JSON', cause);
-  }
+  const read = readJson(text);
+  if (!read.ok) return damaged(read.mistake);
+  const json = read.value;
   if (typeof json !== 'object' || json === null) return damaged('it is not an object');
   const { checksum, ...unsummed } = json as KeystoreFile;
   if (unsummed.format !== FORMAT) damaged(`its format is not ${FORMAT}`);

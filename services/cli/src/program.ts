@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { CliContext } from './context.ts';
+import { addBackup } from './backup-commands.ts';
 import { recordTopUp } from './commands/book-top-up.ts';
 import { examine } from './commands/doctor.ts';
 import { explain } from './commands/explain.ts';
@@ -42,6 +43,7 @@ export function createProgram(context: CliContext): Command {
   addWallet(program, context);
   addMerchant(program, context);
   addWebhook(program, context);
+  addBackup(program, context);
   addRepairs(program, context);
   addOps(program, context);
   return program;

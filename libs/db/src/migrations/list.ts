@@ -4,6 +4,7 @@ import * as callbacks from './0003-callbacks.ts';
 import * as retention from './0004-retention.ts';
 import * as ledgerChecks from './0005-ledger-checks.ts';
 import * as payouts from './0006-payouts.ts';
+import * as restores from './0007-restores.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   retention,
   ledgerChecks,
   payouts,
+  restores,
 ];

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { identifyKeystore } from '@opentill/wallet/keystore';
+import { readPublicKeys } from '@opentill/wallet/public-keys';
+import { sumsOf } from '../backup/checksums.ts';
+import { exportDatabase, syncFile } from '../backup/export-database.ts';
+import {
+  FORMAT,
+  FORMAT_VERSION,
+  MANIFEST_FILE,
+  SUMS_FILE,
+  type KeptFile,
+  type KeptFileRole,
+  type Manifest,
+} from '../backup/manifest.ts';
+import { requiredVariable } from '../config.ts';
+import type { CliContext, CliErrorCode } from '../context.ts';
+import { FAMILY_CODECS } from './keys/family-codecs.ts';
+import { isThere } from './keys/write-wallet.ts';
+
+export interface BackupOptions {
+  readonly out: string;
+  readonly databaseOnly?: boolean;
+  readonly keystore?: string;
+  readonly policy?: string;
+  readonly publicKeys?: string;
+  readonly networksFile?: string;
+}
+
+const DIRECTORY_MODE = 0o700;
+const FILE_MODE = 0o600;
+const FILE_NAMES: Readonly<Record<KeptFileRole, string>> = {
+  keystore: 'keystore.json',
+  policy: 'policy.json',
+  publicKeys: 'public-keys.json',
+  networks: 'networks.json',
+};
+
+/**
+ * Writes a backup into a new directory: whole, or not at all. The keystore and the policy stay sealed as they are; the
+ * passphrase is in none of it, nor is SECRETS_KEY. Runs beside the gateway.
+ * @throws GatewayError BACKUP_NOT_POSSIBLE, CLI_USAGE, CONFIG_INVALID, a WalletErrorCode or a DatabaseErrorCode
+ */
+export async function backUp(context: CliContext, options: BackupOptions): Promise<void> {
+  const adminUrl = requiredVariable(context, 'DATABASE_ADMIN_URL');
+  const out = resolve(options.out);
+  if (await isThere(out)) throw usage(`${out} exists already and is not overwritten.`);
+  const sources = filesToKeep(context, options);
+  const seedFingerprint = await fingerprintOf(sources);
+  const partial = join(dirname(out), `.${basename(out)}.${randomBytes(6).toString('hex')}.partial`);
+  await mkdir(join(partial, 'tables'), { recursive: true, mode: DIRECTORY_MODE });
+  await chmod(partial, DIRECTORY_MODE);
+  try {
+    const database = await exportDatabase(adminUrl, partial);
+    const manifest: Manifest = {
+      format: FORMAT,
+      formatVersion: FORMAT_VERSION,
+      backupId: `${database.takenAt.replaceAll(/[-:]|\.\d+/g, '')}-${randomBytes(4).toString('hex')}`,
+      gatewayVersion: await gatewayVersion(),
+      ...database,
+      seedFingerprint,
+      files: await keepFiles(partial, sources),
+    };
+    await seal(partial, manifest);
+    await rename(partial, out);
+    await syncFile(dirname(out));
+    report(context, out, manifest);
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+type Sources = Readonly<Partial<Record<KeptFileRole, string>>>;
+
+/** Where the files lie, by option or by the variables that services are given. */
+function filesToKeep({ env }: CliContext, options: BackupOptions): Sources {
+  const sources: Record<KeptFileRole, string | undefined> = {
+    keystore: options.keystore ?? env['KEYSTORE_FILE'],
+    policy: options.policy ?? env['POLICY_FILE'],
+    publicKeys: options.publicKeys ?? env['PUBLIC_KEYS_FILE'],
+    networks: options.networksFile ?? env['NETWORKS_FILE'],
+  };
+  const isSet = (role: KeptFileRole) => (sources[role] ?? '') !== '';
+  if (options.databaseOnly === true) {
+    if (options.keystore !== undefined || options.policy !== undefined)
+      throw usage('--database-only keeps neither keystore nor policy.');
+    return kept(sources, ['publicKeys', 'networks']);
+  }
+  const missing = (['keystore', 'publicKeys', 'networks'] as const).filter((role) => !isSet(role));
+  if (missing.length > 0) {
+    const names = { keystore: '--keystore', publicKeys: '--public-keys', networks: '--networks-file' };
+    throw usage(
+      `Give ${missing.map((role) => names[role]).join(', ')}, or --database-only where keys are kept apart.`,
+    );
+  }
+  return kept(sources, ['keystore', 'policy', 'publicKeys', 'networks']);
+}
+
+function kept(sources: Record<KeptFileRole, string | undefined>, roles: readonly KeptFileRole[]): Sources {
+  return Object.fromEntries(
+    roles.flatMap((role) => {
+      const path = sources[role];
+      return path === undefined || path === '' ? [] : [[role, path]];
+    }),
+  );
+}
+
+/** Looks that each file is what it is taken for, above all that the keystore is a sealed one, and all of one seed. */
+async function fingerprintOf(sources: Sources): Promise<string | null> {
+  const { keystore, policy, publicKeys } = sources;
+  const ofKeys =
+    publicKeys === undefined ? null : (await readPublicKeys(publicKeys, FAMILY_CODECS)).fingerprint;
+  const ofKeystore = keystore === undefined ? null : await identifyKeystore(keystore, 'seed');
+  if (policy !== undefined) await identifyKeystore(policy, 'policy');
+  if (ofKeys !== null && ofKeystore !== null && ofKeys !== ofKeystore)
+    throw usage(`${keystore} is of the seed ${ofKeystore}, ${publicKeys} of ${ofKeys}.`);
+  return ofKeystore ?? ofKeys;
+}
+
+async function keepFiles(directory: string, sources: Sources): Promise<readonly KeptFile[]> {
+  const files: KeptFile[] = [];
+  for (const [role, path] of Object.entries(sources) as [KeptFileRole, string][]) {
+    const file = FILE_NAMES[role];
+    await copyFile(path, join(directory, file));
+    await chmod(join(directory, file), FILE_MODE);
+    await syncFile(join(directory, file));
+    files.push({ role, file });
+  }
+  return files;
+}
+
+async function seal(directory: string, manifest: Manifest): Promise<void> {
+  await writeFile(join(directory, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`, {
+    mode: FILE_MODE,
+  });
+  const files = [
+    MANIFEST_FILE,
+    ...manifest.tables.map(({ file }) => file),
+    ...manifest.files.map(({ file }) => file),
+  ];
+  await writeFile(join(directory, SUMS_FILE), await sumsOf(directory, files), { mode: FILE_MODE });
+  for (const path of [MANIFEST_FILE, SUMS_FILE, 'tables', '.']) await syncFile(join(directory, path));
+}
+
+/** The version in the package of this command. */
+async function gatewayVersion(): Promise<string> {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+function report({ print }: CliContext, out: string, manifest: Manifest): void {
+  const { takenAt, tables, families, files, seedFingerprint } = manifest;
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  print(`${out}: everything as of ${takenAt}, ${rows} rows of ${tables.length} tables.`);
+  for (const [family, { nextIndex }] of Object.entries(families))
+    if (nextIndex > 0)
+      print(`Next deposit index ${family}: ${nextIndex}. Keep it apart as well (keys recover --mark).`);
+  if (files.some(({ role }) => role === 'keystore'))
+    print(
+      `With the sealed keystore of the seed ${seedFingerprint}. Its passphrase and SECRETS_KEY are not in it: keep them apart.`,
+    );
+  else print('Without the keystore. That, its passphrase and SECRETS_KEY are to be kept apart.');
+}
+
+function usage(message: string): GatewayError<CliErrorCode> {
+  return new GatewayError('CLI_USAGE', message, { retryable: false });
+}

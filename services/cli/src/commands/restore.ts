@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { copyFile, constants, mkdir, readFile, chmod, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { FAMILIES } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { parsePublicKeys } from '@opentill/wallet/public-keys';
+import { backupError } from '../backup/backup-error.ts';
+import { verifyBackup } from '../backup/checksums.ts';
+import { syncFile } from '../backup/export-database.ts';
+import { holdAfterRestore, type WalletOfFamily } from '../backup/hold-after-restore.ts';
+import { importDatabase } from '../backup/import-database.ts';
+import { DEFAULT_JUMP, planJumps, type JumpRules } from '../backup/index-jump.ts';
+import type { KeptFileRole, Manifest } from '../backup/manifest.ts';
+import { requiredVariable } from '../config.ts';
+import type { CliContext, CliErrorCode } from '../context.ts';
+import { FAMILY_CODECS } from './keys/family-codecs.ts';
+import { isThere } from './keys/write-wallet.ts';
+
+export interface RestoreOptions {
+  readonly from: string;
+  readonly keystore?: string;
+  readonly policy?: string;
+  readonly publicKeys?: string;
+  readonly networksFile?: string;
+  readonly jumpMinimum?: string;
+  readonly jumpFactor?: string;
+}
+
+const FILE_MODES: Readonly<Record<KeptFileRole, number>> = {
+  keystore: 0o600,
+  policy: 0o600,
+  publicKeys: 0o640,
+  networks: 0o644,
+};
+
+/**
+ * Brings a backup back on an empty machine: files where options say, everything else into the empty database at
+ * DATABASE_ADMIN_URL. Nothing is signed on it before `restore reconcile` and `restore release`.
+ * @throws GatewayError with a BackupErrorCode, CLI_USAGE, CONFIG_INVALID or a DatabaseErrorCode
+ */
+export async function restore(context: CliContext, options: RestoreOptions): Promise<void> {
+  const adminUrl = requiredVariable(context, 'DATABASE_ADMIN_URL');
+  const rules = readRules(options);
+  const directory = resolve(options.from);
+  const manifest = await verifyBackup(directory);
+  const { files, takenAt } = manifest;
+  const copies = await planCopies(directory, manifest, options);
+  const awayMs = context.clock.now().getTime() - new Date(takenAt).getTime();
+  const jumps = planJumps(manifest.families, awayMs, rules);
+  const plan = {
+    restoreId: randomUUID(),
+    manifest,
+    jumps,
+    wallets: await walletsOf(directory, manifest, options),
+  };
+  const written: string[] = [];
+  try {
+    for (const copy of copies) {
+      await writeCopy(copy);
+      written.push(copy.to);
+    }
+    const held = await importDatabase(adminUrl, directory, manifest, (client) =>
+      holdAfterRestore(client, plan),
+    );
+    context.print(`Restored as of ${takenAt} from the backup ${manifest.backupId}.`);
+    for (const { family, from, next } of jumps)
+      context.print(
+        `${family}: deposit indexes go on at ${next}; those from ${from} on may have been given out (restore money).`,
+      );
+    context.print(
+      `${held.wallets} wallets are held, ${held.doubtfulPayouts} unsigned payouts wait. Next: opentill setup, start the services, then opentill restore reconcile.`,
+    );
+    const left = files.filter(({ role }) => !copies.some((copy) => copy.role === role));
+    if (left.length > 0) context.print(`Left in the backup: ${left.map(({ file }) => file).join(', ')}.`);
+  } catch (error) {
+    for (const file of written) await rm(file, { force: true });
+    throw error;
+  }
+}
+
+interface Copy {
+  readonly role: KeptFileRole;
+  readonly from: string;
+  readonly to: string;
+}
+
+async function planCopies(
+  directory: string,
+  { files }: Manifest,
+  options: RestoreOptions,
+): Promise<readonly Copy[]> {
+  const targets: Readonly<Record<KeptFileRole, string | undefined>> = {
+    keystore: options.keystore,
+    policy: options.policy,
+    publicKeys: options.publicKeys,
+    networks: options.networksFile,
+  };
+  const copies: Copy[] = [];
+  for (const [role, to] of Object.entries(targets) as [KeptFileRole, string | undefined][]) {
+    if (to === undefined) continue;
+    const kept = files.find((file) => file.role === role);
+    const isHere = await isThere(to);
+    if (kept === undefined && role === 'publicKeys' && isHere) continue; // kept apart, and brought back already
+    if (kept === undefined) throw usage(`The backup has no ${role}.`);
+    if (isHere) throw backupError('RESTORE_NOT_EMPTY', `${to} exists already and is not overwritten`);
+    copies.push({ role, from: join(directory, kept.file), to });
+  }
+  return copies;
+}
+
+/** Not there before: COPYFILE_EXCL refuses what another process put there meanwhile. */
+async function writeCopy({ role, from, to }: Copy): Promise<void> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  await copyFile(from, to, constants.COPYFILE_EXCL);
+  await chmod(to, FILE_MODES[role]);
+  await syncFile(to);
+  await syncFile(dirname(resolve(to)));
+}
+
+/** The hot wallets of the public key file, of the backup or, where keys are kept apart, of the machine. */
+async function walletsOf(
+  directory: string,
+  manifest: Manifest,
+  options: RestoreOptions,
+): Promise<readonly WalletOfFamily[]> {
+  const kept = manifest.files.find(({ role }) => role === 'publicKeys');
+  const file = kept === undefined ? options.publicKeys : join(directory, kept.file);
+  if (file === undefined) return [];
+  const { families, fingerprint } = parsePublicKeys(await readFile(file, 'utf8'), FAMILY_CODECS);
+  if (manifest.seedFingerprint !== null && fingerprint !== manifest.seedFingerprint)
+    throw backupError(
+      'BACKUP_DAMAGED',
+      `${file} is of the seed ${fingerprint}, the backup of ${manifest.seedFingerprint}`,
+    );
+  return FAMILIES.flatMap((family) => families[family].hotWallets.map((address) => ({ family, address })));
+}
+
+function readRules({ jumpMinimum, jumpFactor }: RestoreOptions): JumpRules {
+  const minimum = jumpMinimum === undefined ? DEFAULT_JUMP.minimum : Number(jumpMinimum);
+  const factor = jumpFactor === undefined ? DEFAULT_JUMP.factor : Number(jumpFactor);
+  if (!Number.isSafeInteger(minimum) || minimum < 1)
+    throw usage('--jump-minimum must be a number of addresses.');
+  if (!(factor >= 1 && factor <= 1_000_000)) throw usage('--jump-factor must be 1 or more.');
+  return { minimum, factor };
+}
+
+function usage(message: string): GatewayError<CliErrorCode> {
+  return new GatewayError('CLI_USAGE', message, { retryable: false });
+}
