@@ -4,6 +4,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer, TokenContract, TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import { isBloom } from './bloom.ts';
+import { isWord } from './hex-word.ts';
 import { boundedText } from './node-text.ts';
 
 /** keccak256("Transfer(address,address,uint256)"), the first topic of an ERC-20 transfer. */
@@ -82,6 +83,11 @@ function matching(grammar: RegExp, raw: unknown, what: string): string {
   return typeof raw === 'string' && grammar.test(raw) ? raw.toLowerCase() : malformed(what, raw);
 }
 
+/** A hash or a word. Nearly every one is in lower case already, which a look at it tells sooner than the grammar. */
+function word(raw: unknown, what: string): string {
+  return isWord(raw) ? raw : matching(HASH_GRAMMAR, raw, what);
+}
+
 function quantity(raw: unknown, what: string): bigint {
   return BigInt(matching(QUANTITY_GRAMMAR, raw, what));
 }
@@ -97,8 +103,8 @@ export function decodeHeader(raw: unknown): EvmHeader {
   const block = object(raw, 'block');
   return {
     height: decodeInteger(block['number'], 'block.number'),
-    hash: matching(HASH_GRAMMAR, block['hash'], 'block.hash') as BlockHash,
-    parentHash: matching(HASH_GRAMMAR, block['parentHash'], 'block.parentHash') as BlockHash,
+    hash: word(block['hash'], 'block.hash') as BlockHash,
+    parentHash: word(block['parentHash'], 'block.parentHash') as BlockHash,
     timeSeconds: decodeInteger(block['timestamp'], 'block.timestamp'),
     logsBloom: isBloom(block['logsBloom'])
       ? block['logsBloom']
@@ -111,7 +117,7 @@ export function decodeHeader(raw: unknown): EvmHeader {
 export function transactionHashes(header: EvmHeader): readonly TxHash[] {
   return header.transactions.map((transaction) => {
     const hash = typeof transaction === 'string' ? transaction : object(transaction, 'transaction')['hash'];
-    return matching(HASH_GRAMMAR, hash, 'transaction.hash') as TxHash;
+    return word(hash, 'transaction.hash') as TxHash;
   });
 }
 
@@ -120,8 +126,8 @@ export function decodeTransaction(raw: unknown): EvmTransaction {
   const transaction = object(raw, 'transaction');
   const to = transaction['to'] ?? null;
   return {
-    txHash: matching(HASH_GRAMMAR, transaction['hash'], 'transaction.hash') as TxHash,
-    blockHash: matching(HASH_GRAMMAR, transaction['blockHash'], 'transaction.blockHash') as BlockHash,
+    txHash: word(transaction['hash'], 'transaction.hash') as TxHash,
+    blockHash: word(transaction['blockHash'], 'transaction.blockHash') as BlockHash,
     blockHeight: decodeInteger(transaction['blockNumber'], 'transaction.blockNumber'),
     index: decodeInteger(transaction['transactionIndex'], 'transaction.transactionIndex'),
     from: matching(ADDRESS_GRAMMAR, transaction['from'], 'transaction.from') as Address,
@@ -155,11 +161,11 @@ export function decodeLog(raw: unknown): EvmLog {
   if (log['removed'] === true) malformed('a removed log', raw);
   return {
     address: matching(ADDRESS_GRAMMAR, log['address'], 'log.address'),
-    topics: array(log['topics'], 'log.topics').map((topic) => matching(HASH_GRAMMAR, topic, 'log.topics')),
+    topics: array(log['topics'], 'log.topics').map((topic) => word(topic, 'log.topics')),
     data: matching(DATA_GRAMMAR, log['data'], 'log.data'),
-    blockHash: matching(HASH_GRAMMAR, log['blockHash'], 'log.blockHash') as BlockHash,
+    blockHash: word(log['blockHash'], 'log.blockHash') as BlockHash,
     blockHeight: decodeInteger(log['blockNumber'], 'log.blockNumber'),
-    txHash: matching(HASH_GRAMMAR, log['transactionHash'], 'log.transactionHash') as TxHash,
+    txHash: word(log['transactionHash'], 'log.transactionHash') as TxHash,
     logIndex: decodeInteger(log['logIndex'], 'log.logIndex'),
   };
 }
@@ -216,8 +222,8 @@ export function decodeReceipt(raw: unknown, hasStateSync: boolean): EvmReceipt {
   const status = decodeInteger(receipt['status'], 'receipt.status');
   if (status > 1) malformed('receipt.status', raw);
   const decoded = {
-    txHash: matching(HASH_GRAMMAR, receipt['transactionHash'], 'receipt.transactionHash') as TxHash,
-    blockHash: matching(HASH_GRAMMAR, receipt['blockHash'], 'receipt.blockHash') as BlockHash,
+    txHash: word(receipt['transactionHash'], 'receipt.transactionHash') as TxHash,
+    blockHash: word(receipt['blockHash'], 'receipt.blockHash') as BlockHash,
     blockHeight: decodeInteger(receipt['blockNumber'], 'receipt.blockNumber'),
     succeeded: status === 1,
     feeWei:
