@@ -20,7 +20,9 @@ import {
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { describeAttackers } from './describe-attackers.ts';
 import { describePayouts } from './describe-payouts.ts';
+import { describeSecrets } from './describe-secrets.ts';
 
 const CREATED = 'ORDER_PENDING INIT';
 const PARTLY_PAID = 'ORDER_PENDING PENDING';
@@ -791,3 +793,7 @@ describe('the checks of the books see', () => {
     30_000,
   );
 });
+
+// Last, because it leaves a ruin.
+describeAttackers(() => test);
+describeSecrets(() => test);

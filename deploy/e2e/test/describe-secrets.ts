@@ -1,0 +1,168 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { SERVICE_NAMES, type ServiceName } from '@opentill/local/gateway-options';
+import { readOrMakeSecrets, type LocalSecrets } from '@opentill/local/state-directory';
+import { hotWalletPrivateKey } from '@opentill/wallet/derivation';
+import { openKeystore } from '@opentill/wallet/keystore';
+import { findSecrets, rowsOfWords, type Place, type Secret } from '../src/find-secrets.ts';
+import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+
+const text = (name: string, value: string): Secret => ({ name, bytes: Buffer.from(value, 'utf8') });
+
+/** After everything that a gateway went through: no secret is where anybody but its owner could read it. */
+export function describeSecrets(under: () => GatewayUnderTest): void {
+  let own: LocalSecrets;
+  /** What only the keystore knows. */
+  let keys: readonly Secret[];
+  /** Passphrases, and what stands for a person. */
+  let passphrases: readonly Secret[];
+  let ofMerchants: readonly Secret[];
+  let sealing: readonly Secret[];
+  let passwords: readonly Secret[];
+
+  const read = (file: string): string => readFileSync(file, 'utf8').trim();
+  const pidOf = (service: ServiceName): number => under().gateway.services.get(service)?.pid ?? 0;
+
+  beforeAll(async () => {
+    const { gateway, merchantToken } = under();
+    own = readOrMakeSecrets(gateway.directory);
+    const { keystoreFile, passphraseFile } = gateway.wallet;
+    const { secret: seed } = await openKeystore(keystoreFile, 'seed', read(passphraseFile));
+    const { secret: approver } = await openKeystore(
+      gateway.policy.approverKeyFile,
+      'approver-key',
+      read(gateway.policy.approverPassphraseFile),
+    );
+    // `keys init` showed them once; the local profile keeps that beside the keystore.
+    const shown = read(join(gateway.directory.keys, 'opentill-keys-init.log'));
+    const words = [...shown.matchAll(/^\s+\d+\s+([a-z]+)$/gm)].map(([, word = '']) => word);
+    expect(words).toHaveLength(24);
+    keys = [
+      { name: 'the seed', bytes: seed },
+      { name: "the hot wallet's private key", bytes: hotWalletPrivateKey(seed, 'EVM') },
+      { name: "the approver's private key", bytes: approver },
+      ...rowsOfWords(words),
+    ];
+    passphrases = [
+      text("the keystore's passphrase", read(passphraseFile)),
+      text("the approver's passphrase", read(gateway.policy.approverPassphraseFile)),
+      text("the operator's token", read(gateway.directory.operatorTokenFile)),
+    ];
+    const { WEBHOOK_SECRET = '' } = gateway.environmentOf('demo-shop');
+    ofMerchants = [text("the merchant's token", merchantToken), text('the webhook secret', WEBHOOK_SECRET)];
+    sealing = [
+      text('the sealing key', own.secretsKey),
+      { name: 'the sealing key', bytes: Buffer.from(own.secretsKey, 'base64') },
+    ];
+    passwords = [
+      ...Object.entries(own.rolePasswords).map(([role, password]) =>
+        text(`the password of the role ${role}`, password),
+      ),
+      ...Object.entries(own.brokerPasswords).map(([user, password]) =>
+        text(`the password of the broker user ${user}`, password),
+      ),
+    ];
+  });
+
+  const all = () => [...keys, ...passphrases, ...ofMerchants, ...sealing, ...passwords];
+
+  describe('no secret', () => {
+    it('stands in a log', () => {
+      const { logs } = under().gateway.directory;
+      const places = readdirSync(logs).map((name): Place => ({
+        name,
+        text: readFileSync(join(logs, name), 'utf8'),
+      }));
+      for (const service of SERVICE_NAMES)
+        expect(places.find(({ name }) => name === `${service}.log`)?.text.length).toBeGreaterThan(100);
+      expect(findSecrets(places, all())).toEqual([]);
+    });
+
+    it('stands in the environment or the command line of a process that need not have it', () => {
+      const processOf = (service: ServiceName): Place => {
+        const proc = (file: string) =>
+          readFileSync(`/proc/${pidOf(service)}/${file}`, 'utf8').replaceAll('\0', '\n');
+        return { name: service, text: `${proc('cmdline')}\n${proc('environ')}` };
+      };
+      const places = SERVICE_NAMES.map(processOf);
+      for (const { name, text: shown } of places)
+        expect([name, shown]).toEqual([name, expect.stringContaining('HEALTH_PORT')]);
+      // Not even the signer's own: the keystore and its passphrase are files.
+      expect(findSecrets(places, [...keys, ...passphrases])).toEqual([]);
+      const others = (...having: readonly ServiceName[]) =>
+        places.filter(({ name }) => !having.includes(name as ServiceName));
+      expect(findSecrets(others('api', 'webhook-sender', 'ops'), sealing)).toEqual([]);
+      expect(findSecrets(others('demo-shop'), ofMerchants)).toEqual([]); // it is the merchant
+      const held = findSecrets(places, passwords).toSorted();
+      expect(held).toEqual(
+        [
+          ['api', 'api'],
+          ['scanner-evm', 'scanner_evm'],
+          ['confirmation-tracker', 'tracker'],
+          ['webhook-sender', 'webhook'],
+          ['payout-signer', 'signer'],
+          ['ops', 'ops'],
+        ]
+          .flatMap(([service, role]) => [
+            `${service} has the password of the role ${role}`,
+            `${service} has the password of the broker user ${service}`,
+          ])
+          .toSorted(),
+      );
+    });
+
+    it('stands in metrics, or in what is answered, whatever is asked', async () => {
+      const { gateway, merchant } = under();
+      const token = read(gateway.directory.operatorTokenFile);
+      const ask = async (name: string, url: string, init: RequestInit = {}): Promise<Place> => {
+        const response = await fetch(url, init);
+        return { name, text: `${JSON.stringify([...response.headers])}\n${await response.text()}` };
+      };
+      const bearer = (value: string) => ({ headers: { authorization: `Bearer ${value}` } });
+      const places: Place[] = [];
+      for (const service of SERVICE_NAMES) {
+        const port = gateway.environmentOf(service)['HEALTH_PORT'];
+        for (const path of ['metrics', 'readyz', 'livez'])
+          places.push(await ask(`${path} of ${service}`, `http://127.0.0.1:${port}/${path}`));
+      }
+      expect(places[0]?.text).toContain('# HELP');
+      const operations = [
+        'payouts',
+        'orders',
+        'chains',
+        'hot-wallets',
+        'merchants',
+        'operators',
+        'audit',
+        'nothing',
+      ];
+      for (const path of operations)
+        places.push(await ask(`ops ${path}`, `${gateway.opsUrl}/v1/${path}`, bearer(token)));
+      places.push(await ask('ops without a token', `${gateway.opsUrl}/v1/payouts`));
+      places.push(await ask('ops with a wrong token', `${gateway.opsUrl}/v1/payouts`, bearer(`${token}x`)));
+      places.push(
+        await ask('nonsense', `${gateway.apiUrl}/v1/order/createPayout`, { method: 'POST', body: '{' }),
+      );
+      places.push({ name: 'a refusal', text: JSON.stringify(await merchant.createPayout({ orderId: '?' })) });
+      places.push({ name: 'a status', text: JSON.stringify(await merchant.status('nothing')) });
+      expect(findSecrets(places, all())).toEqual([]);
+    });
+
+    it('stands in the database', async () => {
+      const db = under().database.kysely;
+      const { rows: tables } = await sql<{ name: string }>`
+        select format('%I.%I', schemaname, tablename) as name from pg_tables
+        where schemaname not in ('pg_catalog', 'information_schema')`.execute(db);
+      const places: Place[] = [];
+      for (const { name } of tables) {
+        const { rows } = await sql.raw<{ line: string }>(`select t::text as line from ${name} t`).execute(db);
+        places.push({ name, text: rows.map(({ line }) => line).join('\n') });
+      }
+      expect(places.length).toBeGreaterThan(40);
+      expect(places.find(({ name }) => name === 'public.own_transaction')?.text).toMatch(/\\x02f8/); // signed bytes
+      expect(findSecrets(places, all())).toEqual([]);
+    });
+  });
+}
