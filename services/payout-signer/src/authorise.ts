@@ -1,6 +1,6 @@
 import { decideAuthorisations } from './decide-authorisations.ts';
 import type { PassContext } from './pass-deps.ts';
-import { freeSlots } from './plan-nonces.ts';
+import { freeSlots, lowestUnsigned } from './plan-nonces.ts';
 import type { Obstacle, WalletView } from './wallet-facts.ts';
 
 /** What the chain says of the wallet's nonces before any is given out. */
@@ -13,8 +13,9 @@ export interface NonceGate {
 
 /**
  * Whether nonces may be given out, and from where on. The first of a wallet is the chain's own count at a verified block, by
- * two sources; from then on the database counts, and a chain that counts more means that somebody else has our key, or that
- * this database is older than what was signed: then nothing is signed until that is settled.
+ * two sources; from then on the database counts, and a chain that counts more than there are bytes of ours for, means that
+ * somebody else has our key, or that this database is older than what was signed: then nothing is signed until that is
+ * settled. Nonces that were given out and are free again hide nothing: no bytes of ours explain that the chain has them.
  */
 export async function openGate(
   context: PassContext,
@@ -24,7 +25,8 @@ export async function openGate(
   if (view.cursor === null) return { pausedBy: 'CHAIN_BEHIND', nextNonce: 0 };
   const { sender, key, signal } = context;
   const nextNonce = view.nextNonce ?? (await sender.countAt(key.wallet, view.cursor.verified, { signal }));
-  return { pausedBy: chainCount > nextNonce ? 'CHAIN_AHEAD' : undefined, nextNonce };
+  const isAhead = chainCount > lowestUnsigned(view.nonces, nextNonce);
+  return { pausedBy: isAhead ? 'CHAIN_AHEAD' : undefined, nextNonce };
 }
 
 /**

@@ -30,6 +30,14 @@ export function findGaps(nonces: readonly OpenNonce[]): readonly OpenNonce[] {
   return nonces.filter((n) => n.state === 'RESERVED' && n.nonce < highestSigned);
 }
 
+/**
+ * The lowest nonce of which no bytes of ours were ever stored: reserved or free, or else `next`. A chain that counts more
+ * transactions than this holds one that this database does not know.
+ */
+export function lowestUnsigned(nonces: readonly OpenNonce[], next: number): number {
+  return Math.min(next, ...nonces.filter((n) => n.state === 'RESERVED').map((n) => n.nonce));
+}
+
 /** How many more nonces may be held or on their way. Those in a block are not counted: no node's pool holds them. */
 export function freeSlots(nonces: readonly OpenNonce[], maxOpen: number): number {
   const open = nonces.filter((n) =>
