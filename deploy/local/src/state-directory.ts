@@ -3,10 +3,14 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { readJson } from '@opentill/domain/read-json';
 import { BROKER_SERVICES, type BrokerService } from './gateway-options.ts';
 
-/** - `STATE_DIR_UNSAFE`: the directory is somebody else's or a symbolic link. */
-export type StateDirectoryErrorCode = 'STATE_DIR_UNSAFE';
+/**
+ * - `STATE_DIR_UNSAFE`: the directory is somebody else's or a symbolic link.
+ * - `STATE_FILE_DAMAGED`: a file of the gateway's own is not what it wrote.
+ */
+export type StateDirectoryErrorCode = 'STATE_DIR_UNSAFE' | 'STATE_FILE_DAMAGED';
 
 /** Where things lie in the state directory. */
 export interface StateDirectory {
@@ -83,7 +87,7 @@ export function operatorFileOf(root: string): string {
 /** The secrets of this state directory, made at its first use; those that an older version did not know are added. */
 export function readOrMakeSecrets(directory: StateDirectory): LocalSecrets {
   const file = join(directory.keys, 'secrets.json');
-  const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<LocalSecrets>) : {};
+  const known = existsSync(file) ? (parseOwnFile(file) as Partial<LocalSecrets>) : {};
   const secrets: LocalSecrets = {
     secretsKey: randomBytes(32).toString('base64'),
     keystorePassphrase: randomBytes(24).toString('base64url'),
@@ -98,4 +102,15 @@ export function readOrMakeSecrets(directory: StateDirectory): LocalSecrets {
   };
   writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 });
   return secrets;
+}
+
+/** What a JSON file of the state directory holds; its text, which has secrets, is in no error. */
+export function parseOwnFile(file: string): unknown {
+  const read = readJson(readFileSync(file, 'utf8'));
+  if (read.ok) return read.value;
+  throw new GatewayError<StateDirectoryErrorCode>(
+    'STATE_FILE_DAMAGED',
+    `${file}: ${read.mistake}. Remove the state directory to begin anew.`,
+    { retryable: false },
+  );
 }

@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { readJson } from '@opentill/domain/read-json';
 import type { NetworkConfig } from './network-config.ts';
 import { NETWORK_FILE_SCHEMA } from './network-file-schema.ts';
 import { mistakesOf } from './network-mistakes.ts';
@@ -20,12 +21,9 @@ export function parseNetworkFile(
   fileName: string,
   environment: NetworkEnvironment = {},
 ): readonly NetworkConfig[] {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (cause) {
-    throw invalid(fileName, [`is not JSON: ${(cause as Error).message}`]);
-  }
+  const read = readJson(text);
+  if (!read.ok) throw invalid(fileName, [read.mistake]);
+  const parsed = read.value;
   const validate = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true }).compile<{
     networks: NetworkConfig[];
   }>(NETWORK_FILE_SCHEMA);

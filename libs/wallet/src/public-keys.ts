@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import type { Family } from '@opentill/domain/chains';
 import { FAMILIES } from '@opentill/domain/chains';
+import { readJson } from '@opentill/domain/read-json';
 import { depositBranch, depositXpub, hotWalletPublicKey, seedFingerprint } from './derivation.ts';
 import { walletError } from './wallet-error.ts';
 import { writeFileAtomically } from './write-file-atomically.ts';
@@ -72,12 +73,9 @@ export function parsePublicKeys(text: string, codecs: readonly AddressCodec[]): 
 type Fields = Readonly<Record<string, unknown>>;
 
 function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The cause is left out: its message repeats the text.
-    throw walletError('PUBLIC_KEYS_INVALID', 'the public key file is invalid: it is not JSON');
-  }
+  const read = readJson(text);
+  if (read.ok) return read.value;
+  throw walletError('PUBLIC_KEYS_INVALID', `the public key file is invalid: ${read.mistake}`);
 }
 
 /** The object at `path`, with exactly the given fields. */

@@ -6,6 +6,7 @@ import {
   type OpsOperation,
 } from '@opentill/contracts/ops/catalog';
 import type { OpsRoute } from '@opentill/contracts/ops/route';
+import { operatorIdOfToken } from '@opentill/db/operators';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { readClosedFile } from '@opentill/wallet/read-closed-file';
 import { requiredVariable } from './config.ts';
@@ -40,7 +41,11 @@ const RETRYABLE_FROM = 500;
 export async function openOps(context: CliContext): Promise<OpsClient> {
   const url = requiredVariable(context, 'OPS_URL').replace(/\/$/, '');
   requireSafe(url);
-  const token = (await readClosedFile(requiredVariable(context, 'OPS_TOKEN_FILE'))).trim();
+  const tokenFile = requiredVariable(context, 'OPS_TOKEN_FILE');
+  const token = (await readClosedFile(tokenFile)).trim();
+  // Another secret in its place goes nowhere: neither over the wire nor into the error of a header it makes no sense in.
+  if (operatorIdOfToken(token) === undefined)
+    throw usage(`OPS_TOKEN_FILE: ${tokenFile} does not hold an operator's token.`);
 
   async function ask(operation: OpsOperation, input: object, timeoutMs: number): Promise<Response> {
     const { path, init } = requestOf(operation, input);
@@ -142,7 +147,9 @@ const THIS_MACHINE = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 function requireSafe(url: string): void {
   const { protocol, hostname } = new URL(url);
   if (protocol === 'https:' || THIS_MACHINE.test(hostname)) return;
-  throw new GatewayError<CliErrorCode>('CLI_USAGE', 'OPS_URL must be https, unless it is on this machine.', {
-    retryable: false,
-  });
+  throw usage('OPS_URL must be https, unless it is on this machine.');
+}
+
+function usage(message: string): GatewayError<CliErrorCode> {
+  return new GatewayError('CLI_USAGE', message, { retryable: false });
 }

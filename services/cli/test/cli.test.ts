@@ -371,11 +371,17 @@ describe('merchant', () => {
     const open = { ...operator(), OPS_URL: 'http://ops.example' };
     expectRefusal(await opentill(['merchant', 'list'], { env: open }), 1, /OPS_URL must be https/);
     const file = join(directory, 'open-token');
-    writeFileSync(file, 'ada.x', { mode: 0o644 });
+    writeFileSync(file, `ada.${'x'.repeat(43)}`, { mode: 0o644 });
     const readable = { ...operator(), OPS_TOKEN_FILE: file };
     expectRefusal(await opentill(['merchant', 'list'], { env: readable }), 1, /must not be open to others/);
     chmodSync(file, 0o600);
     expectRefusal(await opentill(['merchant', 'list'], { env: readable }), 1, /token is not known/);
+    for (const secret of ['twelve junk words', 'junk\njunk', 'Xylophon-Quark-7731']) {
+      writeFileSync(file, secret);
+      const run = await opentill(['merchant', 'list'], { env: readable });
+      expectRefusal(run, 1, /does not hold an operator's token/);
+      expect(JSON.stringify(run)).not.toMatch(/junk|Quark/);
+    }
   });
 });
 

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { CHECKOUT, entryPoint } from '../checkout.ts';
 import { chooseStateDirectory } from '../read-start-options.ts';
 import type { Environment } from '../service-environments.ts';
-import { operatorFileOf } from '../state-directory.ts';
+import { operatorFileOf, parseOwnFile } from '../state-directory.ts';
 
 /*
  * `npm run opentill`: the operators' command line, on the gateway of `npm start` unless the environment names a
@@ -13,8 +13,7 @@ const { env } = process;
 const isRoot = process.getuid?.() === 0;
 const file = operatorFileOf(chooseStateDirectory({ env, isRoot, checkout: CHECKOUT }));
 const isNamed = env['OPS_DATABASE_URL'] !== undefined || env['OPS_DATABASE_URL_FILE'] !== undefined;
-const local: Environment =
-  isNamed || !existsSync(file) ? {} : (JSON.parse(readFileSync(file, 'utf8')) as Environment);
+const local: Environment = isNamed || !existsSync(file) ? {} : (parseOwnFile(file) as Environment);
 
 const { status, error } = spawnSync(
   process.execPath,

@@ -1,5 +1,6 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
+import { readJson } from '@opentill/domain/read-json';
 import { POLICY_SCHEMA, type PolicyFile } from './policy-schema.ts';
 import { invalidPolicy } from './policy-mistakes.ts';
 
@@ -8,12 +9,9 @@ const STRINGS = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
 
 /** Reads the text of a policy by its schema alone. Throws POLICY_INVALID with all mistakes. */
 export function readPolicyFile(text: string): PolicyFile {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    throw invalidPolicy([`it is not JSON: ${(cause as Error).message.replaceAll(/\s+/g, ' ')}`]);
-  }
+  const read = readJson(text);
+  if (!read.ok) throw invalidPolicy([read.mistake]);
+  const json = read.value;
   const ajv = new Ajv2020({ allErrors: true, strict: true });
   ajvFormats.default(ajv);
   const validate = ajv.compile<PolicyFile>(POLICY_SCHEMA);
