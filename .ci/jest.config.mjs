@@ -1,5 +1,6 @@
-// One configuration, four projects: unit (pure, no servers), integration (real Postgres, RabbitMQ, anvil),
-// e2e (the gateway as real processes) and full (what takes longer than a commit may wait for).
+// One configuration, five projects: unit (pure, no servers), integration (real Postgres, RabbitMQ, anvil),
+// e2e (the gateway as real processes), full (what takes longer than a commit may wait for) and docker (what needs an
+// engine: test:full adds it where one answers).
 const rootDir = new URL('..', import.meta.url).pathname; // absolute: jest reads a project's against the outer one
 const shared = {
   rootDir,
@@ -35,19 +36,24 @@ export default {
       ...servers,
       displayName: 'integration',
       testMatch: ['<rootDir>/{libs,services,deploy}/*/test/**/*.test.ts'],
-      testPathIgnorePatterns: ['\\.full\\.test\\.ts$', '/deploy/e2e/'],
+      testPathIgnorePatterns: ['\\.(full|docker)\\.test\\.ts$', '/deploy/e2e/'],
     },
     {
       ...shared,
       displayName: 'e2e',
       testMatch: ['<rootDir>/deploy/e2e/test/**/*.test.ts'],
-      testPathIgnorePatterns: ['\\.full\\.test\\.ts$'],
+      testPathIgnorePatterns: ['\\.(full|docker)\\.test\\.ts$'],
     },
     {
       ...shared,
       ...servers,
       displayName: 'full',
       testMatch: ['<rootDir>/{libs,services,deploy}/*/test/**/*.full.test.ts'],
+    },
+    {
+      ...shared,
+      displayName: 'docker',
+      testMatch: ['<rootDir>/{libs,services,deploy}/*/test/**/*.docker.test.ts'],
     },
   ],
 };

@@ -109,7 +109,7 @@ describe('.env.example', () => {
     const used = variablesOf(
       [text, ...scannerFiles.map((name) => read(`deploy/compose/${name}`))].join('\n'),
     );
-    expect([...Object.keys(example)].sort()).toEqual([...used, ...OF_COMPOSE].sort());
+    expect(Object.keys(example).sort()).toEqual([...used, ...OF_COMPOSE].sort());
     expect(Object.keys(devnet).filter((name) => !(name in example))).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { getAddress } from 'ethers';
-import { findToken } from '@opentill/contracts/network-config';
+import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
 import { devAccount } from '@opentill/devnet/evm-accounts';
 import { headHeight, mine, payToken, reorg, setBlockTime, tokenBalance } from '@opentill/devnet/evm-devnet';
 import { waitForReceipt } from '@opentill/devnet/evm-transactions';
@@ -26,6 +26,12 @@ export interface MinedTransaction {
   readonly from: string;
   /** In wei. */
   readonly fee: bigint;
+}
+
+/** Where a devnet answers, and what its gateway knows of it. */
+export interface ReachableChain {
+  readonly network: NetworkConfig;
+  readonly node: Pick<RunningChain['node'], 'rpcUrl'>;
 }
 
 /** A devnet in the hands of a test. */
@@ -69,7 +75,7 @@ interface RpcReceipt {
   readonly effectiveGasPrice: string;
 }
 
-export function createChainUnderTest({ network, node }: RunningChain): ChainUnderTest {
+export function createChainUnderTest({ network, node }: ReachableChain): ChainUnderTest {
   const { rpcUrl } = node;
   const { chain } = network;
   const tokenOf = (symbol: string) => {

@@ -1,0 +1,284 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
+import { openDatabase, type Database } from '@opentill/db/database';
+import { devAccount } from '@opentill/devnet/evm-accounts';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { createChainUnderTest, type ChainUnderTest } from '../src/chain-under-test.ts';
+import {
+  findChainProblems,
+  findLedgerProblems,
+  findPayoutProblems,
+  undeliveredCount,
+} from '../src/check-books.ts';
+import { prepareCompose, type ComposeUnderTest } from '../src/compose-under-test.ts';
+import { createMerchantClient, type MerchantClient } from '../src/merchant-client.ts';
+import { CHECKOUT } from '../src/read-markdown.ts';
+
+/*
+ * docker-compose.yml as it is: images built, the gateway started with its local chains, paid through, rearranged while
+ * it is paid, and stopped. Runs in the project `docker`, which test:full adds where an engine answers.
+ */
+
+const SERVICES = [
+  'api',
+  'scanner-evm',
+  'confirmation-tracker',
+  'webhook-sender',
+  'payout-signer',
+  'ops',
+] as const;
+const PER_CHAIN = ['scanner-eth-sepolia', 'scanner-bsc-test'] as const;
+const SCANNERS_FILE = 'scanners.devnet.yml';
+const BUILD_TIMEOUT_MS = 1_200_000;
+const PAYMENT_PAUSE_MS = 400;
+/** Of the payments made while scanners change places, the least that makes the test one. */
+const PAYMENTS_MIN = 20;
+
+let docker: ComposeUnderTest;
+let merchant: MerchantClient;
+let database: Database;
+let chains: readonly ChainUnderTest[];
+
+beforeAll(async () => {
+  docker = await prepareCompose();
+  await docker.compose(['build'], [], BUILD_TIMEOUT_MS);
+  await docker.compose(['up', '-d']);
+  await untilHealthy(SERVICES);
+  await waitUntil(
+    'the hot wallets have money',
+    async () => (await docker.inspect('devnet-funds')).State.Status === 'exited',
+    120_000,
+  );
+  merchant = createMerchantClient(
+    `http://127.0.0.1:${docker.ports.API_PORT}`,
+    docker.secret('merchant_token'),
+  );
+  chains = reachChains();
+  database = await openAsOwner();
+}, BUILD_TIMEOUT_MS + 600_000);
+
+afterAll(async () => {
+  await database?.close();
+  await docker?.remove();
+}, 180_000);
+
+async function untilHealthy(services: readonly string[]): Promise<void> {
+  for (const service of services) {
+    const isHealthy = async () => (await docker.inspect(service)).State.Health?.Status === 'healthy';
+    await waitUntil(`${service} is healthy`, isHealthy, 120_000);
+  }
+}
+
+function reachChains(): readonly ChainUnderTest[] {
+  const file = join(CHECKOUT, 'deploy/networks/local.json');
+  const ports: Readonly<Record<string, number>> = {
+    ETH_SEPOLIA: docker.ports.ETH_SEPOLIA_PORT,
+    BSC_TEST: docker.ports.BSC_TEST_PORT,
+  };
+  return parseNetworkFile(readFileSync(file, 'utf8'), file).map((network) =>
+    createChainUnderTest({ network, node: { rpcUrl: `http://127.0.0.1:${ports[network.chain]}` } }),
+  );
+}
+
+/** By the container's own address, which this machine reaches though no port is published. */
+async function openAsOwner(): Promise<Database> {
+  const { Networks } = (await docker.inspect('postgres')).NetworkSettings;
+  const address = Networks[`${docker.project}_data`]?.IPAddress ?? '';
+  const url = `postgres://opentill:${docker.secret('database_admin_password')}@${address}:5432/opentill`;
+  return openDatabase({ url, applicationName: 'compose test', poolMax: 4 });
+}
+
+async function order(orderId: string, chain: ChainUnderTest, amount = '10'): Promise<string> {
+  const answer = await merchant.createCollection({ orderId, amount, symbol: 'USDT', chain: chain.chain });
+  expect(answer).toMatchObject({ httpStatus: 200, code: 200 });
+  return answer.data?.address ?? '';
+}
+
+async function untilStatus(orderId: string, status: string, timeoutMs = 60_000): Promise<void> {
+  const statusOf = async () => (await merchant.status(orderId)).data?.status;
+  await waitUntil(`${orderId} is ${status}`, async () => (await statusOf()) === status, timeoutMs).catch(
+    () => undefined,
+  );
+  expect([orderId, await statusOf()]).toEqual([orderId, status]);
+}
+
+async function callbacksOf(orderId: string): Promise<readonly { notifyType: string; repeats: number }[]> {
+  const url = `http://127.0.0.1:${docker.ports.SHOP_PORT}/callbacks.json?orderId=${orderId}`;
+  const newestFirst = (await (await fetch(url)).json()) as { notifyType: string; repeats: number }[];
+  return newestFirst.toReversed();
+}
+
+/** What is wrong with the books when everything has come to rest. */
+async function findProblems(): Promise<string[]> {
+  const { kysely: db } = database;
+  const [hotWallet] = await db.selectFrom('hot_wallet').select('address').execute();
+  const find = async () => [
+    ...(await findLedgerProblems(db)),
+    ...(await findChainProblems(db, chains)),
+    ...(await findPayoutProblems(db, chains, hotWallet?.address ?? '')),
+  ];
+  const isAtRest = async () => (await undeliveredCount(db)) === 0 && (await find()).length === 0;
+  await waitUntil('everything is at rest', isAtRest, 60_000).catch(() => undefined);
+  return find();
+}
+
+test('a collection and a payout go through the containers, told by signed callbacks', async () => {
+  for (const chain of chains) {
+    const orderId = `in-${chain.chain}`;
+    await chain.pay({ to: await order(orderId, chain), amount: '10' });
+    await untilStatus(orderId, 'SUCCESS');
+    const payout = { orderId: `out-${chain.chain}`, amount: '3', symbol: 'USDT', chain: chain.chain };
+    const receiver = devAccount(8).address;
+    const before = await chain.balance('USDT', receiver);
+    expect(await merchant.createPayout({ ...payout, receiveAddress: receiver })).toMatchObject({ code: 200 });
+    await untilStatus(payout.orderId, 'SUCCESS');
+    expect((await chain.balance('USDT', receiver)) - before).toBe(chain.baseUnits('USDT', '3'));
+    for (const paid of [orderId, payout.orderId]) {
+      const last = async () => (await callbacksOf(paid)).at(-1)?.notifyType;
+      await waitUntil(`the shop knows of ${paid}`, async () => (await last()) === 'ORDER_SUCCESS', 20_000);
+    }
+  }
+  expect(await findProblems()).toEqual([]);
+}, 240_000);
+
+describe('what the containers may do', () => {
+  test.each(SERVICES)(
+    '%s: nobody’s user, a disk that is read, no rights, no secret in its environment',
+    async (service) => {
+      const { Config, HostConfig } = await docker.inspect(service);
+      expect(Config.User).toBe('1000:1000');
+      expect(HostConfig).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'] });
+      expect(HostConfig.Memory).toBeGreaterThan(0);
+      const secrets = [
+        'merchant_token',
+        'webhook_secret',
+        'secrets_key',
+        'keystore_passphrase',
+        'database_admin_password',
+      ];
+      for (const secret of secrets) expect(Config.Env.join('\n')).not.toContain(docker.secret(secret));
+      const write = 'require("fs").writeFileSync("/app/dist/main.js", "")';
+      expect(await docker.exec(service, ['node', '-e', write])).toMatchObject({
+        code: 1,
+        output: expect.stringMatching(/EROFS|EACCES/),
+      });
+    },
+  );
+
+  test('nobody but database, broker and chains shares a network with the signer, and it has no port', async () => {
+    const { NetworkSettings } = await docker.inspect('payout-signer');
+    expect(Object.keys(NetworkSettings.Networks).sort()).toEqual([
+      `${docker.project}_signer`,
+      `${docker.project}_signer-rpc`,
+    ]);
+    expect(NetworkSettings.Ports).toEqual({});
+    const connect = (host: string, port: number) =>
+      `require("net").connect({host:"${host}",port:${port},timeout:2000}).on("connect",()=>{console.log("connected");process.exit()})` +
+      `.on("timeout",()=>{console.log("silence");process.exit()}).on("error",(e)=>{console.log(e.code);process.exit()})`;
+    expect((await docker.exec('payout-signer', ['node', '-e', connect('postgres', 5432)])).output).toContain(
+      'connected',
+    );
+    for (const service of ['api', 'ops', 'webhook-sender', 'demo-shop']) {
+      const byName = await docker.exec(service, ['node', '-e', connect('payout-signer', 3020)]);
+      expect([service, byName.output]).toEqual([service, expect.stringMatching(/ENOTFOUND|EAI_AGAIN/)]);
+      for (const { IPAddress } of Object.values(NetworkSettings.Networks)) {
+        const byAddress = await docker.exec(service, ['node', '-e', connect(IPAddress, 3020)]);
+        expect([service, byAddress.output]).toEqual([service, expect.not.stringContaining('connected')]);
+      }
+    }
+  });
+
+  test('the keystore is where the signer is, and nowhere else', async () => {
+    const look = ['ls', '/var/lib/opentill/keys', '/run/secrets'];
+    expect((await docker.exec('payout-signer', look)).output).toMatch(
+      /keystore\.json[^]*keystore_passphrase/,
+    );
+    for (const service of ['api', 'ops', 'webhook-sender', 'scanner-evm', 'confirmation-tracker'])
+      expect([service, (await docker.exec(service, look)).output]).toEqual([
+        service,
+        expect.not.stringContaining('keystore'),
+      ]);
+  });
+
+  test('the database and the broker have no way in or out', async () => {
+    for (const server of ['postgres', 'rabbitmq']) {
+      const { NetworkSettings } = await docker.inspect(server);
+      expect(Object.values(NetworkSettings.Ports).filter((bound) => bound !== null)).toEqual([]);
+    }
+    const ops = (await docker.inspect('ops')).NetworkSettings.Ports['3012/tcp'];
+    expect(ops?.map(({ HostIp }) => HostIp)).toEqual(['127.0.0.1']);
+  });
+});
+
+test('a scanner moves to one container per chain and back while payments run: nothing is missed or told twice', async () => {
+  const paid: string[] = [];
+  let stopped = false;
+  const pay = async () => {
+    for (let place = 0; !stopped || paid.length < PAYMENTS_MIN; place += 1) {
+      const chain = chains[place % chains.length]!;
+      const orderId = `moving-${place}`;
+      await chain.pay({ to: await order(orderId, chain), amount: '10' });
+      paid.push(orderId);
+      await new Promise((resolve) => setTimeout(resolve, PAYMENT_PAUSE_MS));
+    }
+  };
+  const move = async () => {
+    await waitUntil('payments run', () => paid.length >= 5, 30_000);
+    await docker.compose(['up', '-d', '--no-build'], [SCANNERS_FILE]);
+    await untilHealthy(PER_CHAIN);
+    expect(await docker.running([SCANNERS_FILE])).toEqual(expect.arrayContaining([...PER_CHAIN]));
+    expect(await docker.running([SCANNERS_FILE])).not.toContain('scanner-evm');
+    const between = paid.length;
+    await waitUntil('payments go by the new scanners', () => paid.length >= between + 5, 30_000);
+    await untilStatus(paid[between] ?? '', 'SUCCESS');
+    await docker.compose(['up', '-d', '--no-build', '--remove-orphans']);
+    await untilHealthy(['scanner-evm']);
+    expect(await docker.running()).not.toContain(PER_CHAIN[0]);
+  };
+  const paying = pay();
+  try {
+    await move();
+  } finally {
+    stopped = true;
+    await paying;
+  }
+  for (const orderId of paid) await untilStatus(orderId, 'SUCCESS');
+  for (const orderId of paid) {
+    const successes = (await callbacksOf(orderId)).filter(({ notifyType }) => notifyType === 'ORDER_SUCCESS');
+    expect([orderId, successes.length]).toEqual([orderId, 1]);
+  }
+  expect(await findProblems()).toEqual([]);
+  const { kysely: db } = database;
+  const blocks = await db
+    .selectFrom('block')
+    .select(['chain', 'height'])
+    .orderBy('chain')
+    .orderBy('height')
+    .execute();
+  const gaps = blocks.filter(({ chain, height }, i) => {
+    const before = blocks[i - 1];
+    return before?.chain === chain && Number(height) !== Number(before.height) + 1;
+  });
+  expect(gaps).toEqual([]);
+}, 420_000);
+
+test('a stop is clean, and a start goes on where it was', async () => {
+  const [chain] = chains;
+  if (chain === undefined) throw new Error('no chain');
+  const to = await order('over-the-stop', chain);
+  const stoppedAt = Date.now();
+  await docker.compose(['stop', ...SERVICES]);
+  expect(Date.now() - stoppedAt).toBeLessThan(60_000);
+  for (const service of SERVICES)
+    expect([service, (await docker.inspect(service)).State]).toEqual([
+      service,
+      expect.objectContaining({ Status: 'exited', ExitCode: 0 }),
+    ]);
+  await chain.pay({ to, amount: '10' });
+  await docker.compose(['start', ...SERVICES]);
+  await untilHealthy(SERVICES);
+  await untilStatus('over-the-stop', 'SUCCESS');
+  expect(await findProblems()).toEqual([]);
+}, 300_000);
