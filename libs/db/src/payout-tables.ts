@@ -120,7 +120,9 @@ export interface WalletHaltTable {
   chain: Chain;
   /** Null: every wallet of the chain. */
   wallet: Nullable<string>;
-  kind: 'OPERATOR' | 'FOREIGN_NONCE';
+  kind: 'OPERATOR' | 'FOREIGN_NONCE' | 'RESTORED';
+  /** Of RESTORED: the nonce up to which the signer knows that something was sent. */
+  mark: Nullable<number>;
   reason: string;
   set_by: Nullable<string>;
   set_at: Generated<Date>;
@@ -142,6 +144,22 @@ export interface PayoutVetoTable {
   operator: string;
   reason: string;
   vetoed_at: Generated<Date>;
+}
+
+export interface PayoutDecisionTable {
+  decision_id: string;
+  order_pk: string;
+  /** Of PAY_AGAIN: the TAKEN nonce that it is about. */
+  nonce: Nullable<number>;
+  decision: 'PAY_AGAIN' | 'PAID_BY';
+  /** Of PAID_BY. */
+  tx_hash: Nullable<string>;
+  reason: string;
+  operator: string;
+  decided_at: Generated<Date>;
+  handled_at: Nullable<Date>;
+  outcome: Nullable<'DONE' | 'NOT_POSSIBLE'>;
+  detail: Nullable<string>;
 }
 
 export interface OrderDecisionTable {

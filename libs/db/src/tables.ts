@@ -10,6 +10,7 @@ import type {
   HotWalletTable,
   OperatorTable,
   OrderDecisionTable,
+  PayoutDecisionTable,
   OwnTransactionFateTable,
   OwnTransactionSettlementTable,
   OwnTransactionTable,
@@ -299,6 +300,7 @@ export interface Tables extends ServiceTables {
   payout_approval: PayoutApprovalTable;
   payout_veto: PayoutVetoTable;
   order_decision: OrderDecisionTable;
+  payout_decision: PayoutDecisionTable;
   chain_pause: ChainPauseTable;
   operator: OperatorTable;
   audit_entry: AuditEntryTable;

@@ -215,7 +215,8 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     ...RESTORES,
     wallet_nonce: { select: ALL, insert: ALL, update: ALL },
     own_transaction: { select: ALL, insert: ALL, update: ['first_sent_at', 'last_sent_at', 'send_outcome'] },
-    wallet_halt: { select: ALL, insert: HALT }, // rows by policy: foreign nonces alone
+    wallet_halt: { select: ALL, insert: [...HALT, 'mark'] }, // rows by policy: foreign nonces, and what it can't know
+    payout_decision: { select: ALL, update: ['handled_at', 'outcome', 'detail'] },
     hot_wallet_balance: { select: ALL, insert: ALL, update: ALL },
   },
   webhook: {
@@ -283,6 +284,10 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     order_decision: {
       select: ALL,
       insert: ['decision_id', 'order_pk', 'decision', 'reason', 'operator', 'decided_at'],
+    },
+    payout_decision: {
+      select: ALL,
+      insert: ['decision_id', 'order_pk', 'nonce', 'decision', 'tx_hash', 'reason', 'operator', 'decided_at'],
     },
     chain_pause: { select: ALL, insert: ALL, delete: true },
     operator: { select: ALL, insert: ALL, update: ['name', 'role', 'token_hash', 'disabled_at'] },

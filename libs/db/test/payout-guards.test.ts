@@ -191,6 +191,41 @@ describe('expiring', () => {
     }
   });
 
+  test('stands still while the wallet may have paid what this database does not know', async () => {
+    const order = await aReservedPayout(admin.kysely, { expires_at: past() });
+    const { chain, source_address: wallet } = order;
+    const halt = async (kind: string, of: string | null, db: Db) => {
+      const id = randomUUID();
+      await sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason) values (${id}, ${chain}, ${of}, ${kind}, 'a test')`.execute(
+        db,
+      );
+      return id;
+    };
+    const release = (id: string) =>
+      sql`update wallet_halt set released_at = now() where halt_id = ${id}`.execute(ops.kysely);
+    for (const [kind, of, db] of [
+      ['FOREIGN_NONCE', wallet, signer.kysely],
+      ['RESTORED', wallet, signer.kysely],
+      ['RESTORED', null, admin.kysely],
+    ] as const) {
+      const id = await halt(kind, of, db);
+      expect(await expire(order)).toEqual([]);
+      await release(id);
+    }
+    await halt('FOREIGN_NONCE', '0xother', signer.kysely);
+    const suspect = (ago: string) =>
+      sql`update payout set obstacle = 'CHAIN_AHEAD', obstacle_at = now() - ${ago}::interval where ${keyed(order)}`.execute(
+        signer.kysely,
+      );
+    await suspect('1 minute');
+    expect(await expire(order)).toEqual([]);
+    // A suspicion that came to nothing; and an operator's own halt stops no clock.
+    await suspect('3 minutes');
+    await halt('OPERATOR', null, ops.kysely);
+    expect(await expire(order)).toEqual([order.order_pk]);
+    await sql`update wallet_halt set released_at = now() where released_at is null`.execute(ops.kysely);
+  });
+
   test('is nobody’s to say but the clock’s', async () => {
     const order = await aReservedPayout(admin.kysely);
     const say = sql`update payout set state = 'EXPIRED', reason = 'Payout expired' where ${keyed(order)}`;
@@ -308,9 +343,62 @@ describe('a nonce', () => {
       );
     await add(0);
     await expect(add(1)).rejects.toMatchObject(refused);
-    await sql`update wallet_nonce set state = 'TAKEN' where ${keyed(order)}`.execute(signer.kysely);
+    await take(order);
+    await decide(order, 0);
     await add(1);
   });
+
+  test('that is taken leaves its payout without another, but by an operator’s word about just that one', async () => {
+    const order = await aReservedPayout(admin.kysely);
+    const at = (nonce: number) => sql`${order.chain}, ${order.source_address}, ${nonce}`;
+    const add = (nonce: number) =>
+      sql`insert into wallet_nonce (chain, wallet, nonce, state, order_pk)
+        values (${at(nonce)}, 'SIGNED', ${order.order_pk})`.execute(signer.kysely);
+    await add(0);
+    await take(order);
+    await expect(add(1)).rejects.toMatchObject(refused);
+    await sql`insert into wallet_nonce (chain, wallet, nonce, state, order_pk)
+      values (${at(1)}, 'RESERVED', ${order.order_pk})`.execute(signer.kysely);
+    const sign = () =>
+      sql`update wallet_nonce set state = 'SIGNED' where ${keyed(order)} and nonce = 1`.execute(
+        signer.kysely,
+      );
+    await expect(sign()).rejects.toMatchObject(refused);
+    await decide(order, 0);
+    await sign();
+    await take(order);
+    await expect(add(2)).rejects.toMatchObject(refused);
+    const kept = sql`update payout_decision set outcome = 'NOT_POSSIBLE' where ${keyed(order)}`;
+    await expect(kept.execute(signer.kysely)).rejects.toMatchObject(refused);
+  });
+});
+
+const take = (order: OrderRow) =>
+  sql`update wallet_nonce set state = 'TAKEN' where ${keyed(order)}`.execute(signer.kysely);
+/** An operator's word, which the signer carried out. */
+const decide = async (order: OrderRow, nonce: number) => {
+  await sql`insert into payout_decision (decision_id, order_pk, nonce, decision, operator, reason)
+    values (gen_random_uuid(), ${order.order_pk}, ${nonce}, 'PAY_AGAIN', 'alice', 'looked at the chain')`.execute(
+    ops.kysely,
+  );
+  await sql`update payout_decision set handled_at = now(), outcome = 'DONE' where ${keyed(order)}`.execute(
+    signer.kysely,
+  );
+};
+
+test('of a payout there is one open decision, with what it needs', async () => {
+  const order = await aReservedPayout(admin.kysely);
+  const add = (decision: string, nonce: number | null, txHash: string | null, db = ops.kysely) =>
+    sql`insert into payout_decision (decision_id, order_pk, nonce, decision, tx_hash, operator, reason)
+      values (gen_random_uuid(), ${order.order_pk}, ${nonce}, ${decision}, ${txHash}, 'alice', 'why')`.execute(
+      db,
+    );
+  await expect(add('PAY_AGAIN', null, null)).rejects.toMatchObject(refused);
+  await expect(add('PAY_AGAIN', 0, '0x1')).rejects.toMatchObject(refused);
+  await expect(add('PAID_BY', null, null)).rejects.toMatchObject(refused);
+  await expect(add('PAID_BY', null, '0x1', signer.kysely)).rejects.toMatchObject(forbidden);
+  await add('PAID_BY', null, '0x1');
+  await expect(add('PAID_BY', null, '0x2')).rejects.toMatchObject(refused);
 });
 
 test('what was signed is never forgotten, what operators did neither', async () => {

@@ -42,8 +42,8 @@ const halt = object('A stop of all new payouts of a chain or a wallet; what is s
   chain,
   wallet: orNull(text('null: every wallet of the chain.')),
   kind: oneOf(
-    ['OPERATOR', 'FOREIGN_NONCE'],
-    'FOREIGN_NONCE: the signer met a transaction that is not its own.',
+    ['OPERATOR', 'FOREIGN_NONCE', 'RESTORED'],
+    'FOREIGN_NONCE: the signer met a transaction that is not its own. RESTORED: transactions were sent that this database, older than they are, does not know.',
   ),
   reason: text('Why.'),
   setAt: moment('Since.'),
@@ -92,7 +92,7 @@ export const WATCH_ROUTES = {
     roles: TREASURERS,
     summary: 'Let payouts go on',
     description:
-      'A FOREIGN_NONCE halt is released by an ADMIN alone: the foreign transaction may be one of ours, signed after the backup that the database was restored from. Look at the chain first.',
+      'A FOREIGN_NONCE or RESTORED halt is released by an ADMIN alone: what this database does not know may be ours, signed after the backup that it was restored from. Look at the chain first, and decide about every payout that such a transaction may have paid.',
     params: { haltId: uuid('The halt.') },
     body: object('Why.', { reason }),
     answer: halt,

@@ -110,10 +110,10 @@ function haltHandlers({
     async releaseHalt({ tx, operator }, { haltId, reason }) {
       const halt = await readHalt(tx, haltId);
       if (halt === undefined) throw notFound(`halt ${haltId}`);
-      if (halt.kind === 'FOREIGN_NONCE' && operator.role !== 'ADMIN') {
+      if (halt.kind !== 'OPERATOR' && operator.role !== 'ADMIN') {
         throw refuse(
           'FORBIDDEN',
-          'A FOREIGN_NONCE halt is released by an ADMIN alone: the transaction may be one of ours.',
+          `A ${halt.kind} halt is released by an ADMIN alone: what was sent may be ours, and may have paid.`,
         );
       }
       const released = await releaseHalt(tx, haltId, { at: clock.now(), by: operator.operatorId, reason });

@@ -21,7 +21,7 @@ ${policy('signer_updates', 'payout', "for update to opentill_signer using (true)
 
 alter table wallet_halt enable row level security;
 ${policy('all_read', 'wallet_halt', 'for select using (true)')}
-${policy('signer_halts', 'wallet_halt', "for insert to opentill_signer with check (kind = 'FOREIGN_NONCE' and wallet is not null and released_at is null)")}
+${policy('signer_halts', 'wallet_halt', "for insert to opentill_signer with check (kind in ('FOREIGN_NONCE', 'RESTORED') and wallet is not null and released_at is null)")}
 ${policy('ops_halts', 'wallet_halt', "for insert to opentill_ops with check (kind = 'OPERATOR' and released_at is null)")}
 ${policy('ops_releases', 'wallet_halt', 'for update to opentill_ops using (released_at is null) with check (released_at is not null)')}
 `;
@@ -49,24 +49,26 @@ grant execute on function expire_payouts(uuid[]), settle_payout_money(uuid[]), s
 
 -- payout-signer
 grant select on payout, wallet_nonce, own_transaction, own_transaction_fate, hot_wallet, hot_wallet_balance, wallet_halt,
-  payout_approval, payout_veto, deposit_address, block, ledger_transaction, ledger_posting to opentill_signer;
+  payout_approval, payout_veto, payout_decision, deposit_address, block, ledger_transaction, ledger_posting to opentill_signer;
 grant update (state, expires_at, waiting_since, authorised_at, first_sent_at, reason, obstacle, obstacle_at, fencing_token, version,
   updated_at) on payout to opentill_signer;
 grant insert, update on wallet_nonce to opentill_signer;
 grant insert on own_transaction to opentill_signer;
 grant update (first_sent_at, last_sent_at, send_outcome) on own_transaction to opentill_signer;
-grant insert (halt_id, chain, wallet, kind, reason, set_by, set_at) on wallet_halt to opentill_signer;
+grant insert (halt_id, chain, wallet, kind, mark, reason, set_by, set_at) on wallet_halt to opentill_signer;
+grant update (handled_at, outcome, detail) on payout_decision to opentill_signer;
 grant insert, update on hot_wallet_balance to opentill_signer;
 
 -- ops
 grant select on hot_wallet, payout, wallet_nonce, own_transaction_fate, own_transaction_settlement, hot_wallet_balance, wallet_halt,
-  payout_approval, payout_veto, order_decision, chain_pause, operator, audit_entry to opentill_ops;
+  payout_approval, payout_veto, payout_decision, order_decision, chain_pause, operator, audit_entry to opentill_ops;
 grant select (${OWN_TRANSACTION}) on own_transaction to opentill_ops;
 grant insert, update (label) on hot_wallet to opentill_ops;
 grant insert (halt_id, chain, wallet, kind, reason, set_by, set_at) on wallet_halt to opentill_ops;
 grant update (released_at, released_by, released_reason) on wallet_halt to opentill_ops;
 grant insert on payout_approval, payout_veto to opentill_ops;
 grant insert (decision_id, order_pk, decision, reason, operator, decided_at) on order_decision to opentill_ops;
+grant insert (decision_id, order_pk, nonce, decision, tx_hash, reason, operator, decided_at) on payout_decision to opentill_ops;
 grant insert, delete on chain_pause to opentill_ops;
 grant insert, update (name, role, token_hash, disabled_at) on operator to opentill_ops;
 grant insert (operator, action, subject, outcome, details, request_id) on audit_entry to opentill_ops;

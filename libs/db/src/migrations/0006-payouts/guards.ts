@@ -34,6 +34,35 @@ revoke all on function wallet_nonce_refuse_change() from public;
 create or replace trigger wallet_nonce_kept before update on wallet_nonce for each row
   when (old.state <> 'RESERVED' or new.state = 'FINAL') execute function wallet_nonce_refuse_change();
 
+-- A payout that was signed, and whose nonce something else used, may have been paid all the same: by what this database forgot
+-- when it was restored. It gets another nonce only by an operator's word about each nonce that it lost.
+create or replace function wallet_nonce_refuse_again() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if exists (
+    select from wallet_nonce t where t.order_pk = new.order_pk and t.state = 'TAKEN' and not exists (
+      select from payout_decision d where d.order_pk = t.order_pk and d.nonce = t.nonce and d.decision = 'PAY_AGAIN'
+        and d.outcome is distinct from 'NOT_POSSIBLE')
+  ) then
+    raise exception 'payout % lost a nonce, and nobody decided that it is paid again', new.order_pk
+      using errcode = 'integrity_constraint_violation';
+  end if;
+  return new;
+end $$;
+revoke all on function wallet_nonce_refuse_again() from public;
+create or replace trigger wallet_nonce_inserted_again before insert on wallet_nonce for each row
+  when (new.state = 'SIGNED' and new.order_pk is not null) execute function wallet_nonce_refuse_again();
+create or replace trigger wallet_nonce_signed_again before update on wallet_nonce for each row
+  when (old.state = 'RESERVED' and new.state = 'SIGNED' and new.order_pk is not null) execute function wallet_nonce_refuse_again();
+
+create or replace function payout_decision_refuse_change() returns trigger language plpgsql as $$
+begin
+  raise exception 'the decision % is carried out', old.decision_id using errcode = 'integrity_constraint_violation';
+end $$;
+revoke all on function payout_decision_refuse_change() from public;
+create or replace trigger payout_decision_kept before update on payout_decision for each row
+  when (old.handled_at is not null) execute function payout_decision_refuse_change();
+
 create or replace function refuse_removal() returns trigger language plpgsql as $$
 begin
   raise exception '% is kept for ever', tg_table_name using errcode = 'integrity_constraint_violation';
@@ -71,6 +100,8 @@ create or replace trigger wallet_halt_ends_incident after update of released_at 
 export const EXPIRY = `
 -- Expires those whose time is up, by the database's clock, and that nobody has signed: this and the signer's step to SIGNED
 -- change one row from the state that they found it in, so never both. Locked in the order of their keys.
+-- While transactions of the wallet are known of that this database does not know, none expires: it may have been paid by one.
+-- What the signer suspects (CHAIN_AHEAD) counts for two minutes: by then it has halted the wallet, or was mistaken.
 -- @returns those that expired now.
 create or replace function expire_payouts(p_order_pks uuid[]) returns setof uuid
 language sql security definer set search_path = public, pg_temp as $$
@@ -78,6 +109,9 @@ language sql security definer set search_path = public, pg_temp as $$
     select order_pk from payout
     where order_pk = any(p_order_pks) and state in ('REQUESTED', 'AUTHORISED') and waiting_since is null
       and clock_timestamp() >= expires_at
+      and not coalesce(obstacle = 'CHAIN_AHEAD' and obstacle_at > clock_timestamp() - interval '2 minutes', false)
+      and not exists (select from wallet_halt h where h.chain = payout.chain and (h.wallet is null or h.wallet = payout.wallet)
+        and h.kind in ('FOREIGN_NONCE', 'RESTORED') and h.released_at is null)
     order by order_pk for update
   )
   update payout p set state = 'EXPIRED', reason = 'Payout expired', version = p.version + 1, updated_at = clock_timestamp()

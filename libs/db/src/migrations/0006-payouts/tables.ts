@@ -147,20 +147,26 @@ comment on table hot_wallet_balance is 'What the chain says of the hot wallets, 
 
 /** What operators decide. */
 export const OPERATOR_TABLES = `
-create table if not exists wallet_halt ( -- payout-signer sets FOREIGN_NONCE, ops sets OPERATOR and releases either
+create table if not exists wallet_halt ( -- payout-signer sets FOREIGN_NONCE and RESTORED, ops sets OPERATOR and releases all
   halt_id uuid primary key,
   chain text not null,
   wallet text,
-  kind text not null check (kind in ('OPERATOR', 'FOREIGN_NONCE')),
+  kind text not null check (kind in ('OPERATOR', 'FOREIGN_NONCE', 'RESTORED')),
+  mark bigint check (mark >= 0),
   reason text not null,
   set_by text,
   set_at timestamptz not null default now(),
   released_at timestamptz,
   released_by text,
-  released_reason text
+  released_reason text,
+  check (mark is null or kind = 'RESTORED')
 );
-comment on table wallet_halt is 'While one is open nothing new is authorised or signed on that chain, of that wallet if one is named. What is signed is still sent.';
+comment on table wallet_halt is 'While one is open nothing new is authorised or signed on that chain, of that wallet if one is named. What is signed is still sent. Under FOREIGN_NONCE and RESTORED nothing expires either: it may have been paid.';
+comment on column wallet_halt.kind is 'RESTORED: transactions were sent that this database does not know; it is older than they are.';
+comment on column wallet_halt.mark is 'Up to this nonce the signer has proof of its own that something was sent. Released: up to there only transactions that move nothing are signed, and payouts when all of those are final.';
 create unique index if not exists wallet_halt_foreign_nonce on wallet_halt (chain, wallet) where kind = 'FOREIGN_NONCE' and released_at is null;
+create unique index if not exists wallet_halt_restored on wallet_halt (chain, coalesce(wallet, '')) where kind = 'RESTORED' and released_at is null;
+create index if not exists wallet_halt_mark on wallet_halt (chain, wallet, mark) where mark is not null;
 create index if not exists wallet_halt_open on wallet_halt (chain) where released_at is null;
 
 create table if not exists payout_approval ( -- writer: ops; worth nothing but by an approver's key
@@ -178,6 +184,28 @@ create table if not exists payout_veto ( -- writer: ops
   reason text not null,
   vetoed_at timestamptz not null default now()
 );
+
+create table if not exists payout_decision ( -- writer: ops; payout-signer handles
+  decision_id uuid primary key,
+  order_pk uuid not null references orders,
+  nonce bigint check (nonce >= 0),
+  decision text not null check (decision in ('PAY_AGAIN', 'PAID_BY')),
+  tx_hash text,
+  reason text not null,
+  operator text not null,
+  decided_at timestamptz not null default now(),
+  handled_at timestamptz,
+  outcome text check (outcome in ('DONE', 'NOT_POSSIBLE')),
+  detail text,
+  check ((decision = 'PAID_BY') = (tx_hash is not null)),
+  check (decision = 'PAID_BY' or nonce is not null),
+  check ((handled_at is null) = (outcome is null))
+);
+comment on table payout_decision is 'What an operator says of a payout that may have been paid by a transaction unknown to this database. PAY_AGAIN: it was not, its nonce was taken by something else. PAID_BY: this transaction paid it; the signer holds it against the order, by two sources.';
+comment on column payout_decision.nonce is 'Of PAY_AGAIN: the nonce of the payout that is TAKEN. A decision is about this one and no later one.';
+comment on column payout_decision.outcome is 'NOT_POSSIBLE: detail says why. PAY_AGAIN is DONE when the payout is signed again.';
+create unique index if not exists payout_decision_open on payout_decision (order_pk) where handled_at is null;
+create index if not exists payout_decision_order on payout_decision (order_pk);
 
 create table if not exists order_decision ( -- writer: ops; tracker handles
   decision_id uuid primary key,
