@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { FeePrices, FeeTerms } from '@opentill/chain/wallet-sender';
 import type { FeeBounds } from './fee-bounds.ts';
 import { feeBoundsOf, isAboveCap, isWithinBounds, pricesFor, raiseFees } from './fee-bounds.ts';
 
@@ -46,6 +47,60 @@ describe('what to offer', () => {
         if (!isAboveCap(baseFeePerGas, bounds)) expect(prices.maxFeePerGas >= baseFeePerGas).toBe(true);
       }),
     );
+  });
+});
+
+describe('a first offer', () => {
+  /** How often terms can be raised while the market asks for the same. */
+  function raisesFrom(terms: FeeTerms, now: FeePrices, bounds: FeeBounds, most = 5): number {
+    const raised = most === 0 ? undefined : raiseFees(terms, now, bounds);
+    return raised === undefined ? 0 : 1 + raisesFrom(raised, now, bounds, most - 1);
+  }
+  /** What three raises leave within a cap. */
+  const wouldFit = (price: bigint, cap: bigint): boolean =>
+    [1, 2, 3].reduce((raised) => raised + (raised === 0n ? 1n : (raised + 7n) / 8n), price) <= cap;
+
+  test('leaves three raises whatever nodes say of tips, unless the market itself is at a cap', () => {
+    fc.assert(
+      fc.property(wei, wei, boundsOf, (baseFeePerGas, tipPerGas, bounds) => {
+        const prices = pricesFor({ baseFeePerGas, tipPerGas }, bounds);
+        const isAtCap =
+          !wouldFit(bounds.minPriorityFeePerGas, bounds.maxPriorityFeePerGas) ||
+          !wouldFit(baseFeePerGas + prices.maxPriorityFeePerGas, bounds.maxFeePerGas);
+        fc.pre(!isAtCap);
+        expect(raisesFrom({ gasLimit: 1n, ...prices }, prices, bounds)).toBeGreaterThanOrEqual(3);
+      }),
+    );
+  });
+
+  test('of a tip beyond the cap is below the cap, and the raises go up to it', () => {
+    const prices = pricesFor({ baseFeePerGas: 10n * GWEI, tipPerGas: 400n * GWEI }, BOUNDS);
+    expect(prices.maxPriorityFeePerGas).toBeLessThan((BOUNDS.maxPriorityFeePerGas * 3n) / 4n);
+    expect(prices.maxPriorityFeePerGas).toBeGreaterThan(BOUNDS.maxPriorityFeePerGas / 2n);
+    expect(raisesFrom({ gasLimit: 1n, ...prices }, prices, BOUNDS)).toBe(3);
+  });
+
+  test('of a market that is at the cap is the cap: it gets into the block, or nothing does', () => {
+    const prices = pricesFor({ baseFeePerGas: 98n * GWEI, tipPerGas: GWEI }, BOUNDS);
+    expect(prices).toEqual({ maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI });
+    expect(raisesFrom({ gasLimit: 1n, ...prices }, prices, BOUNDS)).toBe(0);
+  });
+
+  test('leaves what raises it can', () => {
+    for (const [base, raises] of [
+      [77n, 2],
+      [85n, 1],
+      [95n, 0],
+    ] as const) {
+      const prices = pricesFor({ baseFeePerGas: base * GWEI, tipPerGas: GWEI }, BOUNDS);
+      expect(raisesFrom({ gasLimit: 1n, ...prices }, prices, BOUNDS)).toBe(raises);
+    }
+  });
+
+  test('doubles the base fee only as far as raises are left', () => {
+    const { maxFeePerGas } = pricesFor({ baseFeePerGas: 60n * GWEI, tipPerGas: GWEI }, BOUNDS);
+    expect(maxFeePerGas).toBeGreaterThan(61n * GWEI);
+    expect(maxFeePerGas).toBeLessThan(75n * GWEI);
   });
 });
 

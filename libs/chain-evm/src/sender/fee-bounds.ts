@@ -28,6 +28,8 @@ const BASE_FEE_ROOM = 2n;
  * bsc, coreth); an eighth satisfies those who round, too.
  */
 const RAISE_DIVISOR = 8n;
+/** A first offer leaves room for so many: at a cap it could never be replaced, and all later nonces would wait for it. */
+const RAISES_LEFT = 3;
 
 /** Reads the bounds of a network file. Throws TypeError for what are no amounts, or are out of order. */
 export function feeBoundsOf(text: FeeBoundsText): FeeBounds {
@@ -46,10 +48,17 @@ export function feeBoundsOf(text: FeeBoundsText): FeeBounds {
   return bounds;
 }
 
-/** What to offer: the base fee doubled and the tip, within the bounds. */
+/**
+ * What to offer: the base fee doubled and the tip, within the bounds, and so far below the caps that both can be raised
+ * three times; less often where the market itself is near the cap, as what is below it gets into no block.
+ */
 export function pricesFor(market: FeeMarket, bounds: FeeBounds): FeePrices {
-  const tip = within(market.tipPerGas, bounds.minPriorityFeePerGas, bounds.maxPriorityFeePerGas);
-  const maxFeePerGas = lower(market.baseFeePerGas * BASE_FEE_ROOM + tip, bounds.maxFeePerGas);
+  const { minPriorityFeePerGas: least, maxPriorityFeePerGas: most, maxFeePerGas: cap } = bounds;
+  const tip = within(market.tipPerGas, least, higher(least, beforeRaises(most, RAISES_LEFT)));
+  const needed = lower(market.baseFeePerGas + tip, cap);
+  let raises = RAISES_LEFT;
+  while (raises > 0 && beforeRaises(cap, raises) < needed) raises -= 1;
+  const maxFeePerGas = lower(market.baseFeePerGas * BASE_FEE_ROOM + tip, beforeRaises(cap, raises));
   return { maxFeePerGas, maxPriorityFeePerGas: lower(tip, maxFeePerGas) };
 }
 
@@ -86,6 +95,14 @@ export function raiseFees(old: FeeTerms, now: FeePrices, bounds: FeeBounds): Fee
 /** An eighth more, rounded up, and always more: nodes refuse an equal price even where it is zero. */
 function raise(price: bigint): bigint {
   return price + (price === 0n ? 1n : (price + RAISE_DIVISOR - 1n) / RAISE_DIVISOR);
+}
+
+/** The highest price that so many raises take no further than to `cap`. */
+function beforeRaises(cap: bigint, raises: number): bigint {
+  let price = cap;
+  // x and an eighth of it, rounded up, are at most p exactly when x is at most eight ninths of p.
+  for (let raised = 0; raised < raises; raised += 1) price = (price * RAISE_DIVISOR) / (RAISE_DIVISOR + 1n);
+  return price;
 }
 
 export function higher(a: bigint, b: bigint): bigint {
