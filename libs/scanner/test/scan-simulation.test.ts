@@ -1,281 +1,22 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import type { Database, Db } from '@opentill/db/database';
+import type { Db } from '@opentill/db/database';
 import { readerError } from '@opentill/chain/reader-error';
 import type { ScanNetwork } from '../src/scan-network.ts';
 import type { ScanStore } from '../src/store.ts';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts';
-import {
-  address,
-  CHAIN,
-  fateVersions,
-  forgetScans,
-  giveOut,
-  MOCK_NETWORK,
-  openAgain,
-  openScan,
-  outboxEvents,
-  recordedFates,
-  recordedTransfers,
-  signPayout,
-  storedCursor,
-  toldFates,
-  transferVersions,
-  type TestScan,
-} from './scan-harness.ts';
+import { CHAIN, forgetScans, MOCK_NETWORK, openScan, storedCursor, type TestScan } from './scan-harness.ts';
+import { Crash, FIRST_BLOCKS, OURS, STRANGER, useSimulation } from './simulated-world.ts';
 
-const OURS = [address('alice'), address('bob')];
-const STRANGER = address('stranger');
-
-let database: TestDatabase;
-let admin: Database;
-let scanner: Database;
-let signer: Database;
-let own: readonly [MockTx, MockTx, MockTx, MockTx, MockTx, MockTx];
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = database.open('admin');
-  scanner = database.open('scanner_evm');
-  signer = database.open('signer');
-  await giveOut(admin.kysely, OURS);
-  const sign = (replaces?: MockTx): Promise<MockTx> =>
-    signPayout({ signer: signer.kysely, admin: admin.kysely }, replaces === undefined ? {} : { replaces });
-  const [a, b, c] = [await sign(), await sign(), await sign()];
-  own = [a, await sign(a), b, await sign(b), c, await sign(c)];
-});
-afterAll(async () => {
-  await scanner.close();
-  await signer.close();
-  await admin.close();
-  await database.drop();
-});
-
-class Crash extends Error {}
-
-/** Counts side effects; at the chosen one it crashes, before or after it happened. */
-function createCrasher(): {
-  crashAt: number;
-  steps: number;
-  step(): void;
-  wrap(store: ScanStore): ScanStore;
-} {
-  const crasher = {
-    crashAt: -1,
-    steps: 0,
-    step() {
-      crasher.steps += 1;
-      if (crasher.steps - 1 === crasher.crashAt) throw new Crash(`at step ${crasher.crashAt}`);
-    },
-    wrap(store: ScanStore): ScanStore {
-      const around =
-        <A extends unknown[], T>(work: (...args: A) => Promise<T>) =>
-        async (...args: A): Promise<T> => {
-          crasher.step();
-          const result = await work(...args);
-          crasher.step();
-          return result;
-        };
-      return {
-        loadState: around(store.loadState),
-        insertFirstState: around(store.insertFirstState),
-        commit: around(store.commit),
-        findRecipients: around(store.findRecipients),
-        findOwn: around(store.findOwn),
-        mayHaveOpenTransactions: around(store.mayHaveOpenTransactions),
-        openTransactions: around(store.openTransactions),
-        liveTransfers: around(store.liveTransfers),
-        pauseReason: store.pauseReason,
-        nextRescan: around(store.nextRescan),
-      };
-    },
-  };
-  return crasher;
-}
-
-interface World {
-  readonly node: MockNode;
-  /** One replica after another: each ends at its crash, the next one takes over. */
-  scanUntilQuiet(): Promise<void>;
-}
-
-function createWorld(crasher: ReturnType<typeof createCrasher>): World {
-  const node = createMockNode(CHAIN);
-  node.faults.beforeCall = () => crasher.step();
-  let replica = 0;
-  return {
-    node,
-    async scanUntilQuiet() {
-      for (;;) {
-        replica += 1;
-        // What a dead replica leaves behind: a lease that runs out.
-        await sql`update scanner_evm.lease set expires_at = now()`.execute(admin.kysely);
-        const scan = await openScan({
-          db: scanner.kysely,
-          reader: node.reader,
-          holder: `replica-${replica}`,
-          wrapStore: crasher.wrap,
-        });
-        try {
-          const crashAt = crasher.crashAt;
-          const stepsBefore = crasher.steps;
-          await scan.settle();
-          // A crash while reading for the verified pass holds back that pass alone: the replica survives it.
-          if (crashAt >= stepsBefore && crashAt < crasher.steps) await scan.settle();
-          return;
-        } catch (error) {
-          if (!(error instanceof Crash)) throw error;
-        }
-      }
-    },
-  };
-}
-
-/** What must hold at the end, whatever happened on the way. */
-async function checkEndState(node: MockNode): Promise<void> {
-  const cursor = await storedCursor(admin.kysely);
-  expect(cursor).toMatchObject({
-    head: node.head().height,
-    seen: node.head().height,
-    seenHash: node.head().hash,
-  });
-  const recorded = await recordedTransfers(admin.kysely);
-  const live = recorded.filter((t) => t.state !== 'ORPHANED');
-  const truth = node
-    .transfers()
-    .filter((t) => OURS.includes(t.to) && t.blockHeight > FIRST_BLOCKS)
-    .map((t) => ({
-      tx: t.txHash as string,
-      position: t.position as string,
-      to: t.to as string,
-      amount: t.amountBaseUnits as bigint,
-      height: t.blockHeight,
-      block: t.blockHash as string,
-      state: t.blockHeight <= cursor.verified ? 'VERIFIED' : 'DETECTED',
-    }));
-  const inOrder = <T extends { tx: string; position: string }>(rows: readonly T[]): readonly T[] =>
-    [...rows].sort((a, b) => (`${a.tx} ${a.position}` < `${b.tx} ${b.position}` ? -1 : 1));
-  expect(inOrder(live)).toEqual(inOrder(truth));
-  await checkFates(node, cursor.verified);
-  // A fork below the verified cursor takes it back without an event, so what was told may be ahead; never behind.
-  const verified = await checkEvents();
-  if (verified !== undefined) expect(verified).toBeGreaterThanOrEqual(cursor.verified);
-}
-
-/** Own transactions, open and in no block; of the first and the second, and so on, only one can be mined. */
-async function signedOnes(): Promise<readonly [MockTx, MockTx, MockTx, MockTx, MockTx, MockTx]> {
-  await openAgain(signer.kysely, own);
-  return own;
-}
-
-/** What is recorded of own transactions is where they are in the chain, and every version was told of once. */
-async function checkFates(node: MockNode, verified: number): Promise<void> {
-  const isOwn = new Set<string>(own.map(({ hash }) => hash));
-  const truth = node.transactions().filter(({ hash }) => isOwn.has(hash));
-  const expected = truth.map(({ hash, height }) => {
-    const outcome = node.faults.failed.has(hash) ? ' failed' : '';
-    return `${hash} ${height <= verified ? 'VERIFIED' : 'MINED'} ${height}${outcome}`;
-  });
-  const live = (await recordedFates(admin.kysely)).filter((fate) => !fate.includes('ORPHANED'));
-  expect(live.toSorted()).toEqual(expected.toSorted());
-  expect(await toldFates(admin.kysely)).toEqual(await fateVersions(admin.kysely));
-}
-
-/**
- * The last that was said of every transfer is what it is, and nothing was said of any other. Gives the height that was
- * said to be verified last; a deep reorganisation takes the cursor back without a word.
- */
-async function checkEvents(): Promise<number | undefined> {
-  const last = new Map<string, string>();
-  let verified: number | undefined;
-  for (const event of await outboxEvents(admin.kysely)) {
-    if (event.type === 'fate.changed') continue;
-    const ids = (event.data as { transferIds: string[] }).transferIds;
-    for (const id of ids) last.set(id, event.type);
-    if (event.type === 'block.verified') verified = (event.data as { height: number }).height;
-  }
-  const says = { DETECTED: 'transfer.detected', VERIFIED: 'block.verified', ORPHANED: 'transfer.orphaned' };
-  const versions = await transferVersions(admin.kysely);
-  expect(Object.fromEntries(last)).toEqual(
-    Object.fromEntries(versions.map((t) => [t.id, says[t.state as keyof typeof says]])),
-  );
-  return verified;
-}
-
-const STEPS_THAT_VARY = 8;
-
-/** Blocks before the first cursor. */
-const FIRST_BLOCKS = 8;
-
-describe('a scan that crashes at any of its steps', () => {
-  /** Deposits, a reorganisation that drops one, moves one and brings one, and a deep one below the verified cursor. */
-  async function story({ node, scanUntilQuiet }: World): Promise<void> {
-    for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
-    await scanUntilQuiet();
-    const [a, b] = OURS as [(typeof OURS)[0], (typeof OURS)[0]];
-    const [stays, moves, goes] = [
-      aTx({ to: a, amount: 1n }, { to: b, amount: 2n }),
-      aTx({ to: STRANGER, amount: 3n }, { to: b, amount: 4n }),
-      aTx({ to: a, amount: 5n }),
-    ];
-    const [paid, , movedOut, , lostOut] = await signedOnes();
-    node.mine(stays, paid);
-    node.mine(moves, goes, movedOut, lostOut);
-    await scanUntilQuiet();
-    const comes = aTx({ to: b, amount: 6n });
-    node.reorg(1, [comes], [moves, movedOut]);
-    await scanUntilQuiet();
-    await checkEndState(node);
-    node.mine();
-    await scanUntilQuiet();
-    node.reorg(4, [], [movedOut], [goes], [moves, lostOut], []);
-    await scanUntilQuiet();
-  }
-
-  /** A way long enough to be read in parallel: crashes fall between what is read ahead and its commit. */
-  async function longWay({ node, scanUntilQuiet }: World): Promise<void> {
-    for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
-    await scanUntilQuiet();
-    const [out] = await signedOnes();
-    for (let i = 0; i < 18; i += 1)
-      node.mine(
-        ...(i === 3 ? [out] : []),
-        ...(i % 4 === 0 ? [aTx({ to: OURS[0]!, amount: BigInt(i + 1), isNative: i % 8 === 0 })] : []),
-      );
-    await scanUntilQuiet();
-  }
-
-  it.each([
-    { name: 'ends as one that nothing disturbed', history: story },
-    { name: 'catches up as one that nothing disturbed', history: longWay },
-  ])('$name', async ({ history }) => {
-    await forgetScans(admin.kysely);
-    const undisturbed = createCrasher();
-    const world = createWorld(undisturbed);
-    await history(world);
-    await checkEndState(world.node);
-    const total = undisturbed.steps;
-    expect(total).toBeGreaterThan(40);
-    for (let crashAt = 0; crashAt < total; crashAt += 1) {
-      await forgetScans(admin.kysely);
-      const crasher = createCrasher();
-      crasher.crashAt = crashAt;
-      const disturbed = createWorld(crasher);
-      await history(disturbed);
-      // How many commits a way takes, and what has to be vouched for, depends on which reads end first.
-      expect(crasher.steps).toBeGreaterThan(Math.min(crashAt, total - STEPS_THAT_VARY));
-      await checkEndState(disturbed.node);
-    }
-  });
-});
+const simulation = useSimulation();
+const { checkEndState, checkEvents, signedOnes } = simulation;
 
 describe('a commit that breaks at any of its statements', () => {
   /** The database, of which the statement with this number fails. */
   function breakingAt(statement: number): { readonly db: Db; readonly statements: () => number } {
     let count = 0;
-    const db = scanner.kysely.withPlugin({
+    const db = simulation.scanner.withPlugin({
       transformQuery({ node }) {
         if (count++ === statement) throw new Crash(`at statement ${statement}`);
         return node;
@@ -287,10 +28,10 @@ describe('a commit that breaks at any of its statements', () => {
 
   /** A deep reorganisation that drops, moves and brings payments; then one round with that database. */
   async function round(db: Db): Promise<{ readonly node: MockNode; readonly outcome: unknown }> {
-    await forgetScans(admin.kysely);
+    await forgetScans(simulation.admin);
     const node = createMockNode(CHAIN);
     for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
-    const before = await openScan({ db: scanner.kysely, reader: node.reader });
+    const before = await openScan({ db: simulation.scanner, reader: node.reader });
     await before.settle();
     const [moves, goes, comes] = [1n, 2n, 3n].map((amount) => aTx({ to: OURS[0]!, amount })) as [
       MockTx,
@@ -326,8 +67,8 @@ describe('a commit that breaks at any of its statements', () => {
       if (node === undefined) continue;
       if (outcome instanceof Crash) broken += 1;
       await checkEvents();
-      await sql`update scanner_evm.lease set expires_at = now()`.execute(admin.kysely);
-      const next = await openScan({ db: scanner.kysely, reader: node.reader, holder: 'next' });
+      await sql`update scanner_evm.lease set expires_at = now()`.execute(simulation.admin);
+      const next = await openScan({ db: simulation.scanner, reader: node.reader, holder: 'next' });
       await next.settle();
       await checkEndState(node);
     }
@@ -441,7 +182,7 @@ describe('a scan of any history', () => {
       let payouts = 0;
       await fc.assert(
         fc.asyncProperty(deeds, async (history: readonly Deed[]) => {
-          await forgetScans(admin.kysely);
+          await forgetScans(simulation.admin);
           const node = createMockNode(CHAIN);
           for (let i = 0; i < FIRST_BLOCKS; i += 1) node.mine();
           let final = FIRST_BLOCKS - 2;
@@ -457,19 +198,19 @@ describe('a scan of any history', () => {
             },
           });
           const openNext = (holder: string): Promise<TestScan> =>
-            openScan({ db: scanner.kysely, reader: node.reader, network, holder, wrapStore });
+            openScan({ db: simulation.scanner, reader: node.reader, network, holder, wrapStore });
           let scan = await openNext('first');
           await scan.settle();
           let highest = 0;
           const checkDepth = async (): Promise<void> => {
-            const { verified } = await storedCursor(admin.kysely);
+            const { verified } = await storedCursor(simulation.admin);
             highest = Math.max(highest, node.head().height);
             if (network.confirmations !== 'finalized') expect(verified).toBeLessThanOrEqual(highest - 2);
             else if (network.finality?.fallbackDepth === undefined)
               expect(verified).toBeLessThanOrEqual(final);
             else expect(verified).toBeLessThanOrEqual(Math.max(final, highest - 4));
           };
-          await signedOnes();
+          const own = await signedOnes();
           const setFailed = (tx: MockTx, fails: boolean): unknown =>
             fails ? node.faults.failed.add(tx.hash) : node.faults.failed.delete(tx.hash);
           /** Transactions per block above the first ones. */

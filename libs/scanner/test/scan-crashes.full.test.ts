@@ -1,0 +1,3 @@
+import { describeCrashes } from './scan-crashes.ts';
+
+describeCrashes(1);

@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, expect } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Database, Db } from '@opentill/db/database';
+import type { ScanStore } from '../src/store.ts';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { createMockNode, type MockNode, type MockTx } from './mock-node.ts';
+import {
+  address,
+  CHAIN,
+  fateVersions,
+  giveOut,
+  openAgain,
+  openScan,
+  outboxEvents,
+  recordedFates,
+  recordedTransfers,
+  signPayout,
+  storedCursor,
+  toldFates,
+  transferVersions,
+} from './scan-harness.ts';
+
+export const OURS = [address('alice'), address('bob')] as const;
+export const STRANGER = address('stranger');
+/** Blocks before the first cursor. */
+export const FIRST_BLOCKS = 8;
+
+export class Crash extends Error {}
+
+export interface Crasher {
+  /** The step at which it crashes; -1: never. */
+  crashAt: number;
+  /** Steps taken so far; more than `crashAt`: it crashed. */
+  steps: number;
+  step(): void;
+  wrap(store: ScanStore): ScanStore;
+}
+
+/** Counts side effects; at the chosen one it crashes, before or after it happened. */
+export function createCrasher(): Crasher {
+  const crasher: Crasher = {
+    crashAt: -1,
+    steps: 0,
+    step() {
+      crasher.steps += 1;
+      if (crasher.steps - 1 === crasher.crashAt) throw new Crash(`at step ${crasher.crashAt}`);
+    },
+    wrap(store: ScanStore): ScanStore {
+      const around =
+        <A extends unknown[], T>(work: (...args: A) => Promise<T>) =>
+        async (...args: A): Promise<T> => {
+          crasher.step();
+          const result = await work(...args);
+          crasher.step();
+          return result;
+        };
+      return {
+        loadState: around(store.loadState),
+        insertFirstState: around(store.insertFirstState),
+        commit: around(store.commit),
+        findRecipients: around(store.findRecipients),
+        findOwn: around(store.findOwn),
+        mayHaveOpenTransactions: around(store.mayHaveOpenTransactions),
+        openTransactions: around(store.openTransactions),
+        liveTransfers: around(store.liveTransfers),
+        pauseReason: store.pauseReason,
+        nextRescan: around(store.nextRescan),
+      };
+    },
+  };
+  return crasher;
+}
+
+export type OwnTransactions = readonly [MockTx, MockTx, MockTx, MockTx, MockTx, MockTx];
+
+/** A chain, and scanners that follow it one after another. */
+export interface World {
+  readonly node: MockNode;
+  /** One replica after another: each ends at its crash, the next one takes over. */
+  scanUntilQuiet(): Promise<void>;
+}
+
+/** A database in which chains are simulated, and what must hold of it. */
+export interface Simulation {
+  readonly admin: Db;
+  readonly scanner: Db;
+  /** Own transactions, open and in no block; of the first and the second, and so on, only one can be mined. */
+  signedOnes(): Promise<OwnTransactions>;
+  createWorld(crasher: Crasher): World;
+  /** What must hold at the end, whatever happened on the way. */
+  checkEndState(node: MockNode): Promise<void>;
+  /** What was told is what is recorded. Gives the height that was said to be verified last. */
+  checkEvents(): Promise<number | undefined>;
+}
+
+/** Makes the database before the tests of the file, and drops it after them. */
+export function useSimulation(): Simulation {
+  let database: TestDatabase;
+  let admin: Database;
+  let scanner: Database;
+  let signer: Database;
+  let own: OwnTransactions;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    admin = database.open('admin');
+    scanner = database.open('scanner_evm');
+    signer = database.open('signer');
+    await giveOut(admin.kysely, OURS);
+    const sign = (replaces?: MockTx): Promise<MockTx> =>
+      signPayout({ signer: signer.kysely, admin: admin.kysely }, replaces === undefined ? {} : { replaces });
+    const [a, b, c] = [await sign(), await sign(), await sign()];
+    own = [a, await sign(a), b, await sign(b), c, await sign(c)];
+  });
+  afterAll(async () => {
+    await scanner.close();
+    await signer.close();
+    await admin.close();
+    await database.drop();
+  });
+
+  function createWorld(crasher: Crasher): World {
+    const node = createMockNode(CHAIN);
+    node.faults.beforeCall = () => crasher.step();
+    let replica = 0;
+    return {
+      node,
+      async scanUntilQuiet() {
+        for (;;) {
+          replica += 1;
+          // What a dead replica leaves behind: a lease that runs out.
+          await sql`update scanner_evm.lease set expires_at = now()`.execute(admin.kysely);
+          const scan = await openScan({
+            db: scanner.kysely,
+            reader: node.reader,
+            holder: `replica-${replica}`,
+            wrapStore: crasher.wrap,
+          });
+          try {
+            const crashAt = crasher.crashAt;
+            const stepsBefore = crasher.steps;
+            await scan.settle();
+            // A crash while reading for the verified pass holds back that pass alone: the replica survives it.
+            if (crashAt >= stepsBefore && crashAt < crasher.steps) await scan.settle();
+            return;
+          } catch (error) {
+            if (!(error instanceof Crash)) throw error;
+          }
+        }
+      },
+    };
+  }
+
+  /** What must hold at the end, whatever happened on the way. */
+  async function checkEndState(node: MockNode): Promise<void> {
+    const cursor = await storedCursor(admin.kysely);
+    expect(cursor).toMatchObject({
+      head: node.head().height,
+      seen: node.head().height,
+      seenHash: node.head().hash,
+    });
+    const recorded = await recordedTransfers(admin.kysely);
+    const live = recorded.filter((t) => t.state !== 'ORPHANED');
+    const truth = node
+      .transfers()
+      .filter((t) => OURS.includes(t.to) && t.blockHeight > FIRST_BLOCKS)
+      .map((t) => ({
+        tx: t.txHash as string,
+        position: t.position as string,
+        to: t.to as string,
+        amount: t.amountBaseUnits as bigint,
+        height: t.blockHeight,
+        block: t.blockHash as string,
+        state: t.blockHeight <= cursor.verified ? 'VERIFIED' : 'DETECTED',
+      }));
+    const inOrder = <T extends { tx: string; position: string }>(rows: readonly T[]): readonly T[] =>
+      [...rows].sort((a, b) => (`${a.tx} ${a.position}` < `${b.tx} ${b.position}` ? -1 : 1));
+    expect(inOrder(live)).toEqual(inOrder(truth));
+    await checkFates(node, cursor.verified);
+    // A fork below the verified cursor takes it back without an event, so what was told may be ahead; never behind.
+    const verified = await checkEvents();
+    if (verified !== undefined) expect(verified).toBeGreaterThanOrEqual(cursor.verified);
+  }
+
+  /** Own transactions, open and in no block; of the first and the second, and so on, only one can be mined. */
+  async function signedOnes(): Promise<OwnTransactions> {
+    await openAgain(signer.kysely, own);
+    return own;
+  }
+
+  /** What is recorded of own transactions is where they are in the chain, and every version was told of once. */
+  async function checkFates(node: MockNode, verified: number): Promise<void> {
+    const isOwn = new Set<string>(own.map(({ hash }) => hash));
+    const truth = node.transactions().filter(({ hash }) => isOwn.has(hash));
+    const expected = truth.map(({ hash, height }) => {
+      const outcome = node.faults.failed.has(hash) ? ' failed' : '';
+      return `${hash} ${height <= verified ? 'VERIFIED' : 'MINED'} ${height}${outcome}`;
+    });
+    const live = (await recordedFates(admin.kysely)).filter((fate) => !fate.includes('ORPHANED'));
+    expect(live.toSorted()).toEqual(expected.toSorted());
+    expect(await toldFates(admin.kysely)).toEqual(await fateVersions(admin.kysely));
+  }
+
+  /**
+   * The last that was said of every transfer is what it is, and nothing was said of any other. Gives the height that was
+   * said to be verified last; a deep reorganisation takes the cursor back without a word.
+   */
+  async function checkEvents(): Promise<number | undefined> {
+    const last = new Map<string, string>();
+    let verified: number | undefined;
+    for (const event of await outboxEvents(admin.kysely)) {
+      if (event.type === 'fate.changed') continue;
+      const ids = (event.data as { transferIds: string[] }).transferIds;
+      for (const id of ids) last.set(id, event.type);
+      if (event.type === 'block.verified') verified = (event.data as { height: number }).height;
+    }
+    const says = { DETECTED: 'transfer.detected', VERIFIED: 'block.verified', ORPHANED: 'transfer.orphaned' };
+    const versions = await transferVersions(admin.kysely);
+    expect(Object.fromEntries(last)).toEqual(
+      Object.fromEntries(versions.map((t) => [t.id, says[t.state as keyof typeof says]])),
+    );
+    return verified;
+  }
+
+  return {
+    get admin() {
+      return admin.kysely;
+    },
+    get scanner() {
+      return scanner.kysely;
+    },
+    signedOnes,
+    createWorld,
+    checkEndState,
+    checkEvents,
+  };
+}
