@@ -1,4 +1,4 @@
-import { familyOf } from '@opentill/domain/chains';
+import { chainIdOf, familyOf } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
 import { findToken, rpcEndpointsOf, type NetworkConfig, type TokenConfig } from './network-config.ts';
 import { hasDuplicates, isUrlOf } from './network-overrides.ts';
@@ -25,10 +25,10 @@ function identityMistakes(network: NetworkConfig, before: readonly NetworkConfig
   const { chain, chainId, family } = network;
   if (family !== familyOf(chain)) mistakes.push(` family must be ${familyOf(chain)}`);
   if (before.some((other) => other.chain === chain)) mistakes.push(' stands twice');
-  if (family === 'EVM' && chainId === undefined) mistakes.push(' needs chainId');
-  // The same chain under two names would count every payment for both.
-  const twin = before.find((other) => chainId !== undefined && other.chainId === chainId);
-  if (twin !== undefined && twin.chain !== chain) mistakes.push(` has the chainId of ${twin.chain}`);
+  const knownId = chainIdOf(chain);
+  // A devnet too has the id of the chain it stands for. With another's a test network would sign real money.
+  if (knownId !== undefined && chainId !== knownId)
+    mistakes.push(`/chainId must be ${knownId}, the one of ${chain}`);
   return mistakes;
 }
 

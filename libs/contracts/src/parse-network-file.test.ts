@@ -129,13 +129,18 @@ describe('a network file', () => {
       [
         '/networks/0 (ETH) family must be EVM',
         '/networks/1 (ETH) stands twice',
-        '/networks/2 (BSC) needs chainId',
+        '/networks/2 (BSC)/chainId must be 56, the one of BSC',
       ],
     ],
     [
       'one chain under two names, whose payments would count for both',
       [ETH, { ...BSC, chainId: 1 }],
-      ['/networks/1 (BSC) has the chainId of ETH'],
+      ['/networks/1 (BSC)/chainId must be 56, the one of BSC'],
+    ],
+    [
+      'a test network by the id of a main network, whose money would be signed without limits',
+      [{ ...ETH, chain: 'ETH_SEPOLIA' }],
+      ['/networks/0 (ETH_SEPOLIA)/chainId must be 11155111, the one of ETH_SEPOLIA'],
     ],
     [
       'tokens that cannot be told apart',
@@ -204,7 +209,7 @@ describe('the environment', () => {
       'ETH_RPC_URLS (item 2) is no http or https URL',
       'ETH_WS_URL is no ws or wss URL',
       'BSC_RPC_URLS names an endpoint twice',
-      '/networks/1 (BSC) needs chainId',
+      '/networks/1 (BSC)/chainId must be 56, the one of BSC',
     ]);
   });
 });

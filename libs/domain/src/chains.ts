@@ -2,21 +2,24 @@
 export const FAMILIES = ['EVM', 'TRON', 'SUI'] as const;
 export type Family = (typeof FAMILIES)[number];
 
-/** The twelve chain values of the API and the family of each (seed.md 2.3). */
+/**
+ * The twelve chain values of the API and the family of each (seed.md 2.3). `chainId` is the id that signatures of the
+ * EVM family are bound to (EIP-155): a test network is one by its id, so that what is signed for it is worth nothing.
+ */
 export const CHAINS = {
   TRON: { family: 'TRON', network: 'main' },
   TRON_TEST: { family: 'TRON', network: 'test' },
-  ETH: { family: 'EVM', network: 'main' },
-  ETH_SEPOLIA: { family: 'EVM', network: 'test' },
-  BSC: { family: 'EVM', network: 'main' },
-  BSC_TEST: { family: 'EVM', network: 'test' },
-  POLYGON: { family: 'EVM', network: 'main' },
-  POLYGON_AMOY: { family: 'EVM', network: 'test' },
-  AVAX_C_CHAIN: { family: 'EVM', network: 'main' },
-  AVAX_FUJI_TEST: { family: 'EVM', network: 'test' },
+  ETH: { family: 'EVM', network: 'main', chainId: 1 },
+  ETH_SEPOLIA: { family: 'EVM', network: 'test', chainId: 11_155_111 },
+  BSC: { family: 'EVM', network: 'main', chainId: 56 },
+  BSC_TEST: { family: 'EVM', network: 'test', chainId: 97 },
+  POLYGON: { family: 'EVM', network: 'main', chainId: 137 },
+  POLYGON_AMOY: { family: 'EVM', network: 'test', chainId: 80_002 },
+  AVAX_C_CHAIN: { family: 'EVM', network: 'main', chainId: 43_114 },
+  AVAX_FUJI_TEST: { family: 'EVM', network: 'test', chainId: 43_113 },
   SUI: { family: 'SUI', network: 'main' },
   SUI_TEST: { family: 'SUI', network: 'test' },
-} as const satisfies Record<string, { family: Family; network: 'main' | 'test' }>;
+} as const satisfies Record<string, { family: Family; network: 'main' | 'test'; chainId?: number }>;
 
 export type Chain = keyof typeof CHAINS;
 export const CHAIN_VALUES = Object.keys(CHAINS) as readonly Chain[];
@@ -29,4 +32,10 @@ export function isChain(value: unknown): value is Chain {
 /** The family that a chain belongs to. */
 export function familyOf(chain: Chain): Family {
   return CHAINS[chain].family;
+}
+
+/** The chain id of an EVM chain; undefined for the other families, which have none. */
+export function chainIdOf(chain: Chain): number | undefined {
+  const known: { readonly family: Family; readonly chainId?: number } = CHAINS[chain];
+  return known.chainId;
 }

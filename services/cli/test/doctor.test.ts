@@ -14,7 +14,7 @@ import type { Finding } from '../src/doctor/finding.ts';
 import { runCli } from '../src/run-cli.ts';
 
 const CHAIN_ID = 97;
-const OTHER_CHAIN_ID = 1337;
+const OTHER = { chain: 'POLYGON_AMOY', chainId: 80_002 };
 const BLOCKS = 300;
 
 let folder: string;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'opentill-doctor-'));
   const start = async (name: string, chainId: number) =>
     startAnvil({ dir: join(folder, name), port: await findFreePort(), chainId, blockTimeSeconds: 1 });
-  [anvil, other] = await Promise.all([start('anvil', CHAIN_ID), start('other', OTHER_CHAIN_ID)]);
+  [anvil, other] = await Promise.all([start('anvil', CHAIN_ID), start('other', OTHER.chainId)]);
   await deployDevTokens({ rpcUrl: anvil.rpcUrl, usdtDecimals: 18, usdcDecimals: 6 });
   await callRpc(anvil.rpcUrl, 'anvil_mine', [`0x${BLOCKS.toString(16)}`, '0x1']);
   await payAndMine();
@@ -164,7 +164,7 @@ describe('opentill doctor, of a network', () => {
     const { code, errors, of } = await examine({ rpcUrls: [other.rpcUrl, anvil.rpcUrl] });
     expect(of('reached', hostOf(other.rpcUrl))).toMatchObject({
       outcome: 'fail',
-      detail: 'The node serves chain id 1337, not 97.',
+      detail: 'The node serves chain id 80002, not 97.',
       mend: 'Put an endpoint of this network into rpcUrls, or the right chainId.',
     });
     expect(of('eth_getLogs', hostOf(anvil.rpcUrl))?.outcome).toBe('ok');
@@ -173,7 +173,7 @@ describe('opentill doctor, of a network', () => {
   });
 
   it('names tokens that are not there, and decimals that are others', async () => {
-    const there = await examine({ chainId: OTHER_CHAIN_ID, rpcUrls: [other.rpcUrl], maxBlockRange: 1 });
+    const there = await examine({ ...OTHER, rpcUrls: [other.rpcUrl], maxBlockRange: 1 });
     expect(there.of('token', 'USDT')).toMatchObject({
       outcome: 'fail',
       detail: expect.stringMatching(/^There is no contract at 0x5FbDB/),
@@ -343,7 +343,7 @@ describe('opentill doctor, of a network', () => {
   });
 
   it('says of an old head that the node is stuck', async () => {
-    const { of } = await examine({ rpcUrls: [other.rpcUrl], chainId: OTHER_CHAIN_ID });
+    const { of } = await examine({ rpcUrls: [other.rpcUrl], ...OTHER });
     // This chain follows the clock, the one that sets the clock of the test runs minutes ahead.
     expect(of('head')).toMatchObject({ outcome: 'fail', mend: expect.stringMatching(/older than 30 s/) });
   });

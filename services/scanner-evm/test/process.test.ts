@@ -91,7 +91,10 @@ describe('the process', () => {
 
   it('ends with code 1 when the node is of another network', async () => {
     const wrong = join(dir, 'wrong.json');
-    await writeFile(wrong, JSON.stringify({ networks: [{ ...world.network, chainId: 1 }] }));
+    await writeFile(
+      wrong,
+      JSON.stringify({ networks: [{ ...world.network, chain: 'BSC_TEST', chainId: 97 }] }),
+    );
     const scanner = await startProcess({ NETWORKS_FILE: wrong });
     expect(await scanner.ended).toBe(1);
     expect(scanner.output()).toContain('WRONG_CHAIN');

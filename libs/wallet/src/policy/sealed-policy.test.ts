@@ -14,7 +14,8 @@ const PASSPHRASE = 'correct horse battery';
 const NOW = new Date('2026-11-21T12:00:00Z');
 const limits = { maxPerPayout: '5', maxPerHour: '5', maxPerDay: '5', maxPerMerchantPerDay: '5' };
 const text = JSON.stringify({ version: 1, chains: { ETH: { enabled: true, assets: { USDT: limits } } } });
-const networksWith = (changes: object) => {
+const PAYOUTS = { maxOpenNonces: 1, minPriorityFeePerGas: '1', bumpAfterSeconds: 60 };
+const networksWith = (changes: object, ofNetwork: object = {}) => {
   const token = {
     symbol: 'USDT',
     contract: `0x${'A'.repeat(40)}`,
@@ -22,7 +23,9 @@ const networksWith = (changes: object) => {
     displayDecimals: 2,
     ...changes,
   };
-  return [{ chain: 'ETH', family: 'EVM', tokens: [token] }] as unknown as readonly NetworkConfig[];
+  const payouts = { ...PAYOUTS, maxPriorityFeePerGas: '3', maxFeePerGas: '100' };
+  const network = { chain: 'ETH', family: 'EVM', chainId: 1, tokens: [token], payouts, ...ofNetwork };
+  return [network] as unknown as readonly NetworkConfig[];
 };
 
 let dir: string;
@@ -54,13 +57,27 @@ describe('a sealed policy', () => {
     expect(await readFile(options.policyFile, 'utf8')).not.toContain('maxPer');
   });
 
-  it('is refused for another seed, and with other tokens in the network file', async () => {
+  it('is refused for another seed, and with another chain, other fees or tokens in the network file', async () => {
     const refusals: readonly [Partial<OpenPolicyOptions>, object][] = [
       [{ fingerprint: 'ffffffff' }, { code: 'POLICY_OF_ANOTHER_SEED' }],
       [
         { networks: networksWith({ decimals: 5, contract: `0x${'b'.repeat(40)}` }) },
         { code: 'POLICY_INVALID', message: /had ETH USDT 0xa{40} with 6 decimals when it was sealed/ },
       ],
+      [
+        { networks: networksWith({}, { chainId: 11_155_111 }) },
+        { code: 'POLICY_INVALID', message: /had ETH with chain id 1 when it was sealed/ },
+      ],
+      ...[
+        { maxPriorityFeePerGas: '3', maxFeePerGas: '101' },
+        { maxPriorityFeePerGas: '4', maxFeePerGas: '100' },
+      ].map((caps): [Partial<OpenPolicyOptions>, object] => [
+        { networks: networksWith({}, { payouts: { ...PAYOUTS, ...caps } }) },
+        {
+          code: 'POLICY_INVALID',
+          message: /had ETH with payouts for maxFeePerGas 100 and maxPriorityFeePerGas 3 when it was sealed/,
+        },
+      ]),
     ];
     const outcomes = await Promise.all(
       refusals.map(async ([change, expected]) => {

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { readJson } from '@opentill/domain/read-json';
 import { replaceKeystore } from '../keystore.ts';
 import { openKeystoreOrNext } from '../open-keystore-or-next.ts';
 import { walletError } from '../wallet-error.ts';
@@ -24,13 +26,18 @@ export interface OpenPolicyOptions extends PolicySurroundings {
   readonly fingerprint: string;
 }
 
-/** What is encrypted. `tokens`: what the amounts were reckoned by, so that no other network file changes them. */
+/**
+ * What is encrypted. `surroundings`: what the network file said of the chains that the policy names, so that no other
+ * file makes another chain of one, other money of its amounts, or spends the wallet on fees.
+ */
 interface Sealed {
-  readonly version: 1;
+  readonly version: typeof VERSION;
   readonly sealedAt: string;
-  readonly tokens: readonly string[];
+  readonly surroundings: readonly string[];
   readonly text: string;
 }
+
+const VERSION = 2;
 
 /**
  * Checks a policy and seals it for the seed of this fingerprint, in the place of an older one; written whole or not at
@@ -41,15 +48,20 @@ export async function sealPolicy(
 ): Promise<string> {
   const { text, now, policyFile, fingerprint, passphrase } = options;
   const policy = parsePolicy(text, options);
-  const sealed: Sealed = { version: 1, sealedAt: now.toISOString(), tokens: tokensOf(policy), text };
+  const sealed: Sealed = {
+    version: VERSION,
+    sealedAt: now.toISOString(),
+    surroundings: surroundingsOf(policy, options.networks),
+    text,
+  };
   const secret = Buffer.from(JSON.stringify(sealed), 'utf8');
   await replaceKeystore(policyFile, { purpose: 'policy', keyId: fingerprint, secret }, passphrase);
   return digestOf(secret);
 }
 
 /**
- * Opens and checks a sealed policy. Throws POLICY_OF_ANOTHER_SEED; POLICY_INVALID, also when the network file's tokens
- * are not those of the sealing; and what openKeystore throws.
+ * Opens and checks a sealed policy. Throws POLICY_OF_ANOTHER_SEED; POLICY_INVALID, also when the network file's chain
+ * ids, fee caps or tokens are not those of the sealing; and what openKeystore throws.
  */
 export async function openPolicy(options: OpenPolicyOptions): Promise<OpenedPolicy> {
   const { policyFile: path, passphrase, fingerprint } = options;
@@ -58,27 +70,46 @@ export async function openPolicy(options: OpenPolicyOptions): Promise<OpenedPoli
     const message = `${path} was sealed for the wallet ${keyId}, not for ${fingerprint}`;
     throw walletError('POLICY_OF_ANOTHER_SEED', message, { path, keyId, fingerprint });
   }
-  const { text, tokens, sealedAt, version } = JSON.parse(Buffer.from(secret).toString('utf8')) as Sealed;
-  if ((version as number) !== 1)
-    throw invalidPolicy([`it was sealed as version ${version}, which is not known here`]);
+  const { text, surroundings, sealedAt } = readSealed(secret);
   const policy = parsePolicy(text, options);
-  const now = tokensOf(policy);
-  const changed = tokens.filter((token) => !now.includes(token));
+  const now = surroundingsOf(policy, options.networks);
+  const changed = surroundings.filter((fact) => !now.includes(fact));
   if (changed.length > 0) {
-    const was = changed.map((token) => `the network file had ${token} when it was sealed`);
+    const was = changed.map((fact) => `the network file had ${fact} when it was sealed`);
     throw invalidPolicy([...was, 'check the network file, then seal the policy again']);
   }
   return { policy, text, digest: digestOf(secret), sealedAt: new Date(sealedAt) };
 }
 
-/** What makes out each token of a policy, one text each. */
-function tokensOf({ chains }: Policy): readonly string[] {
-  return [...chains].flatMap(([chain, { assets }]) =>
-    [...assets].map(
-      ([symbol, { contract, decimals }]) =>
-        `${chain} ${symbol} ${contract ?? 'native'} with ${decimals} decimals`,
-    ),
-  );
+function readSealed(secret: Uint8Array): Sealed {
+  const read = readJson(Buffer.from(secret).toString('utf8'));
+  const sealed = (read.ok ? read.value : undefined) as Partial<Sealed> | null | undefined;
+  if (sealed?.version === VERSION) return sealed as Sealed;
+  throw invalidPolicy([
+    `it was sealed as version ${sealed?.version ?? 'unknown'}, which is not known here: seal it again`,
+  ]);
+}
+
+/** What makes out each chain of a policy, what a payout there may cost, and each of its tokens: one text each. */
+function surroundingsOf({ chains }: Policy, networks: readonly NetworkConfig[]): readonly string[] {
+  return [...chains].flatMap(([chain, { assets }]) => {
+    const network = networks.find((candidate) => candidate.chain === chain);
+    return [
+      `${chain} with chain id ${network?.chainId ?? 'none'}`,
+      `${chain} with ${feeCapsOf(network)}`,
+      ...[...assets].map(
+        ([symbol, { contract, decimals }]) =>
+          `${chain} ${symbol} ${contract ?? 'native'} with ${decimals} decimals`,
+      ),
+    ];
+  });
+}
+
+function feeCapsOf(network: NetworkConfig | undefined): string {
+  const payouts = network?.payouts;
+  if (payouts === undefined) return 'no payouts';
+  const { maxFeePerGas, maxPriorityFeePerGas } = payouts;
+  return `payouts for maxFeePerGas ${BigInt(maxFeePerGas)} and maxPriorityFeePerGas ${BigInt(maxPriorityFeePerGas)}`;
 }
 
 function digestOf(secret: Uint8Array): string {
