@@ -11,6 +11,7 @@ import { processesOf, runNpmStart, takenPorts, type NpmStart } from '../src/run-
 const API = 'http://localhost:3010';
 const SHOP = 'http://localhost:3011';
 const PAYMENT = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'];
+const PAYOUT = ['ORDER_PENDING', ...PAYMENT];
 
 let stateDir: string;
 let running: NpmStart;
@@ -69,11 +70,11 @@ interface ShopCallback {
   readonly verified: boolean;
 }
 
-async function untilPaid(orderId: string): Promise<void> {
+async function untilPaid(orderId: string, story = PAYMENT): Promise<void> {
   const callbacks = async () =>
     (await (await fetch(`${SHOP}/callbacks.json?orderId=${orderId}`)).json()) as ShopCallback[];
-  await waitUntil('the order is paid', async () => (await callbacks()).length >= PAYMENT.length, 30_000);
-  expect((await callbacks()).map(({ notifyType }) => notifyType).toReversed()).toEqual(PAYMENT);
+  await waitUntil('the order is paid', async () => (await callbacks()).length >= story.length, 30_000);
+  expect((await callbacks()).map(({ notifyType }) => notifyType).toReversed()).toEqual(story);
   expect((await callbacks()).every(({ verified }) => verified)).toBe(true);
 }
 
@@ -100,8 +101,20 @@ it('the commands of README.md, as they stand there, make the first payment', asy
   for (const notifyType of PAYMENT) expect(looked).toContain(notifyType);
 }, 60_000);
 
+it('the next commands make the first payout, and find ledger and chain equal', async () => {
+  const readme = readFileSync(join(CHECKOUT, 'README.md'), 'utf8');
+  const [create = '', look = '', operate = ''] = markedBlocks(readme, 'first-payout');
+  const created = JSON.parse(await bash(create)) as { code: number; data: Record<string, string> };
+  expect(created).toMatchObject({ code: 200, data: { orderId: 'out-1', amount: '5.00', paymentUrl: null } });
+  await untilPaid('out-1', PAYOUT);
+  expect(await bash(look)).toContain('"status":"SUCCESS"');
+  const found = await bash(`cd '${CHECKOUT}' && export OPENTILL_STATE_DIR='${stateDir}' && ${operate}`);
+  expect(found).toContain('1 of hot wallets');
+  expect(found).not.toContain('DIFF');
+}, 60_000);
+
 it('the commands that the screen shows work as well', async () => {
-  const [create = '', pay = ''] = running
+  const [create = '', pay = '', payOut = ''] = running
     .output()
     .split('\n')
     .filter((line) => line.trim().startsWith('curl '));
@@ -109,6 +122,8 @@ it('the commands that the screen shows work as well', async () => {
   expect(created.data.address).toMatch(/^0x[0-9a-fA-F]{40}$/);
   await bash(pay);
   await untilPaid(created.data.orderId);
+  await bash(payOut);
+  await untilPaid(`${created.data.orderId}-out`, PAYOUT);
 }, 60_000);
 
 it('the operators command line works on the running gateway', async () => {

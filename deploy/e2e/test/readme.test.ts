@@ -2,11 +2,18 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
+import { BROKER_SERVICES } from '../../../libs/messaging/src/write-broker-users.ts';
 import type { ConfigSchema } from '@opentill/runtime/config';
 import { API_CONFIG_SCHEMA } from '../../../services/api/src/config.ts';
-import { OPERATOR_CONFIG_SCHEMA, SETUP_CONFIG_SCHEMA } from '../../../services/cli/src/config.ts';
+import {
+  brokerPasswordVariable,
+  OPERATOR_CONFIG_SCHEMA,
+  SETUP_CONFIG_SCHEMA,
+} from '../../../services/cli/src/config.ts';
 import { createProgram } from '../../../services/cli/src/program.ts';
 import { TRACKER_CONFIG_SCHEMA } from '../../../services/confirmation-tracker/src/config.ts';
+import { OPS_CONFIG_SCHEMA } from '../../../services/ops/src/config.ts';
+import { SIGNER_CONFIG_SCHEMA } from '../../../services/payout-signer/src/config.ts';
 import { SCANNER_CONFIG_SCHEMA } from '../../../services/scanner-evm/src/config.ts';
 import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '../../../services/webhook-sender/src/config.ts';
 import {
@@ -58,6 +65,7 @@ describe.each(documents)('$name', ({ text }) => {
 
 it('README.md marks the commands of the first payment for the test that runs them', () => {
   expect(markedBlocks(readme, 'first-payment')).toHaveLength(3);
+  expect(markedBlocks(readme, 'first-payout')).toHaveLength(3);
 });
 
 describe('the configuration table of README.md', () => {
@@ -66,11 +74,13 @@ describe('the configuration table of README.md', () => {
     scanners: SCANNER_CONFIG_SCHEMA,
     tracker: TRACKER_CONFIG_SCHEMA,
     'webhook-sender': WEBHOOK_SENDER_CONFIG_SCHEMA,
+    signer: SIGNER_CONFIG_SCHEMA,
+    ops: OPS_CONFIG_SCHEMA,
     setup: SETUP_CONFIG_SCHEMA,
     CLI: OPERATOR_CONFIG_SCHEMA,
   } as const satisfies Record<string, ConfigSchema>;
   type Reader = keyof typeof SCHEMAS;
-  const LONG_RUNNING: readonly Reader[] = ['api', 'scanners', 'tracker', 'webhook-sender'];
+  const LONG_RUNNING: readonly Reader[] = ['api', 'scanners', 'tracker', 'webhook-sender', 'signer', 'ops'];
 
   interface Row {
     readonly variable: string;
@@ -83,7 +93,9 @@ describe('the configuration table of README.md', () => {
       const names = codeSpans(variables).flatMap((name) =>
         name.endsWith('<ROLE>')
           ? SERVICE_SCHEMAS.map((role) => name.replace('<ROLE>', role.toUpperCase()))
-          : [name],
+          : name.endsWith('<SERVICE>')
+            ? BROKER_SERVICES.map(brokerPasswordVariable)
+            : [name],
       );
       const texts = defaults.split(', ');
       return names.map((variable, index) => ({

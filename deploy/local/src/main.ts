@@ -46,6 +46,7 @@ try {
       shopUrl: gateway.shopUrl,
       opsUrl: gateway.opsUrl,
       operatorTokenFile: gateway.directory.operatorTokenFile,
+      approver: gateway.policy,
       merchant: options.merchant,
       chains: gateway.chains.map(({ network, node }) => ({ chain: network.chain, rpcUrl: node.rpcUrl })),
       database: withoutPassword(gateway.database.url),

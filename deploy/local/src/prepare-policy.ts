@@ -17,13 +17,15 @@ export interface PolicyFiles {
   readonly approverPassphraseFile: string;
 }
 
-/** Display units of every token: generous, and a threshold that a curious newcomer can reach. */
+/** Display units of every token: what a curious newcomer can reach. */
+export const APPROVAL_ABOVE = '5000';
+/** The same, and generous. */
 const LIMITS = {
   maxPerPayout: '100000',
   maxPerHour: '500000',
   maxPerDay: '1000000',
   maxPerMerchantPerDay: '1000000',
-  approvalAbove: '5000',
+  approvalAbove: APPROVAL_ABOVE,
 } as const;
 /** Nobody has its key: what goes there is gone. On the deny list, so that a refusal can be tried. */
 export const DENIED_RECEIVER = '0x000000000000000000000000000000000000dEaD';

@@ -8,6 +8,7 @@ const source = {
   shopUrl: 'http://localhost:3011',
   opsUrl: 'http://127.0.0.1:3012',
   operatorTokenFile: '/state/keys/operator-token',
+  approver: { approverKeyFile: '/state/keys/approver', approverPassphraseFile: '/state/keys/approver-pass' },
   merchant: {
     token: 'a token',
     webhookSecret: 'a secret',
@@ -62,6 +63,7 @@ test('the screen names what a newcomer needs', () => {
     '/state/logs',
     'http://127.0.0.1:3012',
     '/state/keys/operator-token',
+    '--key-file /state/keys/approver --passphrase-file /state/keys/approver-pass',
     '--keep',
   ]) {
     expect(screen).toContain(part);

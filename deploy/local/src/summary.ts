@@ -1,12 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { devAccount } from '@opentill/devnet/evm-accounts';
 import type { MerchantSettings } from './gateway-options.ts';
+import { APPROVAL_ABOVE } from './prepare-policy.ts';
 
 export interface SummarySource {
   readonly apiUrl: string;
   readonly shopUrl: string;
   readonly opsUrl: string;
   readonly operatorTokenFile: string;
+  /** By which the local operator approves payouts. */
+  readonly approver: { readonly approverKeyFile: string; readonly approverPassphraseFile: string };
   readonly merchant: MerchantSettings;
   readonly chains: readonly { readonly chain: string; readonly rpcUrl: string }[];
   readonly database: string;
@@ -48,6 +51,10 @@ export function summaryScreen(source: SummarySource): string {
     'Send money from the hot wallet, as the merchant:',
     '',
     createPayoutCommand(source),
+    '',
+    `Above ${APPROVAL_ABOVE} it waits for an operator (payout list --waiting shows the id):`,
+    '',
+    `  npm run -s opentill -- payout approve <id> --key-file ${source.approver.approverKeyFile} --passphrase-file ${source.approver.approverPassphraseFile}`,
     '',
     source.keep
       ? 'Data of the last run were kept.'

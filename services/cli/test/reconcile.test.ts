@@ -53,7 +53,7 @@ it('finds books and chain equal, to the base unit, and says what was compared', 
   expect(out).toMatch(/hot wallets +ledger 0\.99\d+ tBNB +chain 0\.99\d+ tBNB +equal/);
   expect(out).toContain("USDT: merchants' 250.00 USDT, paid out 40.00 USDT");
   expect(out).toContain('USDC: not credited 0.000007 USDC, of it unmatched 0.000007 USDC');
-  expect(out).toContain('3 deposit addresses, 1 hot wallets read');
+  expect(out).toContain('addresses read: 3 for deposits, 1 of hot wallets');
 });
 
 it('names a payment that no source showed, where to look for it, and leaves it out with --paid-only', async () => {

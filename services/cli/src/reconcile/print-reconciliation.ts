@@ -19,7 +19,7 @@ export function reconciliationLines(one: Reconciliation): readonly string[] {
       `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd(),
     ),
     ...accountLines(books),
-    `  ${addresses} deposit addresses, ${books.hotWallets.length} hot wallets read`,
+    `  addresses read: ${addresses} for deposits, ${books.hotWallets.length} of hot wallets`,
     ...explanations.map(({ subject, detail }) => `  note  ${subject}: ${detail}`),
     ...differences.flatMap((difference) => differenceLines(books, difference)),
     ...(addressesLeftOff === 0 ? [] : [`  DIFF  … and ${addressesLeftOff} more addresses`]),
