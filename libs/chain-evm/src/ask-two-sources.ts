@@ -19,6 +19,8 @@ export interface TwoSourcesQuestion<T> {
   readonly height: number | undefined;
   /** Told when one source of several is believed alone. */
   readonly onAlone: (source: EvmSource) => void;
+  /** One alone is believed only where no other is configured. @default false */
+  readonly neverAlone?: boolean | undefined;
 }
 
 /**
@@ -27,9 +29,11 @@ export interface TwoSourcesQuestion<T> {
  */
 export async function askTwoSources<T>(
   sources: EvmSources,
-  { ask, height, onAlone }: TwoSourcesQuestion<T>,
+  { ask, height, onAlone, neverAlone = false }: TwoSourcesQuestion<T>,
   options: ReadOptions,
 ): Promise<readonly [Said<T>, Said<T> | undefined]> {
+  const mayStandAlone = (source: EvmSource): boolean =>
+    neverAlone ? sources.all().length === 1 : sources.mayStandAlone(source);
   const said: Said<T>[] = [];
   const failures = new Map<EvmSource, unknown>();
   for (;;) {
@@ -38,12 +42,12 @@ export async function askTwoSources<T>(
     const asked = nextOf(sources, first?.source, failures);
     const [only] = asked;
     if (first !== undefined && only === undefined) {
-      if (!sources.mayStandAlone(first.source)) throw secondMissing(sources, failures);
+      if (!mayStandAlone(first.source)) throw secondMissing(sources, failures);
       if (sources.all().length > 1) onAlone(first.source);
       return [first, undefined];
     }
     if (only === undefined) throw [...failures.values()][0];
-    if (first === undefined && asked.length === 1 && !sources.mayStandAlone(only))
+    if (first === undefined && asked.length === 1 && !mayStandAlone(only))
       throw secondMissing(sources, failures);
     const answers = await Promise.allSettled(
       asked.map((source) => askAgain(() => ask(source, options), options)),

@@ -15,16 +15,17 @@ type Account = ReadonlyMap<TxHash, TransactionFate | 'none' | 'unsound'>;
 
 /** Reads what became of own transactions; see ChainReader.readFates. */
 export async function readFates(
-  reading: Reading,
+  reading: Pick<Reading, 'hasStateSync' | 'onAlone'>,
   sources: EvmSources,
   own: readonly OwnTransaction[],
-  { byOneSource = false, atHeight, ...options }: FateOptions,
+  { byOneSource = false, atHeight, neverAlone, ...options }: FateOptions,
 ): Promise<FatesRead> {
   if (own.length === 0) return { fates: [], disputed: [] };
   const ask = (source: EvmSource, askOptions: ReadOptions): Promise<Account> =>
     readAccount(reading, source, own, atHeight, askOptions);
   if (byOneSource) return agreedBy(own, [await askOneSource(sources, ask, options)]);
-  const said = await askTwoSources(sources, { ask, height: atHeight, onAlone: reading.onAlone }, options);
+  const { onAlone } = reading;
+  const said = await askTwoSources(sources, { ask, height: atHeight, onAlone, neverAlone }, options);
   return agreedBy(
     own,
     said.flatMap((one) => (one === undefined ? [] : [one.answer])),

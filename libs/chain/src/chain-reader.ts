@@ -46,7 +46,16 @@ export interface ConfirmOptions extends ReadOptions {
   readonly byOneSource?: boolean;
 }
 
-export interface FateOptions extends ConfirmOptions {
+/** Of what two sources must agree on. */
+export interface AgreementOptions extends ReadOptions {
+  /**
+   * Where several sources are configured one alone is never believed, however long the others have been away. For what
+   * can't be taken back.
+   */
+  readonly neverAlone?: boolean;
+}
+
+export interface FateOptions extends ConfirmOptions, AgreementOptions {
   /**
    * Only a node that has a block of this height is heard. Required where absence is to mean something: a node that is
    * behind has no receipt of what was mined since.

@@ -2,7 +2,8 @@ import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { Address } from './address-codec.ts';
 import type { BlockHeader } from './block.ts';
-import type { ReadOptions } from './chain-reader.ts';
+import type { AgreementOptions, ReadOptions } from './chain-reader.ts';
+import type { TransactionFate } from './own-transaction.ts';
 import type { SourceHealth } from './source-health.ts';
 import type { TokenContract, TxHash } from './transfer.ts';
 
@@ -68,6 +69,22 @@ export type SendOutcome =
   /** No usable answer: timeouts, faults, limits. It may have arrived all the same. */
   | 'UNKNOWN';
 
+/** What several sources count. One may lie, and one alone proves nothing. */
+export interface SourcesCount {
+  /** By the source that counts most. */
+  readonly highest: number;
+  /** At least so many by two sources, by the only one where one is configured; 0 while fewer answer. */
+  readonly agreed: number;
+}
+
+/** A payment that stands in a block, read from the chain. */
+export interface FoundPayment {
+  readonly nonce: number;
+  /** What it was signed to do. */
+  readonly intent: PaymentIntent;
+  readonly fate: TransactionFate;
+}
+
 /**
  * Builds, signs and sends payments of one network. Keeps nothing of wallets between calls: nonces, stored bytes and
  * what was sent are the caller's. Reading methods throw a GatewayError with a ReaderErrorCode as ChainReader does;
@@ -92,8 +109,25 @@ export interface WalletSender {
   countAt(
     wallet: Address,
     block: Pick<BlockHeader, 'height' | 'hash'>,
-    options?: ReadOptions,
+    options?: AgreementOptions,
   ): Promise<number>;
+
+  /**
+   * How many transactions of the wallet the newest blocks hold together with those that wait in the sources' pools next
+   * to them: so the first nonce that nothing anywhere is known to use.
+   */
+  pendingCount(wallet: Address, options?: ReadOptions): Promise<SourcesCount>;
+
+  /**
+   * What a transaction pays, and what became of it, agreed by two sources, of several never by one alone; undefined
+   * when they know no such transaction in a block up to `height`, or when it is no payment of the kind that `sign`
+   * makes. For transactions that this gateway no longer knows.
+   */
+  readPayment(
+    txHash: TxHash,
+    block: Pick<BlockHeader, 'height'>,
+    options?: ReadOptions,
+  ): Promise<FoundPayment | undefined>;
 
   /**
    * What the wallet holds of each (null: the native coin), and how many transactions of it the chain had, all at the same

@@ -1,6 +1,6 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHeader } from '@opentill/chain/block';
-import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { AgreementOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { askTwoSources } from '../ask-two-sources.ts';
@@ -35,14 +35,15 @@ export async function readCountAt(
   wallet: Address,
   block: Block,
   onAlone: (source: EvmSource) => void,
-  options: ReadOptions,
+  { neverAlone, ...options }: AgreementOptions,
 ): Promise<number> {
   const ask = (source: EvmSource, own: ReadOptions): Promise<number> => countOf(source, wallet, block, own);
-  const [first, second] = await askTwoSources(sources, { ask, height: block.height, onAlone }, options);
+  const { height } = block;
+  const [first, second] = await askTwoSources(sources, { ask, height, onAlone, neverAlone }, options);
   if (second === undefined || first.answer === second.answer) return first.answer;
   throw readerError('INCONSISTENT_ANSWER', 'two sources count the transactions of a wallet differently', {
     wallet,
-    height: block.height,
+    height,
     sources: [first.source.label, second.source.label],
     counts: [first.answer, second.answer],
   });
@@ -70,7 +71,8 @@ async function countOf(
   return decodeInteger(byHeight, 'a count of transactions');
 }
 
-function countRequest(
+/** `block` may be a tag: latest, pending. */
+export function countRequest(
   wallet: Address,
   block: string | { readonly blockHash: string; readonly requireCanonical: boolean },
 ): { readonly method: string; readonly params: readonly unknown[] } {

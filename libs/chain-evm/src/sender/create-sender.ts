@@ -15,8 +15,10 @@ import { readCountAt, readLatestCount } from './count-transactions.ts';
 import { estimateCancel } from './estimate-cancel.ts';
 import type { FeeBoundsText } from './fee-bounds.ts';
 import { feeBoundsOf, raiseFees } from './fee-bounds.ts';
+import { readPendingCount } from './pending-count.ts';
 import { preparePayments } from './prepare-payments.ts';
 import { readBalances } from './read-balances.ts';
+import { readPayment } from './read-payment.ts';
 import { readPrices } from './read-prices.ts';
 import { signNothing, signPayment } from './sign-payment.ts';
 
@@ -80,6 +82,8 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
       checkNetwork(sources, { tokens, onFinding, readsBlocks: false }, options),
     latestCount: (wallet, options = {}) => readLatestCount(sources, wallet, options),
     countAt: (wallet, block, options = {}) => readCountAt(sources, wallet, block, onAlone, options),
+    pendingCount: (wallet, options = {}) => readPendingCount(sources, wallet, options),
+    readPayment: (txHash, { height }, options = {}) => readPayment(sources, txHash, height, options),
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, options),
     currentPrices: (options = {}) => readPrices(sources, bounds, options),
     prepare: (intents, options = {}) => preparePayments(sources, bounds, intents, options),

@@ -1,0 +1,29 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { SourcesCount } from '@opentill/chain/wallet-sender';
+import { decodeInteger } from '../decode.ts';
+import type { EvmSources } from '../sources.ts';
+import { askSomeSources } from './ask-some-sources.ts';
+import { countRequest } from './count-transactions.ts';
+
+/** See WalletSender.pendingCount. A node without a pool says of `pending` what it says of `latest`. */
+export async function readPendingCount(
+  sources: EvmSources,
+  wallet: Address,
+  options: ReadOptions,
+): Promise<SourcesCount> {
+  const said = await askSomeSources(
+    sources,
+    sources.witnesses().length,
+    async (source, own) => {
+      const answers = await source.batch(
+        [countRequest(wallet, 'pending'), countRequest(wallet, 'latest')],
+        own,
+      );
+      return Math.max(...answers.map((raw) => decodeInteger(raw, 'a count of transactions')));
+    },
+    options,
+  );
+  const [highest = 0, second = 0] = said.map(({ answer }) => answer).toSorted((a, b) => b - a);
+  return { highest, agreed: sources.all().length === 1 ? highest : second };
+}
