@@ -39,6 +39,9 @@ export interface FinalityConfig {
   readonly fallbackDepth?: number;
 }
 
+/** Several times what the transfers of the tokens in use take, and a fiftieth of the most that a block lets one have. */
+export const MAX_PAYOUT_GAS = 300_000;
+
 /** How payouts of a network are sent. Fees in its native coin's base units per unit of gas, decimal strings. */
 export interface PayoutsConfig {
   /** Most transactions of a wallet that are signed and not final: nodes keep a few of an account for sure (geth: 16). */
@@ -48,6 +51,11 @@ export interface PayoutsConfig {
   /** No more is offered, and no more paid: what would need more waits. */
   readonly maxPriorityFeePerGas: string;
   readonly maxFeePerGas: string;
+  /**
+   * A payment that takes more gas is not sent: what a receiver's contract does with it would be paid for by the wallet.
+   * @default MAX_PAYOUT_GAS
+   */
+  readonly maxGas?: number;
   /** A transaction not mined for so long is sent again with higher fees. */
   readonly bumpAfterSeconds: number;
   /** Alarm when a hot wallet has less native coin for fees. */

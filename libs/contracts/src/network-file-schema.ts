@@ -55,6 +55,7 @@ const payoutsSchema = {
     minPriorityFeePerGas: wei,
     maxPriorityFeePerGas: wei,
     maxFeePerGas: wei,
+    maxGas: { type: 'integer', minimum: 21_000, maximum: 16_777_216 },
     bumpAfterSeconds: { type: 'integer', minimum: 1, maximum: 86400 },
     lowGasBaseUnits: wei,
     lowBalance: amountsBySymbol,

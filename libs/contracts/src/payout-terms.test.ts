@@ -103,6 +103,8 @@ describe('payouts of a network file', () => {
     { ...PAYOUTS, maxFeePerGas: '1.5' },
     { ...PAYOUTS, maxOpenNonces: 0 },
     { ...PAYOUTS, bumpAfterSeconds: 0 },
+    { ...PAYOUTS, maxGas: 20_999 },
+    { ...PAYOUTS, maxGas: 16_777_217 },
     { ...PAYOUTS, bumpAfter: 3 },
     { ...PAYOUTS, lowBalance: { USDT: 5 } },
     { maxOpenNonces: 1 },

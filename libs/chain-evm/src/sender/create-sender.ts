@@ -1,8 +1,8 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { SignerBackend } from '@opentill/chain/signer-backend';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { rpcEndpointsOf } from '@opentill/contracts/network-config';
+import type { NetworkConfig, PayoutsConfig } from '@opentill/contracts/network-config';
+import { MAX_PAYOUT_GAS, rpcEndpointsOf } from '@opentill/contracts/network-config';
 import { evmAddressCodec } from '../address.ts';
 import type { SourceFinding } from '../check-network.ts';
 import { checkNetwork } from '../check-network.ts';
@@ -33,7 +33,7 @@ export type EvmSenderNetwork = Pick<
   | 'headStaleSeconds'
   | 'aloneAfterSeconds'
   | 'tokens'
-> & { readonly payouts?: FeeBoundsText };
+> & { readonly payouts?: FeeBoundsText & Pick<PayoutsConfig, 'maxGas'> };
 
 /** What a sender needs, and tells of its work for metrics, logs and alarms. */
 export interface EvmSenderDeps {
@@ -66,6 +66,7 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
   if (chainId === undefined) throw new TypeError(`the network ${chain} has no chain id`);
   if (payouts === undefined) throw new TypeError(`the network ${chain} has no prices for payouts`);
   const bounds = feeBoundsOf(payouts);
+  const maxGas = BigInt(payouts.maxGas ?? MAX_PAYOUT_GAS);
   const signing = { chainId, bounds, backend: deps.backend };
   const tokens = network.tokens.flatMap(({ contract, decimals }) => {
     if (contract === null) return [];
@@ -86,7 +87,7 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
     readPayment: (txHash, { height }, options = {}) => readPayment(sources, txHash, height, options),
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, options),
     currentPrices: (options = {}) => readPrices(sources, bounds, options),
-    prepare: (intents, options = {}) => preparePayments(sources, bounds, intents, options),
+    prepare: (intents, options = {}) => preparePayments(sources, { ...bounds, maxGas }, intents, options),
     raise: (old, now) => raiseFees(old, now, bounds),
     sign: (intent, nonce, terms) => signPayment(signing, intent, nonce, terms),
     signCancel: async (wallet, nonce, { maxFeePerGas, maxPriorityFeePerGas }) => {

@@ -4,16 +4,16 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { PaymentIntent, PaymentObstacle, Prepared } from '@opentill/chain/wallet-sender';
 import { PREPARE_MAX } from '@opentill/chain/wallet-sender';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { pairOf } from '../ask-two-sources.ts';
 import { boundedText } from '../node-text.ts';
 import type { RpcRequest } from '../rpc-call.ts';
 import type { EvmSource, EvmSources } from '../sources.ts';
+import type { QuestionToTwo } from './ask-two-at-once.ts';
+import { askTwoAtOnce } from './ask-two-at-once.ts';
 import { encodePayment } from './encode-payment.ts';
 import type { FeeBounds } from './fee-bounds.ts';
-import { isAboveCap, lower } from './fee-bounds.ts';
+import { higher, isAboveCap, lower } from './fee-bounds.ts';
 import { decodeNextBaseFee, feeHistoryRequest } from './read-prices.ts';
 import { failureDetail, isExecutionFailure } from './revert-reason.ts';
-import { GAS_LIMIT_MAX } from './sign-payment.ts';
 
 /** What a source says of one payment; an error when it does not say. */
 type Verdict = Prepared | ReaderError;
@@ -26,51 +26,42 @@ const FALSE_WORD = `0x${'0'.repeat(64)}`;
 const MARGIN_DIVISOR = 4n;
 const REQUESTS_PER_INTENT = 2;
 
+/** What is paid for a payment at most. */
+export interface PaymentBounds extends FeeBounds {
+  /** A payment that takes more gas is none: a receiver could have it burnt as it likes. */
+  readonly maxGas: bigint;
+}
+
 /**
  * See WalletSender.prepare. An estimate alone is not enough: tokens that answer false instead of reverting have one, too.
- * Obstacles are put to a second source, so that one that lies or lags holds up no payment.
+ * Two sources are asked: one that lies or lags holds up no payment, and none gets too little gas by its word.
  */
 export async function preparePayments(
   sources: EvmSources,
-  bounds: FeeBounds,
+  bounds: PaymentBounds,
   intents: readonly PaymentIntent[],
   options: ReadOptions,
 ): Promise<readonly Prepared[]> {
   if (intents.length > PREPARE_MAX) throw new RangeError(`${intents.length} payments at once are too many`);
   if (intents.length === 0) return [];
-  const { source, verdicts } = await sources.run(
-    async (asked, own) => ({ source: asked, verdicts: await judge(asked, bounds, intents, own) }),
-    options,
-  );
-  const doubtful = verdicts.flatMap((verdict, place) => (isReady(verdict) ? [] : [place]));
-  const second = secondOpinionOf(sources, source);
-  const others =
-    second === undefined || doubtful.length === 0
-      ? []
-      : await judge(
-          second,
-          bounds,
-          doubtful.map((place) => intents[place]).filter((intent) => intent !== undefined),
-          options,
-        ).catch((error: unknown) => {
-          if (options.signal?.aborted === true) throw error;
-          sources.noteFault(second, error);
-          return [];
-        });
-  const opinions = new Map(doubtful.map((place, index) => [place, others[index]]));
-  return verdicts.map((verdict, place) => settle(verdict, opinions.get(place)));
+  const question: QuestionToTwo<readonly Verdict[]> = {
+    ask: (source, own) => judge(source, bounds, intents, own),
+    // Of an obstacle the other one may know better.
+    mayStandAlone: (verdicts) => verdicts.every(isReady),
+  };
+  const said = await askTwoAtOnce(sources, question, options);
+  return intents.map((_, place) => settle(said.flatMap(({ answer }) => answer.slice(place, place + 1))));
 }
 
-function secondOpinionOf(sources: EvmSources, source: EvmSource): EvmSource | undefined {
-  return pairOf([source, ...sources.usable().filter((other) => other !== source)])[1];
-}
-
-/** What counts of two verdicts: that it can be paid, else why not, else that nobody knows. */
-function settle(first: Verdict, second: Verdict | undefined): Prepared {
-  if (second !== undefined && isReady(second)) return second;
-  const told = [first, second].find((verdict) => verdict !== undefined && !(verdict instanceof GatewayError));
+/** What counts of the verdicts: that it can be paid, with the most gas named, else why not, else that nobody knows. */
+function settle(verdicts: readonly Verdict[]): Prepared {
+  const ready = verdicts.filter(isReady);
+  const gasLimit = ready.reduce((most, one) => higher(most, one.gasLimit), 0n);
+  if (ready.length > 0) return { kind: 'READY', gasLimit };
+  const told = verdicts.find((verdict) => !(verdict instanceof GatewayError));
   if (told !== undefined && !(told instanceof GatewayError)) return told;
-  return obstacle('UNCLEAR', first instanceof GatewayError ? failureDetail(first) : '');
+  const [failure] = verdicts;
+  return obstacle('UNCLEAR', failure instanceof GatewayError ? failureDetail(failure) : '');
 }
 
 function isReady(verdict: Verdict): verdict is Extract<Prepared, { kind: 'READY' }> {
@@ -80,7 +71,7 @@ function isReady(verdict: Verdict): verdict is Extract<Prepared, { kind: 'READY'
 /** Tries all payments at one source. Throws when it says nothing of any. */
 async function judge(
   source: EvmSource,
-  bounds: FeeBounds,
+  bounds: PaymentBounds,
   intents: readonly PaymentIntent[],
   options: ReadOptions,
 ): Promise<readonly Verdict[]> {
@@ -92,7 +83,7 @@ async function judge(
   }
   const verdicts = intents.map((intent, place) => {
     const [called, estimated] = answers.slice(place * REQUESTS_PER_INTENT);
-    return verdictOf(intent, called, estimated);
+    return verdictOf(intent, called, estimated, bounds.maxGas);
   });
   const [first] = verdicts;
   if (first instanceof GatewayError && verdicts.every((verdict) => verdict instanceof GatewayError))
@@ -111,7 +102,12 @@ function requestsOf(intent: PaymentIntent): readonly RpcRequest[] {
   }));
 }
 
-function verdictOf({ contract }: PaymentIntent, called: unknown, estimated: unknown): Verdict {
+function verdictOf(
+  { contract }: PaymentIntent,
+  called: unknown,
+  estimated: unknown,
+  maxGas: bigint,
+): Verdict {
   const refusals = [called, estimated].filter((answer) => answer instanceof GatewayError) as ReaderError[];
   const failure = refusals.find(isExecutionFailure);
   if (failure !== undefined) return obstacle('WOULD_FAIL', failureDetail(failure));
@@ -126,12 +122,8 @@ function verdictOf({ contract }: PaymentIntent, called: unknown, estimated: unkn
     return obstacle('WOULD_FAIL', `the token's contract answers ${answer} instead of true`);
   }
   const gas = BigInt(estimated);
-  if (gas > GAS_LIMIT_MAX)
-    return obstacle('WOULD_FAIL', `it takes ${gas} gas, more than a transaction may use`);
-  return {
-    kind: 'READY',
-    gasLimit: lower(gas + (gas + MARGIN_DIVISOR - 1n) / MARGIN_DIVISOR, GAS_LIMIT_MAX),
-  };
+  if (gas > maxGas) return obstacle('WOULD_FAIL', `it takes ${gas} gas, the cap for a payment is ${maxGas}`);
+  return { kind: 'READY', gasLimit: lower(gas + (gas + MARGIN_DIVISOR - 1n) / MARGIN_DIVISOR, maxGas) };
 }
 
 function plainWord(data: string): string {

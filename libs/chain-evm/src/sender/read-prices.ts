@@ -5,14 +5,13 @@ import { hexQuantity } from '../block-requests.ts';
 import { boundedText } from '../node-text.ts';
 import type { RpcRequest } from '../rpc-call.ts';
 import type { EvmSource, EvmSources } from '../sources.ts';
-import { askSomeSources } from './ask-some-sources.ts';
+import { askTwoAtOnce } from './ask-two-at-once.ts';
 import type { FeeBounds, FeeMarket } from './fee-bounds.ts';
 import { higher, lower, pricesFor } from './fee-bounds.ts';
 
 const BLOCKS = 10;
 /** Of the tips paid in a block, weighed by gas. */
 const PERCENTILE = 50;
-const SOURCES = 2;
 const QUANTITY_GRAMMAR = /^0x[0-9a-fA-F]{1,32}$/;
 
 /**
@@ -26,7 +25,8 @@ export async function readPrices(
   bounds: FeeBounds,
   options: ReadOptions,
 ): Promise<FeePrices> {
-  const [first, second] = await askSomeSources(sources, SOURCES, readMarket, options);
+  const question = { ask: readMarket, mayStandAlone: () => true };
+  const [first, second] = await askTwoAtOnce(sources, question, options);
   if (first === undefined) throw new TypeError('no source answered');
   const one = first.answer;
   const other = second?.answer ?? one;

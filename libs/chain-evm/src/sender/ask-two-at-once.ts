@@ -1,0 +1,103 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { Said } from '../ask-two-sources.ts';
+import { pairOf } from '../ask-two-sources.ts';
+import type { EvmSource, EvmSources } from '../sources.ts';
+import { mayBeBetterElsewhere } from '../translate-rpc-error.ts';
+
+/** How long the second answer is waited for once there is a first that can be used alone. */
+export const PATIENCE_MS = 500;
+const WANTED = 2;
+
+export interface QuestionToTwo<T> {
+  readonly ask: (source: EvmSource, options: ReadOptions) => Promise<T>;
+  /** Whether the answer may stand alone, when a second one takes long. */
+  readonly mayStandAlone: (answer: T) => boolean;
+}
+
+type Settled<T> = Said<T> | { readonly source: EvmSource; readonly failure: unknown };
+
+/**
+ * Asks two sources the same at once, others in the place of those that fail, and gives one or two answers, in the order
+ * of the sources. One that
+ * is slow holds up nothing: its answer is waited for a moment only, unless the first may not stand alone. Throws the last
+ * failure when none answers.
+ */
+export async function askTwoAtOnce<T>(
+  sources: EvmSources,
+  { ask, mayStandAlone }: QuestionToTwo<T>,
+  options: ReadOptions,
+): Promise<readonly Said<T>[]> {
+  const controller = new AbortController();
+  const { signal: given } = options;
+  const signal = given === undefined ? controller.signal : AbortSignal.any([given, controller.signal]);
+  const left = inOrder(sources);
+  const underWay = new Map<EvmSource, Promise<Settled<T>>>();
+  const said: Said<T>[] = [];
+  const asked: EvmSource[] = [];
+  const patience = createPatience();
+  let failure: unknown;
+  const start = (): void => {
+    while (underWay.size + said.length < WANTED) {
+      const source = left.shift();
+      if (source === undefined) return;
+      asked.push(source);
+      underWay.set(source, settle(source, ask(source, { ...options, signal })));
+    }
+  };
+  try {
+    for (start(); underWay.size > 0; start()) {
+      const next = await Promise.race([...underWay.values(), ...patience.isOver()]);
+      if (next === undefined) break;
+      underWay.delete(next.source);
+      if ('failure' in next) {
+        failure = next.failure;
+        if (given?.aborted === true) throw failure;
+        sources.noteFault(next.source, failure);
+        if (!mayBeBetterElsewhere(failure)) left.length = 0;
+      } else {
+        said.push(next);
+        if (mayStandAlone(next.answer)) patience.begin();
+      }
+    }
+  } finally {
+    patience.end();
+    controller.abort();
+  }
+  if (said.length === 0) throw failure;
+  return said.toSorted((a, b) => asked.indexOf(a.source) - asked.indexOf(b.source));
+}
+
+/** The best two of different hosts, then the other usable ones, then those behind. */
+function inOrder(sources: EvmSources): EvmSource[] {
+  const usable = sources.usable();
+  return [...new Set([...pairOf(usable), ...usable, ...sources.witnesses()])];
+}
+
+function settle<T>(source: EvmSource, answer: Promise<T>): Promise<Settled<T>> {
+  return answer.then(
+    (value) => ({ source, answer: value }),
+    (failure: unknown) => ({ source, failure }),
+  );
+}
+
+/** Of a question that is over soon after it began to be answered. */
+interface Patience {
+  begin(): void;
+  /** Settles when it is over; nothing before it began. */
+  isOver(): readonly Promise<undefined>[];
+  end(): void;
+}
+
+function createPatience(): Patience {
+  let over: Promise<undefined> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    begin() {
+      over ??= new Promise((resolve) => {
+        timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
+      });
+    },
+    isOver: () => (over === undefined ? [] : [over]),
+    end: () => clearTimeout(timer),
+  };
+}

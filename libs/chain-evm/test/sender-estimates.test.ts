@@ -1,0 +1,174 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import type { PaymentIntent, Prepared, WalletSender } from '@opentill/chain/wallet-sender';
+import { baseUnits } from '@opentill/domain/money';
+import { createEvmSender } from '../src/sender/create-sender.ts';
+import type { Answer, Call, ScriptedNode } from './scripted-node.ts';
+import { answering, scriptedNode } from './scripted-node.ts';
+
+const WALLET = `0x${'11'.repeat(20)}` as Address;
+const GWEI = 10n ** 9n;
+const TIMEOUT_MS = 3_000;
+const PAYMENT: PaymentIntent = {
+  from: WALLET,
+  contract: null,
+  to: `0x${'ab'.repeat(20)}` as Address,
+  amountBaseUnits: baseUnits(1n),
+};
+
+const nodes: ScriptedNode[] = [];
+afterEach(async () => {
+  for (const node of nodes.splice(0)) await node.close();
+});
+
+interface Estimates {
+  readonly gas: number;
+  /** Answers so late; undefined: at once. */
+  readonly afterMs?: number;
+  readonly reverts?: boolean;
+}
+
+async function nodeThat({ gas, afterMs = 0, reverts = false }: Estimates): Promise<ScriptedNode> {
+  const resultOf = ({ method }: Call): unknown =>
+    ({
+      eth_call: '0x',
+      eth_estimateGas: `0x${gas.toString(16)}`,
+      eth_feeHistory: {
+        baseFeePerGas: ['0x1', '0x1'],
+        gasUsedRatio: [0.5],
+        reward: [[`0x${gas.toString(16)}`]],
+      },
+    })[method];
+  const node = await scriptedNode(async (calls, isBatch) => {
+    if (calls[0]?.method !== 'eth_chainId') await new Promise((resolve) => setTimeout(resolve, afterMs));
+    const answer = answering(resultOf)(calls, isBatch) as Answer & {
+      body: { id: number; error?: unknown }[];
+    };
+    if (reverts && isBatch)
+      for (const item of answer.body)
+        if (calls.find(({ id }) => id === item.id)?.method === 'eth_call')
+          Object.assign(item, {
+            result: undefined,
+            error: { code: 3, message: 'execution reverted: paused' },
+          });
+    return answer;
+  });
+  nodes.push(node);
+  return node;
+}
+
+async function senderOn(sources: readonly Estimates[], maxGas?: number): Promise<WalletSender> {
+  const started = await Promise.all(sources.map(nodeThat));
+  return createEvmSender(
+    {
+      chain: 'BSC',
+      chainId: 56,
+      rpcUrls: started.map(({ url }) => url),
+      blockTimeMs: 450,
+      maxBlockRange: 100,
+      tokens: [],
+      payouts: {
+        minPriorityFeePerGas: '1',
+        maxPriorityFeePerGas: `${GWEI}`,
+        maxFeePerGas: `${5n * GWEI}`,
+        ...(maxGas === undefined ? {} : { maxGas }),
+      },
+    },
+    {
+      backend: { addresses: [WALLET], sign: () => Promise.reject(new Error('nothing is signed')) },
+      requestTimeoutMs: TIMEOUT_MS,
+    },
+  );
+}
+
+async function preparedBy(sources: readonly Estimates[], maxGas?: number): Promise<Prepared | undefined> {
+  const sender = await senderOn(sources, maxGas);
+  return (await sender.prepare([PAYMENT]))[0];
+}
+
+async function msOf(work: Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work;
+  return performance.now() - startedAt;
+}
+
+describe('the gas of a payment', () => {
+  const ready = (gasLimit: bigint): Prepared => ({ kind: 'READY', gasLimit });
+
+  test('is the higher of what two sources estimate: one that says too little makes nothing fail on the chain', async () => {
+    expect(await preparedBy([{ gas: 30_000 }, { gas: 60_000 }])).toEqual(ready(75_000n));
+    expect(await preparedBy([{ gas: 60_000 }, { gas: 30_000 }])).toEqual(ready(75_000n));
+  });
+
+  test('is asked for of both at once', async () => {
+    const sender = await senderOn([
+      { gas: 30_000, afterMs: 250 },
+      { gas: 60_000, afterMs: 250 },
+    ]);
+    await sender.currentPrices(); // who they are is known
+    expect(await msOf(sender.prepare([PAYMENT]))).toBeLessThan(480);
+  });
+
+  test.each([0, 1])('is that of the other one when source %d is slow', async (slow) => {
+    const sources = [0, 1].map((place) => ({
+      gas: 60_000,
+      ...(place === slow ? { afterMs: TIMEOUT_MS - 500 } : {}),
+    }));
+    const sender = await senderOn(sources);
+    const started = performance.now();
+    expect(await sender.prepare([PAYMENT])).toEqual([ready(75_000n)]);
+    expect(performance.now() - started).toBeLessThan(1_500);
+  });
+
+  test('is that of the other one when a source gives none', async () => {
+    expect(await preparedBy([{ gas: 0 }, { gas: 60_000 }])).toEqual(ready(75_000n));
+    expect(await preparedBy([{ gas: 60_000 }, { gas: 0 }])).toEqual(ready(75_000n));
+  });
+
+  test('of an obstacle that one source tells of, the other is waited for, however slow', async () => {
+    expect(
+      await preparedBy([
+        { gas: 60_000, reverts: true },
+        { gas: 60_000, afterMs: 900 },
+      ]),
+    ).toEqual(ready(75_000n));
+  });
+});
+
+describe('a payment that needs more gas than the cap', () => {
+  const tooMuch = (needed: number, cap: number): Prepared => ({
+    kind: 'OBSTACLE',
+    obstacle: 'WOULD_FAIL',
+    detail: `it takes ${needed} gas, the cap for a payment is ${cap}`,
+  });
+
+  test('would fail: what a receiver does with it is not paid for without end', async () => {
+    expect(await preparedBy([{ gas: 300_001 }])).toEqual(tooMuch(300_001, 300_000));
+    expect(await preparedBy([{ gas: 300_001 }, { gas: 400_000 }])).toEqual(tooMuch(300_001, 300_000));
+    expect(await preparedBy([{ gas: 300_000 }])).toEqual({ kind: 'READY', gasLimit: 300_000n });
+  });
+
+  test('of the network file', async () => {
+    expect(await preparedBy([{ gas: 50_001 }], 50_000)).toEqual(tooMuch(50_001, 50_000));
+    expect(await preparedBy([{ gas: 1_000_000 }], 2_000_000)).toEqual({
+      kind: 'READY',
+      gasLimit: 1_250_000n,
+    });
+  });
+
+  test('by one source alone is paid all the same', async () => {
+    expect(await preparedBy([{ gas: 900_000 }, { gas: 60_000 }])).toEqual({
+      kind: 'READY',
+      gasLimit: 75_000n,
+    });
+  });
+});
+
+describe('prices', () => {
+  test('are not waited for longer than a moment when another source has told its own', async () => {
+    const sender = await senderOn([{ gas: 5, afterMs: TIMEOUT_MS - 500 }, { gas: 7 }]);
+    const started = performance.now();
+    expect(await sender.currentPrices()).toEqual({ maxFeePerGas: 9n, maxPriorityFeePerGas: 7n });
+    expect(performance.now() - started).toBeLessThan(1_500);
+  });
+});
