@@ -40,21 +40,35 @@ const COLUMNS = [
   'disabled_at as disabledAt',
 ] as const;
 
+/** Whose a token is. */
+export interface OfToken {
+  /** Also a disabled one; undefined when it is nobody's. */
+  readonly operator: Operator | undefined;
+}
+
 /**
- * The operator of a token, also a disabled one; undefined when it is nobody's. Read anew each time, so that what is
- * changed holds at once. Takes the same time whether the operator or the rest of the token is wrong.
+ * Whose tokens these are, in their order, by one statement. Read anew each time, so that what is changed holds at once.
+ * Takes the same time whether the operator or the rest of a token is wrong.
  */
-export async function findOperatorByToken(db: Db, token: string): Promise<Operator | undefined> {
-  const operatorId = operatorIdOfToken(token);
-  if (operatorId === undefined) return undefined;
-  const row = await db
+export async function findOperatorsByTokens(db: Db, tokens: readonly string[]): Promise<readonly OfToken[]> {
+  const ids = tokens.map(operatorIdOfToken);
+  const claimed = [...new Set(ids.filter((id) => id !== undefined))];
+  const rows = await db
     .selectFrom('operator')
     .select([...COLUMNS, 'token_hash as tokenHash'])
-    .where('operator_id', '=', operatorId)
-    .executeTakeFirst();
-  const { tokenHash, ...operator } = row ?? { tokenHash: NOBODY };
-  const same = timingSafeEqual(hashOperatorToken(token), tokenHash);
-  return same && row !== undefined ? (operator as Operator) : undefined;
+    .where('operator_id', '=', sql<string>`any(${claimed}::text[])`)
+    .execute();
+  const byId = new Map(rows.map((row) => [row.operatorId, row]));
+  return tokens.map((token, place) => {
+    const { tokenHash, ...operator } = byId.get(ids[place] ?? '') ?? { tokenHash: NOBODY };
+    const same = timingSafeEqual(hashOperatorToken(token), tokenHash);
+    return { operator: same && 'operatorId' in operator ? operator : undefined };
+  });
+}
+
+/** The operator of one token, also a disabled one; undefined when it is nobody's. */
+export async function findOperatorByToken(db: Db, token: string): Promise<Operator | undefined> {
+  return (await findOperatorsByTokens(db, [token]))[0]?.operator;
 }
 
 /**

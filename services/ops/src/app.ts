@@ -10,6 +10,7 @@ import { sql } from 'kysely';
 import { createAssets } from './assets.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { createSendCsv } from './exports/send-csv.ts';
+import { createLimitReads } from './limit-reads.ts';
 import { createObserve } from './observe.ts';
 import { allHandlers } from './operations/all-handlers.ts';
 import { createPerform } from './perform.ts';
@@ -17,8 +18,10 @@ import { buildRouter } from './routes/build-router.ts';
 import { createOpsServer } from './server.ts';
 
 export interface OpsAppDeps {
-  /** As the role opentill_ops. Stays open when the app stops. */
+  /** As the role opentill_ops, for who asks and for acts: nothing that is only looked at keeps these waiting. Stays open. */
   readonly database: Database;
+  /** The same role, for what is looked at; its statements take a few seconds at most. */
+  readonly readDatabase: Database;
   /** The same role; its statements may take as long as an export takes to its first row. */
   readonly exportDatabase: Database;
   readonly networks: readonly NetworkConfig[];
@@ -56,7 +59,7 @@ export function createApp(deps: OpsAppDeps): OpsApp {
   const authenticate = createAuthenticate(database.kysely, observe);
   const sendCsv = createSendCsv();
   const handlers = allHandlers({
-    db: database.kysely,
+    db: deps.readDatabase.kysely,
     exportDb: deps.exportDatabase.kysely,
     assets: createAssets(deps.networks),
     secretsKey: deps.secretsKey,
@@ -64,7 +67,8 @@ export function createApp(deps: OpsAppDeps): OpsApp {
     newId,
   });
   const perform = createPerform({ database, authenticate, observe, wakeRelay: deps.wakeRelay });
-  const router = buildRouter({ handlers, authenticate, perform, sendCsv, observe, newId });
+  const limitReads = createLimitReads();
+  const router = buildRouter({ handlers, authenticate, perform, sendCsv, limitReads, observe, newId });
   const server = createOpsServer(router, observe);
   let presence: ReturnType<typeof announcePresence> | undefined;
 

@@ -1,12 +1,13 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import {
-  findOperatorByToken,
-  hashOperatorToken,
+  findOperatorsByTokens,
   operatorIdOfToken,
+  type OfToken,
   type Operator,
 } from '@opentill/db/operators';
 import type { Db } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { gatherCalls } from '@opentill/runtime/gather-calls';
 import type { OpsErrorCode } from '@opentill/contracts/ops/errors';
 import type { Exchange } from './exchange.ts';
 import type { Observe } from './observe.ts';
@@ -17,8 +18,8 @@ const FAILURES_PER_MINUTE = 10;
 /** Acts beyond his role that an operator may try in a minute. */
 const FORBIDDEN_PER_MINUTE = 30;
 const WINDOW_SECONDS = 60;
-/** Tokens that were good once are asked of the database also from an address that is being slowed down. */
-const KNOWN_TOKENS_MAX = 1_000;
+/** Tokens that are looked up by one statement: as many as the server has connections. */
+const TOKENS_PER_LOOK_UP = 200;
 
 export interface Authenticate {
   /** Whose request it is; from then on the exchange names him, also if he is refused. @throws GatewayError UNAUTHENTICATED, TOO_MANY_REQUESTS */
@@ -28,23 +29,27 @@ export interface Authenticate {
 }
 
 /**
- * Tells operators by their tokens. A token has 256 random bits and can't be guessed; the limit is for the load and the
- * log. Who guesses behind the same proxy must not keep an operator from a kill switch: so a token that was accepted by
- * this process before is asked of the database in any case. Counted in memory, by each replica for itself.
+ * Tells operators by their tokens. A token has 256 random bits and can't be guessed; the limits are for the load and the
+ * log. Who guesses behind the same proxy must not keep an operator from a kill switch: so only what failed is limited by
+ * address, and what could be a token is looked up first; all that come meanwhile together, by one statement at a time.
+ * Counted in memory, by each replica for itself.
  */
 export function createAuthenticate(db: Db, observe: Observe): Authenticate {
   const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: WINDOW_SECONDS });
   const forbidden = new RateLimiterMemory({ points: FORBIDDEN_PER_MINUTE, duration: WINDOW_SECONDS });
-  const known = new Set<string>();
+  const lookUp = gatherCalls<string, OfToken>({
+    runTogether: (tokens) => findOperatorsByTokens(db, tokens),
+    failedWhole: () => false,
+    runsAtOnce: 1,
+    inputsPerRun: TOKENS_PER_LOOK_UP,
+  });
 
-  function remember(hash: string): void {
-    known.delete(hash);
-    known.add(hash);
-    const [oldest] = known;
-    if (known.size > KNOWN_TOKENS_MAX && oldest !== undefined) known.delete(oldest);
-  }
-
+  /** Counts a failure of the address. Beyond its limit it is told to wait, and the log is told no more. */
   async function fail(exchange: Exchange, why: string, message: string, operatorId?: string): Promise<never> {
+    const failed = await failures.get(exchange.clientAddress);
+    if (failed !== null && failed.consumedPoints >= FAILURES_PER_MINUTE) {
+      throw tooMany(failed.msBeforeNext, 'Too many requests without a valid token came from this address.');
+    }
     await failures.consume(exchange.clientAddress).catch(() => undefined); // over the limit is over the limit
     observe.notAuthenticated(exchange, why, operatorId);
     throw refuse('UNAUTHENTICATED', message);
@@ -53,33 +58,20 @@ export function createAuthenticate(db: Db, observe: Observe): Authenticate {
   return {
     async operatorOf(exchange, authorization) {
       const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
-      const hash = hashOperatorToken(token).toString('base64');
-      const failed = await failures.get(exchange.clientAddress);
-      if (failed !== null && failed.consumedPoints >= FAILURES_PER_MINUTE && !known.has(hash)) {
-        throw tooMany(failed.msBeforeNext, 'Too many requests without a valid token came from this address.');
+      const claimed = operatorIdOfToken(token);
+      if (claimed === undefined) {
+        const why = token === '' ? 'no token' : 'no token of an operator';
+        const message = 'Send an operator’s token in the header Authorization: Bearer <token>.';
+        return fail(exchange, why, message);
       }
-      if (token === '') {
-        return fail(
-          exchange,
-          'no token',
-          'Send an operator’s token in the header Authorization: Bearer <token>.',
-        );
-      }
-      const operator = await findOperatorByToken(db, token);
+      const { operator } = await lookUp(token);
       if (operator === undefined) {
-        return fail(
-          exchange,
-          'unknown token',
-          'The token is not known (any more).',
-          operatorIdOfToken(token),
-        );
+        return fail(exchange, 'unknown token', 'The token is not known (any more).', claimed);
       }
       exchange.operator = operator;
       if (operator.disabledAt !== null) {
-        known.delete(hash);
         return fail(exchange, 'disabled', 'The operator of this token is disabled.', operator.operatorId);
       }
-      remember(hash);
       return operator;
     },
     async countForbidden(operatorId) {

@@ -15,6 +15,9 @@ import { createApp } from './app.ts';
 import { readOpsConfig } from './config.ts';
 
 const SERVICE = 'ops';
+const ACT_POOL_MAX = 4;
+const ACT_STATEMENT_TIMEOUT_MS = 10_000;
+const READ_STATEMENT_TIMEOUT_MS = 3_000;
 const EXPORT_STATEMENT_TIMEOUT_MS = 120_000;
 const EXPORT_POOL_MAX = 2;
 
@@ -43,7 +46,8 @@ await runService({
       return database;
     };
     try {
-      const database = open(SERVICE, config.databasePoolMax, 10_000);
+      const database = open(SERVICE, ACT_POOL_MAX, ACT_STATEMENT_TIMEOUT_MS);
+      const readDatabase = open(`${SERVICE} reads`, config.databasePoolMax, READ_STATEMENT_TIMEOUT_MS);
       const exportDatabase = open(`${SERVICE} exports`, EXPORT_POOL_MAX, EXPORT_STATEMENT_TIMEOUT_MS);
       const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instance}` });
       opened.push(() => broker.close());
@@ -53,6 +57,7 @@ await runService({
       opened.push(() => relay.stop());
       const app = createApp({
         database,
+        readDatabase,
         exportDatabase,
         networks,
         secretsKey,

@@ -5,7 +5,7 @@ import type { Assets } from '../assets.ts';
 
 /** What operations work with. Acts write through their own transaction. */
 export interface OpsDeps {
-  /** As the role opentill_ops. */
+  /** As the role opentill_ops, for what is only looked at. */
   readonly db: Db;
   /** The same role by a pool whose statements may take long: for exports. */
   readonly exportDb: Db;

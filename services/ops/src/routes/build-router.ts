@@ -9,6 +9,7 @@ import type { Authenticate } from '../authenticate.ts';
 import { exchangeOf, keepExchange, type Exchange } from '../exchange.ts';
 import type { SendCsv } from '../exports/send-csv.ts';
 import type { Act, CsvExport, Done, Handlers } from '../handlers.ts';
+import type { LimitReads } from '../limit-reads.ts';
 import type { Observe } from '../observe.ts';
 import type { Page } from '../page.ts';
 import type { Perform } from '../perform.ts';
@@ -20,6 +21,7 @@ export interface RouterDeps {
   readonly authenticate: Authenticate;
   readonly perform: Perform;
   readonly sendCsv: SendCsv;
+  readonly limitReads: LimitReads;
   readonly observe: Observe;
   readonly newId: NewId;
 }
@@ -174,10 +176,14 @@ async function answerOperation(
   const route: OpsRoute = OPS_ROUTES[id];
   const handler = deps.handlers[id] as unknown;
   switch (route.kind) {
-    case 'READ':
-      return { status: 200, body: { data: await (handler as AnyHandlers['read'])(input, operator) } };
-    case 'LIST':
-      return { status: 200, body: await (handler as AnyHandlers['list'])(input) };
+    case 'READ': {
+      const read = () => (handler as AnyHandlers['read'])(input, operator);
+      return { status: 200, body: { data: await deps.limitReads(operator.operatorId, read) } };
+    }
+    case 'LIST': {
+      const list = () => (handler as AnyHandlers['list'])(input);
+      return { status: 200, body: await deps.limitReads(operator.operatorId, list) };
+    }
     case 'ACT': {
       const work = (act: Act) => (handler as AnyHandlers['act'])(act, input);
       const data = await deps.perform.act(exchange, operator, { id, route, input }, work);

@@ -97,7 +97,7 @@ export async function startTestOps(testDatabase: TestDatabase): Promise<TestOps>
       statementTimeoutMs,
       connectTimeoutMs: 2_000,
     });
-  const [database, exportDatabase] = [open(10_000), open(60_000)];
+  const [database, readDatabase, exportDatabase] = [open(10_000), open(3_000), open(60_000)];
   const logged: string[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -108,6 +108,7 @@ export async function startTestOps(testDatabase: TestDatabase): Promise<TestOps>
   let wakes = 0;
   const app = createApp({
     database,
+    readDatabase,
     exportDatabase,
     networks: TEST_NETWORKS,
     secretsKey: TEST_SECRETS_KEY,
@@ -159,6 +160,7 @@ export async function startTestOps(testDatabase: TestDatabase): Promise<TestOps>
     async stop() {
       await app.stop();
       await database.close();
+      await readDatabase.close();
       await exportDatabase.close();
     },
   };

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Database } from '@opentill/db/database';
+import { addOperator } from '@opentill/db/operators';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { startTestOps, type Answered, type TestOps } from './support/test-ops.ts';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let ops: TestOps;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  ops = await startTestOps(testDatabase);
+});
+afterAll(async () => {
+  await ops.stop();
+  await admin.close();
+  await testDatabase.drop();
+});
+
+const guesses = (count: number, tokenOf: (place: number) => string): Promise<Answered[]> =>
+  Promise.all(
+    Array.from({ length: count }, (_, place) => ops.request('GET', '/v1/me', { token: tokenOf(place) })),
+  );
+const statusesOf = (answers: readonly Answered[]) => [
+  ...new Set(answers.map(({ status }) => status).toSorted((a, b) => a - b)),
+];
+
+describe('who shares an address with somebody that guesses', () => {
+  it('gets in all the same, also with a token that was never seen before', async () => {
+    const nonsense = await guesses(30, (place) => `nonsense-${place}`);
+    expect(statusesOf(nonsense)).toEqual([401, 429]);
+    const wellFormed = await guesses(10, (place) => `ada.${String(place).padStart(43, 'B')}`);
+    expect(statusesOf(wellFormed)).toEqual([429]);
+    const token = await addOperator(ops.database.kysely, {
+      operatorId: 'newcomer',
+      name: 'n',
+      role: 'ADMIN',
+    });
+    expect((await ops.request('GET', '/v1/me', { token: token! })).status).toBe(200);
+  });
+
+  it('gets in while many tokens are tried: they are looked up together', async () => {
+    const many = guesses(100, (place) => `ada.${String(place).padStart(43, 'C')}`);
+    expect((await ops.call('getMe')).status).toBe(200);
+    expect(statusesOf(await many)).toEqual([429]);
+  });
+});
+
+describe('who may only look', () => {
+  it('keeps nobody from the kill switch, however much he asks for and however slow it is', async () => {
+    const lock = await admin.kysely.startTransaction().execute();
+    await sql`lock table orders in access exclusive mode`.execute(lock);
+    let reads: Answered[];
+    try {
+      const asked = Promise.all(Array.from({ length: 40 }, () => ops.call('listOrders', {}, 'VIEWER')));
+      const begun = performance.now();
+      const input = { chain: 'ETH_SEPOLIA', reason: 'something is wrong' };
+      expect((await ops.call('setHalt', input, 'FINANCE')).status).toBe(200);
+      expect(performance.now() - begun).toBeLessThan(2_000);
+      reads = await asked;
+      expect(performance.now() - begun).toBeLessThan(5_000);
+    } finally {
+      await lock.rollback().execute();
+    }
+    // Few of one operator are looked for at once; these take too long.
+    expect(statusesOf(reads)).toEqual([429, 503]);
+    expect(reads.filter(({ status }) => status === 503).length).toBeLessThanOrEqual(4);
+    expect((await ops.call('listOrders', {}, 'VIEWER')).status).toBe(200);
+  });
+});
