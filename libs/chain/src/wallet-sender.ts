@@ -86,8 +86,8 @@ export interface FoundPayment {
 }
 
 /**
- * Builds, signs and sends payments of one network. Keeps nothing of wallets between calls: nonces, stored bytes and
- * what was sent are the caller's. Reading methods throw a GatewayError with a ReaderErrorCode as ChainReader does;
+ * Builds, signs and sends payments of one network. Keeps nothing of wallets between calls but whose counts were
+ * wrong: nonces, stored bytes and what was sent are the caller's. Reading methods throw a GatewayError with a ReaderErrorCode as ChainReader does;
  * signing ones with a SenderErrorCode. Every call ends by its own deadline, without `options.signal` as well.
  */
 export interface WalletSender {
@@ -98,13 +98,15 @@ export interface WalletSender {
 
   /**
    * How many transactions of the wallet the newest blocks hold; so the first nonce that none of them uses. The highest
-   * of all sources that answer: a lagging one never hides a transaction. An upper bound only, as one source may lie.
+   * of all sources that answer: a lagging one never hides a transaction. An upper bound only, as one source may lie: what
+   * one alone claims counts until `countAt` refutes it at a block past the claim, then that source alone counts no more.
+   * Never below what two sources name.
    */
   latestCount(wallet: Address, options?: ReadOptions): Promise<number>;
 
   /**
    * The same at the end of one block, agreed by two sources (by one where it may stand alone). INCONSISTENT_ANSWER
-   * while two differ or one has another block at that height, BLOCK_NOT_FOUND while one lacks it: the caller waits.
+   * while they differ and no third decides, or one has another block at that height, BLOCK_NOT_FOUND while one lacks it: the caller waits.
    */
   countAt(
     wallet: Address,

@@ -3,17 +3,25 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { AgreementOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import type { Said } from '../ask-two-sources.ts';
 import { askTwoSources } from '../ask-two-sources.ts';
 import { blockRequest, hexQuantity } from '../block-requests.ts';
 import { decodeHeader, decodeInteger } from '../decode.ts';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import { askSomeSources } from './ask-some-sources.ts';
+import type { CountClaims } from './count-claims.ts';
 
 type Block = Pick<BlockHeader, 'height' | 'hash'>;
+
+/** No source is believed to be further ahead of the others. */
+const LEAD_MAX_BLOCKS = 64;
+/** Nodes behind one URL are not all at the head that one of them tells. */
+const SLACK_BLOCKS = 32;
 
 /** See WalletSender.latestCount. */
 export async function readLatestCount(
   sources: EvmSources,
+  claims: CountClaims,
   wallet: Address,
   options: ReadOptions,
 ): Promise<number> {
@@ -26,27 +34,96 @@ export async function readLatestCount(
     },
     options,
   );
-  return Math.max(...said.map(({ answer }) => answer));
+  const [most, second] = said.toSorted((a, b) => b.answer - a.answer);
+  if (most === undefined) throw new TypeError('no source answered');
+  if (second === undefined || second.answer === most.answer) return most.answer;
+  await noteClaim(claims, wallet, most, said, options);
+  const believed = said.filter(({ source }) => claims.isBelieved(source));
+  // As many as two name there are, whoever they are.
+  return Math.max(second.answer, ...believed.map(({ answer }) => answer));
 }
 
-/** See WalletSender.countAt. `onAlone` is told when one source of several is believed alone. */
+/** Takes down what the one source says that counts more than all others, and past which block it must have shown. */
+async function noteClaim(
+  claims: CountClaims,
+  wallet: Address,
+  { source, answer: count }: Said<number>,
+  said: readonly Said<number>[],
+  options: ReadOptions,
+): Promise<void> {
+  if (!claims.isBelieved(source) || claims.isOpen(wallet, source)) return;
+  // Asked after the counts: what was counted lies at or below the head that is told now.
+  const heads = await Promise.all(said.map((one) => headOf(one.source, options)));
+  const own = heads[said.findIndex((one) => one.source === source)];
+  const others = heads.filter((head, place) => head !== undefined && said[place]?.source !== source);
+  if (others.length === 0) return;
+  const plausible = Math.max(...others.map(Number)) + LEAD_MAX_BLOCKS;
+  claims.note(wallet, source, { count, height: Math.min(own ?? plausible, plausible) + SLACK_BLOCKS });
+}
+
+/** Undefined when it can't be had now. */
+async function headOf(source: EvmSource, options: ReadOptions): Promise<number | undefined> {
+  try {
+    const [raw] = await source.batch([{ method: 'eth_blockNumber', params: [] }], options);
+    return decodeInteger(raw, 'the number of a block');
+  } catch (error) {
+    if (options.signal?.aborted === true) throw error;
+    return undefined;
+  }
+}
+
+/**
+ * See WalletSender.countAt. Where two differ a third decides. `onAlone` is told when one source of several is believed
+ * alone.
+ */
 export async function readCountAt(
   sources: EvmSources,
+  { claims, onAlone }: { readonly claims: CountClaims; readonly onAlone: (source: EvmSource) => void },
   wallet: Address,
   block: Block,
-  onAlone: (source: EvmSource) => void,
   { neverAlone, ...options }: AgreementOptions,
 ): Promise<number> {
   const ask = (source: EvmSource, own: ReadOptions): Promise<number> => countOf(source, wallet, block, own);
   const { height } = block;
   const [first, second] = await askTwoSources(sources, { ask, height, onAlone, neverAlone }, options);
-  if (second === undefined || first.answer === second.answer) return first.answer;
-  throw readerError('INCONSISTENT_ANSWER', 'two sources count the transactions of a wallet differently', {
-    wallet,
-    height,
-    sources: [first.source.label, second.source.label],
-    counts: [first.answer, second.answer],
-  });
+  if (second === undefined) return first.answer;
+  if (first.answer === second.answer) {
+    claims.settle(wallet, first.answer, height);
+    return first.answer;
+  }
+  const right = await findRight(sources, [first, second], ask, options);
+  if (right === undefined)
+    throw readerError('INCONSISTENT_ANSWER', 'two sources count the transactions of a wallet differently', {
+      wallet,
+      height,
+      sources: [first.source.label, second.source.label],
+      counts: [first.answer, second.answer],
+    });
+  const wrong = right === first ? second : first;
+  claims.refute(wallet, wrong.source, wrong.answer, right.answer, height);
+  claims.settle(wallet, right.answer, height);
+  return right.answer;
+}
+
+/** The one of two whose answer another source gives as well. */
+async function findRight(
+  sources: EvmSources,
+  two: readonly Said<number>[],
+  ask: (source: EvmSource, options: ReadOptions) => Promise<number>,
+  options: ReadOptions,
+): Promise<Said<number> | undefined> {
+  for (const source of sources.witnesses()) {
+    if (two.some((one) => one.source === source)) continue;
+    try {
+      const answer = await ask(source, options);
+      const right = two.find((one) => one.answer === answer);
+      if (right !== undefined) return right;
+    } catch (error) {
+      if (options.signal?.aborted === true) throw error;
+      sources.noteFault(source, error);
+    }
+  }
+  return undefined;
 }
 
 /** By the block's hash (EIP-1898); where a node knows no such form, by its height, looking at the hash afterwards. */

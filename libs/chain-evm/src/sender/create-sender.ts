@@ -11,6 +11,8 @@ import type { EvmSources, SourceChange } from '../sources.ts';
 import { createEvmSources } from '../sources.ts';
 import type { SendAnswer } from './broadcast.ts';
 import { broadcast } from './broadcast.ts';
+import type { RefutedCount } from './count-claims.ts';
+import { createCountClaims } from './count-claims.ts';
 import { readCountAt, readLatestCount } from './count-transactions.ts';
 import { estimateCancel } from './estimate-cancel.ts';
 import type { FeeBoundsText } from './fee-bounds.ts';
@@ -45,6 +47,8 @@ export interface EvmSenderDeps {
   readonly onSendAnswer?: (answer: SendAnswer) => void;
   /** One source of several was believed alone: an alarm. */
   readonly onAlone?: (source: { readonly label: string }) => void;
+  /** A source counted transactions of a wallet that the chain does not have: an alarm. Told once of each source. */
+  readonly onCountRefuted?: (count: RefutedCount) => void;
   /** A source became usable or stopped being it: an alarm. */
   readonly onSourceChange?: (change: SourceChange) => void;
   /** The check of the network found fault with a source. */
@@ -75,14 +79,16 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
     return [{ contract: address, decimals }];
   });
   const sources = sourcesOf(network, chainId, deps);
-  const { onSendAnswer = ignore, onAlone = ignore, onFinding = ignore } = deps;
+  const { onSendAnswer = ignore, onAlone = ignore, onFinding = ignore, onCountRefuted = ignore } = deps;
+  const claims = createCountClaims(onCountRefuted);
 
   return {
     chain,
     checkNetwork: (options: ReadOptions = {}) =>
       checkNetwork(sources, { tokens, onFinding, readsBlocks: false }, options),
-    latestCount: (wallet, options = {}) => readLatestCount(sources, wallet, options),
-    countAt: (wallet, block, options = {}) => readCountAt(sources, wallet, block, onAlone, options),
+    latestCount: (wallet, options = {}) => readLatestCount(sources, claims, wallet, options),
+    countAt: (wallet, block, options = {}) =>
+      readCountAt(sources, { claims, onAlone }, wallet, block, options),
     pendingCount: (wallet, options = {}) => readPendingCount(sources, wallet, options),
     readPayment: (txHash, { height }, options = {}) => readPayment(sources, txHash, height, options),
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, options),

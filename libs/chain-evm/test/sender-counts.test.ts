@@ -1,0 +1,172 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import type { WalletSender } from '@opentill/chain/wallet-sender';
+import type { RefutedCount } from '../src/sender/count-claims.ts';
+import { createEvmSender } from '../src/sender/create-sender.ts';
+import type { Call, ScriptedNode } from './scripted-node.ts';
+import { answering, scriptedNode } from './scripted-node.ts';
+
+const [WALLET, OTHER] = ['aa', 'bb'].map((byte) => `0x${byte.repeat(20)}`) as [Address, Address];
+
+/** What a node says of the wallet now; tests change it as they go. */
+interface Node {
+  /** At the newest block. */
+  latest: number;
+  /** At any block that is asked for by its hash. */
+  at: number;
+  head: number | 'untold';
+}
+
+const nodes: ScriptedNode[] = [];
+const refuted: RefutedCount[] = [];
+afterEach(async () => {
+  refuted.length = 0;
+  for (const node of nodes.splice(0)) await node.close();
+});
+
+async function senderOn(...said: readonly Node[]): Promise<WalletSender> {
+  const rpcUrls = await Promise.all(
+    said.map(async (node) => {
+      const resultOf = ({ method, params }: Call): unknown => {
+        if (method === 'eth_blockNumber') return node.head === 'untold' ? null : hex(node.head);
+        return hex(params[0] === OTHER ? 0 : typeof params[1] === 'object' ? node.at : node.latest);
+      };
+      const started = await scriptedNode(answering(resultOf));
+      nodes.push(started);
+      return started.url;
+    }),
+  );
+  return createEvmSender(
+    {
+      chain: 'BSC',
+      chainId: 56,
+      rpcUrls,
+      blockTimeMs: 450,
+      maxBlockRange: 100,
+      tokens: [],
+      payouts: { minPriorityFeePerGas: '1', maxPriorityFeePerGas: '2', maxFeePerGas: '9' },
+    },
+    {
+      backend: { addresses: [WALLET], sign: () => Promise.reject(new Error('signs nothing')) },
+      requestTimeoutMs: 1_000,
+      onCountRefuted: (claim) => refuted.push(claim),
+    },
+  );
+}
+
+const hex = (value: number): string => `0x${value.toString(16)}`;
+const node = (latest: number, head: Node['head'] = 1_000): Node => ({ latest, at: latest, head });
+const blockAt = (height: number): { height: number; hash: BlockHash } => ({
+  height,
+  hash: `0x${height.toString(16).padStart(64, '0')}` as BlockHash,
+});
+const countAt = (sender: WalletSender, height: number): Promise<number> =>
+  sender.countAt(WALLET, blockAt(height));
+
+describe('a higher count by one source alone', () => {
+  const lying = (latest: number, head?: Node['head']): Node => ({ ...node(latest, head), at: 7 });
+
+  test('counts until two sources count less at a block past it, then no more, with an alarm', async () => {
+    const sender = await senderOn(node(7), lying(9));
+    expect(await sender.latestCount(WALLET)).toBe(9);
+    for (const height of [900, 1_000, 1_030]) {
+      expect(await countAt(sender, height)).toBe(7);
+      expect(await sender.latestCount(WALLET)).toBe(9);
+    }
+    expect(refuted).toEqual([]);
+    expect(await countAt(sender, 1_100)).toBe(7);
+    expect(await sender.latestCount(WALLET)).toBe(7);
+    expect(refuted).toEqual([
+      { source: new URL(nodes[1]?.url ?? '').host, wallet: WALLET, claimed: 9, counted: 7, height: 1_100 },
+    ]);
+  });
+
+  test('pauses no longer though it is raised and raised, or of a head that is nowhere', async () => {
+    const liar = lying(9, 10 ** 12);
+    const sender = await senderOn(node(7), liar);
+    for (let height = 1_000; height <= 1_100; height += 20) {
+      await sender.latestCount(WALLET);
+      liar.latest += 1;
+      await countAt(sender, height);
+    }
+    expect(await sender.latestCount(WALLET)).toBe(7);
+    expect(refuted).toHaveLength(1);
+  });
+
+  test('pauses no longer though nobody tells a head but the other one', async () => {
+    const sender = await senderOn(node(7), lying(9, 'untold'));
+    await sender.latestCount(WALLET);
+    await countAt(sender, 1_100);
+    expect(await sender.latestCount(WALLET)).toBe(7);
+  });
+
+  test('that comes true was no lie: the source was ahead of the other', async () => {
+    const behind = node(7, 990);
+    const ahead = node(9);
+    const sender = await senderOn(behind, ahead);
+    expect(await sender.latestCount(WALLET)).toBe(9);
+    behind.at = 9;
+    expect(await countAt(sender, 1_100)).toBe(9);
+    ahead.latest = 10;
+    expect(await sender.latestCount(WALLET)).toBe(10);
+    expect(refuted).toEqual([]);
+  });
+
+  test('is believed again as far as a second source says so', async () => {
+    const honest = node(7);
+    const sender = await senderOn(honest, lying(9));
+    await sender.latestCount(WALLET);
+    await countAt(sender, 1_100);
+    honest.latest = 8;
+    expect(await sender.latestCount(WALLET)).toBe(8);
+    honest.latest = 9;
+    expect(await sender.latestCount(WALLET)).toBe(9);
+  });
+
+  test('of one wallet is not refuted by the count of another', async () => {
+    const sender = await senderOn(node(7), lying(9));
+    await sender.latestCount(WALLET);
+    await sender.countAt(OTHER, blockAt(1_100));
+    expect(await sender.latestCount(WALLET)).toBe(9);
+  });
+
+  test('counts when nobody else answers: better none is signed than one too many', async () => {
+    const sender = await senderOn(node(7), lying(9));
+    await sender.latestCount(WALLET);
+    await countAt(sender, 1_100);
+    await nodes[0]?.close();
+    nodes.shift();
+    expect(await sender.latestCount(WALLET)).toBe(9);
+  });
+
+  test('asks for heads once, not with every look', async () => {
+    const sender = await senderOn(node(7), lying(9));
+    for (let look = 0; look < 5; look += 1) await sender.latestCount(WALLET);
+    const asked = nodes[0]?.requests.flat().filter(({ method }) => method === 'eth_blockNumber');
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('a count at a block', () => {
+  test('that two sources differ on is settled by a third, and who is outvoted is believed alone no more', async () => {
+    const sender = await senderOn(node(7), node(9), node(7));
+    expect(await countAt(sender, 500)).toBe(7);
+    expect(refuted).toEqual([
+      { source: new URL(nodes[1]?.url ?? '').host, wallet: WALLET, claimed: 9, counted: 7, height: 500 },
+    ]);
+    expect(await sender.latestCount(WALLET)).toBe(7);
+  });
+
+  test('that all differ on is none', async () => {
+    const sender = await senderOn(node(7), node(9), node(8));
+    await expect(countAt(sender, 500)).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
+    expect(refuted).toEqual([]);
+  });
+
+  test('that two differ on is none, and nobody is accused', async () => {
+    const sender = await senderOn(node(7), node(9));
+    await expect(countAt(sender, 500)).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
+    expect(refuted).toEqual([]);
+  });
+});
