@@ -1,6 +1,19 @@
 import type { Command } from 'commander';
 import { DEFAULT_JUMP } from './backup/index-jump.ts';
 import { backUp, type BackupOptions } from './commands/backup.ts';
+import {
+  decidePayment,
+  decidePayout,
+  type PaymentDecision,
+  type PayoutDecision,
+} from './commands/restore-decide.ts';
+import { findForgottenMoney, type RestoreMoneyOptions } from './commands/restore-money.ts';
+import {
+  reconcileRestore,
+  releaseRestore,
+  type ReconcileRestoreOptions,
+  type ReleaseOptions,
+} from './commands/restore-reconcile.ts';
 import { restore, type RestoreOptions } from './commands/restore.ts';
 import type { CliContext } from './context.ts';
 
@@ -20,6 +33,7 @@ export function addBackup(program: Command, context: CliContext): void {
     .action((options: BackupOptions) => backUp(context, options));
   const command = program
     .command('restore')
+    .enablePositionalOptions()
     .description('bring a backup back into an empty database; nothing is signed before reconcile and release')
     .option('--from <directory>', 'the backup')
     .option('--keystore <file>', 'where the sealed keystore goes')
@@ -40,4 +54,49 @@ export function addBackup(program: Command, context: CliContext): void {
         return command.error("error: required option '--from <directory>' not specified");
       return restore(context, { ...options, from });
     });
+  addAfterRestore(command, context);
+}
+
+/** What is to be done between a restore and the first signature. */
+function addAfterRestore(command: Command, context: CliContext): void {
+  command
+    .command('reconcile')
+    .description(
+      'hold the wallets against their chains: what they paid since the backup, and what is to be decided',
+    )
+    .option('--chain <chain>', 'this chain alone, enabled or not')
+    .action((options: ReconcileRestoreOptions) => reconcileRestore(context, options));
+  command
+    .command('decide-payment')
+    .description('say whose a payment was that the backup does not know')
+    .argument('<txid>')
+    .option('--order <order>', 'order id or key of a payout that asks for just that')
+    .option('--order-lost', 'its order is in no database: booked as taken by the owner')
+    .option(
+      '--no-guard',
+      'with --order-lost: do not stop later payouts of the same amount to the same receiver',
+    )
+    .requiredOption('--reason <text>')
+    .action((txHash: string, options: PaymentDecision) => decidePayment(context, txHash, options));
+  command
+    .command('decide-payout')
+    .description('say what becomes of a payout that was unsigned when the backup was taken and is not paid')
+    .argument('<order>', 'order id or key')
+    .option('--pay', 'pay it now')
+    .option('--refuse')
+    .requiredOption('--reason <text>')
+    .action((order: string, options: PayoutDecision) => decidePayout(context, order, options));
+  command
+    .command('release')
+    .description('let the reconciled wallets sign again, in the name of the operator of OPS_TOKEN_FILE')
+    .option('--chain <chain>', 'this chain alone')
+    .requiredOption('--reason <text>')
+    .action((options: ReleaseOptions) => releaseRestore(context, options));
+  command
+    .command('money')
+    .description('list money on deposit addresses whose orders were made after the backup')
+    .requiredOption('--public-keys <file>')
+    .option('--gap <addresses>', 'stop after so many without money', '5000')
+    .option('--report <file>', 'into a new CSV file as well')
+    .action((options: RestoreMoneyOptions) => findForgottenMoney(context, options));
 }

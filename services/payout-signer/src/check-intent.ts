@@ -53,10 +53,11 @@ export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedInt
   };
 }
 
-/** The same with what is only checked before a payout is authorised: its reservation, and whose its receiver is. */
+/** The same with what is only checked before a payout is authorised: its reservation, whose its receiver is, and that it was not paid before. */
 export function checkRequest(payout: RequestedPayout, rules: IntentRules): CheckedIntent {
   if (payout.paysOurselves) return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };
   const checked = checkIntent(payout, rules);
+  if (checked.kind === 'INTENT' && payout.mayBePaid) return { kind: 'OBSTACLE', obstacle: 'MAYBE_PAID' };
   if (checked.kind === 'INTENT' && !payout.isReserved) return { kind: 'OBSTACLE', obstacle: 'NOT_RESERVED' };
   return checked;
 }

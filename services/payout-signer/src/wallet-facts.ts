@@ -16,7 +16,8 @@ import type { BaseUnits } from '@opentill/domain/money';
  *   | RESERVED, order  | an authorised payout will be signed with it  | SIGNED; free when the payout ended or can't be signed|
  *   | SIGNED           | bytes are stored, perhaps sent, not final    | FINAL; TAKEN                                         |
  *   | FINAL            | one of its own transactions is VERIFIED      | SIGNED when a reorganisation takes that back         |
- *   | TAKEN            | a transaction that is not ours used it       | nothing any more                                     |
+ *   | TAKEN            | something unknown used it: a stranger's, or  | nothing any more                                     |
+ *   |                  | ours, signed in commits that were lost       |                                                      |
  *
  * Payout (payout.state): REQUESTED → AUTHORISED → SIGNED; REQUESTED, AUTHORISED → REFUSED (here) or EXPIRED (the tracker).
  * SIGNED is the end of what is decided here: from then on the payout's nonce goes on, and the tracker moves the order.
@@ -26,15 +27,21 @@ import type { BaseUnits } from '@opentill/domain/money';
  *  1. What is sent was committed before: only bytes read from own_transaction are sent.
  *  2. A payout has at most one nonce that is SIGNED or FINAL (store/save-signed.ts asks, a unique index insists). So however
  *     often it is signed, at most one transaction of it can land.
- *  3. A payout that is SIGNED gets another nonce only when its first is TAKEN; a nonce becomes TAKEN only by a count of
- *     transactions at a verified block and the proven absence of its own transactions, each by two sources; and this halts the
- *     wallet until an operator releases it.
+ *  3. A payout that is SIGNED gets another nonce only when its first is TAKEN and an operator decided that it is to be paid
+ *     again (payout_decision; a trigger insists): what took the nonce may have paid it. A nonce becomes TAKEN only by a count
+ *     of transactions at a verified block and the proven absence of its own transactions, and it is signed anew only by the
+ *     same proof once more, each by two sources, where two are configured never by one alone.
  *  4. REQUESTED or AUTHORISED → SIGNED and → EXPIRED are compare-and-sets on the same row.
  *  5. Payouts are signed with the lowest nonces there are, whoever they were reserved for. So every nonce below a signed one
  *     is signed, and a payout that can't be signed holds up no other. A gap can come about all the same (a nonce whose
  *     payout was taken over by hand); it is filled by the next payout, or by a transaction that moves nothing.
  *  6. Every transaction that writes asserts the wallet's lease first.
  *  7. No answer to a broadcast says that a payment failed. Only receipts say what became of it, and the scanner reads them.
+ *  8. A database that knows less than was sent signs nothing: what proves it is a file beside the keystore (nonce-mark.ts),
+ *     written before anything is sent with a new nonce, the chain's count, and what waits in the pools of nodes. Released by
+ *     an operator, the nonces up to there are used up by transactions that move nothing, and payouts wait for those to be
+ *     final: bytes that were forgotten can't land beside them.
+ *  9. What stands in the payout's row is no authorisation: the policy is asked again when a payout is signed.
  */
 
 /** A wallet on a chain: what one driver drives, and one lease protects. */
@@ -58,20 +65,38 @@ export interface PayoutFacts {
   readonly obstacle: string | null;
 }
 
-/** REQUESTED: not authorised yet. */
-export interface RequestedPayout extends PayoutFacts {
-  /** Since when it has been waiting for operators; null while it does not. */
-  readonly waitingSince: Date | null;
+/** What the policy and the checks before it are asked with, when a payout is authorised and again when it is signed. */
+export interface JudgedPayout extends PayoutFacts {
   readonly approvals: readonly { readonly approver: string; readonly signature: Uint8Array }[];
   /** Whether its reservation stands in the ledger with its amount. */
   readonly isReserved: boolean;
+  /** Whether it looks like a payment that this database forgot when it was restored. */
+  readonly mayBePaid: boolean;
   /** Whether the receiver is one of the gateway's own addresses. */
   readonly paysOurselves: boolean;
+  /** Whether its time is over. It is looked at only while it is known why it does not expire. */
+  readonly isOverdue: boolean;
 }
 
-/** To be signed: AUTHORISED, or SIGNED with a nonce that a stranger's transaction used. */
-export interface UnsignedPayout extends PayoutFacts {
+/** REQUESTED: not authorised yet. */
+export interface RequestedPayout extends JudgedPayout {
+  /** Since when it has been waiting for operators; null while it does not. */
+  readonly waitingSince: Date | null;
+  readonly obstacleAt: Date | null;
+}
+
+/** To be signed: AUTHORISED; or SIGNED with a nonce that something else used, and to be paid again by an operator's word. */
+export interface UnsignedPayout extends JudgedPayout {
   readonly isSignedBefore: boolean;
+  /** Whether what was authorised in the last hour, and day, counts it already. */
+  readonly isCounted: { readonly lastHour: boolean; readonly lastDay: boolean };
+}
+
+/** An operator's word that a transaction which this database does not know has paid a payout. */
+export interface PaidByDecision {
+  readonly decisionId: string;
+  readonly payout: PayoutFacts;
+  readonly txHash: TxHash;
 }
 
 /** One transaction ever signed with a nonce. */
@@ -118,12 +143,20 @@ export interface WalletView {
   readonly heldSymbols: ReadonlySet<string>;
   /** Oldest first, bounded. */
   readonly requested: readonly RequestedPayout[];
+  /** The last of a full page of those that something stands in the way of; null when that page was not full. */
+  readonly pageEnd: string | null;
   /** Oldest first, bounded. */
   readonly unsigned: readonly UnsignedPayout[];
   /** Ascending. */
   readonly nonces: readonly OpenNonce[];
   /** One more than the highest nonce ever given out; null before the first. */
   readonly nextNonce: number | null;
+  /** The highest nonce that is known to be used or that bytes are stored for; null when there is none. */
+  readonly highestUsed: number | null;
+  /** Up to here something unknown may have been sent, and an operator released the halt that said so; null: nowhere. */
+  readonly releasedMark: number | null;
+  /** Not carried out yet, bounded. */
+  readonly paidBy: readonly PaidByDecision[];
 }
 
 /** Why a payout is not signed yet, for operators (payout.obstacle). None is final: it is tried again until it expires. */
@@ -145,12 +178,18 @@ export type Obstacle =
   | 'ASSET_HELD'
   /** The scanner has not committed anything of the chain. */
   | 'CHAIN_BEHIND'
-  /** The chain counts more transactions of the wallet than were signed here. */
+  /** Transactions of the wallet were sent that this database does not know: it may be older than they are. */
   | 'CHAIN_AHEAD'
+  /** It was authorised, and the policy would not let it pass now. */
+  | 'POLICY_REFUSES'
+  /** It was signed, something else used its nonce, and an operator has to say whether that paid it. */
+  | 'NEEDS_DECISION'
   /** The order names a token otherwise than the network file does. */
   | 'CONFIG_MISMATCH'
   /** The ledger has no reservation of its amount. */
   | 'NOT_RESERVED'
+  /** It may have been paid after the backup that this database was restored from; operators decide, and its clock stands. */
+  | 'MAYBE_PAID'
   /** Waits for operators; its clock stands. */
   | 'NEEDS_APPROVAL';
 

@@ -152,7 +152,13 @@ export function createModelStore(
         requested: [...payouts.values()]
           .filter(({ state }) => state === 'REQUESTED')
           .map((payout) => {
-            const more = { waitingSince: null, approvals: [], isReserved: true, paysOurselves: false };
+            const more = {
+              waitingSince: null,
+              approvals: [],
+              isReserved: true,
+              mayBePaid: false,
+              paysOurselves: false,
+            };
             return { ...facts(payout), ...more };
           }),
         unsigned: [...payouts.values()].flatMap((payout) => {

@@ -65,6 +65,7 @@ function payoutFacts(row: PayoutRow, { wallet }: WalletKey): PayoutFacts {
 interface RequestedRow extends PayoutRow {
   readonly waiting_since: Date | null;
   readonly is_reserved: boolean;
+  readonly may_be_paid: boolean;
   readonly pays_ourselves: boolean;
   readonly approvals: { approver: string; signature: string }[];
 }
@@ -86,6 +87,11 @@ async function readRequested(
         where t.ref = 'reserve:' || o.order_pk and a.kind = 'HOT_RESERVED' and a.chain = o.chain and a.symbol = o.symbol
           and l.amount = o.amount
       ) as is_reserved,
+      exists (
+        select from forgotten_payment f
+        where f.chain = o.chain and f.to_address = o.address and f.amount = o.amount and f.order_pk is null and f.guards
+          and lower(f.contract_address) is not distinct from lower(o.contract_address)
+      ) or exists (select from doubtful_payout d where d.order_pk = o.order_pk and d.decision is null) as may_be_paid,
       exists (select from deposit_address d where d.family = o.family and d.address = o.address)
         or exists (select from hot_wallet w where w.family = o.family and w.address = o.address) as pays_ourselves,
       (select coalesce(jsonb_agg(jsonb_build_object('approver', a.approver, 'signature', encode(a.signature, 'hex'))), '[]')
@@ -99,6 +105,7 @@ async function readRequested(
     ...payoutFacts(row, key),
     waitingSince: row.waiting_since,
     isReserved: row.is_reserved,
+    mayBePaid: row.may_be_paid,
     paysOurselves: row.pays_ourselves,
     approvals: row.approvals.map(({ approver, signature }) => ({
       approver,

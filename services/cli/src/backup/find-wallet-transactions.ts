@@ -1,0 +1,159 @@
+import type { Address } from '@opentill/chain/address-codec';
+import { readerError } from '@opentill/chain/reader-error';
+import { blockRequest, hexQuantity } from '@opentill/chain-evm/block-requests';
+import { recoverTransaction, type RecoveredTransaction } from '@opentill/chain-evm/recover-transaction';
+import type { RpcRequest } from '@opentill/chain-evm/client';
+import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { openEndpoints, type Endpoint } from '../doctor/endpoint.ts';
+
+/** A transaction of a wallet, in a block. */
+export interface MinedTransaction extends RecoveredTransaction {
+  readonly blockHeight: number;
+  readonly blockTime: Date;
+}
+
+/** Reads what a wallet did. By one source at a time: what it gives is proven by signatures, and its count by two. */
+export interface WalletHistory {
+  /**
+   * Every transaction of the wallet in the blocks behind `from` up to `to`, ascending. `counts`: of its transactions up to
+   * either block, where they are known. Throws a GatewayError with a ReaderErrorCode when no source could be read.
+   */
+  find(
+    wallet: Address,
+    range: { readonly from: number; readonly to: number },
+    counts: { readonly from: number | undefined; readonly to: number | undefined },
+  ): Promise<readonly MinedTransaction[]>;
+  /** Transactions up to a block; undefined where no source keeps the state of so old a one. */
+  countAt(wallet: Address, height: number): Promise<number | undefined>;
+  /** The most transactions that any source has of the wallet, those that wait in its pool included; and who did not answer. */
+  newestCount(wallet: Address): Promise<{ readonly highest: number; readonly silent: readonly string[] }>;
+}
+
+/** Below so many blocks it is cheaper to read them than to ask for counts in between. */
+const FEW_BLOCKS = 4;
+/** Blocks in one call, with their transactions: some megabytes. */
+const BLOCKS_PER_CALL = 4;
+
+/** Throws TypeError for a network without chain id. Opens nothing until the first call. */
+export function createWalletHistory(network: NetworkConfig): WalletHistory {
+  const { chainId } = network;
+  if (chainId === undefined) throw new TypeError(`the network ${network.chain} has no chain id`);
+  const endpoints = openEndpoints(rpcEndpointsOf(network), chainId);
+
+  async function readBlocks(wallet: Address, from: number, to: number): Promise<readonly MinedTransaction[]> {
+    const found: MinedTransaction[] = [];
+    for (let at = from; at <= to; at += BLOCKS_PER_CALL) {
+      const heights = Array.from(
+        { length: Math.min(BLOCKS_PER_CALL, to - at + 1) },
+        (_, place) => at + place,
+      );
+      const blocks = await askAny(
+        endpoints,
+        heights.map((height) => blockRequest(height, true)),
+      );
+      for (const [place, block] of blocks.entries())
+        found.push(...transactionsOf(block, heights[place] ?? at, wallet, chainId ?? 0));
+    }
+    return found;
+  }
+
+  const countAt = (wallet: Address, height: number): Promise<number | undefined> =>
+    askAny(endpoints, [{ method: 'eth_getTransactionCount', params: [wallet, hexQuantity(height)] }]).then(
+      ([count]) => numberOf(count),
+      (error: unknown) => {
+        if (!(error instanceof GatewayError)) throw error;
+        return undefined; // thrown away, as most nodes do with the state of old blocks: then blocks are read
+      },
+    );
+
+  async function collect(wallet: Address, low: Bound, high: Bound): Promise<readonly MinedTransaction[]> {
+    if (high.height <= low.height || (low.count !== undefined && low.count === high.count)) return [];
+    if (high.height - low.height <= FEW_BLOCKS) return readBlocks(wallet, low.height + 1, high.height);
+    const height = Math.floor((low.height + high.height) / 2);
+    const middle = { height, count: await countAt(wallet, height) };
+    return [...(await collect(wallet, low, middle)), ...(await collect(wallet, middle, high))];
+  }
+
+  return {
+    countAt,
+    find: async (wallet, { from, to }, counts) => {
+      const found = await collect(
+        wallet,
+        { height: from, count: counts.from },
+        { height: to, count: counts.to },
+      );
+      return found.toSorted((a, b) => a.nonce - b.nonce);
+    },
+    async newestCount(wallet) {
+      const requests = ['latest', 'pending'].map((tag) => ({
+        method: 'eth_getTransactionCount',
+        params: [wallet, tag],
+      }));
+      const answers = await Promise.allSettled(endpoints.map(({ client }) => client.batch(requests)));
+      const counts = answers.flatMap((answer) =>
+        answer.status === 'fulfilled' ? answer.value.map(numberOf) : [],
+      );
+      const silent = endpoints
+        .filter((_, place) => answers[place]?.status === 'rejected')
+        .map(({ label }) => label);
+      if (counts.length === 0)
+        throw readerError('RPC_UNAVAILABLE', `no endpoint of ${network.chain} answers`);
+      return { highest: Math.max(...counts), silent };
+    },
+  };
+}
+
+interface Bound {
+  readonly height: number;
+  readonly count: number | undefined;
+}
+
+/** The first endpoint that answers; the error of the last one when none does. */
+async function askAny(
+  endpoints: readonly Endpoint[],
+  requests: readonly RpcRequest[],
+): Promise<readonly unknown[]> {
+  let last: unknown = readerError('RPC_UNAVAILABLE', 'no endpoint is configured');
+  for (const { client } of endpoints) {
+    try {
+      const answers = await client.batch(requests);
+      if (answers.some((answer) => answer === null))
+        throw readerError('BLOCK_NOT_FOUND', 'the node lacks a block');
+      return answers;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw last;
+}
+
+function transactionsOf(
+  answer: unknown,
+  height: number,
+  wallet: Address,
+  chainId: number,
+): readonly MinedTransaction[] {
+  const block = answer as {
+    number?: string;
+    timestamp?: string;
+    transactions?: readonly { from?: string }[];
+  };
+  if (numberOf(block.number) !== height || !Array.isArray(block.transactions))
+    throw readerError('INCONSISTENT_ANSWER', 'the node gives another block than was asked for', { height });
+  const blockTime = new Date(numberOf(block.timestamp) * 1_000);
+  return block.transactions
+    .filter((transaction: { from?: string }) => transaction.from?.toLowerCase() === wallet)
+    .map((transaction) => ({
+      ...recoverTransaction(transaction, wallet, chainId),
+      blockHeight: height,
+      blockTime,
+    }));
+}
+
+function numberOf(answer: unknown): number {
+  const value =
+    typeof answer === 'string' && /^0x[0-9a-f]{1,13}$/i.test(answer) ? Number(answer) : Number.NaN;
+  if (Number.isSafeInteger(value)) return value;
+  throw readerError('INCONSISTENT_ANSWER', "the node's answer is malformed: not a number");
+}

@@ -1,0 +1,180 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { Db, Tx } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+import type { MinedTransaction } from './find-wallet-transactions.ts';
+import type { DoubtfulPayout, ForgottenPayment, KnownNonce, Payment } from './match-forgotten.ts';
+
+/** A wallet that a restore holds. */
+export interface Hold {
+  readonly restoreId: string;
+  readonly chain: Chain;
+  readonly wallet: Address;
+  /** What was verified when the backup was taken. */
+  readonly fromHeight: number;
+}
+
+/** A forgotten transaction as it is stored. */
+export interface StoredPayment extends ForgottenPayment {
+  readonly chain: Chain;
+  readonly wallet: Address;
+  readonly restoreId: string;
+  readonly decision: 'ADOPTED' | 'ORDER_LOST' | null;
+  readonly orderPk: string | null;
+}
+
+/** A payout with what people call it. */
+export interface NamedPayout extends DoubtfulPayout {
+  readonly orderId: string;
+  readonly merchantId: string;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+}
+
+/** The wallets that are held, in the order of their chains. */
+export async function readHolds(db: Db | Tx, lock = false): Promise<readonly Hold[]> {
+  const { rows } = await sql<Hold>`
+    select restore_id as "restoreId", chain, wallet, from_height as "fromHeight" from restore_hold
+    where released_at is null order by chain, wallet ${lock ? sql`for update` : sql``}`.execute(db);
+  return rows;
+}
+
+/** Nonces that are not used for good as far as the database knows. */
+export async function readOpenNonces(db: Db | Tx, { chain, wallet }: Hold): Promise<readonly KnownNonce[]> {
+  const { rows } = await sql<NonceRow>`
+    select n.nonce, n.state, n.purpose, n.order_pk as "orderPk", o.contract_address as contract, o.address as "to", o.amount
+    from wallet_nonce n left join orders o using (order_pk)
+    where n.chain = ${chain} and n.wallet = ${wallet} and n.state in ('RESERVED', 'SIGNED') order by n.nonce`.execute(
+    db,
+  );
+  return rows.map(knownNonce);
+}
+
+interface NonceRow {
+  readonly nonce: number;
+  readonly state: 'RESERVED' | 'SIGNED';
+  readonly purpose: 'PAYOUT' | 'CANCEL';
+  readonly orderPk: string | null;
+  readonly contract: string | null;
+  readonly to: string | null;
+  readonly amount: bigint | null;
+}
+
+function knownNonce(row: NonceRow): KnownNonce {
+  const { nonce, state, purpose, orderPk, to, amount } = row;
+  if (state === 'RESERVED') return { nonce, signed: undefined };
+  if (purpose === 'CANCEL' || orderPk === null || to === null || amount === null)
+    return { nonce, signed: 'CANCEL' };
+  return { nonce, signed: { orderPk, pays: { contract: lower(row.contract), to, amount } } };
+}
+
+/** Nonces of which the database knows for good who used them, and the first that was ever given out (null: none was). */
+export async function readAccountedNonces(
+  db: Db | Tx,
+  { chain, wallet }: Hold,
+): Promise<{ readonly accounted: ReadonlySet<number>; readonly first: number | null }> {
+  const { rows } = await sql<{ nonce: number }>`
+    select nonce from wallet_nonce where chain = ${chain} and wallet = ${wallet} and state in ('FINAL', 'TAKEN')
+    union select t.nonce from own_transaction t join own_transaction_fate f using (chain, tx_hash)
+      where t.chain = ${chain} and t.wallet = ${wallet} and f.state = 'VERIFIED'
+    union select nonce from forgotten_payment where chain = ${chain} and wallet = ${wallet}`.execute(db);
+  const { rows: lowest } = await sql<{ first: number | null }>`
+    select min(nonce) as first from wallet_nonce where chain = ${chain} and wallet = ${wallet}`.execute(db);
+  return { accounted: new Set(rows.map((row) => row.nonce)), first: lowest[0]?.first ?? null };
+}
+
+/** Writes down what the chain has and the database did not know. @returns how many were new */
+export async function saveForgotten(
+  db: Db | Tx,
+  hold: Hold,
+  found: readonly MinedTransaction[],
+): Promise<number> {
+  let added = 0;
+  for (const { txHash, nonce, raw, aim, blockHeight, blockTime } of found) {
+    const pays = aim.kind === 'PAYMENT' ? aim : undefined;
+    // What moved nothing is written as zero coin to the wallet itself, as the signer writes its cancels.
+    const to = pays?.to ?? (aim.kind === 'NOTHING' ? hold.wallet : null);
+    const amount = pays?.amountBaseUnits ?? (aim.kind === 'NOTHING' ? 0n : null);
+    const { numAffectedRows } = await sql`
+      insert into forgotten_payment (chain, tx_hash, restore_id, wallet, nonce, raw, contract_address, to_address, amount,
+        block_height, block_time)
+      select ${hold.chain}, ${txHash}, ${hold.restoreId}, ${hold.wallet}, ${nonce}, ${Buffer.from(raw)}, ${pays?.contract ?? null}::text,
+        ${to}::text, ${amount?.toString() ?? null}::numeric, ${blockHeight}, ${blockTime}
+      where not exists (select from own_transaction t where t.chain = ${hold.chain} and t.tx_hash = ${txHash})
+      on conflict do nothing`.execute(db);
+    added += Number(numAffectedRows ?? 0);
+  }
+  return added;
+}
+
+/** Transactions that are to be decided about, of one wallet or, without it, of all; `all`: the decided ones as well. */
+export async function readPayments(
+  db: Db | Tx,
+  of: { readonly hold?: Hold; readonly txHash?: string; readonly all?: boolean },
+): Promise<readonly StoredPayment[]> {
+  const where: RawBuilder<unknown>[] = [sql`true`];
+  if (of.all !== true) where.push(sql`decision is null`);
+  if (of.txHash !== undefined) where.push(sql`tx_hash = ${of.txHash}`);
+  if (of.hold !== undefined) where.push(sql`chain = ${of.hold.chain} and wallet = ${of.hold.wallet}`);
+  const { rows } = await sql<PaymentRow>`
+    select chain, wallet, restore_id as "restoreId", tx_hash as "txHash", nonce, contract_address as contract, to_address as "to",
+      amount, block_time as "blockTime", decision, order_pk as "orderPk"
+    from forgotten_payment where ${sql.join(where, sql` and `)} order by chain, wallet, nonce`.execute(db);
+  return rows.map(({ contract, to, amount, ...row }) => ({
+    ...row,
+    pays: paysOf(contract, to, amount, row.wallet),
+  }));
+}
+
+interface PaymentRow extends Omit<StoredPayment, 'pays'> {
+  readonly contract: string | null;
+  readonly to: string | null;
+  readonly amount: bigint | null;
+}
+
+function paysOf(
+  contract: string | null,
+  to: string | null,
+  amount: bigint | null,
+  wallet: string,
+): ForgottenPayment['pays'] {
+  if (to === null || amount === null) return undefined;
+  return amount === 0n && to === wallet ? null : { contract: lower(contract), to, amount };
+}
+
+/** Payouts of a wallet that were unsigned when the backup was taken, and about which nobody has decided. */
+export function readDoubtful(db: Db | Tx, { chain, wallet }: Hold): Promise<readonly NamedPayout[]> {
+  return readPayouts(
+    db,
+    sql`join doubtful_payout d using (order_pk) join restoration r using (restore_id)
+    where p.chain = ${chain} and p.wallet = ${wallet} and p.state = 'REQUESTED' and d.decision is null`,
+    sql`p.waiting_since < r.taken_at`,
+  );
+}
+
+/** A payout by its key or its merchant's order id. */
+export async function findPayouts(db: Db | Tx, wanted: string): Promise<readonly NamedPayout[]> {
+  return readPayouts(db, sql`where o.order_id = ${wanted} or o.order_pk::text = ${wanted}`, sql`false`);
+}
+
+async function readPayouts(
+  db: Db | Tx,
+  which: RawBuilder<unknown>,
+  waited: RawBuilder<unknown>,
+): Promise<readonly NamedPayout[]> {
+  const { rows } = await sql<Omit<NamedPayout, 'pays'> & Payment & { readonly waited: boolean }>`
+    select o.order_pk as "orderPk", o.order_id as "orderId", o.merchant_id as "merchantId", o.symbol, o.decimals,
+      o.display_decimals as "displayDecimals", o.contract_address as contract, o.address as "to", o.amount,
+      p.requested_at as "requestedAt", p.expires_at as "expiresAt", ${waited} as waited
+    from payout p join orders o using (order_pk) ${which} order by 1`.execute(db);
+  return rows.map(({ contract, to, amount, waited: hasWaited, expiresAt, ...row }) => ({
+    ...row,
+    pays: { contract: lower(contract), to, amount },
+    expiresAt: hasWaited ? null : expiresAt,
+  }));
+}
+
+function lower(contract: string | null): string | null {
+  return contract === null ? null : contract.toLowerCase();
+}
