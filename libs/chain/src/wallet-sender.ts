@@ -86,9 +86,10 @@ export interface FoundPayment {
 }
 
 /**
- * Builds, signs and sends payments of one network. Keeps nothing of wallets between calls but whose counts were
- * wrong: nonces, stored bytes and what was sent are the caller's. Reading methods throw a GatewayError with a ReaderErrorCode as ChainReader does;
- * signing ones with a SenderErrorCode. Every call ends by its own deadline, without `options.signal` as well.
+ * Builds, signs and sends payments of one network. Keeps nothing of wallets between calls but whose counts were wrong:
+ * nonces, stored bytes and what was sent are the caller's. Reading methods throw a GatewayError with a ReaderErrorCode
+ * as ChainReader does; signing ones with a SenderErrorCode. Every call ends by its own deadline, without
+ * `options.signal` as well.
  */
 export interface WalletSender {
   readonly chain: Chain;
@@ -106,7 +107,8 @@ export interface WalletSender {
 
   /**
    * The same at the end of one block, agreed by two sources (by one where it may stand alone). INCONSISTENT_ANSWER
-   * while they differ and no third decides, or one has another block at that height, BLOCK_NOT_FOUND while one lacks it: the caller waits.
+   * while they differ and no third decides, or one has another block at that height, BLOCK_NOT_FOUND while one lacks it:
+   * the caller waits.
    */
   countAt(
     wallet: Address,
