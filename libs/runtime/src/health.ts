@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { withDeadline } from './deadline.ts';
-import type { Metrics } from './metrics.ts';
+import type { RenderedMetrics } from './metrics.ts';
 
 export interface CheckResult {
   readonly ok: boolean;
@@ -14,7 +14,7 @@ export interface HealthServerOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly host: string;
-  readonly metrics: Pick<Metrics, 'render' | 'contentType'>;
+  readonly metrics: RenderedMetrics;
   /** What readiness means, by name; or a function that gives them, where they change while running. */
   readonly checks: Checks | (() => Checks);
   /** A check that takes longer has failed. @default 2000 */

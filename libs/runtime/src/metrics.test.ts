@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, joinMetrics } from './metrics.ts';
 
 test('renders its own metrics and the default ones, labelled with the service', async () => {
   const metrics = createMetrics('api');
@@ -31,4 +31,38 @@ test('refuses names without a unit, and one name for two kinds or two sets of la
   metrics.gauge({ name: 'lag_seconds', help: 'h' });
   expect(() => metrics.histogram({ name: 'lag_seconds', help: 'h' })).toThrow();
   expect(() => metrics.gauge({ name: 'lag_seconds', help: 'h', labelNames: ['chain'] })).toThrow();
+});
+
+test('of several services at one address each metric is described once, and the process is counted once', async () => {
+  const [process, api, ops] = [
+    createMetrics('gateway'),
+    createMetrics('api', { ofProcess: false }),
+    createMetrics('ops', { ofProcess: false }),
+  ];
+  for (const metrics of [api, ops])
+    metrics.histogram({ name: 'request_seconds', help: 'h', buckets: [1] }).observe(0.5);
+  api.counter({ name: 'orders_created_total', help: 'h' }).inc();
+  const joined = joinMetrics([process, api, ops]);
+  expect(joined.contentType).toBe(process.contentType);
+  const text = await joined.render();
+  const descriptions = text.split('\n').filter((line) => line.startsWith('# TYPE '));
+  expect(new Set(descriptions).size).toBe(descriptions.length);
+  expect(text).toContain(
+    [
+      '# HELP request_seconds h',
+      '# TYPE request_seconds histogram',
+      'request_seconds_bucket{le="1",service="api"} 1',
+      'request_seconds_bucket{le="+Inf",service="api"} 1',
+      'request_seconds_sum{service="api"} 0.5',
+      'request_seconds_count{service="api"} 1',
+      'request_seconds_bucket{le="1",service="ops"} 1',
+      'request_seconds_bucket{le="+Inf",service="ops"} 1',
+      'request_seconds_sum{service="ops"} 0.5',
+      'request_seconds_count{service="ops"} 1',
+      '\n# HELP orders_created_total h',
+    ].join('\n'),
+  );
+  expect(text.match(/^process_resident_memory_bytes\{/gm)).toHaveLength(1);
+  expect(text).toMatch(/^process_resident_memory_bytes\{service="gateway"\}/m);
+  expect(text.endsWith('\n')).toBe(true);
 });

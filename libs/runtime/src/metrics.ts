@@ -14,24 +14,31 @@ export interface HistogramOptions<Label extends string> extends MetricOptions<La
   readonly buckets?: readonly number[];
 }
 
-/** A service's own registry. Asking for a name a second time gives the same metric. */
-export interface Metrics {
-  counter<Label extends string = never>(options: MetricOptions<Label>): Counter<Label>;
-  gauge<Label extends string = never>(options: GaugeOptions<Label>): Gauge<Label>;
-  histogram<Label extends string = never>(options: HistogramOptions<Label>): Histogram<Label>;
+/** What /metrics answers. */
+export interface RenderedMetrics {
   /** The text that Prometheus scrapes. */
   render(): Promise<string>;
   readonly contentType: string;
 }
 
+/** A service's own registry. Asking for a name a second time gives the same metric. */
+export interface Metrics extends RenderedMetrics {
+  counter<Label extends string = never>(options: MetricOptions<Label>): Counter<Label>;
+  gauge<Label extends string = never>(options: GaugeOptions<Label>): Gauge<Label>;
+  histogram<Label extends string = never>(options: HistogramOptions<Label>): Histogram<Label>;
+}
+
 /** Seconds; from a database look-up to a merchant's slow answer. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Creates a registry labelled with the service's name, filled with Node's default metrics. */
-export function createMetrics(service: string): Metrics {
+/**
+ * Creates a registry labelled with the service's name, filled with Node's metrics of the process; without these where
+ * services share a process, which would count its memory once for each.
+ */
+export function createMetrics(service: string, { ofProcess = true } = {}): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
-  collectDefaultMetrics({ register: registry });
+  if (ofProcess) collectDefaultMetrics({ register: registry });
 
   const created = new Map<string, { readonly metric: object; readonly labels: string }>();
   function once<M extends object>(
@@ -75,5 +82,29 @@ export function createMetrics(service: string): Metrics {
       }),
     render: () => registry.metrics(),
     contentType: registry.contentType,
+  };
+}
+
+/**
+ * What Prometheus scrapes of several services at one address. The label `service` tells their series apart; each metric
+ * is described once, as its format demands.
+ */
+export function joinMetrics(all: readonly RenderedMetrics[]): RenderedMetrics {
+  return {
+    contentType: Registry.PROMETHEUS_CONTENT_TYPE,
+    async render() {
+      const seriesOf = new Map<string, { readonly head: string; readonly series: string[] }>();
+      for (const text of await Promise.all(all.map((metrics) => metrics.render()))) {
+        for (const block of text.trim().split(/\n\n(?=# HELP )/)) {
+          const [help = '', type = '', ...series] = block.split('\n');
+          const name = help.split(' ')[2] ?? '';
+          const known = seriesOf.get(name);
+          if (known === undefined) seriesOf.set(name, { head: `${help}\n${type}`, series });
+          else known.series.push(...series);
+        }
+      }
+      const blocks = [...seriesOf.values()].map(({ head, series }) => [head, ...series].join('\n'));
+      return `${blocks.join('\n\n')}\n`;
+    },
   };
 }

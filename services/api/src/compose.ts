@@ -1,0 +1,84 @@
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { openDatabase } from '@opentill/db/database';
+import { createOutboxStore } from '@opentill/db/outbox';
+import { parseSecretsKey } from '@opentill/db/sealed-secret';
+import { connectBroker } from '@opentill/messaging/connection';
+import { createPublisher } from '@opentill/messaging/publisher';
+import { startRelay } from '@opentill/messaging/relay';
+import { systemClock } from '@opentill/runtime/clock';
+import { readConfig } from '@opentill/runtime/config';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import type { Compose } from '@opentill/runtime/run-alone';
+import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
+import { readPublicKeys } from '@opentill/wallet/public-keys';
+import { createApp } from './app.ts';
+import { createDerivationThread } from './derive-in-worker.ts';
+import { API_CONFIG_SCHEMA, toSettings, type ApiConfig } from './config.ts';
+
+const SERVICE = 'api';
+/** Nobody waits for the first callback of an order to the millisecond, and orders come one by one. */
+const RELAY_GATHER_MS = 20;
+
+/** Opens what the service needs, and starts it: its composition root but for the process. */
+export const composeApi: Compose = async (env, { sharesProcess }) => {
+  const config = readConfig<ApiConfig>(API_CONFIG_SCHEMA, env);
+  const logger = createLogger({ service: SERVICE, level: config.LOG_LEVEL });
+  const codecs = [evmAddressCodec];
+  const secretsKey = parseSecretsKey(config.SECRETS_KEY);
+  const networks = await readNetworkFile(config.NETWORKS_FILE, env);
+  const publicKeys = await readPublicKeys(config.PUBLIC_KEYS_FILE, codecs);
+  const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
+  const opened: (() => Promise<void>)[] = [];
+  const closeAll = async () => {
+    for (const close of opened.splice(0).toReversed()) await close();
+  };
+  try {
+    const database = openDatabase({
+      url: config.DATABASE_URL,
+      applicationName: `${SERVICE} ${config.INSTANCE_ID}`,
+      poolMax: config.DATABASE_POOL_MAX,
+      statementTimeoutMs: 5_000,
+      connectTimeoutMs: 3_000,
+      prepareStatements: config.DATABASE_PREPARE === true,
+      onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+    });
+    opened.push(() => database.close(STOP_LIMITS_MS.database));
+    const broker = connectBroker({ url: config.AMQP_URL, logger, name: SERVICE });
+    opened.push(() => broker.close());
+    const relay = startRelay({
+      store: createOutboxStore(database.kysely, 'api'),
+      publisher: createPublisher(broker),
+      gatherMs: RELAY_GATHER_MS,
+      logger,
+      metrics,
+    });
+    opened.push(() => relay.stop());
+    const derivation = createDerivationThread(publicKeys);
+    opened.push(() => derivation.stop());
+    const app = createApp({
+      database,
+      networks,
+      codecs,
+      publicKeys,
+      deriveAddresses: derivation.derive,
+      secretsKey,
+      clock: systemClock,
+      newId,
+      logger,
+      metrics,
+      wakeRelay: relay.wake,
+      brokerConnected: () => broker.state === 'connected',
+      settings: toSettings(config),
+    });
+    opened.push(() => app.stop());
+    await app.start();
+    const { HEALTH_PORT: port, HEALTH_HOST: host } = config;
+    return { checks: app.checks, metrics, health: { port, host }, stop: closeAll };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+};

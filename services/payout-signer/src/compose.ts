@@ -1,0 +1,129 @@
+import { evmFamily } from '@opentill/chain-evm/family';
+import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { payoutTermsOf } from '@opentill/contracts/payout-terms';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { openDatabase } from '@opentill/db/database';
+import { connectBroker } from '@opentill/messaging/connection';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger, type Logger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import type { Compose } from '@opentill/runtime/run-alone';
+import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
+import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
+import { openPolicy } from '@opentill/wallet/policy/sealed-policy';
+import type { Policy } from '@opentill/wallet/policy/policy';
+import { readPassphraseFile } from '@opentill/wallet/read-passphrase-file';
+import { refuseSecretsInEnvironment } from '@opentill/wallet/refuse-secrets-in-environment';
+import { startSigner, type PayingNetwork } from './app.ts';
+import { readSignerConfig, selectNetworks, type SignerConfig } from './config.ts';
+import { judgeByPolicy } from './judge-by-policy.ts';
+
+const SERVICE = 'payout-signer';
+const CODECS = [evmFamily.addressCodec];
+
+/** Opens what the service needs, and starts it: its composition root but for the process. */
+export const composePayoutSigner: Compose = async (env, { fail, sharesProcess }) => {
+  refuseSecretsInEnvironment(env);
+  const config = readSignerConfig(env);
+  const { instanceId } = config;
+  const logger = createLogger({ service: SERVICE, level: config.logLevel });
+  const file = await readNetworkFile(config.networksFile, env);
+  const networks = selectNetworks(file, config.chains);
+  const opened: (() => Promise<void>)[] = [];
+  const closeAll = async () => {
+    for (const close of opened.splice(0).toReversed()) await close();
+  };
+  try {
+    const { keys, policy } = await openKeys(config, file, logger);
+    opened.push(() => Promise.resolve(keys.close()));
+    const database = openDatabase({
+      url: config.databaseUrl,
+      applicationName: `${SERVICE} ${instanceId}`,
+      poolMax: config.databasePoolMax,
+      prepareStatements: config.databasePrepare,
+      onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+    });
+    opened.push(() => database.close(STOP_LIMITS_MS.database));
+    const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
+    opened.push(() => broker.close());
+    const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
+    const app = startSigner({
+      db: database.kysely,
+      broker,
+      logger,
+      metrics,
+      clock: systemClock,
+      newId,
+      networks: networks.flatMap((network) => payOn(network, keys, logger)),
+      wallets: keys.addresses,
+      policy: judgeByPolicy(policy),
+      instanceId,
+      fail,
+      timing: { inboxKeptSeconds: config.inboxKeptSeconds },
+    });
+    opened.push(() => app.stop());
+    const { healthPort: port, healthHost: host } = config;
+    return { checks: app.checks, metrics, health: { port, host }, stop: closeAll };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+};
+
+/** Opens the keystore, and the policy that was sealed for it. The passphrase is forgotten with the end of this function. */
+async function openKeys(
+  config: SignerConfig,
+  networks: readonly NetworkConfig[],
+  logger: Logger,
+): Promise<{ readonly keys: KeystoreSigner; readonly policy: Policy | undefined }> {
+  const { keystoreFile, passphraseFile, policyFile } = config;
+  const passphrase = await readPassphraseFile(passphraseFile);
+  const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs: CODECS });
+  logger.info('keystore opened', { fingerprint: keys.fingerprint, wallets: keys.addresses });
+  if (policyFile === undefined) {
+    logger.warn('no policy: nothing is signed on main networks, and without limits on test networks');
+    return { keys, policy: undefined };
+  }
+  const { fingerprint } = keys;
+  const { policy, digest } = await openPolicy({
+    policyFile,
+    passphrase,
+    fingerprint,
+    networks,
+    codecs: CODECS,
+  });
+  logger.info('policy opened', { digest });
+  return { keys, policy };
+}
+
+/** Nothing for a network whose file does not say how payouts are paid. */
+function payOn(network: NetworkConfig, backend: KeystoreSigner, logger: Logger): readonly PayingNetwork[] {
+  const { chain } = network;
+  if (payoutTermsOf(network) === undefined) {
+    logger.warn('payouts of this network are not configured: none is signed', { chain });
+    return [];
+  }
+  return [
+    {
+      network,
+      codec: evmFamily.addressCodec,
+      sender: createEvmSender(network, {
+        backend,
+        onSendAnswer: (answer) => {
+          const isAlarming = answer.lied === true || answer.outcome === 'REFUSED';
+          logger[isAlarming ? 'warn' : 'debug']('a source answered what was sent', { chain, ...answer });
+        },
+        onAlone: ({ label }) => logger.debug('one source is believed alone', { chain, source: label }),
+        onSourceChange: (change) => {
+          const isPassing = change.trouble === 'RESTING' || change.before === 'RESTING';
+          logger[isPassing ? 'debug' : 'info']('source changed', { chain, ...change });
+        },
+        onFinding: ({ source, kind, error }) =>
+          logger.warn('source found wanting', { chain, source, kind, error }),
+      }),
+      reader: evmFamily.createReader(network, {}),
+    },
+  ];
+}
