@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { createWorldOfBooks, type WorldOfBooks } from './world-of-books.ts';
+
+const ADDRESSES = 100_000;
+/** Of what stays between collections of garbage: more than some pages and their answers, less than all of them. */
+const HEAP_GROWTH_MAX_BYTES = 20 * 1024 * 1024;
+
+let world: WorldOfBooks;
+beforeAll(async () => {
+  world = await createWorldOfBooks();
+}, 60_000);
+afterAll(() => world.close());
+
+it(`reads ${ADDRESSES} deposit addresses page by page, says how far it is, and finds the one that holds too much`, async () => {
+  const one = await world.order(world.newAddress());
+  await sql`
+    with made as (
+      insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, contract_address, decimals,
+          display_decimals, amount, accepted_amount, address, created_at, expires_at)
+        select gen_random_uuid(), o.merchant_id, 'many-' || n, 'COLLECTION', o.chain, o.family, o.symbol, o.contract_address,
+          o.decimals, o.display_decimals, o.amount, o.accepted_amount, '0x' || lpad(to_hex(n), 40, '0'), o.created_at, o.expires_at
+        from orders o, generate_series(1, ${ADDRESSES - 1}::int) n where o.order_pk = ${one.order_pk}
+        returning order_pk, family, address
+    )
+    insert into deposit_address (family, address, derivation_index, order_pk)
+      select family, address, 1000 + row_number() over (), order_pk from made`.execute(world.db);
+  await sql`analyze orders, deposit_address`.execute(world.db);
+  await world.pay(one.address, 7n);
+  await world.verified();
+
+  const heap: number[] = [];
+  const watch = setInterval(() => heap.push(process.memoryUsage().heapUsed), 50);
+  const startedAt = performance.now();
+  const found = await world.reconcile();
+  clearInterval(watch);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const quarter = Math.floor(heap.length / 4);
+  const grown = Math.min(...heap.slice(-quarter)) - Math.min(...heap.slice(0, quarter));
+  process.stderr.write(
+    `${ADDRESSES} addresses in ${seconds.toFixed(1)} s, heap grew by ${Math.round(grown / 1024 / 1024)} MiB\n`,
+  );
+  expect(found.chain.addresses).toBe(ADDRESSES);
+  expect(found.differences).toMatchObject([{ kind: 'DEPOSIT_UNSEEN', subject: one.address, amount: '7' }]);
+  expect(
+    found.errors.filter((line) => /BSC_TEST: \d+ deposit addresses read/.test(line)).length,
+  ).toBeGreaterThan(1);
+  expect(grown).toBeLessThan(HEAP_GROWTH_MAX_BYTES);
+}, 600_000);
