@@ -136,24 +136,38 @@ export async function rotateWebhookSecret(
 ): Promise<NewWebhookSecret> {
   const secret = newSecret();
   const sealed = sealSecret(secretsKey, secret, webhookSecretAad(merchantId));
-  const atOnce = overlapSeconds === 0;
-  const changed = await db
+  const changed =
+    overlapSeconds === 0
+      ? await replaceAtOnce(db, merchantId, sealed)
+      : await overlap(db, merchantId, sealed, overlapSeconds);
+  if (changed !== undefined) return { secret, switchAt: changed.switchAt };
+  await requireMerchant(db, merchantId);
+  throw refuse('SECRET_CHANGE_UNDER_WAY', `the webhook secret of ${merchantId} is being changed already`);
+}
+
+interface SecretSwitch {
+  readonly switchAt: Date | null;
+}
+
+async function replaceAtOnce(db: Db, merchantId: string, sealed: Buffer): Promise<SecretSwitch | undefined> {
+  return db
     .updateTable('merchant')
-    .set({
-      webhook_secret_sealed: atOnce
-        ? sealed
-        : sql`coalesce(webhook_secret_next_sealed, webhook_secret_sealed)`,
-      webhook_secret_next_sealed: atOnce ? null : sealed,
-      webhook_secret_switch_at: atOnce ? null : sql`now() + ${overlapSeconds} * interval '1 second'`,
-      updated_at: sql`now()`,
-    })
+    .set({ webhook_secret_sealed: sealed, ...NO_NEXT_SECRET, updated_at: sql`now()` })
     .where('merchant_id', '=', merchantId)
     .where(sql<boolean>`coalesce(webhook_secret_switch_at <= now(), true)`)
     .returning('webhook_secret_switch_at as switchAt')
     .executeTakeFirst();
-  if (changed !== undefined) return { secret, switchAt: changed.switchAt };
-  await requireMerchant(db, merchantId);
-  throw refuse('SECRET_CHANGE_UNDER_WAY', `the webhook secret of ${merchantId} is being changed already`);
+}
+
+async function overlap(
+  db: Db,
+  merchantId: string,
+  sealed: Buffer,
+  overlapSeconds: number,
+): Promise<SecretSwitch | undefined> {
+  const { rows } = await sql<{ switchAt: Date | null }>`
+    select overlap_webhook_secret(${merchantId}, ${sealed}, ${overlapSeconds}) as "switchAt"`.execute(db);
+  return rows.find(({ switchAt }) => switchAt !== null);
 }
 
 /**
@@ -162,20 +176,27 @@ export async function rotateWebhookSecret(
  * @throws GatewayError MERCHANT_NOT_FOUND, NO_SECRET_CHANGE
  */
 export async function endSecretChange(db: Db, merchantId: string, how: 'FINISH' | 'CANCEL'): Promise<void> {
+  const ended = how === 'FINISH' ? await finish(db, merchantId) : await cancel(db, merchantId);
+  if (ended) return;
+  await requireMerchant(db, merchantId);
+  throw refuse('NO_SECRET_CHANGE', `the webhook secret of ${merchantId} is not being changed`);
+}
+
+async function finish(db: Db, merchantId: string): Promise<boolean> {
+  const { rows } = await sql<{ finished: boolean }>`
+    select finish_webhook_secret(${merchantId}) as finished`.execute(db);
+  return rows[0]?.finished ?? false;
+}
+
+async function cancel(db: Db, merchantId: string): Promise<boolean> {
   const changed = await db
     .updateTable('merchant')
-    .set({
-      ...(how === 'FINISH' ? { webhook_secret_sealed: sql`webhook_secret_next_sealed` } : {}),
-      ...NO_NEXT_SECRET,
-      updated_at: sql`now()`,
-    })
+    .set({ ...NO_NEXT_SECRET, updated_at: sql`now()` })
     .where('merchant_id', '=', merchantId)
     .where('webhook_secret_switch_at', '>', sql<Date>`now()`)
     .returning('merchant_id')
     .execute();
-  if (changed.length > 0) return;
-  await requireMerchant(db, merchantId);
-  throw refuse('NO_SECRET_CHANGE', `the webhook secret of ${merchantId} is not being changed`);
+  return changed.length > 0;
 }
 
 function newSecret(): string {

@@ -2,10 +2,19 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
 import type { Database, Db } from '@opentill/db/database';
+import { endSecretChange, rotateWebhookSecret } from '@opentill/db/merchants';
 import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '@opentill/db/service-schema';
 import { CHAIN_VALUES, familyOf } from '@opentill/domain/chains';
 import { aFate, aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
-import { aChainCursor, aCollection, aHotWallet, aPayout, aTransfer } from '@opentill/testkit/scenario';
+import {
+  aChainCursor,
+  aCollection,
+  aHotWallet,
+  aMerchant,
+  aPayout,
+  aTransfer,
+  TEST_SECRETS_KEY,
+} from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
 /*
@@ -30,6 +39,25 @@ const NOTIFICATION: Columns = [
   'notify_type',
   'data',
   'occurred_at',
+];
+
+/** What ops sees of a merchant: it writes the sealed secrets, and reads none. */
+const MERCHANT_WITHOUT_SECRETS: Columns = [
+  'merchant_id',
+  'name',
+  'version',
+  'sign_version',
+  'callback_url',
+  'return_origins',
+  'order_ttl_seconds',
+  'underpayment_tolerance_bps',
+  'late_grace_seconds',
+  'notify_reverted',
+  'rate_limits',
+  'webhook_secret_switch_at',
+  'enabled',
+  'created_at',
+  'updated_at',
 ];
 
 /** Everything of an own transaction but the signed bytes. */
@@ -269,7 +297,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'webhook.lease',
       ].map((table) => [table, READ]),
     ),
-    merchant: { select: ALL, insert: ALL, update: ALL },
+    merchant: { select: MERCHANT_WITHOUT_SECRETS, insert: ALL, update: ALL },
     rescan_request: { select: ALL, insert: ALL },
     ...RESTORES,
     own_transaction: { select: OWN_TRANSACTION },
@@ -344,8 +372,10 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
   ops: [
     'book_gas_top_up',
     'book_top_up',
+    'finish_webhook_secret',
     'may_have_been_paid',
     'oldest_transaction_seconds',
+    'overlap_webhook_secret',
     'replay_deliveries',
     'replay_delivery',
     'reset_callback_endpoint',
@@ -741,11 +771,31 @@ describe('attempts', () => {
     await expect(as('webhook').selectFrom('merchant').select('token_sealed').execute()).rejects.toMatchObject(
       refused,
     );
-    for (const role of ['tracker', 'scanner_evm', 'signer'] as const) {
+    for (const role of ['tracker', 'scanner_evm', 'signer', 'ops'] as const) {
       await expect(as(role).selectFrom('merchant').select('token_sealed').execute()).rejects.toMatchObject(
         refused,
       );
     }
+  });
+
+  test('ops gives new secrets to merchants and carries none anywhere that it could read', async () => {
+    await aMerchant(admin.kysely, { merchantId: 'sealed' });
+    for (const column of ['token_sealed', 'webhook_secret_sealed', 'webhook_secret_next_sealed']) {
+      const carried = sql`update merchant set rate_limits = jsonb_build_object('x', encode(${sql.ref(column)}, 'hex'))`;
+      await expect(carried.execute(as('ops'))).rejects.toMatchObject(refused);
+    }
+    const sealed = () =>
+      admin.kysely
+        .selectFrom('merchant')
+        .select(['webhook_secret_sealed as now', 'webhook_secret_next_sealed as next'])
+        .where('merchant_id', '=', 'sealed')
+        .executeTakeFirstOrThrow();
+    const before = await sealed();
+    await rotateWebhookSecret(as('ops'), TEST_SECRETS_KEY, 'sealed', 3_600);
+    const during = await sealed();
+    expect(during.now).toEqual(before.now);
+    await endSecretChange(as('ops'), 'sealed', 'FINISH');
+    expect(await sealed()).toEqual({ now: during.next, next: null });
   });
 
   test('the api says nothing to a merchant but that an order exists', async () => {

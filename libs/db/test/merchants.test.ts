@@ -15,17 +15,21 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 const KEY = TEST_SECRETS_KEY;
 let testDatabase: TestDatabase;
 let ops: Database;
+/** Reads what ops may write and may not see. */
+let admin: Database;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   ops = testDatabase.open('ops');
+  admin = testDatabase.open('admin');
 });
 afterAll(async () => {
   await ops.close();
+  await admin.close();
   await testDatabase.drop();
 });
 
 const stored = (merchantId: string) =>
-  ops.kysely
+  admin.kysely
     .selectFrom('merchant')
     .selectAll()
     .where('merchant_id', '=', merchantId)

@@ -185,6 +185,17 @@ describe('orders and callbacks', () => {
       { orderPk: open.order_pk, decision: 'ACCEPT', reason: 'no' },
       'STATE_CONFLICT',
     );
+    const both = await aCollection(admin.kysely, {
+      order_pk: newId(),
+      merchant_id: 'shop',
+      status: 'EXPIRED',
+    });
+    const atOnce = await Promise.all(
+      (['ACCEPT', 'REFUSE'] as const).map(async (word) =>
+        ops.call('decideOrder', { orderPk: both.order_pk, decision: word, reason: 'at once' }, 'SUPPORT'),
+      ),
+    );
+    expect(atOnce.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
     const payout = await reservedPayout();
     await refused(
       'decideOrder',
@@ -192,7 +203,7 @@ describe('orders and callbacks', () => {
       'STATE_CONFLICT',
     );
     await refused('decideOrder', { orderPk: randomUUID(), decision: 'REFUSE', reason: 'no' }, 'NOT_FOUND');
-    expect(ops.wakes()).toBe(wakes + 2);
+    expect(ops.wakes()).toBe(wakes + 3);
   });
 
   it('are replayed one by one and as a choice, page by page', async () => {

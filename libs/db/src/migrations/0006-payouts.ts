@@ -1,6 +1,7 @@
 import { GRANTS, POLICIES } from './0006-payouts/grants.ts';
 import { EXPIRY, GUARDS } from './0006-payouts/guards.ts';
 import { LEDGER_KINDS, RESERVATIONS } from './0006-payouts/ledger.ts';
+import { MERCHANT_SECRETS } from './0006-payouts/merchant-secrets.ts';
 import { HOT_WALLET_DEPOSITS, PAYOUT_MONEY } from './0006-payouts/payout-money.ts';
 import { OLDER_TABLES, OPERATOR_TABLES, PAYOUT_TABLES } from './0006-payouts/tables.ts';
 
@@ -54,5 +55,6 @@ export const sql = [
   HOT_WALLET_DEPOSITS,
   POLICIES,
   GRANTS,
+  MERCHANT_SECRETS,
   BACKFILL,
 ];

@@ -3,6 +3,7 @@ import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
 import { notFound, refuse } from '../refuse.ts';
 import { decisionsOf, findOrders, insertDecision, readOrderForDecision } from '../store/orders.ts';
+import { lockName } from '../store/operators.ts';
 import { describeOrder } from './describe-order.ts';
 import type { OpsDeps } from './ops-deps.ts';
 import { showDecision, showOrder } from './show-order.ts';
@@ -17,6 +18,7 @@ export function orderHandlers(deps: OpsDeps): Pick<Handlers, 'listOrders' | 'get
     },
     getOrder: ({ orderPk }) => describeOrder(deps, orderPk),
     async decideOrder({ tx, operator, emit }, { orderPk, decision, reason }) {
+      await lockName(tx, `decision of ${orderPk}`); // two at once would both find none under way
       const order = await readOrderForDecision(tx, orderPk);
       if (order === undefined) throw notFound(`order ${orderPk}`);
       requireDecidable(order, decision);

@@ -219,6 +219,7 @@ create table if not exists order_decision ( -- writer: ops; tracker handles
   check ((handled_at is null) = (outcome is null))
 );
 comment on column order_decision.outcome is 'NOT_POSSIBLE: the order''s state did not allow it (any more) when the tracker came to it.';
+create unique index if not exists order_decision_one_open on order_decision (order_pk) where handled_at is null;
 create index if not exists order_decision_open on order_decision (decided_at) where handled_at is null;
 create index if not exists order_decision_order on order_decision (order_pk);
 
