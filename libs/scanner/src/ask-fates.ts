@@ -23,10 +23,15 @@ export function isUnmined({ fate }: OpenTransaction, state: ChainState): boolean
   return fate === undefined || fate.state === 'ORPHANED' || isLost(fate, state);
 }
 
+/** Whether one source is asked for it as long as it is in no block: those of taken nonces are seldom asked for, and of two. */
+export function isAskedOfOne(own: OpenTransaction, state: ChainState): boolean {
+  return own.isTaken !== true && isUnmined(own, state);
+}
+
 /**
  * Asks what became of open transactions: one source for those that are in no block so far; two for those that are where
- * depth is reached and, when the verified cursor moves, for all that are in no block, so that a source which keeps a
- * receipt back is found out. Nothing is asked of one that is mined and waits for depth. `early` is what one source said
+ * depth is reached, of those of taken nonces for all and, when the verified cursor moves, for all that are in no block,
+ * so that a source which keeps a receipt back is found out. Nothing is asked of one that is mined and waits for depth. `early` is what one source said
  * already, if it did.
  */
 export async function askFates(
@@ -35,8 +40,8 @@ export async function askFates(
   { open, early }: { readonly open: readonly OpenTransaction[]; readonly early: FatesRead | undefined },
   options: ReadOptions,
 ): Promise<FateAnswers> {
-  const unmined = open.filter((own) => isUnmined(own, after));
-  const askedOfOne = early !== undefined || isVerifying ? [] : unmined;
+  const isKnown = early !== undefined || isVerifying;
+  const askedOfOne = isKnown ? [] : open.filter((own) => isAskedOfOne(own, after));
   const one =
     early ??
     (await reader.readFates(askedOfOne, {
@@ -47,7 +52,10 @@ export async function askFates(
     }));
   const seen = new Map(one.fates.map((fate) => [fate.txHash, fate]));
   const askedOfTwo = open.filter(
-    (own) => isDeep(own, seen.get(own.txHash), after) || (isVerifying && isUnmined(own, after)),
+    (own) =>
+      own.isTaken === true ||
+      isDeep(own, seen.get(own.txHash), after) ||
+      (isVerifying && isUnmined(own, after)),
   );
   const two = await reader.readFates(askedOfTwo, { ...options, atHeight: after.verifiedHeight });
   const olderBlocks = await readOlderBlocks(reader, after, two.fates, options);

@@ -3,7 +3,7 @@ import type { FatesRead } from '@opentill/chain/own-transaction';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Clock } from '@opentill/runtime/clock';
 import { createApart } from './apart.ts';
-import { askFates, isUnmined, type FateMoment } from './ask-fates.ts';
+import { askFates, isAskedOfOne, isUnmined, type FateMoment } from './ask-fates.ts';
 import { seenBlock, takeStep, type ChainState, type HeadBlock } from './chain-state.ts';
 import { createHoldOff } from './hold-off.ts';
 import { judgeFates } from './judge-fates.ts';
@@ -42,13 +42,13 @@ export function createFateFollowing(deps: Scanning & { readonly clock: Clock }):
   const apart = createApart(deps);
   const holdOff = createHoldOff(clock);
   const waits = createWaits();
-  const openOnes = createOpenOnes(deps);
+  const openOnes = createOpenOnes(deps, (own) => waits.has(own.txHash));
   let early: Promise<Known> | undefined;
   let isAsked = false;
 
   async function readEarly(state: ChainState, options: ReadOptions): Promise<Known> {
     const open = await openOnes.load();
-    const unmined = open.filter((own) => isUnmined(own, state));
+    const unmined = open.filter((own) => isAskedOfOne(own, state));
     return { open, early: await reader.readFates(unmined, { ...options, byOneSource: true }) };
   }
 
@@ -114,7 +114,12 @@ interface OpenOnes {
   mayHaveSome(): boolean;
 }
 
-function createOpenOnes({ network, store }: Pick<Scanning, 'network' | 'store'>): OpenOnes {
+function createOpenOnes(
+  deps: Pick<Scanning, 'network' | 'store'> & { readonly clock: Clock },
+  isWaiting: (own: OpenTransaction) => boolean,
+): OpenOnes {
+  const { network, store } = deps;
+  const nextTaken = createTakenOnes(deps, isWaiting);
   let hadSome = false;
   return {
     async load(aboveHeight = NOWHERE) {
@@ -122,10 +127,40 @@ function createOpenOnes({ network, store }: Pick<Scanning, 'network' | 'store'>)
       hadSome = true; // unless it turns out otherwise: what could not be asked now is asked again
       const isNone = isLikelyNone && !(await store.mayHaveOpenTransactions(network.chain));
       const open = isNone ? [] : await store.openTransactions(network.chain, aboveHeight);
+      const known = new Set(open.map(({ txHash }) => txHash));
+      const taken = (await nextTaken()).filter(({ txHash }) => !known.has(txHash));
       hadSome = open.length > 0;
-      return open;
+      return [...open, ...taken];
     },
     mayHaveSome: () => hadSome,
+  };
+}
+
+const TAKEN_EVERY_MS = 30_000;
+/** Asked for at once; of more others come the next time. */
+const TAKEN_AT_ONCE = 256;
+
+/**
+ * Gives own transactions of taken nonces when they are due, page by page and round again; in between none but those on
+ * which sources differ.
+ */
+function createTakenOnes(
+  { network, store, clock }: Pick<Scanning, 'network' | 'store'> & { readonly clock: Clock },
+  isWaiting: (own: OpenTransaction) => boolean,
+): () => Promise<readonly OpenTransaction[]> {
+  let page: readonly OpenTransaction[] = [];
+  let after: TxHash | '' = '';
+  let dueAtMs = 0;
+  return async () => {
+    const nowMs = clock.now().getTime();
+    const kept = page.filter(isWaiting);
+    if (nowMs < dueAtMs) return kept;
+    page = await store.takenTransactions(network.chain, { after, limit: TAKEN_AT_ONCE });
+    after = page.length < TAKEN_AT_ONCE ? '' : (page.at(-1)?.txHash ?? '');
+    dueAtMs = nowMs + TAKEN_EVERY_MS;
+    const hashes = new Set(page.map(({ txHash }) => txHash));
+    page = [...page, ...kept.filter(({ txHash }) => !hashes.has(txHash))];
+    return page;
   };
 }
 
@@ -133,6 +168,7 @@ function createOpenOnes({ network, store }: Pick<Scanning, 'network' | 'store'>)
 interface Waits {
   /** Of the unheard nobody knows more than before: one source says nothing of them, and two were not asked. */
   note(waiting: readonly TxHash[], unheard: readonly OpenTransaction[], nowMs: number): void;
+  has(txHash: TxHash): boolean;
   /** Of the one that waits longest; undefined when none does. */
   sinceMs(): number | undefined;
 }
@@ -145,6 +181,7 @@ function createWaits(): Waits {
       for (const txHash of since.keys()) if (!kept.has(txHash)) since.delete(txHash);
       for (const txHash of waiting) if (!since.has(txHash)) since.set(txHash, nowMs);
     },
+    has: (txHash) => since.has(txHash),
     sinceMs: () => least([...since.values()]),
   };
 }
@@ -159,7 +196,8 @@ export interface FateFigures {
   readonly waitingSinceMs: number | undefined;
 }
 
-function figuresOf(open: readonly OpenTransaction[]): Omit<FateFigures, 'waitingSinceMs'> {
+function figuresOf(asked: readonly OpenTransaction[]): Omit<FateFigures, 'waitingSinceMs'> {
+  const open = asked.filter(({ isTaken = false }) => !isTaken);
   const unmined = open.filter(({ fate }) => fate === undefined || fate.state === 'ORPHANED');
   return {
     open: open.length,

@@ -15,6 +15,8 @@ export interface RecordedFate extends Omit<TransactionFate, 'txHash'> {
 export interface OpenTransaction extends OwnTransaction {
   readonly signedAtSeconds: number;
   readonly fate: RecordedFate | undefined;
+  /** Another's transaction used its nonce, as the signer found: it is not expected in a block any more. */
+  readonly isTaken?: boolean;
 }
 
 /** What a commit writes of an own transaction. */

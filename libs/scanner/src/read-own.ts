@@ -7,10 +7,12 @@ import type { Chain } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 import type { OpenTransaction, RecordedFate } from './own-fate.ts';
 
-/** Far more than a wallet may have open; of more the first by nonce, which are mined first. */
-const OPEN_MAX = 1_000;
+/** Most that are in no block; far more than a wallet may have. Of more each wallet's first nonces, which are mined first. */
+const UNMINED_MAX = 1_000;
+/** Most that are in a block and wait for depth: of more the lowest, which reach it first. They keep no place from others. */
+const MINED_MAX = 10_000;
 
-interface OpenRow {
+interface OwnRow {
   readonly tx_hash: TxHash;
   readonly wallet: Address;
   readonly contract_address: TokenContract | null;
@@ -46,7 +48,7 @@ export async function readOpenTransactions(
   chain: Chain,
   aboveHeight: number,
 ): Promise<readonly OpenTransaction[]> {
-  const { rows } = await sql<OpenRow>`
+  const { rows } = await sql<OwnRow>`
     with nonces as (
       select wallet, nonce from wallet_nonce where chain = ${chain} and state = 'SIGNED'
       union
@@ -55,26 +57,74 @@ export async function readOpenTransactions(
       union
       select o.wallet, o.nonce from own_transaction_fate f join own_transaction o using (chain, tx_hash)
       where f.chain = ${chain} and f.state <> 'ORPHANED' and f.block_height > ${aboveHeight}
+    ), own as (
+      select ${OWN_COLUMNS}, o.nonce, coalesce(f.state in ('MINED', 'VERIFIED'), false) as is_mined
+      from nonces n
+        join own_transaction o on o.chain = ${chain} and o.wallet = n.wallet and o.nonce = n.nonce
+        left join own_transaction_fate f on f.chain = o.chain and f.tx_hash = o.tx_hash
+      where case f.state
+        when 'VERIFIED' then f.block_height > ${aboveHeight}
+        when 'MINED' then true
+        else not exists (
+            select from own_transaction s join own_transaction_fate v using (chain, tx_hash)
+            where s.chain = ${chain} and s.wallet = n.wallet and s.nonce = n.nonce
+              and v.state = 'VERIFIED' and v.block_height <= ${aboveHeight})
+          and not exists (
+            select from wallet_nonce t
+            where t.chain = ${chain} and t.wallet = n.wallet and t.nonce = n.nonce and t.state = 'TAKEN')
+        end
+    ), unmined as (
+      select *, dense_rank() over (partition by wallet order by nonce) as turn from own where not is_mined
     )
-    select o.tx_hash, o.wallet, o.contract_address, o.to_address, o.amount,
-      extract(epoch from o.signed_at)::int8 as signed_at,
-      f.state, f.block_height, f.block_hash, f.succeeded, f.delivered, f.network_fee
-    from nonces n
-      join own_transaction o on o.chain = ${chain} and o.wallet = n.wallet and o.nonce = n.nonce
+    (select ${READ_COLUMNS} from unmined order by turn, signed_at, tx_hash limit ${UNMINED_MAX})
+    union all
+    (select ${READ_COLUMNS} from own where is_mined
+      order by block_height > ${aboveHeight} desc, block_height, tx_hash limit ${MINED_MAX})`.execute(db);
+  return rows.map(transactionIn);
+}
+
+/**
+ * Own transactions of nonces that the signer found another's transaction on, by hash and after this one: such a finding
+ * may be wrong, and what an operator named as a payment is recorded at such a nonce. Until one of the payout's own
+ * transactions is VERIFIED, or one of the nonce's.
+ */
+export async function readTakenTransactions(
+  db: Db,
+  chain: Chain,
+  { after, limit }: TakenPage,
+): Promise<readonly OpenTransaction[]> {
+  const { rows } = await sql<OwnRow>`
+    select ${OWN_COLUMNS}
+    from wallet_nonce n
+      join own_transaction o on o.chain = n.chain and o.wallet = n.wallet and o.nonce = n.nonce
       left join own_transaction_fate f on f.chain = o.chain and f.tx_hash = o.tx_hash
-    where case f.state
-      when 'VERIFIED' then f.block_height > ${aboveHeight}
-      when 'MINED' then true
-      else not exists (
-          select from own_transaction s join own_transaction_fate v using (chain, tx_hash)
-          where s.chain = ${chain} and s.wallet = n.wallet and s.nonce = n.nonce
-            and v.state = 'VERIFIED' and v.block_height <= ${aboveHeight})
-        and not exists (
-          select from wallet_nonce t
-          where t.chain = ${chain} and t.wallet = n.wallet and t.nonce = n.nonce and t.state = 'TAKEN')
-      end
-    order by o.nonce, o.signed_at, o.tx_hash limit ${OPEN_MAX}`.execute(db);
-  return rows.map((row) => ({
+    where n.chain = ${chain} and n.state = 'TAKEN' and o.tx_hash > ${after} and (f.state is null or f.state = 'ORPHANED')
+      and not exists (
+        select from own_transaction s join own_transaction_fate v using (chain, tx_hash)
+        where s.chain = o.chain and s.wallet = o.wallet and s.nonce = o.nonce and v.state = 'VERIFIED')
+      and not exists (
+        select from own_transaction s join own_transaction_fate v using (chain, tx_hash)
+        where s.order_pk = o.order_pk and v.state = 'VERIFIED')
+    order by o.tx_hash limit ${limit}`.execute(db);
+  return rows.map((row) => ({ ...transactionIn(row), isTaken: true }));
+}
+
+/** A part of a list in the order of the hashes. */
+export interface TakenPage {
+  /** Empty for the first. */
+  readonly after: TxHash | '';
+  readonly limit: number;
+}
+
+const OWN_COLUMNS = sql.raw(`o.tx_hash, o.wallet, o.contract_address, o.to_address, o.amount,
+  extract(epoch from o.signed_at)::int8 as signed_at,
+  f.state, f.block_height, f.block_hash, f.succeeded, f.delivered, f.network_fee`);
+const READ_COLUMNS =
+  sql.raw(`tx_hash, wallet, contract_address, to_address, amount, signed_at, state, block_height,
+  block_hash, succeeded, delivered, network_fee`);
+
+function transactionIn(row: OwnRow): OpenTransaction {
+  return {
     txHash: row.tx_hash,
     from: row.wallet,
     contract: row.contract_address,
@@ -82,10 +132,10 @@ export async function readOpenTransactions(
     amountBaseUnits: baseUnits(row.amount),
     signedAtSeconds: row.signed_at,
     fate: fateIn(row),
-  }));
+  };
 }
 
-function fateIn(row: OpenRow): RecordedFate | undefined {
+function fateIn(row: OwnRow): RecordedFate | undefined {
   const { state, block_height, block_hash, succeeded, delivered, network_fee } = row;
   if (state === null || block_height === null || block_hash === null) return undefined;
   return {

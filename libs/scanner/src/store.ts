@@ -13,7 +13,13 @@ import type { NewId } from '@opentill/runtime/ids';
 import { checkState, takeStep, type ChainState } from './chain-state.ts';
 import { scanError } from './scan-error.ts';
 import type { OpenTransaction } from './own-fate.ts';
-import { mayHaveOpenTransactions, readOpenTransactions, readOwnHashes } from './read-own.ts';
+import {
+  mayHaveOpenTransactions,
+  readOpenTransactions,
+  readOwnHashes,
+  readTakenTransactions,
+  type TakenPage,
+} from './read-own.ts';
 import { eventsOf } from './scan-events.ts';
 import type { LiveTransfer, RescanRequest, ScanChange, Written } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
@@ -48,6 +54,8 @@ export interface ScanStore {
   mayHaveOpenTransactions(chain: Chain): Promise<boolean>;
   /** Own transactions of which the last word is not said, and with them what was VERIFIED above this height. */
   openTransactions(chain: Chain, aboveHeight: number): Promise<readonly OpenTransaction[]>;
+  /** A page of own transactions of nonces that another's transaction used. */
+  takenTransactions(chain: Chain, page: TakenPage): Promise<readonly OpenTransaction[]>;
   /** Recorded transfers in blocks of these heights that are not orphaned; without `to` up to the highest. */
   liveTransfers(chain: Chain, from: number, to?: number): Promise<readonly LiveTransfer[]>;
   /** Why an operator has paused the chain; undefined when none has. */
@@ -122,6 +130,8 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
     mayHaveOpenTransactions: (chain) => mayHaveOpenTransactions(db, chain),
 
     openTransactions: (chain, aboveHeight) => readOpenTransactions(db, chain, aboveHeight),
+
+    takenTransactions: (chain, page) => readTakenTransactions(db, chain, page),
 
     liveTransfers: (chain, from, to) => liveTransfers(db, chain, from, to),
 

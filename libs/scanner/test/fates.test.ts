@@ -214,21 +214,6 @@ describe('an own transaction', () => {
     await scan.settle();
     expect(node.fateReads).toEqual([]);
   });
-
-  it('whose nonce another’s transaction took is asked for no more', async () => {
-    const scan = await openSettled();
-    const [lost, never] = [await sign(), await sign()];
-    node.mine(lost);
-    await scan.settle();
-    node.reorg(1, [], []);
-    await scan.settle();
-    expect(await fates()).toEqual([`${lost.hash} ORPHANED 21`]);
-    for (const tx of [lost, never]) await closeNonceOf(signer.kysely, tx, 'TAKEN');
-    node.fateReads.length = 0;
-    mineEmpty(1);
-    await scan.settle();
-    expect(node.fateReads).toEqual([]);
-  });
 });
 
 describe('an own transaction that was mined before anybody asked', () => {

@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { Database } from '@opentill/db/database';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts';
+import {
+  address,
+  CHAIN,
+  closeNonceOf,
+  fateVersions,
+  forgetScans,
+  MOCK_NETWORK,
+  openScan,
+  recordedFates,
+  signPayout,
+  toldFates,
+  type TestScan,
+  type TestScanOptions,
+} from './scan-harness.ts';
+
+const HALF_A_MINUTE_MS = 30_000;
+
+let database: TestDatabase;
+let admin: Database;
+let signer: Database;
+let scanner: Database;
+let node: MockNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = database.open('admin');
+  signer = database.open('signer');
+  scanner = database.open('scanner_evm');
+});
+afterAll(async () => {
+  await scanner.close();
+  await signer.close();
+  await admin.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await forgetScans(admin.kysely);
+  // What is taken stays so for ever, but not from test to test.
+  await admin.kysely.transaction().execute(async (tx) => {
+    await sql`alter table wallet_nonce disable trigger wallet_nonce_kept`.execute(tx);
+    await sql`update wallet_nonce set state = 'FINAL' where state = 'TAKEN'`.execute(tx);
+    await sql`alter table wallet_nonce enable trigger wallet_nonce_kept`.execute(tx);
+  });
+  node = createMockNode(CHAIN);
+  mineEmpty(20);
+});
+
+function mineEmpty(count: number): void {
+  for (let i = 0; i < count; i += 1) node.mine();
+}
+
+async function openSettled(options: Partial<TestScanOptions> = {}): Promise<TestScan> {
+  const scan = await openScan({ db: scanner.kysely, reader: node.reader, ...options });
+  await scan.settle();
+  return scan;
+}
+const sign = (options: Parameters<typeof signPayout>[1] = {}): Promise<MockTx> =>
+  signPayout({ signer: signer.kysely, admin: admin.kysely }, options);
+const fates = (): Promise<readonly string[]> => recordedFates(admin.kysely);
+const take = (tx: MockTx): Promise<void> => closeNonceOf(signer.kysely, tx, 'TAKEN');
+
+/** One round after a time, with a new block; what was asked meanwhile. */
+async function askedAfter(scan: TestScan, ms: number): Promise<readonly string[]> {
+  node.fateReads.length = 0;
+  scan.clock.pass(ms);
+  node.mine();
+  await scan.tick();
+  return node.fateReads.splice(0);
+}
+
+describe('of more own transactions than are asked for at once', () => {
+  /** Cancels of the next nonces of a wallet, as they need no orders. */
+  async function signMany(count: number, wallet: string): Promise<readonly MockTx[]> {
+    const txs = Array.from({ length: count }, () => aTx({ to: address(wallet), amount: 0n, isNative: true }));
+    await sql`
+      with signed as (
+        select hash, place - 1 + (select count(*) from wallet_nonce where wallet = ${wallet}) as nonce
+        from unnest(${txs.map(({ hash }) => hash)}::text[]) with ordinality as t (hash, place)
+      ), nonces as (
+        insert into wallet_nonce (chain, wallet, nonce, state, purpose)
+        select ${CHAIN}, ${wallet}, nonce, 'SIGNED', 'CANCEL' from signed
+      )
+      insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, to_address, amount, raw, fee_terms, signed_at)
+      select ${CHAIN}, hash, 'EVM', ${wallet}, nonce, 'CANCEL', ${wallet}, 0, '', '{}', now() from signed`.execute(
+      admin.kysely,
+    );
+    return txs;
+  }
+  const countOf = async (state: string): Promise<number> =>
+    (await fates()).filter((fate) => fate.includes(` ${state} `)).length;
+
+  it('those that wait for depth keep no place from newer ones, and all get it with the cursor', async () => {
+    const finality = { ...MOCK_NETWORK, confirmations: 'finalized' as const };
+    node.finalize(20);
+    const scan = await openSettled({ network: finality });
+    const many = await signMany(1_500, 'busy');
+    for (let at = 0; at < many.length; at += 500) {
+      node.mine(...many.slice(at, at + 500));
+      await scan.tick();
+    }
+    expect(await countOf('MINED')).toBe(1_500);
+    const newer = await signMany(1, 'busy');
+    node.mine(...newer);
+    await scan.tick();
+    expect(await countOf('MINED')).toBe(1_501);
+    node.finalize(24);
+    scan.clock.pass(1_000);
+    await scan.tick();
+    expect([await countOf('VERIFIED'), await countOf('MINED')]).toEqual([1_501, 0]);
+    expect(await toldFates(admin.kysely)).toEqual(await fateVersions(admin.kysely));
+  });
+
+  it('a reorganisation takes all back in its commit', async () => {
+    const scan = await openSettled();
+    node.mine(...(await signMany(1_100, 'other')));
+    await scan.tick();
+    await scan.tick(); // those that were not asked for at once
+    expect(await countOf('MINED')).toBe(1_100);
+    node.reorg(1, [], []);
+    await scan.tick();
+    expect([await countOf('ORPHANED'), await countOf('MINED')]).toEqual([1_100, 0]);
+  });
+
+  it('in no block, no wallet waits behind another', async () => {
+    const scan = await openSettled();
+    // Of its wallet's nonces the only one that is open, and higher than all of the other wallet's.
+    await signMany(2_000, 'long');
+    await sql`update wallet_nonce set state = 'FINAL' where wallet = 'long'`.execute(admin.kysely);
+    const later = await signMany(1, 'long');
+    await signMany(1_100, 'crowded');
+    node.mine(...later);
+    await scan.settle();
+    expect(await countOf('MINED')).toBe(1);
+  });
+});
+
+describe('an own transaction whose nonce another’s transaction took', () => {
+  it('is asked for now and then, of two sources', async () => {
+    const scan = await openSettled();
+    const [lost, never] = [await sign(), await sign()];
+    node.mine(lost);
+    await scan.settle();
+    node.reorg(1, [], []);
+    await scan.settle();
+    expect(await fates()).toEqual([`${lost.hash} ORPHANED 21`]);
+    for (const tx of [lost, never]) await take(tx);
+    expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toEqual(['2 by two']);
+    expect(await askedAfter(scan, 0)).toEqual([]);
+    expect(await askedAfter(scan, HALF_A_MINUTE_MS - 1)).toEqual([]);
+    expect(await askedAfter(scan, 1)).toEqual(['2 by two']);
+    expect(await fates()).toEqual([`${lost.hash} ORPHANED 21`]);
+  });
+
+  it('that lands all the same gets its fate: it was a mistake', async () => {
+    const scan = await openSettled();
+    const tx = await sign();
+    await take(tx);
+    await scan.settle();
+    node.mine(tx);
+    scan.clock.pass(HALF_A_MINUTE_MS);
+    await scan.tick();
+    expect(await fates()).toEqual([`${tx.hash} MINED 21`]);
+    mineEmpty(2);
+    await scan.tick();
+    expect(await fates()).toEqual([`${tx.hash} VERIFIED 21`]);
+    expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toEqual([]);
+  });
+
+  it('that landed long ago and was recorded only now, without bytes, gets its fate', async () => {
+    const found = aTx({ to: address('payee'), amount: 100n });
+    node.mine(found);
+    mineEmpty(40);
+    const scan = await openSettled();
+    const lost = await sign();
+    await take(lost);
+    await sql`insert into own_transaction
+      select chain, ${found.hash}, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount, '', fee_terms,
+        signed_at from own_transaction where tx_hash = ${lost.hash}`.execute(signer.kysely);
+    scan.clock.pass(HALF_A_MINUTE_MS);
+    node.mine();
+    await scan.tick();
+    expect(await fates()).toEqual([`${found.hash} VERIFIED 21`]);
+    // Of the nonce's other transactions none can land any more.
+    expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toEqual([]);
+  });
+
+  it('is asked for no more once its payout is made by another nonce, and again when that is taken back', async () => {
+    const scan = await openSettled();
+    const lost = await sign();
+    await take(lost);
+    const again = aTx({ to: address('payee'), amount: 100n });
+    await sql`
+      with n as (
+        insert into wallet_nonce (chain, wallet, nonce, state, order_pk)
+        select chain, wallet, nonce + 1000, 'TAKEN', order_pk from own_transaction where tx_hash = ${lost.hash} returning nonce
+      )
+      insert into own_transaction
+      select chain, ${again.hash}, family, wallet, n.nonce, purpose, order_pk, contract_address, to_address, amount, '', fee_terms,
+        signed_at from own_transaction, n where tx_hash = ${lost.hash}`.execute(admin.kysely);
+    node.mine(again);
+    mineEmpty(2);
+    // Both, and then the one that was found, by two at its depth.
+    expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toEqual(['2 by two', '1 by two']);
+    expect(await fates()).toEqual([`${again.hash} VERIFIED 21`]);
+    expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toEqual([]);
+    node.reorg(5, [], [], [], [], [], []);
+    await scan.settle();
+    expect(await fates()).toEqual([`${again.hash} ORPHANED 21`]);
+    expect(await askedAfter(scan, HALF_A_MINUTE_MS)).toContain('2 by two');
+  });
+
+  it('is asked for at every round while sources differ on it, with an alarm', async () => {
+    const tx = await sign();
+    await take(tx);
+    let isLying = true;
+    const reader: ChainReader = {
+      ...node.reader,
+      async readFates(own, options) {
+        const read = await node.reader.readFates(own, options);
+        return isLying ? { fates: [], disputed: read.fates.map(({ txHash }) => txHash) } : read;
+      },
+    };
+    const scan = await openSettled({ reader });
+    node.mine(tx);
+    mineEmpty(3);
+    // With each of both cursors.
+    for (const ms of [HALF_A_MINUTE_MS, 0, 0])
+      expect(await askedAfter(scan, ms)).toEqual(['1 by two', '1 by two']);
+    await askedAfter(scan, 61_000);
+    expect(await scan.metrics.render()).toMatch(/fates-waiting[^\n]* 1$/m);
+    isLying = false;
+    await askedAfter(scan, 0);
+    expect(await fates()).toEqual([`${tx.hash} VERIFIED 21`]);
+  });
+
+  it('has its turn, however many there are', async () => {
+    const txs = Array.from({ length: 300 }, () => aTx({ to: address('payee'), amount: 0n }).hash);
+    await sql`
+      with t as (select hash, place from unnest(${txs}::text[]) with ordinality as t (hash, place)), n as (
+        insert into wallet_nonce (chain, wallet, nonce, state, purpose) select ${CHAIN}, '0xtaken', place, 'TAKEN', 'CANCEL' from t)
+      insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, to_address, amount, raw, fee_terms, signed_at)
+      select ${CHAIN}, hash, 'EVM', '0xtaken', place, 'CANCEL', '0xtaken', 0, '', '{}', now() from t`.execute(
+      admin.kysely,
+    );
+    const asked: TxHash[] = [];
+    const scan = await openSettled({
+      reader: {
+        ...node.reader,
+        readFates(own, options) {
+          asked.push(...own.map(({ txHash }) => txHash));
+          return node.reader.readFates(own, options);
+        },
+      },
+    });
+    asked.length = 0;
+    for (let round = 0; round < 3; round += 1) await askedAfter(scan, HALF_A_MINUTE_MS);
+    expect(new Set(asked).size).toBe(300);
+    expect(await recordedFates(admin.kysely)).toEqual([]);
+  });
+});
