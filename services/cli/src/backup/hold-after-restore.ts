@@ -31,7 +31,8 @@ const FOR_EVER = '9999-12-31T00:00:00Z';
  *
  * - Deposit indexes go on far behind those that may have been given out since.
  * - Nobody gets the lease of a wallet: without it nothing is authorised, signed or sent, also by a signer that knows
- *   nothing of restores. A halt beside it says why to whoever looks.
+ *   nothing of restores, and the restore alone writes the wallet's nonces. The halt RESTORED beside it says why to whoever
+ *   looks, and lets nothing expire.
  * - Payouts that were unsigned go back to where their clock stands: they may have been paid, refused or expired since, so
  *   that neither signing nor expiring them is right before somebody has looked.
  */
@@ -83,8 +84,8 @@ async function holdWallets(
   );
   await client.query(
     `insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by, set_at)
-     select gen_random_uuid(), chain, wallet, 'OPERATOR', $2, 'opentill restore', clock_timestamp()
-     from restore_hold where restore_id = $1`,
+     select gen_random_uuid(), chain, wallet, 'RESTORED', $2, 'opentill restore', clock_timestamp()
+     from restore_hold where restore_id = $1 on conflict do nothing`,
     [restoreId, `restored from the backup of ${manifest.takenAt}; ends with opentill restore release`],
   );
   return rowCount ?? 0;

@@ -13,7 +13,7 @@ import { adoptPayment } from '../backup/adopt-payment.ts';
 import { backupError } from '../backup/backup-error.ts';
 import { bookLost } from '../backup/book-lost.ts';
 import { isSame } from '../backup/match-forgotten.ts';
-import { requireOperator } from '../backup/require-operator.ts';
+import { MAY_DECIDE, requireOperator } from '../backup/require-operator.ts';
 import { findPayouts, readPayments, type StoredPayment } from '../backup/restore-store.ts';
 import { requiredVariable } from '../config.ts';
 import type { CliContext, CliErrorCode } from '../context.ts';
@@ -41,7 +41,7 @@ export async function decidePayment(
   if ((options.order === undefined) === (options.orderLost !== true))
     throw usage('Give either --order <order> or --order-lost.');
   await withOwnersDatabase(context, async (db) => {
-    const by = await requireOperator(context, db);
+    const by = await requireOperator(context, db, MAY_DECIDE);
     const [payment] = await readPayments(db, { txHash: txHash.toLowerCase(), all: true });
     if (payment === undefined) throw notFound(`No forgotten payment has the hash ${txHash}.`);
     const decided = { by, reason: options.reason };
@@ -87,7 +87,7 @@ export async function decidePayout(
   if ((options.pay === true) === (options.refuse === true)) throw usage('Give either --pay or --refuse.');
   const decision = options.pay === true ? 'PAY' : 'REFUSE';
   await withOwnersDatabase(context, async (db) => {
-    const operator = await requireOperator(context, db);
+    const operator = await requireOperator(context, db, MAY_DECIDE);
     const { orderPk, orderId } = await theOnlyPayout(db, order);
     await db.transaction().execute(async (tx) => {
       const { rows } = await sql`

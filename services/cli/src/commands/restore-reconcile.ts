@@ -5,7 +5,7 @@ import { formatAmount } from '@opentill/domain/money';
 import { sql } from 'kysely';
 import { backupError } from '../backup/backup-error.ts';
 import { reconcileWallet, type WalletState } from '../backup/reconcile-wallet.ts';
-import { requireOperator } from '../backup/require-operator.ts';
+import { MAY_RELEASE, requireOperator } from '../backup/require-operator.ts';
 import { readHolds, type Hold, type NamedPayout, type StoredPayment } from '../backup/restore-store.ts';
 import { requiredVariable } from '../config.ts';
 import type { CliContext } from '../context.ts';
@@ -48,7 +48,7 @@ export async function reconcileRestore(context: CliContext, options: ReconcileRe
  */
 export async function releaseRestore(context: CliContext, options: ReleaseOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
-    const operator = await requireOperator(context, db);
+    const operator = await requireOperator(context, db, MAY_RELEASE);
     const states = await readStates(context, db, options);
     if (states.some(isOpen))
       throw backupError('RESTORE_NOT_RECONCILED', 'Nothing is released: see above what is open.', {
