@@ -280,6 +280,16 @@ describe('what runs', () => {
     );
   });
 
+  test.each(Object.entries(compose.services))(
+    '%s lists in order, so that a second file changes nothing of it',
+    (_, service) => {
+      // docker-compose 1.29 sorts lists as soon as it merges files, and makes containers anew when their order changed.
+      const targets = (service.volumes ?? []).map((volume) => interpolate(volume, example).split(':')[1]);
+      expect(targets).toEqual(targets.toSorted());
+      expect(service.secrets ?? []).toEqual((service.secrets ?? []).toSorted());
+    },
+  );
+
   test.each(SERVERS)('%s is reached by our networks alone', (name) => {
     const server = compose.services[name];
     expect(server).toMatchObject({

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -193,7 +194,7 @@ describe('what the containers may do', () => {
   test('the keystore is where the signer is, and nowhere else', async () => {
     const look = ['ls', '/var/lib/opentill/keys', '/run/secrets'];
     expect((await docker.exec('payout-signer', look)).output).toMatch(
-      /keystore\.json[^]*keystore_passphrase/,
+      /keystore_passphrase[^]*keystore\.json/,
     );
     for (const service of ['api', 'ops', 'webhook-sender', 'scanner-evm', 'confirmation-tracker'])
       expect([service, (await docker.exec(service, look)).output]).toEqual([
@@ -263,6 +264,25 @@ test('a scanner moves to one container per chain and back while payments run: no
   });
   expect(gaps).toEqual([]);
 }, 420_000);
+
+test('what the containers take is measured, and within their bounds', async () => {
+  const script = join(CHECKOUT, 'deploy/compose/src/measure-containers.ts');
+  const table = execFileSync('node', ['--conditions=source', script, docker.project], { encoding: 'utf8' });
+  console.info(table);
+  const cells = new Map(
+    table
+      .split('\n')
+      .map((line) => line.split('|').map((cell) => cell.trim()))
+      .map((row) => [row[1], row]),
+  );
+  for (const service of SERVICES) {
+    const [, , , overBaseMib = '', startSeconds = '', memory = '', limitMib = ''] = cells.get(service) ?? [];
+    expect(Number(overBaseMib)).toBeLessThan(60);
+    expect(Number(startSeconds)).toBeGreaterThan(0);
+    expect(Number(startSeconds)).toBeLessThan(60);
+    expect(Number.parseFloat(memory)).toBeLessThan(Number(limitMib));
+  }
+}, 60_000);
 
 test('a stop is clean, and a start goes on where it was', async () => {
   const [chain] = chains;

@@ -1,0 +1,173 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { CHECKOUT } from '../src/read-markdown.ts';
+
+/*
+ * deploy/Dockerfile, by the image of one service: what is in it and what is not, how it ends, and that two builds of the
+ * same sources are the same.
+ */
+
+interface ImageFacts {
+  readonly Size: number;
+  readonly RootFS: { readonly Layers: readonly string[] };
+  readonly Config: {
+    readonly User: string;
+    readonly Entrypoint: readonly string[];
+    readonly Healthcheck?: { readonly Test: readonly string[] };
+    readonly Labels: Readonly<Record<string, string>>;
+  };
+}
+interface Bill {
+  readonly bomFormat: string;
+  readonly serialNumber: string;
+  readonly components: readonly {
+    readonly group?: string;
+    readonly name: string;
+    readonly version: string;
+  }[];
+}
+
+const BASE_IMAGE = 'node:24-bookworm-slim';
+const SERVICE = 'scanner-evm';
+const IMAGES = ['opentill-test/first', 'opentill-test/again', 'opentill-test/cli'] as const;
+const BUILD_TIMEOUT_MS = 1_200_000;
+const OVER_BASE_MAX_MIB = 40;
+const run = promisify(execFile);
+
+/** BuildKit where the engine's client has it; without it the old builder must do. */
+async function buildEnvironment(): Promise<NodeJS.ProcessEnv> {
+  const hasBuildKit = await run('docker', ['buildx', 'version']).then(
+    () => true,
+    () => false,
+  );
+  return { ...process.env, DOCKER_BUILDKIT: hasBuildKit ? '1' : '0' };
+}
+
+async function build(image: string, ...options: string[]): Promise<void> {
+  const env = await buildEnvironment();
+  const args = ['build', '-q', '-f', 'deploy/Dockerfile', '-t', image, ...options, '.'];
+  await run('docker', args, { cwd: CHECKOUT, env, timeout: BUILD_TIMEOUT_MS });
+}
+
+async function inspect(image: string): Promise<ImageFacts> {
+  return (JSON.parse((await run('docker', ['image', 'inspect', image])).stdout) as [ImageFacts])[0];
+}
+
+async function inImage(image: string, script: string): Promise<string> {
+  const args = ['run', '--rm', '--network', 'none', '--entrypoint', 'sh', image, '-c', script];
+  return (await run('docker', args, { maxBuffer: 64 * 1024 * 1024 })).stdout;
+}
+
+beforeAll(async () => {
+  await run('docker', ['info']).catch(() => {
+    throw new Error('This test needs a Docker engine that answers: none is here.');
+  });
+  await build(IMAGES[0], '--build-arg', `SERVICE=${SERVICE}`);
+}, BUILD_TIMEOUT_MS);
+
+afterAll(async () => {
+  await run('docker', ['image', 'rm', '--force', ...IMAGES]).catch(() => undefined);
+});
+
+test('holds built JavaScript with its own production packages, and nothing to build or test it', async () => {
+  const packages = (await inImage(IMAGES[0], 'ls /app/node_modules/.pnpm')).split('\n');
+  const names = packages.map((name) => name.replace(/@(file|[0-9]).*/, ''));
+  expect(names).toEqual(expect.arrayContaining(['@opentill+scanner', '@opentill+chain-evm', 'ethers', 'pg']));
+  for (const name of [
+    'typescript',
+    'jest',
+    '@swc+core',
+    'solc',
+    'express',
+    '@opentill+testkit',
+    '@opentill+wallet',
+  ])
+    expect(names).not.toContain(name);
+  const find = (what: string) => inImage(IMAGES[0], `find /app ${what} | head -n 5`);
+  expect(await find(`-name '*.ts' -not -path '*/node_modules/.pnpm/node_modules/*'`)).toBe('');
+  expect(
+    await find(
+      `-path '*/@opentill/*/src' -o -path '*/@opentill/*/test' -o -name tsconfig.json -path '*@opentill*'`,
+    ),
+  ).toBe('');
+  expect(await find(`-user 1000 -o -perm -o+w -not -type l`)).toBe('');
+});
+
+test('has a bill of materials of exactly what is installed', async () => {
+  const bill = JSON.parse(await inImage(IMAGES[0], 'cat /app/sbom.cdx.json')) as Bill;
+  expect(bill).toMatchObject({
+    bomFormat: 'CycloneDX',
+    serialNumber: expect.stringMatching(/^urn:uuid:[0-9a-f-]{36}$/),
+  });
+  const listed = bill.components.map(
+    ({ group, name, version }) => `${group ? `${group}/` : ''}${name}@${version}`,
+  );
+  const script = `find /app/node_modules/.pnpm -path '*/node_modules/*' -name package.json -type f`;
+  const read = `${script} | xargs node -e 'for (const f of process.argv.slice(1)) { if (!/node_modules\\/(@[^/]+\\/)?[^/]+\\/package.json$/.test(f)) continue; const p = require(f); console.log(p.name + "@" + p.version); }'`;
+  const installed = (await inImage(IMAGES[0], read)).trim().split('\n');
+  expect([...new Set(listed)].sort()).toEqual([...new Set(installed)].sort());
+  expect(installed.length).toBeGreaterThan(50);
+});
+
+test('is small, is nobody, answers for its health, and takes signals itself', async () => {
+  const { Size, Config } = await inspect(IMAGES[0]);
+  expect((Size - (await inspect(BASE_IMAGE)).Size) / 1024 ** 2).toBeLessThan(OVER_BASE_MAX_MIB);
+  expect(Config).toMatchObject({
+    User: '1000:1000',
+    Entrypoint: ['node', '--enable-source-maps', '/app/dist/main.js'],
+    Healthcheck: { Test: ['CMD', 'node', '/app/check-health.mjs'] },
+    Labels: {
+      'org.opencontainers.image.title': `opentill-${SERVICE}`,
+      'org.opencontainers.image.licenses': 'Apache-2.0',
+    },
+  });
+});
+
+describe('without a writable disk and without rights', () => {
+  const locked = ['run', '--rm', '--read-only', '--cap-drop', 'ALL', '--network', 'none'];
+
+  test('a service says what its environment lacks, and ends as one that the operator must mend', async () => {
+    const failed = await run('docker', [...locked, IMAGES[0]]).catch(
+      (error: { code: number; stdout: string }) => error,
+    );
+    expect(failed).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/DATABASE_URL is missing; AMQP_URL is missing/),
+    });
+  });
+
+  test(
+    'a command runs, has no health to ask for, and is found by its name',
+    async () => {
+      await build(IMAGES[2], '--target', 'command', '--build-arg', 'SERVICE=cli');
+      expect((await run('docker', [...locked, IMAGES[2], '--help'])).stdout).toMatch(/setup .*migrations/);
+      expect(
+        (await run('docker', [...locked, '--entrypoint', 'opentill', IMAGES[2], '--help'])).stdout,
+      ).toMatch(/setup/);
+      expect((await inspect(IMAGES[2])).Config.Healthcheck).toBeUndefined();
+    },
+    BUILD_TIMEOUT_MS,
+  );
+});
+
+test(
+  'says which service is missing, or unknown',
+  async () => {
+    await expect(build(IMAGES[1])).rejects.toThrow(/say --build-arg SERVICE/);
+    await expect(build(IMAGES[1], '--build-arg', 'SERVICE=nothing')).rejects.toThrow(
+      /No projects matched|not match/i,
+    );
+  },
+  BUILD_TIMEOUT_MS,
+);
+
+test(
+  'built again from nothing, the layer of the app is the same',
+  async () => {
+    await build(IMAGES[1], '--no-cache', '--build-arg', `SERVICE=${SERVICE}`);
+    const [first, again] = [await inspect(IMAGES[0]), await inspect(IMAGES[1])];
+    expect(again.RootFS.Layers.at(-1)).toBe(first.RootFS.Layers.at(-1));
+  },
+  BUILD_TIMEOUT_MS,
+);
