@@ -129,6 +129,32 @@ export async function addFirstOperator(
   });
 }
 
+/**
+ * Makes an operator, whoever he was, an enabled administrator with a new token: for when no administrator has a token any
+ * more. Whoever may do that has the role of ops already; the audit log says that it was done past the ops service.
+ * @returns his token, the only time it is seen; undefined when there is no such operator
+ */
+export async function recoverOperator(db: Db, operatorId: string): Promise<string | undefined> {
+  return db.transaction().execute(async (tx) => {
+    const before = await tx
+      .selectFrom('operator')
+      .select(COLUMNS)
+      .where('operator_id', '=', operatorId)
+      .forUpdate()
+      .executeTakeFirst();
+    if (before === undefined) return undefined;
+    const token = newOperatorToken(operatorId);
+    await tx
+      .updateTable('operator')
+      .set({ role: 'ADMIN', disabled_at: null, token_hash: hashOperatorToken(token) })
+      .where('operator_id', '=', operatorId)
+      .execute();
+    const details = { roleBefore: before.role, wasDisabled: before.disabledAt !== null };
+    await writeAuditOfDatabaseUser(tx, { action: 'recoverOperator', subject: operatorId, details });
+    return token;
+  });
+}
+
 /** An act in the audit log. */
 export interface AuditEntry {
   readonly operator: string;
@@ -146,5 +172,26 @@ export async function writeAudit(db: Db, entry: AuditEntry): Promise<void> {
   await db
     .insertInto('audit_entry')
     .values({ ...rest, details: JSON.stringify(details), request_id: requestId })
+    .execute();
+}
+
+/**
+ * The same for what somebody does by a database role and not by the ops service: in the place of an operator the log has
+ * `database:` and the role he connected as, which no operator can be called.
+ */
+export async function writeAuditOfDatabaseUser(
+  tx: Tx,
+  entry: Pick<AuditEntry, 'action' | 'subject' | 'details'>,
+): Promise<void> {
+  await tx
+    .insertInto('audit_entry')
+    .values({
+      action: entry.action,
+      subject: entry.subject,
+      details: JSON.stringify(entry.details),
+      operator: sql<string>`'database:' || session_user`,
+      outcome: 'DONE',
+      request_id: null,
+    })
     .execute();
 }

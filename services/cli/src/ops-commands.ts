@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import {
   createOperator,
+  type CreateOperatorOptions,
   listOperators,
   printAudit,
+  recoverAdministrator,
   rotateOperator,
   setOperator,
-  type CreateOperatorOptions,
   type SetOperatorOptions,
 } from './commands/ops/operators.ts';
 import {
@@ -228,6 +229,12 @@ function addOperators(program: Command, context: CliContext): void {
     .action((id: string | undefined, options: { tokenFile?: string }) =>
       rotateOperator(context, id, options),
     );
+  operator
+    .command('recover')
+    .description('when no administrator has a token: makes this operator one, by OPS_DATABASE_URL; audited')
+    .argument('<id>')
+    .option(...TOKEN_FILE)
+    .action((id: string, options: { tokenFile?: string }) => recoverAdministrator(context, id, options));
   operator.command('list').action(() => listOperators(context));
   program
     .command('audit')

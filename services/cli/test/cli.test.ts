@@ -11,7 +11,7 @@ import { openDatabase, type Database } from '@opentill/db/database';
 import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
 import { openKeystore } from '@opentill/wallet/keystore';
 import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
-import { parsePublicKeys, publicKeysOf } from '@opentill/wallet/public-keys';
+import { parsePublicKeys, publicKeysOf, writePublicKeys } from '@opentill/wallet/public-keys';
 import {
   aChainCursor,
   aCollection,
@@ -158,6 +158,13 @@ describe('setup', () => {
     };
   }
 
+  /** What the audit log says, by whom that was not by an operator. */
+  async function audited() {
+    const rows = await asOwner(empty.url, 'select * from audit_entry order by entry_id');
+    for (const row of rows) expect(row['operator']).toMatch(/^database:[a-z]/);
+    return rows.map((row) => [row['action'], row['subject'], row['details']]);
+  }
+
   it('refuses settings that are wrong before it touches anything', async () => {
     const wrong = { ...settings(), SECRETS_KEY: 'c2hvcnQ=' };
     expectRefusal(await opentill(['setup'], { env: wrong }), 1, /SECRETS_KEY must be 32 bytes in base64/);
@@ -197,6 +204,7 @@ describe('setup', () => {
       token: 'token-of-the-settings',
       secret: 'secret-of-the-settings',
     });
+    expect(await audited()).toEqual([['setup', 'default', { created: true }]]);
     for (const { name, deadLetterQueue } of queues()) {
       expect(await broker.depth(name)).toBe(0);
       expect(await broker.depth(deadLetterQueue)).toBe(0);
@@ -212,6 +220,22 @@ describe('setup', () => {
     expect(run.out).toContain('merchant: default changed to the settings: token, version');
     expect(Date.now() - startedAt).toBeLessThan(10_000);
     expect(await settingsMerchant()).toMatchObject({ token: 'next-token', version: 'V2' });
+    expect((await audited()).at(-1)).toEqual(['setup', 'default', { changed: ['token', 'version'] }]);
+  });
+
+  it('tells the database the hot wallets of the public key file, and writes that down once', async () => {
+    const PUBLIC_KEYS_FILE = join(directory, 'public-keys.json');
+    const keys = publicKeysOf(Buffer.alloc(64, 7), [evmAddressCodec]);
+    await writePublicKeys(PUBLIC_KEYS_FILE, keys);
+    const env = { DATABASE_ADMIN_URL: empty.url, PUBLIC_KEYS_FILE };
+    const before = (await audited()).length;
+    const [address] = keys.families.EVM.hotWallets;
+    expect((await opentill(['setup'], { env })).out).toContain(`hot wallets: added ${address}`);
+    expect((await opentill(['setup'], { env })).out).toContain('hot wallets: known');
+    const { fingerprint } = keys;
+    expect((await audited()).slice(before)).toEqual([
+      ['setup', 'hot wallets', { added: [address], fingerprint }],
+    ]);
   });
 
   it('resets nothing that the settings leave out', async () => {
@@ -694,6 +718,17 @@ describe('wallet book-top-up', () => {
     const shouted = txid.toUpperCase().replace('0X', '0x');
     expect((await opentill(args(shouted, '1000.50'))).out).toEqual(['Booked before; nothing changed.']);
     expect((await available()) - before).toBe(1_000_500_000n);
+    const audited = await admin.kysely
+      .selectFrom('audit_entry')
+      .select(['operator', 'details'])
+      .where('action', '=', 'bookTopUp')
+      .orderBy('entry_id')
+      .execute();
+    expect(audited.map(({ operator: by, details }) => [by, details['booked']])).toEqual([
+      ['database:opentill_ops', true],
+      ['database:opentill_ops', false],
+      ['database:opentill_ops', false],
+    ]);
     expectRefusal(await opentill(args(txid, '1000.6')), 1, /booked with another amount/);
     expect((await available()) - before).toBe(1_000_500_000n);
   });

@@ -107,6 +107,22 @@ describe('operator', () => {
     writeFileSync(path('token'), readFileSync(path('next')));
     expect((await opentill('operator list')).code).toBe(0);
   });
+
+  it('one becomes an administrator by the database, when none has a token any more; the audit log says by whom', async () => {
+    const env = { OPS_DATABASE_URL: testDatabase.url('ops') };
+    const nobody = await opentill('operator recover nobody', { env });
+    expect(nobody).toMatchObject({ code: 1, out: [], errors: ['opentill: There is no operator nobody.'] });
+    const recovered = await opentill(`operator recover zoe --token-file ${path('zoe')}`, { env });
+    expect(recovered).toMatchObject({ code: 0, errors: [] });
+    const asZoe = { OPS_URL: ops.url, OPS_TOKEN_FILE: path('zoe') };
+    const entries = (await opentill('audit --action recoverOperator', { env: asZoe })).out;
+    expect(entries).toEqual([
+      expect.stringMatching(
+        /\tdatabase:opentill_ops\trecoverOperator\tDONE\tzoe\t.*"roleBefore":"FINANCE".*"wasDisabled":true|"wasDisabled":true.*"roleBefore":"FINANCE"/,
+      ),
+    ]);
+    expect((await opentill('operator set zoe --role finance --disabled')).code).toBe(0);
+  });
 });
 
 describe('payout', () => {

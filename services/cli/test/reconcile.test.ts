@@ -195,6 +195,15 @@ it('books coin that was sent for fees when told to, once, whoever measures it at
     world.db,
   );
   expect(rows[0]?.booked).toBe(3n * COIN);
+  const audited = await world.db
+    .selectFrom('audit_entry')
+    .selectAll()
+    .where('action', '=', 'bookGas')
+    .execute();
+  expect(audited.map(({ operator, subject }) => [operator, subject])).toContainEqual([
+    expect.stringMatching(/^database:/),
+    'BSC_TEST',
+  ]);
 });
 
 it('holds every number against a second source, and believes neither where they differ', async () => {

@@ -1,4 +1,5 @@
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import { bookTopUp, readTopUp } from '@opentill/db/top-ups';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { requiredVariable } from '../config.ts';
@@ -31,7 +32,15 @@ export async function recordTopUp(
     );
   }
   const topUp = readTopUp(network, options);
-  const booked = await withOpsDatabase(context, ({ kysely }) => bookTopUp(kysely, topUp));
+  const booked = await withOpsDatabase(context, ({ kysely }) =>
+    kysely.transaction().execute(async (tx) => {
+      const isNew = await bookTopUp(tx, topUp);
+      const { chain, symbol, amount, txid } = options;
+      const details = { chain, symbol, amount, txid, booked: isNew };
+      await writeAuditOfDatabaseUser(tx, { action: 'bookTopUp', subject: chain, details });
+      return isNew;
+    }),
+  );
   context.print(
     booked
       ? `Booked ${options.amount} ${topUp.symbol} on ${topUp.chain}.`

@@ -1,5 +1,6 @@
 import type { Db } from '@opentill/db/database';
 import { upsertMerchant } from '@opentill/db/merchants';
+import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
 
 /** As the settings describe it; what they leave out keeps its value. */
@@ -35,14 +36,18 @@ export async function writeSettingsMerchant(db: Db, settings: SettingsMerchant):
   };
   const changed = Object.entries(differs ?? {}).flatMap(([what, isOther]) => (isOther ? [what] : []));
   if (stored !== undefined && changed.length === 0) return `${merchantId} is as the settings say`;
-  await upsertMerchant(db, key, {
-    merchantId,
-    name,
-    version,
-    token,
-    webhookSecret,
-    ...(callbackUrl !== undefined && { callbackUrl }),
-    ...(returnOrigins !== undefined && { returnOrigins }),
+  await db.transaction().execute(async (tx) => {
+    await upsertMerchant(tx, key, {
+      merchantId,
+      name,
+      version,
+      token,
+      webhookSecret,
+      ...(callbackUrl !== undefined && { callbackUrl }),
+      ...(returnOrigins !== undefined && { returnOrigins }),
+    });
+    const details = stored === undefined ? { created: true } : { changed };
+    await writeAuditOfDatabaseUser(tx, { action: 'setup', subject: merchantId, details });
   });
   if (stored === undefined) return `${merchantId} (${version}) written from the settings`;
   return `${merchantId} changed to the settings: ${changed.join(', ')}`;

@@ -1,5 +1,6 @@
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { openDatabase } from '@opentill/db/database';
+import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import { FAMILIES } from '@opentill/domain/chains';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
 
@@ -16,12 +17,18 @@ export async function writeHotWallets(adminUrl: string, publicKeysFile: string):
   if (wallets.length === 0) return 'none in the public key file';
   const database = openDatabase({ url: adminUrl, applicationName: 'opentill-setup', poolMax: 1 });
   try {
-    const added = await database.kysely
-      .insertInto('hot_wallet')
-      .values(wallets)
-      .onConflict((conflict) => conflict.doNothing())
-      .returning('address')
-      .execute();
+    const added = await database.kysely.transaction().execute(async (tx) => {
+      const rows = await tx
+        .insertInto('hot_wallet')
+        .values(wallets)
+        .onConflict((conflict) => conflict.doNothing())
+        .returning('address')
+        .execute();
+      const details = { added: rows.map(({ address }) => address), fingerprint: keys.fingerprint };
+      if (rows.length > 0)
+        await writeAuditOfDatabaseUser(tx, { action: 'setup', subject: 'hot wallets', details });
+      return rows;
+    });
     return added.length === 0 ? 'known' : `added ${added.map(({ address }) => address).join(', ')}`;
   } finally {
     await database.close();

@@ -1,4 +1,5 @@
 import type { Db, Tx } from '@opentill/db/database';
+import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { sql } from 'kysely';
 import type { CliErrorCode } from '../context.ts';
@@ -48,7 +49,11 @@ export async function bookGas(db: Db, gas: UnbookedGas, broughtBefore: bigint): 
       tx,
     );
     const brought = await gasBroughtSoFar(tx, chain, symbol);
-    if (rows[0]?.booked === true && brought === broughtBefore + amountBaseUnits) return;
+    if (rows[0]?.booked === true && brought === broughtBefore + amountBaseUnits) {
+      const details = { symbol, amountBaseUnits: amountBaseUnits.toString(), height };
+      await writeAuditOfDatabaseUser(tx, { action: 'bookGas', subject: chain, details });
+      return;
+    }
     throw new GatewayError<CliErrorCode>(
       'GAS_BOOKED_MEANWHILE',
       `${symbol} on ${chain} was booked by somebody else meanwhile; nothing was booked now. Run it again.`,

@@ -1,5 +1,5 @@
 import { open, rm } from 'node:fs/promises';
-import { addFirstOperator } from '@opentill/db/operators';
+import { addFirstOperator, recoverOperator } from '@opentill/db/operators';
 import { OPERATOR_ID_PATTERN } from '@opentill/contracts/ops/fields';
 import { OPERATOR_ROLES, type OperatorRole } from '@opentill/contracts/ops/roles';
 import { GatewayError } from '@opentill/domain/gateway-error';
@@ -42,6 +42,25 @@ export async function createOperator(context: CliContext, options: CreateOperato
     if (token === undefined)
       throw usage('There are operators already: set OPS_URL and OPS_TOKEN_FILE and ask as one of them.');
     return token;
+  });
+}
+
+/**
+ * A new token for an operator who becomes an enabled administrator, past the ops service: for when nobody who could ask
+ * it for one has a token any more. Takes the database's role of ops, and stands in the audit log under its name.
+ * @throws GatewayError CLI_USAGE, NOT_FOUND
+ */
+export async function recoverAdministrator(
+  context: CliContext,
+  operatorId: string,
+  options: { readonly tokenFile?: string },
+): Promise<void> {
+  await handOver(context, options.tokenFile, async () => {
+    const token = await withOpsDatabase(context, ({ kysely }) => recoverOperator(kysely, operatorId));
+    if (token !== undefined) return token;
+    throw new GatewayError<CliErrorCode>('NOT_FOUND', `There is no operator ${operatorId}.`, {
+      retryable: false,
+    });
   });
 }
 
