@@ -1,0 +1,85 @@
+import { composeApi } from '@opentill/api/compose';
+import { composeTracker } from '@opentill/confirmation-tracker/compose';
+import { composeOps } from '@opentill/ops/compose';
+import { readConfig } from '@opentill/runtime/config';
+import { createMetrics, joinMetrics } from '@opentill/runtime/metrics';
+import type { Compose, ComposedService } from '@opentill/runtime/run-alone';
+import type { Checks } from '@opentill/runtime/health';
+import { composeScanner } from '@opentill/scanner-evm/compose';
+import { composeWebhookSender } from '@opentill/webhook-sender/compose';
+import { environmentOf, type SmallService } from './environment-of.ts';
+import { refuseKeystore } from './refuse-keystore.ts';
+
+/** All that has no keys. Each keeps its own database role, broker user, pool, outbox and checks. */
+const PARTS: Readonly<Partial<Record<SmallService, Compose>>> = {
+  api: composeApi,
+  'scanner-evm': composeScanner,
+  'confirmation-tracker': composeTracker,
+  'webhook-sender': composeWebhookSender,
+  ops: composeOps,
+};
+
+interface HealthVariables {
+  readonly HEALTH_PORT: number;
+  readonly HEALTH_HOST: string;
+}
+
+/** The parts' health is asked for here; what else they read is theirs to check. */
+export const GATEWAY_CONFIG_SCHEMA = {
+  properties: {
+    HEALTH_PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3020 },
+    HEALTH_HOST: { type: 'string', minLength: 1, default: '127.0.0.1' },
+  },
+} as const;
+
+/**
+ * The public process: every service but the signer, at one health port with the sum of their readiness. They start and
+ * stop together, and an error that ends one of them ends the process.
+ * @throws GatewayError CONFIG_INVALID, KEYSTORE_IN_REACH, and those of the parts
+ */
+export const composeGateway: Compose = async (env, { fail }) => {
+  const { HEALTH_PORT: port, HEALTH_HOST: host } = readConfig<HealthVariables>(GATEWAY_CONFIG_SCHEMA, env);
+  refuseKeystore(env);
+  const parts = await startTogether(
+    Object.entries(PARTS).map(async ([name, compose]) => {
+      const service = name as SmallService;
+      return [name, await compose(environmentOf(service, env), { fail, sharesProcess: true })] as const;
+    }),
+  );
+  return {
+    checks: () => sumOfChecks(parts),
+    metrics: joinMetrics([createMetrics('gateway'), ...parts.map(([, { metrics }]) => metrics)]),
+    health: { port, host },
+    stop: async () => stopTogether(parts),
+  };
+};
+
+type Part = readonly [name: string, service: ComposedService];
+
+/** When one cannot start, those that did are stopped, and its error is thrown. */
+async function startTogether(starting: readonly Promise<Part>[]): Promise<readonly Part[]> {
+  const results = await Promise.allSettled(starting);
+  const parts = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed === undefined) return parts;
+  await stopTogether(parts);
+  throw failed.reason;
+}
+
+/** All at once: each has its own seconds. One that fails keeps no other from stopping. */
+async function stopTogether(parts: readonly Part[]): Promise<void> {
+  const results = await Promise.allSettled(parts.map(async ([, service]) => service.stop()));
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+/** `api: database` and so on. */
+function sumOfChecks(parts: readonly Part[]): Checks {
+  return Object.fromEntries(
+    parts.flatMap(([name, { checks }]) =>
+      Object.entries(typeof checks === 'function' ? checks() : checks).map(
+        ([check, run]) => [`${name}: ${check}`, run] as const,
+      ),
+    ),
+  );
+}

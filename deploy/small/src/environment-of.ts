@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import { serviceRole, type ServiceSchema } from '@opentill/db/service-schema';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { brokerUser } from '@opentill/messaging/write-broker-users';
+import type { ConfigErrorCode, Environment } from '@opentill/runtime/config';
+
+interface SmallServiceTraits {
+  readonly schema: ServiceSchema;
+  /** Variables that SECRETS_DIR has a file for, beside the passwords. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** What a machine of two cores and 2 GB has for it; the environment goes before. */
+  readonly defaults: Environment;
+}
+
+const SECRETS_KEY = { SECRETS_KEY_FILE: 'secrets_key' };
+
+/**
+ * The services, and what is smaller here. Each connection costs Postgres some megabytes; with these pools all services
+ * together hold at most 32.
+ */
+const SERVICES = {
+  api: { schema: 'api', secrets: SECRETS_KEY, defaults: { DATABASE_POOL_MAX: '4' } },
+  'scanner-evm': { schema: 'scanner_evm', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
+  'confirmation-tracker': { schema: 'tracker', secrets: {}, defaults: { DATABASE_POOL_MAX: '6' } },
+  'webhook-sender': {
+    schema: 'webhook',
+    secrets: SECRETS_KEY,
+    defaults: {
+      DATABASE_POOL_MAX: '4',
+      CALLBACK_CONCURRENCY: '32',
+      CALLBACK_CONCURRENCY_PER_ENDPOINT: '16',
+    },
+  },
+  ops: { schema: 'ops', secrets: SECRETS_KEY, defaults: { DATABASE_POOL_MAX: '2' } },
+  'payout-signer': {
+    schema: 'signer',
+    secrets: { PASSPHRASE_FILE: 'keystore_passphrase' },
+    defaults: { DATABASE_POOL_MAX: '4' },
+  },
+} as const satisfies Readonly<Record<string, SmallServiceTraits>>;
+
+export type SmallService = keyof typeof SERVICES;
+
+/**
+ * A service's environment out of the one that all share (opentill.env.example):
+ *
+ * - `X` is for every service that knows X; `API_X`, `SCANNER_EVM_X` and so on are for one, and go before;
+ * - DATABASE_URL and AMQP_URL name no user: each service is put in with its own;
+ * - passwords and keys that nobody gives are files of SECRETS_DIR, named as `deploy/compose/prepare` names them.
+ *
+ * @throws GatewayError CONFIG_INVALID when a shared URL names a user
+ */
+export function environmentOf(service: SmallService, env: Environment): Environment {
+  const { schema, secrets, defaults }: SmallServiceTraits = SERVICES[service];
+  const prefix = `${service.toUpperCase().replaceAll('-', '_')}_`;
+  const given = Object.entries(env).filter(([, value]) => value !== undefined && value !== '');
+  const own = Object.fromEntries(
+    given.flatMap(([name, value]) =>
+      name.startsWith(prefix) ? [[name.slice(prefix.length), value] as const] : [],
+    ),
+  );
+  const shared = Object.fromEntries(given);
+  const said = { ...defaults, ...shared, ...own };
+  const url = (name: string, user: string): Environment =>
+    own[name] === undefined ? withUser(name, shared[name], user) : {};
+  const isOwnUrl = (name: string): boolean => own[`${name}_URL`] !== undefined;
+  const isSaid = (file: string): boolean =>
+    said[file] !== undefined || said[file.slice(0, -'_FILE'.length)] !== undefined;
+  const files = {
+    ...(isOwnUrl('DATABASE') ? {} : { DATABASE_PASSWORD_FILE: `database_password_${schema}` }),
+    ...(isOwnUrl('AMQP') ? {} : { AMQP_PASSWORD_FILE: `broker_password_${service.replaceAll('-', '_')}` }),
+    ...secrets,
+  };
+  const directory = said['SECRETS_DIR'];
+  const fromDirectory =
+    directory === undefined
+      ? []
+      : Object.entries(files).flatMap(([name, file]) =>
+          isSaid(name) ? [] : [[name, join(directory, file)] as const],
+        );
+  return {
+    ...said,
+    ...url('DATABASE_URL', serviceRole(schema)),
+    ...url('AMQP_URL', brokerUser(service)),
+    ...Object.fromEntries(fromDirectory),
+  };
+}
+
+/** What is no URL, or not there, is for the service's own schema to refuse. */
+function withUser(name: string, text: string | undefined, user: string): Environment {
+  if (text === undefined || !URL.canParse(text)) return {};
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '') {
+    throw new GatewayError<ConfigErrorCode>(
+      'CONFIG_INVALID',
+      `configuration: ${name} names a user: each service has its own; leave it out, or give a URL per service`,
+      { retryable: false, context: { problems: [`${name} names a user`] } },
+    );
+  }
+  url.username = user;
+  return { [name]: url.href };
+}
