@@ -1,8 +1,11 @@
 import type { OrderToFormat } from '@opentill/contracts/format-order';
 import type { PayoutTransaction } from '@opentill/contracts/format-payout';
+import type { PayoutMoney } from '@opentill/db/payout-tables';
 import type { Chain } from '@opentill/domain/chains';
 import type { PayoutStatus } from '@opentill/domain/order-status';
 import type { PayoutFacts, PayoutOrderState } from '@opentill/domain/settle-payout';
+
+export type { PayoutMoney };
 
 /** A payout's order whose row this transaction has locked. */
 export interface LockedPayout extends Omit<OrderToFormat, 'actualAmount' | 'status'>, PayoutOrderState {
@@ -24,6 +27,8 @@ export interface FateRow extends PayoutTransaction {
 
 /** What is known of a payout, read in one snapshot after its order was locked. */
 export interface KnownPayout extends Omit<PayoutFacts, 'fates'> {
+  /** Where its amount stands in the ledger. */
+  readonly money: PayoutMoney;
   /** 0 while the chain has no cursor; what is shown to people. */
   readonly seenHeight: number;
   /** Sequence of the last notification of the order; 0 for none. */

@@ -5,7 +5,14 @@ import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { PayoutStatus } from '@opentill/domain/order-status';
 import type { FateState, SigningState } from '@opentill/domain/settle-payout';
-import type { FateRow, KnownPayout, LockedPayout, MovedMoney, SettledFate } from './payout-rows.ts';
+import type {
+  FateRow,
+  KnownPayout,
+  LockedPayout,
+  MovedMoney,
+  PayoutMoney,
+  SettledFate,
+} from './payout-rows.ts';
 import type { LockOptions } from './store.ts';
 
 /** Which payouts to settle: a subquery that gives their order_pk. */
@@ -86,6 +93,7 @@ interface KnownRow {
   signing: SigningState;
   signing_reason: string | null;
   sent: boolean;
+  money: PayoutMoney;
   seen_height: number | null;
   last_sequence: number | null;
   /** Null in the one row of a payout that was in no block; then all that follows is null too. */
@@ -111,7 +119,7 @@ export async function loadPayouts(
   orders: readonly LockedPayout[],
 ): Promise<ReadonlyMap<string, KnownPayout>> {
   const { rows } = await sql<KnownRow>`
-    select p.order_pk, p.state as signing, p.reason as signing_reason, p.first_sent_at is not null as sent, c.seen_height,
+    select p.order_pk, p.state as signing, p.reason as signing_reason, p.first_sent_at is not null as sent, p.money, c.seen_height,
       (select max(n.sequence) from notification n where n.subject_id = p.order_pk) as last_sequence,
       f.tx_hash, f.chain, t.wallet, t.to_address, t.amount, f.state, f.succeeded, f.delivered, f.network_fee,
       f.block_height, floor(extract(epoch from f.block_time))::float8 as block_seconds, f.version, s.settled_version, f.updated_at
@@ -128,6 +136,7 @@ export async function loadPayouts(
       signing: row.signing,
       signingReason: row.signing_reason,
       sent: row.sent,
+      money: row.money,
       seenHeight: row.seen_height ?? 0,
       lastSequence: row.last_sequence ?? 0,
       fates: [],

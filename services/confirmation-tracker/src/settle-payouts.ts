@@ -1,15 +1,9 @@
 import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
+import { bookPayouts } from './book-payouts.ts';
 import type { OrderOutcome } from './order-rows.ts';
 import type { KnownPayout } from './payout-rows.ts';
-import {
-  expireDue,
-  loadPayouts,
-  lockPayouts,
-  settleFees,
-  settleMoney,
-  type PayoutSelection,
-} from './payout-store.ts';
+import { expireDue, lockPayouts, settleFees, type PayoutSelection } from './payout-store.ts';
 import { saveOutcomes } from './save-outcomes.ts';
 import { settlePayoutOrder } from './settle-payout-order.ts';
 import type { SettleDeps } from './settle-orders.ts';
@@ -22,7 +16,7 @@ export interface SettlePayoutDeps extends SettleDeps {
 
 /**
  * Brings the selected payouts' orders in line with the signer and the chain, within the caller's transaction: lock, expiry,
- * facts, decision, save, as sets. What is due expires here and nowhere else, so that an expired payout, its FAILED order,
+ * ledger and facts, decision, save, as sets. What is due expires here and nowhere else, so that an expired payout, its FAILED order,
  * its amount set free and its callback are one commit.
  * @returns what was done, for orders where anything was
  */
@@ -36,11 +30,7 @@ export async function settlePayouts(
   if (orders.length === 0) return [];
   const waiting = orders.filter((order) => order.status === 'INIT').map((order) => order.orderPk);
   await expireDue(tx, waiting);
-  const known = await loadPayouts(tx, orders);
-  // The ledger goes by itself what it finds, so it is asked first: what it took back is an incident.
-  const moved = new Map(
-    (await settleMoney(tx, [...known.keys()])).map((money) => [money.orderPk, money] as const),
-  );
+  const { known, moved } = await bookPayouts(tx, orders);
   const outcomes = orders.flatMap((order) => {
     const payout = known.get(order.orderPk);
     return payout === undefined ? [] : [settlePayoutOrder(deps, order, payout, moved.get(order.orderPk))];

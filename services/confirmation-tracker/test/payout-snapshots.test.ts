@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Database } from '@opentill/db/database';
+import type { FateState } from '@opentill/domain/settle-payout';
+import { interpose } from './interposed-database.ts';
+import { fated, payoutsOn, type Payouts } from './payout-scenario.ts';
+import { createTrackerScenario, handle, type TrackerScenario } from './tracker-scenario.ts';
+
+let s: TrackerScenario;
+let p: Payouts;
+let interposed: Database;
+beforeAll(async () => {
+  s = await createTrackerScenario();
+  p = payoutsOn(s);
+  interposed = s.database.open('tracker');
+  await s.chainAt(110, 200);
+});
+afterAll(async () => {
+  await p.checkBooks();
+  await interposed.close();
+  await s.close();
+});
+
+/** As a scanner writes it: a column of the key is in no `set`, so that it waits for nobody who refers to the row. */
+async function becomes(txHash: string, state: FateState): Promise<void> {
+  await sql`update own_transaction_fate set state = ${state}, version = version + 1, updated_at = now()
+    where tx_hash = ${txHash}`.execute(s.admin);
+}
+
+/**
+ * Settles a payout by `before`, the scanner committing `after` behind the tracker's statement of this number; then the
+ * chain takes the transaction back, and that is settled as well.
+ * @returns undefined when there were not so many statements
+ */
+async function settleWith(before: FateState, after: FateState, place: number) {
+  const merchant = await s.merchant({ notifyReverted: true });
+  const order = await p.payout({ merchant_id: merchant.merchantId });
+  const transaction = await p.sign(order);
+  await p.sent(order);
+  await p.fate(transaction, before);
+  let statements = 0;
+  const db = interpose(interposed, async () => {
+    statements += 1;
+    if (statements === place) await becomes(transaction.tx_hash, after);
+  });
+  await handle(fated(transaction), s.depsOn(db));
+  if (statements < place) return undefined;
+  const atOnce = { status: (await s.state(order)).status, ledger: await p.standsFor(order) };
+  await p.fated(transaction, 'ORPHANED');
+  const told = (await s.told(order)).map(({ type }) => type);
+  return {
+    atOnce,
+    told,
+    incidents: (await s.incidents(order)).map(({ kind }) => kind),
+    ledger: await p.standsFor(order),
+  };
+}
+
+describe('a fate that changes while its payout is settled', () => {
+  test.each<[FateState, FateState]>([
+    ['VERIFIED', 'ORPHANED'],
+    ['MINED', 'VERIFIED'],
+    ['ORPHANED', 'VERIFIED'],
+  ])(
+    '%s, then %s: who is told of success has the amount booked as paid, and hears when it is taken back',
+    async (before, after) => {
+      let place = 1;
+      for (; ; place += 1) {
+        const seen = await settleWith(before, after, place);
+        if (seen === undefined) break;
+        const { atOnce, told, incidents, ledger } = seen;
+        const isPaid = atOnce.status === 'SUCCESS';
+        expect({ place, isPaid, booked: atOnce.ledger['PAID_OUT'] }).toEqual({
+          place,
+          isPaid,
+          booked: isPaid ? 100n : undefined,
+        });
+        const wasTold = told.includes('ORDER_SUCCESS');
+        expect({ place, wasTold, incidents, isReverted: told.includes('ORDER_REVERTED') }).toEqual({
+          place,
+          wasTold,
+          incidents: wasTold ? ['PAYOUT_ORPHANED'] : [],
+          isReverted: wasTold,
+        });
+        expect(ledger).toMatchObject({ HOT_AVAILABLE: -100n, IN_FLIGHT: 100n });
+      }
+      expect(place).toBeGreaterThan(6);
+    },
+    30_000,
+  );
+});
