@@ -24,6 +24,8 @@ export interface ServersOptions {
   readonly durable?: boolean;
   /** Brings RabbitMQ's HTTP API too (virtual hosts can't be made over AMQP). Default false. */
   readonly management?: boolean;
+  /** false: no containers, also where an engine answers. Default true. */
+  readonly containers?: boolean;
   /** Gets a line for every step that takes time. */
   readonly say?: (line: string) => void;
 }
@@ -64,7 +66,8 @@ const CONTAINER_DEADLINE_MS = 60_000;
  */
 export async function findOrBringServers(options: ServersOptions): Promise<Servers> {
   const say = options.say ?? (() => {});
-  const hasEngine = options.given.databaseUrl && options.given.amqpUrl ? false : await isDockerAnswering();
+  const isAllGiven = Boolean(options.given.databaseUrl && options.given.amqpUrl);
+  const hasEngine = !isAllGiven && options.containers !== false && (await isDockerAnswering());
   const [database, broker] = await Promise.allSettled([
     findOrBringDatabase(options, hasEngine, say),
     findOrBringBroker(options, hasEngine, say),

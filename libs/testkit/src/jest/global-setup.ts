@@ -6,6 +6,7 @@ import {
   AMQP_URL_VARIABLE,
   DATABASE_URL_VARIABLE,
   keptServersFile,
+  SERVERS_FROM_VARIABLE,
   SERVERS_KEY,
   type TestServersHolder,
   type TestServerUrls,
@@ -15,11 +16,11 @@ const START_DEADLINE_MS = 240_000; // holds the installation of a broker
 
 /**
  * One Postgres and one RabbitMQ for the whole run: those the environment names, those a developer keeps running, or
- * new ones in a process of their own that ends with ours. Jest calls this once however many projects name it.
+ * new ones in a process of their own that ends with ours (also when OPENTILL_TEST_SERVERS says where from). Jest calls this once however many projects name it.
  */
 export default async function setUpServers(): Promise<void> {
   if (process.env[DATABASE_URL_VARIABLE] && process.env[AMQP_URL_VARIABLE]) return;
-  const kept = readKeptServers(keptServersFile());
+  const kept = process.env[SERVERS_FROM_VARIABLE] ? undefined : readKeptServers(keptServersFile());
   publish(kept ?? (await startServers()));
 }
 

@@ -1,8 +1,8 @@
 import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findOrBringServers } from '@opentill/devnet/servers';
-import { keptServersFile } from './test-servers.ts';
+import { bringTestServers, type TestServersFrom } from './bring-test-servers.ts';
+import { keptServersFile, SERVERS_FROM_VARIABLE } from './test-servers.ts';
 
 /*
  * Brings one Postgres and one RabbitMQ for tests and stays until it is told to go: by SIGINT or SIGTERM, or, with
@@ -10,6 +10,7 @@ import { keptServersFile } from './test-servers.ts';
  *
  *   node --conditions=source libs/testkit/src/jest/keep-servers.ts [--while-stdin] [--urls-file]
  *
+ * OPENTILL_TEST_SERVERS says where they come from (containers, local; by default containers where an engine answers).
  * With --urls-file later test runs of this checkout find the servers by themselves.
  * Prints one line of JSON, {"pid", "databaseUrl", "amqpUrl", "managementUrl"}, when both are ready; the same goes
  * into the file, which it removes at its end. Data live in a temporary directory and are not synced to the disk.
@@ -29,21 +30,15 @@ const stopRequested = new Promise<void>((resolve) => {
 const dir = mkdtempSync(join(tmpdir(), 'opentill-test-'));
 chmodSync(dir, 0o711); // started by root, the servers run as other users
 try {
-  const servers = await findOrBringServers({
+  const servers = await bringTestServers({
+    from: readFrom(process.env[SERVERS_FROM_VARIABLE]),
     dir,
     given: { databaseUrl: process.env['DATABASE_URL'], amqpUrl: process.env['AMQP_URL'] },
-    keepData: false,
-    durable: false,
-    management: true,
     say: (line) => console.error(line),
   });
   try {
-    const urls = JSON.stringify({
-      pid: process.pid,
-      databaseUrl: servers.database.url,
-      amqpUrl: servers.broker.url,
-      managementUrl: servers.broker.managementUrl,
-    });
+    const { databaseUrl, amqpUrl, managementUrl } = servers;
+    const urls = JSON.stringify({ pid: process.pid, databaseUrl, amqpUrl, managementUrl });
     if (urlsFile !== undefined) {
       writeFileSync(`${urlsFile}.partial`, urls, { mode: 0o600 });
       renameSync(`${urlsFile}.partial`, urlsFile);
@@ -58,3 +53,9 @@ try {
   rmSync(dir, { recursive: true, force: true });
 }
 process.exit();
+
+function readFrom(text = ''): TestServersFrom {
+  if (text === '' || text === 'any') return 'any';
+  if (text === 'containers' || text === 'local') return text;
+  throw new Error(`${SERVERS_FROM_VARIABLE} is containers, local or any, not ${text}.`);
+}

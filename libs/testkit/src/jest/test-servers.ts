@@ -17,6 +17,9 @@ export const DATABASE_URL_VARIABLE = 'OPENTILL_TEST_DATABASE_URL';
 export const AMQP_URL_VARIABLE = 'OPENTILL_TEST_AMQP_URL';
 export const AMQP_MANAGEMENT_URL_VARIABLE = 'OPENTILL_TEST_AMQP_MANAGEMENT_URL';
 
+/** Where servers for tests come from: `containers` (or none), `local`, or `any` of the two, which is the default. */
+export const SERVERS_FROM_VARIABLE = 'OPENTILL_TEST_SERVERS';
+
 /** Where the process of a run is handed from global-setup to global-teardown: jest gives both no other common place. */
 export const SERVERS_KEY = Symbol.for('opentill.test-servers');
 
