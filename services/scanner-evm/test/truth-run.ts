@@ -73,8 +73,8 @@ export interface TruthFindings {
   readonly seconds: number;
 }
 
-/** Chances of a fault; per request, per call or per answer. Every one of them happens in a run of 300 blocks. */
-const FAULTS: Readonly<Record<RpcFault, number>> = {
+/** Chances of a fault; per request, per call or per answer. The rarest are not in every run. */
+export const FAULTS: Readonly<Record<RpcFault, number>> = {
   rateLimited: 0.005,
   connectionReset: 0.02,
   truncatedJson: 0.02,

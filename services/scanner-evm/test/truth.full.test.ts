@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { Transfer, TransferPosition } from '@opentill/chain/transfer';
 import type { BaseUnits } from '@opentill/domain/money';
-import { reportOf, runTruth, type TruthFindings, type TruthPlan } from './truth-run.ts';
+import { FAULTS, reportOf, runTruth, type TruthFindings, type TruthPlan } from './truth-run.ts';
 
 const TEST_TIMEOUT_MS = 240_000;
 const LONG = { blocks: 300, reorgs: 15, sources: 2 } as const;
@@ -48,10 +48,16 @@ describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
     { ...LONG, seed: 4, name: 'without announced heads', network: { wsUrl: undefined as never } },
     { ...LONG, seed: 5, name: 'five blocks at a time', network: { maxBlockRange: 5 } },
   ];
+  const told = new Map<number, readonly string[]>();
+
   it.each(plans)(
     'seed $seed, $name: nothing is missed or invented, as it is by a naive scanner',
     async (plan) => {
       const findings = await run(plan);
+      told.set(
+        plan.seed,
+        findings.lies.flatMap((injected) => Object.keys(injected)),
+      );
       expectTruth(findings);
       expectLies(findings);
       expect(findings.naive.missed).toBeGreaterThanOrEqual(100);
@@ -59,6 +65,12 @@ describe('over 300 blocks, 15 reorganisations and 1,000 deposits', () => {
     },
     TEST_TIMEOUT_MS,
   );
+
+  it('every lie and every limit that the sources can have was among them', () => {
+    expect([...told.keys()]).toEqual(plans.map(({ seed }) => seed));
+    const every = [...Object.keys(FAULTS), 'rangeCap', 'resultCap'];
+    expect([...new Set([...told.values()].flat())].toSorted()).toEqual(every.toSorted());
+  });
 
   it(
     'nothing is missed or invented while one of the two sources is dead for a third of the time',
