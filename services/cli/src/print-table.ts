@@ -5,7 +5,17 @@ export function tableLine(cells: readonly (string | number | boolean | null | un
     .join('\t');
 }
 
-/** What somebody else wrote must not move the cursor or hide a line of the terminal. */
+/** What somebody else wrote must not move the cursor, hide a line of the terminal, or make one more. */
 export function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ');
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' ');
+}
+
+/** The same for a line that has columns. */
+export function plainLine(line: string): string {
+  return line.split('\t').map(oneLine).join('\t');
+}
+
+/** A value as JSON for programs and people. */
+export function jsonLines(value: unknown): readonly string[] {
+  return JSON.stringify(value, null, 2).split('\n');
 }

@@ -26,8 +26,8 @@ export function createProgram(context: CliContext): Command {
     .exitOverride()
     .showSuggestionAfterError(false);
   program.configureOutput({
-    writeOut: (text) => context.print(text.trimEnd()),
-    writeErr: (text) => context.printError(text.trimEnd()),
+    writeOut: (text) => text.trimEnd().split('\n').forEach(context.print),
+    writeErr: (text) => text.trimEnd().split('\n').forEach(context.printError),
   });
 
   program

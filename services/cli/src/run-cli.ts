@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { CliContext } from './context.ts';
+import { oneLine, plainLine } from './print-table.ts';
 import { createProgram } from './program.ts';
 
 const OPERATOR_ERROR = 1;
@@ -11,7 +12,13 @@ const RETRYABLE_ERROR = 75;
  * @returns the exit code: 0, 1 when the operator has something to mend, 75 when the same command may succeed later
  * @throws what no module foresaw
  */
-export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
+export async function runCli(args: readonly string[], given: CliContext): Promise<number> {
+  const context: CliContext = {
+    ...given,
+    // Whatever a shop, a node or what is at OPS_URL has put into a line: it stays one, and moves nothing.
+    print: (line) => given.print(plainLine(line)),
+    printError: (line) => given.printError(oneLine(line)),
+  };
   try {
     await createProgram(context).parseAsync(args, { from: 'user' });
     return 0;

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -31,6 +33,9 @@ import { runCli } from '../src/run-cli.ts';
 
 const NETWORKS_FILE = join(import.meta.dirname, '..', '..', '..', 'deploy', 'networks', 'local.json');
 const PASSPHRASE = 'a passphrase of the tests';
+/** Clears a terminal, begins a line, colours by one character (CSI), turns the writing round. */
+const EVIL = 'a\u001b[2J\nforged\u009b31m\u202eb';
+const UNPRINTABLE = /[\p{Cc}\p{Cf}]/u;
 
 let database: TestDatabase;
 let admin: Database;
@@ -670,6 +675,24 @@ describe('explain', () => {
       transfer.tx_hash.toUpperCase().replace('0X', '0x'),
     ])
       expect((await opentill(['explain', wanted])).out).toEqual(byId.out);
+  });
+
+  it('shows what somebody else wrote in one line that moves nothing', async () => {
+    const order = await aCollection(admin.kysely, { reason: EVIL, status: 'FAILED' });
+    const { out } = await opentill(['explain', order.order_id]);
+    expect(out[0]).toMatch(/: FAILED \(a {1}\[2J forged 31m b\)$/);
+    expect(out.filter((line) => UNPRINTABLE.test(line))).toEqual([]);
+    const liar = createServer((_request, response) => {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { code: 'X', message: EVIL } }));
+    });
+    await new Promise<void>((resolve) => void liar.listen(0, '127.0.0.1', resolve));
+    const { port } = liar.address() as AddressInfo;
+    const env = { ...operator(), OPS_URL: `http://127.0.0.1:${port}` };
+    const run = await opentill(['operator', 'list'], { env });
+    liar.close();
+    expectRefusal(run, 1, /^opentill: a \[2J forged 31m b$/);
+    expect(run.errors.filter((line) => UNPRINTABLE.test(line))).toEqual([]);
   });
 
   it('tells of a payout, of a chain never read and of callbacks not queued yet', async () => {

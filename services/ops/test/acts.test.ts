@@ -228,6 +228,19 @@ describe('orders and callbacks', () => {
       .execute();
     expect(states.map(({ state }) => state)).toEqual(['PENDING', 'PENDING', 'PENDING']);
     await refused('replayDeliveries', {}, 'INPUT_INVALID', 'SUPPORT');
+    for (const moment of [
+      '2026-02-30 00:00:00+00',
+      '2026-13-01 00:00:00+00',
+      '2026-01-01 25:00:00+00',
+      '2026-01-01 00:00:00+99',
+      '0000-01-01 00:00:00+00',
+      '----------',
+    ]) {
+      const after = Buffer.from(`${moment} ${newId()}`).toString('base64url');
+      await refused('replayDeliveries', { orderId: order.order_id, after }, 'CURSOR_INVALID', 'SUPPORT');
+    }
+    const noId = Buffer.from(`2026-01-01 00:00:00+00 ${'-'.repeat(36)}`).toString('base64url');
+    await refused('replayDeliveries', { orderId: order.order_id, after: noId }, 'CURSOR_INVALID', 'SUPPORT');
     await refused(
       'replayDeliveries',
       { orderId: order.order_id, after: 'bm9uc2Vuc2U' },
@@ -368,6 +381,13 @@ describe('what stops payouts', () => {
       closedBy: 'sam',
     });
     await refused('closeIncident', { incidentId, reason: 'seen' }, 'STATE_CONFLICT', 'SUPPORT');
+    const ofPayouts = newId();
+    await admin.kysely
+      .insertInto('incident')
+      .values({ incident_id: ofPayouts, kind: 'PAYOUT_SHORT', chain: 'BSC_TEST', opened_at: new Date() })
+      .execute();
+    await refused('closeIncident', { incidentId: ofPayouts, reason: 'seen' }, 'FORBIDDEN', 'SUPPORT');
+    await act('closeIncident', { incidentId: ofPayouts, reason: 'seen' }, 'FINANCE');
     await act('pauseChain', { chain: 'BSC_TEST', reason: 'node upgrade' });
     await refused('pauseChain', { chain: 'BSC_TEST', reason: 'again' }, 'STATE_CONFLICT');
     const chains = (await ops.call('listChains')).body.data as { chain: string; pause: unknown }[];

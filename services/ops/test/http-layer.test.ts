@@ -66,6 +66,17 @@ describe('requests that are none', () => {
       400,
       'INPUT_INVALID',
     ],
+    ...['\\u009b31m', '\\u202e', '\\u2028', '\\u200b'].map(
+      (character) =>
+        [
+          `a character that moves the terminal, ${character}`,
+          'POST',
+          '/v1/halts',
+          { headers: json, body: `{"chain":"ETH_SEPOLIA","reason":"x${character}"}` },
+          400,
+          'INPUT_INVALID',
+        ] as const,
+    ),
     [
       'a prototype',
       'POST',

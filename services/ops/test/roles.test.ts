@@ -44,7 +44,7 @@ const MAY: Readonly<Record<OpsOperation, Letters>> = {
   setHold: 'FA',
   releaseHold: 'FA',
   listIncidents: 'VSFA',
-  closeIncident: 'SA',
+  closeIncident: 'SFA',
   listChains: 'VSFA',
   pauseChain: 'A',
   resumeChain: 'A',

@@ -1,6 +1,6 @@
 import { chain, chainWord, contractAddress, openOnly, reason, symbol } from './fields.ts';
 import { incident, nonce, orderPk } from './order-views.ts';
-import { ANYBODY, SUPPORTERS, TREASURERS } from './roles.ts';
+import { ANYBODY, CLOSERS, TREASURERS } from './roles.ts';
 import { act, page } from './route.ts';
 import {
   baseUnitsText,
@@ -128,8 +128,8 @@ export const WATCH_ROUTES = {
   }),
   closeIncident: act('/v1/incidents/{incidentId}/close', {
     tag,
-    roles: SUPPORTERS,
-    summary: 'Close an incident; a hold that it set stays until it is released',
+    roles: CLOSERS,
+    summary: 'Close an incident, of payouts as FINANCE; a hold that it set stays until it is released',
     params: { incidentId: uuid('The incident.') },
     body: object('Why.', { reason }),
     answer: incident,

@@ -177,6 +177,8 @@ describe('addresses', () => {
     expect(decide({ policy, now: new Date(NOW.getTime() - 1) })).toBe('Address is cooling');
     expect(decide({ policy: allowing(RECEIVER, NOW) })).toBe('Address is cooling');
     expect(decide({ policy: { ...allowing(RECEIVER, NOW), coolingMs: 0 } })).toBe('AUTHORISED');
+    const never = new Date(Number.NaN);
+    expect(decide({ policy: { ...allowing(RECEIVER, never), coolingMs: 0 } })).toBe('Address is cooling');
   });
 });
 

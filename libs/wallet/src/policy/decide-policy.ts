@@ -73,7 +73,9 @@ function refuseReceiver(policy: Policy, payout: PolicyPayout, now: Date): Policy
   if (allowed === undefined) return undefined;
   const entry = allowed.get(receiver);
   if (entry === undefined) return 'Address not allowed';
-  return now.getTime() < entry.since.getTime() + policy.coolingMs ? 'Address is cooling' : undefined;
+  // Said so that a moment which is none never counts as passed.
+  const isCooled = now.getTime() >= entry.since.getTime() + policy.coolingMs;
+  return isCooled ? undefined : 'Address is cooling';
 }
 
 function refuseAmount(

@@ -204,6 +204,11 @@ describe('a policy', () => {
       /end in Z/,
     ],
     [
+      'a second that no clock shows',
+      { ...example, allow: [{ ...example.allow[0], since: '2030-12-31T23:59:60Z' }] },
+      /allow\/0\/since is no moment that a clock shows/,
+    ],
+    [
       'a limit that stands twice',
       JSON.stringify(example).replace('"maxPerHour"', '"maxPerHour":"1","maxPerHour"'),
       /a name stands twice/,

@@ -132,7 +132,10 @@ function parseAllow(
     const address = parseAddress(entry, `/allow/${place}/address`, codecs, mistakes);
     const addresses = allow.get(entry.family) ?? new Map<Address, AllowedAddress>();
     if (addresses.has(address)) mistakes.push(`/allow/${place} stands twice`);
-    allow.set(entry.family, addresses.set(address, { since: new Date(entry.since) }));
+    const since = new Date(entry.since);
+    // The schema's format has leap seconds, which clocks do not show.
+    if (Number.isNaN(since.getTime())) mistakes.push(`/allow/${place}/since is no moment that a clock shows`);
+    allow.set(entry.family, addresses.set(address, { since }));
   }
   return allow;
 }

@@ -6,6 +6,7 @@ import { OPERATOR_CONFIG_SCHEMA, requiredVariable, type OperatorEnvironment } fr
 import type { CliContext, CliErrorCode } from '../context.ts';
 import { examineDeployment } from '../doctor/examine-deployment.ts';
 import { examineNetwork } from '../doctor/examine-network.ts';
+import { jsonLines } from '../print-table.ts';
 import { count, reportLines, type Section } from '../doctor/print-report.ts';
 
 /**
@@ -34,7 +35,7 @@ export async function examine(
   ];
   const [ok, warn, fail] = [count(sections, 'ok'), count(sections, 'warn'), count(sections, 'fail')];
   if (options.json === true) {
-    context.print(JSON.stringify({ ok, warn, fail, sections }, null, 2));
+    for (const line of jsonLines({ ok, warn, fail, sections })) context.print(line);
   } else {
     for (const line of reportLines(sections)) context.print(line);
     context.print(`${ok} ok, ${warn} warn, ${fail} fail`);

@@ -5,6 +5,7 @@ import { openDatabase, type Db } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { requiredVariable } from '../config.ts';
 import type { CliContext, CliErrorCode } from '../context.ts';
+import { jsonLines } from '../print-table.ts';
 import { bookGas, gasBroughtSoFar, unbookedGasOf } from '../reconcile/book-gas.ts';
 import { reconciliationJson, reconciliationLines } from '../reconcile/print-reconciliation.ts';
 import { reconcileChain, type Reconciliation } from '../reconcile/reconcile-chain.ts';
@@ -48,7 +49,8 @@ export async function reconcile(context: CliContext, options: ReconcileOptions):
   } finally {
     await database.close();
   }
-  if (options.json === true) context.print(JSON.stringify({ chains: done.map(reconciliationJson) }, null, 2));
+  if (options.json === true)
+    for (const line of jsonLines({ chains: done.map(reconciliationJson) })) context.print(line);
   const differences = done.flatMap((one) => one.differences);
   if (differences.length > 0) {
     throw new GatewayError<CliErrorCode>(

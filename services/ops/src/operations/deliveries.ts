@@ -20,7 +20,9 @@ const STATES = {
   ANY: ['DEAD', 'DELIVERED', 'SUPERSEDED'],
 } as const satisfies Readonly<Record<string, readonly ReplayableState[]>>;
 const REPLAY_DEFAULT = 100;
-const POSITION = /^([0-9:. +-]{10,40}) ([0-9a-f-]{36})$/;
+/** As Postgres writes a moment, and the id of an event. */
+const POSITION =
+  /^((\d{4}-\d\d-\d\d) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?[+-](?:0\d|1[0-4])(?::[0-5]\d)?) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 interface Choice {
   readonly merchantId?: string;
@@ -94,7 +96,14 @@ function cursorOf({ occurredAt, eventId }: ReplayPosition): string {
 
 function positionOf(after: string | undefined): ReplayPosition | undefined {
   if (after === undefined) return undefined;
-  const [, occurredAt, eventId] = POSITION.exec(Buffer.from(after, 'base64url').toString('utf8')) ?? [];
-  if (occurredAt !== undefined && eventId !== undefined) return { occurredAt, eventId };
+  const text = Buffer.from(after, 'base64url').toString('utf8');
+  const [, occurredAt, day, eventId] = POSITION.exec(text) ?? [];
+  if (occurredAt !== undefined && isDay(day) && eventId !== undefined) return { occurredAt, eventId };
   throw refuse('CURSOR_INVALID', 'Give as after what next of the call before said.');
+}
+
+/** Whether the calendar has the day; JavaScript would go on with the first of March. */
+function isDay(day = ''): boolean {
+  const date = new Date(`${day}T00:00:00Z`);
+  return day >= '0001' && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }

@@ -173,6 +173,9 @@ function incidentHandlers({ db, clock }: OpsDeps): Pick<Handlers, 'listIncidents
       if (incident.kind === 'FOREIGN_NONCE') {
         throw refuse('STATE_CONFLICT', 'This incident closes with its halt: release that, as an ADMIN.');
       }
+      if (operator.role === 'SUPPORT' && incident.kind !== 'CREDITED_TRANSFER_ORPHANED') {
+        throw refuse('FORBIDDEN', 'This incident is of payouts: FINANCE or ADMIN closes it.');
+      }
       const closed = await closeIncident(tx, incidentId, {
         at: clock.now(),
         by: operator.operatorId,
