@@ -62,6 +62,7 @@ export function createCrasher(): Crasher {
         findOwn: around(store.findOwn),
         mayHaveOpenTransactions: around(store.mayHaveOpenTransactions),
         openTransactions: around(store.openTransactions),
+        takenTransactions: around(store.takenTransactions),
         liveTransfers: around(store.liveTransfers),
         pauseReason: store.pauseReason,
         nextRescan: around(store.nextRescan),
