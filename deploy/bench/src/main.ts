@@ -6,6 +6,7 @@ import { benchPayments } from './bench-payments.ts';
 import { benchScanning } from './bench-scanning.ts';
 import { compareCreation } from './compare-creation.ts';
 import { describePayouts, measurePayouts } from './measure-payouts.ts';
+import { describeSmall, measureSmall } from './measure-small.ts';
 import { describeCallbacks } from './print-callbacks.ts';
 import { describeCreation } from './print-creation.ts';
 import { describePayments } from './print-payments.ts';
@@ -40,6 +41,11 @@ const SECTIONS: Readonly<Record<string, (parts: readonly string[]) => Promise<ob
     const payouts = await measurePayouts(say);
     print(describePayouts(payouts));
     return payouts;
+  },
+  async small() {
+    const small = await measureSmall(say);
+    print(describeSmall(small));
+    return small;
   },
   /** The scanner alone; its own parts can be measured apart, so the figures of the others stay. */
   async scan(parts) {

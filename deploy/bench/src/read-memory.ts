@@ -7,6 +7,16 @@ export function residentMegabytes(pid: number): number {
   return Math.round((kibibytes * 1024) / 1e5) / 10;
 }
 
+/**
+ * The same, but of pages that several processes hold each only its share: what a process really takes of a machine, since
+ * all of Node's program is common to them.
+ */
+export function proportionalMegabytes(pid: number): number {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const kibibytes = Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1] ?? Number.NaN);
+  return Math.round((kibibytes * 1024) / 1e5) / 10;
+}
+
 /** Resident memory of each service by name. */
 export function memoryOf(services: ReadonlyMap<string, { readonly pid: number }>): Record<string, number> {
   return Object.fromEntries([...services].map(([name, { pid }]) => [name, residentMegabytes(pid)]));

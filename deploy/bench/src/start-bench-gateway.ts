@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { findFreePorts } from '@opentill/local/find-free-ports';
+import type { BrokerService } from '@opentill/local/gateway-options';
 import { startGateway, type Gateway } from '@opentill/local/start-gateway';
 import { recordCallbacks, type CallbackRecorder } from './measure-latency.ts';
 
@@ -25,6 +26,7 @@ const SERVICES = ['api', 'scanner-evm', 'confirmation-tracker', 'webhook-sender'
  */
 export async function withBenchGateway<Figures>(
   work: (bench: BenchGateway) => Promise<Figures>,
+  services: readonly BrokerService[] = SERVICES,
 ): Promise<Figures> {
   const stateDir = mkdtempSync(join(tmpdir(), 'opentill-bench-'));
   chmodSync(stateDir, 0o711); // Postgres runs as a user of its own when we are root
@@ -40,7 +42,7 @@ export async function withBenchGateway<Figures>(
     gateway = await startGateway({
       stateDir,
       keep: false,
-      services: SERVICES,
+      services,
       ports: await findFreePorts(),
       merchant: {
         token: TOKEN,
@@ -55,6 +57,8 @@ export async function withBenchGateway<Figures>(
         'scanner-evm': quiet,
         'confirmation-tracker': quiet,
         'webhook-sender': quiet,
+        'payout-signer': quiet,
+        ops: quiet,
       },
     });
     database = new pg.Pool({ connectionString: gateway.database.url, max: 2 });

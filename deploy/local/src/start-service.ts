@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { startProcessGroup, type ProcessGroup } from '@opentill/devnet/process-group';
+import { startProcessGroup, type ProcessGroup, type ProcessGroupOptions } from '@opentill/devnet/process-group';
 import { entryPoint } from './checkout.ts';
 import type { ServiceName } from './gateway-options.ts';
 import type { Environment } from './service-environments.ts';
@@ -34,8 +34,7 @@ export async function startService(start: ServiceStart): Promise<ProcessGroup> {
   return startProcessGroup(
     {
       name,
-      command: process.execPath,
-      args: ['--enable-source-maps', entryPoint(PACKAGES[service])],
+      ...commandOf(service),
       env: { ...inherited(), TZ: 'UTC', INSTANCE_ID: name, ...env },
       logFile: join(logs, `${name}.log`),
       stopDeadlineMs: STOP_DEADLINE_MS,
@@ -48,8 +47,19 @@ export async function startService(start: ServiceStart): Promise<ProcessGroup> {
   );
 }
 
+/**
+ * The process with the keys can't be opened by a debugger's signal, no library reaches into the prototypes of its objects
+ * by `__proto__`, and it leaves no core on disk: a limit that a process inherits, so a shell sets it and becomes the process.
+ */
+function commandOf(service: ServiceName): Pick<ProcessGroupOptions, 'command' | 'args'> {
+  const args = ['--enable-source-maps', entryPoint(PACKAGES[service])];
+  if (service !== 'payout-signer') return { command: process.execPath, args };
+  const closed = [process.execPath, '--disable-sigusr1', '--disable-proto=throw', ...args];
+  return { command: '/bin/sh', args: ['-c', 'ulimit -c 0 && exec "$@"', 'sh', ...closed] };
+}
+
 /** What a service may see of our own environment: how to find programs and whose certificates to trust. */
-function inherited(): Record<string, string | undefined> {
+export function inherited(): Record<string, string | undefined> {
   const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
   return { PATH, ...(NODE_EXTRA_CA_CERTS === undefined ? {} : { NODE_EXTRA_CA_CERTS }) };
 }

@@ -99,7 +99,9 @@ describe('the environment of a service', () => {
 
 describe('the public process', () => {
   let directory: string;
-  beforeAll(() => (directory = mkdtempSync(join(tmpdir(), 'opentill-small-'))));
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), 'opentill-small-'));
+  });
   afterAll(() => rmSync(directory, { recursive: true }));
 
   test('does not start where it can read the passphrase of the keystore', () => {

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { startProcessGroup, type ProcessGroup } from '@opentill/devnet/process-group';
+import { CHECKOUT } from './checkout.ts';
+import type { BrokerService } from './gateway-options.ts';
+import type { Environment } from './service-environments.ts';
+import type { Gateway } from './start-gateway.ts';
+import { inherited, isReady } from './start-service.ts';
+
+const STOP_DEADLINE_MS = 10_000;
+const READY_DEADLINE_MS = 45_000;
+
+/** What each of the two processes of deploy/small runs. */
+const PROCESSES = {
+  gateway: ['api', 'scanner-evm', 'confirmation-tracker', 'webhook-sender', 'ops'],
+  signer: ['payout-signer'],
+} as const satisfies Readonly<Record<string, readonly BrokerService[]>>;
+
+export type SmallProcess = keyof typeof PROCESSES;
+
+/**
+ * Starts a process of deploy/small from its built entry point, in the place of services that the gateway does not run,
+ * and waits until it is ready. Whoever starts it stops it. Throws GatewayError of process-group.
+ */
+export async function startSmallProcess(
+  gateway: Pick<Gateway, 'environmentOf' | 'directory'>,
+  name: SmallProcess,
+  env: Environment = {},
+): Promise<ProcessGroup> {
+  const own = Object.fromEntries(PROCESSES[name].flatMap((service) => prefixed(gateway, service)));
+  const healthPort = env['HEALTH_PORT'] ?? gateway.environmentOf(PROCESSES[name][0])['HEALTH_PORT'];
+  return startProcessGroup(
+    {
+      name: `small ${name}`,
+      command: process.execPath,
+      args: ['--enable-source-maps', join(CHECKOUT, 'deploy', 'small', 'dist', `${name}.js`)],
+      env: { ...inherited(), TZ: 'UTC', ...own, ...env, HEALTH_PORT: healthPort },
+      logFile: join(gateway.directory.logs, `small-${name}.log`),
+      stopDeadlineMs: STOP_DEADLINE_MS,
+    },
+    {
+      isReady: async () => isReady(`http://127.0.0.1:${healthPort}/readyz`),
+      deadlineMs: READY_DEADLINE_MS,
+      pollIntervalMs: 100,
+    },
+  );
+}
+
+/** `PORT` of the api as `API_PORT`, and so on. */
+function prefixed(gateway: Pick<Gateway, 'environmentOf'>, service: BrokerService): [string, string][] {
+  const prefix = `${service.toUpperCase().replaceAll('-', '_')}_`;
+  return Object.entries(gateway.environmentOf(service)).map(([name, value]) => [`${prefix}${name}`, value]);
+}

@@ -1,0 +1,157 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { API_CONFIG_SCHEMA } from '@opentill/api/config';
+import { TRACKER_CONFIG_SCHEMA } from '@opentill/confirmation-tracker/config';
+import { OPS_CONFIG_SCHEMA } from '@opentill/ops/config';
+import { SIGNER_CONFIG_SCHEMA } from '@opentill/payout-signer/config';
+import { readConfig, type ConfigSchema, type Environment } from '@opentill/runtime/config';
+import { SCANNER_CONFIG_SCHEMA } from '@opentill/scanner-evm/config';
+import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '@opentill/webhook-sender/config';
+import { environmentOf, type SmallService } from './environment-of.ts';
+
+/* The units, the environment file and docker-compose.small.yml, held against what the services themselves say. */
+
+const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
+const read = (path: string): string => readFileSync(join(CHECKOUT, path), 'utf8');
+
+const IN_GATEWAY: Readonly<Partial<Record<SmallService, ConfigSchema>>> = {
+  api: API_CONFIG_SCHEMA,
+  'scanner-evm': SCANNER_CONFIG_SCHEMA,
+  'confirmation-tracker': TRACKER_CONFIG_SCHEMA,
+  'webhook-sender': WEBHOOK_SENDER_CONFIG_SCHEMA,
+  ops: OPS_CONFIG_SCHEMA,
+};
+const PROCESSES: Readonly<Record<string, typeof IN_GATEWAY>> = {
+  gateway: IN_GATEWAY,
+  signer: { 'payout-signer': SIGNER_CONFIG_SCHEMA },
+};
+
+let secrets: string;
+beforeAll(() => {
+  secrets = mkdtempSync(join(tmpdir(), 'opentill-small-'));
+});
+afterAll(() => rmSync(secrets, { recursive: true }));
+
+/** A folder with just these secrets. */
+function folderWith(name: string, names: readonly string[]): string {
+  const folder = join(secrets, name);
+  mkdirSync(folder, { recursive: true });
+  for (const secret of names)
+    writeFileSync(join(folder, secret), secret === 'secrets_key' ? `${'A'.repeat(43)}=` : 'hidden');
+  return folder;
+}
+
+/** The files below `folder` that the services of a process ask for. */
+function secretsAsked(services: typeof IN_GATEWAY, env: Environment, folder: string): string[] {
+  const asked = Object.keys(services).flatMap((service) =>
+    Object.values(environmentOf(service as SmallService, env)).filter((value) =>
+      value?.startsWith(`${folder}/`),
+    ),
+  );
+  return [...new Set(asked.map((path) => basename(path ?? '')))].sort();
+}
+
+function expectReadable(services: typeof IN_GATEWAY, env: Environment): void {
+  for (const [service, schema] of Object.entries(services))
+    expect(() => readConfig(schema, environmentOf(service as SmallService, env))).not.toThrow();
+}
+
+describe('systemd', () => {
+  const lines = (text: string): string[] =>
+    text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const pairs = (texts: readonly string[]): Record<string, string> =>
+    Object.fromEntries(texts.map((text) => text.split(/=(.*)/s, 2) as [string, string]));
+  const example = pairs(lines(read('deploy/small/opentill.env.example')));
+
+  test.each(Object.entries(PROCESSES))(
+    'the %s reads the example with its unit, and gets no other secret',
+    (name, services) => {
+      const unit = lines(read(`deploy/small/opentill-${name}.service`));
+      const said = (key: string): string[] =>
+        unit.flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []));
+      const credentials = said('LoadCredential').map((value) => value.split(':', 1)[0] ?? '');
+      const folder = folderWith(name, credentials);
+      const environment = said('Environment').flatMap((value) =>
+        value.startsWith('"') ? [value.slice(1, -1)] : value.split(' '),
+      );
+      const env = { ...example, ...pairs(environment.map((pair) => pair.replaceAll('%d', folder))) };
+      expectReadable(services, env);
+      expect(secretsAsked(services, env, folder)).toEqual(credentials.sort());
+      expect(said('ExecStart')[0]).toMatch(new RegExp(`/deploy/small/dist/${name}\\.js$`));
+      expect(read(`deploy/small/src/${name}.ts`)).toContain('runAlone(');
+    },
+  );
+
+  test('the signer alone has what opens the keystore', () => {
+    const holders = Object.keys(PROCESSES).filter((name) =>
+      /keystore/i.test(read(`deploy/small/opentill-${name}.service`)),
+    );
+    expect(holders).toEqual(['signer']);
+  });
+});
+
+describe('docker-compose.small.yml', () => {
+  interface Container {
+    readonly environment?: Readonly<Record<string, string | number>>;
+    readonly secrets?: readonly string[];
+    readonly volumes?: readonly string[];
+    readonly networks?: readonly string[] | Readonly<Record<string, unknown>>;
+    readonly scale?: number;
+  }
+  const load = (path: string) =>
+    (parse(read(path), { merge: true }) as { services: Readonly<Record<string, Container>> }).services;
+  const [base, small] = [load('docker-compose.yml'), load('docker-compose.small.yml')];
+  /** As compose lays the second file over the first, with every variable at the default that is written there. */
+  const environment = (name: string): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries({ ...base[name]?.environment, ...small[name]?.environment }).map(([variable, value]) => [
+        variable,
+        `${value}`.replaceAll(/\$\{[A-Z_]+(?::?[-?]([^}]*))?\}/g, (_, rest = '') =>
+          variable === 'CHECKOUT_BASE_URL' ? 'https://pay.example.com/checkout' : `${rest}`,
+        ),
+      ]),
+    );
+  const given = [...(base['api']?.secrets ?? []), ...(small['api']?.secrets ?? [])];
+
+  test('the public container reads it, with each service’s own secrets and no other', () => {
+    const folder = folderWith('compose', given);
+    const env = Object.fromEntries(
+      Object.entries(environment('api')).map(([name, value]) => [
+        name,
+        value.replace('/run/secrets', folder),
+      ]),
+    );
+    expectReadable(IN_GATEWAY, env);
+    expect(secretsAsked(IN_GATEWAY, env, folder)).toEqual(given.sort());
+    expect(given).not.toContain('keystore_passphrase');
+  });
+
+  test('has in one container all that the others had, and none of these', () => {
+    const inside = ['scanner-evm', 'confirmation-tracker', 'webhook-sender', 'ops'];
+    for (const name of inside) expect(small[name]).toEqual({ scale: 0 });
+    const networksOf = (container: Container | undefined): string[] => {
+      const { networks = [] } = container ?? {};
+      return Array.isArray(networks) ? [...(networks as readonly string[])] : Object.keys(networks);
+    };
+    const needed = ['api', ...inside].flatMap((name) => networksOf(base[name]));
+    expect(networksOf(small['api']).sort()).toEqual([...new Set(needed)].sort());
+    const endpoints = Object.keys(base['scanner-evm']?.environment ?? {}).filter((name) =>
+      /_(RPC_URLS|WS_URL)$/.test(name),
+    );
+    expect(Object.keys(small['api']?.environment ?? {})).toEqual(expect.arrayContaining(endpoints));
+    const ofSender = Object.entries(base['webhook-sender']?.environment ?? {}).filter(([, value]) =>
+      `${value}`.startsWith('${'),
+    );
+    for (const [name, value] of ofSender)
+      expect([name, environment('api')[name]]).toEqual([name, environment('webhook-sender')[name] ?? value]);
+  });
+
+  test('takes no variable that .env.example does not explain', () => {
+    const used = [...read('docker-compose.small.yml').matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name);
+    const explained = read('.env.example');
+    expect(used.filter((name) => !new RegExp(`^${name}=`, 'm').test(explained))).toEqual([]);
+  });
+});
