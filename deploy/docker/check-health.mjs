@@ -1,7 +1,7 @@
 // The HEALTHCHECK of every service's image, which has no curl: healthy is what /readyz answers 200.
 const url = `http://127.0.0.1:${process.env.HEALTH_PORT ?? '3020'}/readyz`;
 try {
-  const response = await fetch(url, { signal: AbortSignal.timeout(3_500) });
+  const response = await fetch(url, { signal: AbortSignal.timeout(8_000) });
   process.stdout.write(await response.text()); // docker inspect shows it
   process.exitCode = response.status === 200 ? 0 : 1;
 } catch (error) {
