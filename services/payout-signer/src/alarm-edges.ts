@@ -3,7 +3,15 @@ import type { SignerMeters } from './signer-meters.ts';
 import type { WalletKey } from './wallet-facts.ts';
 
 /** What somebody should look at. */
-export type AlarmKind = 'halted' | 'chain-ahead' | 'nonce-gap' | 'low-gas' | 'low-balance' | 'above-float';
+export type AlarmKind =
+  | 'halted'
+  | 'chain-ahead'
+  | 'nonce-gap'
+  /** The lowest transaction on its way waits, and may offer no more: all behind it wait as well. */
+  | 'fees-at-cap'
+  | 'low-gas'
+  | 'low-balance'
+  | 'above-float';
 
 /** Keeps which alarms hold, and logs when one begins or ends. */
 export interface AlarmEdges {

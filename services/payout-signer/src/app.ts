@@ -22,6 +22,7 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import { startDriver, type Driver } from './drive-wallet.ts';
 import { wakeDrivers, type WakingEvent } from './handlers/wake-drivers.ts';
+import { openNonceMark } from './nonce-mark.ts';
 import { createObserve, type Observe } from './observe.ts';
 import type { PassTiming } from './pass-deps.ts';
 import type { PolicyJudge } from './policy-port.ts';
@@ -49,6 +50,8 @@ export interface SignerDeps {
   readonly policy: PolicyJudge;
   /** Unique to the process. */
   readonly instanceId: string;
+  /** Where the marks of the highest nonces sent are kept (nonce-mark.ts): must outlive the database. */
+  readonly stateDirectory: string;
   /** Told of what must not go on; the service then ends. */
   readonly fail: (error: unknown) => void;
   readonly timing?: Partial<SignerTiming>;
@@ -72,6 +75,8 @@ export const DEFAULT_TIMING: SignerTiming = {
   cancelGapAfterMs: 15_000,
   balancesEveryMs: 10_000,
   idleCountEveryMs: 15_000,
+  countEveryMs: 1_000,
+  aheadHaltAfterMs: 30_000,
   inboxKeptSeconds: 86_400,
 };
 
@@ -161,6 +166,8 @@ function startDrivers(
           store: createPayoutStore(db, key, { newId, clock }),
           sender,
           reader,
+          mark: openNonceMark(deps.stateDirectory, key),
+          monotonicMs: () => performance.now(),
           observe,
           clock,
           timing: { bumpAfterMs: terms.bumpAfterMs, ...timing },

@@ -1,5 +1,6 @@
 import { decideAuthorisations } from './decide-authorisations.ts';
-import type { PassContext } from './pass-deps.ts';
+import type { ChainCounts, PassContext } from './pass-deps.ts';
+import type { SpentRow } from './payout-store.ts';
 import { freeSlots, lowestUnsigned } from './plan-nonces.ts';
 import type { Obstacle, WalletView } from './wallet-facts.ts';
 
@@ -13,19 +14,20 @@ export interface NonceGate {
 
 /**
  * Whether nonces may be given out, and from where on. The first of a wallet is the chain's own count at a verified block, by
- * two sources; from then on the database counts, and a chain that counts more than there are bytes of ours for, means that
- * somebody else has our key, or that this database is older than what was signed: then nothing is signed until that is
+ * two sources; from then on the database counts, and more in the chain or in a pool than there are bytes of ours for, means
+ * that somebody else has our key, or that this database is older than what was signed: then nothing is signed until that is
  * settled. Nonces that were given out and are free again hide nothing: no bytes of ours explain that the chain has them.
+ * One source's word is enough to wait.
  */
 export async function openGate(
   context: PassContext,
   view: WalletView,
-  chainCount: number,
+  { latest, pending }: Pick<ChainCounts, 'latest' | 'pending'>,
 ): Promise<NonceGate> {
   if (view.cursor === null) return { pausedBy: 'CHAIN_BEHIND', nextNonce: 0 };
   const { sender, key, signal } = context;
   const nextNonce = view.nextNonce ?? (await sender.countAt(key.wallet, view.cursor.verified, { signal }));
-  const isAhead = chainCount > lowestUnsigned(view.nonces, nextNonce);
+  const isAhead = Math.max(latest, pending.highest) > lowestUnsigned(view.nonces, nextNonce);
   return { pausedBy: isAhead ? 'CHAIN_AHEAD' : undefined, nextNonce };
 }
 
@@ -37,15 +39,17 @@ export async function authorise(
   context: PassContext,
   view: WalletView,
   gate: NonceGate,
+  spent: () => Promise<readonly SpentRow[]>,
 ): Promise<'WRITTEN' | 'TURNS' | 'NOTHING'> {
   if (view.requested.length === 0) return 'NOTHING';
   const { store, lease, observe, key, rules } = context;
-  const decisions = decideAuthorisations(view, await store.spent(), rules, {
+  const decisions = decideAuthorisations(view, await spent(), rules, {
     slots: freeSlots(view.nonces, context.terms.maxOpenNonces),
     pausedBy: gate.pausedBy,
   });
-  const { authorised, needApproval, refused, obstacles, waitForTurn } = decisions;
-  if (authorised.length + needApproval.length + refused.length + obstacles.length > 0) {
+  const { authorised, needApproval, judgedAgain, refused, obstacles, waitForTurn } = decisions;
+  const news = [authorised, needApproval, judgedAgain, refused, obstacles];
+  if (news.some((list) => list.length > 0)) {
     const done = await store.authorise(lease, { ...decisions, firstNonce: gate.nextNonce });
     observe.authorised(key, { ...decisions, authorised: done });
     if (refused.length > 0) context.onCommitted();

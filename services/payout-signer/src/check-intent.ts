@@ -2,7 +2,7 @@ import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
-import type { Obstacle, PayoutFacts, RequestedPayout } from './wallet-facts.ts';
+import type { JudgedPayout, Obstacle, PayoutFacts } from './wallet-facts.ts';
 
 /** What an order asks for, as this process's own configuration understands it. */
 export type CheckedIntent =
@@ -53,8 +53,8 @@ export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedInt
   };
 }
 
-/** The same with what is only checked before a payout is authorised: its reservation, whose its receiver is, and that it was not paid before. */
-export function checkRequest(payout: RequestedPayout, rules: IntentRules): CheckedIntent {
+/** The same with what else its row says: its reservation, whose its receiver is, and whether it may have been paid before. */
+export function checkRequest(payout: JudgedPayout, rules: IntentRules): CheckedIntent {
   if (payout.paysOurselves) return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };
   const checked = checkIntent(payout, rules);
   if (checked.kind === 'INTENT' && payout.mayBePaid) return { kind: 'OBSTACLE', obstacle: 'MAYBE_PAID' };

@@ -60,6 +60,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       wallets: keys.addresses,
       policy: judgeByPolicy(policy),
       instanceId,
+      stateDirectory: config.stateDirectory,
       fail,
       timing: { inboxKeptSeconds: config.inboxKeptSeconds },
     });

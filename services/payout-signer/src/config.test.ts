@@ -23,9 +23,16 @@ test('five settings are enough', () => {
     keystoreFile: 'keystore.json',
     passphraseFile: 'passphrase',
     policyFile: undefined,
+    stateDirectory: '.',
     chains: undefined,
     inboxKeptSeconds: 86_400,
   });
+});
+
+test('marks are kept beside the keystore unless said otherwise', () => {
+  const at = (more: object) => readSignerConfig({ ...given, ...more }).stateDirectory;
+  expect(at({ KEYSTORE_FILE: '/keys/keystore.json' })).toBe('/keys');
+  expect(at({ SIGNER_STATE_DIR: '/state' })).toBe('/state');
 });
 
 test('every mistake is named at once', () => {

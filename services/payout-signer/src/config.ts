@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig, type Environment } from '@opentill/runtime/config';
@@ -16,6 +17,8 @@ export interface SignerConfig extends ServiceSettings {
   readonly passphraseFile: string;
   /** The sealed policy; undefined: nothing is signed on main networks. */
   readonly policyFile: string | undefined;
+  /** Writable, and kept when the database is lost: what was sent from here is written down there. */
+  readonly stateDirectory: string;
   /** The chains to pay on; undefined: all that are enabled. */
   readonly chains: readonly string[] | undefined;
   readonly inboxKeptSeconds: number;
@@ -26,6 +29,7 @@ interface Variables extends ServiceVariables {
   readonly KEYSTORE_FILE: string;
   readonly PASSPHRASE_FILE: string;
   readonly POLICY_FILE?: string;
+  readonly SIGNER_STATE_DIR?: string;
   readonly CHAINS?: readonly string[];
   readonly INBOX_KEPT_HOURS: number;
 }
@@ -39,6 +43,7 @@ export const SIGNER_CONFIG_SCHEMA = {
     KEYSTORE_FILE: { type: 'string', minLength: 1 },
     PASSPHRASE_FILE: { type: 'string', minLength: 1 },
     POLICY_FILE: { type: 'string', minLength: 1 },
+    SIGNER_STATE_DIR: { type: 'string', minLength: 1 },
     CHAINS: { type: 'array', items: { type: 'string' }, minItems: 1 },
     INBOX_KEPT_HOURS: { type: 'integer', minimum: 1, maximum: 8_760, default: 24 },
   },
@@ -56,6 +61,7 @@ export function readSignerConfig(env: Environment): SignerConfig {
     keystoreFile: variables.KEYSTORE_FILE,
     passphraseFile: variables.PASSPHRASE_FILE,
     policyFile: variables.POLICY_FILE,
+    stateDirectory: variables.SIGNER_STATE_DIR ?? dirname(variables.KEYSTORE_FILE),
     chains: variables.CHAINS,
     inboxKeptSeconds: variables.INBOX_KEPT_HOURS * 3_600,
   };

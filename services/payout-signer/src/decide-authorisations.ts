@@ -2,7 +2,8 @@ import type { Chain } from '@opentill/domain/chains';
 import { checkRequest, type IntentRules } from './check-intent.ts';
 import type { SpentRow } from './payout-store.ts';
 import type { PolicyJudge, PolicyVerdict, Spent } from './policy-port.ts';
-import type { Obstacle, RequestedPayout, WalletView } from './wallet-facts.ts';
+import { createSpending } from './spending.ts';
+import type { JudgedPayout, Obstacle, RequestedPayout, WalletView } from './wallet-facts.ts';
 
 export interface AuthorisationRules extends IntentRules {
   readonly policy: PolicyJudge;
@@ -13,6 +14,8 @@ export interface AuthorisationDecisions {
   /** Oldest first. */
   readonly authorised: readonly string[];
   readonly needApproval: readonly string[];
+  /** Those that were waiting for approval and still are. */
+  readonly judgedAgain: readonly string[];
   readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
   readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
   /** How many wait for nothing but their turn. Nothing is noted of them. */
@@ -21,38 +24,42 @@ export interface AuthorisationDecisions {
 
 /**
  * Decides about the payouts that wait to be authorised, oldest first, each counted for the next. What a policy refuses is
- * refused also while the wallet is halted: it would not become right.
+ * refused also while the wallet is halted: it would not become right. But nothing is refused while something unknown may
+ * have paid it.
  *
  * @param slots how many may be authorised now
  * @param pausedBy what stops all of the wallet besides a halt
  */
 export function decideAuthorisations(
-  view: Pick<WalletView, 'requested' | 'halted' | 'heldSymbols' | 'now'>,
+  view: Pick<WalletView, 'requested' | 'halted' | 'isUncertain' | 'heldSymbols' | 'now'>,
   spentRows: readonly SpentRow[],
   rules: AuthorisationRules,
   { slots, pausedBy }: { readonly slots: number; readonly pausedBy: Obstacle | undefined },
 ): AuthorisationDecisions {
   const spent = createSpending(spentRows);
   let waitForTurn = 0;
-  const decisions = { authorised: [], needApproval: [], refused: [], obstacles: [] } as {
+  const decisions = { authorised: [], needApproval: [], judgedAgain: [], refused: [], obstacles: [] } as {
     authorised: string[];
     needApproval: string[];
+    judgedAgain: string[];
     refused: { orderPk: string; reason: string }[];
     obstacles: { orderPk: string; obstacle: Obstacle }[];
   };
+  const stop = pausedBy ?? (view.halted !== null ? 'HALTED' : undefined);
   for (const payout of view.requested) {
     const { orderPk, symbol, amountBaseUnits } = payout;
+    // It expires as soon as it is known that nothing unknown has paid it.
+    if (payout.isOverdue && payout.waitingSince === null && pausedBy !== 'CHAIN_AHEAD') continue;
     const verdict = judge(payout, spent.of(payout), rules, view.now);
-    if (verdict.kind === 'REFUSED') {
+    if (verdict.kind === 'REFUSED' && pausedBy !== 'CHAIN_AHEAD' && !view.isUncertain) {
       decisions.refused.push({ orderPk, reason: verdict.reason });
       continue;
     }
-    const obstacle =
-      verdict.kind === 'OBSTACLE'
-        ? verdict.obstacle
-        : (pausedBy ?? (view.halted !== null ? 'HALTED' : undefined) ?? heldBy(view, symbol));
-    if (verdict.kind === 'NEEDS_APPROVAL') decisions.needApproval.push(orderPk);
-    else if (obstacle !== undefined) decisions.obstacles.push({ orderPk, obstacle });
+    const obstacle = verdict.kind === 'OBSTACLE' ? verdict.obstacle : (stop ?? heldBy(view, symbol));
+    if (verdict.kind === 'NEEDS_APPROVAL') {
+      const list = payout.waitingSince === null ? decisions.needApproval : decisions.judgedAgain;
+      list.push(orderPk);
+    } else if (obstacle !== undefined) decisions.obstacles.push({ orderPk, obstacle });
     else if (decisions.authorised.length >= slots) waitForTurn += 1;
     else {
       decisions.authorised.push(orderPk);
@@ -62,15 +69,24 @@ export function decideAuthorisations(
   return {
     ...decisions,
     waitForTurn,
-    needApproval: decisions.needApproval.filter((pk) => of(view, pk)?.waitingSince === null),
-    obstacles: decisions.obstacles.filter(
-      ({ orderPk, obstacle }) => of(view, orderPk)?.obstacle !== obstacle,
+    obstacles: decisions.obstacles.filter(({ orderPk, obstacle }) =>
+      isNews(of(view, orderPk), obstacle, view.now),
     ),
   };
 }
 
-function judge(
-  payout: RequestedPayout,
+/** CHAIN_AHEAD keeps a payout from expiring for as long as it is said anew (expire_payouts). */
+const AHEAD_SAID_AGAIN_MS = 45_000;
+
+function isNews(payout: RequestedPayout | undefined, obstacle: Obstacle, now: Date): boolean {
+  if (payout?.obstacle !== obstacle) return true;
+  const saidMs = payout.obstacleAt?.getTime() ?? 0;
+  return obstacle === 'CHAIN_AHEAD' && Math.abs(now.getTime() - saidMs) >= AHEAD_SAID_AGAIN_MS;
+}
+
+/** What the policy says of a payout; or what keeps it from being asked, or is for ever wrong with it. */
+export function judge(
+  payout: JudgedPayout,
   spent: Spent,
   rules: AuthorisationRules,
   now: Date,
@@ -87,27 +103,4 @@ function heldBy(view: Pick<WalletView, 'heldSymbols'>, symbol: string): Obstacle
 
 function of(view: Pick<WalletView, 'requested'>, orderPk: string): RequestedPayout | undefined {
   return view.requested.find((payout) => payout.orderPk === orderPk);
-}
-
-/** The sums of the database, and what is added to them in this pass. */
-function createSpending(rows: readonly SpentRow[]) {
-  const hour = new Map<string, bigint>();
-  const day = new Map<string, bigint>();
-  const plus = (sums: Map<string, bigint>, key: string, amount: bigint) =>
-    void sums.set(key, (sums.get(key) ?? 0n) + amount);
-  const merchantKey = (symbol: string, merchantId: string) => `${symbol} of ${merchantId}`;
-  const add = (symbol: string, merchantId: string, lastHour: bigint, lastDay: bigint) => {
-    plus(hour, symbol, lastHour);
-    plus(day, symbol, lastDay);
-    plus(day, merchantKey(symbol, merchantId), lastDay);
-  };
-  for (const row of rows) add(row.symbol, row.merchantId, row.lastHour, row.lastDay);
-  return {
-    of: ({ symbol, merchantId }: RequestedPayout): Spent => ({
-      lastHour: hour.get(symbol) ?? 0n,
-      lastDay: day.get(symbol) ?? 0n,
-      merchantLastDay: day.get(merchantKey(symbol, merchantId)) ?? 0n,
-    }),
-    add: ({ symbol, merchantId }: RequestedPayout, amount: bigint) => add(symbol, merchantId, amount, amount),
-  };
 }

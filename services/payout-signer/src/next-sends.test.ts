@@ -82,9 +82,9 @@ describe('sends', () => {
 describe('bumps', () => {
   const prices = { maxFeePerGas: 150n, maxPriorityFeePerGas: 1n };
   const bumps = (nonces: readonly OpenNonce[], ms: number, seenHeight: number, now = prices) =>
-    chooseBumps(nonces, memory, { ms, seenHeight, prices: now }, TIMING, (old) =>
+    chooseBumps(nonces, memory, { ms, databaseMs: 0, seenHeight, prices: now }, TIMING, (old) =>
       terms(old.maxFeePerGas * 2n),
-    ).map((bump) => bump.nonce.nonce);
+    ).bumps.map((bump) => bump.nonce.nonce);
   const two = [signed(0, attempt('a')), signed(1, attempt('b'))];
 
   test('wait for their time and for blocks that could have taken it', () => {
@@ -104,6 +104,22 @@ describe('bumps', () => {
     const cheap = attempt('a', { outcome: 'UNDERPRICED' });
     expect(bumps([signed(0, cheap)], 1, 5)).toEqual([0]);
     expect(bumps([signed(0, attempt('x'), cheap)], 1, 5)).toEqual([]);
+  });
+
+  test('come in time though the database’s clock steps back, and of what another process signed long ago', () => {
+    const at = (ms: number, databaseMs: number) =>
+      chooseBumps(two, memory, { ms, databaseMs, seenHeight: 9, prices }, TIMING, (old) => old).bumps.length;
+    rememberSent(memory, ['a' as TxHash, 'b' as TxHash], 0, 5);
+    rememberSent(memory, ['a' as TxHash, 'b' as TxHash], 8_000, 5);
+    expect([at(10_000, -3_600_000), at(9_000, -3_600_000), at(9_000, 10_000)]).toEqual([2, 0, 2]);
+  });
+
+  test('are told of where the cap leaves none of the lowest', () => {
+    const at = (ms: number) =>
+      chooseBumps(two, memory, { ms, databaseMs: 0, seenHeight: 9, prices }, TIMING, () => undefined);
+    rememberSent(memory, ['a' as TxHash, 'b' as TxHash], 0, 5);
+    expect(at(9_000)).toEqual({ bumps: [], atCap: undefined });
+    expect(at(10_000)).toMatchObject({ bumps: [], atCap: { nonce: 0 } });
   });
 
   test('do not come of what was never sent from here', () => {

@@ -4,8 +4,11 @@ import { inFlight, isMined, type OpenNonce, type OwnAttempt } from './wallet-fac
 
 /** What this process remembers of its own sends. Nothing rests on it: without it everything is sent at once. */
 export interface SendMemory {
-  /** Sends so far, when the last was, and where the seen head stood when this process sent it first. */
-  readonly sends: Map<TxHash, { readonly times: number; readonly atMs: number; readonly seenHeight: number }>;
+  /** Sends so far, when the first and the last were, and where the seen head stood when this process sent it first. */
+  readonly sends: Map<
+    TxHash,
+    { readonly times: number; readonly firstMs: number; readonly atMs: number; readonly seenHeight: number }
+  >;
 }
 
 export interface SendTiming {
@@ -36,6 +39,7 @@ export function rememberSent(
     const before = memory.sends.get(txHash);
     memory.sends.set(txHash, {
       times: (before?.times ?? 0) + 1,
+      firstMs: before?.firstMs ?? nowMs,
       atMs: nowMs,
       seenHeight: before?.seenHeight ?? seenHeight,
     });
@@ -60,7 +64,7 @@ export function chooseSends(
   nowMs: number,
   timing: SendTiming,
   limit: number,
-): readonly { readonly txHash: TxHash; readonly orderPk: string | null }[] {
+): readonly { readonly txHash: TxHash; readonly nonce: number; readonly orderPk: string | null }[] {
   const isDue = ({ txHash }: OwnAttempt): boolean => {
     const sent = memory.sends.get(txHash);
     if (sent === undefined) return true;
@@ -68,11 +72,11 @@ export function chooseSends(
     return nowMs - sent.atMs >= pauseMs;
   };
   return inFlight(nonces)
-    .flatMap(({ attempts, orderPk }) => {
+    .flatMap(({ nonce, attempts, orderPk }) => {
       const newest = attempts.at(-1);
       if (newest === undefined || !isDue(newest)) return [];
       const all = NOT_TAKEN.has(newest.outcome) ? attempts.toReversed() : [newest];
-      return all.map(({ txHash }) => ({ txHash, orderPk }));
+      return all.map(({ txHash }) => ({ txHash, nonce, orderPk }));
     })
     .slice(0, limit);
 }
@@ -89,6 +93,22 @@ const BLOCKS_BEFORE_BUMP = 2;
 /** The lowest nonces hold up all others; the rest is replaced when it is their turn. */
 const BUMPS_AT_ONCE = 8;
 
+/** What to replace, and whether the lowest one should be and can't: the cap of the fees is reached. */
+export interface Bumps {
+  readonly bumps: readonly Bump[];
+  readonly atCap: OpenNonce | undefined;
+}
+
+/** Moments by which bumps are chosen. */
+export interface BumpMoment {
+  /** Of this process. */
+  readonly ms: number;
+  /** Of the database. It may step back; what this process sent is late by its own clock as well. */
+  readonly databaseMs: number;
+  readonly seenHeight: number;
+  readonly prices: FeePrices;
+}
+
 /**
  * Which transactions to replace: the lowest one that waits too long, whatever it pays, and those next to it that wait too
  * long and pay less than is usual now. Those a node called too cheap need not wait.
@@ -96,25 +116,27 @@ const BUMPS_AT_ONCE = 8;
 export function chooseBumps(
   nonces: readonly OpenNonce[],
   memory: SendMemory,
-  now: { readonly ms: number; readonly seenHeight: number; readonly prices: FeePrices },
+  now: BumpMoment,
   timing: SendTiming,
   raise: (old: FeeTerms, prices: FeePrices) => FeeTerms | undefined,
-): readonly Bump[] {
-  return inFlight(nonces)
+): Bumps {
+  let atCap: OpenNonce | undefined;
+  const bumps = inFlight(nonces)
     .slice(0, BUMPS_AT_ONCE)
     .flatMap((nonce, place): Bump[] => {
       const attempt = nonce.attempts.at(-1);
       const sent = attempt && memory.sends.get(attempt.txHash);
       if (attempt === undefined || sent === undefined) return [];
-      const isLate =
-        now.ms - attempt.signedAt.getTime() >= timing.bumpAfterMs &&
-        now.seenHeight - sent.seenHeight >= BLOCKS_BEFORE_BUMP;
+      const waitedMs = Math.max(now.ms - sent.firstMs, now.databaseMs - attempt.signedAt.getTime());
+      const isLate = waitedMs >= timing.bumpAfterMs && now.seenHeight - sent.seenHeight >= BLOCKS_BEFORE_BUMP;
       const isCheap = attempt.terms.maxFeePerGas < now.prices.maxFeePerGas;
       const isRefused = attempt.outcome === 'UNDERPRICED' && nonce.attempts.length === 1;
       if (!(isRefused || (isLate && (place === 0 || isCheap)))) return [];
       const terms = raise(attempt.terms, now.prices);
+      if (terms === undefined && place === 0) atCap = nonce;
       return terms === undefined ? [] : [{ nonce, attempt, terms }];
     });
+  return { bumps, atCap };
 }
 
 /** Since when each open nonce has been looked for, for the foreign-nonce watch. */

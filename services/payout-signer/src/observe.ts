@@ -32,6 +32,12 @@ export interface Observe {
   /** By how many the chain's count is above what was given out here; 0: as it should be. */
   chainAhead(key: WalletKey, by: number): void;
   foreignNonces(key: WalletKey, nonces: readonly number[]): void;
+  /** The wallet was halted: this database knows less than was sent. */
+  restored(key: WalletKey, reason: string): void;
+  /** What became of an operator's word that a transaction paid a payout; `why`: why it could not be carried out. */
+  decided(key: WalletKey, orderPk: string, txHash: TxHash, why: string | undefined): void;
+  /** The lowest nonce waits too long, and the cap of the fees lets it offer no more; undefined: it does not. */
+  feesAtCap(key: WalletKey, nonce: number | undefined): void;
   balances(key: WalletKey, rows: readonly BalanceRow[], alarms: BalanceAlarms): void;
   /** Nodes failed at a step; it is tried again with the next pass. */
   stepFailed(key: WalletKey, step: string, error: unknown): void;
@@ -131,8 +137,19 @@ function observeNonces({ logger, meters, alarms }: Parts) {
     chainAhead(key, by) {
       alarms.set('chain-ahead', key, by > 0 ? `by ${by} transactions` : undefined);
     },
+    restored({ chain, wallet }, reason) {
+      logger.error('a hot wallet sent what this database does not know: halted', { chain, wallet, reason });
+    },
+    decided({ chain }, orderPk, txHash, why) {
+      if (why === undefined)
+        logger.warn('payout was paid by a forgotten transaction', { chain, orderPk, txHash });
+      else logger.warn('decision not possible', { chain, orderPk, txHash, why });
+    },
+    feesAtCap(key, nonce) {
+      alarms.set('fees-at-cap', key, nonce === undefined ? undefined : `nonce ${nonce}`);
+    },
     foreignNonces({ chain, wallet }, nonces) {
-      logger.error('a stranger used nonces of a hot wallet: halted', { chain, wallet, nonces });
+      logger.error('something unknown used nonces of a hot wallet: halted', { chain, wallet, nonces });
     },
   } satisfies Partial<Observe>;
 }

@@ -1,9 +1,10 @@
 import type { ChainReader } from '@opentill/chain/chain-reader';
-import type { WalletSender } from '@opentill/chain/wallet-sender';
+import type { SourcesCount, WalletSender } from '@opentill/chain/wallet-sender';
 import type { PayoutTerms } from '@opentill/contracts/payout-terms';
 import type { Lease } from '@opentill/db/lease';
 import type { AuthorisationRules } from './decide-authorisations.ts';
 import type { SendMemory, SendTiming, Suspicions } from './next-sends.ts';
+import type { NonceMark } from './nonce-mark.ts';
 import type { ObstaclePauses } from './obstacle-pauses.ts';
 import type { Observe } from './observe.ts';
 import type { PayoutStore } from './payout-store.ts';
@@ -16,6 +17,10 @@ export interface PassTiming extends SendTiming {
   readonly balancesEveryMs: number;
   /** Pause between looks at the chain's count of transactions while nothing is on its way. */
   readonly idleCountEveryMs: number;
+  /** A count that is no older is good enough for another pass. */
+  readonly countEveryMs: number;
+  /** A chain that is ahead for so long halts the wallet. */
+  readonly aheadHaltAfterMs: number;
 }
 
 /** What one driver works with. */
@@ -26,6 +31,9 @@ export interface PassDeps {
   readonly store: PayoutStore;
   readonly sender: WalletSender;
   readonly reader: Pick<ChainReader, 'readFates'>;
+  readonly mark: NonceMark;
+  /** Milliseconds of a clock that only goes forward. What this process remembers of times is by it, and by no other. */
+  readonly monotonicMs: () => number;
   readonly observe: Observe;
   readonly timing: PassTiming;
   /** After a commit that appended events. */
@@ -40,8 +48,19 @@ export interface PassMemory {
   requestedAfter: string | undefined;
   readonly suspicions: Suspicions;
   readonly gapsSinceMs: Map<number, number>;
+  /** Whether the first round over everything that waits is still under way: the policy may be another one than before. */
+  isFirstRound: boolean;
   balancesAtMs: number;
-  countAtMs: number;
+  counts: ChainCounts | undefined;
+  /** Since when the chain has been ahead, and how often that was seen. */
+  ahead: { readonly sinceMs: number; readonly looks: number } | undefined;
+}
+
+/** How many transactions of the wallet the chain has, by this moment of the process. */
+export interface ChainCounts {
+  readonly atMs: number;
+  readonly latest: number;
+  readonly pending: SourcesCount;
 }
 
 /** One pass under one lease. */

@@ -1,15 +1,17 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Lease } from '@opentill/db/lease';
-import { authorise, openGate, type NonceGate } from './authorise.ts';
+import { authorise, openGate } from './authorise.ts';
 import { chooseSends, createSendMemory, forgetSettled } from './next-sends.ts';
 import { createObstaclePauses } from './obstacle-pauses.ts';
-import type { PassContext, PassDeps, PassMemory } from './pass-deps.ts';
+import type { ChainCounts, PassContext, PassDeps, PassMemory } from './pass-deps.ts';
 import { findGaps } from './plan-nonces.ts';
 import { bumpFees, closeGaps } from './replace-transactions.ts';
 import { sendStored } from './send-stored.ts';
+import { settleDecisions } from './settle-decisions.ts';
 import { signPayouts } from './sign-payouts.ts';
 import { watchBalances } from './watch-balances.ts';
 import { watchForeign } from './watch-foreign.ts';
+import { watchRestored } from './watch-restored.ts';
 import { inFlight, type WalletView } from './wallet-facts.ts';
 
 /** Payouts looked at in one pass. */
@@ -27,8 +29,10 @@ export function createPass(deps: PassDeps): Pass {
     requestedAfter: undefined,
     suspicions: new Map(),
     gapsSinceMs: new Map(),
+    isFirstRound: true,
     balancesAtMs: Number.NEGATIVE_INFINITY,
-    countAtMs: Number.NEGATIVE_INFINITY,
+    counts: undefined,
+    ahead: undefined,
   };
   return (lease, signal) => runPass({ ...deps, lease, memory, signal });
 }
@@ -44,9 +48,10 @@ async function runPass(context: PassContext): Promise<void | 'again'> {
   observe.looked(key, view);
 
   await step(context, 'send', () => resend(context, view));
+  await step(context, 'decisions', () => settleDecisions(context, view));
   const signed = await step(context, 'sign', () => admitAndSign(context, view));
   await step(context, 'replace', () => bumpFees(context, view));
-  await step(context, 'balances', () => watchBalances(context, view.now.getTime()));
+  await step(context, 'balances', () => watchBalances(context));
   return signed === 'more' ? 'again' : undefined;
 }
 
@@ -61,58 +66,80 @@ async function lookAndTakeIn(context: PassContext): Promise<WalletView> {
 }
 
 function look({ store, memory }: PassContext): Promise<WalletView> {
-  return store.look({ ...LIMITS, after: memory.requestedAfter });
+  return store.look({ ...LIMITS, after: memory.requestedAfter, everyWaiting: memory.isFirstRound });
 }
 
 function resend(context: PassContext, view: WalletView): Promise<void> {
-  const { memory, timing } = context;
+  const { memory, timing, monotonicMs } = context;
   return sendStored(
     context,
     view,
-    chooseSends(view.nonces, memory.sends, view.now.getTime(), timing, SENDS_AT_ONCE),
+    chooseSends(view.nonces, memory.sends, monotonicMs(), timing, SENDS_AT_ONCE),
   );
 }
 
 /** The steps that need to know how many transactions of the wallet the chain counts. */
 async function admitAndSign(context: PassContext, before: WalletView): Promise<'more' | 'done'> {
-  const { sender, key, memory, timing, signal } = context;
-  const nowMs = before.now.getTime();
-  const isBusy =
-    before.requested.length + before.unsigned.length + inFlight(before.nonces).length > 0 ||
-    findGaps(before.nonces).length > 0;
-  if (!isBusy && nowMs - memory.countAtMs < timing.idleCountEveryMs) return 'done';
-  const chainCount = await sender.latestCount(key.wallet, { signal });
-  memory.countAtMs = nowMs;
-  await watchForeign(context, before, chainCount);
-  if (before.requested.length + before.unsigned.length === 0) {
-    await closeGaps(context, before);
+  const counts = await countIfDue(context, before);
+  if (counts === undefined) {
+    turnPage(context.memory, before, 'NOTHING');
     return 'done';
   }
-  const gate: NonceGate = await openGate(context, before, chainCount);
-  const authorised = await authorise(context, before, gate);
-  const turned = turnPage(memory, before.requested, authorised);
+  await watchForeign(context, before, counts.latest);
+  const open = await openGate(context, before, counts);
+  const { gate, usedUp } = await watchRestored(context, before, open, counts);
+  const gaps = { usedUp, isPaused: gate.pausedBy !== undefined };
+  const spent = readOnce(() => context.store.spent());
+  const authorised = await authorise(context, before, gate, spent.read);
+  const turned = turnPage(context.memory, before, authorised);
+  // What was authorised now counts.
+  if (authorised === 'WRITTEN') spent.forget();
   const view = authorised === 'WRITTEN' ? await look(context) : before;
-  const signed = await signPayouts(context, view, {
-    ...gate,
-    nextNonce: view.nextNonce ?? gate.nextNonce,
-  });
-  if (signed === 0) await closeGaps(context, view);
-  return signed > 0 || turned ? 'more' : 'done';
+  const next = { ...gate, nextNonce: view.nextNonce ?? gate.nextNonce };
+  const signed = view.unsigned.length === 0 ? 0 : await signPayouts(context, view, next, spent.read);
+  if (signed === 0) await closeGaps(context, view, gaps);
+  return signed > 0 || turned || authorised === 'WRITTEN' ? 'more' : 'done';
+}
+
+/** The counts of this moment, or of a moment ago; undefined when there is nothing that asks for them. */
+async function countIfDue(context: PassContext, view: WalletView): Promise<ChainCounts | undefined> {
+  const { sender, key, memory, timing, monotonicMs, signal } = context;
+  const atMs = monotonicMs();
+  const ageMs = memory.counts === undefined ? Infinity : atMs - memory.counts.atMs;
+  const isBusy =
+    view.requested.length + view.unsigned.length + inFlight(view.nonces).length > 0 ||
+    findGaps(view.nonces, view.releasedMark ?? -1).length > 0;
+  if (!isBusy && ageMs < timing.idleCountEveryMs) return undefined;
+  if (memory.counts !== undefined && ageMs < timing.countEveryMs) return memory.counts;
+  const [latest, pending] = await Promise.all([
+    sender.latestCount(key.wallet, { signal }),
+    sender.pendingCount(key.wallet, { signal }),
+  ]);
+  memory.counts = { atMs, latest, pending };
+  return memory.counts;
+}
+
+function readOnce<T>(read: () => Promise<T>): { read(): Promise<T>; forget(): void } {
+  let known: Promise<T> | undefined;
+  return { read: () => (known ??= read()), forget: () => void (known = undefined) };
 }
 
 /**
  * A page full of payouts of which none can be authorised now must not hide those behind it: the next pass looks there, and so
- * on to the end and round. While some wait for nothing but their turn, the oldest keep it.
- * @returns whether there is another page to look at
+ * on to the end and round. While some wait for nothing but their turn, the oldest keep it. Those that nobody looked at yet
+ * are on no page: they are never hidden.
+ * @returns whether to look at the next page at once: in the first round of this process alone, later rounds take their time
  */
 function turnPage(
   memory: PassMemory,
-  page: WalletView['requested'],
+  { pageEnd }: WalletView,
   authorised: Awaited<ReturnType<typeof authorise>>,
 ): boolean {
-  const isStuck = authorised !== 'TURNS' && authorised !== 'WRITTEN' && page.length === LIMITS.requested;
-  memory.requestedAfter = isStuck ? page.at(-1)?.orderPk : undefined;
-  return isStuck;
+  const keeps = authorised === 'TURNS' || authorised === 'WRITTEN';
+  const isFirst = memory.isFirstRound && !keeps;
+  memory.requestedAfter = keeps ? undefined : (pageEnd ?? undefined);
+  if (pageEnd === null && !keeps) memory.isFirstRound = false;
+  return isFirst && pageEnd !== null;
 }
 
 /** Runs a step. What a node failed to do is told, and left to the next pass; everything else ends the pass. */

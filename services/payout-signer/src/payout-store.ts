@@ -1,9 +1,10 @@
-import type { SendOutcome, SignedTransaction } from '@opentill/chain/wallet-sender';
+import type { OwnTransaction } from '@opentill/chain/own-transaction';
+import type { FoundPayment, SendOutcome, SignedTransaction } from '@opentill/chain/wallet-sender';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { Lease } from '@opentill/db/lease';
 import type { Address } from '@opentill/chain/address-codec';
 import type { BaseUnits } from '@opentill/domain/money';
-import type { Obstacle, WalletView } from './wallet-facts.ts';
+import type { Obstacle, PaidByDecision, WalletView } from './wallet-facts.ts';
 
 /** What became of facts that others wrote. */
 export interface TakenIn {
@@ -14,7 +15,7 @@ export interface TakenIn {
   readonly vetoedOrderPks: readonly string[];
 }
 
-/** How much was authorised of a symbol for a merchant, by the database's clock. */
+/** How much is authorised and may still be signed, or was signed lately, of a symbol for a merchant, by the database's clock. */
 export interface SpentRow {
   readonly symbol: string;
   readonly merchantId: string;
@@ -27,6 +28,8 @@ export interface Authorisations {
   /** In the order in which they get nonces. */
   readonly authorised: readonly string[];
   readonly needApproval: readonly string[];
+  /** Those that were waiting for approval and still are, after something was handed in. */
+  readonly judgedAgain: readonly string[];
   readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
   readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
   /** Where nonces begin, for a wallet that has none. */
@@ -53,8 +56,20 @@ export interface LookOptions {
   /** Most payouts that are looked at. */
   readonly requested: number;
   readonly unsigned: number;
-  /** Only requested payouts behind this one. */
+  /** Of the requested ones that something stands in the way of only those behind this one. */
   readonly after?: string | undefined;
+  /** Also those that wait for approval and that nothing was said to. */
+  readonly everyWaiting: boolean;
+}
+
+/** What became of a decision. DONE: carried out. LATER: not yet, it stays open. Otherwise it can't be, and `why`. */
+export type Adoption =
+  { readonly kind: 'DONE' | 'LATER' } | { readonly kind: 'NOT_POSSIBLE'; readonly why: string };
+
+/** A transaction that was signed for a payout. */
+export interface KnownTransaction extends OwnTransaction {
+  readonly orderPk: string;
+  readonly nonce: number;
 }
 
 export interface Sent {
@@ -77,7 +92,7 @@ export interface PayoutStore {
   look(options: LookOptions): Promise<WalletView>;
   /** Writes what follows from what others wrote: fates, vetoes, expiries. Undefined when nothing does, and nothing is. */
   takeIn(lease: Lease, view: WalletView): Promise<TakenIn | undefined>;
-  /** What was authorised in the last hour and day. */
+  /** What counts against limits of an hour and of a day. */
   spent(): Promise<readonly SpentRow[]>;
   /**
    * REQUESTED → AUTHORISED with a nonce each (free ones first, lowest first), where the payout's time is not over; the others
@@ -97,8 +112,18 @@ export interface PayoutStore {
   readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
   /** @returns payouts that were sent for the first time; of these the tracker is told. */
   recordSent(lease: Lease, sent: readonly Sent[]): Promise<readonly string[]>;
-  /** Marks nonces as used by a stranger, and halts the wallet, with an incident. */
+  /** Marks nonces as used by something unknown, and halts the wallet, with an incident. */
   markTaken(lease: Lease, nonces: readonly number[], reason: string): Promise<void>;
+  /** Halts the wallet: up to `mark` something may have been sent that is not known here. @returns whether it was not halted so */
+  haltRestored(lease: Lease, mark: number, reason: string): Promise<boolean>;
+  /** Leaves every nonce up to `mark` to transactions that move nothing. `first`: where nonces begin. @returns whether any was left before */
+  keepFromPayouts(lease: Lease, mark: number, first: number): Promise<boolean>;
+  /** Every transaction ever signed for these payouts, with its nonce. */
+  transactionsOf(orderPks: readonly string[]): Promise<readonly KnownTransaction[]>;
+  /** Carries a decision out by the payment that was found, or notes why it can't be. */
+  adopt(lease: Lease, decision: PaidByDecision, found: FoundPayment): Promise<Adoption>;
+  /** Notes why a decision can't be carried out. */
+  dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
   saveBalances(
     lease: Lease,
     block: { readonly height: number; readonly hash: string },

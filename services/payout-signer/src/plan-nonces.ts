@@ -24,10 +24,13 @@ export function noncesToSign(
   return noncesToReserve(reserved, nextNonce, count);
 }
 
-/** RESERVED nonces below a SIGNED one: while one is there, nothing above it can get into a block. */
-export function findGaps(nonces: readonly OpenNonce[]): readonly OpenNonce[] {
+/**
+ * RESERVED nonces below a SIGNED one: while one is there, nothing above it can get into a block. And those up to
+ * `usedUp`, which no payout may get.
+ */
+export function findGaps(nonces: readonly OpenNonce[], usedUp = -1): readonly OpenNonce[] {
   const highestSigned = Math.max(-1, ...nonces.filter((n) => n.state === 'SIGNED').map((n) => n.nonce));
-  return nonces.filter((n) => n.state === 'RESERVED' && n.nonce < highestSigned);
+  return nonces.filter((n) => n.state === 'RESERVED' && (n.nonce < highestSigned || n.nonce <= usedUp));
 }
 
 /**

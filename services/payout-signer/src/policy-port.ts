@@ -1,8 +1,8 @@
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { Chain } from '@opentill/domain/chains';
-import type { RequestedPayout } from './wallet-facts.ts';
+import type { JudgedPayout } from './wallet-facts.ts';
 
-/** What was authorised lately of one symbol on the chain, base units; of everybody, and of the payout's merchant. */
+/** What is authorised, or was signed lately, of one symbol on the chain, base units; of everybody, and of the payout's merchant. */
 export interface Spent {
   readonly lastHour: bigint;
   readonly lastDay: bigint;
@@ -20,7 +20,7 @@ export type PolicyVerdict =
 export interface PolicyJudge {
   judge(question: {
     readonly chain: Chain;
-    readonly payout: RequestedPayout;
+    readonly payout: JudgedPayout;
     readonly intent: PaymentIntent;
     readonly spent: Spent;
     readonly now: Date;

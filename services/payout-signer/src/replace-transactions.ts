@@ -12,23 +12,27 @@ import { inFlight, type WalletView } from './wallet-facts.ts';
  * earlier ones are kept, and any of them may still land. Signs nothing while the wallet is halted.
  */
 export async function bumpFees(context: PassContext, view: WalletView): Promise<void> {
-  const { sender, store, lease, observe, key, timing, memory, signal } = context;
-  const nowMs = view.now.getTime();
+  const { sender, store, lease, observe, key, timing, memory, monotonicMs, signal } = context;
+  const [ms, databaseMs] = [monotonicMs(), view.now.getTime()];
   const mayBeDue = inFlight(view.nonces).some(({ attempts }) => {
     const newest = attempts.at(-1);
-    return (
-      newest !== undefined &&
-      (newest.outcome === 'UNDERPRICED' || nowMs - newest.signedAt.getTime() >= timing.bumpAfterMs)
-    );
+    if (newest === undefined) return false;
+    const sentMs = memory.sends.sends.get(newest.txHash)?.firstMs ?? ms;
+    const waitedMs = Math.max(ms - sentMs, databaseMs - newest.signedAt.getTime());
+    return newest.outcome === 'UNDERPRICED' || waitedMs >= timing.bumpAfterMs;
   });
+  if (!mayBeDue) observe.feesAtCap(key, undefined);
   if (!mayBeDue || !maySign(context, view)) return;
   const prices = await sender.currentPrices({ signal });
-  const now = { ms: nowMs, seenHeight: view.cursor?.seen.height ?? 0, prices };
-  for (const bump of chooseBumps(view.nonces, memory.sends, now, timing, sender.raise)) {
+  const now = { ms, databaseMs, seenHeight: view.cursor?.seen.height ?? 0, prices };
+  const { bumps, atCap } = chooseBumps(view.nonces, memory.sends, now, timing, sender.raise);
+  observe.feesAtCap(key, atCap?.nonce);
+  for (const bump of bumps) {
     const attempt = await signBump(context, bump);
     if ((await store.saveReplacement(lease, attempt)).kind !== 'SAVED') continue;
     observe.bumped(key, attempt, bump.attempt.txHash);
-    await sendStored(context, view, [{ txHash: attempt.signed.txHash, orderPk: attempt.orderPk }]);
+    const { txHash, nonce } = attempt.signed;
+    await sendStored(context, view, [{ txHash, nonce, orderPk: attempt.orderPk }]);
   }
 }
 
@@ -45,12 +49,19 @@ async function signBump({ sender, key }: PassContext, bump: Bump): Promise<Signe
 
 /**
  * Fills free nonces below signed ones, for which no payout came, by transactions that move nothing: nothing above them could
- * get into a block otherwise.
+ * get into a block otherwise. And those up to `usedUp`, which no payout may get: these alone while the chain is ahead, as
+ * they have to win against what may wait in some pool.
  */
-export async function closeGaps(context: PassContext, view: WalletView): Promise<void> {
-  const { sender, store, lease, observe, key, timing, memory, signal } = context;
-  const nowMs = view.now.getTime();
-  const gaps = findGaps(view.nonces).filter(({ orderPk }) => orderPk === null);
+export async function closeGaps(
+  context: PassContext,
+  view: WalletView,
+  { usedUp, isPaused }: { readonly usedUp: number; readonly isPaused: boolean },
+): Promise<void> {
+  const { sender, store, lease, observe, key, timing, memory, monotonicMs, signal } = context;
+  const nowMs = monotonicMs();
+  const gaps = findGaps(view.nonces, usedUp).filter(
+    ({ orderPk, nonce }) => orderPk === null && (!isPaused || nonce <= usedUp),
+  );
   const since = memory.gapsSinceMs;
   for (const nonce of since.keys()) if (!gaps.some((gap) => gap.nonce === nonce)) since.delete(nonce);
   for (const { nonce } of gaps) if (!since.has(nonce)) since.set(nonce, nowMs);
@@ -64,7 +75,7 @@ export async function closeGaps(context: PassContext, view: WalletView): Promise
     const attempt: SignedAttempt = { purpose: 'CANCEL', orderPk: null, ...nothing, signed };
     if ((await store.saveReplacement(lease, attempt)).kind !== 'SAVED') continue;
     observe.cancelled(key, nonce, signed.txHash);
-    await sendStored(context, view, [{ txHash: signed.txHash, orderPk: null }]);
+    await sendStored(context, view, [{ txHash: signed.txHash, nonce, orderPk: null }]);
   }
 }
 

@@ -10,11 +10,13 @@ import type { WalletView } from './wallet-facts.ts';
 export async function sendStored(
   context: PassContext,
   view: WalletView,
-  chosen: readonly { readonly txHash: TxHash; readonly orderPk: string | null }[],
+  chosen: readonly { readonly txHash: TxHash; readonly nonce: number; readonly orderPk: string | null }[],
 ): Promise<void> {
   if (chosen.length === 0) return;
-  const { store, sender, lease, memory, observe, key, signal } = context;
+  const { store, sender, lease, memory, mark, monotonicMs, observe, key, signal } = context;
   const bytes = await store.readRaw(chosen.map(({ txHash }) => txHash));
+  // What is sent is known here from now on, whatever becomes of the database.
+  await mark.raise(Math.max(...chosen.map(({ nonce }) => nonce)));
   const signed = chosen.flatMap(({ txHash, orderPk }) => {
     const raw = bytes.get(txHash);
     return raw === undefined ? [] : [{ txHash, orderPk, raw }];
@@ -29,7 +31,7 @@ export async function sendStored(
   rememberSent(
     memory.sends,
     sent.map(({ txHash }) => txHash),
-    view.now.getTime(),
+    monotonicMs(),
     view.cursor?.seen.height ?? 0,
   );
   const sentFirst = await store.recordSent(lease, sent);

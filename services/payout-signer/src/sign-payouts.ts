@@ -3,9 +3,12 @@ import { PREPARE_MAX, type FeePrices, type PaymentIntent } from '@opentill/chain
 import type { NonceGate } from './authorise.ts';
 import { checkIntent } from './check-intent.ts';
 import type { PassContext } from './pass-deps.ts';
-import type { SignedAttempt } from './payout-store.ts';
+import { judge } from './decide-authorisations.ts';
+import type { SignedAttempt, SpentRow } from './payout-store.ts';
 import { noncesToSign } from './plan-nonces.ts';
 import { sendStored } from './send-stored.ts';
+import { chooseUnpaid } from './settle-decisions.ts';
+import { createSpending } from './spending.ts';
 import { createBudget } from './wallet-budget.ts';
 import { inFlight, type Obstacle, type UnsignedPayout, type WalletView } from './wallet-facts.ts';
 
@@ -27,37 +30,80 @@ const ROUNDS_MAX = 4;
  * Signs payouts that are authorised, stores the bytes, and only then sends them. Those that can't be signed give their
  * nonces back and are tried again later. @returns how many were signed
  */
-export async function signPayouts(context: PassContext, view: WalletView, gate: NonceGate): Promise<number> {
-  const capacity = context.terms.maxOpenNonces - inFlight(view.nonces).length;
+export async function signPayouts(
+  context: PassContext,
+  view: WalletView,
+  gate: NonceGate,
+  spent: () => Promise<readonly SpentRow[]>,
+): Promise<number> {
+  const { memory, monotonicMs, terms } = context;
+  const capacity = terms.maxOpenNonces - inFlight(view.nonces).length;
+  const stopped = stopsAll(context, view, gate);
   const due = view.unsigned
-    .filter(({ orderPk }) => context.memory.pauses.isDue(orderPk, view.now.getTime()))
+    .filter(({ orderPk }) => memory.pauses.isDue(orderPk, monotonicMs()))
+    // It expires as soon as it is known that nothing unknown has paid it.
+    .filter(({ isOverdue }) => !isOverdue || stopped === 'CHAIN_AHEAD')
     .slice(0, Math.max(0, Math.min(PREPARE_MAX, capacity)));
   if (due.length === 0) return 0;
-  const stopped = stopsAll(context, view, gate);
   if (stopped !== undefined) {
     await hinder(
       context,
-      view,
       due.map((payout) => ({ payout, obstacle: stopped })),
     );
     return 0;
   }
+  const { allowed, refused } = await judgeAgain(context, view, due, spent);
+  await hinder(context, refused);
+  if (allowed.length === 0) return 0;
   const prices = await context.sender.currentPrices({ signal: context.signal });
-  const { ready, hindered } = await prepare(context, view, due, prices);
-  await hinder(context, view, hindered);
+  const { ready, hindered } = await prepare(context, view, allowed, prices);
+  await hinder(context, hindered);
   const signed = await signAndSave(context, view, gate, ready, prices);
   await sendStored(
     context,
     view,
-    signed.map(({ signed: { txHash }, orderPk }) => ({ txHash, orderPk })),
+    signed.map(({ signed: { txHash, nonce }, orderPk }) => ({ txHash, nonce, orderPk })),
   );
   return signed.length;
 }
 
 function stopsAll({ rules, key }: PassContext, view: WalletView, gate: NonceGate): Obstacle | undefined {
+  // The first of them keeps payouts from expiring.
+  if (gate.pausedBy !== undefined) return gate.pausedBy;
   if (view.halted !== null) return 'HALTED';
-  if (!rules.policy.allowsChain(key.chain)) return 'NO_POLICY';
-  return gate.pausedBy;
+  return rules.policy.allowsChain(key.chain) ? undefined : 'NO_POLICY';
+}
+
+/**
+ * Asks the policy once more, with what is authorised besides: what stands in a row is nobody's authorisation, and may have
+ * got there otherwise. What was signed before must be proven unpaid.
+ */
+async function judgeAgain(
+  context: PassContext,
+  view: WalletView,
+  due: readonly UnsignedPayout[],
+  spent: () => Promise<readonly SpentRow[]>,
+): Promise<{ readonly allowed: readonly UnsignedPayout[]; readonly refused: readonly Hindered[] }> {
+  const { rules } = context;
+  const spending = createSpending(await spent());
+  const before = due.filter(({ isSignedBefore }) => isSignedBefore);
+  const unpaid = await chooseUnpaid(context, view, before);
+  const allowed: UnsignedPayout[] = [];
+  const refused: Hindered[] = [];
+  for (const payout of due) {
+    const obstacle = obstacleTo(payout);
+    if (obstacle === undefined) allowed.push(payout);
+    else refused.push({ payout, obstacle });
+  }
+  return { allowed, refused };
+
+  function obstacleTo(payout: UnsignedPayout): Obstacle | undefined {
+    if (payout.isSignedBefore && !unpaid.has(payout.orderPk)) return 'MAYBE_PAID';
+    if (view.heldSymbols.has(payout.symbol)) return 'ASSET_HELD';
+    const verdict = judge(payout, spending.without(payout, payout.isCounted), rules, view.now);
+    if (verdict.kind === 'OBSTACLE') return verdict.obstacle;
+    return verdict.kind === 'AUTHORISED' ? undefined : 'POLICY_REFUSES';
+  }
 }
 
 /** Tries each payment on the chain, and takes it out of what the wallet can still spend. */
@@ -70,9 +116,7 @@ async function prepare(
   const { sender, key, rules, signal } = context;
   const hindered: Hindered[] = [];
   const intents = due.flatMap((payout) => {
-    const checked = view.heldSymbols.has(payout.symbol)
-      ? ({ kind: 'OBSTACLE', obstacle: 'ASSET_HELD' } as const)
-      : checkIntent(payout, rules);
+    const checked = checkIntent(payout, rules);
     if (checked.kind === 'INTENT') return [{ payout, intent: checked.intent }];
     // What was right when it was authorised and is refused now has met another configuration.
     const obstacle = checked.kind === 'OBSTACLE' ? checked.obstacle : 'CONFIG_MISMATCH';
@@ -150,9 +194,9 @@ async function signAll(
   return attempts;
 }
 
-async function hinder(context: PassContext, view: WalletView, hindered: readonly Hindered[]): Promise<void> {
-  const { memory, store, lease, observe, key } = context;
-  for (const { payout } of hindered) memory.pauses.put(payout.orderPk, view.now.getTime());
+async function hinder(context: PassContext, hindered: readonly Hindered[]): Promise<void> {
+  const { memory, monotonicMs, store, lease, observe, key } = context;
+  for (const { payout } of hindered) memory.pauses.put(payout.orderPk, monotonicMs());
   if (hindered.length === 0) return;
   await store.saveObstacles(
     lease,

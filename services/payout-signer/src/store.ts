@@ -1,10 +1,17 @@
 import type { Db, Tx } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
 import type { PayoutStore, SaveOutcome } from './payout-store.ts';
+import { adoptPayment, closeDecision } from './store/adopt.ts';
 import { look } from './store/look.ts';
 import { noteObstacles, saveAuthorisations } from './store/save-authorised.ts';
-import { freeNoncesOf, saveBalances, saveTaken } from './store/save-findings.ts';
-import { readRaw, saveSent, tellOfPayouts, type EventDeps } from './store/save-sent.ts';
+import {
+  freeNoncesOf,
+  haltRestored,
+  keepFromPayouts,
+  saveBalances,
+  saveTaken,
+} from './store/save-findings.ts';
+import { readRaw, readTransactionsOf, saveSent, tellOfPayouts, type EventDeps } from './store/save-sent.ts';
 import { NotSaved, saveReplacement, saveSigned } from './store/save-signed.ts';
 import { readSpent } from './store/spent.ts';
 import { findNews, takeIn } from './store/take-in.ts';
@@ -65,7 +72,22 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
         return orderPks;
       }),
     markTaken: (lease, nonces, reason) =>
-      underLease(lease, (tx) => saveTaken(tx, key, nonces, reason, deps.newId())),
+      underLease(lease, (tx, token) => saveTaken(tx, key, token, nonces, reason, deps.newId())),
+    haltRestored: (lease, mark, reason) =>
+      underLease(lease, (tx) => haltRestored(tx, key, mark, reason, deps.newId())),
+    keepFromPayouts: (lease, mark, first) =>
+      underLease(lease, async (tx) => (await keepFromPayouts(tx, key, mark, first)) > 0),
+    transactionsOf: (orderPks) => readTransactionsOf(db, key, orderPks),
+    adopt: (lease, decision, found) =>
+      underLease(lease, async (tx, token) => {
+        const adoption = await adoptPayment(tx, key, token, decision, found);
+        if (adoption.kind === 'LATER') return adoption;
+        const why = adoption.kind === 'NOT_POSSIBLE' ? adoption.why : undefined;
+        await closeDecision(tx, decision.decisionId, why);
+        if (why === undefined) await tellOfPayouts(tx, key, [decision.payout.orderPk], deps);
+        return adoption;
+      }),
+    dismiss: (lease, decisionId, why) => underLease(lease, (tx) => closeDecision(tx, decisionId, why)),
     saveBalances: (lease, block, rows) => underLease(lease, (tx) => saveBalances(tx, key, block, rows)),
   };
 }

@@ -139,6 +139,8 @@ export interface WalletView {
   readonly cursor: { readonly seen: KnownBlock; readonly verified: KnownBlock } | null;
   /** Why nothing new may be authorised or signed; null: it may. */
   readonly halted: string | null;
+  /** Halted because something unknown may have paid payouts: until that is settled none is refused, and none expires. */
+  readonly isUncertain: boolean;
   /** Symbols on hold. */
   readonly heldSymbols: ReadonlySet<string>;
   /** Oldest first, bounded. */

@@ -4,7 +4,8 @@ import type { BalanceRow } from './payout-store.ts';
 import type { BalanceAlarms } from './wallet-facts.ts';
 
 /** Writes down what the chain says the wallet holds, for operators, alarms and the reconciliation. */
-export async function watchBalances(context: PassContext, nowMs: number): Promise<void> {
+export async function watchBalances(context: PassContext): Promise<void> {
+  const nowMs = context.monotonicMs();
   const { sender, store, lease, observe, key, rules, memory, timing, signal } = context;
   if (nowMs - memory.balancesAtMs < timing.balancesEveryMs) return;
   memory.balancesAtMs = nowMs;

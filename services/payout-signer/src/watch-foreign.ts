@@ -7,9 +7,10 @@ import type { OpenNonce, WalletView } from './wallet-facts.ts';
 const TAKEN_AT_ONCE = 1_000;
 
 /**
- * Looks for nonces that a transaction used which is not ours: somebody else has the key, or it was signed here after the
- * backup that this database was restored from. Proof is a count of the wallet's transactions at a verified block, and for a
- * nonce that was signed here that none of its transactions has a receipt, each by two sources. Then the wallet is halted.
+ * Looks for nonces that something used which this database does not know: somebody else has the key, or it was signed here
+ * in commits that were lost. Proof is a count of the wallet's transactions at a verified block, and for a nonce that was
+ * signed here that none of its transactions has a receipt, each by two sources: where two are configured one is never
+ * believed alone, because this is never looked at again. Then the wallet is halted.
  *
  * @param chainCount the highest count that any source gives: suspicion, not proof
  */
@@ -23,10 +24,9 @@ export async function watchForeign(
   if (cursor === null || nextNonce === null) return;
   const heights = { seenHeight: cursor.seen.height, verifiedHeight: cursor.verified.height };
   const suspects = chooseSuspects(view.nonces, chainCount, heights, memory.suspicions, view.now.getTime());
-  observe.chainAhead(key, Math.max(0, chainCount - nextNonce));
   if (suspects.length === 0 && chainCount <= nextNonce) return;
 
-  const count = await sender.countAt(key.wallet, cursor.verified, { signal });
+  const count = await sender.countAt(key.wallet, cursor.verified, { neverAlone: true, signal });
   const below = suspects.filter(({ nonce }) => nonce < count);
   const present = await findPresent(context, below, cursor.verified.height);
   const taken = below
@@ -51,6 +51,6 @@ async function findPresent(
     }),
   );
   if (own.length === 0) return new Set();
-  const { fates, disputed } = await reader.readFates(own, { atHeight, signal });
+  const { fates, disputed } = await reader.readFates(own, { atHeight, neverAlone: true, signal });
   return new Set([...fates.map(({ txHash }) => txHash), ...disputed]);
 }

@@ -4,7 +4,10 @@ import { runModel, type Fault, type FaultKind, type Outcome, type Variant } from
 
 /** Where a fault can strike: an answer can only be lost where one is given, and so on. */
 function strikes(kind: FaultKind, name: string): boolean {
-  const isRpc = /(latestCount|countAt|balances|currentPrices|prepare|broadcast|readFates)$/.test(name);
+  const isRpc =
+    /(latestCount|pendingCount|readPayment|countAt|balances|currentPrices|prepare|broadcast|readFates)$/.test(
+      name,
+    );
   switch (kind) {
     case 'lost-request':
       return isRpc && name.startsWith('before');
@@ -17,6 +20,7 @@ function strikes(kind: FaultKind, name: string): boolean {
     case 'expire':
     case 'foreign':
     case 'takeover':
+    case 'restore':
       // Between two points in a row nothing of the process happens that these could come between.
       return name.startsWith('after');
     case 'crash':
@@ -96,9 +100,10 @@ test('fees are raised while the chain takes nothing, and a gap is filled: the mo
  */
 const CONTROL_STRIDE = 5;
 
-test('control: sent before it is stored, it is paid twice or although it failed', async () => {
+test('control: sent before it is stored, with an operator who does not look, it is paid twice or although it failed', async () => {
   const sum = await enumerate(
     {
+      isCareless: true,
       sender: (sender, _tables, chain) => ({
         ...sender,
         async sign(...given) {

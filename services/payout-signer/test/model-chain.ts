@@ -20,6 +20,8 @@ export interface ModelChain {
   send(raw: Uint8Array): SendOutcome;
   /** A block with everything that is next. */
   mine(): void;
+  /** How many the chain would have with what waits next to it. */
+  pendingCount(): number;
   /** A node forgets all that waits. */
   dropPool(): void;
   /** The next blocks are empty: what is offered is too little. */
@@ -80,6 +82,11 @@ export function createModelChain(): ModelChain {
         mined.push(tx);
         heights.set(tx.txHash, height);
       }
+    },
+    pendingCount() {
+      let count = mined.length;
+      while (pool.has(count)) count += 1;
+      return count;
     },
     dropPool: () => pool.clear(),
     stall(blocks) {

@@ -4,7 +4,7 @@ import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import type { Lease } from '@opentill/db/lease';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits } from '@opentill/domain/money';
-import type { PayoutStore, SaveOutcome, SignedAttempt } from '../src/payout-store.ts';
+import type { Adoption, PayoutStore, SaveOutcome, SignedAttempt } from '../src/payout-store.ts';
 import { freeNonces, noncesToReserve } from '../src/plan-nonces.ts';
 import type { OpenNonce, OwnAttempt, WalletKey } from '../src/wallet-facts.ts';
 import { blockHash, type ModelChain } from './model-chain.ts';
@@ -38,6 +38,36 @@ export interface ModelTables {
   halted: string | null;
   token: number;
   nowMs: number;
+  /** Decisions of the operator, open ones. */
+  readonly payAgain: Map<string, number>;
+  readonly paidBy: Map<string, TxHash>;
+  /** Up to here something unknown may have been sent: the halt that says so is open, or was released. */
+  haltedMark: number | null;
+  releasedMark: number | null;
+}
+
+/** A backup of the tables. */
+export function snapshotOf(tables: ModelTables): ModelTables {
+  return structuredClone(tables);
+}
+
+/** Brings the tables back to what they were; the holder of the lease changes. */
+export function restoreTo(tables: ModelTables, backup: ModelTables): void {
+  const { token, nowMs } = tables;
+  const fill = <K, V>(map: Map<K, V>, from: ReadonlyMap<K, V>) => {
+    map.clear();
+    for (const [key, value] of from) map.set(key, value);
+  };
+  const copy = structuredClone(backup);
+  fill(tables.payouts, copy.payouts);
+  fill(tables.nonces, copy.nonces);
+  fill(tables.own, copy.own);
+  fill(tables.fates, copy.fates);
+  fill(tables.payAgain, copy.payAgain);
+  fill(tables.paidBy, copy.paidBy);
+  const { seenHeight, verifiedHeight, halted, haltedMark, releasedMark } = copy;
+  Object.assign(tables, { seenHeight, verifiedHeight, halted, haltedMark, releasedMark });
+  Object.assign(tables, { token: token + 1, nowMs });
 }
 
 export const RECEIVERS = ['0xa1', '0xa2', '0xa3'].map((start) => start.padEnd(42, '0') as Address);
@@ -56,6 +86,10 @@ export function createModelTables(): ModelTables {
     halted: null,
     token: 0,
     nowMs: 1_000_000,
+    payAgain: new Map(),
+    paidBy: new Map(),
+    haltedMark: null,
+    releasedMark: null,
   };
 }
 
@@ -73,6 +107,7 @@ export function scan(tables: ModelTables, chain: ModelChain): void {
 
 export function expire(tables: ModelTables, orderPk: string): void {
   const payout = tables.payouts.get(orderPk);
+  if (tables.halted !== null || payout?.obstacle === 'CHAIN_AHEAD') return;
   if (payout?.state === 'REQUESTED' || payout?.state === 'AUTHORISED') payout.state = 'EXPIRED';
 }
 
@@ -120,10 +155,19 @@ export function createModelStore(
           }),
       }));
   const highest = (): number | null => (nonces.size === 0 ? null : Math.max(...nonces.keys()));
+  const highestUsed = (): number | null => {
+    const used = [...nonces].flatMap(([nonce, { state }]) => (state === 'RESERVED' ? [] : [nonce]));
+    return used.length === 0 ? null : Math.max(...used);
+  };
+  const lastTaken = (orderPk: string): number | undefined =>
+    [...nonces]
+      .flatMap(([nonce, row]) => (row.state === 'TAKEN' && row.orderPk === orderPk ? [nonce] : []))
+      .sort((a, b) => b - a)[0];
   const hasOwnNonce = (orderPk: string): boolean =>
     [...nonces.values()].some((n) => n.orderPk === orderPk && (n.state === 'SIGNED' || n.state === 'FINAL'));
   const insert = (attempt: SignedAttempt): void => {
     const signedAt = new Date(tables.nowMs);
+    if (attempt.orderPk !== null) tables.payAgain.delete(attempt.orderPk);
     own.set(attempt.signed.txHash, { ...attempt, signedAt, outcome: null, lastSentAt: null });
   };
   const facts = ({ orderPk, to, obstacle }: ModelPayout) => ({
@@ -158,6 +202,8 @@ export function createModelStore(
               isReserved: true,
               mayBePaid: false,
               paysOurselves: false,
+              isOverdue: false,
+              obstacleAt: null,
             };
             return { ...facts(payout), ...more };
           }),
@@ -165,13 +211,32 @@ export function createModelStore(
           const isTaken = [...nonces.values()].some(
             (n) => n.state === 'TAKEN' && n.orderPk === payout.orderPk,
           );
-          const isSignedBefore = payout.state === 'SIGNED' && isTaken && !hasOwnNonce(payout.orderPk);
-          return payout.state === 'AUTHORISED' || isSignedBefore
-            ? [{ ...facts(payout), isSignedBefore }]
-            : [];
+          const isSignedBefore =
+            payout.state === 'SIGNED' &&
+            isTaken &&
+            !hasOwnNonce(payout.orderPk) &&
+            tables.payAgain.get(payout.orderPk) === lastTaken(payout.orderPk);
+          const more = {
+            approvals: [],
+            isReserved: true,
+            mayBePaid: false,
+            paysOurselves: false,
+            isOverdue: false,
+            isSignedBefore,
+            isCounted: { lastHour: true, lastDay: true },
+          };
+          return payout.state === 'AUTHORISED' || isSignedBefore ? [{ ...facts(payout), ...more }] : [];
         }),
         nonces: openNonces(),
         nextNonce: highest() === null ? null : (highest() ?? 0) + 1,
+        pageEnd: null,
+        isUncertain: tables.halted !== null,
+        highestUsed: highestUsed(),
+        releasedMark: tables.releasedMark,
+        paidBy: [...tables.paidBy].flatMap(([orderPk, txHash]) => {
+          const payout = payouts.get(orderPk);
+          return payout === undefined ? [] : [{ decisionId: orderPk, txHash, payout: facts(payout) }];
+        }),
       })),
     takeIn: (lease) =>
       write('takeIn', lease, () => {
@@ -233,7 +298,8 @@ export function createModelStore(
         if (tables.halted !== null) return { kind: 'STALE' };
         const gone = attempts.flatMap(({ orderPk }) => {
           const payout = payouts.get(orderPk ?? '');
-          const isOpen = payout?.state === 'AUTHORISED' || payout?.state === 'SIGNED';
+          const isAgain = payout?.state === 'SIGNED' && tables.payAgain.has(payout.orderPk);
+          const isOpen = payout?.state === 'AUTHORISED' || isAgain;
           return isOpen && !hasOwnNonce(payout.orderPk) ? [] : [orderPk ?? ''];
         });
         if (gone.length > 0) return { kind: 'GONE', orderPks: gone };
@@ -298,6 +364,58 @@ export function createModelStore(
         }
         tables.halted = reason;
       }),
+    haltRestored: (lease, mark, reason) =>
+      write('haltRestored', lease, () => {
+        if (tables.haltedMark !== null) return false;
+        tables.halted = reason;
+        tables.haltedMark = mark;
+        return true;
+      }),
+    keepFromPayouts: (lease, mark, first) =>
+      write('keepFromPayouts', lease, () => {
+        for (const [nonce, row] of nonces) if (nonce <= mark && row.state === 'RESERVED') row.orderPk = null;
+        const top = highest();
+        for (let nonce = top === null ? first : top + 1; nonce <= mark; nonce += 1)
+          nonces.set(nonce, { state: 'RESERVED', orderPk: null, purpose: 'PAYOUT' });
+        return true;
+      }),
+    transactionsOf: (orderPks) =>
+      around('transactionsOf', () =>
+        [...own.values()].flatMap(({ orderPk, contract, to, amountBaseUnits, signed }) =>
+          orderPk === null || !orderPks.includes(orderPk)
+            ? []
+            : [
+                {
+                  orderPk,
+                  from: wallet,
+                  contract,
+                  to,
+                  amountBaseUnits,
+                  txHash: signed.txHash,
+                  nonce: signed.nonce,
+                },
+              ],
+        ),
+      ),
+    adopt: (lease, { decisionId: orderPk, txHash }, { nonce, intent }) =>
+      write('adopt', lease, (): Adoption => {
+        const payout = payouts.get(orderPk);
+        const why =
+          payout === undefined || own.has(txHash) || hasOwnNonce(orderPk) ? 'it is not possible' : undefined;
+        if (why === undefined && nonces.get(nonce)?.state !== 'TAKEN') return { kind: 'LATER' };
+        tables.paidBy.delete(orderPk);
+        if (payout === undefined || why !== undefined) return { kind: 'NOT_POSSIBLE', why: why ?? '' };
+        for (const row of nonces.values())
+          if (row.state === 'RESERVED' && row.orderPk === orderPk) row.orderPk = null;
+        payout.state = 'SIGNED';
+        payout.wasSent = true;
+        const { contract, to, amountBaseUnits } = intent;
+        const terms = { gasLimit: 0n, maxFeePerGas: 0n, maxPriorityFeePerGas: 0n };
+        const signed = { txHash, nonce, raw: Buffer.alloc(0), terms };
+        insert({ purpose: 'PAYOUT', orderPk, contract, to, amountBaseUnits, signed });
+        return { kind: 'DONE' };
+      }),
+    dismiss: (lease, orderPk) => write('dismiss', lease, () => void tables.paidBy.delete(orderPk)),
     saveBalances: (lease) => write('saveBalances', lease, () => undefined),
   };
 }

@@ -4,13 +4,22 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { baseUnits } from '@opentill/domain/money';
+import type { NonceMark } from '../src/nonce-mark.ts';
 import type { Observe } from '../src/observe.ts';
 import { createPass, type Pass } from '../src/pass.ts';
 import type { PassDeps } from '../src/pass-deps.ts';
 import type { PayoutStore } from '../src/payout-store.ts';
 import type { WalletKey } from '../src/wallet-facts.ts';
 import { blockHash, createModelChain, modelSign, type ModelChain } from './model-chain.ts';
-import { createModelStore, createModelTables, expire, scan, type ModelTables } from './model-store.ts';
+import {
+  createModelStore,
+  createModelTables,
+  expire,
+  restoreTo,
+  scan,
+  snapshotOf,
+  type ModelTables,
+} from './model-store.ts';
 
 /** What goes wrong, or merely happens, at a point. */
 export type FaultKind =
@@ -23,7 +32,9 @@ export type FaultKind =
   | 'reorganise'
   | 'expire'
   | 'takeover'
-  | 'foreign';
+  | 'foreign'
+  /** The process dies, and the database is brought back to what it was some points before. */
+  | 'restore';
 
 export interface Fault {
   /** The point, from 1, counted over all lives. */
@@ -35,6 +46,9 @@ export interface Fault {
 export interface Variant {
   readonly store?: (store: PayoutStore, tables: ModelTables) => PayoutStore;
   readonly sender?: (sender: WalletSender, tables: ModelTables, chain: ModelChain) => WalletSender;
+  /** The operator says of everything that it is to be paid again, and releases at once. */
+  readonly isCareless?: boolean;
+  readonly mark?: (mark: NonceMark) => NonceMark;
   /** Runs when a process starts. */
   readonly onStart?: (tables: ModelTables, chain: ModelChain) => void;
 }
@@ -56,6 +70,8 @@ const KEY: WalletKey = { chain: 'ETH_SEPOLIA', wallet: `0x${'f'.repeat(40)}` as 
 const PASSES_MAX = 60;
 /** Long enough that fees are raised. */
 const STALLED_BLOCKS = 9;
+/** A backup is so many points old: before the commits that the points since made, which are lost. */
+const RESTORED_POINTS = 14;
 /** Model time between two passes. */
 const PASS_MS = 6_000;
 
@@ -72,13 +88,21 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
   const tables = createModelTables();
   const chain = createModelChain();
   const points: string[] = [];
+  /** What the database was at each point; the file of the mark is no part of it. */
+  const backups: ModelTables[] = [];
+  let marked: number | undefined;
   const byPoint = new Map(faults.map(({ at, kind }) => [at, kind]));
 
   async function point(name: string): Promise<FaultKind | undefined> {
     points.push(name);
+    if (faults.some(({ kind }) => kind === 'restore')) backups.push(snapshotOf(tables));
     const kind = byPoint.get(points.length);
     switch (kind) {
       case 'crash':
+        throw new Crash(name);
+      case 'restore':
+        restoreTo(tables, backups[Math.max(0, backups.length - RESTORED_POINTS)] ?? tables);
+        scan(tables, chain);
         throw new Crash(name);
       case 'drop':
         chain.dropPool();
@@ -124,6 +148,10 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
     return (await point(`after ${name}`)) === 'lost-reply' ? lose() : result;
   }
 
+  const mark: NonceMark = {
+    read: () => Promise.resolve(marked),
+    raise: (nonce) => around('mark.raise', () => void (marked = Math.max(nonce, marked ?? nonce))),
+  };
   const own = createModelStore(tables, KEY, around);
   const store = variant.store?.(own, tables) ?? own;
   const plain = createModelSender(chain, rpc);
@@ -162,6 +190,8 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
           disputed: [],
         })),
     },
+    mark: variant.mark?.(mark) ?? mark,
+    monotonicMs: () => tables.nowMs,
     observe,
     timing: {
       resendMs: 5_000,
@@ -170,6 +200,8 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       cancelGapAfterMs: 15_000,
       balancesEveryMs: 3_600_000,
       idleCountEveryMs: 5_000,
+      countEveryMs: 0,
+      aheadHaltAfterMs: 12_000,
     },
     onCommitted: () => undefined,
   };
@@ -199,8 +231,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       tables.nowMs += PASS_MS;
       chain.mine();
       scan(tables, chain);
-      // The operator looks at a halt, and finds that the stranger was himself.
-      if (tables.halted !== null) tables.halted = null;
+      beOperator(tables, chain, variant.isCareless === true);
     }
   }
   while (!isAtRest() && passes < PASSES_MAX) {
@@ -218,10 +249,37 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
   return { ...judge(tables, chain, isAtRest()), signed: tables.own.size, points };
 }
 
+/**
+ * The operator looks at the chain: what paid a payout and is not known did pay it; what lost its nonce otherwise is paid
+ * again. He releases a halt when everything that he decided is carried out.
+ */
+function beOperator(tables: ModelTables, chain: ModelChain, isCareless: boolean): void {
+  for (const { orderPk, to, state } of tables.payouts.values()) {
+    const unknown = chain.mined.find((tx) => tx.to === to && !tables.own.has(tx.txHash));
+    const isOver = state === 'EXPIRED' || state === 'REFUSED';
+    const isPaid = [...tables.own.values()].some(
+      (tx) => tx.to === to && chain.heightOf(tx.signed.txHash) !== undefined,
+    );
+    if (unknown !== undefined && !isPaid && !isOver && !isCareless) {
+      tables.paidBy.set(orderPk, unknown.txHash);
+      continue;
+    }
+    const lost = [...tables.nonces].filter(([, row]) => row.orderPk === orderPk && row.state === 'TAKEN');
+    if (lost.length > 0 && !isPaid) tables.payAgain.set(orderPk, Math.max(...lost.map(([nonce]) => nonce)));
+  }
+  if (tables.halted === null || tables.paidBy.size > 0) return;
+  tables.halted = null;
+  if (tables.haltedMark !== null)
+    tables.releasedMark = Math.max(tables.haltedMark, tables.releasedMark ?? -1);
+  tables.haltedMark = null;
+}
+
 const NEVER = new AbortController().signal;
 
 function finalOf(tables: ModelTables, orderPk: string): boolean {
-  return [...tables.nonces.values()].some((n) => n.orderPk === orderPk && n.state === 'FINAL');
+  const isFinal = [...tables.nonces.values()].some((n) => n.orderPk === orderPk && n.state === 'FINAL');
+  const own = [...tables.own.values()].filter((tx) => tx.orderPk === orderPk);
+  return isFinal || own.some(({ signed }) => tables.fates.get(signed.txHash) === 'VERIFIED');
 }
 
 function judge(tables: ModelTables, chain: ModelChain, atRest: boolean): Pick<Outcome, 'doubles' | 'stuck'> {
@@ -244,6 +302,28 @@ function createModelSender(
     chain: KEY.chain,
     checkNetwork: () => Promise.resolve(),
     latestCount: () => rpc('latestCount', () => chain.mined.length),
+    pendingCount: () =>
+      rpc('pendingCount', () => ({ highest: chain.pendingCount(), agreed: chain.pendingCount() })),
+    readPayment: (txHash, { height }) =>
+      rpc('readPayment', () => {
+        const tx = chain.mined.find((mined) => mined.txHash === txHash);
+        if (tx === undefined || (chain.heightOf(txHash) ?? Infinity) > height) return undefined;
+        const intent = {
+          from: KEY.wallet,
+          contract: 'usdt' as TokenContract,
+          to: tx.to,
+          amountBaseUnits: baseUnits(5n),
+        };
+        const fate = {
+          txHash,
+          blockHeight: height,
+          blockHash: blockHash(height),
+          succeeded: true,
+          deliveredBaseUnits: 5n,
+          feeBaseUnits: 1n,
+        };
+        return { nonce: tx.nonce, intent, fate };
+      }),
     countAt: (_wallet, { height }) =>
       rpc(
         'countAt',

@@ -41,6 +41,7 @@ import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keysto
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { startDriver, type Driver } from '../src/drive-wallet.ts';
 import { judgeByPolicy } from '../src/judge-by-policy.ts';
+import { openNonceMark } from '../src/nonce-mark.ts';
 import { createObserve, type Observe } from '../src/observe.ts';
 import type { PassTiming } from '../src/pass-deps.ts';
 import type { PayoutStore } from '../src/payout-store.ts';
@@ -62,6 +63,8 @@ export const QUICK: PassTiming & { readonly sweepMs: number } = {
   cancelGapAfterMs: 100,
   balancesEveryMs: 200,
   idleCountEveryMs: 50,
+  countEveryMs: 20,
+  aheadHaltAfterMs: 60_000,
 };
 
 export interface DriverOptions {
@@ -74,6 +77,8 @@ export interface DriverOptions {
   readonly observe?: Partial<Observe>;
   readonly leaseTtlMs?: number;
   readonly name?: string;
+  /** Instead of the directory that all of this world share. */
+  readonly stateDirectory?: string;
 }
 
 export interface RunningDriver {
@@ -94,6 +99,8 @@ export interface SignerWorld {
   readonly walletKey: string;
   readonly keys: KeystoreSigner;
   readonly keystoreFile: string;
+  /** Where the drivers keep their marks. */
+  readonly stateDirectory: string;
   readonly network: NetworkConfig;
   readonly newSender: () => WalletSender;
   mine(blocks?: number): Promise<void>;
@@ -108,6 +115,14 @@ export interface SignerWorld {
   transactionsOf(
     order: OrderRow,
   ): Promise<{ tx_hash: string; nonce: number; send_outcome: string | null; fate: string | null }[]>;
+  /** As an operator decides. */
+  decide(
+    order: OrderRow,
+    decision:
+      | { readonly decision: 'PAY_AGAIN'; readonly nonce: number }
+      | { readonly decision: 'PAID_BY'; readonly txHash: string },
+  ): Promise<void>;
+  decisionsOf(order: OrderRow): Promise<{ outcome: string | null; detail: string | null }[]>;
   nonces(): Promise<{ nonce: number; state: string; order_pk: string | null; purpose: string }[]>;
   /** Mines a block at a time until every one of the payouts is verified on the chain. */
   land(orders: readonly OrderRow[], timeoutMs?: number): Promise<void>;
@@ -154,6 +169,7 @@ export async function createSignerWorld(overrides: Partial<NetworkConfig> = {}):
     walletKey,
     keys,
     keystoreFile,
+    stateDirectory: dir,
     network,
     newSender: () => createEvmSender(network, { backend: keys }),
     mine: (blocks = 1) => mine({ rpcUrl, blocks }),
@@ -216,6 +232,20 @@ export async function createSignerWorld(overrides: Partial<NetworkConfig> = {}):
         select t.tx_hash, t.nonce, t.send_outcome, f.state as fate
         from own_transaction t left join own_transaction_fate f using (chain, tx_hash)
         where t.order_pk = ${order.order_pk} order by t.signed_at`.execute(admin);
+      return rows;
+    },
+    async decide(order, decision) {
+      const [nonce, txHash] = 'nonce' in decision ? [decision.nonce, null] : [null, decision.txHash];
+      await sql`insert into payout_decision (decision_id, order_pk, nonce, decision, tx_hash, operator, reason)
+        values (gen_random_uuid(), ${order.order_pk}, ${nonce}, ${decision.decision}, ${txHash}, 'test', 'looked')`.execute(
+        admin,
+      );
+    },
+    async decisionsOf(order) {
+      const { rows } = await sql<{ outcome: string | null; detail: string | null }>`
+        select outcome, detail from payout_decision where order_pk = ${order.order_pk} order by decided_at`.execute(
+        admin,
+      );
       return rows;
     },
     async nonces() {
@@ -308,6 +338,8 @@ function runDriver(
     store: options.store?.(plainStore) ?? plainStore,
     sender: options.sender?.(plainSender) ?? plainSender,
     reader: evmFamily.createReader(world.network, {}),
+    mark: openNonceMark(options.stateDirectory ?? world.stateDirectory, key),
+    monotonicMs: () => performance.now(),
     observe: { ...createObserve({ logger, metrics: createMetrics('payout-signer') }), ...options.observe },
     clock: systemClock,
     timing,

@@ -1,8 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/transfer';
 import { evmFamily } from '@opentill/chain-evm/family';
+import { encodePayment } from '@opentill/chain-evm/sender/encode-payment';
 import { keepLease } from '@opentill/db/lease';
 import { sendTransaction } from '@opentill/devnet/evm-transactions';
+import { baseUnits } from '@opentill/domain/money';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
@@ -10,6 +14,7 @@ import { createMetrics } from '@opentill/runtime/metrics';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { judgeByPolicy } from '../src/judge-by-policy.ts';
+import { openNonceMark } from '../src/nonce-mark.ts';
 import { createObserve } from '../src/observe.ts';
 import { createPass, type Pass } from '../src/pass.ts';
 import { createPayoutStore } from '../src/store.ts';
@@ -43,12 +48,23 @@ async function landsOnce(orders: readonly OrderRow[]): Promise<void> {
   await world.land(orders);
   for (const order of orders) expect(await world.received(order)).toBe(order.amount);
 }
+/** What a life before, whose commits are lost, did: it paid. */
+const payWithKey = async (order: OrderRow, nonce: number): Promise<string> => {
+  const { rpcUrl, walletKey: fromKey } = world;
+  const { to, data } = encodePayment({
+    from: world.wallet,
+    contract: order.contract_address as TokenContract,
+    to: order.address as Address,
+    amountBaseUnits: baseUnits(order.amount),
+  });
+  return sendTransaction({ rpcUrl, fromKey, to, data, nonce });
+};
 /** Somebody who has the key uses it. */
 const useKey = (nonce: number) =>
   sendTransaction({ rpcUrl: world.rpcUrl, fromKey: world.walletKey, to: world.wallet, valueWei: 1n, nonce });
 
 describe('a transaction that is not ours', () => {
-  test('in the place of a signed payout halts the wallet; released, the payout is signed anew and lands once', async () => {
+  test('in the place of a signed payout halts the wallet; the payout is signed anew by an operator’s word, and lands once', async () => {
     let isCutOff = true;
     await start({
       sender: (sender) => ({
@@ -73,8 +89,49 @@ describe('a transaction that is not ours', () => {
       await sql`select from incident where kind = 'FOREIGN_NONCE' and closed_at is null`.execute(world.admin);
     expect(rows).toHaveLength(1);
     await release();
-    await landsOnce([order, waiting]);
+    await landsOnce([waiting]);
+    // The halt is over, and what took its nonce may have paid it for all that anybody knows.
+    expect(await world.transactionsOf(order)).toHaveLength(1);
+    expect(await world.payoutOf(order)).toMatchObject({ state: 'SIGNED', obstacle: 'NEEDS_DECISION' });
+    await world.decide(order, { decision: 'PAY_AGAIN', nonce: 0 });
+    await landsOnce([order]);
+    expect(await world.decisionsOf(order)).toEqual([{ outcome: 'DONE', detail: null }]);
     expect((await world.noncesOf(order)).map(({ state }) => state)).toEqual(['TAKEN', 'FINAL']);
+  });
+
+  test('and that pays the receiver is the payout’s by an operator’s word, when it is just this payment', async () => {
+    const amount = 7_000_000n;
+    await start({
+      sender: (sender) => ({
+        ...sender,
+        broadcast: (signed) => Promise.resolve(signed.map(() => 'UNKNOWN' as const)),
+      }),
+    });
+    const order = await world.payout({ amount, accepted_amount: amount });
+    const other = await world.payout();
+    await waitUntil('signed', async () => (await world.payoutOf(other)).sent);
+    // The lost life paid the first, by other bytes with its nonce; the second was not paid, by a nonce that went elsewhere.
+    const [{ nonce } = { nonce: -1 }] = await world.noncesOf(order);
+    const paid = await payWithKey(order, nonce);
+    await useKey(nonce + 1);
+    await world.mine(4);
+    await waitUntil('halted', isHalted);
+    await waitUntil('taken', async () => (await world.noncesOf(other))[0]?.state === 'TAKEN');
+    await world.decide(other, { decision: 'PAID_BY', txHash: paid });
+    await waitUntil('not this payment', async () => (await world.decisionsOf(other))[0]?.outcome !== null);
+    expect(await world.decisionsOf(other)).toMatchObject([{ outcome: 'NOT_POSSIBLE' }]);
+    await world.decide(order, { decision: 'PAID_BY', txHash: paid });
+    await waitUntil('adopted', async () => (await world.transactionsOf(order)).length === 2);
+    expect((await world.transactionsOf(order)).map(({ tx_hash: txHash }) => txHash)).toContain(paid);
+    expect(await world.decisionsOf(order)).toEqual([{ outcome: 'DONE', detail: null }]);
+    expect(await world.payoutOf(order)).toMatchObject({ state: 'SIGNED', obstacle: null });
+    await drivers.pop()?.stop();
+    await release();
+    await world.decide(other, { decision: 'PAY_AGAIN', nonce: nonce + 1 });
+    await start();
+    await landsOnce([other]);
+    expect(await world.received(order)).toBe(amount);
+    expect((await world.noncesOf(order)).map(({ state }) => state)).toEqual(['TAKEN']);
   });
 
   test('with a nonce never given out halts the wallet: nothing is signed before and after it is noted', async () => {
@@ -205,6 +262,8 @@ function passOf(
     sender: newSender(),
     reader: evmFamily.createReader(network, {}),
     observe: createObserve({ logger, metrics: createMetrics('payout-signer') }),
+    mark: openNonceMark(world.stateDirectory, { chain: CHAIN, wallet }),
+    monotonicMs: () => performance.now(),
     timing: QUICK,
     onCommitted: () => undefined,
   });

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
+import type { Tx } from '@opentill/db/database';
 import type { WalletKey } from '../wallet-facts.ts';
 
 /** Whose nonces: `n` is wallet_nonce. */
@@ -12,6 +13,25 @@ export function openHalts({ chain, wallet }: WalletKey): RawBuilder<unknown> {
     and h.released_at is null`;
 }
 
-/** What a payout that gets its next attempt must not have: a nonce of its own that is on its way, or landed. */
-export const hasNoOwnNonce: RawBuilder<boolean> = sql<boolean>`not exists (
-  select from wallet_nonce own where own.order_pk = p.order_pk and own.state in ('SIGNED', 'FINAL'))`;
+/**
+ * What a payout that gets its next attempt must not have: a nonce of its own that is on its way, or landed, or any
+ * transaction that a block holds.
+ */
+export const hasNoOwnNonce: RawBuilder<boolean> = sql<boolean>`(not exists (
+    select from wallet_nonce own where own.order_pk = p.order_pk and own.state in ('SIGNED', 'FINAL'))
+  and not exists (
+    select from own_transaction t join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
+    where t.order_pk = p.order_pk and f.state in ('MINED', 'VERIFIED')))`;
+
+/** An operator decided that a payout which lost its nonce is paid again: of the highest that it lost, not carried out yet. */
+export const isDecidedAgain: RawBuilder<boolean> = sql<boolean>`exists (
+  select from payout_decision d where d.order_pk = p.order_pk and d.decision = 'PAY_AGAIN' and d.handled_at is null
+    and d.nonce = (select max(lost.nonce) from wallet_nonce lost where lost.order_pk = p.order_pk and lost.state = 'TAKEN'))`;
+
+/** Locks payouts in the order of their keys, as everybody does who changes several: the tracker expires them and books them. */
+export async function lockPayouts(tx: Tx, orderPks: readonly string[]): Promise<void> {
+  if (orderPks.length < 2) return;
+  await sql`select from payout p where p.order_pk = any(${orderPks}::uuid[]) order by p.order_pk for update`.execute(
+    tx,
+  );
+}

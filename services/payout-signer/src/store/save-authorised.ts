@@ -3,7 +3,10 @@ import type { Tx } from '@opentill/db/database';
 import type { Authorisations } from '../payout-store.ts';
 import { noncesToReserve } from '../plan-nonces.ts';
 import type { Obstacle, WalletKey } from '../wallet-facts.ts';
-import { ofWallet } from './rows.ts';
+import { lockPayouts, ofWallet } from './rows.ts';
+
+/** Obstacles that operators alone remove: while one of them stands the payout's clock may stand. */
+const WAITING: readonly Obstacle[] = ['NEEDS_APPROVAL', 'MAYBE_PAID'];
 
 /** Writes the decisions about payouts that are REQUESTED; those that are not any more are passed over. */
 export async function saveAuthorisations(
@@ -12,9 +15,16 @@ export async function saveAuthorisations(
   fencingToken: number,
   decisions: Authorisations,
 ): Promise<readonly string[]> {
+  await lockPayouts(tx, [
+    ...decisions.authorised,
+    ...decisions.needApproval,
+    ...decisions.judgedAgain,
+    ...[...decisions.refused, ...decisions.obstacles].map(({ orderPk }) => orderPk),
+  ]);
   await refuse(tx, key, fencingToken, decisions.refused);
   await askForApproval(tx, key, fencingToken, decisions.needApproval);
-  await noteObstacles(tx, key, fencingToken, decisions.obstacles);
+  await noteJudgedAgain(tx, decisions.judgedAgain);
+  await writeObstacles(tx, key, fencingToken, decisions.obstacles);
   const authorised = await moveToAuthorised(tx, key, fencingToken, decisions.authorised);
   await reserveNonces(tx, key, authorised, decisions.firstNonce);
   return authorised;
@@ -51,8 +61,36 @@ async function askForApproval(
       and p.state = 'REQUESTED' and p.waiting_since is null and p.expires_at > clock_timestamp()`.execute(tx);
 }
 
-/** Notes why payouts are not signed; of a payout that was waiting for operators and waits for something else, the clock goes on. */
+/** It still needs approval: what was handed in until now is known. */
+async function noteJudgedAgain(tx: Tx, orderPks: readonly string[]): Promise<void> {
+  if (orderPks.length === 0) return;
+  await sql`
+    update payout p set obstacle_at = clock_timestamp(), updated_at = now()
+    where p.order_pk = any(${orderPks}::uuid[]) and p.state = 'REQUESTED' and p.obstacle = 'NEEDS_APPROVAL'
+      and p.obstacle_at <= (select max(a.approved_at) from payout_approval a where a.order_pk = p.order_pk)`.execute(
+    tx,
+  );
+}
+
+/** Notes why payouts are not signed. */
 export async function noteObstacles(
+  tx: Tx,
+  key: WalletKey,
+  token: number,
+  obstacles: Authorisations['obstacles'],
+): Promise<void> {
+  await lockPayouts(
+    tx,
+    obstacles.map(({ orderPk }) => orderPk),
+  );
+  await writeObstacles(tx, key, token, obstacles);
+}
+
+/**
+ * Of a payout that was waiting for operators and now waits for something else, the clock goes on, with the time that it
+ * waited given back: operators have said what they had to say, and a halt stops no clock.
+ */
+async function writeObstacles(
   tx: Tx,
   key: WalletKey,
   token: number,
@@ -60,7 +98,10 @@ export async function noteObstacles(
 ): Promise<void> {
   if (obstacles.length === 0) return;
   await sql`
-    update payout p set obstacle = o.obstacle, obstacle_at = now(), fencing_token = ${token}, updated_at = now()
+    update payout p set obstacle = o.obstacle, obstacle_at = clock_timestamp(), fencing_token = ${token}, updated_at = now(),
+      expires_at = case when o.obstacle = any(${WAITING}::text[]) then p.expires_at
+        else p.expires_at + coalesce(clock_timestamp() - p.waiting_since, interval '0') end,
+      waiting_since = case when o.obstacle = any(${WAITING}::text[]) then p.waiting_since end
     from unnest(${obstacles.map((o) => o.orderPk)}::uuid[], ${obstacles.map((o) => o.obstacle)}::text[])
       as o (order_pk, obstacle)
     where p.order_pk = o.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet}

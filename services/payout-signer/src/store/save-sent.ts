@@ -1,11 +1,14 @@
 import { sql } from 'kysely';
 import { PAYOUTS_PER_EVENT } from '@opentill/contracts/event-catalog';
-import type { TxHash } from '@opentill/chain/transfer';
+import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { Db, Tx } from '@opentill/db/database';
 import { appendToOutbox, newEvent } from '@opentill/db/outbox';
 import { familyOf } from '@opentill/domain/chains';
-import type { Sent } from '../payout-store.ts';
+import { baseUnits } from '@opentill/domain/money';
+import type { KnownTransaction, Sent } from '../payout-store.ts';
 import type { WalletKey } from '../wallet-facts.ts';
+import { lockPayouts } from './rows.ts';
 
 export interface EventDeps {
   readonly newId: () => string;
@@ -26,6 +29,7 @@ export async function saveSent(
     where t.chain = ${chain} and t.wallet = ${wallet} and t.tx_hash = s.tx_hash`.execute(tx);
   const orderPks = [...new Set(sent.flatMap(({ orderPk }) => (orderPk === null ? [] : [orderPk])))];
   if (orderPks.length === 0) return [];
+  await lockPayouts(tx, orderPks);
   const { rows } = await sql<{ order_pk: string }>`
     update payout p set first_sent_at = clock_timestamp(), fencing_token = ${fencingToken}, version = p.version + 1,
       updated_at = now()
@@ -60,4 +64,33 @@ export async function readRaw(
     select tx_hash, raw from own_transaction
     where chain = ${chain} and wallet = ${wallet} and tx_hash = any(${txHashes}::text[])`.execute(db);
   return new Map(rows.map((row) => [row.tx_hash as TxHash, row.raw]));
+}
+
+interface KnownRow {
+  readonly tx_hash: TxHash;
+  readonly nonce: number;
+  readonly order_pk: string;
+  readonly contract_address: TokenContract | null;
+  readonly to_address: Address;
+  readonly amount: bigint;
+}
+
+/** Every transaction ever signed for these payouts, or adopted for them. */
+export async function readTransactionsOf(
+  db: Db,
+  { chain, wallet }: WalletKey,
+  orderPks: readonly string[],
+): Promise<readonly KnownTransaction[]> {
+  const { rows } = await sql<KnownRow>`
+    select tx_hash, nonce, order_pk, contract_address, to_address, amount from own_transaction
+    where order_pk = any(${orderPks}::uuid[]) and chain = ${chain} and wallet = ${wallet}`.execute(db);
+  return rows.map((row) => ({
+    orderPk: row.order_pk,
+    nonce: row.nonce,
+    txHash: row.tx_hash,
+    from: wallet,
+    contract: row.contract_address,
+    to: row.to_address,
+    amountBaseUnits: baseUnits(row.amount),
+  }));
 }

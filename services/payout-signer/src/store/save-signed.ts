@@ -3,7 +3,7 @@ import type { Tx } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
 import type { SaveOutcome, SignedAttempt } from '../payout-store.ts';
 import type { WalletKey } from '../wallet-facts.ts';
-import { hasNoOwnNonce, ofWallet, openHalts } from './rows.ts';
+import { hasNoOwnNonce, isDecidedAgain, ofWallet, openHalts } from './rows.ts';
 
 /** Thrown to roll back: what was planned is not how things stand. */
 export class NotSaved extends Error {
@@ -18,7 +18,8 @@ export class NotSaved extends Error {
 
 /**
  * The commit from which on a payout can be paid: state SIGNED while its time is not over, its nonce, its bytes. A halt, a hold
- * or a veto that came in time stops it. Nonces that were reserved for others are taken from them. Throws NotSaved.
+ * or a veto that came in time stops it. Nonces that were reserved for others are taken from them. From now on the policy's
+ * windows count it: what waited long leaves the wallet now, with what is authorised now. Throws NotSaved.
  */
 export async function saveSigned(
   tx: Tx,
@@ -33,11 +34,12 @@ export async function saveSigned(
     with unlocked as (
       select p.order_pk from payout p where p.order_pk = any(${orderPks}::uuid[]) order by p.order_pk for update
     )
-    update payout p set state = 'SIGNED', obstacle = null, obstacle_at = null, fencing_token = ${fencingToken},
-      version = p.version + 1, updated_at = now()
+    update payout p set state = 'SIGNED', authorised_at = clock_timestamp(), obstacle = null, obstacle_at = null,
+      fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
     from unlocked u join orders o using (order_pk)
     where p.order_pk = u.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet}
-      and (p.state = 'AUTHORISED' and p.expires_at > clock_timestamp() or p.state = 'SIGNED') and ${hasNoOwnNonce}
+      and (p.state = 'AUTHORISED' and p.expires_at > clock_timestamp() or p.state = 'SIGNED' and ${isDecidedAgain})
+      and ${hasNoOwnNonce}
       and not exists (select from payout_veto v where v.order_pk = p.order_pk)
       and not exists (select from asset_hold a where (a.chain, a.symbol) = (o.chain, o.symbol) and a.released_at is null)
     returning p.order_pk`.execute(tx);
@@ -58,6 +60,11 @@ export async function saveSigned(
       where n.state = 'RESERVED'
     returning n.nonce`.execute(tx);
   if (signed.rows.length !== attempts.length) throw new NotSaved({ kind: 'STALE' });
+  await sql`
+    update payout_decision d set handled_at = clock_timestamp(), outcome = 'DONE'
+    where d.order_pk = any(${orderPks}::uuid[]) and d.decision = 'PAY_AGAIN' and d.handled_at is null`.execute(
+    tx,
+  );
   await insertTransactions(tx, key, attempts);
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '@opentill/db/database';
 import type { TakenIn } from '../payout-store.ts';
 import type { WalletKey, WalletView } from '../wallet-facts.ts';
-import { ofWallet } from './rows.ts';
+import { lockPayouts, ofWallet } from './rows.ts';
 
 export const VETOED = 'Refused by operator';
 
@@ -43,6 +43,7 @@ export async function takeIn(
   fencingToken: number,
   news: TakenIn,
 ): Promise<readonly string[]> {
+  await lockPayouts(tx, news.vetoedOrderPks);
   const { rows } = await sql<{ order_pk: string }>`
     update payout p set state = 'REFUSED', reason = ${VETOED}, obstacle = null, obstacle_at = null, waiting_since = null,
       fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()

@@ -1,0 +1,192 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { Db } from '@opentill/db/database';
+import { baseUnits } from '@opentill/domain/money';
+import type { LookOptions } from '../payout-store.ts';
+import type {
+  JudgedPayout,
+  PaidByDecision,
+  PayoutFacts,
+  RequestedPayout,
+  UnsignedPayout,
+  WalletKey,
+} from '../wallet-facts.ts';
+import { hasNoOwnNonce, isDecidedAgain, ofWallet } from './rows.ts';
+
+interface PayoutRow {
+  readonly order_pk: string;
+  readonly order_id: string;
+  readonly merchant_id: string;
+  readonly symbol: string;
+  readonly contract_address: string | null;
+  readonly decimals: number;
+  readonly address: string;
+  readonly amount: bigint;
+  readonly obstacle: string | null;
+}
+
+const PAYOUT_COLUMNS = sql`o.order_pk, o.order_id, o.merchant_id, o.symbol, o.contract_address, o.decimals, o.address, o.amount,
+  p.obstacle`;
+
+function payoutFacts(row: PayoutRow, { wallet }: WalletKey): PayoutFacts {
+  return {
+    orderPk: row.order_pk,
+    orderId: row.order_id,
+    merchantId: row.merchant_id,
+    symbol: row.symbol,
+    contract: row.contract_address,
+    decimals: row.decimals,
+    receiver: row.address,
+    amountBaseUnits: baseUnits(row.amount),
+    wallet,
+    obstacle: row.obstacle,
+  };
+}
+
+interface JudgedRow extends PayoutRow {
+  readonly is_reserved: boolean;
+  readonly may_be_paid: boolean;
+  readonly pays_ourselves: boolean;
+  readonly is_overdue: boolean;
+  readonly approvals: { approver: string; signature: string }[];
+}
+
+const JUDGED_COLUMNS = sql`${PAYOUT_COLUMNS}, p.expires_at <= now() as is_overdue,
+  exists (
+    select from ledger_transaction t join ledger_posting l using (ledger_tx_id) join ledger_account a using (account_id)
+    where t.ref = 'reserve:' || o.order_pk and a.kind = 'HOT_RESERVED' and a.chain = o.chain and a.symbol = o.symbol
+      and l.amount = o.amount
+  ) as is_reserved,
+  exists (
+    select from forgotten_payment f
+    where f.chain = o.chain and f.to_address = o.address and f.amount = o.amount and f.order_pk is null and f.guards
+      and lower(f.contract_address) is not distinct from lower(o.contract_address)
+  ) or exists (select from doubtful_payout d where d.order_pk = o.order_pk and d.decision is null) as may_be_paid,
+  exists (select from deposit_address d where d.family = o.family and d.address = o.address)
+    or exists (select from hot_wallet w where w.family = o.family and w.address = o.address) as pays_ourselves,
+  (select coalesce(jsonb_agg(jsonb_build_object('approver', a.approver, 'signature', encode(a.signature, 'hex'))), '[]')
+    from payout_approval a where a.order_pk = o.order_pk) as approvals`;
+
+function judgedFacts(row: JudgedRow, key: WalletKey): JudgedPayout {
+  return {
+    ...payoutFacts(row, key),
+    isReserved: row.is_reserved,
+    mayBePaid: row.may_be_paid,
+    paysOurselves: row.pays_ourselves,
+    isOverdue: row.is_overdue,
+    approvals: row.approvals.map(({ approver, signature }) => ({
+      approver,
+      signature: Buffer.from(signature, 'hex'),
+    })),
+  };
+}
+
+interface RequestedRow extends JudgedRow {
+  readonly waiting_since: Date | null;
+  readonly obstacle_at: Date | null;
+  readonly kind: 'FRESH' | 'STUCK' | 'APPROVED';
+}
+
+/** An approval is looked at for so long after its payout was: whoever handed it in may have committed later than that. */
+const APPROVAL_GRACE = sql`interval '15 seconds'`;
+
+/**
+ * Those that nobody looked at yet; a page of those that something stands in the way of; and of those that wait for
+ * approval, which no pass can help, the ones that something was said to since.
+ */
+export async function readRequested(
+  db: Db,
+  key: WalletKey,
+  { requested: limit, after, everyWaiting }: LookOptions,
+): Promise<{ readonly requested: readonly RequestedPayout[]; readonly pageEnd: string | null }> {
+  const ofThis = sql`p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'REQUESTED'`;
+  const inTime = sql`(p.waiting_since is not null or p.expires_at > now() or p.obstacle = 'CHAIN_AHEAD')`;
+  const behind =
+    after === undefined
+      ? sql`true`
+      : sql`(p.requested_at, p.order_pk) > (select a.requested_at, a.order_pk from payout a where a.order_pk = ${after}::uuid)`;
+  const stuck: RawBuilder<unknown> = everyWaiting
+    ? sql`p.obstacle is not null`
+    : sql`p.obstacle is not null and p.obstacle <> 'NEEDS_APPROVAL'`;
+  const { rows } = await sql<RequestedRow>`
+    with page as (
+      (select p.order_pk, 'FRESH' as kind from payout p where ${ofThis} and p.obstacle is null and ${inTime}
+        order by p.requested_at, p.order_pk limit ${limit})
+      union all
+      (select p.order_pk, 'STUCK' from payout p where ${ofThis} and ${stuck} and ${inTime} and ${behind}
+        order by p.requested_at, p.order_pk limit ${limit})
+      union all
+      (select distinct p.order_pk, 'APPROVED' from payout_approval a join payout p using (order_pk)
+        where a.approved_at > now() - interval '1 day' and ${ofThis} and p.obstacle = 'NEEDS_APPROVAL'
+          and a.approved_at >= p.obstacle_at - ${APPROVAL_GRACE} limit ${limit})
+    )
+    select ${JUDGED_COLUMNS}, p.waiting_since, p.obstacle_at, page.kind
+    from page join payout p using (order_pk) join orders o using (order_pk)
+    where o.order_type = 'PAYOUT' and o.chain = p.chain and o.source_address = p.wallet
+    order by p.requested_at, p.order_pk`.execute(db);
+  const page = rows.filter(({ kind }) => kind === 'STUCK');
+  const seen = new Set<string>();
+  const once = rows.filter(({ order_pk }) => !seen.has(order_pk) && seen.add(order_pk));
+  return {
+    requested: once.map((row) => ({
+      ...judgedFacts(row, key),
+      waitingSince: row.waiting_since,
+      obstacleAt: row.obstacle_at,
+    })),
+    pageEnd: page.length < limit ? null : (page.at(-1)?.order_pk ?? null),
+  };
+}
+
+interface UnsignedRow extends JudgedRow {
+  readonly is_signed_before: boolean;
+  readonly in_hour: boolean;
+  readonly in_day: boolean;
+}
+
+/** Those that nobody has tried yet, oldest first; then those whose last try was longest ago. */
+export async function readUnsigned(
+  db: Db,
+  key: WalletKey,
+  limit: number,
+): Promise<readonly UnsignedPayout[]> {
+  const { rows } = await sql<UnsignedRow>`
+    with taken as materialized (
+      select distinct n.order_pk from wallet_nonce n
+      where ${ofWallet(key)} and n.state = 'TAKEN' and n.order_pk is not null
+    ), unsigned as (
+      (select p.order_pk, false as is_signed_before, p.requested_at, p.obstacle_at from payout p
+        where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'AUTHORISED'
+          and (p.expires_at > now() or p.obstacle = 'CHAIN_AHEAD')
+        order by p.obstacle_at nulls first, p.requested_at, p.order_pk limit ${limit})
+      union all
+      (select p.order_pk, true, p.requested_at, p.obstacle_at from taken join payout p using (order_pk)
+        where p.state = 'SIGNED' and ${hasNoOwnNonce} and ${isDecidedAgain})
+    )
+    select ${JUDGED_COLUMNS}, u.is_signed_before,
+      p.state = 'AUTHORISED' or p.authorised_at >= now() - interval '1 hour' as in_hour,
+      p.state = 'AUTHORISED' or p.authorised_at >= now() - interval '1 day' as in_day
+    from unsigned u join payout p using (order_pk) join orders o using (order_pk)
+    where o.order_type = 'PAYOUT' and o.chain = ${key.chain} and o.source_address = ${key.wallet}
+    order by u.obstacle_at nulls first, u.requested_at, u.order_pk limit ${limit}`.execute(db);
+  return rows.map((row) => ({
+    ...judgedFacts(row, key),
+    isSignedBefore: row.is_signed_before,
+    isOverdue: !row.is_signed_before && row.is_overdue,
+    isCounted: { lastHour: row.in_hour, lastDay: row.in_day },
+  }));
+}
+
+/** What operators say was paid by a transaction that is not known here, and that nobody looked at yet; oldest first. */
+export async function readPaidBy(db: Db, key: WalletKey, limit: number): Promise<readonly PaidByDecision[]> {
+  const { rows } = await sql<PayoutRow & { readonly decision_id: string; readonly tx_hash: TxHash }>`
+    select ${PAYOUT_COLUMNS}, d.decision_id, d.tx_hash
+    from payout_decision d join payout p using (order_pk) join orders o using (order_pk)
+    where d.handled_at is null and d.decision = 'PAID_BY' and p.chain = ${key.chain} and p.wallet = ${key.wallet}
+      and o.order_type = 'PAYOUT' and o.chain = p.chain and o.source_address = p.wallet
+    order by d.decided_at, d.decision_id limit ${limit}`.execute(db);
+  return rows.map((row) => ({
+    decisionId: row.decision_id,
+    txHash: row.tx_hash,
+    payout: payoutFacts(row, key),
+  }));
+}
