@@ -24,6 +24,7 @@ export function createProgram(context: CliContext): Command {
   const program = new Command('opentill')
     .description('Operates an Opentill gateway.')
     .exitOverride()
+    .enablePositionalOptions() // what follows a subcommand is its own, also where its parent has an option of that name
     .showSuggestionAfterError(false);
   program.configureOutput({
     writeOut: (text) => text.trimEnd().split('\n').forEach(context.print),

@@ -404,6 +404,13 @@ describe('backup and restore', () => {
     expect(none).toMatchObject({ code: 1, errors: expect.stringContaining('--database-only') });
   });
 
+  it('knows the options of what follows a restore from its own', async () => {
+    const money = await opentill(['restore', 'money', '--public-keys', path('public-keys.json')]);
+    expect(money).toMatchObject({ code: 1, errors: expect.stringContaining('NETWORKS_FILE') });
+    const none = await opentill(['restore'], { DATABASE_ADMIN_URL: restoredUrl });
+    expect(none).toMatchObject({ code: 1, errors: expect.stringContaining('--from') });
+  });
+
   it('is restored by a version that has more migrations than the backup', async () => {
     const old = await anEmptyDatabase();
     await migrate(old, { migrations: MIGRATIONS.slice(0, -1) });
