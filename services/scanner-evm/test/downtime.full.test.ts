@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { FinalityConfig, NetworkConfig } from '@opentill/contracts/network-config';
 import type { Database } from '@opentill/db/database';
 import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
 import { devAccount } from '@opentill/devnet/evm-accounts';
@@ -28,6 +28,31 @@ const DOWNTIME_SECONDS = 600;
 const CONFIRMATIONS = 15;
 const AMOUNT = 10n ** 18n;
 
+interface Variant {
+  readonly name: string;
+  readonly sources: 1 | 2;
+  /** Instead of counted confirmations. */
+  readonly finality?: FinalityConfig;
+  /** `finalized` is two epochs behind the head; in the first two of them it does not move. */
+  readonly epochBlocks?: number;
+}
+
+const VARIANTS: readonly Variant[] = [
+  { name: 'with one source and counted confirmations', sources: 1 },
+  {
+    name: 'with two sources, by finality at a least depth',
+    sources: 2,
+    finality: { minDepth: CONFIRMATIONS, staleSeconds: 60, fallbackDepth: 3 * CONFIRMATIONS },
+    epochBlocks: 3,
+  },
+  {
+    name: 'with two sources, by a depth in the place of finality that stalls',
+    sources: 2,
+    finality: { minDepth: 2, staleSeconds: 1, fallbackDepth: CONFIRMATIONS },
+    epochBlocks: 1_000_000,
+  },
+];
+
 interface Deal {
   readonly name: string;
   readonly orderPk: string;
@@ -44,15 +69,21 @@ let admin: Database;
 let broker: TestBroker;
 const running = new Set<ChildProcess>();
 
-beforeAll(async () => {
+async function openWorld(variant: Variant): Promise<void> {
+  const { epochBlocks: slotsInAnEpoch } = variant;
   dir = await mkdtemp(join(tmpdir(), 'downtime-'));
-  anvil = await startAnvil({ dir, port: await findFreePort(), chainId: 97 });
+  anvil = await startAnvil({
+    dir,
+    port: await findFreePort(),
+    chainId: 97,
+    ...(slotsInAnEpoch === undefined ? {} : { slotsInAnEpoch }),
+  });
   await setBlockTime(anvil.rpcUrl, 0);
   await deployDevTokens({ rpcUrl: anvil.rpcUrl, usdtDecimals: 18, usdcDecimals: 18 });
   database = await createTestDatabase();
   admin = database.open('admin');
   broker = await createTestBroker();
-  await writeFile(join(dir, 'networks.json'), JSON.stringify({ networks: [network()] }));
+  await writeFile(join(dir, 'networks.json'), JSON.stringify({ networks: [network(variant)] }));
   // What becomes of orders, in the order in which it is committed.
   await sql`create table moved (place bigserial, order_pk uuid, status text)`.execute(admin.kysely);
   await sql`
@@ -64,27 +95,29 @@ beforeAll(async () => {
     create trigger note_move after update of status on orders for each row execute function note_move()`.execute(
     admin.kysely,
   );
-});
-afterAll(async () => {
+}
+
+async function closeWorld(): Promise<void> {
   for (const child of running) await end(child);
   await admin.close();
   await broker.drop();
   await database.drop();
   await anvil.stop('kill');
   await rm(dir, { recursive: true });
-});
+}
 
-function network(): NetworkConfig {
+function network({ sources, finality }: Variant): NetworkConfig {
   return {
     chain: CHAIN,
     family: 'EVM',
     enabled: true,
     chainId: 97,
     name: 'a chain of 0.45 s',
-    rpcUrls: [anvil.rpcUrl],
+    // Under two names it is two sources.
+    rpcUrls: [anvil.rpcUrl, anvil.rpcUrl.replace('127.0.0.1', 'localhost')].slice(0, sources),
     nativeSymbol: 'BNB',
     nativeDecimals: 18,
-    confirmations: CONFIRMATIONS,
+    ...(finality === undefined ? { confirmations: CONFIRMATIONS } : { confirmations: 'finalized', finality }),
     blockTimeMs: BLOCK_SECONDS * 1_000,
     pollIntervalMs: 200,
     reorgWindow: 64,
@@ -199,7 +232,10 @@ async function liveThroughDowntime(beginning: number, deals: readonly Deal[]): P
     await mineSecond(beginning + DOWNTIME_SECONDS + second, blocksIn(second));
 }
 
-describe('ten minutes without a scanner on a chain of 0.45 s', () => {
+describe.each(VARIANTS)('ten minutes without a scanner on a chain of 0.45 s, $name', (variant) => {
+  beforeAll(() => openWorld(variant));
+  afterAll(closeWorld);
+
   it('are caught up: payments are verified in the order of the chain, what was paid in time is credited and never expires', async () => {
     const first = await start('scanner-evm');
     await start('confirmation-tracker');
