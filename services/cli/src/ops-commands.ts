@@ -18,6 +18,7 @@ import {
 } from './commands/ops/orders.ts';
 import {
   approvePayout,
+  decidePayout,
   listPayouts,
   showPayout,
   vetoPayout,
@@ -130,6 +131,16 @@ function addPayouts(program: Command, context: CliContext): void {
     .argument('<orderPk>')
     .requiredOption(...REASON)
     .action((orderPk: string, options: { reason: string }) => vetoPayout(context, orderPk, options));
+  payout
+    .command('decide')
+    .description('say whether a transaction that the gateway does not know has paid a payout (ADMIN)')
+    .argument('<orderPk>')
+    .option('--pay-again', 'nothing paid it: look at the chain first')
+    .option('--paid-by <txid>', 'this transaction paid it')
+    .requiredOption(...REASON)
+    .action((orderPk: string, options: Parameters<typeof decidePayout>[2]) =>
+      decidePayout(context, orderPk, options),
+    );
 }
 
 function addStops(program: Command, context: CliContext): void {

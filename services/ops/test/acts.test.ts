@@ -319,6 +319,32 @@ describe('payouts', () => {
     ).toContain('signed');
     await refused('vetoPayout', { orderPk: randomUUID(), reason: 'x' }, 'NOT_FOUND', 'FINANCE');
   });
+
+  it('that an unknown transaction may have paid are decided about, once at a time, by an administrator', async () => {
+    const order = await reservedPayout();
+    const orderPk = order.order_pk;
+    const say = { orderPk, reason: 'looked at the chain' };
+    await refused('decidePayout', { ...say, decision: 'PAY_AGAIN' }, 'STATE_CONFLICT');
+    await refused('decidePayout', { ...say, decision: 'PAID_BY' }, 'UNPROCESSABLE');
+    await admin.kysely
+      .insertInto('wallet_nonce')
+      .values({
+        chain: order.chain,
+        wallet: order.source_address ?? '',
+        nonce: 7,
+        state: 'TAKEN',
+        order_pk: orderPk,
+      })
+      .execute();
+    await act('decidePayout', { ...say, decision: 'PAY_AGAIN' });
+    await refused('decidePayout', { ...say, decision: 'PAID_BY', txHash: '0xab' }, 'STATE_CONFLICT');
+    const rows = await admin.kysely
+      .selectFrom('payout_decision')
+      .selectAll()
+      .where('order_pk', '=', orderPk)
+      .execute();
+    expect(rows).toMatchObject([{ decision: 'PAY_AGAIN', nonce: 7, tx_hash: null, handled_at: null }]);
+  });
 });
 
 describe('what stops payouts', () => {

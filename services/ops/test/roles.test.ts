@@ -36,6 +36,7 @@ const MAY: Readonly<Record<OpsOperation, Letters>> = {
   getApprovalText: 'VSFA',
   approvePayout: 'FA',
   vetoPayout: 'FA',
+  decidePayout: 'A',
   listHotWallets: 'VSFA',
   listHalts: 'VSFA',
   setHalt: 'FA',

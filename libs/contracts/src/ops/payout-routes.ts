@@ -1,6 +1,6 @@
-import { chain, merchantId, reason, symbol } from './fields.ts';
+import { chain, chainWord, merchantId, reason, symbol } from './fields.ts';
 import { orderPk, payout, PAYOUT_STATES } from './order-views.ts';
-import { ANYBODY, TREASURERS } from './roles.ts';
+import { ADMINS, ANYBODY, TREASURERS } from './roles.ts';
 import { act, page, read } from './route.ts';
 import { baseUnitsText, bool, object, oneOf, orNull, text } from './typed-schema.ts';
 
@@ -67,6 +67,20 @@ export const PAYOUT_ROUTES = {
     description: 'It stands against the signer’s own commit: `state` of the payout says soon who was first.',
     params: { orderPk },
     body: object('The veto.', { reason }),
+    answer: payout,
+  }),
+  decidePayout: act('/v1/payouts/{orderPk}/decisions', {
+    tag,
+    roles: ADMINS,
+    summary: 'Say whether a payout that may have been paid by an unknown transaction was',
+    description:
+      'PAID_BY: this transaction paid it; the signer holds it against the payout, by two sources, also while the wallet is halted. PAY_AGAIN: nothing did; it is signed anew once no halt is open and the signer has proven that none of its own transactions can land. Look at the chain first.',
+    params: { orderPk },
+    body: object(
+      'The decision.',
+      { decision: oneOf(['PAY_AGAIN', 'PAID_BY'], 'What.'), reason },
+      { txHash: chainWord('Of PAID_BY: the transaction.') },
+    ),
     answer: payout,
   }),
 };

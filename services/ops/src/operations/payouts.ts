@@ -1,4 +1,5 @@
 import type { Address } from '@opentill/chain/address-codec';
+import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import { newEvent } from '@opentill/db/outbox';
 import type { Db } from '@opentill/db/database';
 import { approvalText, verifyApproval } from '@opentill/wallet/policy/approval';
@@ -6,11 +7,20 @@ import type { PolicyPayout } from '@opentill/wallet/policy/policy';
 import type { Act, Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
 import { notFound, refuse } from '../refuse.ts';
-import { findPayouts, insertApproval, insertVeto, readPayout, type PayoutRow } from '../store/payouts.ts';
+import {
+  findPayouts,
+  highestTakenNonce,
+  insertApproval,
+  insertPayoutDecision,
+  insertVeto,
+  readPayout,
+  type PayoutRow,
+} from '../store/payouts.ts';
 import type { OpsDeps } from './ops-deps.ts';
 import { showPayout } from './show-payout.ts';
 
-type PayoutOperation = 'listPayouts' | 'getPayout' | 'getApprovalText' | 'approvePayout' | 'vetoPayout';
+type PayoutOperation =
+  'decidePayout' | 'listPayouts' | 'getPayout' | 'getApprovalText' | 'approvePayout' | 'vetoPayout';
 
 /** Payouts: what they wait for, and what operators say to them. The signer alone judges what is said. */
 export function payoutHandlers({ db, clock, newId }: OpsDeps): Pick<Handlers, PayoutOperation> {
@@ -63,7 +73,41 @@ export function payoutHandlers({ db, clock, newId }: OpsDeps): Pick<Handlers, Pa
       await tellSigner(act, payout);
       return { answer: showPayout(await required(act.tx, orderPk)) };
     },
+    async decidePayout(act, said) {
+      const payout = await required(act.tx, said.orderPk);
+      const details = await decide(act, payout, newId(), said);
+      await tellSigner(act, payout);
+      return { answer: showPayout(await required(act.tx, said.orderPk)), details };
+    },
   };
+}
+
+/** Keeps what an operator says of a payout that an unknown transaction may have paid. */
+async function decide(
+  act: Act,
+  payout: PayoutRow,
+  decisionId: string,
+  { orderPk, decision, txHash, reason }: OpsInput<'decidePayout'>,
+): Promise<{ decision: string; txHash: string | undefined; nonce: number | null }> {
+  if (payout.state === 'REFUSED' || payout.state === 'EXPIRED')
+    throw refuse('STATE_CONFLICT', `The payout has ended: it is ${payout.state}.`);
+  if ((decision === 'PAID_BY') !== (txHash !== undefined))
+    throw refuse('UNPROCESSABLE', 'PAID_BY names a transaction, and PAY_AGAIN none.');
+  const nonce = decision === 'PAY_AGAIN' ? await highestTakenNonce(act.tx, orderPk) : null;
+  if (nonce === undefined)
+    throw refuse('STATE_CONFLICT', 'No nonce of this payout was taken by an unknown transaction.');
+  const { operatorId: operator } = act.operator;
+  const added = await insertPayoutDecision(act.tx, {
+    decisionId,
+    orderPk,
+    nonce,
+    decision,
+    txHash: txHash?.toLowerCase() ?? null,
+    reason,
+    operator,
+  });
+  if (!added) throw refuse('STATE_CONFLICT', 'A decision about this payout waits for the signer already.');
+  return { decision, txHash, nonce };
 }
 
 async function required(db: Db, orderPk: string): Promise<PayoutRow> {

@@ -95,6 +95,40 @@ export async function insertVeto(
   return rows.length > 0;
 }
 
+/** Keeps a decision; false when one waits for the signer already. */
+export async function insertPayoutDecision(
+  db: Db,
+  decision: {
+    decisionId: string;
+    orderPk: string;
+    nonce: number | null;
+    decision: 'PAY_AGAIN' | 'PAID_BY';
+    txHash: string | null;
+    reason: string;
+    operator: string;
+  },
+): Promise<boolean> {
+  const { decisionId, orderPk, txHash, nonce, reason, operator } = decision;
+  const { rows } = await sql`
+    insert into payout_decision (decision_id, order_pk, nonce, decision, tx_hash, reason, operator)
+    values (${decisionId}, ${orderPk}, ${nonce}, ${decision.decision}, ${txHash}, ${reason}, ${operator})
+    on conflict (order_pk) where handled_at is null do nothing returning 1`.execute(db);
+  return rows.length > 0;
+}
+
+/** The highest nonce of a payout that an unknown transaction used. */
+export async function highestTakenNonce(db: Db, orderPk: string): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('wallet_nonce')
+    .select('nonce')
+    .where('order_pk', '=', orderPk)
+    .where('state', '=', 'TAKEN')
+    .orderBy('nonce', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.nonce;
+}
+
 const NONCE = [
   'chain',
   'wallet',

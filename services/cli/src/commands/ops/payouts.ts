@@ -79,6 +79,28 @@ export async function vetoPayout(
   );
 }
 
+/**
+ * Says of a payout that may have been paid by a transaction which the gateway does not know, whether it was.
+ * @throws GatewayError CLI_USAGE unless exactly one of both is said
+ */
+export async function decidePayout(
+  context: CliContext,
+  orderPk: string,
+  options: { payAgain?: boolean; paidBy?: string; reason: string },
+): Promise<void> {
+  const { payAgain = false, paidBy, reason } = options;
+  if (payAgain === (paidBy !== undefined)) throw usage('Say either --pay-again or --paid-by <txid>.');
+  const ops = await openOps(context);
+  const what =
+    paidBy === undefined
+      ? ({ decision: 'PAY_AGAIN' } as const)
+      : ({ decision: 'PAID_BY', txHash: paidBy } as const);
+  await ops.call('decidePayout', { orderPk, reason, ...what });
+  context.print(
+    `Decided; the signer holds it against the chain. opentill explain ${orderPk} tells what became of it.`,
+  );
+}
+
 /** The options of `payout approve`, as typed. */
 export interface ApproveOptions {
   readonly keyFile: string;
