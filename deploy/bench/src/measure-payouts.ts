@@ -228,6 +228,7 @@ function startServices(world: World, keys: SignerBackend): { stop(): Promise<voi
     networks: [{ network, codec, sender, reader: evmFamily.createReader(network, {}) }],
     wallets: keys.addresses,
     policy: judgeByPolicy(undefined),
+    stateDirectory: world.dir,
   });
   return {
     async stop() {
