@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import { runModel, type Variant } from './model-world.ts';
+
+/** After a restore payouts are taken in another order, so that they get other nonces than the life that is lost gave them. */
+const otherOrder: Variant = {
+  store: (store, tables) => ({
+    ...store,
+    async look(options) {
+      const view = await store.look(options);
+      if (tables.token <= 1) return view;
+      return { ...view, requested: view.requested.toReversed(), unsigned: view.unsigned.toReversed() };
+    },
+  }),
+};
+const noMark: Variant['mark'] = () => ({
+  read: () => Promise.resolve(undefined),
+  raise: () => Promise.resolve(),
+});
+
+/** The process dies at each point, and the database is brought back to what it was; the chain and the pools are not. */
+async function restoreEverywhere(
+  variant: Variant,
+): Promise<{ scenarios: number; doubles: number; stuck: number }> {
+  const { points } = await runModel([]);
+  const sum = { scenarios: 0, doubles: 0, stuck: 0 };
+  for (const [place, name] of points.entries()) {
+    if (!name.startsWith('after')) continue;
+    const outcome = await runModel([{ at: place + 1, kind: 'restore' }], variant);
+    sum.scenarios += 1;
+    if (outcome.doubles > 0) sum.doubles += 1;
+    if (outcome.stuck > 0) sum.stuck += 1;
+  }
+  expect(sum.scenarios).toBeGreaterThan(20);
+  return sum;
+}
+
+test('a database that lost commits pays nothing twice, and everything in the end', async () => {
+  expect(await restoreEverywhere({})).toMatchObject({ doubles: 0, stuck: 0 });
+  expect(await restoreEverywhere(otherOrder)).toMatchObject({ doubles: 0, stuck: 0 });
+});
+
+test('nor where the mark of what was sent is lost with it', async () => {
+  expect(await restoreEverywhere({ ...otherOrder, mark: noMark })).toMatchObject({ doubles: 0, stuck: 0 });
+});
+
+test('control: an operator who has everything paid again without a look at the chain pays twice', async () => {
+  const sum = await restoreEverywhere({ ...otherOrder, mark: noMark, isCareless: true });
+  expect(sum.doubles).toBeGreaterThan(0);
+});
