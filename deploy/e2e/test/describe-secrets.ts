@@ -1,13 +1,21 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text as streamText } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { SERVICE_NAMES, type ServiceName } from '@opentill/local/gateway-options';
+import { wordsFileOf } from '@opentill/local/prepare-keys';
 import { readOrMakeSecrets, type LocalSecrets } from '@opentill/local/state-directory';
 import { hotWalletPrivateKey } from '@opentill/wallet/derivation';
 import { openKeystore } from '@opentill/wallet/keystore';
 import { findSecrets, rowsOfWords, type Place, type Secret } from '../src/find-secrets.ts';
+import { CHECKOUT } from '../src/read-markdown.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+
+/** Wrong files are found at once; a service that got over one must not go on. */
+const STARTS_WITHIN_MS = 15_000;
 
 const text = (name: string, value: string): Secret => ({ name, bytes: Buffer.from(value, 'utf8') });
 
@@ -35,9 +43,7 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
       'approver-key',
       read(gateway.policy.approverPassphraseFile),
     );
-    // `keys init` showed them once; the local profile keeps that beside the keystore.
-    const shown = read(join(gateway.directory.keys, 'opentill-keys-init.log'));
-    const words = [...shown.matchAll(/^\s+\d+\s+([a-z]+)$/gm)].map(([, word = '']) => word);
+    const words = read(wordsFileOf(gateway.directory)).split(' ');
     expect(words).toHaveLength(24);
     keys = [
       { name: 'the seed', bytes: seed },
@@ -65,6 +71,26 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
       ),
     ];
   });
+
+  /** What a service says that does not start with such changes of its environment. */
+  async function endOf(service: ServiceName, changes: Readonly<Record<string, string>>): Promise<string> {
+    const { DATABASE_URL, ...rest } = under().gateway.environmentOf(service);
+    const url = 'DATABASE_URL_FILE' in changes ? {} : { DATABASE_URL };
+    const main = join(CHECKOUT, 'services', service, 'dist', 'main.js');
+    const child = spawn(process.execPath, [main], {
+      env: { PATH: process.env['PATH'], ...rest, ...url, ...changes },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: STARTS_WITHIN_MS,
+      killSignal: 'SIGKILL',
+    });
+    const [out, errors, [code]] = await Promise.all([
+      streamText(child.stdout),
+      streamText(child.stderr),
+      once(child, 'close'),
+    ]);
+    expect([service, changes, code]).toEqual([service, changes, 1]);
+    return out + errors;
+  }
 
   const all = () => [...keys, ...passphrases, ...ofMerchants, ...sealing, ...passwords];
 
@@ -112,6 +138,38 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
           .toSorted(),
       );
     });
+
+    it('can be dumped from the signer, or asked of it by a debugger', () => {
+      const proc = (file: string) => readFileSync(`/proc/${pidOf('payout-signer')}/${file}`, 'utf8');
+      expect(proc('limits')).toMatch(/^Max core file size +0 +0 /m);
+      expect(proc('cmdline').split('\0')).toEqual(
+        expect.arrayContaining(['--disable-sigusr1', '--disable-proto=throw']),
+      );
+    });
+
+    it('is told by a process that was given one file for another', async () => {
+      const { directory, wallet } = under().gateway;
+      const [words, { passphraseFile }] = [wordsFileOf(directory), wallet];
+      const swaps: readonly (readonly [ServiceName, string, string])[] = [
+        ['payout-signer', 'KEYSTORE_FILE', passphraseFile],
+        ['payout-signer', 'KEYSTORE_FILE', words],
+        ['payout-signer', 'POLICY_FILE', words],
+        ['payout-signer', 'NETWORKS_FILE', passphraseFile],
+        ['payout-signer', 'DATABASE_URL_FILE', passphraseFile],
+        ['payout-signer', 'PASSPHRASE_FILE', words],
+        ['payout-signer', 'PASSPHRASE_FILE', read(passphraseFile)],
+        ['api', 'PUBLIC_KEYS_FILE', words],
+        ['api', 'NETWORKS_FILE', join(directory.keys, 'secrets.json')],
+      ];
+      const places: Place[] = [];
+      for (const [service, variable, value] of swaps) {
+        const said = await endOf(service, { [variable]: value });
+        places.push({ name: `${service} with another ${variable}`, text: said });
+      }
+      for (const { name, text: told } of places)
+        expect([name, told]).toEqual([name, expect.stringMatching(/"level":"error"/)]);
+      expect(findSecrets(places, all())).toEqual([]);
+    }, 120_000);
 
     it('stands in metrics, or in what is answered, whatever is asked', async () => {
       const { gateway, merchant } = under();

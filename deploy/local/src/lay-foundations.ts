@@ -42,7 +42,7 @@ export async function layFoundations(
   const [servers, chains, { wallet, policy }] = await settleAll([
     bringServers(options, directory, members, secrets),
     bringChains(networks, options, directory, members),
-    prepareWallet(directory, secrets, networks, signal),
+    prepareWallet(directory, secrets, networks, options),
   ] as const);
   signal?.throwIfAborted();
   const source = environmentSource(options, directory, secrets, servers, wallet, policy);
@@ -76,9 +76,9 @@ async function prepareWallet(
   directory: StateDirectory,
   secrets: LocalSecrets,
   networks: readonly DevnetNetwork[],
-  signal: AbortSignal | undefined,
+  { signal, say }: GatewayOptions,
 ): Promise<{ readonly wallet: WalletFiles; readonly policy: PolicyFiles }> {
-  const wallet = await prepareKeys(directory, secrets, signal);
+  const wallet = await prepareKeys(directory, secrets, signal, say);
   return { wallet, policy: await preparePolicy(directory, secrets, wallet, networks) };
 }
 

@@ -34,7 +34,7 @@ const CODECS = [evmAddressCodec];
 /**
  * Seals the policy of the local profile, and makes the approver's key at the first run in a state directory: what
  * `opentill policy seal` and `opentill approver init` do, without a process for each. A policy that was sealed for the
- * same text and tokens stays.
+ * same text and networks stays.
  */
 export async function preparePolicy(
   directory: StateDirectory,
@@ -47,8 +47,8 @@ export async function preparePolicy(
   const { publicKey, ...approver } = await prepareApprover(directory, secrets);
   const { fingerprint } = await readPublicKeys(publicKeysFile, CODECS);
   const text = JSON.stringify(localPolicy(networks, publicKey), null, 2);
-  const tokens = networks.map(({ chain, tokens: configured }) => ({ chain, tokens: configured }));
-  const sealedFor = createHash('sha256').update(JSON.stringify({ text, tokens, fingerprint })).digest('hex');
+  const sealed = networks.map(({ chain, chainId, payouts, tokens }) => ({ chain, chainId, payouts, tokens }));
+  const sealedFor = createHash('sha256').update(JSON.stringify({ text, sealed, fingerprint })).digest('hex');
   const files = { policyFile, ...approver };
   if (existsSync(policyFile) && existsSync(digestFile) && readFileSync(digestFile, 'utf8') === sealedFor)
     return files;

@@ -1,5 +1,9 @@
 import { join } from 'node:path';
-import { startProcessGroup, type ProcessGroup, type ProcessGroupOptions } from '@opentill/devnet/process-group';
+import {
+  startProcessGroup,
+  type ProcessGroup,
+  type ProcessGroupOptions,
+} from '@opentill/devnet/process-group';
 import { entryPoint } from './checkout.ts';
 import type { ServiceName } from './gateway-options.ts';
 import type { Environment } from './service-environments.ts';

@@ -1,5 +1,8 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { CliErrorCode } from './context.ts';
+import { createTypedSecret } from './typed-secret.ts';
+
+const BELL = '\u0007';
 
 /**
  * Asks for a secret on the terminal without showing it.
@@ -21,7 +24,7 @@ export async function askSecretOnTerminal(question: string): Promise<string> {
   stdin.resume();
   stdin.setEncoding('utf8');
   try {
-    return await readUntilEnter(stdin);
+    return await readUntilEnter(stdin, () => stderr.write(BELL));
   } finally {
     stdin.setRawMode(false);
     stdin.pause();
@@ -29,19 +32,15 @@ export async function askSecretOnTerminal(question: string): Promise<string> {
   }
 }
 
-function readUntilEnter(stdin: NodeJS.ReadStream): Promise<string> {
+function readUntilEnter(stdin: NodeJS.ReadStream, onIgnored: () => void): Promise<string> {
   return new Promise((resolve, reject) => {
-    let typed = '';
+    const read = createTypedSecret(onIgnored);
     const onData = (chunk: string): void => {
-      for (const char of chunk) {
-        if (char === '\r' || char === '\n') return finish(() => resolve(typed));
-        if (char === '\u0003' || char === '\u0004') return finish(() => reject(cancelled()));
-        typed = char === '\u007f' || char === '\b' ? typed.slice(0, -1) : typed + char;
-      }
-    };
-    const finish = (settle: () => void): void => {
+      const typed = read(chunk);
+      if (typed.kind === 'MORE') return;
       stdin.off('data', onData);
-      settle();
+      if (typed.kind === 'ENTERED') resolve(typed.text);
+      else reject(cancelled());
     };
     stdin.on('data', onData);
   });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { importKeys, type ImportOptions } from './commands/keys/import-keys.ts';
-import { initKeys } from './commands/keys/init-keys.ts';
+import { initKeys, type InitKeysOptions } from './commands/keys/init-keys.ts';
 import { recoverKeys, type RecoverOptions } from './commands/keys/recover-keys.ts';
 import { replacePassphrase, type ReplacePassphraseOptions } from './commands/keys/replace-passphrase.ts';
 import { showXpub, type ShowXpubOptions } from './commands/keys/show-xpub.ts';
@@ -18,7 +18,8 @@ export function addKeys(program: Command, context: CliContext): void {
   withFiles(keys.command('init'))
     .description('make a new wallet: words, encrypted keystore, public key file')
     .option(...PASSPHRASE_FILE)
-    .action((options: Parameters<typeof initKeys>[1]) => initKeys(context, options));
+    .option('--words-to <file>', 'write the words into a new file for yourself alone (otherwise shown once)')
+    .action((options: InitKeysOptions) => initKeys(context, options));
   withFiles(keys.command('import'))
     .description('make the files of a wallet from its 12 to 24 words')
     .option(...WORDS_FILE)

@@ -432,6 +432,27 @@ describe('keys init', () => {
   const wordsOf = (out: readonly string[]) =>
     out.flatMap((line) => /^ +\d+ {2}(?<word>[a-z]+)$/.exec(line)?.groups?.['word'] ?? []).join(' ');
 
+  it('writes the words into a new file for their owner alone, and shows none of them', async () => {
+    const wordsTo = join(mkdtempSync(join(directory, 'words-')), 'words.txt');
+    const told = [...args, '--passphrase-file', passphraseFile, '--words-to', wordsTo];
+    const run = await opentill(told);
+    expect(run).toMatchObject({ code: 0, errors: [] });
+    const words = parseMnemonic(readFileSync(wordsTo, 'utf8'));
+    expect(words.split(' ')).toHaveLength(24);
+    expect(statSync(wordsTo).mode & 0o777).toBe(0o600);
+    expect(run.out[0]).toBe(
+      `The 24 words are in ${wordsTo}. They are the money: write them on paper, then remove it.`,
+    );
+    const rows = words.split(' ').map((word) => new RegExp(`^ +\\d+ +${word}$`));
+    expect(run.out.filter((line) => rows.some((row) => row.test(line)))).toEqual([]);
+    const { secret } = await openKeystore(keystore, 'seed', PASSPHRASE);
+    expect(Buffer.from(secret)).toEqual(Buffer.from(seedOf(words)));
+    rmSync(keystore);
+    rmSync(publicKeys);
+    expectRefusal(await opentill(told), 1, /words\.txt exists already and is not overwritten/);
+    expect(existsSync(keystore)).toBe(false);
+  });
+
   it('makes a keystore, public keys and 24 words that belong together', async () => {
     const run = await opentill([...args, '--passphrase-file', passphraseFile], { env: {} });
     expect(run).toMatchObject({ code: 0, errors: [] });

@@ -7,7 +7,7 @@ import type { Database } from '@opentill/db/database';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { requestOf, startTestOps, type TestOps } from './support/test-ops.ts';
 
-type Letters = 'VSFA' | 'SA' | 'FA' | 'A';
+type Letters = 'VSFA' | 'SFA' | 'SA' | 'FA' | 'A';
 
 /**
  * Who may call what, said a second time: V(iewer), S(upport), F(inance), A(dmin). An operation that is not in this table

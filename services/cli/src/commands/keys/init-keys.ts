@@ -1,29 +1,48 @@
+import { rm } from 'node:fs/promises';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
+import { writeFileAtomically } from '@opentill/wallet/write-file-atomically';
 import type { CliContext } from '../../context.ts';
 import { askNewPassphrase } from './ask-passphrase.ts';
 import { printWallet, requireAbsent, writeWallet, type WalletFiles } from './write-wallet.ts';
 
+export interface InitKeysOptions extends WalletFiles {
+  readonly passphraseFile?: string;
+  /** A new file for the words, where nobody sits at a terminal: then they are not shown, and so in no log. */
+  readonly wordsTo?: string;
+}
+
 /**
- * Makes a new wallet: 24 words shown once, an encrypted keystore for payout-signer, and the public key file for
- * everybody else. Never overwrites a file: a keystore whose words were never shown is worse than none.
+ * Makes a new wallet: 24 words, shown once or written into a new file for their owner alone, an encrypted keystore for
+ * payout-signer, and the public key file for everybody else. Never overwrites a file: a keystore whose words were never shown is worse than none.
  * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
  */
-export async function initKeys(
-  context: CliContext,
-  options: WalletFiles & { readonly passphraseFile?: string },
-): Promise<void> {
+export async function initKeys(context: CliContext, options: InitKeysOptions): Promise<void> {
   const passphrase = await askNewPassphrase(context, options.passphraseFile);
   await requireAbsent(options);
   const words = generateMnemonic();
   const seed = seedOf(words);
   try {
-    const publicKeys = await writeWallet(seed, options, passphrase);
-    context.print('Write these 24 words on paper. They are shown once, and they are the money:');
-    context.print('');
-    words.split(' ').forEach((word, i) => context.print(`  ${String(i + 1).padStart(2)}  ${word}`));
-    context.print('');
+    const { wordsTo } = options;
+    if (wordsTo !== undefined)
+      await writeFileAtomically(wordsTo, `${words}\n`, { mode: 0o600, replace: false });
+    const publicKeys = await writeWallet(seed, options, passphrase).catch(async (error: unknown) => {
+      if (wordsTo !== undefined) await rm(wordsTo, { force: true }); // of no wallet
+      throw error;
+    });
+    if (wordsTo === undefined) showWords(context, words);
+    else
+      context.print(
+        `The 24 words are in ${wordsTo}. They are the money: write them on paper, then remove it.`,
+      );
     printWallet(context, options, publicKeys);
   } finally {
     seed.fill(0);
   }
+}
+
+function showWords({ print }: CliContext, words: string): void {
+  print('Write these 24 words on paper. They are shown once, and they are the money:');
+  print('');
+  words.split(' ').forEach((word, i) => print(`  ${String(i + 1).padStart(2)}  ${word}`));
+  print('');
 }
