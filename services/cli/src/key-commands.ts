@@ -37,6 +37,7 @@ export function addKeys(program: Command, context: CliContext): void {
     .description('seal the keystore, and the policy with it, by another passphrase')
     .requiredOption('--keystore <file>', 'the encrypted keystore')
     .option('--policy <file>', 'the policy that is sealed by the same passphrase')
+    .option('--no-policy', 'there is none')
     .option(...PASSPHRASE_FILE)
     .option('--new-passphrase-file <file>', 'file with the new passphrase (otherwise asked for)')
     .action((options: ReplacePassphraseOptions) => replacePassphrase(context, options));

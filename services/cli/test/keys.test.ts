@@ -240,6 +240,10 @@ describe('policy', () => {
     const newPassphraseFile = secretFile('new-passphrase', 'quite another passphrase');
     const passphrases = `--passphrase-file ${passphraseFile} --new-passphrase-file ${newPassphraseFile}`;
     const files = `--keystore ${copies.keystore} --policy ${copies.policy}`;
+    const forgotten = words(`keys change-passphrase --keystore ${copies.keystore} ${passphrases}`);
+    const before = readFileSync(copies.keystore, 'utf8');
+    expectRefusal(await opentill(forgotten), 1, /--policy <file>, or say --no-policy/);
+    expect(readFileSync(copies.keystore, 'utf8')).toBe(before);
     const change = await opentill(words(`keys change-passphrase ${files} ${passphrases}`));
     expect(change).toMatchObject({ code: 0, errors: [] });
     expect(change.out[0]).toBe(`${copies.keystore} and ${copies.policy}: sealed by the new passphrase.`);

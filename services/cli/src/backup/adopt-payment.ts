@@ -3,15 +3,10 @@ import type { Tx } from '@opentill/db/database';
 import { writeAudit } from '@opentill/db/operators';
 import { readSignedTransaction } from '@opentill/chain-evm/sender/read-signed-transaction';
 import { familyOf } from '@opentill/domain/chains';
-import { backupError } from './backup-error.ts';
+import { backupError } from '@opentill/db/backup/backup-error';
 import { unbookLost } from './book-lost.ts';
+import type { Decided } from './decided.ts';
 import type { StoredPayment } from './restore-store.ts';
-
-/** Who decided, and why. */
-export interface Decided {
-  readonly by: string;
-  readonly reason: string;
-}
 
 /**
  * Makes a forgotten transaction the gateway's own again, for the order that it paid: the rows that the signer had written

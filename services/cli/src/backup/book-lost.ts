@@ -3,8 +3,9 @@ import type { TransactionFate } from '@opentill/chain/own-transaction';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Tx } from '@opentill/db/database';
 import { writeAudit } from '@opentill/db/operators';
-import type { Decided } from './adopt-payment.ts';
-import { backupError } from './backup-error.ts';
+
+import { backupError } from '@opentill/db/backup/backup-error';
+import type { Decided } from './decided.ts';
 import type { StoredPayment } from './restore-store.ts';
 
 /**

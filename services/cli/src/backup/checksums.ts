@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join, normalize } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { backupError } from './backup-error.ts';
-import { MANIFEST_FILE, parseManifest, SUMS_FILE, type Manifest } from './manifest.ts';
+import { backupError } from '@opentill/db/backup/backup-error';
+import { MANIFEST_FILE, parseManifest, SUMS_FILE, type Manifest } from '@opentill/db/backup/manifest';
 
 const LINE = /^(?<sum>[0-9a-f]{64}) {2}(?<file>\S.*)$/;
 

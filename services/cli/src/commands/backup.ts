@@ -5,7 +5,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { identifyKeystore } from '@opentill/wallet/keystore';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
 import { sumsOf } from '../backup/checksums.ts';
-import { exportDatabase, syncFile } from '../backup/export-database.ts';
+import { exportDatabase, syncFile } from '@opentill/db/backup/export-database';
 import {
   FORMAT,
   FORMAT_VERSION,
@@ -14,7 +14,7 @@ import {
   type KeptFile,
   type KeptFileRole,
   type Manifest,
-} from '../backup/manifest.ts';
+} from '@opentill/db/backup/manifest';
 import { requiredVariable } from '../config.ts';
 import type { CliContext, CliErrorCode } from '../context.ts';
 import { FAMILY_CODECS } from './keys/family-codecs.ts';

@@ -10,7 +10,7 @@ import { baseUnits } from '@opentill/domain/money';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { sql } from 'kysely';
 import { adoptPayment } from '../backup/adopt-payment.ts';
-import { backupError } from '../backup/backup-error.ts';
+import { backupError } from '@opentill/db/backup/backup-error';
 import { bookLost } from '../backup/book-lost.ts';
 import { isSame } from '../backup/match-forgotten.ts';
 import { MAY_DECIDE, requireOperator } from '../backup/require-operator.ts';

@@ -3,7 +3,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { openDatabase, type Db } from '@opentill/db/database';
 import { formatAmount } from '@opentill/domain/money';
 import { sql } from 'kysely';
-import { backupError } from '../backup/backup-error.ts';
+import { backupError } from '@opentill/db/backup/backup-error';
 import { reconcileWallet, type WalletState } from '../backup/reconcile-wallet.ts';
 import { MAY_RELEASE, requireOperator } from '../backup/require-operator.ts';
 import { readHolds, type Hold, type NamedPayout, type StoredPayment } from '../backup/restore-store.ts';

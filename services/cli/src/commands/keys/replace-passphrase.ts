@@ -1,16 +1,19 @@
 import { changePassphrase } from '@opentill/wallet/change-passphrase';
-import type { CliContext } from '../../context.ts';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { CliContext, CliErrorCode } from '../../context.ts';
 import { askNewPassphrase, askPassphrase } from './ask-passphrase.ts';
 
 export interface ReplacePassphraseOptions {
   readonly keystore: string;
-  readonly policy?: string;
+  /** False: the operator says that there is none. */
+  readonly policy?: string | false;
   readonly passphraseFile?: string;
   readonly newPassphraseFile?: string;
 }
 
 /**
- * Seals the keystore, and the policy with it, by another passphrase.
+ * Seals the keystore, and the policy with it, by another passphrase. One passphrase opens both, so a policy that is not
+ * thought of would keep payout-signer from starting: whoever has none says so.
  * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode; then nothing was changed
  */
 export async function replacePassphrase(
@@ -18,15 +21,18 @@ export async function replacePassphrase(
   options: ReplacePassphraseOptions,
 ): Promise<void> {
   const { keystore, policy } = options;
+  if (policy === undefined) {
+    throw new GatewayError<CliErrorCode>(
+      'CLI_USAGE',
+      'Name the policy that the same passphrase opens, --policy <file>, or say --no-policy where there is none.',
+      { retryable: false },
+    );
+  }
   const oldPassphrase = await askPassphrase(context, options.passphraseFile);
   const newPassphrase = await askNewPassphrase(context, options.newPassphraseFile);
-  const files = policy === undefined ? {} : { policyFile: policy };
+  const files = policy === false ? {} : { policyFile: policy };
   await changePassphrase({ keystoreFile: keystore, ...files, oldPassphrase, newPassphrase });
-  context.print(
-    `${policy === undefined ? keystore : `${keystore} and ${policy}`}: sealed by the new passphrase.`,
-  );
-  if (policy === undefined)
-    context.print('A policy sealed by the old one must be sealed again: opentill policy seal.');
+  context.print(`${policy === false ? keystore : `${keystore} and ${policy}`}: sealed by the new passphrase.`);
   context.print(
     'Put the new passphrase into the file of payout-signer. Copies made before open by the old one.',
   );

@@ -1,0 +1,5 @@
+/** Who decided, and why. */
+export interface Decided {
+  readonly by: string;
+  readonly reason: string;
+}
