@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { DEFAULT_JUMP } from './backup/index-jump.ts';
+import { DEFAULT_JUMP } from '@opentill/db/backup/index-jump';
 import { backUp, type BackupOptions } from './commands/backup.ts';
 import {
   decidePayment,
@@ -42,7 +42,7 @@ export function addBackup(program: Command, context: CliContext): void {
     .option('--networks-file <file>', 'where the network file goes')
     .option(
       '--jump-minimum <addresses>',
-      `pass over at least so many deposit addresses (${DEFAULT_JUMP.minimum})`,
+      `pass over at least so many deposit addresses a day (${DEFAULT_JUMP.minimum})`,
     )
     .option(
       '--jump-factor <factor>',
@@ -96,7 +96,7 @@ function addAfterRestore(command: Command, context: CliContext): void {
     .command('money')
     .description('list money on deposit addresses whose orders were made after the backup')
     .requiredOption('--public-keys <file>')
-    .option('--gap <addresses>', 'stop after so many without money', '5000')
+    .option('--gap <addresses>', 'stop after so many without money behind the last order', '100000')
     .option('--report <file>', 'into a new CSV file as well')
     .action((options: RestoreMoneyOptions) => findForgottenMoney(context, options));
 }

@@ -268,7 +268,7 @@ describe('backup and restore', () => {
     expect(skipped.map(({ family }) => family)).toEqual(['EVM', 'SUI', 'TRON']);
     const evm = skipped[0]!;
     expect(evm.from_index).toBe(0);
-    expect(evm.to_index).toBeGreaterThan((await highest(admin.kysely)) + 90_000);
+    expect(evm.to_index).toBeGreaterThan((await highest(admin.kysely)) + 1_900_000);
     await aCollection(restored);
     expect(await highest(restored)).toBe(evm.to_index);
   });

@@ -32,7 +32,8 @@ const ADDRESSES_AT_ONCE = 250;
 /**
  * Lists the money on addresses that a restore passed over: orders made after the backup are forgotten, what their payers
  * sent is not. Such money is nobody's in the books; the operator finds out whose it is. Looks at every index that may have
- * been given out, until so many in a row behind the backup's mark hold nothing.
+ * been given out, until so many in a row behind the last one with an order hold nothing. Each start of an api process leaves
+ * up to 32,768 behind that it never gave out.
  * @throws GatewayError CLI_USAGE, CONFIG_INVALID, a ReaderErrorCode, a DatabaseErrorCode
  */
 export async function findForgottenMoney(context: CliContext, options: RestoreMoneyOptions): Promise<void> {

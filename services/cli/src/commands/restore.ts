@@ -63,9 +63,9 @@ export async function restore(context: CliContext, options: RestoreOptions): Pro
       holdAfterRestore(client, plan),
     );
     context.print(`Restored as of ${takenAt} from the backup ${manifest.backupId}.`);
-    for (const { family, from, next } of jumps)
+    for (const { family, next } of jumps)
       context.print(
-        `${family}: deposit indexes go on at ${next}; those from ${from} on may have been given out (restore money).`,
+        `${family}: deposit indexes go on at ${next}; below it some without an order may have been given out (restore money).`,
       );
     context.print(
       `${held.wallets} wallets are held, ${held.doubtfulPayouts} unsigned payouts wait. Next: opentill setup, start the services, then opentill restore reconcile.`,

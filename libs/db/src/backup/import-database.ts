@@ -1,0 +1,170 @@
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { translateDatabaseError } from '../database-error.ts';
+import { addChains, checksum, MIGRATOR_LOCK } from '../migrate.ts';
+import { MIGRATIONS, type Migration } from '../migrations/list.ts';
+import { restrictDatabase } from '../roles.ts';
+import { SERVICE_SCHEMAS } from '../service-schema.ts';
+import { backupError } from './backup-error.ts';
+import { describeTables } from './describe-tables.ts';
+import type { Manifest, TableEntry } from './manifest.ts';
+
+const APPLICATION = 'opentill-restore';
+/** So much goes into one statement: what Postgres remembers of a statement's rows until its end stays small. */
+const CHUNK_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Brings a backup back into an empty database. All of it is one transaction: the schema as it was, the rows, the migrations
+ * since, and what `hold` does. So no service ever sees the rows without the hold, and what fails leaves nothing. Nothing
+ * else can migrate the database meanwhile. References are checked as rows come in, the ledger's sums when all are there.
+ * @throws GatewayError RESTORE_NOT_EMPTY, BACKUP_OF_ANOTHER_VERSION, RESTORE_FAILED or a DatabaseErrorCode
+ */
+export async function importDatabase<T>(
+  adminUrl: string,
+  directory: string,
+  manifest: Manifest,
+  hold: (client: pg.ClientBase) => Promise<T>,
+): Promise<T> {
+  const { past, later } = splitMigrations(manifest);
+  const client = new pg.Client({ connectionString: adminUrl, application_name: APPLICATION });
+  client.on('error', () => undefined); // the query under way rejects
+  try {
+    await client.connect();
+    await client.query("set search_path = public, pg_temp; set timezone = 'UTC'; set datestyle = 'ISO'");
+    await requireAlone(client);
+    await requireEmpty(client);
+    await client.query('begin');
+    await client.query(
+      'create table schema_migration (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
+    );
+    await applyAll(client, past);
+    await loadTables(client, directory, manifest);
+    await setSequences(client, manifest);
+    await requireSoundLedger(client);
+    await applyAll(client, later);
+    await addChains(client);
+    const held = await hold(client);
+    await restrictDatabase(client);
+    await client.query('commit');
+    return held;
+  } catch (error) {
+    throw translateDatabaseError(error);
+  } finally {
+    await client.end().catch(() => undefined); // and with it what is not committed
+  }
+}
+
+/** The migrations that the backup's database had, and those of this version that came later. */
+function splitMigrations({ migrations, gatewayVersion }: Manifest): {
+  readonly past: readonly Migration[];
+  readonly later: readonly Migration[];
+} {
+  for (const [place, { name, checksum: sum }] of migrations.entries()) {
+    const own = MIGRATIONS[place];
+    if (own?.name === name && checksum(own) === sum) continue;
+    const message = `the backup (of version ${gatewayVersion}) has the migration ${name}, which this version does not have so: take that version or a newer one`;
+    throw backupError('BACKUP_OF_ANOTHER_VERSION', message);
+  }
+  return { past: MIGRATIONS.slice(0, migrations.length), later: MIGRATIONS.slice(migrations.length) };
+}
+
+async function requireAlone(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ locked: boolean }>(
+    `select pg_try_advisory_lock(${MIGRATOR_LOCK}) as locked`,
+  );
+  if (rows[0]?.locked === true) return;
+  throw backupError('RESTORE_NOT_EMPTY', 'a set-up or another restore is at work on this database', {
+    retryable: true,
+  });
+}
+
+async function requireEmpty(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ what: string }>(
+    `select c.oid::regclass::text as what from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = any($1) and c.relkind in ('r', 'p', 'S', 'v', 'm', 'f') limit 1`,
+    [['public', ...SERVICE_SCHEMAS]],
+  );
+  const [found] = rows;
+  if (found !== undefined)
+    throw backupError(
+      'RESTORE_NOT_EMPTY',
+      `the database is not empty: it has ${found.what}. Restore into an empty one.`,
+    );
+}
+
+/** In the transaction under way: nobody else is there, so that indexes need not be made beside others' work. */
+async function applyAll(client: pg.Client, migrations: readonly Migration[]): Promise<void> {
+  for (const migration of migrations) {
+    const steps = typeof migration.sql === 'string' ? [migration.sql] : migration.sql;
+    for (const step of steps)
+      await client.query(step.replace(/^create index concurrently /, 'create index '));
+    await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [
+      migration.name,
+      checksum(migration),
+    ]);
+  }
+}
+
+/** Rows go in as they were: no trigger of ours makes anything of them. Whoever owns the tables may do that. */
+async function loadTables(client: pg.Client, directory: string, manifest: Manifest): Promise<void> {
+  const known = new Map((await describeTables(client)).map(({ name }) => [name, name]));
+  const strange = manifest.tables.find(({ name }) => !known.has(name));
+  if (strange !== undefined)
+    throw backupError(
+      'RESTORE_FAILED',
+      `the backup has the table ${strange.name}, which its migrations do not make`,
+    );
+  const names = [...known.keys()];
+  for (const name of names) await client.query(`alter table ${name} disable trigger user`);
+  for (const name of names.toReversed()) await client.query(`delete from ${name}`); // what migrations put in
+  for (const table of manifest.tables) await loadTable(client, directory, table);
+  for (const name of names) await client.query(`alter table ${name} enable trigger user`);
+}
+
+async function loadTable(client: pg.Client, directory: string, table: TableEntry): Promise<void> {
+  const columns = table.columns.map((column) => client.escapeIdentifier(column)).join(', ');
+  const statement = `copy ${table.name} (${columns}) from stdin`;
+  let rows = 0;
+  const load = async (text: Buffer): Promise<void> => {
+    const into = client.query(copyFrom(statement));
+    await pipeline([text], into);
+    rows += into.rowCount;
+  };
+  const unpacked = createReadStream(join(directory, table.file)).pipe(createGunzip());
+  let waiting: Buffer = Buffer.alloc(0);
+  for await (const piece of unpacked as AsyncIterable<Buffer>) {
+    waiting = Buffer.concat([waiting, piece]);
+    if (waiting.length < CHUNK_BYTES) continue;
+    const end = waiting.lastIndexOf(10) + 1;
+    if (end === 0) continue;
+    await load(waiting.subarray(0, end));
+    waiting = waiting.subarray(end);
+  }
+  if (waiting.length > 0) await load(waiting);
+  if (rows !== table.rows)
+    throw backupError('RESTORE_FAILED', `${table.name} has ${rows} rows, the backup says ${table.rows}`);
+}
+
+async function setSequences(client: pg.Client, { sequences }: Manifest): Promise<void> {
+  for (const { name, lastValue, isCalled } of sequences)
+    await client.query('select setval($1::regclass, $2, $3)', [name, lastValue, isCalled]);
+}
+
+/** What triggers see to when rows are written one by one. */
+async function requireSoundLedger(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ wrong: string }>(`
+    select 'the balance of account ' || a.account_id as wrong from ledger_account a
+      left join (select account_id, sum(amount) as amount from ledger_posting group by 1) p using (account_id)
+      where a.balance <> coalesce(p.amount, 0)
+    union all
+    select 'transaction ' || p.ledger_tx_id from ledger_posting p join ledger_account a using (account_id)
+      group by p.ledger_tx_id, a.chain, a.symbol having sum(p.amount) <> 0
+    limit 1`);
+  const [found] = rows;
+  if (found !== undefined)
+    throw backupError('RESTORE_FAILED', `the ledger of the backup does not add up: ${found.wrong}`);
+}
