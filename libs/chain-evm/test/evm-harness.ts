@@ -10,7 +10,7 @@ import { DEV_MNEMONIC } from '@opentill/devnet/evm-accounts';
 import { reorg, setBlockTime } from '@opentill/devnet/evm-devnet';
 import { findFreePort } from '@opentill/devnet/free-port';
 import { callRpc } from '@opentill/devnet/json-rpc';
-import type { ChainHarness, Movement } from '@opentill/testkit/chain-contract';
+import type { ChainHarness, Movement } from '@opentill/testkit/chain-harness';
 import {
   HDNodeWallet,
   Interface,

@@ -2,7 +2,7 @@ import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { ChainCondition } from './alarms.ts';
 import type { ChainState } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
-import type { FateFigures } from './follow-fates.ts';
+import type { FateFigures } from './own-fate.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
 /** What is known of a chain between two scrapes. */

@@ -7,7 +7,7 @@ import { askFates, isAskedOfOne, isUnmined, type FateMoment } from './ask-fates.
 import { seenBlock, takeStep, type ChainState, type HeadBlock } from './chain-state.ts';
 import { createHoldOff } from './hold-off.ts';
 import { judgeFates } from './judge-fates.ts';
-import type { FateAnswers, OpenTransaction } from './own-fate.ts';
+import type { FateAnswers, FateFigures, OpenTransaction } from './own-fate.ts';
 import type { ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
 import { standStill } from './verified-pass.ts';
@@ -184,16 +184,6 @@ function createWaits(): Waits {
     has: (txHash) => since.has(txHash),
     sinceMs: () => least([...since.values()]),
   };
-}
-
-/** What a scrape and the alarms want to know of own transactions. */
-export interface FateFigures {
-  /** Own transactions of which the last word is not said. */
-  readonly open: number;
-  /** When the oldest of those that are in no block was signed, in seconds since 1970. */
-  readonly oldestUnminedSeconds: number | undefined;
-  /** Since when the one waits that sources differ on for the longest time. */
-  readonly waitingSinceMs: number | undefined;
 }
 
 function figuresOf(asked: readonly OpenTransaction[]): Omit<FateFigures, 'waitingSinceMs'> {

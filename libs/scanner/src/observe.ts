@@ -11,7 +11,7 @@ import type { AlarmKind } from './alarms.ts';
 import { createChainFigures, type ChainFigures } from './chain-figures.ts';
 import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
-import type { FateFigures } from './follow-fates.ts';
+import type { FateFigures } from './own-fate.ts';
 import type { LiveTransfer, Written } from './scan-change.ts';
 import { isContradiction, isHalt, isScanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';

@@ -41,3 +41,13 @@ export interface FateAnswers {
   /** Blocks below all that is stored, which two sources named as the chain's. */
   readonly olderBlocks: ReadonlyMap<BlockHash, Pick<BlockHeader, 'height' | 'hash' | 'timeSeconds'>>;
 }
+
+/** What a scrape and the alarms want to know of own transactions. */
+export interface FateFigures {
+  /** Own transactions of which the last word is not said. */
+  readonly open: number;
+  /** When the oldest of those that are in no block was signed, in seconds since 1970. */
+  readonly oldestUnminedSeconds: number | undefined;
+  /** Since when the one waits that sources differ on for the longest time. */
+  readonly waitingSinceMs: number | undefined;
+}

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { FatesRead, OwnTransaction } from '@opentill/chain/own-transaction';
 import type { TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
-import type { ChainHarness, Movement } from './chain-contract.ts';
+import type { ChainHarness, Movement } from './chain-harness.ts';
 
 /** What every family's reader must tell of transactions that the gateway signed. */
 export function describeFates(get: () => ChainHarness): void {

@@ -97,7 +97,11 @@ export async function aCollection(db: Db, overrides: OrderOverrides = {}): Promi
 
 /** A payout of 250 USDT on ETH_SEPOLIA, INIT and not reserved. */
 export function aPayout(db: Db, overrides: OrderOverrides = {}): Promise<OrderRow> {
-  return anOrder(db, { order_type: 'PAYOUT', confirmations_required: null, source_address: anEvmAddress() }, overrides);
+  return anOrder(
+    db,
+    { order_type: 'PAYOUT', confirmations_required: null, source_address: anEvmAddress() },
+    overrides,
+  );
 }
 
 /** A transfer that pays `order` in full a moment before now, DETECTED in block 100; overrides for anything else. */

@@ -1,0 +1,44 @@
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+
+/** One thing that a transaction does. What a family does not have, its harness leaves out of `movements`. */
+export type Movement =
+  /** A transfer of the first or second configured token. Zero is allowed, as it is on chains. */
+  | {
+      readonly kind: 'transfer';
+      readonly token: 0 | 1;
+      readonly from?: Address;
+      readonly to: Address;
+      readonly amount: bigint;
+    }
+  /** The same event from a contract that is not configured. */
+  | { readonly kind: 'fakeToken'; readonly to: Address; readonly amount: bigint }
+  /** A configured token's contract says something that is not a transfer, though it looks like one. */
+  | { readonly kind: 'malformed'; readonly to: Address }
+  /** Another event of a configured token. */
+  | { readonly kind: 'otherEvent' };
+
+/** A devnet of one family, and the family's parts reading it. Blocks are made only by `mine` and `reorg`. */
+export interface ChainHarness {
+  readonly codec: AddressCodec;
+  readonly reader: ChainReader;
+  readonly tokens: readonly [TokenContract, TokenContract];
+  readonly movements: readonly Movement['kind'][];
+  /** A secp256k1 public key, compressed, and the canonical address it gives. */
+  readonly keyPair: { readonly publicKey: Uint8Array; readonly address: string };
+  /** Texts that `parse` must refuse, and such that it must take, with their canonical forms. */
+  readonly refusedAddresses: readonly string[];
+  readonly acceptedAddresses: readonly (readonly [text: string, canonical: string])[];
+  /** An address that was never used. */
+  newAddress(): Address;
+  /** Sends one transaction with all these movements; it waits for `mine`. With `fails` it is mined and undone. */
+  submit(movements: readonly Movement[], options?: { readonly fails?: boolean }): Promise<TxHash>;
+  /** Sends a transaction of before once more, the same bytes. */
+  resubmit(txHash: TxHash): Promise<void>;
+  /** Makes a block of all that waits, in order of sending; gives its height. */
+  mine(): Promise<number>;
+  /** Replaces the last `depth` blocks by as many empty ones; what they held is gone until sent again. */
+  reorg(depth: number): Promise<void>;
+  stop(): Promise<void>;
+}
