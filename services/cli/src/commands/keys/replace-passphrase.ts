@@ -32,7 +32,9 @@ export async function replacePassphrase(
   const newPassphrase = await askNewPassphrase(context, options.newPassphraseFile);
   const files = policy === false ? {} : { policyFile: policy };
   await changePassphrase({ keystoreFile: keystore, ...files, oldPassphrase, newPassphrase });
-  context.print(`${policy === false ? keystore : `${keystore} and ${policy}`}: sealed by the new passphrase.`);
+  context.print(
+    `${policy === false ? keystore : `${keystore} and ${policy}`}: sealed by the new passphrase.`,
+  );
   context.print(
     'Put the new passphrase into the file of payout-signer. Copies made before open by the old one.',
   );
