@@ -88,14 +88,14 @@ async function openKeys(
     return { keys, policy: undefined };
   }
   const { fingerprint } = keys;
-  const { policy, digest } = await openPolicy({
+  const { policy, digest, sealedAt } = await openPolicy({
     policyFile,
     passphrase,
     fingerprint,
     networks,
     codecs: CODECS,
   });
-  logger.info('policy opened', { digest });
+  logger.info('policy opened', { digest, sealedAt });
   return { keys, policy };
 }
 
