@@ -11,8 +11,8 @@ const OWN = /(^|\/)node_modules\/@opentill\/[^/]+\//;
 /** Written by the package manager for itself, with times in them. */
 const BOOKKEEPING =
   /(^|\/)(\.modules\.yaml|\.pnpm-workspace-state-v1\.json|pnpm-lock\.yaml|pnpm-workspace\.yaml|\.pnpm\/lock\.yaml|\.tsbuildinfo)$/;
-/** Of our own packages only what is built. */
-const OWN_SOURCES = /^(src|test|golden|scripts|screenshots|tsconfig\.json)(\/|$)/;
+/** Of our own packages only what is built; at the top what the stage put there, too. */
+const OWN_BUILT = /^(dist\/|package\.json$|check-health\.mjs$|sbom\.cdx\.json$)/;
 
 /** Every entry below, folders after what is in them; symbolic links are not followed. */
 function* entries(path) {
@@ -69,7 +69,7 @@ function isNeeded(path) {
 }
 
 function isNeededOfOwn(path) {
-  return !OWN_SOURCES.test(path) && !/\.d\.ts(\.map)?$/.test(path);
+  return OWN_BUILT.test(path) && !/\.d\.ts(\.map)?$/.test(path);
 }
 
 const packages = finishBill(join(folder, 'sbom.cdx.json'));
