@@ -38,9 +38,10 @@ export async function bookLost(
       ['OWNER', fate.deliveredBaseUnits],
       ['HOT_AVAILABLE', -fate.deliveredBaseUnits],
     ]);
+  // Not NETWORK_FEE: that account is the fees of the transactions that are known as own ones, and no others.
   if (fate.feeBaseUnits > 0n)
-    await post(tx, `forgotten-fee:${chain}:${txHash}`, 'NETWORK_FEE', chain, network.nativeSymbol, [
-      ['NETWORK_FEE', fate.feeBaseUnits],
+    await post(tx, `forgotten-fee:${chain}:${txHash}`, 'TOP_UP_REVERSED', chain, network.nativeSymbol, [
+      ['OWNER', fate.feeBaseUnits],
       ['HOT_GAS', -fate.feeBaseUnits],
     ]);
   await writeAudit(tx, {
@@ -63,7 +64,7 @@ export async function unbookLost(tx: Tx, { chain, txHash }: StoredPayment): Prom
   for (const { ref, symbol, amount } of rows) {
     const isFee = ref.startsWith('forgotten-fee:');
     const [kind, up, down] = isFee
-      ? (['NETWORK_FEE_REVERSED', 'HOT_GAS', 'NETWORK_FEE'] as const)
+      ? (['GAS_TOP_UP', 'HOT_GAS', 'OWNER'] as const)
       : (['TOP_UP', 'HOT_AVAILABLE', 'OWNER'] as const);
     await post(tx, `${ref}:adopted`, kind, chain, symbol, [
       [up, amount],

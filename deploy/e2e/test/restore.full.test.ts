@@ -1,0 +1,334 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { getAddress, hexlify, randomBytes } from 'ethers';
+import { openDatabase, type Database } from '@opentill/db/database';
+import { SERVICE_NAMES } from '@opentill/local/gateway-options';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { sql } from 'kysely';
+import type { ChainUnderTest } from '../src/chain-under-test.ts';
+import { prepareAnotherMachine, type AnotherMachine } from '../src/restored-gateway.ts';
+import { runOpentill } from '../src/run-opentill.ts';
+import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+
+/*
+ * A gateway at work is backed up, works on, and is lost with its database. Brought back on another server it must give out
+ * no address a second time, pay nobody a second time, and find what came in between.
+ */
+
+let under: GatewayUnderTest;
+let machine: AnotherMachine | undefined;
+let restored: Database | undefined;
+const addressesEver: string[] = [];
+/** What each receiver is to get of USDT, in display units, once. */
+const promised = new Map<string, { readonly chain: ChainUnderTest; readonly amount: string }>();
+
+beforeAll(async () => {
+  under = await startGatewayUnderTest();
+}, 180_000);
+afterAll(async () => {
+  await restored?.close();
+  await under.stop();
+  await machine?.stop();
+}, 60_000);
+
+const chains = () => Object.values(under.chains);
+const backupDirectory = () => join(under.gateway.directory.root, 'backup');
+const receiver = () => getAddress(hexlify(randomBytes(20)));
+
+async function collect(chain: ChainUnderTest, orderId = under.newOrderId()) {
+  const fields = {
+    orderId,
+    amount: '10',
+    symbol: 'USDT',
+    chain: chain.chain,
+    uid: 'u',
+    returnUrl: under.gateway.shopUrl,
+  };
+  const { data, msg } = await under.merchant.createCollection(fields);
+  if (!data) throw new Error(`no order: ${msg}`);
+  addressesEver.push(data.address.toLowerCase());
+  return data;
+}
+
+async function payOut(
+  chain: ChainUnderTest,
+  fields: { orderId?: string; to?: string; amount?: string } = {},
+) {
+  const { orderId = under.newOrderId(), to = receiver(), amount = '12.34' } = fields;
+  const { data, msg } = await under.merchant.createPayout({
+    orderId,
+    amount,
+    symbol: 'USDT',
+    chain: chain.chain,
+    receiveAddress: to,
+  });
+  if (!data) throw new Error(`no payout: ${msg}`);
+  return { orderId, to, amount, chain };
+}
+
+const statusOf = async (orderId: string) => (await under.merchant.status(orderId)).data?.status;
+
+async function untilAll(status: string, orderIds: readonly string[]): Promise<void> {
+  await waitUntil(
+    `${orderIds.length} orders are ${status}`,
+    async () => (await Promise.all(orderIds.map(statusOf))).every((one) => one === status),
+    90_000,
+  );
+}
+
+async function opentill(args: readonly string[]) {
+  const { code, out, errors } = await machine!.opentill(args);
+  expect({ args, code, errors }).toEqual({ args, code: 0, errors: '' });
+  return out;
+}
+
+it('is lost in the middle of traffic and brought back: no address twice, no payout twice, nothing forgotten for good', async () => {
+  const { gateway } = under;
+  const [eth, bsc] = [under.chains.ETH_SEPOLIA, under.chains.BSC_TEST];
+
+  // Before: paid and unpaid collections, payouts that are done.
+  const settled: string[] = [];
+  const openBefore = [];
+  for (const chain of chains()) {
+    for (let i = 0; i < 3; i += 1) {
+      const order = await collect(chain);
+      await chain.pay({ to: order.address, amount: '10' });
+      settled.push(order.orderId);
+    }
+    openBefore.push({ chain, order: await collect(chain) });
+    for (let i = 0; i < 2; i += 1) {
+      const payout = await payOut(chain);
+      promised.set(payout.to, payout);
+      settled.push(payout.orderId);
+    }
+  }
+  await untilAll('SUCCESS', settled);
+  // Payouts that the backup sees unsigned, and that are paid a moment later; and one that waits for an approver for ever.
+  const halts = [];
+  for (const { chain } of chains()) {
+    const { out } = await runOpentill(gateway, [
+      'halt',
+      'set',
+      '--chain',
+      chain,
+      '--reason',
+      'backup is coming',
+    ]);
+    halts.push(/Halt (\S+?)\.?$/m.exec(out)![1]!);
+  }
+  const unsigned = [await payOut(eth), await payOut(bsc), await payOut(bsc, { amount: '77.7' })];
+  for (const payout of unsigned) promised.set(payout.to, payout);
+  const needsApproval = await payOut(bsc, { amount: '5000.01' });
+
+  // The backup, while orders come in.
+  let isDone = false;
+  const traffic = (async () => {
+    while (!isDone) {
+      for (const chain of chains()) await collect(chain);
+      await pause(250); // not faster than a merchant may
+    }
+  })();
+  const backup = await runOpentill(
+    {
+      operatorEnvironment: { ...gateway.operatorEnvironment, DATABASE_ADMIN_URL: gateway.database.url },
+    },
+    [
+      'backup',
+      '--out',
+      backupDirectory(),
+      '--keystore',
+      gateway.wallet.keystoreFile,
+      '--policy',
+      gateway.policy.policyFile,
+      '--public-keys',
+      gateway.wallet.publicKeysFile,
+    ],
+  );
+  isDone = true;
+  await traffic;
+  expect(backup).toMatchObject({ code: 0, errors: '' });
+
+  // Afterwards: everything that the backup will not know.
+  for (const halt of halts)
+    await runOpentill(gateway, ['halt', 'release', halt, '--reason', 'backup is done']);
+  for (const { chain, order } of openBefore) await chain.pay({ to: order.address, amount: '10' });
+  const forgottenCollections = [];
+  const forgottenPayouts = [];
+  for (const chain of chains()) {
+    for (let i = 0; i < 2; i += 1) {
+      const order = await collect(chain);
+      await chain.pay({ to: order.address, amount: '10' });
+      forgottenCollections.push(order);
+      const payout = await payOut(chain);
+      promised.set(payout.to, payout);
+      forgottenPayouts.push(payout);
+    }
+    await collect(chain);
+  }
+  const afterBackup = [...unsigned, ...forgottenPayouts].map(({ orderId }) => orderId);
+  await untilAll('SUCCESS', [
+    ...afterBackup,
+    ...openBefore.map(({ order }) => order.orderId),
+    ...forgottenCollections.map(({ orderId }) => orderId),
+  ]);
+
+  // The machine is lost.
+  await Promise.all(SERVICE_NAMES.map(async (service) => gateway.stopService(service, 'SIGKILL')));
+  await dropDatabase(gateway.database.url);
+  machine = await prepareAnotherMachine(gateway);
+  const files = ['keystore', 'policy', 'public-keys'].flatMap((name) => [
+    `--${name}`,
+    join(machine!.directory, `${name}.json`),
+  ]);
+  await opentill(['restore', '--from', backupDirectory(), ...files]);
+  restored = openDatabase({ url: machine.adminUrl, applicationName: 'e2e', poolMax: 2 });
+  const db = restored.kysely;
+  await machine.startServices();
+
+  // Orders go on at once, at addresses that nobody has seen.
+  for (const chain of chains()) {
+    const order = await collect(chain);
+    await chain.pay({ to: order.address, amount: '10' });
+    await untilAll('SUCCESS', [order.orderId]);
+  }
+  // What was paid to orders of the backup is found on the chain again.
+  await untilAll(
+    'SUCCESS',
+    openBefore.map(({ order }) => order.orderId),
+  );
+
+  // A merchant misses two payouts, and asks for them again: they wait.
+  const again = forgottenPayouts.slice(0, 2);
+  for (const payout of again) await payOut(payout.chain, payout);
+
+  // Until the scanner has verified what happened, nothing but waiting is asked for; then the proven is recognised.
+  let report = '';
+  await waitUntil(
+    'what is left is to be decided',
+    async () => {
+      report = (await machine!.opentill(['restore', 'reconcile'])).out;
+      return !report.includes('waits for');
+    },
+    60_000,
+  );
+  const toDecide = [...report.matchAll(/decide payment (0x\S+) \(nonce .* to (0x\w+);/g)].map(
+    ([, txid, to]) => ({ txid: txid!, to: getAddress(to!) }),
+  );
+  expect(toDecide.map(({ to }) => to).toSorted()).toEqual(forgottenPayouts.map(({ to }) => to).toSorted());
+  const doubtful = [...report.matchAll(/decide payout (\S+) \((\S+) of/g)].map(([, , orderId]) => orderId);
+  expect(doubtful).toEqual([needsApproval.orderId]);
+  await untilAll(
+    'SUCCESS',
+    unsigned.map(({ orderId }) => orderId),
+  ); // recognised, verified and settled, and not signed
+
+  // Nothing is released before it is decided.
+  const early = await machine.opentill(['restore', 'release', '--reason', 'hurry']);
+  expect(early).toMatchObject({ code: 75, errors: expect.stringContaining('Nothing is released') });
+  const txidOf = ({ to }: { to: string }) => toDecide.find((one) => one.to === to)!.txid;
+  for (const payout of again)
+    await opentill([
+      'restore',
+      'decide-payment',
+      txidOf(payout),
+      '--order',
+      payout.orderId,
+      '--reason',
+      'asked for again',
+    ]);
+  for (const payout of forgottenPayouts.slice(2))
+    await opentill([
+      'restore',
+      'decide-payment',
+      txidOf(payout),
+      '--order-lost',
+      '--reason',
+      'the merchant is silent',
+    ]);
+  await opentill([
+    'restore',
+    'decide-payout',
+    needsApproval.orderId,
+    '--refuse',
+    '--reason',
+    'to be asked for again',
+  ]);
+  const released = await opentill(['restore', 'release', '--reason', 'reconciled']);
+  expect(released).toMatch(/released by \S+\./);
+  await untilAll(
+    'SUCCESS',
+    again.map(({ orderId }) => orderId),
+  );
+  await untilAll('FAILED', [needsApproval.orderId]);
+
+  // The operator's own halts of before stand as they stood in the backup.
+  for (const halt of halts) await opentill(['halt', 'release', halt, '--reason', 'backup is done']);
+
+  // Signing goes on; what is asked for again later still waits, until somebody says whose payment that was.
+  const fresh = [await payOut(eth), await payOut(bsc)];
+  const late = forgottenPayouts[2]!;
+  await payOut(late.chain, late);
+  for (const payout of fresh) promised.set(payout.to, payout);
+  await untilAll(
+    'SUCCESS',
+    fresh.map(({ orderId }) => orderId),
+  );
+  const { rows } =
+    await sql`select p.obstacle, p.state, p.waiting_since is not null as waits from payout p join orders o using (order_pk)
+    where o.order_id = ${late.orderId}`.execute(db);
+  expect(rows).toEqual([{ obstacle: 'MAYBE_PAID', state: 'REQUESTED', waits: true }]);
+  await opentill([
+    'restore',
+    'decide-payment',
+    txidOf(late),
+    '--order',
+    late.orderId,
+    '--reason',
+    'there it is',
+  ]);
+  await untilAll('SUCCESS', [late.orderId]);
+
+  // Money of orders that nobody knows any more.
+  const money = await opentill([
+    'restore',
+    'money',
+    '--public-keys',
+    join(machine.directory, 'public-keys.json'),
+    '--gap',
+    '40000',
+  ]);
+  for (const { address } of forgottenCollections)
+    expect(money.toLowerCase()).toContain(address.toLowerCase());
+  for (const { order } of openBefore) expect(money.toLowerCase()).not.toContain(order.address.toLowerCase());
+
+  // The sums.
+  expect(new Set(addressesEver).size).toBe(addressesEver.length);
+  for (const [to, { chain, amount }] of promised)
+    expect([to, await chain.balance('USDT', to)]).toEqual([to, chain.baseUnits('USDT', amount)]);
+  expect(await bsc.balance('USDT', needsApproval.to)).toBe(0n);
+  let books = await machine.opentill(['reconcile']);
+  await waitUntil(
+    'books are the chain’s',
+    async () => (books = await machine!.opentill(['reconcile'])).code === 0,
+    30_000,
+  ).catch(
+    () => undefined, // what the last one says tells more
+  );
+  expect({ code: books.code, differences: books.out.match(/ DIFF .*/g) }).toEqual({
+    code: 0,
+    differences: null,
+  });
+  console.info(
+    `${addressesEver.length} addresses, ${promised.size} payouts; ${report.split('\n').length} lines of report`,
+  );
+}, 600_000);
+
+async function dropDatabase(databaseUrl: string): Promise<void> {
+  const url = new URL(databaseUrl);
+  const name = url.pathname.slice(1);
+  url.pathname = '/postgres';
+  const server = openDatabase({ url: url.toString(), applicationName: 'e2e', poolMax: 1 });
+  await sql`drop database ${sql.id(name)} with (force)`.execute(server.kysely);
+  await server.close();
+}
