@@ -11,7 +11,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { availableParallelism, constants, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -33,6 +33,8 @@ const JEST = [
 ];
 /** The gateway as real processes is not tested beside anything else: two runs. */
 const TEST_RUNS = [['unit', 'integration'], ['e2e']];
+/** Suites beside one another: on two processors jest would take one, and a suite often waits for its servers. */
+const WORKERS = Math.max(2, availableParallelism() - 1);
 const startedAt = Date.now();
 
 /** A failure that is told in one sentence (and, where it helps, the end of a command's output). */
@@ -180,6 +182,9 @@ async function runTests(runs, args, env) {
         'node',
         [
           ...JEST,
+          ...(projects.includes('unit') && !args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg))
+            ? [`--maxWorkers=${WORKERS}`]
+            : []),
           '--selectProjects',
           ...projects,
           '--json',
