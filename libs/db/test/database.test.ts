@@ -353,14 +353,28 @@ describe('prepared statements', () => {
     await sql`create table altered (x integer)`.execute(admin.kysely);
     await sql`grant select on altered to public`.execute(admin.kysely);
     const database = open({ poolMax: 3, prepareStatements: true });
-    const read = () => sql`select * from altered`.execute(database.kysely);
-    const onAll = () =>
-      Promise.allSettled(
-        [1, 2, 3].map(() => Promise.all([sql`select pg_sleep(0.05)`.execute(database.kysely), read()])),
+    const read = (db: typeof database.kysely) => sql`select * from altered`.execute(db);
+    /** Each connection of the pool reads: none is given back before all have. */
+    const onAll = () => {
+      const allHave = Promise.withResolvers<void>();
+      let missing = 3;
+      return Promise.allSettled(
+        [1, 2, 3].map(() =>
+          database.kysely.connection().execute(async (connection) => {
+            try {
+              await read(connection);
+            } finally {
+              missing -= 1;
+              if (missing === 0) allHave.resolve();
+              await allHave.promise;
+            }
+          }),
+        ),
       );
-    for (let i = 0; i < 3; i += 1) await onAll();
+    };
+    await onAll();
     await sql`alter table altered add column y integer`.execute(admin.kysely);
-    await expect(read()).rejects.toMatchObject({ code: 'DATABASE_CONFLICT', retryable: true });
+    await expect(read(database.kysely)).rejects.toMatchObject({ code: 'DATABASE_CONFLICT', retryable: true });
     for (const result of await onAll()) expect(result.status).toBe('fulfilled');
   });
 
