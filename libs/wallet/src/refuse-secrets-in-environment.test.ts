@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { generateMnemonic } from './mnemonic.ts';
@@ -35,7 +34,7 @@ describe('secrets in the environment', () => {
     ['KEYSTORE_PASSPHRASE_FILE', 'swordfish-swordfish'],
     ['KEYSTORE_FILE', 'swordfish-swordfish'],
     ['PASSPHRASE_FILE', '/nowhere/at/all'],
-    ['PASSPHRASE_FILE', tmpdir()],
+    ['PASSPHRASE_FILE', '/etc'], // a directory, and none that a stack trace names
   ])('stop the start: %s', (name, value) => {
     let refusal: unknown;
     try {
