@@ -49,6 +49,14 @@ export interface SignedTransaction {
   readonly terms: FeeTerms;
 }
 
+/** What stored bytes are said to be: signed by this wallet, with this nonce and these terms; without an intent, to move nothing. */
+export interface StoredClaim {
+  readonly wallet: Address;
+  readonly nonce: number;
+  readonly terms: FeeTerms;
+  readonly intent: PaymentIntent | null;
+}
+
 /**
  * What became of sending stored bytes, the best over all sources, in this order. None of them proves that the payment
  * failed: they say where to look next, and receipts alone decide.
@@ -71,7 +79,7 @@ export type SendOutcome =
 
 /** What several sources count. One may lie, and one alone proves nothing. */
 export interface SourcesCount {
-  /** By the source that counts most. */
+  /** By the source that counts most of those that `latestCount` believes alone; never below `agreed`. */
   readonly highest: number;
   /** At least so many by two sources, by the only one where one is configured; 0 while fewer answer. */
   readonly agreed: number;
@@ -174,6 +182,12 @@ export interface WalletSender {
    * for the gas it takes. To replace a pending transaction, `prices` must come from `raise`.
    */
   signCancel(wallet: Address, nonce: number, prices: FeePrices): Promise<SignedTransaction>;
+
+  /**
+   * The first thing in which stored bytes are not what they are said to be, signature, network and hash included;
+   * undefined when they are just that. What the wallet's own key signed vouches for itself, whoever stored it. Pure.
+   */
+  differenceOf(stored: Pick<SignedTransaction, 'txHash' | 'raw'>, claim: StoredClaim): string | undefined;
 
   /**
    * Sends stored bytes to all sources, any number of times; the outcomes stand in the order of `signed`. Never throws

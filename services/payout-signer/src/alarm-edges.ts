@@ -9,6 +9,8 @@ export type AlarmKind =
   | 'nonce-gap'
   /** The lowest transaction on its way waits, and may offer no more: all behind it wait as well. */
   | 'fees-at-cap'
+  /** The database says of a signed transaction what its bytes do not: somebody wrote there who must not. */
+  | 'forged'
   | 'low-gas'
   | 'low-balance'
   | 'above-float';

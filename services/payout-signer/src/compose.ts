@@ -117,6 +117,11 @@ function payOn(network: NetworkConfig, backend: KeystoreSigner, logger: Logger):
           logger[isAlarming ? 'warn' : 'debug']('a source answered what was sent', { chain, ...answer });
         },
         onAlone: ({ label }) => logger.debug('one source is believed alone', { chain, source: label }),
+        onCountRefuted: (count) =>
+          logger.error('a source counts transactions of a wallet that the chain does not have', {
+            chain,
+            ...count,
+          }),
         onSourceChange: (change) => {
           const isPassing = change.trouble === 'RESTING' || change.before === 'RESTING';
           logger[isPassing ? 'debug' : 'info']('source changed', { chain, ...change });

@@ -38,6 +38,8 @@ export interface Observe {
   decided(key: WalletKey, orderPk: string, txHash: TxHash, why: string | undefined): void;
   /** The lowest nonce waits too long, and the cap of the fees lets it offer no more; undefined: it does not. */
   feesAtCap(key: WalletKey, nonce: number | undefined): void;
+  /** Transactions to be replaced that our key did not sign as the database says: none is. Each with its nonce and what differs. */
+  forged(key: WalletKey, transactions: readonly string[]): void;
   balances(key: WalletKey, rows: readonly BalanceRow[], alarms: BalanceAlarms): void;
   /** Nodes failed at a step; it is tried again with the next pass. */
   stepFailed(key: WalletKey, step: string, error: unknown): void;
@@ -147,6 +149,9 @@ function observeNonces({ logger, meters, alarms }: Parts) {
     },
     feesAtCap(key, nonce) {
       alarms.set('fees-at-cap', key, nonce === undefined ? undefined : `nonce ${nonce}`);
+    },
+    forged(key, transactions) {
+      alarms.set('forged', key, transactions.length === 0 ? undefined : transactions.join('; '));
     },
     foreignNonces({ chain, wallet }, nonces) {
       logger.error('something unknown used nonces of a hot wallet: halted', { chain, wallet, nonces });

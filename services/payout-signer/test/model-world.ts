@@ -355,6 +355,7 @@ function createModelSender(
       const nothing = { from: wallet, contract: null, to: wallet, amountBaseUnits: baseUnits(0n) };
       return Promise.resolve(modelSign(nothing, nonce, { ...now, gasLimit: 21_000n }, true));
     },
+    differenceOf: () => undefined,
     broadcast: (signed) =>
       rpc(
         'broadcast',

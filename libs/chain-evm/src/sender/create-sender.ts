@@ -22,7 +22,7 @@ import { preparePayments } from './prepare-payments.ts';
 import { readBalances } from './read-balances.ts';
 import { readPayment } from './read-payment.ts';
 import { readPrices } from './read-prices.ts';
-import { signNothing, signPayment } from './sign-payment.ts';
+import { differenceOfStored, signNothing, signPayment } from './sign-payment.ts';
 
 /** What a sender needs of a network's configuration. `chainId` and `payouts` must be there. */
 export type EvmSenderNetwork = Pick<
@@ -89,7 +89,7 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
     latestCount: (wallet, options = {}) => readLatestCount(sources, claims, wallet, options),
     countAt: (wallet, block, options = {}) =>
       readCountAt(sources, { claims, onAlone }, wallet, block, options),
-    pendingCount: (wallet, options = {}) => readPendingCount(sources, wallet, options),
+    pendingCount: (wallet, options = {}) => readPendingCount(sources, claims, wallet, options),
     readPayment: (txHash, { height }, options = {}) => readPayment(sources, txHash, height, options),
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, options),
     currentPrices: (options = {}) => readPrices(sources, bounds, options),
@@ -100,6 +100,7 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
       const gasLimit = await estimateCancel(sources, wallet);
       return signNothing(signing, wallet, nonce, { gasLimit, maxFeePerGas, maxPriorityFeePerGas });
     },
+    differenceOf: (stored, claim) => differenceOfStored(chainId, stored, claim),
     broadcast: (signed, options = {}) => broadcast(sources, signed, onSendAnswer, options),
     sources: () => sources.health(),
   };

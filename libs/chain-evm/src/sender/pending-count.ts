@@ -4,11 +4,16 @@ import type { SourcesCount } from '@opentill/chain/wallet-sender';
 import { decodeInteger } from '../decode.ts';
 import type { EvmSources } from '../sources.ts';
 import { askSomeSources } from './ask-some-sources.ts';
+import type { CountClaims } from './count-claims.ts';
 import { countRequest } from './count-transactions.ts';
 
-/** See WalletSender.pendingCount. A node without a pool says of `pending` what it says of `latest`. */
+/**
+ * See WalletSender.pendingCount. A node without a pool says of `pending` what it says of `latest`. A source that was
+ * refuted about the latter counts alone no more here either.
+ */
 export async function readPendingCount(
   sources: EvmSources,
+  claims: CountClaims,
   wallet: Address,
   options: ReadOptions,
 ): Promise<SourcesCount> {
@@ -24,6 +29,8 @@ export async function readPendingCount(
     },
     options,
   );
-  const [highest = 0, second = 0] = said.map(({ answer }) => answer).toSorted((a, b) => b - a);
-  return { highest, agreed: sources.all().length === 1 ? highest : second };
+  const [first = 0, second = 0] = said.map(({ answer }) => answer).toSorted((a, b) => b - a);
+  const believed = said.filter(({ source }) => claims.isBelieved(source)).map(({ answer }) => answer);
+  const highest = said.length < 2 ? first : Math.max(second, ...believed);
+  return { highest, agreed: sources.all().length === 1 ? first : second };
 }

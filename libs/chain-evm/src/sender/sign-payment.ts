@@ -1,7 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import { senderError } from '@opentill/chain/sender-error';
 import type { SignerBackend } from '@opentill/chain/signer-backend';
-import type { FeeTerms, PaymentIntent, SignedTransaction } from '@opentill/chain/wallet-sender';
+import type { FeeTerms, PaymentIntent, SignedTransaction, StoredClaim } from '@opentill/chain/wallet-sender';
 import { Signature } from 'ethers/crypto';
 import { Transaction } from 'ethers/transaction';
 import type { EvmCall } from './encode-payment.ts';
@@ -109,6 +109,22 @@ function readAgain(raw: Uint8Array, from: Address): ReadTransaction {
   } catch (cause) {
     throw signedOtherwise('encoding', from, cause);
   }
+}
+
+/** See WalletSender.differenceOf. */
+export function differenceOfStored(
+  chainId: number,
+  { txHash, raw }: Pick<SignedTransaction, 'txHash' | 'raw'>,
+  { wallet, nonce, terms, intent }: StoredClaim,
+): string | undefined {
+  let read: ReadTransaction;
+  try {
+    read = readSignedTransaction(raw);
+  } catch {
+    return 'encoding';
+  }
+  if (read.txHash !== txHash) return 'txHash';
+  return differenceBetween({ chainId, from: wallet, nonce, terms, intent }, read);
 }
 
 /** The first field in which a signed transaction is not the one asked for; undefined when it is. */

@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { readSignedTransaction } from '@opentill/chain-evm/sender/read-signed-transaction';
+import type { Address } from '@opentill/chain/address-codec';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { FeeTerms } from '@opentill/chain/wallet-sender';
+import { baseUnits } from '@opentill/domain/money';
+import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
+import type { PolicyJudge } from '../src/policy-port.ts';
+import { policyFor, type PolicyMaker } from './policy-for.ts';
+import { createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
+
+/*
+ * Whoever writes to the database signs nothing: neither what never went by the policy, nor a dearer transaction that the key
+ * did not sign before.
+ */
+
+let world: StillWorld;
+let maker: PolicyMaker;
+beforeAll(async () => {
+  world = await createStillWorld();
+  maker = policyFor(world);
+});
+afterAll(() => world.close());
+
+const LIMITS = { maxPerPayout: '50', maxPerMerchantPerDay: '60', approvalAbove: '40' };
+const policyOf = (more: Readonly<Record<string, unknown>> = {}): PolicyJudge => maker.policy(LIMITS, more);
+
+const transactionsOf = async (order: OrderRow) =>
+  (await world.transactions()).filter(({ order_pk: orderPk }) => orderPk === order.order_pk);
+
+/** What a service's role with the right to write there, or the database's owner, can do. */
+const forgeAuthorisation = (order: OrderRow) =>
+  sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${order.order_pk}`.execute(
+    world.admin,
+  );
+
+/** Authorised in due form, and not signed: the wallet can't pay for gas now. */
+async function authorisedAndWaiting(order: OrderRow, policy: PolicyJudge): Promise<void> {
+  world.chain.gasMoney = 0n;
+  await world.driver({ policy }).pass();
+  world.chain.gasMoney = 10n ** 20n;
+  expect(await world.payoutOf(order)).toEqual({ state: 'AUTHORISED', obstacle: 'NO_GAS' });
+}
+
+describe('a payout that stands as authorised is judged again when it is signed', () => {
+  beforeEach(() => world.settle());
+  test('what the database alone authorised is not signed: above a limit, to a denied address, without its approval', async () => {
+    const denied = anEvmAddress();
+    const policy = policyOf({ deny: [{ family: 'EVM', address: denied }] });
+    const spent = await world.payout({ amount: 30n * ONE_USDT });
+    await world.driver({ policy }).pass();
+    expect(await world.payoutOf(spent)).toEqual({ state: 'SIGNED', obstacle: null });
+
+    const forged = [
+      await world.payout({ amount: 51n * ONE_USDT }),
+      await world.payout({ address: denied }),
+      await world.payout({ amount: 41n * ONE_USDT }),
+      // Each is in order by itself; its merchant's day is not.
+      await world.payout({ amount: 31n * ONE_USDT, merchant_id: spent.merchant_id }),
+    ];
+    const proper = await world.payout();
+    for (const order of [...forged, proper]) await forgeAuthorisation(order);
+    const signedBefore = world.calls.get('sign') ?? 0;
+    await world.driver({ policy }).pass();
+    for (const order of forged) {
+      expect(await world.payoutOf(order)).toEqual({ state: 'AUTHORISED', obstacle: 'POLICY_REFUSES' });
+      expect(await transactionsOf(order)).toEqual([]);
+    }
+    // The control: it is the policy that stops them, and nothing else here.
+    expect(await world.payoutOf(proper)).toEqual({ state: 'SIGNED', obstacle: null });
+    expect((world.calls.get('sign') ?? 0) - signedBefore).toBe(1);
+  });
+
+  test('a receiver that came onto the deny list since is not paid; one that did not is', async () => {
+    const [denied, other] = [await world.payout(), await world.payout()];
+    await authorisedAndWaiting(denied, policyOf());
+    const policy = policyOf({ deny: [{ family: 'EVM', address: denied.address }] });
+    await world.driver({ policy }).pass();
+    expect(await world.payoutOf(denied)).toEqual({ state: 'AUTHORISED', obstacle: 'POLICY_REFUSES' });
+    expect(await transactionsOf(denied)).toEqual([]);
+    expect(await world.payoutOf(other)).toEqual({ state: 'SIGNED', obstacle: null });
+    await world.driver({ policy: policyOf() }).pass();
+    expect(await world.payoutOf(denied)).toEqual({ state: 'SIGNED', obstacle: null });
+  });
+
+  test('an approval counts then as well, and its loss too', async () => {
+    const [kept, lost] = [
+      await world.payout({ amount: 45n * ONE_USDT }),
+      await world.payout({ amount: 45n * ONE_USDT }),
+    ];
+    for (const order of [kept, lost]) await maker.approve(order);
+    await authorisedAndWaiting(kept, policyOf());
+    await sql`delete from payout_approval where order_pk = ${lost.order_pk}`.execute(world.admin);
+    await world.driver({ policy: policyOf() }).pass();
+    expect(await world.payoutOf(kept)).toEqual({ state: 'SIGNED', obstacle: null });
+    expect(await world.payoutOf(lost)).toEqual({ state: 'AUTHORISED', obstacle: 'POLICY_REFUSES' });
+    expect(await transactionsOf(lost)).toEqual([]);
+  });
+
+  test('what is signed counts from then on, not from when it was authorised', async () => {
+    const order = await world.payout();
+    await authorisedAndWaiting(order, policyOf());
+    await sql`update payout set authorised_at = now() - interval '25 hours' where order_pk = ${order.order_pk}`.execute(
+      world.admin,
+    );
+    const spent = async () =>
+      (await world.store.spent()).find(({ merchantId }) => merchantId === order.merchant_id);
+    const counted = { lastHour: order.amount, lastDay: order.amount };
+    expect(await spent()).toMatchObject(counted);
+    await world.driver({ policy: policyOf() }).pass();
+    expect(await world.payoutOf(order)).toMatchObject({ state: 'SIGNED' });
+    expect(await spent()).toMatchObject(counted);
+  });
+});
+
+describe('a dearer transaction', () => {
+  const evil = anEvmAddress() as Address;
+  const LATE = [60_000, 5] as const;
+
+  /** A payout that is signed and sent, and in no block. */
+  async function waitingInPools(): Promise<{ order: OrderRow; driver: ReturnType<StillWorld['driver']> }> {
+    const order = await world.payout();
+    const driver = world.driver();
+    await driver.pass();
+    expect(await transactionsOf(order)).toHaveLength(1);
+    return { order, driver };
+  }
+  // Alone on its way: only the lowest is replaced for waiting.
+  beforeEach(() => world.settle());
+  /** Puts a transaction beside the payout's, as newest of its nonce, whose columns pay somebody else. */
+  const forge = (order: OrderRow, txHash: string, raw: Uint8Array, to: string = evil) =>
+    sql`insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address,
+        amount, raw, fee_terms, signed_at)
+      select chain, ${txHash}, family, wallet, nonce, purpose, order_pk, contract_address, ${to}, amount, ${Buffer.from(raw)},
+        fee_terms, clock_timestamp()
+      from own_transaction where order_pk = ${order.order_pk} limit 1`.execute(world.admin);
+  const intentTo = (to: Address) => {
+    const amountBaseUnits = baseUnits(5n * ONE_USDT);
+    return { from: world.wallet, contract: USDT, to, amountBaseUnits };
+  };
+  const terms: FeeTerms = {
+    gasLimit: 60_000n,
+    maxFeePerGas: 2_000_000_000n,
+    maxPriorityFeePerGas: 1_000_000_000n,
+  };
+
+  test('is signed in the place of what our own key signed for the same: the control', async () => {
+    const { order, driver } = await waitingInPools();
+    await world.wait(...LATE);
+    await driver.pass();
+    const [first, second] = (await transactionsOf(order)).map(({ raw }) => readSignedTransaction(raw));
+    expect(second).toMatchObject({ nonce: first?.nonce, to: first?.to, data: first?.data });
+    expect(second?.maxFeePerGas).toBeGreaterThan(first?.maxFeePerGas ?? 0n);
+    expect(world.forged).toEqual([]);
+  });
+
+  test.each<readonly [string, (order: OrderRow) => Promise<unknown>]>([
+    [
+      'receiver that was changed beside the bytes',
+      ({ order_pk: orderPk }) =>
+        sql`update own_transaction set to_address = ${evil} where order_pk = ${orderPk}`.execute(world.admin),
+    ],
+    [
+      'amount that was changed beside the bytes',
+      ({ order_pk: orderPk }) =>
+        sql`update own_transaction set amount = amount * 10 where order_pk = ${orderPk}`.execute(world.admin),
+    ],
+    [
+      'transaction whose bytes are none',
+      (order) => forge(order, `0x${'e'.repeat(64)}`, Buffer.from('02c0', 'hex')),
+    ],
+    [
+      'transaction that somebody else signed',
+      async (order) => {
+        const { raw } = await world.sender.sign(intentTo(evil), await nonceOf(order), terms);
+        const foreign = Buffer.from(raw);
+        // Another signature of the same form has another signer.
+        foreign[foreign.length - 1] = foreign[foreign.length - 1]! ^ 1;
+        await forge(order, readSignedTransaction(foreign).txHash, foreign);
+      },
+    ],
+    [
+      'payment of ours with another nonce',
+      async (order) => {
+        const { txHash, raw } = await world.sender.sign(intentTo(evil), (await nonceOf(order)) + 7, terms);
+        await forge(order, txHash, raw);
+      },
+    ],
+    [
+      'hash that is not that of the bytes',
+      async (order) => {
+        const [{ raw } = { raw: Buffer.alloc(0) }] = await transactionsOf(order);
+        await forge(order, `0x${'d'.repeat(64)}` as TxHash, raw, order.address);
+      },
+    ],
+  ])('is not signed for a %s, and an alarm tells of it', async (_what, tamper) => {
+    const { order, driver } = await waitingInPools();
+    await tamper(order);
+    await driver.pass();
+    const before = (await transactionsOf(order)).length;
+    const signed = world.calls.get('sign') ?? 0;
+    await world.wait(...LATE);
+    await driver.pass();
+    expect(await transactionsOf(order)).toHaveLength(before);
+    expect(world.calls.get('sign') ?? 0).toBe(signed);
+    expect(world.forged).toHaveLength(1);
+  });
+
+  async function nonceOf(order: OrderRow): Promise<number> {
+    return (await transactionsOf(order))[0]!.nonce;
+  }
+});
