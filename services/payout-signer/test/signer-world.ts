@@ -132,7 +132,10 @@ export interface SignerWorld {
   close(): Promise<void>;
 }
 
-export async function createSignerWorld(overrides: Partial<NetworkConfig> = {}): Promise<SignerWorld> {
+/** `given`: what is otherwise in the network's configuration; a function where that needs the node's URL. */
+export async function createSignerWorld(
+  given: Partial<NetworkConfig> | ((rpcUrl: string) => Promise<Partial<NetworkConfig>>) = {},
+): Promise<SignerWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'payout-signer-'));
   const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: CHAIN_ID });
   const { rpcUrl } = anvil;
@@ -144,7 +147,7 @@ export async function createSignerWorld(overrides: Partial<NetworkConfig> = {}):
   await payNative({ rpcUrl, fromKey, to: wallet, amountWei: 100n * ONE_ETH });
   await payToken({ rpcUrl, token: USDT, fromKey, to: wallet, amountBaseUnits: 1_000_000_000_000n });
   await mine({ rpcUrl, blocks: 5 });
-  const network = networkOf(anvil, overrides);
+  const network = networkOf(anvil, typeof given === 'function' ? await given(rpcUrl) : given);
   const database = await createTestDatabase();
   const adminDatabase = database.open('admin');
   const admin = adminDatabase.kysely;

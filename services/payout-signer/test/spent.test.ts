@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { Database, Tx } from '@opentill/db/database';
+import { aMerchant, anEvmAddress, aPayout } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import type { SpentRow } from '../src/payout-store.ts';
+import { createSpending } from '../src/spending.ts';
+import { readSpent } from '../src/store/spent.ts';
+
+const WALLET = anEvmAddress() as Address;
+const KEY = { chain: 'ETH_SEPOLIA', wallet: WALLET } as const;
+
+let database: TestDatabase;
+let admin: Database;
+let merchantId: string;
+let otherMerchantId: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = database.open('admin');
+  [{ merchantId }, { merchantId: otherMerchantId }] = await Promise.all([
+    aMerchant(admin.kysely),
+    aMerchant(admin.kysely),
+  ]);
+});
+afterAll(async () => {
+  await admin.close();
+  await database.drop();
+});
+
+type State = 'REQUESTED' | 'AUTHORISED' | 'SIGNED' | 'REFUSED' | 'EXPIRED';
+interface Given {
+  readonly state?: State;
+  /** Before the moment of the look; null: never authorised. */
+  readonly ago?: string | null;
+  readonly amount?: bigint;
+  readonly of?: Parameters<typeof aPayout>[1];
+}
+
+/**
+ * What counts of payouts that are given so, seen at one moment: `now()` stands still in a transaction, so an edge can be hit
+ * to the microsecond. Nothing of it stays.
+ */
+async function spentOf(...given: readonly Given[]): Promise<readonly SpentRow[]> {
+  let rows: readonly SpentRow[] = [];
+  const undo = new Error('undo');
+  const attempt = admin.kysely.transaction().execute(async (tx) => {
+    for (const one of given) await put(tx, one);
+    rows = await readSpent(tx, KEY);
+    throw undo;
+  });
+  await expect(attempt).rejects.toBe(undo);
+  return rows;
+}
+
+async function put(tx: Tx, { state = 'SIGNED', ago = '0', amount = 1n, of = {} }: Given): Promise<void> {
+  const order = await aPayout(tx, {
+    merchant_id: merchantId,
+    amount,
+    accepted_amount: amount,
+    source_address: WALLET,
+    ...of,
+  });
+  const reason = state === 'REFUSED' || state === 'EXPIRED' ? 'x' : null;
+  await sql`insert into payout (order_pk, chain, wallet, state, expires_at, authorised_at, reason)
+    values (${order.order_pk}, ${order.chain}, ${order.source_address}, ${state}, now() + interval '1 hour',
+      now() - ${ago}::interval, ${reason})`.execute(tx);
+}
+
+/** Hour and day of the only row; both 0 where there is none. */
+async function sums(...given: readonly Given[]): Promise<readonly [bigint, bigint]> {
+  const rows = await spentOf(...given);
+  expect(rows.length).toBeLessThanOrEqual(1);
+  return [rows[0]?.lastHour ?? 0n, rows[0]?.lastDay ?? 0n];
+}
+
+test.each<readonly [string, string, readonly [bigint, bigint]]>([
+  ['just now', '0', [1n, 1n]],
+  ['just inside the hour', '1 hour -1 microsecond', [1n, 1n]],
+  ['an hour ago to the microsecond', '1 hour', [1n, 1n]],
+  ['just outside the hour', '1 hour 1 microsecond', [0n, 1n]],
+  ['just inside the day', '24 hours -1 microsecond', [0n, 1n]],
+  ['a day ago to the microsecond', '24 hours', [0n, 1n]],
+  ['just outside the day', '24 hours 1 microsecond', [0n, 0n]],
+  ['long ago', '30 days', [0n, 0n]],
+  // The database's clock stepped back since.
+  ['in what is the future now', '-2 hours', [1n, 1n]],
+])('what was signed %s', async (_when, ago, expected) => {
+  expect(await sums({ state: 'SIGNED', ago })).toEqual(expected);
+});
+
+test.each(['0', '1 hour 1 microsecond', '24 hours 1 microsecond', '30 days', '-2 hours'])(
+  'what is authorised and may still be signed counts wholly, however long ago: %s',
+  async (ago) => {
+    expect(await sums({ state: 'AUTHORISED', ago })).toEqual([1n, 1n]);
+  },
+);
+
+test.each<readonly [State, string | null]>([
+  ['REQUESTED', null],
+  ['REFUSED', null],
+  ['EXPIRED', null],
+  // Authorised once, and then it came to nothing.
+  ['REFUSED', '0'],
+  ['EXPIRED', '0'],
+])('what is %s does not count, authorised %s', async (state, ago) => {
+  expect(await spentOf({ state, ago })).toEqual([]);
+});
+
+test('sums are of everything together', async () => {
+  const mixed: readonly Given[] = [
+    { amount: 1n, ago: '10 minutes' },
+    { amount: 20n, ago: '2 hours' },
+    { amount: 300n, ago: '2 days' },
+    { amount: 4_000n, state: 'AUTHORISED', ago: '2 days' },
+    { amount: 50_000n, state: 'EXPIRED', ago: '10 minutes' },
+    { amount: 600_000n, state: 'REQUESTED', ago: null },
+    { amount: 7_000_000n, state: 'AUTHORISED', ago: '1 minute' },
+  ];
+  expect(await sums(...mixed)).toEqual([7_004_001n, 7_004_021n]);
+});
+
+test('the windows are of a symbol, of every wallet of the chain, and of a merchant’s day', async () => {
+  const other = { merchant_id: otherMerchantId };
+  const rows = await spentOf(
+    { amount: 1n, ago: '10 minutes' },
+    { amount: 20n, ago: '3 hours' },
+    { amount: 300n, ago: '10 minutes', of: other },
+    { amount: 4_000n, ago: '3 hours', of: other },
+    { amount: 50_000n, ago: '26 hours', of: other },
+    { amount: 600_000n, of: { source_address: anEvmAddress() } },
+    { amount: 7_000_000n, of: { symbol: 'ETH', contract_address: null } },
+    { amount: 80_000_000n, of: { chain: 'BSC_TEST' } },
+  );
+  const spending = createSpending(rows);
+  expect(spending.of({ symbol: 'USDT', merchantId })).toEqual({
+    lastHour: 600_301n,
+    lastDay: 604_321n,
+    merchantLastDay: 600_021n,
+  });
+  expect(spending.of({ symbol: 'USDT', merchantId: otherMerchantId })).toMatchObject({
+    lastHour: 600_301n,
+    merchantLastDay: 4_300n,
+  });
+  expect(spending.of({ symbol: 'ETH', merchantId })).toEqual({
+    lastHour: 7_000_000n,
+    lastDay: 7_000_000n,
+    merchantLastDay: 7_000_000n,
+  });
+});
