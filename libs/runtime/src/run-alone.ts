@@ -26,6 +26,28 @@ export interface CompositionContext {
  */
 export type Compose = (env: Environment, context: CompositionContext) => Promise<ComposedService>;
 
+/** Takes what closes something that was opened. */
+export type OnStop = (close: () => Promise<void>) => void;
+
+/**
+ * The skeleton of a composition: what `open` hands over is closed when the service stops, the last opened first. When it
+ * throws, what it had opened until then is closed.
+ */
+export async function openInTurn(
+  open: (onStop: OnStop) => Promise<Omit<ComposedService, 'stop'>>,
+): Promise<ComposedService> {
+  const opened: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const close of opened.splice(0).toReversed()) await close();
+  };
+  try {
+    return { ...(await open((close) => void opened.push(close))), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
 /** Runs a composition as a process of its own, with its health at a port: all that a main.ts does. See runService. */
 export async function runAlone(name: string, compose: Compose, env: Environment): Promise<void> {
   await runService({

@@ -11,7 +11,7 @@ import { readConfig } from '@opentill/runtime/config';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import type { Compose } from '@opentill/runtime/run-alone';
+import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
 import { createApp } from './app.ts';
@@ -31,11 +31,7 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
   const networks = await readNetworkFile(config.NETWORKS_FILE, env);
   const publicKeys = await readPublicKeys(config.PUBLIC_KEYS_FILE, codecs);
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
-  const opened: (() => Promise<void>)[] = [];
-  const closeAll = async () => {
-    for (const close of opened.splice(0).toReversed()) await close();
-  };
-  try {
+  return openInTurn(async (onStop) => {
     const database = openDatabase({
       url: config.DATABASE_URL,
       applicationName: `${SERVICE} ${config.INSTANCE_ID}`,
@@ -45,9 +41,9 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
       prepareStatements: config.DATABASE_PREPARE === true,
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
     });
-    opened.push(() => database.close(STOP_LIMITS_MS.database));
+    onStop(() => database.close(STOP_LIMITS_MS.database));
     const broker = connectBroker({ url: config.AMQP_URL, logger, name: SERVICE });
-    opened.push(() => broker.close());
+    onStop(() => broker.close());
     const relay = startRelay({
       store: createOutboxStore(database.kysely, 'api'),
       publisher: createPublisher(broker),
@@ -55,9 +51,9 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
       logger,
       metrics,
     });
-    opened.push(() => relay.stop());
+    onStop(() => relay.stop());
     const derivation = createDerivationThread(publicKeys);
-    opened.push(() => derivation.stop());
+    onStop(() => derivation.stop());
     const app = createApp({
       database,
       networks,
@@ -73,12 +69,9 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
       brokerConnected: () => broker.state === 'connected',
       settings: toSettings(config),
     });
-    opened.push(() => app.stop());
+    onStop(() => app.stop());
     await app.start();
     const { HEALTH_PORT: port, HEALTH_HOST: host } = config;
-    return { checks: app.checks, metrics, health: { port, host }, stop: closeAll };
-  } catch (error) {
-    await closeAll();
-    throw error;
-  }
+    return { checks: app.checks, metrics, health: { port, host } };
+  });
 };

@@ -5,7 +5,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import type { Compose } from '@opentill/runtime/run-alone';
+import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { startTracker } from './app.ts';
 import { readTrackerConfig } from './config.ts';
@@ -19,11 +19,7 @@ export const composeTracker: Compose = async (env, { sharesProcess }) => {
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const networks = await readNetworkFile(config.networksFile, env);
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
-  const opened: (() => Promise<void>)[] = [];
-  const closeAll = async () => {
-    for (const close of opened.splice(0).toReversed()) await close();
-  };
-  try {
+  return openInTurn(async (onStop) => {
     const database = openDatabase({
       url: config.databaseUrl,
       applicationName: `${SERVICE} ${instanceId}`,
@@ -31,9 +27,9 @@ export const composeTracker: Compose = async (env, { sharesProcess }) => {
       prepareStatements: config.databasePrepare,
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
     });
-    opened.push(() => database.close(STOP_LIMITS_MS.database));
+    onStop(() => database.close(STOP_LIMITS_MS.database));
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
-    opened.push(() => broker.close());
+    onStop(() => broker.close());
     const app = await startTracker({
       db: database.kysely,
       broker,
@@ -45,11 +41,8 @@ export const composeTracker: Compose = async (env, { sharesProcess }) => {
       instanceId,
       timing: { inboxKeptSeconds: config.inboxKeptSeconds },
     });
-    opened.push(() => app.stop());
+    onStop(() => app.stop());
     const { healthPort: port, healthHost: host } = config;
-    return { checks: app.checks, metrics, health: { port, host }, stop: closeAll };
-  } catch (error) {
-    await closeAll();
-    throw error;
-  }
+    return { checks: app.checks, metrics, health: { port, host } };
+  });
 };

@@ -8,7 +8,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import type { Compose } from '@opentill/runtime/run-alone';
+import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { createApp } from './app.ts';
 import { readOpsConfig } from './config.ts';
@@ -27,31 +27,27 @@ export const composeOps: Compose = async (env, { sharesProcess }) => {
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const networks = await readNetworkFile(config.networksFile, env);
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
-  const opened: (() => Promise<void>)[] = [];
-  const closeAll = async () => {
-    for (const close of opened.splice(0).toReversed()) await close();
-  };
-  const open = (applicationName: string, poolMax: number, statementTimeoutMs: number) => {
-    const database = openDatabase({
-      url: config.databaseUrl,
-      applicationName: `${applicationName} ${instance}`,
-      poolMax,
-      statementTimeoutMs,
-      onConnectionLost: (error) => logger.warn('database connection lost', { error }),
-    });
-    opened.push(() => database.close(STOP_LIMITS_MS.database));
-    return database;
-  };
-  try {
+  return openInTurn(async (onStop) => {
+    const open = (applicationName: string, poolMax: number, statementTimeoutMs: number) => {
+      const database = openDatabase({
+        url: config.databaseUrl,
+        applicationName: `${applicationName} ${instance}`,
+        poolMax,
+        statementTimeoutMs,
+        onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+      });
+      onStop(() => database.close(STOP_LIMITS_MS.database));
+      return database;
+    };
     const database = open(SERVICE, ACT_POOL_MAX, ACT_STATEMENT_TIMEOUT_MS);
     const readDatabase = open(`${SERVICE} reads`, config.databasePoolMax, READ_STATEMENT_TIMEOUT_MS);
     const exportDatabase = open(`${SERVICE} exports`, EXPORT_POOL_MAX, EXPORT_STATEMENT_TIMEOUT_MS);
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instance}` });
-    opened.push(() => broker.close());
+    onStop(() => broker.close());
     const publisher = createPublisher(broker);
     const store = createOutboxStore(database.kysely, 'ops');
     const relay = startRelay({ store, publisher, logger, metrics });
-    opened.push(() => relay.stop());
+    onStop(() => relay.stop());
     const app = createApp({
       database,
       readDatabase,
@@ -68,12 +64,9 @@ export const composeOps: Compose = async (env, { sharesProcess }) => {
       port,
       host,
     });
-    opened.push(() => app.stop());
+    onStop(() => app.stop());
     await app.start();
     const health = { port: config.healthPort, host: config.healthHost };
-    return { checks: app.checks, metrics, health, stop: closeAll };
-  } catch (error) {
-    await closeAll();
-    throw error;
-  }
+    return { checks: app.checks, metrics, health };
+  });
 };

@@ -9,7 +9,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger, type Logger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import type { Compose } from '@opentill/runtime/run-alone';
+import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { openPolicy } from '@opentill/wallet/policy/sealed-policy';
@@ -31,13 +31,9 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const file = await readNetworkFile(config.networksFile, env);
   const networks = selectNetworks(file, config.chains);
-  const opened: (() => Promise<void>)[] = [];
-  const closeAll = async () => {
-    for (const close of opened.splice(0).toReversed()) await close();
-  };
-  try {
+  return openInTurn(async (onStop) => {
     const { keys, policy } = await openKeys(config, file, logger);
-    opened.push(() => Promise.resolve(keys.close()));
+    onStop(() => Promise.resolve(keys.close()));
     const database = openDatabase({
       url: config.databaseUrl,
       applicationName: `${SERVICE} ${instanceId}`,
@@ -45,9 +41,9 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       prepareStatements: config.databasePrepare,
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
     });
-    opened.push(() => database.close(STOP_LIMITS_MS.database));
+    onStop(() => database.close(STOP_LIMITS_MS.database));
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
-    opened.push(() => broker.close());
+    onStop(() => broker.close());
     const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
     const app = startSigner({
       db: database.kysely,
@@ -64,13 +60,10 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       fail,
       timing: { inboxKeptSeconds: config.inboxKeptSeconds },
     });
-    opened.push(() => app.stop());
+    onStop(() => app.stop());
     const { healthPort: port, healthHost: host } = config;
-    return { checks: app.checks, metrics, health: { port, host }, stop: closeAll };
-  } catch (error) {
-    await closeAll();
-    throw error;
-  }
+    return { checks: app.checks, metrics, health: { port, host } };
+  });
 };
 
 /** Opens the keystore, and the policy that was sealed for it. The passphrase is forgotten with the end of this function. */

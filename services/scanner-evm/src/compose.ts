@@ -5,7 +5,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import type { Compose } from '@opentill/runtime/run-alone';
+import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { startScanner } from './app.ts';
 import { readScannerConfig, selectNetworks } from './config.ts';
@@ -20,20 +20,16 @@ export const composeScanner: Compose = async (env, { fail, sharesProcess }) => {
   const file = await readNetworkFile(config.networksFile, env);
   const networks = selectNetworks(file, config.chains);
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
-  const opened: (() => Promise<void>)[] = [];
-  const closeAll = async () => {
-    for (const close of opened.splice(0).toReversed()) await close();
-  };
-  try {
+  return openInTurn(async (onStop) => {
     const database = openDatabase({
       url: config.databaseUrl,
       applicationName: `${SERVICE} ${instanceId}`,
       poolMax: config.databasePoolMax,
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
     });
-    opened.push(() => database.close(STOP_LIMITS_MS.database));
+    onStop(() => database.close(STOP_LIMITS_MS.database));
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
-    opened.push(() => broker.close());
+    onStop(() => broker.close());
     const app = startScanner({
       db: database.kysely,
       broker,
@@ -45,11 +41,8 @@ export const composeScanner: Compose = async (env, { fail, sharesProcess }) => {
       instanceId,
       fail,
     });
-    opened.push(() => app.stop());
+    onStop(() => app.stop());
     const { healthPort: port, healthHost: host } = config;
-    return { checks: app.checks, metrics, health: { port, host }, stop: closeAll };
-  } catch (error) {
-    await closeAll();
-    throw error;
-  }
+    return { checks: app.checks, metrics, health: { port, host } };
+  });
 };

@@ -3,7 +3,7 @@ import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import type { Compose } from '@opentill/runtime/run-alone';
+import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { createApp } from './app.ts';
 import { readWebhookSenderConfig } from './config.ts';
@@ -17,11 +17,7 @@ export const composeWebhookSender: Compose = async (env, { sharesProcess }) => {
   const { instanceId: instance, secretsKey } = config;
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
-  const opened: (() => Promise<void>)[] = [];
-  const closeAll = async () => {
-    for (const close of opened.splice(0).toReversed()) await close();
-  };
-  try {
+  return openInTurn(async (onStop) => {
     const database = openDatabase({
       url: config.databaseUrl,
       applicationName: `${SERVICE} ${instance}`,
@@ -29,20 +25,17 @@ export const composeWebhookSender: Compose = async (env, { sharesProcess }) => {
       prepareStatements: config.databasePrepare, // planning a claim takes longer than making it
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
     });
-    opened.push(() => database.close(STOP_LIMITS_MS.database));
+    onStop(() => database.close(STOP_LIMITS_MS.database));
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instance}` });
-    opened.push(() => broker.close());
+    onStop(() => broker.close());
     const resolveHost = createHostResolver({ localNames: config.allowedCallbackAddresses.length > 0 });
     const { random } = Math;
     const clock = systemClock;
     const deps = { database, broker, logger, metrics, clock, random, resolveHost, secretsKey };
     const app = createApp({ ...config, instance }, deps);
-    opened.push(() => app.stop());
+    onStop(() => app.stop());
     app.start();
     const { healthPort: port, healthHost: host } = config;
-    return { checks: app.checks, metrics, health: { port, host }, stop: closeAll };
-  } catch (error) {
-    await closeAll();
-    throw error;
-  }
+    return { checks: app.checks, metrics, health: { port, host } };
+  });
 };
