@@ -32,7 +32,8 @@ export function operatorIdOfToken(token: string): string | undefined {
   return TOKEN.exec(token)?.[1];
 }
 
-const COLUMNS = [
+/** What is read of an operator: all but the hash of the token. */
+export const OPERATOR_COLUMNS = [
   'operator_id as operatorId',
   'name',
   'role',
@@ -55,7 +56,7 @@ export async function findOperatorsByTokens(db: Db, tokens: readonly string[]): 
   const claimed = [...new Set(ids.filter((id) => id !== undefined))];
   const rows = await db
     .selectFrom('operator')
-    .select([...COLUMNS, 'token_hash as tokenHash'])
+    .select([...OPERATOR_COLUMNS, 'token_hash as tokenHash'])
     .where('operator_id', '=', sql<string>`any(${claimed}::text[])`)
     .execute();
   const byId = new Map(rows.map((row) => [row.operatorId, row]));
@@ -66,11 +67,6 @@ export async function findOperatorsByTokens(db: Db, tokens: readonly string[]): 
   });
 }
 
-/** The operator of one token, also a disabled one; undefined when it is nobody's. */
-export async function findOperatorByToken(db: Db, token: string): Promise<Operator | undefined> {
-  return (await findOperatorsByTokens(db, [token]))[0]?.operator;
-}
-
 /**
  * The operator as he is now, locked against change until the end of the transaction: what he does in it stands before
  * whatever is done to him.
@@ -78,7 +74,7 @@ export async function findOperatorByToken(db: Db, token: string): Promise<Operat
 export async function lockOperator(tx: Tx, operatorId: string): Promise<Operator | undefined> {
   return tx
     .selectFrom('operator')
-    .select(COLUMNS)
+    .select(OPERATOR_COLUMNS)
     .where('operator_id', '=', operatorId)
     .forShare()
     .executeTakeFirst();
@@ -138,7 +134,7 @@ export async function recoverOperator(db: Db, operatorId: string): Promise<strin
   return db.transaction().execute(async (tx) => {
     const before = await tx
       .selectFrom('operator')
-      .select(COLUMNS)
+      .select(OPERATOR_COLUMNS)
       .where('operator_id', '=', operatorId)
       .forUpdate()
       .executeTakeFirst();

@@ -2,21 +2,13 @@ import { sql } from 'kysely';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { OperatorRole } from '@opentill/contracts/ops/roles';
 import type { Db, Tx } from '@opentill/db/database';
-import type { Operator } from '@opentill/db/operators';
+import { OPERATOR_COLUMNS, type Operator } from '@opentill/db/operators';
 import { dateOf } from '../page.ts';
-
-const OPERATOR = [
-  'operator_id as operatorId',
-  'name',
-  'role',
-  'created_at as createdAt',
-  'disabled_at as disabledAt',
-] as const;
 
 export async function findOperators(db: Db, after: string | undefined, limit: number): Promise<Operator[]> {
   return db
     .selectFrom('operator')
-    .select(OPERATOR)
+    .select(OPERATOR_COLUMNS)
     .where('operator_id', '>', after ?? '')
     .orderBy('operator_id')
     .limit(limit)
@@ -27,7 +19,7 @@ export async function findOperators(db: Db, after: string | undefined, limit: nu
 export async function lockForChange(tx: Tx, operatorId: string): Promise<Operator | undefined> {
   return tx
     .selectFrom('operator')
-    .select(OPERATOR)
+    .select(OPERATOR_COLUMNS)
     .where('operator_id', '=', operatorId)
     .forUpdate()
     .executeTakeFirst();
@@ -47,7 +39,7 @@ export async function updateOperator(
       ...(change.tokenHash !== undefined && { token_hash: change.tokenHash }),
     })
     .where('operator_id', '=', operatorId)
-    .returning(OPERATOR)
+    .returning(OPERATOR_COLUMNS)
     .executeTakeFirstOrThrow();
 }
 
