@@ -3,13 +3,13 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError, type ReaderError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
-import { rpcEndpointsOf } from '@opentill/contracts/network-config';
 import { askTwoSources, type Said } from './ask-two-sources.ts';
 import { blockRequest, hexQuantity } from './block-requests.ts';
 import type { RpcRequest } from './client.ts';
 import { decodeHeader } from './decode.ts';
 import type { EvmNetwork, EvmReaderDeps } from './reader.ts';
-import { createEvmSources, type EvmSources } from './sources.ts';
+import type { EvmSources } from './sources.ts';
+import { sourcesOfNetwork } from './sources-of-network.ts';
 
 /** Something that an account has a balance of; null: the native coin. */
 export interface Holding {
@@ -66,17 +66,7 @@ export function createEvmStateReader(
   network: EvmNetwork,
   deps: Pick<EvmReaderDeps, 'requestTimeoutMs' | 'onExchange'> = {},
 ): EvmStateReader {
-  const { chainId } = network;
-  if (chainId === undefined) throw new TypeError(`the network ${network.chain} has no chain id`);
-  const sources = createEvmSources({
-    endpoints: rpcEndpointsOf(network),
-    chainId,
-    maxBlockRange: network.maxBlockRange,
-    blockTimeMs: network.blockTimeMs,
-    ...(network.headStaleSeconds === undefined ? {} : { headStaleSeconds: network.headStaleSeconds }),
-    ...(network.aloneAfterSeconds === undefined ? {} : { aloneAfterSeconds: network.aloneAfterSeconds }),
-    ...deps,
-  });
+  const sources = sourcesOfNetwork(network, deps);
 
   async function ask(
     questions: readonly Question[],

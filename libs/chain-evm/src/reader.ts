@@ -1,7 +1,6 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { ChainReader, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { rpcEndpointsOf } from '@opentill/contracts/network-config';
 import { evmAddressCodec } from './address.ts';
 import { pairOf } from './ask-two-sources.ts';
 import { bloomBits } from './bloom.ts';
@@ -18,7 +17,7 @@ import { createFinalityReader, readHead } from './read-tags.ts';
 import { readVerifiedBlocks } from './read-verified.ts';
 import type { BlockRange, JudgedBlock, Reading, SourceComparison } from './reading.ts';
 import type { EvmSource, EvmSources, SourceChange } from './sources.ts';
-import { createEvmSources } from './sources.ts';
+import { sourcesOfNetwork } from './sources-of-network.ts';
 import { subscribeHeads } from './subscribe-heads.ts';
 import { vouchForBlock } from './vouch-for-block.ts';
 
@@ -74,21 +73,8 @@ const FINALITY_STALE_SECONDS = 20 * 60;
  * token contract that is not an address or cannot be a token.
  */
 export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): ChainReader {
-  const { chain, chainId, wsUrl } = network;
-  if (chainId === undefined) throw new TypeError(`the network ${chain} has no chain id`);
-  const sources = createEvmSources({
-    endpoints: rpcEndpointsOf(network),
-    chainId,
-    maxBlockRange: network.maxBlockRange,
-    blockTimeMs: network.blockTimeMs,
-    ...(network.headStaleSeconds === undefined ? {} : { headStaleSeconds: network.headStaleSeconds }),
-    ...(network.aloneAfterSeconds === undefined ? {} : { aloneAfterSeconds: network.aloneAfterSeconds }),
-    ...(deps.nowMs === undefined ? {} : { nowMs: deps.nowMs }),
-    ...(deps.epochMs === undefined ? {} : { epochMs: deps.epochMs }),
-    ...(deps.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: deps.requestTimeoutMs }),
-    ...(deps.onExchange === undefined ? {} : { onExchange: deps.onExchange }),
-    ...(deps.onSourceChange === undefined ? {} : { onSourceChange: deps.onSourceChange }),
-  });
+  const { chain, wsUrl } = network;
+  const sources = sourcesOfNetwork(network, deps);
   const tokens = network.tokens.flatMap(({ contract, decimals }) =>
     contract === null ? [] : [{ contract: canonicalContract(contract), decimals }],
   );

@@ -2,13 +2,13 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { SignerBackend } from '@opentill/chain/signer-backend';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
 import type { NetworkConfig, PayoutsConfig } from '@opentill/contracts/network-config';
-import { MAX_PAYOUT_GAS, rpcEndpointsOf } from '@opentill/contracts/network-config';
+import { MAX_PAYOUT_GAS } from '@opentill/contracts/network-config';
 import { evmAddressCodec } from '../address.ts';
 import type { SourceFinding } from '../check-network.ts';
 import { checkNetwork } from '../check-network.ts';
 import type { RpcExchange } from '../client.ts';
-import type { EvmSources, SourceChange } from '../sources.ts';
-import { createEvmSources } from '../sources.ts';
+import type { SourceChange } from '../sources.ts';
+import { sourcesOfNetwork } from '../sources-of-network.ts';
 import type { SendAnswer } from './broadcast.ts';
 import { broadcast } from './broadcast.ts';
 import type { RefutedCount } from './count-claims.ts';
@@ -78,7 +78,7 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
     if (address === undefined) throw new TypeError(`not the address of a token contract: ${contract}`);
     return [{ contract: address, decimals }];
   });
-  const sources = sourcesOf(network, chainId, deps);
+  const sources = sourcesOfNetwork(network, deps);
   const { onSendAnswer = ignore, onAlone = ignore, onFinding = ignore, onCountRefuted = ignore } = deps;
   const claims = createCountClaims(onCountRefuted);
 
@@ -104,22 +104,4 @@ export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps):
     broadcast: (signed, options = {}) => broadcast(sources, signed, onSendAnswer, options),
     sources: () => sources.health(),
   };
-}
-
-function sourcesOf(network: EvmSenderNetwork, chainId: number, deps: EvmSenderDeps): EvmSources {
-  const { headStaleSeconds, aloneAfterSeconds } = network;
-  const { nowMs, epochMs, requestTimeoutMs, onExchange, onSourceChange } = deps;
-  return createEvmSources({
-    endpoints: rpcEndpointsOf(network),
-    chainId,
-    maxBlockRange: network.maxBlockRange,
-    blockTimeMs: network.blockTimeMs,
-    ...(headStaleSeconds === undefined ? {} : { headStaleSeconds }),
-    ...(aloneAfterSeconds === undefined ? {} : { aloneAfterSeconds }),
-    ...(nowMs === undefined ? {} : { nowMs }),
-    ...(epochMs === undefined ? {} : { epochMs }),
-    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
-    ...(onExchange === undefined ? {} : { onExchange }),
-    ...(onSourceChange === undefined ? {} : { onSourceChange }),
-  });
 }
