@@ -34,22 +34,23 @@ afterEach(async () => {
   await server.take(queue);
 });
 
-async function append(
-  count: number,
-  type: 'order.created' | 'order.changed' = 'order.created',
-): Promise<string[]> {
+async function append(count: number): Promise<string[]> {
   const events = Array.from({ length: count }, () =>
-    type === 'order.created'
-      ? newEvent(type, '_', { orderPk: newId(), eventId: newId() }, { newId, clock: systemClock })
-      : newEvent(
-          type,
-          '_',
-          { moves: [{ orderPk: newId(), eventId: newId() }] },
-          { newId, clock: systemClock },
-        ),
+    newEvent('order.created', '_', { orderPk: newId(), eventId: newId() }, { newId, clock: systemClock }),
   );
   await database.kysely.transaction().execute((tx) => appendToOutbox(tx, 'api', events));
   return events.map((event) => event.envelope.id);
+}
+
+/** Appends an event under a key that nothing takes, nor would after the topology were declared again. */
+async function appendUnroutable(): Promise<string[]> {
+  const moves = [{ orderPk: newId(), eventId: newId() }];
+  const event = {
+    ...newEvent('order.changed', '_', { moves }, { newId, clock: systemClock }),
+    routingKey: 'order.unknown._',
+  };
+  await database.kysely.transaction().execute((tx) => appendToOutbox(tx, 'api', [event]));
+  return [event.envelope.id];
 }
 
 async function start(options: { batch?: number; idleMs?: number } = {}) {
@@ -140,15 +141,7 @@ describe('relay', () => {
     const { relay, metrics } = await start();
     const before = await append(3);
     const channel = await server.channel();
-    const stuck = await append(1, 'order.changed');
-    // A key that nothing takes, nor would after the topology were declared again.
-    const admin = testDatabase.open('admin');
-    await admin.kysely
-      .updateTable('api.outbox')
-      .set({ routing_key: 'order.unknown._' })
-      .where('event_id', 'in', stuck)
-      .execute();
-    await admin.close();
+    const stuck = await appendUnroutable();
     const behind = await append(3);
     relay.wake();
     const failures = async () =>
