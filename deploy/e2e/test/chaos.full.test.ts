@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import type { CallbackReceiver } from '../src/callback-receiver.ts';
 import { createChainCustomers, type ChainCustomers } from '../src/chaos/chain-customers.ts';
 import { DOCTORINGS } from '../src/chaos/doctored-facts.ts';
 import { PAYOUT_DOCTORINGS } from '../src/chaos/doctored-payouts.ts';
@@ -67,13 +68,7 @@ beforeAll(async () => {
     createChainCustomers(ETH_SEPOLIA, createRandom(SEED + 1)),
     createChainCustomers(BSC_TEST, createRandom(SEED + 2)),
   ];
-  // The merchant's server is no rock either: it refuses the first attempt of some callbacks.
-  const refused = new Set<string>();
-  chaos.shops[0].receiver.answer = ({ nonce }) => {
-    if (refused.has(nonce) || Number.parseInt(nonce.slice(-2), 16) > 20) return 200;
-    refused.add(nonce);
-    return 503;
-  };
+  chaos.shops[0].receiver.answer = refuseSome();
 }, 180_000);
 afterAll(async () => {
   await chaos?.stop();
@@ -119,6 +114,21 @@ async function play(scenario: Scenario, random: Random): Promise<void> {
     `${scenario.name}, seed ${SEED}, ${faults.length} faults:\n${lines.join('\n')}\n${summarise(facts)}; at rest after ${restSeconds} s\n`,
   );
   expect(findChaosProblems(facts)).toEqual([]);
+}
+
+/**
+ * The merchant's server is no rock either: it refuses the first attempt of some callbacks, and of some orders every one that
+ * tells of a payment before it is confirmed, so that a newer callback has to overtake it.
+ */
+function refuseSome(): CallbackReceiver['answer'] {
+  const refused = new Set<string>();
+  return ({ nonce, notifyType, data: { orderId } }) => {
+    const isNeverTaken = Number(orderId.split('-').at(-1)) % 16 === 1;
+    if (isNeverTaken && notifyType === 'ORDER_PENDING_CONFIRMATION') return 503;
+    if (refused.has(nonce) || Number.parseInt(nonce.slice(-2), 16) > 20) return 200;
+    refused.add(nonce);
+    return 503;
+  };
 }
 
 const count = (status: string): number => facts.tables.orders.filter((row) => row.status === status).length;
