@@ -8,6 +8,7 @@ const libsAllowed = {
   runtime: ['domain', 'contracts'],
   wallet: ['domain', 'contracts', 'chain'],
   'chain-evm': ['domain', 'contracts', 'chain'],
+  'chain-tron': ['domain', 'contracts', 'chain'],
   scanner: ['domain', 'contracts', 'chain', 'db', 'messaging', 'runtime'],
   devnet: ['domain'],
 };

@@ -1,0 +1,73 @@
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import { createKeccak } from 'hash-wasm';
+import { isPoint, pointCompress } from 'tiny-secp256k1';
+import { decodeBase58Check, encodeBase58Check } from './base58check.ts';
+
+/** First byte of every address, of the main network and of the test networks alike. */
+const PREFIX = 0x41;
+const ADDRESS_BYTES = 20;
+const HEX_21 = /^41[0-9a-f]{40}$/;
+const HEX_20 = /^[0-9a-f]{40}$/;
+const COMPRESSED_BYTES = 33;
+const UNCOMPRESSED_BYTES = 65;
+const UNCOMPRESSED_MARK = 0x04;
+
+const keccak = await createKeccak(256);
+const ZERO_ADDRESS = addressOf(new Uint8Array(ADDRESS_BYTES));
+
+/** Addresses of TRON: canonical, and shown, is base58check (`T` and 33 characters); never hex. */
+export const tronAddressCodec: AddressCodec = {
+  family: 'TRON',
+
+  parse(text) {
+    const bytes = decodeBase58Check(text);
+    return bytes?.[0] !== PREFIX || text === ZERO_ADDRESS ? undefined : (text as Address);
+  },
+
+  format(address) {
+    return address;
+  },
+
+  fromPublicKey(publicKey) {
+    const [length, mark] = [publicKey.length, publicKey[0]];
+    if (length !== COMPRESSED_BYTES && (length !== UNCOMPRESSED_BYTES || mark !== UNCOMPRESSED_MARK))
+      throw new TypeError('a public key has 33 bytes, or 65 that begin with 0x04');
+    if (!isPoint(publicKey)) throw new TypeError('the bytes are not a point of secp256k1');
+    // The last 20 bytes of the hash of the point without its 0x04, as on Ethereum (tron.md section 6).
+    const point = pointCompress(publicKey, false).subarray(1);
+    return addressOf(keccak.init().update(point).digest('binary').subarray(-ADDRESS_BYTES));
+  },
+
+  isZero(address) {
+    return address === ZERO_ADDRESS;
+  },
+};
+
+/** The address of nodes' JSON, 21 bytes of lower-case hex that begin with 41; undefined for any other text. */
+export function addressOfHex(hex: string): Address | undefined {
+  return HEX_21.test(hex) ? addressOf(Buffer.from(hex.slice(2), 'hex')) : undefined;
+}
+
+/** The address of a log or of an ABI word, 20 bytes of lower-case hex; undefined for any other text. */
+export function addressOfShortHex(hex: string): Address | undefined {
+  return HEX_20.test(hex) ? addressOf(Buffer.from(hex, 'hex')) : undefined;
+}
+
+/** The 20 bytes of an address, without the prefix, as hex: how contracts see it. Throws TypeError for no address. */
+export function shortHexOf(address: Address): string {
+  const bytes = decodeBase58Check(address);
+  if (bytes?.[0] !== PREFIX) throw new TypeError(`not an address of TRON: ${address}`);
+  return Buffer.from(bytes.subarray(1)).toString('hex');
+}
+
+/** The 21 bytes of an address as hex, as nodes' JSON has it. Throws TypeError for no address. */
+export function hexOf(address: Address): string {
+  return `41${shortHexOf(address)}`;
+}
+
+function addressOf(twentyBytes: Uint8Array): Address {
+  const payload = new Uint8Array(1 + ADDRESS_BYTES);
+  payload[0] = PREFIX;
+  payload.set(twentyBytes, 1);
+  return encodeBase58Check(payload) as Address;
+}

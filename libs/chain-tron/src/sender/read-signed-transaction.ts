@@ -1,0 +1,70 @@
+import { baseUnits } from '@opentill/domain/money';
+import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { PaymentIntent } from '@opentill/chain/wallet-sender';
+import { recover, type RecoveryIdType } from 'tiny-secp256k1';
+import { addressOfHex, addressOfShortHex, tronAddressCodec } from '../address-codec.ts';
+import { decodeSigned, digestOf, type PayingContract, type RawTransaction } from '../protobuf/transaction.ts';
+import { TRANSFER_SELECTOR } from './encode-payment.ts';
+
+/** A signed payment, read from its bytes alone. */
+export interface ReadPayment {
+  readonly txHash: TxHash;
+  /** Whose key signed it; not who it says pays. */
+  readonly signer: Address;
+  readonly intent: PaymentIntent;
+  readonly raw: RawTransaction;
+}
+
+const SIGNATURE_BYTES = 65;
+/** v of the signature: 27 or 28, as TronWeb and java-tron write it; nodes also take 0 and 1. */
+export const V_OFFSET = 27;
+const CALL_DIGITS = TRANSFER_SELECTOR.length + 2 * 64;
+const ZEROS_BEFORE_ADDRESS = '0'.repeat(24);
+
+/** Throws RangeError for bytes that are not one payment of a wallet, signed by one key. */
+export function readSignedTransaction(bytes: Uint8Array): ReadPayment {
+  const { raw, rawBytes, signature } = decodeSigned(bytes);
+  const digest = digestOf(rawBytes);
+  return {
+    txHash: Buffer.from(digest).toString('hex') as TxHash,
+    signer: signerOf(digest, signature),
+    intent: intentOf(raw.contract),
+    raw,
+  };
+}
+
+/** What a contract pays to whom. Throws RangeError for what is no transfer. */
+export function intentOf(contract: PayingContract): PaymentIntent {
+  const from = addressIn(contract.owner);
+  if (contract.type === 'TransferContract')
+    return { from, contract: null, to: addressIn(contract.to), amountBaseUnits: baseUnits(contract.amount) };
+  const data = Buffer.from(contract.data).toString('hex');
+  // The selector and two words, and not a byte more.
+  if (data.length !== CALL_DIGITS || !data.startsWith(TRANSFER_SELECTOR + ZEROS_BEFORE_ADDRESS))
+    throw new RangeError('not a call of transfer(address,uint256)');
+  const addressStart = TRANSFER_SELECTOR.length + ZEROS_BEFORE_ADDRESS.length;
+  const to = addressOfShortHex(data.slice(addressStart, addressStart + 40));
+  if (to === undefined) throw new RangeError('the receiver is no address');
+  return {
+    from,
+    contract: addressIn(contract.contract) as string as TokenContract,
+    to,
+    amountBaseUnits: baseUnits(BigInt(`0x${data.slice(-64)}`)),
+  };
+}
+
+function addressIn(bytes: Uint8Array): Address {
+  const address = addressOfHex(Buffer.from(bytes).toString('hex'));
+  if (address === undefined) throw new RangeError('not the 21 bytes of an address');
+  return address;
+}
+
+function signerOf(digest: Uint8Array, signature: Uint8Array): Address {
+  const v = signature[SIGNATURE_BYTES - 1];
+  if (signature.length !== SIGNATURE_BYTES || (v !== V_OFFSET && v !== V_OFFSET + 1))
+    throw new RangeError('not a signature as it is written here');
+  const key = recover(digest, signature.subarray(0, -1), (v - V_OFFSET) as RecoveryIdType, true);
+  if (key === null) throw new RangeError('a signature of no key');
+  return tronAddressCodec.fromPublicKey(key);
+}

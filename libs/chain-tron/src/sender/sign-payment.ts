@@ -1,0 +1,121 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { ExpiringClaim, SignedExpiring, Validity } from '@opentill/chain/expiring-sender';
+import { senderError } from '@opentill/chain/sender-error';
+import type { SignerBackend } from '@opentill/chain/signer-backend';
+import type { PaymentIntent } from '@opentill/chain/wallet-sender';
+import { digestOf, encodeRaw, encodeSigned, type RawTransaction } from '../protobuf/transaction.ts';
+import { encodePayment } from './encode-payment.ts';
+import { readSignedTransaction, V_OFFSET, type ReadPayment } from './read-signed-transaction.ts';
+
+export interface SigningDeps {
+  readonly backend: SignerBackend;
+  /** In sun: no transaction may burn more for the work of contracts. */
+  readonly maxFeeLimitSun: bigint;
+}
+
+const SIGNATURE_BYTES = 65;
+const BLOCK_ID = /^[0-9a-f]{64}$/;
+
+/** See ExpiringSender.sign. */
+export async function signPayment(
+  { backend, maxFeeLimitSun }: SigningDeps,
+  intent: PaymentIntent,
+  validity: Validity,
+  feeLimitBaseUnits: bigint,
+): Promise<SignedExpiring> {
+  const { from, contract } = intent;
+  if (!backend.addresses.includes(from))
+    throw senderError('WALLET_UNKNOWN', 'the signer has no key of this wallet', { wallet: from });
+  requireSane(validity);
+  const isFeeInBounds =
+    contract === null
+      ? feeLimitBaseUnits === 0n
+      : feeLimitBaseUnits > 0n && feeLimitBaseUnits <= maxFeeLimitSun;
+  if (!isFeeInBounds)
+    throw senderError('INTENT_INVALID', 'the fee limit is out of its bounds', {
+      feeLimit: `${feeLimitBaseUnits}`,
+    });
+  const rawBytes = encodeRaw({
+    ...referenceFields(validity.reference),
+    expirationMs: BigInt(validity.expiresMs),
+    contract: encodePayment(intent),
+    timestampMs: BigInt(validity.uniqueMs),
+    feeLimit: feeLimitBaseUnits,
+  });
+  const digest = digestOf(rawBytes);
+  const raw = encodeSigned(rawBytes, writeSignature(await backend.sign(from, digest), from));
+  const txHash = Buffer.from(digest).toString('hex') as SignedExpiring['txHash'];
+  const signed = { txHash, raw, validity, feeLimitBaseUnits };
+  const difference = differenceOfStored(signed, { intent, validity, feeLimitBaseUnits });
+  if (difference !== undefined) throw signedOtherwise(difference, from);
+  return signed;
+}
+
+/** See ExpiringSender.differenceOf. */
+export function differenceOfStored(
+  { txHash, raw: bytes }: Pick<SignedExpiring, 'txHash' | 'raw'>,
+  { intent, validity, feeLimitBaseUnits }: ExpiringClaim,
+): string | undefined {
+  let read: ReadPayment;
+  try {
+    read = readSignedTransaction(bytes);
+  } catch {
+    return 'encoding';
+  }
+  const { raw } = read;
+  if (read.txHash !== txHash) return 'txHash';
+  if (read.signer !== intent.from) return 'signer';
+  const paid = (['from', 'contract', 'to', 'amountBaseUnits'] as const).find(
+    (field) => read.intent[field] !== intent[field],
+  );
+  if (paid !== undefined) return paid;
+  if (raw.expirationMs !== BigInt(validity.expiresMs)) return 'expiration';
+  if (raw.timestampMs !== BigInt(validity.uniqueMs)) return 'timestamp';
+  if (raw.feeLimit !== feeLimitBaseUnits) return 'feeLimit';
+  return isReference(raw, validity.reference) ? undefined : 'reference';
+}
+
+function isReference(raw: RawTransaction, reference: Validity['reference']): boolean {
+  const { refBlockBytes, refBlockHash } = referenceFields(reference);
+  return (
+    Buffer.from(raw.refBlockBytes).equals(refBlockBytes) && Buffer.from(raw.refBlockHash).equals(refBlockHash)
+  );
+}
+
+/** How a transaction names the block it refers to (tron.md section 4.1). */
+export function referenceFields({
+  height,
+  hash,
+}: Validity['reference']): Pick<RawTransaction, 'refBlockBytes' | 'refBlockHash'> {
+  return {
+    refBlockBytes: Buffer.from((height & 0xffff).toString(16).padStart(4, '0'), 'hex'),
+    refBlockHash: Buffer.from(hash.slice(16, 32), 'hex'),
+  };
+}
+
+function requireSane({ expiresMs, reference, uniqueMs }: Validity): void {
+  const { height, hash } = reference;
+  const isSane =
+    [expiresMs, uniqueMs].every((ms) => Number.isSafeInteger(ms) && ms > 0) &&
+    Number.isSafeInteger(height) &&
+    height >= 0 &&
+    BLOCK_ID.test(hash) &&
+    Number.parseInt(hash.slice(0, 16), 16) === height;
+  if (!isSane)
+    throw senderError('INTENT_INVALID', 'not bounds of a transaction', { expiresMs, uniqueMs, height, hash });
+}
+
+/** r, s and v from r, s and the recovery bit. */
+function writeSignature(signature: Uint8Array, from: Address): Uint8Array {
+  const [parity] = signature.subarray(SIGNATURE_BYTES - 1);
+  if (signature.length !== SIGNATURE_BYTES || (parity !== 0 && parity !== 1))
+    throw signedOtherwise('signature', from);
+  const written = Uint8Array.from(signature);
+  written[SIGNATURE_BYTES - 1] = V_OFFSET + parity;
+  return written;
+}
+
+function signedOtherwise(field: string, wallet: Address): Error {
+  const why = 'what was signed is not what was asked for; it is thrown away';
+  return senderError('SIGNED_OTHERWISE', why, { field, wallet });
+}
