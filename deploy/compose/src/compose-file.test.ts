@@ -42,9 +42,21 @@ interface ComposeFile {
   readonly secrets: Readonly<Record<string, { readonly file: string }>>;
 }
 
+const path = { type: 'string', minLength: 1 } as const;
+/** `backup` takes its files from the variables that services are given. */
+const ARCHIVE_CONFIG_SCHEMA: ConfigSchema = {
+  properties: {
+    ...OPERATOR_CONFIG_SCHEMA.properties,
+    KEYSTORE_FILE: path,
+    POLICY_FILE: path,
+    PUBLIC_KEYS_FILE: path,
+  },
+};
 const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   setup: SETUP_CONFIG_SCHEMA,
   cli: OPERATOR_CONFIG_SCHEMA,
+  archive: ARCHIVE_CONFIG_SCHEMA,
+  owner: OPERATOR_CONFIG_SCHEMA,
   api: API_CONFIG_SCHEMA,
   'scanner-evm': SCANNER_CONFIG_SCHEMA,
   'confirmation-tracker': TRACKER_CONFIG_SCHEMA,
@@ -233,17 +245,52 @@ describe('the signer', () => {
     expect(neighbours.sort()).toEqual(['bsc-test', 'eth-sepolia', 'payout-signer', 'postgres', 'rabbitmq']);
   });
 
+  const holders = (holds: (service: ComposeService) => boolean) =>
+    Object.entries(compose.services)
+      .flatMap(([name, service]) => (holds(service) ? [name] : []))
+      .sort();
+
   test('alone of what runs on has the keystore and its passphrase', () => {
-    const holders = (holds: (service: ComposeService) => boolean) =>
-      Object.entries(compose.services).flatMap(([name, service]) => (holds(service) ? [name] : []));
     const keys = holders(({ volumes = [] }) => volumes.some((volume) => volume.startsWith('keys:')));
-    expect(keys.sort()).toEqual(['devnet-keys', 'keys', 'payout-signer']);
-    expect(holders(({ secrets = [] }) => secrets.includes('keystore_passphrase')).sort()).toEqual(keys);
+    expect(keys).toEqual(['archive', 'devnet-keys', 'keys', 'payout-signer']);
+    const passphrase = holders(({ secrets = [] }) => secrets.includes('keystore_passphrase'));
+    expect(passphrase).toEqual(['devnet-keys', 'keys', 'payout-signer']);
     expect(signer?.volumes).toContain('keys:/var/lib/opentill/keys:ro');
     for (const step of ['keys', 'devnet-keys']) {
       expect(compose.services[step]).toMatchObject({ network_mode: 'none', restart: 'no' });
       expect(compose.services[step]?.profiles).toHaveLength(1);
     }
+  });
+
+  test('its keystore goes into a backup as it is sealed, by a step that has no way out', () => {
+    expect(compose.services['archive']).toMatchObject({
+      profiles: ['tools'],
+      restart: 'no',
+      networks: ['data'],
+    });
+    expect(compose.networks['data']).toEqual({ internal: true });
+  });
+
+  test('starts as on any machine: no debugger by a signal, no prototypes by `__proto__`, no core on disk', () => {
+    expect(signer?.['entrypoint']).toEqual(
+      expect.arrayContaining(['node', '--disable-sigusr1', '--disable-proto=throw', '/app/dist/main.js']),
+    );
+    expect(signer?.['ulimits']).toEqual({ core: 0 });
+    const unit = read('deploy/small/opentill-signer.service');
+    expect(unit).toMatch(/^ExecStart=\S+\/node --disable-sigusr1 --disable-proto=throw /m);
+    expect(unit).toMatch(/^LimitCORE=0$/m);
+  });
+
+  test('alone has what it sent on disk, in a volume that outlives its container', () => {
+    const state = holders(({ volumes = [] }) => volumes.some((volume) => volume.startsWith('signer-state:')));
+    expect(state).toEqual(['payout-signer']);
+    const { SIGNER_STATE_DIR } = signer?.environment ?? {};
+    expect(signer?.volumes).toContain(`signer-state:${SIGNER_STATE_DIR}`);
+  });
+
+  test('the owner of the database is used by steps alone', () => {
+    const owners = holders(({ secrets = [] }) => secrets.includes('database_admin_password'));
+    expect(owners).toEqual(['archive', 'owner', 'postgres', 'setup']);
   });
 });
 

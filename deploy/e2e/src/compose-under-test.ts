@@ -9,6 +9,7 @@ import { CHECKOUT } from './read-markdown.ts';
 
 /** What an engine says of a container; the part that tests look at. */
 export interface ContainerFacts {
+  readonly Id: string;
   readonly Name: string;
   readonly Image: string;
   readonly State: {

@@ -208,6 +208,15 @@ describe('what the containers may do', () => {
       ]);
   });
 
+  test('the signer opens to no debugger’s signal, and leaves no core', async () => {
+    const proc = async (file: string) =>
+      (await docker.exec('payout-signer', ['cat', `/proc/1/${file}`])).output;
+    expect((await proc('cmdline')).split('\0')).toEqual(
+      expect.arrayContaining(['--disable-sigusr1', '--disable-proto=throw', '/app/dist/main.js']),
+    );
+    expect(await proc('limits')).toMatch(/^Max core file size +0 +0 /m);
+  });
+
   test('the database and the broker have no way in or out', async () => {
     for (const server of ['postgres', 'rabbitmq']) {
       const { NetworkSettings } = await docker.inspect(server);
@@ -269,6 +278,18 @@ test('a scanner moves to one container per chain and back while payments run: no
   });
   expect(gaps).toEqual([]);
 }, 420_000);
+
+test('what the signer has sent outlives its container', async () => {
+  const marks = async () =>
+    (await docker.exec('payout-signer', ['sh', '-c', 'cat /var/lib/opentill/signer/*'])).output;
+  const container = async () => (await docker.inspect('payout-signer')).Id;
+  const [before, old] = [await marks(), await container()];
+  for (const { chain } of chains) expect(before).toMatch(new RegExp(`"chain":"${chain}".*"nonce":\\d`));
+  await docker.compose(['up', '-d', '--no-build', '--no-deps', '--force-recreate', 'payout-signer']);
+  await untilHealthy(['payout-signer']);
+  expect(await container()).not.toBe(old);
+  expect(await marks()).toBe(before);
+}, 120_000);
 
 test('what the containers take is measured, and within their bounds', async () => {
   const script = join(CHECKOUT, 'deploy/compose/src/measure-containers.ts');
