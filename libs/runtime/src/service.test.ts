@@ -1,8 +1,15 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, test } from '@jest/globals';
 
-/** Runs `body` as a service in a process of its own; `signals` are sent one after another, each after `ready`. */
-async function runScript(body: string, signals: readonly NodeJS.Signals[] = [], stopTimeoutMs = 10_000) {
+/**
+ * Runs `body` as a service in a process of its own; `signals` are sent one after another, each after `ready`; for
+ * 'unread' nobody reads its output any more.
+ */
+async function runScript(
+  body: string,
+  signals: readonly (NodeJS.Signals | 'unread')[] = [],
+  stopTimeoutMs = 10_000,
+) {
   const script = `
     const { runService } = await import(${JSON.stringify(new URL('service.ts', import.meta.url).href)});
     const { createLogger } = await import(${JSON.stringify(new URL('logger.ts', import.meta.url).href)});
@@ -13,20 +20,24 @@ async function runScript(body: string, signals: readonly NodeJS.Signals[] = [], 
   const child = spawn(
     process.execPath,
     ['--conditions=source', '--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script],
-    { cwd: new URL('.', import.meta.url), stdio: ['ignore', 'pipe', 'inherit'], env: {} },
+    { cwd: new URL('.', import.meta.url), stdio: ['ignore', 'pipe', 'pipe'], env: {} },
   );
-  let output = '';
+  let [output, errors] = ['', ''];
   const send = [...signals];
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
-    if (text.includes('ready') && send.length > 0) child.kill(send.shift());
+    if (!text.includes('ready')) return;
+    const signal = send.shift();
+    if (signal === 'unread') child.stdout.destroy();
+    else if (signal !== undefined) child.kill(signal);
   });
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   const messages = output
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => (JSON.parse(line) as { message: string }).message);
-  return { code, output, messages };
+  return { code, output, errors, messages };
 }
 const say = (word: string) => `process.stdout.write('${word}\\n');`;
 const ready = `setImmediate(() => { ${say('ready')} });`;
@@ -75,6 +86,16 @@ describe('runService', () => {
     expect(code).toBe(75);
     expect(messages).toContain('uncaught');
     expect(output).toContain('closed');
+  });
+
+  test('a reader of its output that went away ends it in order, exit 75', async () => {
+    const { code, errors } = await runScript(
+      `${ready} process.on('uncaughtException', () => process.stderr.write('uncaught '));
+       setInterval(() => { ${say('more')} }, 5);
+       return { stop: async () => { process.stderr.write('closed'); } };`,
+      ['unread'],
+    );
+    expect({ code, errors }).toEqual({ code: 75, errors: 'closed' });
   });
 
   test('fail() stops in order and decides the exit code', async () => {

@@ -33,7 +33,8 @@ export function exitCodeOf(error: unknown): number {
 /**
  * Runs a service until SIGTERM or SIGINT, then stops it and ends the process: 0 stopped cleanly, 1 the operator must
  * mend something, 75 start again. A second signal ends it at once. An unhandled rejection or uncaught exception is
- * logged and ends the service with 75, since its state is unknown. Never returns control with the process running on.
+ * logged and ends the service with 75, since its state is unknown. So does a standard output that nobody reads any more:
+ * a gateway that can tell nobody what it does is started again where it can. Never returns control with the process running on.
  */
 export async function runService(options: ServiceOptions): Promise<void> {
   const { logger, name } = options;
@@ -65,6 +66,8 @@ export async function runService(options: ServiceOptions): Promise<void> {
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  // Unheard, this error would be an uncaught exception, whose log line would be the next one.
+  process.stdout.on('error', () => stopWith(EXIT_RETRY));
   process.on('uncaughtException', (error, origin) => {
     logger.error('uncaught', { name, origin, error });
     stopWith(EXIT_RETRY);
