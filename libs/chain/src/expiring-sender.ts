@@ -1,0 +1,173 @@
+import type { Chain } from '@opentill/domain/chains';
+import type { Address } from './address-codec.ts';
+import type { BlockHash, BlockHeader } from './block.ts';
+import type { ReadOptions } from './chain-reader.ts';
+import type { TransactionFate } from './own-transaction.ts';
+import type { SourceHealth } from './source-health.ts';
+import type { TokenContract, TxHash } from './transfer.ts';
+import type { PaymentIntent, PaymentObstacle } from './wallet-sender.ts';
+
+/*
+ * Sending on chains without a nonce: nothing orders a wallet's transactions, nothing replaces one, and what is built anew is
+ * a second payment. What ends a transaction there is time: it names a moment after which no block may hold it.
+ */
+
+/** What bounds one transaction, chosen before it is signed and stored with it. */
+export interface Validity {
+  /** No block of a later time may hold it. Milliseconds since 1970 of the chain's own time, not of any clock here. */
+  readonly expiresMs: number;
+  /** A block that its chain must have: on a branch without it the transaction is worth nothing. */
+  readonly reference: { readonly height: number; readonly hash: BlockHash };
+  /**
+   * Tells it apart from every other of its wallet: two that say the same are one transaction, and one of two equal
+   * payments would be swallowed. A time in milliseconds by its form, which no chain checks.
+   */
+  readonly uniqueMs: number;
+}
+
+/** A transaction as it is stored before anything is sent. */
+export interface SignedExpiring {
+  /** Hash of what was signed; known before anybody has seen it. */
+  readonly txHash: TxHash;
+  readonly raw: Uint8Array;
+  readonly validity: Validity;
+  /** The most that the work of contracts may cost, in base units of the native coin; 0n where there is none. */
+  readonly feeLimitBaseUnits: bigint;
+}
+
+/** What stored bytes are said to be. */
+export interface ExpiringClaim {
+  readonly intent: PaymentIntent;
+  readonly validity: Validity;
+  readonly feeLimitBaseUnits: bigint;
+}
+
+export type PreparedExpiring =
+  | {
+      readonly kind: 'READY';
+      readonly feeLimitBaseUnits: bigint;
+      /** What it costs at most, fees of every kind and nothing of it covered by an allowance. */
+      readonly costBaseUnits: bigint;
+    }
+  /** `detail` is for operators: one line of printable ASCII, at most 200 characters. */
+  | { readonly kind: 'OBSTACLE'; readonly obstacle: PaymentObstacle; readonly detail: string };
+
+/**
+ * What became of sending stored bytes, the best over all sources, in this order. None of them says that the payment failed,
+ * or will: nodes speak of themselves alone, and may have passed on what they refuse. Own blocks alone decide.
+ */
+export const EXPIRING_SEND_OUTCOMES = [
+  /** A node took it into its pool. */
+  'ACCEPTED',
+  /** A node has it already, in its pool or in a block, or has seen it once. */
+  'KNOWN',
+  /** The wallet cannot pay amount and fees by what this node knows. */
+  'NO_FUNDS',
+  /** The node lacks the block that it refers to: it is on another branch, or behind. */
+  'REFERENCE_UNKNOWN',
+  /** Its time is over by the node's head, or not come near enough. */
+  'EXPIRED',
+  /** A node refused it for good, or for a reason this adapter does not know. Worth an alert. */
+  'REFUSED',
+  /** No usable answer: timeouts, faults, limits. It may have arrived all the same. */
+  'UNKNOWN',
+] as const;
+export type ExpiringSendOutcome = (typeof EXPIRING_SEND_OUTCOMES)[number];
+
+/** A payment that stands in a block, read from the chain. */
+export interface FoundExpiringPayment {
+  readonly intent: PaymentIntent;
+  readonly validity: Validity;
+  readonly feeLimitBaseUnits: bigint;
+  readonly fate: TransactionFate;
+}
+
+/** What was looked through for transactions: every block of a stretch of the chain, each the parent of the next. */
+export interface BlocksSearched {
+  /** Those of the asked ones that a block holds, whatever it made of them. */
+  readonly found: ReadonlySet<TxHash>;
+  /** The last two blocks, in order: both of the moment that was asked for, or later. */
+  readonly end: readonly [BlockHeader, BlockHeader];
+}
+
+/**
+ * Builds, signs and sends payments of one network whose transactions end by time. Keeps nothing between calls: stored
+ * bytes, what tells transactions apart, and what was sent are the caller's. Reading methods throw a GatewayError with a
+ * ReaderErrorCode as ChainReader does; signing ones with a SenderErrorCode. Every call ends by its own deadline.
+ */
+export interface ExpiringSender {
+  readonly chain: Chain;
+  /** How long a new transaction may be taken into blocks, from the head's time on. */
+  readonly validForMs: number;
+
+  /** Whether every source is the configured network. To be awaited before anything else. See ChainReader. */
+  checkNetwork(options?: ReadOptions): Promise<void>;
+
+  /**
+   * What the wallet holds of each (null: the native coin), by one source, in a state that is not older than `block`.
+   * `allowanceBaseUnits`: how much of fees is paid for otherwise than in coin (TRON: staked resources).
+   */
+  balances(
+    wallet: Address,
+    contracts: readonly (TokenContract | null)[],
+    options?: ReadOptions,
+  ): Promise<{
+    readonly block: BlockHeader;
+    readonly amounts: ReadonlyMap<TokenContract | null, bigint>;
+    readonly allowanceBaseUnits: bigint;
+  }>;
+
+  /**
+   * Tries the payments on the newest state without sending them; the answers stand in the order of the intents. Where there
+   * is a second source an obstacle stands only if it does not say otherwise. A fault of the nodes is thrown for all of them
+   * and is never WOULD_FAIL. Throws RangeError for more than PREPARE_MAX intents.
+   */
+  prepare(intents: readonly PaymentIntent[], options?: ReadOptions): Promise<readonly PreparedExpiring[]>;
+
+  /**
+   * Builds and signs the payment by itself, decodes the signed bytes again and compares each field with what was asked for:
+   * SIGNED_OTHERWISE when one differs. The same question has the same bytes. Asks nothing of the network and sends nothing.
+   */
+  sign(intent: PaymentIntent, validity: Validity, feeLimitBaseUnits: bigint): Promise<SignedExpiring>;
+
+  /**
+   * The first thing in which stored bytes are not what they are said to be, signature and hash included; undefined when they
+   * are just that. What the wallet's own key signed vouches for itself, whoever stored it. Pure.
+   */
+  differenceOf(stored: Pick<SignedExpiring, 'txHash' | 'raw'>, claim: ExpiringClaim): string | undefined;
+
+  /**
+   * Sends stored bytes to all sources, any number of times; the outcomes stand in the order of `signed`. Never throws for
+   * what nodes answer or fail to. Once `options.signal` is aborted, what is not answered is UNKNOWN.
+   */
+  broadcast(
+    signed: readonly Pick<SignedExpiring, 'txHash' | 'raw'>[],
+    options?: ReadOptions,
+  ): Promise<readonly ExpiringSendOutcome[]>;
+
+  /**
+   * Reads every block behind `after`, whole and linked to it, up to the second one whose time is `untilMs` or later, all of
+   * them final, of two sources that give the same; of several configured one alone is never believed. BLOCK_NOT_FOUND while
+   * the final chain has not got so far, INCONSISTENT_ANSWER while sources differ, or another block than `after` is in its
+   * place. This, and no node's word about a transaction, proves that one did not land in its time.
+   */
+  findInBlocks(
+    txHashes: readonly TxHash[],
+    stretch: { readonly after: Validity['reference']; readonly untilMs: number },
+    options?: ReadOptions,
+  ): Promise<BlocksSearched>;
+
+  /**
+   * What a transaction pays, and what became of it, agreed by two sources, of several never by one alone; undefined when
+   * they know no such transaction in a block up to `height`, or when it is no payment of the kind that `sign` makes. For
+   * transactions that this gateway no longer knows.
+   */
+  readPayment(
+    txHash: TxHash,
+    block: Pick<BlockHeader, 'height'>,
+    options?: ReadOptions,
+  ): Promise<FoundExpiringPayment | undefined>;
+
+  /** How each source does now, in the order of configuration. */
+  readonly sources?: () => readonly SourceHealth[];
+}
