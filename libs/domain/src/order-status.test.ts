@@ -107,8 +107,10 @@ test('a payout moves as section 5 of the API says', () => {
       'PENDING PENDING_CONFIRMATION',
       'PENDING_CONFIRMATION SUCCESS',
       'INIT FAILED',
-      // FAILED on chain counts only in a block, at final depth: what was sent and is in none is never given up
+      // FAILED on chain counts only at final depth
       'PENDING_CONFIRMATION FAILED',
+      // all that was sent was proven unable to land, and it ended unsigned after that
+      'PENDING FAILED',
       // a reorganisation took the transaction back
       'PENDING_CONFIRMATION PENDING',
     ].toSorted(),

@@ -87,7 +87,7 @@ export const COLLECTION_TRANSITIONS: TransitionTable<CollectionStatus, Collectio
 /** The payout's chain of api.md section 5. */
 export const PAYOUT_TRANSITIONS: TransitionTable<PayoutStatus, PayoutEvent> = {
   INIT: { broadcast: 'PENDING', failed: 'FAILED' },
-  PENDING: { mined: 'PENDING_CONFIRMATION' },
+  PENDING: { mined: 'PENDING_CONFIRMATION', failed: 'FAILED' },
   PENDING_CONFIRMATION: { confirmed: 'SUCCESS', failed: 'FAILED', reorganised: 'PENDING' },
   SUCCESS: {},
   FAILED: {},

@@ -101,6 +101,27 @@ describe('a payout', () => {
     expect(follow(back, facts('SIGNED', true, landed)).end.status).toBe('SUCCESS');
   });
 
+  test('that was sent fails unpaid when all that was sent is proven to land nowhere, and its time is up or it is refused', () => {
+    const sent = follow(INIT, facts('SIGNED', true)).end;
+    // To be signed anew: nothing of this is told.
+    expect(settlePayout(sent, facts('AUTHORISED', true, orphaned))).toEqual([]);
+    expect(follow(sent, facts('EXPIRED', true))).toEqual({
+      path: ['failed ORDER_FAILED'],
+      end: { status: 'FAILED', reason: PAYOUT_REASONS.expired, actualAmount: null },
+    });
+    expect(follow(INIT, facts('REFUSED', true, orphaned)).path).toEqual([
+      'broadcast ORDER_PENDING',
+      'failed ORDER_FAILED',
+    ]);
+    const confirming: PayoutOrderState = { ...INIT, status: 'PENDING_CONFIRMATION' };
+    expect(follow(confirming, facts('EXPIRED', true, orphaned)).path).toEqual([
+      'reorganised ORDER_PENDING',
+      'failed ORDER_FAILED',
+    ]);
+    // The chain has the last word all the same.
+    expect(follow(sent, facts('EXPIRED', true, landed)).end.status).toBe('SUCCESS');
+  });
+
   test('is carried by any of its transactions, whichever was replaced', () => {
     expect(follow(INIT, facts('SIGNED', true, orphaned, mined)).end.status).toBe('PENDING_CONFIRMATION');
     expect(follow(INIT, facts('SIGNED', true, orphaned, landed)).end.status).toBe('SUCCESS');
@@ -119,7 +140,9 @@ describe('a payout', () => {
 
 /** All sets of facts with up to two transactions that a signer and a chain can make. */
 const ALL_FACTS: readonly PayoutFacts[] = SIGNING.flatMap((signing) => {
-  if (signing !== 'SIGNED') return [facts(signing)];
+  // Of one that is not signed, or not any more, what was sent is in no block.
+  if (signing === 'REQUESTED') return [facts(signing)];
+  if (signing !== 'SIGNED') return [facts(signing), facts(signing, true), facts(signing, true, orphaned)];
   const fates: (readonly FateFact[])[] = [
     [],
     ...FATES.map((one) => [one]),
@@ -155,7 +178,8 @@ describe('in every state and by every set of facts', () => {
       const { end } = follow(state, given);
       if (state.status === 'FAILED' || end.status !== 'FAILED') continue;
       const verdicts = given.fates.map(verdictOf);
-      if (verdicts.length === 0) expect(['REFUSED', 'EXPIRED']).toContain(given.signing);
+      if (verdicts.every((verdict) => verdict === 'GONE'))
+        expect(['REFUSED', 'EXPIRED']).toContain(given.signing);
       else {
         expect(verdicts).toContain('FAILED');
         expect(verdicts).not.toContain('LANDED');

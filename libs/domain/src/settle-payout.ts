@@ -90,7 +90,9 @@ export function decidePayout(state: PayoutOrderState, facts: PayoutFacts): Payou
     case 'INIT':
       return decideUnsent(state, facts);
     case 'PENDING':
-      return facts.fates.some((fate) => verdictOf(fate) !== 'GONE') ? step(state, 'mined') : undefined;
+      return facts.fates.some((fate) => verdictOf(fate) !== 'GONE')
+        ? step(state, 'mined')
+        : decideEnded(state, facts);
     case 'PENDING_CONFIRMATION':
       return decideMined(state, facts);
     case 'SUCCESS':
@@ -102,6 +104,11 @@ export function decidePayout(state: PayoutOrderState, facts: PayoutFacts): Payou
 function decideUnsent(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | undefined {
   // What was in a block was sent, whether or not the signer lived to note it.
   if (facts.sent || facts.fates.length > 0) return step(state, 'broadcast');
+  return decideEnded(state, facts);
+}
+
+/** Of one that was sent it ends by this only where nothing that was sent can land any more: the database insists. */
+function decideEnded(state: PayoutOrderState, facts: PayoutFacts): PayoutStep | undefined {
   switch (facts.signing) {
     case 'EXPIRED':
       return step(state, 'failed', { reason: PAYOUT_REASONS.expired });

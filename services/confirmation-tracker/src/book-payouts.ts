@@ -52,6 +52,9 @@ function placeOf({ signing, sent, fates }: KnownPayout): PayoutMoney {
   const verdicts = new Set(fates.map(verdictOf));
   if (verdicts.has('LANDED')) return 'PAID_OUT';
   if (verdicts.has('FAILED')) return 'RETURNED';
-  if (sent || fates.length > 0) return 'IN_FLIGHT';
-  return signing === 'REFUSED' || signing === 'EXPIRED' ? 'RELEASED' : 'RESERVED';
+  const hasEnded = signing === 'REFUSED' || signing === 'EXPIRED';
+  // Sent, and all of it proven to land nowhere.
+  const wasSent = sent || fates.length > 0;
+  if (wasSent) return hasEnded && !verdicts.has('IN_BLOCK') ? 'RETURNED' : 'IN_FLIGHT';
+  return hasEnded ? 'RELEASED' : 'RESERVED';
 }

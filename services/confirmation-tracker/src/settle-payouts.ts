@@ -28,7 +28,10 @@ export async function settlePayouts(
 ): Promise<readonly OrderOutcome[]> {
   const orders = await lockPayouts(tx, selection, options);
   if (orders.length === 0) return [];
-  const waiting = orders.filter((order) => order.status === 'INIT').map((order) => order.orderPk);
+  // Also one that was sent, and whose transactions are all proven to land nowhere.
+  const waiting = orders.flatMap(({ status, orderPk }) =>
+    status === 'INIT' || status === 'PENDING' ? [orderPk] : [],
+  );
   await expireDue(tx, waiting);
   const { known, moved } = await bookPayouts(tx, orders);
   const outcomes = orders.flatMap((order) => {

@@ -12,8 +12,8 @@ import { ORDERS_PER_TRANSACTION } from './store.ts';
 async function findDuePayouts(db: Db, limit: number): Promise<readonly string[]> {
   const { rows } = await sql<{ order_pk: string }>`
     select o.order_pk from orders o join payout p using (order_pk)
-    where o.order_type = 'PAYOUT' and o.status = 'INIT'
-      and (p.first_sent_at is not null or p.state in ('REFUSED', 'EXPIRED')
+    where o.order_type = 'PAYOUT' and o.status in ('INIT', 'PENDING')
+      and (o.status = 'INIT' and p.first_sent_at is not null or p.state in ('REFUSED', 'EXPIRED')
         or p.state in ('REQUESTED', 'AUTHORISED') and p.waiting_since is null and clock_timestamp() >= p.expires_at)
     limit ${limit}`.execute(db);
   return rows.map((row) => row.order_pk);
