@@ -279,6 +279,22 @@ test('a scanner moves to one container per chain and back while payments run: no
   expect(gaps).toEqual([]);
 }, 420_000);
 
+test('an operator’s commands and a backup run in containers of their own, and what they wrote stays', async () => {
+  const run = async (...args: readonly string[]) => docker.compose(['run', '--rm', '-T', ...args]);
+  const tokenFile = '/var/lib/opentill/operator/token';
+  const create = ['operator', 'create', '--id', 'me', '--role', 'admin', '--token-file', tokenFile];
+  await run('-e', 'OPS_TOKEN_FILE=', 'cli', ...create);
+  const listed = await run('cli', 'chain', 'list');
+  for (const { chain } of chains) expect(listed).toContain(chain);
+  expect(await run('cli', 'payout', 'list')).toContain(`out-${chains[0]?.chain}`);
+  expect(await run('owner', 'restore', 'reconcile')).toContain('No wallet is held.');
+  await run('archive', 'backup', '--out', '/var/lib/opentill/backups/one');
+  const kept = await run('--entrypoint', 'ls', 'archive', '/var/lib/opentill/backups/one');
+  expect(kept.split(/\s+/)).toEqual(
+    expect.arrayContaining(['keystore.json', 'manifest.json', 'policy.json', 'public-keys.json', 'tables']),
+  );
+}, 120_000);
+
 test('what the signer has sent outlives its container', async () => {
   const marks = async () =>
     (await docker.exec('payout-signer', ['sh', '-c', 'cat /var/lib/opentill/signer/*'])).output;

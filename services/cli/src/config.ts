@@ -62,6 +62,7 @@ export const SETUP_CONFIG_SCHEMA = {
 export interface OperatorEnvironment {
   readonly OPS_URL?: string;
   readonly OPS_TOKEN_FILE?: string;
+  readonly ALLOW_HTTP_OPS?: boolean;
   readonly OPS_DATABASE_URL?: string;
   readonly DATABASE_ADMIN_URL?: string;
   readonly AMQP_URL?: string;
@@ -73,6 +74,7 @@ export const OPERATOR_CONFIG_SCHEMA = {
   properties: {
     OPS_URL: { type: 'string', pattern: '^https?://[^/?#@\\s]+/?$' },
     OPS_TOKEN_FILE: { type: 'string', minLength: 1 },
+    ALLOW_HTTP_OPS: { type: 'boolean', default: false },
     OPS_DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://' },
     DATABASE_ADMIN_URL: { type: 'string', pattern: '^postgres(ql)?://' },
     AMQP_URL: { type: 'string', pattern: '^amqps?://' },
@@ -86,7 +88,7 @@ export const OPERATOR_CONFIG_SCHEMA = {
  */
 export function requiredVariable(
   context: Pick<CliContext, 'env'>,
-  name: keyof typeof OPERATOR_CONFIG_SCHEMA.properties,
+  name: Exclude<keyof typeof OPERATOR_CONFIG_SCHEMA.properties, 'ALLOW_HTTP_OPS'>,
 ): string {
   const properties = { [name]: OPERATOR_CONFIG_SCHEMA.properties[name] };
   const values = readConfig<Record<string, string>>({ required: [name], properties }, context.env);

@@ -8,8 +8,9 @@ import {
 import type { OpsRoute } from '@opentill/contracts/ops/route';
 import { operatorIdOfToken } from '@opentill/db/operators';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { readConfig } from '@opentill/runtime/config';
 import { readClosedFile } from '@opentill/wallet/read-closed-file';
-import { requiredVariable } from './config.ts';
+import { OPERATOR_CONFIG_SCHEMA, requiredVariable } from './config.ts';
 import type { CliContext, CliErrorCode } from './context.ts';
 
 /** The ops service, as the operator whose token is in OPS_TOKEN_FILE. */
@@ -35,12 +36,13 @@ const PAGE_MAX = 200;
 const RETRYABLE_FROM = 500;
 
 /**
- * Opens the ops service that the environment names. A token goes over the wire, so only over TLS or to this machine.
+ * Opens the ops service that the environment names. A token goes over the wire, so only over TLS or to this machine; or
+ * where ALLOW_HTTP_OPS says that nobody else listens, as on a network of containers' own.
  * @throws GatewayError CONFIG_INVALID, CLI_USAGE, FILE_UNREADABLE, FILE_TOO_OPEN
  */
 export async function openOps(context: CliContext): Promise<OpsClient> {
   const url = requiredVariable(context, 'OPS_URL').replace(/\/$/, '');
-  requireSafe(url);
+  requireSafe(context, url);
   const tokenFile = requiredVariable(context, 'OPS_TOKEN_FILE');
   const token = (await readClosedFile(tokenFile)).trim();
   // Another secret in its place goes nowhere: neither over the wire nor into the error of a header it makes no sense in.
@@ -144,9 +146,12 @@ function readError(text: string): { readonly code: string; readonly message: str
 
 const THIS_MACHINE = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-function requireSafe(url: string): void {
+function requireSafe({ env }: CliContext, url: string): void {
   const { protocol, hostname } = new URL(url);
   if (protocol === 'https:' || THIS_MACHINE.test(hostname)) return;
+  const { ALLOW_HTTP_OPS } = OPERATOR_CONFIG_SCHEMA.properties;
+  const said = readConfig<{ ALLOW_HTTP_OPS: boolean }>({ properties: { ALLOW_HTTP_OPS } }, env);
+  if (said.ALLOW_HTTP_OPS) return;
   throw usage('OPS_URL must be https, unless it is on this machine.');
 }
 

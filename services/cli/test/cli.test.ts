@@ -399,6 +399,8 @@ describe('merchant', () => {
     expectRefusal(await opentill(['merchant', 'list'], { env: down }), 75, /does not answer.*ECONNREFUSED/);
     const open = { ...operator(), OPS_URL: 'http://ops.example' };
     expectRefusal(await opentill(['merchant', 'list'], { env: open }), 1, /OPS_URL must be https/);
+    const allowed = await opentill(['merchant', 'list'], { env: { ...open, ALLOW_HTTP_OPS: 'true' } });
+    expectRefusal(allowed, 75, /does not answer/);
     const file = join(directory, 'open-token');
     writeFileSync(file, `ada.${'x'.repeat(43)}`, { mode: 0o644 });
     const readable = { ...operator(), OPS_TOKEN_FILE: file };

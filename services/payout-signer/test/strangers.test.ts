@@ -120,10 +120,27 @@ describe('a transaction that is not ours', () => {
     await world.decide(other, { decision: 'PAID_BY', txHash: paid });
     await waitUntil('not this payment', async () => (await world.decisionsOf(other))[0]?.outcome !== null);
     expect(await world.decisionsOf(other)).toMatchObject([{ outcome: 'NOT_POSSIBLE' }]);
+    // What a restore booked as the owner’s would be booked twice.
+    const restore = newId();
+    await sql`
+      insert into restoration (restore_id, backup_id, taken_at) values (${restore}, 'test', now())`.execute(
+      world.admin,
+    );
+    await sql`
+      insert into forgotten_payment (chain, tx_hash, restore_id, wallet, nonce, raw, block_height, block_time, decision, decided_by)
+      values (${CHAIN}, ${paid}, ${restore}, ${world.wallet}, ${nonce}, '', 1, now(), 'ORDER_LOST', 'test')`.execute(
+      world.admin,
+    );
+    await world.decide(order, { decision: 'PAID_BY', txHash: paid });
+    await waitUntil('left to the restore', async () => (await world.decisionsOf(order))[0]?.outcome !== null);
+    expect(await world.decisionsOf(order)).toEqual([
+      { outcome: 'NOT_POSSIBLE', detail: expect.stringContaining('restore decide-payment') },
+    ]);
+    await sql`delete from forgotten_payment`.execute(world.admin);
     await world.decide(order, { decision: 'PAID_BY', txHash: paid });
     await waitUntil('adopted', async () => (await world.transactionsOf(order)).length === 2);
     expect((await world.transactionsOf(order)).map(({ tx_hash: txHash }) => txHash)).toContain(paid);
-    expect(await world.decisionsOf(order)).toEqual([{ outcome: 'DONE', detail: null }]);
+    expect((await world.decisionsOf(order)).at(-1)).toEqual({ outcome: 'DONE', detail: null });
     expect(await world.payoutOf(order)).toMatchObject({ state: 'SIGNED', obstacle: null });
     await drivers.pop()?.stop();
     await release();

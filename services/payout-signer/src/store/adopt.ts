@@ -10,7 +10,8 @@ import { ofWallet } from './rows.ts';
  * Makes a found payment the payout's own, as if it had never been forgotten: the payout is SIGNED, by this transaction, whose
  * bytes nobody here has; the scanner and the tracker see to the rest. Its nonce is TAKEN and stays so: until it is known to be,
  * it is too soon, because then those before it are not known to be either. Nothing is written when the payout ended
- * otherwise, when a transaction of its own may still land, or when another payout has this one.
+ * otherwise, when a transaction of its own may still land, or when another payout has this one; nor when a restore has booked
+ * it as the owner's, which only its own command takes back.
  */
 export async function adoptPayment(
   tx: Tx,
@@ -25,11 +26,15 @@ export async function adoptPayment(
     state: string;
     is_own: boolean;
     is_known: boolean;
+    is_booked: boolean;
     nonce_state: string | null;
   }>`
     select p.state,
       exists (select from wallet_nonce own where own.order_pk = p.order_pk and own.state in ('SIGNED', 'FINAL')) as is_own,
       exists (select from own_transaction t where t.chain = ${key.chain} and t.tx_hash = ${txHash}) as is_known,
+      exists (
+        select from forgotten_payment f where f.chain = ${key.chain} and f.tx_hash = ${txHash} and f.decision = 'ORDER_LOST'
+      ) as is_booked,
       (select n.state from wallet_nonce n where ${ofWallet(key)} and n.nonce = ${nonce}) as nonce_state
     from payout p where p.order_pk = ${payout.orderPk} and p.chain = ${key.chain} and p.wallet = ${key.wallet} for update`.execute(
     tx,
@@ -39,6 +44,8 @@ export async function adoptPayment(
     return never(`the payout is ${found?.state ?? 'not of this wallet'}`);
   if (found.is_known)
     return never('this transaction is known already, and stands for what it was signed for');
+  if (found.is_booked)
+    return never('a restore booked it as of a lost order: opentill restore decide-payment takes that back');
   if (found.nonce_state === 'FINAL')
     return never(`nonce ${nonce} was used by another transaction of this wallet`);
   if (found.nonce_state !== 'TAKEN') return { kind: 'LATER' };
