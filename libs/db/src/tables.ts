@@ -213,7 +213,9 @@ export type IncidentKind =
   /** A reorganisation took back what had come into a hot wallet. */
   | 'TOP_UP_ORPHANED'
   /** Somebody else used a nonce of a hot wallet. Opens and closes with its halt. */
-  | 'FOREIGN_NONCE';
+  | 'FOREIGN_NONCE'
+  /** A hot wallet sent what this database does not know. Opens and closes with its halt. */
+  | 'RESTORED';
 
 export interface IncidentTable {
   incident_id: string;

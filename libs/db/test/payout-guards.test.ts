@@ -100,6 +100,68 @@ describe('reserving', () => {
   });
 });
 
+describe('reserving is refused', () => {
+  const reserve = (order: OrderRow) =>
+    sql`select reserve(${order.order_pk})`.execute(admin.kysely).then(() => 'RESERVED');
+  const nothingOf = async (order: OrderRow) => {
+    const { rows } = await sql`
+      select order_pk from payout where ${keyed(order)} union all select order_pk from ledger_transaction where ${keyed(order)}`.execute(
+      admin.kysely,
+    );
+    expect(rows).toEqual([]);
+  };
+  const aFundedPayout = async (overrides: Parameters<typeof aPayout>[1] = {}) => {
+    const order = await aPayout(admin.kysely, overrides);
+    await aHotWallet(admin.kysely, order);
+    return order;
+  };
+
+  test.each<readonly [string, (order: OrderRow) => ReturnType<typeof sql>]>([
+    [
+      'an address that is no hot wallet',
+      ({ source_address: address }) => sql`delete from hot_wallet where address = ${address}`,
+    ],
+    [
+      'one of another family',
+      ({ source_address: address }) => sql`update hot_wallet set family = 'TRON' where address = ${address}`,
+    ],
+    [
+      'a wallet of the family but of another chain’s',
+      (o) => sql`update orders set chain = 'TRON' where ${keyed(o)}`,
+    ],
+    [
+      'the same, spelled otherwise',
+      (o) => sql`update orders set source_address = upper(source_address) where ${keyed(o)}`,
+    ],
+    ['nothing', (o) => sql`update orders set source_address = null where ${keyed(o)}`],
+  ])('from %s', async (_what, change) => {
+    const order = await aFundedPayout();
+    await change(order).execute(admin.kysely);
+    await aHotWallet(admin.kysely, { ...order, chain: 'TRON' });
+    await expect(reserve(order)).rejects.toMatchObject(refused);
+    await nothingOf(order);
+  });
+
+  test.each([
+    'infinity',
+    '-infinity',
+    '2126-01-01',
+    `${new Date(Date.now() + 49 * 3_600_000).toISOString()}`,
+  ])('for a payout that ends at %s', async (when) => {
+    const order = await aFundedPayout();
+    await sql`update orders set expires_at = ${when}::timestamptz where ${keyed(order)}`.execute(
+      admin.kysely,
+    );
+    await expect(reserve(order)).rejects.toMatchObject(refused);
+    await nothingOf(order);
+  });
+
+  test('for none that ends within the longest time a merchant may have', async () => {
+    const day = new Date(Date.now() + 24 * 3_600_000);
+    expect(await reserve(await aFundedPayout({ expires_at: day }))).toBe('RESERVED');
+  });
+});
+
 describe('expiring', () => {
   test('takes those whose time is up, once, and says so', async () => {
     const due = await aReservedPayout(admin.kysely, { expires_at: past() });
@@ -453,6 +515,32 @@ test('a foreign nonce is an incident as long as its halt is open, and one of a w
   await release.execute(ops.kysely);
   expect(await incident()).toMatchObject({ closed_by: 'alice', closed_reason: 'our own, restored' });
   await halt(randomUUID(), 'FOREIGN_NONCE', '0xaa').execute(signer.kysely);
+});
+
+test('a wallet that sent what is not known here is an incident as long as its halt is open, whoever halts it', async () => {
+  const halt = (wallet: string | null, db: Db) => {
+    const id = randomUUID();
+    return sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by) values (${id}, 'ETH', ${wallet}, 'RESTORED', 'older', 'test')`
+      .execute(db)
+      .then(() => id);
+  };
+  for (const [wallet, db] of [
+    ['0xcc', signer.kysely],
+    [null, admin.kysely],
+  ] as const) {
+    const id = await halt(wallet, db);
+    const incident = () =>
+      admin.kysely.selectFrom('incident').selectAll().where('incident_id', '=', id).executeTakeFirstOrThrow();
+    expect(await incident()).toMatchObject({
+      kind: 'RESTORED',
+      chain: 'ETH',
+      details: { wallet, reason: 'older' },
+      closed_at: null,
+    });
+    await sql`update wallet_halt set released_at = now(), released_by = 'alice', released_reason = 'looked'
+      where halt_id = ${id}`.execute(ops.kysely);
+    expect(await incident()).toMatchObject({ closed_by: 'alice', closed_reason: 'looked' });
+  }
 });
 
 test('gas brought by hand is booked once, and not under the name of a top-up', async () => {

@@ -95,13 +95,23 @@ export async function aCollection(db: Db, overrides: OrderOverrides = {}): Promi
   return order;
 }
 
-/** A payout of 250 USDT on ETH_SEPOLIA, INIT and not reserved. */
-export function aPayout(db: Db, overrides: OrderOverrides = {}): Promise<OrderRow> {
-  return anOrder(
-    db,
-    { order_type: 'PAYOUT', confirmations_required: null, source_address: anEvmAddress() },
-    overrides,
-  );
+/** A payout of 250 USDT on ETH_SEPOLIA from a hot wallet, INIT and not reserved. */
+export async function aPayout(db: Db, overrides: OrderOverrides = {}): Promise<OrderRow> {
+  const defaults = {
+    order_type: 'PAYOUT',
+    confirmations_required: null,
+    source_address: anEvmAddress(),
+  } as const;
+  const order = await anOrder(db, defaults, overrides);
+  if (order.source_address !== null) {
+    const wallet = { family: order.family, address: order.source_address };
+    await db
+      .insertInto('hot_wallet')
+      .values(wallet)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+  return order;
 }
 
 /** A transfer that pays `order` in full a moment before now, DETECTED in block 100; overrides for anything else. */

@@ -166,6 +166,7 @@ async function contentsOf(db: Db): Promise<Map<string, string>> {
 }
 
 const CHANGED_BY_RESTORE = [
+  'incident',
   'restoration',
   'skipped_index',
   'restore_hold',
@@ -297,6 +298,16 @@ describe('backup and restore', () => {
       { nonce: 1, state: 'SIGNED', used: true },
       { nonce: 2, state: 'RESERVED', used: false },
     ]);
+    // Each halt is an incident, which stays open with it.
+    const { rows: halts } = await sql`
+      select h.halt_id = i.incident_id as same, i.closed_at from wallet_halt h
+      left join incident i on i.incident_id = h.halt_id and i.kind = 'RESTORED' where h.released_at is null`.execute(
+      restored,
+    );
+    expect(halts.length).toBeGreaterThan(0);
+    expect(new Set(halts.map((halt) => JSON.stringify(halt)))).toEqual(
+      new Set([JSON.stringify({ same: true, closed_at: null })]),
+    );
     const tracker = open(roleUrl(restoredUrl, 'tracker'));
     await sql`update payout set expires_at = now() - interval '1 hour' where state = 'REQUESTED'`.execute(
       restored,

@@ -247,6 +247,28 @@ it('goes on at a newer block when the state of the first is thrown away meanwhil
   }
 });
 
+it('names a wallet that is halted for what this database forgot, of its chain alone', async () => {
+  await world.verified();
+  const halt = (chain: string, wallet: string | null, kind: string) =>
+    sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by)
+      values (gen_random_uuid(), ${chain}, ${wallet}, ${kind}, 'nonces up to 7 were sent', 'payout-signer')`.execute(
+      world.db,
+    );
+  const before = kinds(await world.reconcile());
+  await halt('ETH_SEPOLIA', HOT_WALLET, 'RESTORED');
+  await halt('BSC_TEST', null, 'OPERATOR');
+  expect(kinds(await world.reconcile())).toEqual(before);
+  await halt('BSC_TEST', HOT_WALLET, 'RESTORED');
+  const one = await world.reconcile();
+  expect(one.code).toBe(1);
+  expect(kinds(one)).toEqual([...before, 'WALLET_IN_DOUBT']);
+  const found = one.differences.at(-1);
+  expect(found).toMatchObject({ subject: HOT_WALLET, amount: null });
+  expect(found).toMatchObject({ detail: expect.stringContaining('nonces up to 7 were sent') });
+  await sql`update wallet_halt set released_at = now() where released_at is null`.execute(world.db);
+  expect(kinds(await world.reconcile())).toEqual(before);
+});
+
 it('names transactions of the hot wallet that are not ours, and what is missing for them', async () => {
   await world.pay(devAccount(8).address, 9n * USDT, 'USDT', devAccount(6));
   await world.verified();

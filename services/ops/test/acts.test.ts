@@ -362,23 +362,26 @@ describe('what stops payouts', () => {
     const released = await act('releaseHalt', { haltId: halt.haltId, reason: 'over' }, 'FINANCE');
     expect(released).toMatchObject({ releasedBy: 'fay', releasedReason: 'over' });
     await refused('releaseHalt', { haltId: halt.haltId, reason: 'over' }, 'STATE_CONFLICT', 'FINANCE');
-    const foreign = newId();
-    await admin.kysely
-      .insertInto('wallet_halt')
-      .values({
-        halt_id: foreign,
-        chain: 'ETH_SEPOLIA',
-        wallet: anEvmAddress(),
-        kind: 'FOREIGN_NONCE',
-        reason: 'nonce 7',
-      })
-      .execute();
-    await refused('releaseHalt', { haltId: foreign, reason: 'looks well' }, 'FORBIDDEN', 'FINANCE');
-    await refused('releaseHalt', { haltId: foreign }, 'INPUT_INVALID', 'ADMIN');
-    await refused('closeIncident', { incidentId: foreign, reason: 'no' }, 'STATE_CONFLICT', 'SUPPORT');
-    await act('releaseHalt', { haltId: foreign, reason: 'it was the drill' }, 'ADMIN');
-    const { body } = await ops.call('listIncidents', { chain: 'ETH_SEPOLIA' });
-    expect(body.data).toMatchObject([{ incidentId: foreign, kind: 'FOREIGN_NONCE', closedBy: 'ada' }]);
+    for (const kind of ['FOREIGN_NONCE', 'RESTORED'] as const) {
+      const doubt = newId();
+      await admin.kysely
+        .insertInto('wallet_halt')
+        .values({ halt_id: doubt, chain: 'ETH_SEPOLIA', wallet: anEvmAddress(), kind, reason: 'nonce 7' })
+        .execute();
+      await refused('releaseHalt', { haltId: doubt, reason: 'looks well' }, 'FORBIDDEN', 'FINANCE');
+      await refused('releaseHalt', { haltId: doubt }, 'INPUT_INVALID', 'ADMIN');
+      await refused('closeIncident', { incidentId: doubt, reason: 'no' }, 'STATE_CONFLICT', 'ADMIN');
+      await act('releaseHalt', { haltId: doubt, reason: 'it was the drill' }, 'ADMIN');
+      const { body } = await ops.call('listIncidents', { chain: 'ETH_SEPOLIA' });
+      expect(body.data).toContainEqual(
+        expect.objectContaining({
+          incidentId: doubt,
+          kind,
+          closedBy: 'ada',
+          closedReason: 'it was the drill',
+        }),
+      );
+    }
     expect((await ops.call('listHalts', { open: true })).body.data).toHaveLength(1);
   });
 

@@ -88,10 +88,7 @@ async function aSignedTransaction(order: OrderRow): Promise<string> {
   const wallet = order.source_address ?? '';
   const chain = order.chain;
   const hash = aHash();
-  await admin.kysely
-    .insertInto('hot_wallet')
-    .values({ family: 'EVM', address: wallet, label: 'main' })
-    .execute();
+  await admin.kysely.updateTable('hot_wallet').set({ label: 'main' }).where('address', '=', wallet).execute();
   await admin.kysely
     .insertInto('wallet_nonce')
     .values({ chain, wallet, nonce: 0, state: 'SIGNED', order_pk: order.order_pk })
@@ -134,7 +131,7 @@ async function aSignedTransaction(order: OrderRow): Promise<string> {
 }
 
 const idsOf = (answer: { readonly body: { readonly data: readonly { readonly orderPk: string }[] } }) =>
-  answer.body.data.map(({ orderPk }) => orderPk);
+  answer.body.data.map(({ orderPk }: { orderPk: string }) => orderPk);
 
 describe('orders', () => {
   it.each([
@@ -246,6 +243,31 @@ describe('lists', () => {
         { orderPk: payout.order_pk, waitingForApproval: true, obstacle: 'NEEDS_APPROVAL' },
       ]);
     }
+  });
+
+  it('those that are stuck: also one that was signed and waits for a decision, none that has ended', async () => {
+    const reserved = async (): Promise<string> => {
+      const { order_pk: orderPk } = await aPayout(admin.kysely, { order_pk: newId(), merchant_id: 'shop' });
+      await sql`select reserve(${orderPk}::uuid)`.execute(admin.kysely);
+      return orderPk;
+    };
+    const [signed, ended] = [await reserved(), await reserved()];
+    await sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${signed}`.execute(
+      admin.kysely,
+    );
+    await sql`update payout set state = 'SIGNED', obstacle = 'NEEDS_DECISION', obstacle_at = now() where order_pk = ${signed}`.execute(
+      admin.kysely,
+    );
+    await sql`update payout set state = 'EXPIRED', reason = 'Payout expired', obstacle = 'NO_GAS', obstacle_at = now()
+      where order_pk = ${ended}`.execute(admin.kysely);
+    const listed = async (stuck: boolean) =>
+      (await ops.call('listPayouts', { stuck, limit: 100 }, 'VIEWER')).body.data.map(
+        ({ orderPk }) => orderPk,
+      );
+    expect(await listed(true)).toContain(signed);
+    expect(await listed(true)).not.toContain(ended);
+    expect(await listed(false)).toContain(ended);
+    expect(await listed(false)).not.toContain(signed);
   });
 
   it.each(

@@ -5,6 +5,7 @@ import * as retention from './0004-retention.ts';
 import * as ledgerChecks from './0005-ledger-checks.ts';
 import * as payouts from './0006-payouts.ts';
 import * as restores from './0007-restores.ts';
+import * as payoutHardening from './0009-payout-hardening.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ledgerChecks,
   payouts,
   restores,
+  payoutHardening,
 ];

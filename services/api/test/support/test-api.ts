@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
+import { readPageAssets } from '@opentill/checkout/page-assets';
+import { PLAIN_THEME } from '@opentill/checkout/view/theme';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
@@ -15,7 +17,9 @@ import type { TestDatabase } from '@opentill/testkit/test-database';
 import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf } from '@opentill/wallet/public-keys';
 import { createApp, type Api, type ApiSettings } from '../../src/app.ts';
+import type { CheckoutDesign } from '../../src/checkout-page.ts';
 import { createDerivationThread } from '../../src/derive-in-worker.ts';
+import { DEFAULT_STREAM_LIMITS } from '../../src/order-streams.ts';
 import { expectDocumented, type WireAnswer } from './answer-schemas.ts';
 
 /** The seed that the tests know, so that they can derive what the api must answer. */
@@ -135,6 +139,7 @@ export interface TestApiOptions extends Partial<ApiSettings> {
   /** Another way to the database, a proxy for instance. */
   readonly databaseUrl?: string;
   readonly statementTimeoutMs?: number;
+  readonly checkout?: Partial<CheckoutDesign>;
 }
 
 /** Starts the api in this process on a free port, as its own database role. */
@@ -142,6 +147,7 @@ export async function startTestApi(
   testDatabase: TestDatabase,
   options: TestApiOptions = {},
 ): Promise<TestApi> {
+  await writeHotWallets(testDatabase);
   const database = openDatabase({
     url: options.databaseUrl ?? testDatabase.url('api'),
     applicationName: 'api under test',
@@ -174,6 +180,7 @@ export async function startTestApi(
     metrics: createMetrics('api'),
     wakeRelay: () => (wakes += 1),
     brokerConnected: () => false,
+    checkout: { theme: PLAIN_THEME, logo: null, assets: readPageAssets(), ...options.checkout },
     settings: {
       port: 0,
       host: '127.0.0.1',
@@ -183,6 +190,7 @@ export async function startTestApi(
       timestampWindowSeconds: 300,
       rateLimitStore: 'memory',
       profile: 'production',
+      streamLimits: DEFAULT_STREAM_LIMITS,
       ...options,
     },
   });
@@ -195,7 +203,8 @@ export async function startTestApi(
     const response = await fetch(url + path, { method, redirect: 'manual', ...init });
     const answer = { status: response.status, headers: response.headers, text: await response.text() };
     const pathname = path.split('?', 1)[0] ?? path;
-    if (method !== 'HEAD' && !['/checkout', '/docs', '/openapi.json', '/readyz'].includes(pathname)) {
+    const isData = !['/docs', '/openapi.json', '/readyz'].includes(pathname) && !pathname.startsWith('/checkout');
+    if (method !== 'HEAD' && isData) {
       expectDocumented(method, pathname, answer);
       return { ...answer, ...(JSON.parse(answer.text) as Pick<Answered, 'code' | 'msg' | 'data'>) };
     }
@@ -270,4 +279,19 @@ export function payoutData(overrides: Record<string, unknown> = {}): Record<stri
     orderId: anOrderId(),
     ...overrides,
   };
+}
+
+/** As `opentill setup` does. */
+async function writeHotWallets(testDatabase: TestDatabase): Promise<void> {
+  const admin = testDatabase.open('admin');
+  const rows = TEST_PUBLIC_KEYS.families.EVM.hotWallets.map((address) => ({
+    family: 'EVM' as const,
+    address,
+  }));
+  await admin.kysely
+    .insertInto('hot_wallet')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  await admin.close();
 }

@@ -77,6 +77,15 @@ export interface HotWallet {
   readonly address: Address;
   /** Transactions of it that are known to stand in blocks up to the anchor, ours and foreign ones; null: it made none for us. */
   readonly knownTransactions: number | null;
+  /** Open halts that say it sent what this database does not know, of the wallet or of its whole chain; oldest first. */
+  readonly doubts: readonly Doubt[];
+}
+
+/** A halt that operators have to look into. */
+export interface Doubt {
+  readonly kind: 'FOREIGN_NONCE' | 'RESTORED';
+  readonly reason: string;
+  readonly since: Date;
 }
 
 /** A number of the chain; undefined where two sources say different things. */

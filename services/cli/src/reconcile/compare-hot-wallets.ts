@@ -17,7 +17,21 @@ export function compareHotWallets(
     const line = lines[place];
     return line === undefined ? [] : nameHotDifference(books, network, asset, line, foreign.length > 0);
   });
-  return { lines, differences: [...differences, ...foreign] };
+  return { lines, differences: [...differences, ...foreign, ...doubtfulWallets(books)] };
+}
+
+/** Wallets that are halted because of what they sent: sums that are equal do not say what became of payouts. */
+function doubtfulWallets({ hotWallets }: Books): readonly Difference[] {
+  return hotWallets.flatMap(({ address, doubts }) =>
+    doubts.map(({ kind, reason, since }): Difference => {
+      const detail = `Halted (${kind}) since ${since.toISOString()}: ${reason}.`;
+      const mend =
+        kind === 'RESTORED'
+          ? 'This database is older than what the wallet sent: see the incident RESTORED, decide about the payouts that may have been paid, then release the halt.'
+          : 'See the incident FOREIGN_NONCE: decide about its payouts (opentill payout decide), then release the halt.';
+      return { kind: 'WALLET_IN_DOUBT', symbol: '', subject: address, amount: null, detail, mend };
+    }),
+  );
 }
 
 function hotLine(books: Books, { balances }: HotOnChain, { symbol }: Asset): Line {
@@ -101,7 +115,7 @@ function foreignTransactions(books: Books, { transactions }: HotOnChain): readon
     const detail = `The chain has ${made} transactions of it up to block ${books.anchor.height}, and ${knownTransactions} are known.`;
     const mend =
       more > 0n
-        ? 'Somebody else has its key, or this database is older than the chain (restored from a backup): see the incident FOREIGN_NONCE.'
+        ? 'Somebody else has its key, or this database is older than the chain (restored from a backup): see the incident FOREIGN_NONCE or RESTORED.'
         : 'Fates of own transactions are wrong: look at the log of the scanner.';
     return [{ ...found, kind: 'TRANSACTIONS_FOREIGN', detail, mend }];
   });

@@ -20,6 +20,8 @@ export type DifferenceKind =
   | 'GAS_NOT_BOOKED'
   /** The chain has transactions of a hot wallet that the signer did not make, or lacks some that it made. */
   | 'TRANSACTIONS_FOREIGN'
+  /** A hot wallet is halted because it sent what this database does not know: what it holds is not settled yet. */
+  | 'WALLET_IN_DOUBT'
   /** Two sources say different things of the same block. */
   | 'SOURCES_DISAGREE';
 

@@ -3,7 +3,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db, Tx } from '@opentill/db/database';
 import { sql } from 'kysely';
-import type { Account, Anchor, Asset, Books, HotWallet } from './books.ts';
+import type { Account, Anchor, Asset, Books, Doubt, HotWallet } from './books.ts';
 import { readOpenItems } from './read-open-items.ts';
 
 /**
@@ -111,7 +111,7 @@ async function readHotWallets(
   { chain, family }: NetworkConfig,
   height: number,
 ): Promise<readonly HotWallet[]> {
-  const { rows } = await sql<{ address: Address; knownTransactions: number | null }>`
+  const { rows } = await sql<Omit<HotWallet, 'doubts'>>`
     select w.address, min(n.nonce) + count(*) filter (where n.state = 'TAKEN' or exists (
         select from own_transaction t join own_transaction_fate f using (chain, tx_hash)
         where t.chain = n.chain and t.wallet = n.wallet and t.nonce = n.nonce
@@ -119,5 +119,13 @@ async function readHotWallets(
       )) as "knownTransactions"
     from hot_wallet w left join wallet_nonce n on n.chain = ${chain} and n.wallet = w.address
     where w.family = ${family} group by w.address order by w.address`.execute(tx);
-  return rows;
+  const halts = await sql<Doubt & { wallet: Address | null }>`
+    select wallet, kind, reason, set_at as since from wallet_halt
+    where chain = ${chain} and kind in ('FOREIGN_NONCE', 'RESTORED') and released_at is null order by set_at`.execute(
+    tx,
+  );
+  return rows.map((row) => ({
+    ...row,
+    doubts: halts.rows.filter(({ wallet }) => wallet === null || wallet === row.address),
+  }));
 }

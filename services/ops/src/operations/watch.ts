@@ -170,7 +170,7 @@ function incidentHandlers({ db, clock }: OpsDeps): Pick<Handlers, 'listIncidents
     async closeIncident({ tx, operator }, { incidentId, reason }) {
       const incident = await readIncident(tx, incidentId);
       if (incident === undefined) throw notFound(`incident ${incidentId}`);
-      if (incident.kind === 'FOREIGN_NONCE') {
+      if (incident.kind === 'FOREIGN_NONCE' || incident.kind === 'RESTORED') {
         throw refuse('STATE_CONFLICT', 'This incident closes with its halt: release that, as an ADMIN.');
       }
       if (operator.role === 'SUPPORT' && incident.kind !== 'CREDITED_TRANSFER_ORPHANED') {

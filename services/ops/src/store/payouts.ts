@@ -49,6 +49,8 @@ export async function findPayouts(
 ) {
   let query = payouts(db).orderBy('p.order_pk', 'desc').limit(limit);
   const open = sql<boolean>`p.state in ('REQUESTED', 'AUTHORISED')`;
+  // Also what was signed and lost its nonce: it waits for an operator's decision. As the index payout_stuck has it.
+  const stuck = sql<boolean>`p.obstacle is not null and p.state in ('REQUESTED', 'AUTHORISED', 'SIGNED')`;
   if (after !== undefined) query = query.where('p.order_pk', '<', after);
   if (filter.merchantId !== undefined) query = query.where('o.merchant_id', '=', filter.merchantId);
   if (filter.chain !== undefined) query = query.where('p.chain', '=', filter.chain);
@@ -56,8 +58,8 @@ export async function findPayouts(
   if (filter.state !== undefined) query = query.where('p.state', '=', filter.state);
   if (filter.waitingForApproval === true) query = query.where('p.waiting_since', 'is not', null).where(open);
   if (filter.waitingForApproval === false) query = query.where('p.waiting_since', 'is', null);
-  if (filter.stuck === true) query = query.where('p.obstacle', 'is not', null).where(open);
-  if (filter.stuck === false) query = query.where('p.obstacle', 'is', null);
+  if (filter.stuck === true) query = query.where(stuck);
+  if (filter.stuck === false) query = query.where(sql<boolean>`not (${stuck})`);
   return query.execute();
 }
 
