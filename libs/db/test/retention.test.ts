@@ -353,7 +353,8 @@ describe('a database of before', () => {
     );
 
     expect(await migrate(url)).toContain('0004-retention');
-    const service = new pg.Client({ connectionString: url.replace('//opentill@', '//opentill_tracker@') });
+    const asTracker = Object.assign(new URL(url), { username: 'opentill_tracker' }).toString();
+    const service = new pg.Client({ connectionString: asTracker });
     await service.connect();
     try {
       for (const id of ids) {
