@@ -1,4 +1,4 @@
-import { decideAuthorisations } from './decide-authorisations.ts';
+import { decideAuthorisations, type AuthorisationDecisions } from './decide-authorisations.ts';
 import type { ChainCounts, PassContext } from './pass-deps.ts';
 import type { SpentRow } from './payout-store.ts';
 import { freeSlots, lowestUnsigned } from './plan-nonces.ts';
@@ -43,17 +43,25 @@ export async function authorise(
 ): Promise<'WRITTEN' | 'TURNS' | 'NOTHING'> {
   if (view.requested.length === 0) return 'NOTHING';
   const { store, lease, observe, key, rules } = context;
-  const decisions = decideAuthorisations(view, await spent(), rules, {
-    slots: freeSlots(view.nonces, context.terms.maxOpenNonces),
-    pausedBy: gate.pausedBy,
-  });
-  const { authorised, needApproval, judgedAgain, refused, obstacles, waitForTurn } = decisions;
-  const news = [authorised, needApproval, judgedAgain, refused, obstacles];
-  if (news.some((list) => list.length > 0)) {
-    const done = await store.authorise(lease, { ...decisions, firstNonce: gate.nextNonce });
-    observe.authorised(key, { ...decisions, authorised: done });
-    if (refused.length > 0) context.onCommitted();
-    if (done.length > 0 || refused.length > 0) return 'WRITTEN';
-  }
+  const slots = freeSlots(view.nonces, context.terms.maxOpenNonces);
+  const decide = (rows: readonly SpentRow[]): AuthorisationDecisions =>
+    decideAuthorisations(view, rows, rules, { slots, pausedBy: gate.pausedBy });
+  const isFirstLook = view.requested.some(({ obstacle }) => obstacle === null);
+  // What was looked at before mostly goes on waiting: then nothing is to be written, and nobody is to wait for it.
+  const before = isFirstLook ? undefined : decide(await spent());
+  if (before !== undefined && !hasNews(before)) return before.waitForTurn > 0 ? 'TURNS' : 'NOTHING';
+
+  let decisions = before;
+  const done = await store.authorise(lease, gate.nextNonce, (rows) => (decisions = decide(rows)));
+  if (decisions === undefined) return 'NOTHING';
+  observe.authorised(key, { ...decisions, authorised: done });
+  const { refused, waitForTurn } = decisions;
+  if (refused.length > 0) context.onCommitted();
+  if (done.length > 0 || refused.length > 0) return 'WRITTEN';
   return waitForTurn > 0 ? 'TURNS' : 'NOTHING';
+}
+
+function hasNews(decisions: AuthorisationDecisions): boolean {
+  const { authorised, needApproval, judgedAgain, refused, obstacles } = decisions;
+  return [authorised, needApproval, judgedAgain, refused, obstacles].some((list) => list.length > 0);
 }

@@ -14,7 +14,7 @@ export interface AuthorisationDecisions {
   /** Oldest first. */
   readonly authorised: readonly string[];
   readonly needApproval: readonly string[];
-  /** Those that were waiting for approval and still are. */
+  /** Those that were waiting for approval and still are, after something was handed in. */
   readonly judgedAgain: readonly string[];
   readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
   readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
@@ -23,7 +23,8 @@ export interface AuthorisationDecisions {
 }
 
 /**
- * Decides about the payouts that wait to be authorised, oldest first, each counted for the next. What a policy refuses is
+ * Decides about the payouts that wait to be authorised, oldest first, each counted for the next; also what only waits for
+ * approval, as its money is kept for it (countAuthorised). What a policy refuses is
  * refused also while the wallet is halted: it would not become right. But nothing is refused while something unknown may
  * have paid it.
  *
@@ -36,7 +37,7 @@ export function decideAuthorisations(
   rules: AuthorisationRules,
   { slots, pausedBy }: { readonly slots: number; readonly pausedBy: Obstacle | undefined },
 ): AuthorisationDecisions {
-  const spent = createSpending(spentRows);
+  const spent = createSpending(spentRows, true);
   let waitForTurn = 0;
   const decisions = { authorised: [], needApproval: [], judgedAgain: [], refused: [], obstacles: [] } as {
     authorised: string[];
@@ -47,23 +48,34 @@ export function decideAuthorisations(
   };
   const stop = pausedBy ?? (view.halted !== null ? 'HALTED' : undefined);
   for (const payout of view.requested) {
-    const { orderPk, symbol, amountBaseUnits } = payout;
+    const { orderPk, symbol } = payout;
     // It expires as soon as it is known that nothing unknown has paid it.
     if (payout.isOverdue && payout.waitingSince === null && pausedBy !== 'CHAIN_AHEAD') continue;
-    const verdict = judge(payout, spent.of(payout), rules, view.now);
+    const isWaiting = waitsForApproval(payout);
+    if (isWaiting) spent.dropWaiting(payout);
+    const waitingSince = isWaiting ? payout.waitingSince : null;
+    const verdict = judge(payout, spent.of(payout), rules, view.now, waitingSince);
     if (verdict.kind === 'REFUSED' && pausedBy !== 'CHAIN_AHEAD' && !view.isUncertain) {
       decisions.refused.push({ orderPk, reason: verdict.reason });
       continue;
     }
+    if (verdict.kind === 'REFUSED' && isWaiting) {
+      // It goes on waiting until it can be refused.
+      spent.addWaiting(payout);
+      continue;
+    }
     const obstacle = verdict.kind === 'OBSTACLE' ? verdict.obstacle : (stop ?? heldBy(view, symbol));
     if (verdict.kind === 'NEEDS_APPROVAL') {
-      const list = payout.waitingSince === null ? decisions.needApproval : decisions.judgedAgain;
-      list.push(orderPk);
+      spent.addWaiting(payout);
+      if (!isWaiting) decisions.needApproval.push(orderPk);
+      else if (isSpokenOf(payout)) decisions.judgedAgain.push(orderPk);
     } else if (obstacle !== undefined) decisions.obstacles.push({ orderPk, obstacle });
-    else if (decisions.authorised.length >= slots) waitForTurn += 1;
-    else {
+    else if (decisions.authorised.length >= slots) {
+      waitForTurn += 1;
+      if (isWaiting) spent.addWaiting(payout);
+    } else {
       decisions.authorised.push(orderPk);
-      spent.add(payout, amountBaseUnits);
+      spent.add(payout);
     }
   }
   return {
@@ -73,6 +85,15 @@ export function decideAuthorisations(
       isNews(of(view, orderPk), obstacle, view.now),
     ),
   };
+}
+
+/** As it stands in its row. MAYBE_PAID waits for operators as well, but for another word. */
+function waitsForApproval({ waitingSince, obstacle }: RequestedPayout): boolean {
+  return waitingSince !== null && obstacle === 'NEEDS_APPROVAL';
+}
+
+function isSpokenOf({ approvals, obstacleAt }: RequestedPayout): boolean {
+  return approvals.some(({ approvedAt }) => obstacleAt === null || approvedAt >= obstacleAt);
 }
 
 /** CHAIN_AHEAD keeps a payout from expiring for as long as it is said anew (expire_payouts). */
@@ -90,11 +111,12 @@ export function judge(
   spent: Spent,
   rules: AuthorisationRules,
   now: Date,
+  waitingSince: Date | null = null,
 ): PolicyVerdict | { readonly kind: 'OBSTACLE'; readonly obstacle: Obstacle } {
   const checked = checkRequest(payout, rules);
   if (checked.kind !== 'INTENT') return checked;
   const chain: Chain = rules.network.chain;
-  return rules.policy.judge({ chain, payout, intent: checked.intent, spent, now });
+  return rules.policy.judge({ chain, payout, intent: checked.intent, spent, waitingSince, now });
 }
 
 function heldBy(view: Pick<WalletView, 'heldSymbols'>, symbol: string): Obstacle | undefined {

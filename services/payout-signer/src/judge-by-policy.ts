@@ -1,5 +1,6 @@
 import { CHAINS } from '@opentill/domain/chains';
 import { decidePolicy } from '@opentill/wallet/policy/decide-policy';
+import { APPROVAL_WAIT_HOURS } from '@opentill/wallet/policy/parse-policy';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import type { PolicyJudge } from './policy-port.ts';
 
@@ -8,7 +9,7 @@ import type { PolicyJudge } from './policy-port.ts';
  */
 export function judgeByPolicy(policy: Policy | undefined): PolicyJudge {
   return {
-    judge({ chain, payout, intent, spent, now }) {
+    judge({ chain, payout, intent, spent, waitingSince, now }) {
       if (policy === undefined)
         return CHAINS[chain].network === 'test'
           ? { kind: 'AUTHORISED' }
@@ -29,12 +30,15 @@ export function judgeByPolicy(policy: Policy | undefined): PolicyJudge {
         },
         counters: { hour: spent.lastHour, day: spent.lastDay, merchantDay: spent.merchantLastDay },
         approvals: payout.approvals,
+        waitingSince,
         now,
       });
       return decision.kind === 'REFUSED' ? { kind: 'REFUSED', reason: decision.reason } : decision;
     },
     allowsChain: (chain) =>
       policy === undefined ? CHAINS[chain].network === 'test' : policy.chains.get(chain)?.enabled === true,
+    approvers: policy?.approvers.map(({ publicKey }) => publicKey) ?? [],
+    approvalWaitMs: policy?.approvalWaitMs ?? APPROVAL_WAIT_HOURS * 3_600_000,
     floatOf: (chain, symbol) => policy?.chains.get(chain)?.assets.get(symbol)?.floatBaseUnits,
   };
 }

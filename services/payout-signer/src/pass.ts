@@ -65,8 +65,10 @@ async function lookAndTakeIn(context: PassContext): Promise<WalletView> {
   return look(context);
 }
 
-function look({ store, memory }: PassContext): Promise<WalletView> {
-  return store.look({ ...LIMITS, after: memory.requestedAfter, everyWaiting: memory.isFirstRound });
+function look({ store, memory, rules }: PassContext): Promise<WalletView> {
+  const { approvers, approvalWaitMs } = rules.policy;
+  const paging = { after: memory.requestedAfter, everyWaiting: memory.isFirstRound };
+  return store.look({ ...LIMITS, ...paging, approvers, approvalWaitMs });
 }
 
 function resend(context: PassContext, view: WalletView): Promise<void> {

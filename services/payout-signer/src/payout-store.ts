@@ -21,19 +21,20 @@ export interface SpentRow {
   readonly merchantId: string;
   readonly lastHour: bigint;
   readonly lastDay: bigint;
+  /** What waits for approval, not in the other two. */
+  readonly waiting: bigint;
 }
 
 /** What is to be written of payouts that are REQUESTED. */
 export interface Authorisations {
   /** In the order in which they get nonces. */
   readonly authorised: readonly string[];
+  /** Their clocks stand from now on. */
   readonly needApproval: readonly string[];
   /** Those that were waiting for approval and still are, after something was handed in. */
   readonly judgedAgain: readonly string[];
   readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
   readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
-  /** Where nonces begin, for a wallet that has none. */
-  readonly firstNonce: number;
 }
 
 /** A signed transaction and what it was signed for. */
@@ -60,6 +61,10 @@ export interface LookOptions {
   readonly after?: string | undefined;
   /** Also those that wait for approval and that nothing was said to. */
   readonly everyWaiting: boolean;
+  /** Whose approvals are read, and nobody else's. */
+  readonly approvers: readonly string[];
+  /** Those that have been waiting for approval for so long are looked at as well. */
+  readonly approvalWaitMs: number;
 }
 
 /** What became of a decision. DONE: carried out. LATER: not yet, it stays open. Otherwise it can't be, and `why`. */
@@ -95,17 +100,31 @@ export interface PayoutStore {
   /** What counts against limits of an hour and of a day. */
   spent(): Promise<readonly SpentRow[]>;
   /**
-   * REQUESTED → AUTHORISED with a nonce each (free ones first, lowest first), where the payout's time is not over; the others
-   * as they are given. An approval that arrived moves the payout's end on by the time it waited. @returns those authorised
+   * REQUESTED → AUTHORISED with a nonce each (free ones first, lowest first; of a wallet that has none from `firstNonce` on),
+   * where the payout's time is not over; the others as they are given. What they are decided by is read in the commit that
+   * writes them, one wallet of the chain after the other: what another one authorised meanwhile counts. An approval that arrived
+   * moves the payout's end on by the time it waited. @returns those authorised
    */
-  authorise(lease: Lease, decisions: Authorisations): Promise<readonly string[]>;
+  authorise(
+    lease: Lease,
+    firstNonce: number,
+    decide: (spent: readonly SpentRow[]) => Authorisations,
+  ): Promise<readonly string[]>;
   /** Notes why payouts are not signed yet and frees their nonces. */
   saveObstacles(
     lease: Lease,
     obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[],
   ): Promise<void>;
-  /** Stores signed bytes of payouts, all or none: AUTHORISED → SIGNED while their time is not over. Nonces may be anybody's. */
-  saveSigned(lease: Lease, attempts: readonly SignedAttempt[]): Promise<SaveOutcome>;
+  /**
+   * Stores signed bytes of payouts, all or none: AUTHORISED → SIGNED while their time is not over. Nonces may be anybody's.
+   * `chooseRefused` is asked in that very commit, one wallet of the chain after the other, with what counts besides these
+   * payouts: those that it names are GONE.
+   */
+  saveSigned(
+    lease: Lease,
+    attempts: readonly SignedAttempt[],
+    chooseRefused: (spent: readonly SpentRow[]) => readonly string[],
+  ): Promise<SaveOutcome>;
   /** Stores another transaction of a nonce: dearer, or a CANCEL of a free nonce. */
   saveReplacement(lease: Lease, attempt: SignedAttempt): Promise<SaveOutcome>;
   /** Stored bytes. What is sent comes from here and from nowhere else. */

@@ -2,7 +2,10 @@ import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { Chain } from '@opentill/domain/chains';
 import type { JudgedPayout } from './wallet-facts.ts';
 
-/** What is authorised, or was signed lately, of one symbol on the chain, base units; of everybody, and of the payout's merchant. */
+/**
+ * What is authorised, or was signed lately, of one symbol on the chain, base units; of everybody, and of the payout's merchant.
+ * Where payouts are let in, the days count what waits for approval as well.
+ */
 export interface Spent {
   readonly lastHour: bigint;
   readonly lastDay: bigint;
@@ -23,10 +26,16 @@ export interface PolicyJudge {
     readonly payout: JudgedPayout;
     readonly intent: PaymentIntent;
     readonly spent: Spent;
+    /** Since when it has been waiting for approval; null while it does not. */
+    readonly waitingSince: Date | null;
     readonly now: Date;
   }): PolicyVerdict;
   /** Whether anything may be signed on this chain at all; a fee bump asks only this. */
   allowsChain(chain: Chain): boolean;
+  /** Public keys of those who may approve, 64 lower-case hex digits: what others say of a payout is not read. */
+  readonly approvers: readonly string[];
+  /** How long a payout waits for approval before it is refused. */
+  readonly approvalWaitMs: number;
   /** How much of a symbol a hot wallet should hold at most, base units; undefined where the policy says nothing. */
   floatOf(chain: Chain, symbol: string): bigint | undefined;
 }

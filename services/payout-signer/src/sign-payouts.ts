@@ -13,7 +13,7 @@ import { createBudget } from './wallet-budget.ts';
 import { inFlight, type Obstacle, type UnsignedPayout, type WalletView } from './wallet-facts.ts';
 
 interface Ready {
-  readonly orderPk: string;
+  readonly payout: UnsignedPayout;
   readonly intent: PaymentIntent;
   readonly gasLimit: bigint;
 }
@@ -85,7 +85,7 @@ async function judgeAgain(
   spent: () => Promise<readonly SpentRow[]>,
 ): Promise<{ readonly allowed: readonly UnsignedPayout[]; readonly refused: readonly Hindered[] }> {
   const { rules } = context;
-  const spending = createSpending(await spent());
+  const spending = createSpending(await spent(), false);
   const before = due.filter(({ isSignedBefore }) => isSignedBefore);
   const unpaid = await chooseUnpaid(context, view, before);
   const allowed: UnsignedPayout[] = [];
@@ -104,6 +104,21 @@ async function judgeAgain(
     if (verdict.kind === 'OBSTACLE') return verdict.obstacle;
     return verdict.kind === 'AUTHORISED' ? undefined : 'POLICY_REFUSES';
   }
+}
+
+/** The last word of the policy, with what counts besides these, each counted for the next: it may be more than it was a moment ago. */
+function chooseRefused(
+  { rules }: PassContext,
+  view: WalletView,
+  payouts: readonly UnsignedPayout[],
+  besides: readonly SpentRow[],
+): readonly string[] {
+  const spending = createSpending(besides, false);
+  return payouts.flatMap((payout) => {
+    if (judge(payout, spending.of(payout), rules, view.now).kind !== 'AUTHORISED') return [payout.orderPk];
+    spending.add(payout);
+    return [];
+  });
 }
 
 /** Tries each payment on the chain, and takes it out of what the wallet can still spend. */
@@ -141,7 +156,7 @@ async function prepare(
     const money = answer.kind === 'READY' ? budget.take(intent, gasLimit) : budget.lacks(intent);
     const obstacle =
       money === 'TAKEN' ? undefined : (money ?? (answer.kind === 'OBSTACLE' ? answer.obstacle : undefined));
-    if (obstacle === undefined) return [{ orderPk: payout.orderPk, intent, gasLimit }];
+    if (obstacle === undefined) return [{ payout, intent, gasLimit }];
     if (answer.kind === 'OBSTACLE') context.observe.wouldFail(key, payout.orderPk, answer.detail);
     hindered.push({ payout, obstacle });
     return [];
@@ -161,15 +176,18 @@ async function signAndSave(
   let left = ready;
   for (let round = 1; left.length > 0 && round <= ROUNDS_MAX; round += 1) {
     const attempts = await signAll(context, view, gate, left, prices);
-    const outcome = await store.saveSigned(lease, attempts);
+    const payouts = left.map(({ payout }) => payout);
+    const outcome = await store.saveSigned(lease, attempts, (besides) =>
+      chooseRefused(context, view, payouts, besides),
+    );
     if (outcome.kind === 'SAVED') {
-      for (const { orderPk } of left) memory.pauses.forget(orderPk);
+      for (const { orderPk } of payouts) memory.pauses.forget(orderPk);
       observe.signed(key, attempts);
       return attempts;
     }
     if (outcome.kind === 'STALE') return [];
     // Signed, never stored, never sent: as if it had not been.
-    left = left.filter(({ orderPk }) => !outcome.orderPks.includes(orderPk));
+    left = left.filter(({ payout }) => !outcome.orderPks.includes(payout.orderPk));
   }
   return [];
 }
@@ -183,13 +201,13 @@ async function signAll(
 ): Promise<readonly SignedAttempt[]> {
   const nonces = noncesToSign(view.nonces, gate.nextNonce, ready.length);
   const attempts: SignedAttempt[] = [];
-  for (const [place, { orderPk, intent, gasLimit }] of ready.entries()) {
+  for (const [place, { payout, intent, gasLimit }] of ready.entries()) {
     const signed = await sender.sign(intent, nonces[place] ?? gate.nextNonce + place, {
       ...prices,
       gasLimit,
     });
     const { contract, to, amountBaseUnits } = intent;
-    attempts.push({ purpose: 'PAYOUT', orderPk, contract, to, amountBaseUnits, signed });
+    attempts.push({ purpose: 'PAYOUT', orderPk: payout.orderPk, contract, to, amountBaseUnits, signed });
   }
   return attempts;
 }

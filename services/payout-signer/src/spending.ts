@@ -4,19 +4,23 @@ import type { JudgedPayout } from './wallet-facts.ts';
 
 type Whose = Pick<JudgedPayout, 'symbol' | 'merchantId'>;
 
+type Amount = Whose & Pick<JudgedPayout, 'amountBaseUnits'>;
+
 /** The sums of the database, and what is added to them in this pass. */
 export interface Spending {
   /** Everything of the payout's symbol, and of its merchant. */
   of(payout: Whose): Spent;
   /** The same without the payout itself, which is counted where `isCounted` says so. */
-  without(
-    payout: Whose & Pick<JudgedPayout, 'amountBaseUnits'>,
-    isCounted: { readonly lastHour: boolean; readonly lastDay: boolean },
-  ): Spent;
-  add(payout: Whose, amount: bigint): void;
+  without(payout: Amount, isCounted: { readonly lastHour: boolean; readonly lastDay: boolean }): Spent;
+  add(payout: Amount): void;
+  /** It waits for approval from now on: it has its place in the windows of a day. */
+  addWaiting(payout: Amount): void;
+  /** It waits no more. */
+  dropWaiting(payout: Amount): void;
 }
 
-export function createSpending(rows: readonly SpentRow[]): Spending {
+/** @param isLettingIn whether what waits for approval counts in the windows of a day: nothing that is authorised waits for it */
+export function createSpending(rows: readonly SpentRow[], isLettingIn: boolean): Spending {
   const hour = new Map<string, bigint>();
   const day = new Map<string, bigint>();
   const plus = (sums: Map<string, bigint>, key: string, amount: bigint) =>
@@ -27,7 +31,8 @@ export function createSpending(rows: readonly SpentRow[]): Spending {
     plus(day, symbol, lastDay);
     plus(day, merchantKey(symbol, merchantId), lastDay);
   };
-  for (const row of rows) add(row.symbol, row.merchantId, row.lastHour, row.lastDay);
+  for (const row of rows)
+    add(row.symbol, row.merchantId, row.lastHour, row.lastDay + (isLettingIn ? row.waiting : 0n));
   const of = ({ symbol, merchantId }: Whose): Spent => ({
     lastHour: hour.get(symbol) ?? 0n,
     lastDay: day.get(symbol) ?? 0n,
@@ -45,6 +50,8 @@ export function createSpending(rows: readonly SpentRow[]): Spending {
         merchantLastDay: merchantLastDay - inDay,
       };
     },
-    add: ({ symbol, merchantId }, amount) => add(symbol, merchantId, amount, amount),
+    add: ({ symbol, merchantId, amountBaseUnits: amount }) => add(symbol, merchantId, amount, amount),
+    addWaiting: ({ symbol, merchantId, amountBaseUnits: amount }) => add(symbol, merchantId, 0n, amount),
+    dropWaiting: ({ symbol, merchantId, amountBaseUnits: amount }) => add(symbol, merchantId, 0n, -amount),
   };
 }

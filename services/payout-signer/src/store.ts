@@ -13,7 +13,7 @@ import {
 } from './store/save-findings.ts';
 import { readRaw, readTransactionsOf, saveSent, tellOfPayouts, type EventDeps } from './store/save-sent.ts';
 import { NotSaved, saveReplacement, saveSigned } from './store/save-signed.ts';
-import { readSpent } from './store/spent.ts';
+import { lockWindows, readSpent } from './store/spent.ts';
 import { findNews, takeIn } from './store/take-in.ts';
 import type { WalletKey } from './wallet-facts.ts';
 
@@ -48,9 +48,11 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
       });
     },
     spent: () => readSpent(db, key),
-    authorise: (lease, decisions) =>
+    authorise: (lease, firstNonce, decide) =>
       underLease(lease, async (tx, token) => {
-        const authorised = await saveAuthorisations(tx, key, token, decisions);
+        await lockWindows(tx, key);
+        const decisions = decide(await readSpent(tx, key));
+        const authorised = await saveAuthorisations(tx, key, token, decisions, firstNonce);
         const refused = decisions.refused.map(({ orderPk }) => orderPk);
         await tellOfPayouts(tx, key, refused, deps);
         return authorised;
@@ -61,8 +63,16 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
         const hindered = obstacles.map(({ orderPk }) => orderPk);
         await freeNoncesOf(tx, key, hindered);
       }),
-    saveSigned: (lease, attempts) =>
-      saved(underLease(lease, (tx, token) => saveSigned(tx, key, token, attempts))),
+    saveSigned: (lease, attempts, chooseRefused) =>
+      saved(
+        underLease(lease, async (tx, token) => {
+          await lockWindows(tx, key);
+          const orderPks = attempts.flatMap(({ orderPk }) => (orderPk === null ? [] : [orderPk]));
+          const refused = chooseRefused(await readSpent(tx, key, orderPks));
+          if (refused.length > 0) throw new NotSaved({ kind: 'GONE', orderPks: refused });
+          await saveSigned(tx, key, token, attempts);
+        }),
+      ),
     saveReplacement: (lease, attempt) => saved(underLease(lease, (tx) => saveReplacement(tx, key, attempt))),
     readRaw: (txHashes) => readRaw(db, key, txHashes),
     recordSent: (lease, sent) =>

@@ -68,7 +68,12 @@ export interface PayoutFacts {
 
 /** What the policy and the checks before it are asked with, when a payout is authorised and again when it is signed. */
 export interface JudgedPayout extends PayoutFacts {
-  readonly approvals: readonly { readonly approver: string; readonly signature: Uint8Array }[];
+  /** Of the policy's approvers alone. */
+  readonly approvals: readonly {
+    readonly approver: string;
+    readonly signature: Uint8Array;
+    readonly approvedAt: Date;
+  }[];
   /** Whether its reservation stands in the ledger with its amount. */
   readonly isReserved: boolean;
   /** Whether it looks like a payment that this database forgot when it was restored. */

@@ -267,15 +267,16 @@ export function createModelStore(
         return Object.values(taken).every((found) => found.length === 0) ? undefined : taken;
       }),
     spent: () => around('spent', () => []),
-    authorise: (lease, decisions) =>
+    authorise: (lease, firstNonce, decide) =>
       write('authorise', lease, () => {
+        const decisions = decide([]);
         const moved = decisions.authorised.filter((orderPk) => payouts.get(orderPk)?.state === 'REQUESTED');
         for (const { orderPk, obstacle } of decisions.obstacles) {
           const payout = payouts.get(orderPk);
           if (payout !== undefined) payout.obstacle = obstacle;
         }
         const top = highest();
-        const next = top === null ? decisions.firstNonce : top + 1;
+        const next = top === null ? firstNonce : top + 1;
         const given = noncesToReserve(freeNonces(openNonces()), next, moved.length);
         for (const [place, orderPk] of moved.entries()) {
           const payout = payouts.get(orderPk);

@@ -165,6 +165,8 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       policy: {
         judge: () => ({ kind: 'AUTHORISED' }),
         allowsChain: () => true,
+        approvers: [],
+        approvalWaitMs: 86_400_000,
         floatOf: () => undefined,
       },
     },

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Database, Tx } from '@opentill/db/database';
+import { baseUnits } from '@opentill/domain/money';
 import { aMerchant, anEvmAddress, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import type { SpentRow } from '../src/payout-store.ts';
@@ -107,6 +108,33 @@ test.each<readonly [State, string | null]>([
   expect(await spentOf({ state, ago })).toEqual([]);
 });
 
+test('what waits for approval is told apart, while it waits, and what is left out is not in the sums', async () => {
+  await admin.kysely.transaction().execute(async (tx) => {
+    await put(tx, { amount: 1n, ago: '10 minutes' });
+    await put(tx, { amount: 20n, state: 'REQUESTED', ago: null });
+    await sql`update payout set obstacle = 'NEEDS_APPROVAL', waiting_since = now() where state = 'REQUESTED'`.execute(
+      tx,
+    );
+    await put(tx, { amount: 300n, state: 'REQUESTED', ago: null });
+    await put(tx, { amount: 4_000n, state: 'AUTHORISED' });
+    const [row] = await readSpent(tx, KEY);
+    expect(row).toMatchObject({ lastHour: 4_001n, lastDay: 4_001n, waiting: 20n });
+    const whose = { symbol: 'USDT', merchantId };
+    const letIn = createSpending([row!], true);
+    expect(letIn.of(whose)).toEqual({ lastHour: 4_001n, lastDay: 4_021n, merchantLastDay: 4_021n });
+    letIn.dropWaiting({ ...whose, amountBaseUnits: baseUnits(20n) });
+    expect(letIn.of(whose).lastDay).toBe(4_001n);
+    // What is signed waits for nobody.
+    expect(createSpending([row!], false).of(whose).lastDay).toBe(4_001n);
+    const { rows } = await sql<{
+      order_pk: string;
+    }>`select order_pk from payout where state = 'AUTHORISED'`.execute(tx);
+    const without = await readSpent(tx, KEY, [rows[0]!.order_pk]);
+    expect(without).toMatchObject([{ lastHour: 1n, lastDay: 1n, waiting: 20n }]);
+    await sql`delete from payout`.execute(tx);
+  });
+});
+
 test('sums are of everything together', async () => {
   const mixed: readonly Given[] = [
     { amount: 1n, ago: '10 minutes' },
@@ -132,7 +160,7 @@ test('the windows are of a symbol, of every wallet of the chain, and of a mercha
     { amount: 7_000_000n, of: { symbol: 'ETH', contract_address: null } },
     { amount: 80_000_000n, of: { chain: 'BSC_TEST' } },
   );
-  const spending = createSpending(rows);
+  const spending = createSpending(rows, true);
   expect(spending.of({ symbol: 'USDT', merchantId })).toEqual({
     lastHour: 600_301n,
     lastDay: 604_321n,

@@ -9,8 +9,9 @@ import type { SendOutcome, WalletSender } from '@opentill/chain/wallet-sender';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { openDatabase, type Db } from '@opentill/db/database';
+import { openDatabase, type Database, type Db } from '@opentill/db/database';
 import { keepLease } from '@opentill/db/lease';
+import type { ServiceSchema } from '@opentill/db/service-schema';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { anEvmAddress, aChainCursor, aPayout, type OrderRow } from '@opentill/testkit/scenario';
@@ -53,6 +54,8 @@ export interface StillChain {
 /** Passes of the signer on a real database with real keys, before a chain that stands still and answers from memory. */
 export interface StillWorld {
   readonly admin: Db;
+  /** Connections of a service's role; the caller closes them. */
+  open(role: ServiceSchema): Database;
   readonly wallet: Address;
   readonly network: NetworkConfig;
   readonly chain: StillChain;
@@ -130,6 +133,7 @@ export async function createStillWorld(): Promise<StillWorld> {
 
   const world: StillWorld = {
     admin,
+    open: (role) => database.open(role),
     wallet,
     network,
     chain,

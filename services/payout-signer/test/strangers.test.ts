@@ -230,12 +230,12 @@ describe('a payout whose time ends while it is being signed', () => {
     await start({
       store: (store) => ({
         ...store,
-        async saveSigned(lease, attempts) {
+        async saveSigned(...given) {
           saves += 1;
           let expired = 0;
           if (saves === 1)
             await waitUntil('expired', async () => (expired += await expire([...short, ...long])) === 2);
-          return store.saveSigned(lease, attempts);
+          return store.saveSigned(...given);
         },
       }),
     });

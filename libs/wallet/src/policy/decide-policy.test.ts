@@ -45,6 +45,7 @@ const policyOf = (changes: Partial<Policy> = {}, limits: Partial<AssetPolicy> = 
   coolingMs: DAY_MS,
   approvers: [alice, bob],
   approvalsRequired: 1,
+  approvalWaitMs: DAY_MS,
   ...changes,
 });
 const payout: PolicyPayout = {
@@ -68,6 +69,7 @@ function decide(
     policy: policyOf(),
     counters: NOTHING,
     approvals: [],
+    waitingSince: null,
     now: NOW,
     ...question,
     payout: { ...payout, ...question.payout },
@@ -213,6 +215,35 @@ describe('approvals', () => {
     expect(decide({ policy, payout: large, approvals: [garbage, byAlice, byBob] })).toBe('AUTHORISED');
   });
 
+  it('are waited for as long as the policy says, to the millisecond, and no longer', () => {
+    const since = (ms: number) => ({ policy, payout: large, waitingSince: new Date(NOW.getTime() - ms) });
+    expect(decide(since(0))).toBe('0 of 2');
+    expect(decide(since(-HOUR_MS))).toBe('0 of 2'); // the clock was set back
+    expect(decide(since(DAY_MS - 1))).toBe('0 of 2');
+    expect(decide(since(DAY_MS))).toBe('Approval missing');
+    expect(decide({ ...since(0), waitingSince: new Date(Number.NaN) })).toBe('Approval missing');
+    expect(decide({ ...since(DAY_MS), approvals: [alice.approve(large)] })).toBe('Approval missing');
+    expect(decide({ ...since(DAY_MS), approvals: [alice.approve(large), bob.approve(large)] })).toBe(
+      'AUTHORISED',
+    );
+    expect(decide({ ...since(HOUR_MS), policy: { ...policy, approvalWaitMs: HOUR_MS } })).toBe(
+      'Approval missing',
+    );
+    // Another reason is the first one told; and one that needs no approval waited for nothing.
+    expect(decide({ ...since(DAY_MS), counters: { ...NOTHING, day: 400n } })).toBe('Limit per day exceeded');
+    expect(decide({ ...since(DAY_MS), payout })).toBe('AUTHORISED');
+  });
+
+  it('waited for keep their place in the windows of a day, of everybody and of the merchant, and none in the hour', () => {
+    const waiting = { ...payout, amountBaseUnits: 60n, authorisedAt: null };
+    const others = { ...waiting, merchantId: 'shop-2' };
+    expect(countAuthorised([waiting, others], payout, NOW)).toEqual({
+      hour: 0n,
+      day: 120n,
+      merchantDay: 60n,
+    });
+  });
+
   it('lift no limit', () => {
     const tooLarge = { ...payout, amountBaseUnits: 101n };
     const approvals = [alice.approve(tooLarge), bob.approve(tooLarge)];
@@ -257,6 +288,7 @@ describe('no sequence of authorised payouts', () => {
             payout: asked,
             counters,
             approvals: [],
+            waitingSince: null,
             now,
           });
           const after = [
@@ -283,10 +315,10 @@ describe('no sequence of authorised payouts', () => {
       windowMs: number,
       isOf: (other: AuthorisedPayout) => boolean,
     ) => {
-      const from = first.authorisedAt.getTime();
+      const from = first.authorisedAt!.getTime();
       let sum = 0n;
       for (const other of all) {
-        const time = other.authorisedAt.getTime();
+        const time = other.authorisedAt!.getTime();
         if (other.symbol === first.symbol && isOf(other) && time >= from && time <= from + windowMs)
           sum += other.amountBaseUnits;
       }

@@ -17,7 +17,9 @@ export type PolicyRefusal =
   | 'Limit per payout exceeded'
   | 'Limit per hour exceeded'
   | 'Limit per day exceeded'
-  | 'Limit per merchant and day exceeded';
+  | 'Limit per merchant and day exceeded'
+  /** It waited for its approvals as long as the policy lets it. */
+  | 'Approval missing';
 
 export type PolicyDecision =
   | { readonly kind: 'AUTHORISED' }
@@ -28,8 +30,10 @@ export type PolicyDecision =
 export interface PolicyQuestion {
   readonly policy: Policy;
   readonly payout: PolicyPayout;
-  /** What was authorised before, without this payout: see `countAuthorised`. */
+  /** What counts before, without this payout: see `countAuthorised`. */
   readonly counters: PolicyCounters;
+  /** Since when it has been waiting for approvals; null while it does not. */
+  readonly waitingSince: Date | null;
   /** As they are stored, by whomever: signatures are verified here. */
   readonly approvals: readonly StoredApproval[];
   readonly now: Date;
@@ -37,7 +41,7 @@ export interface PolicyQuestion {
 
 /** Decides whether a payout may be signed. Pure. What the policy does not name is refused. */
 export function decidePolicy(question: PolicyQuestion): PolicyDecision {
-  const { policy, payout, counters, approvals, now } = question;
+  const { policy, payout, counters, approvals, waitingSince, now } = question;
   const asset = policy.chains.get(payout.chain)?.assets.get(payout.symbol);
   const reason =
     refuseAsset(policy, payout, asset) ??
@@ -48,7 +52,12 @@ export function decidePolicy(question: PolicyQuestion): PolicyDecision {
   if (above === undefined || payout.amountBaseUnits <= above) return { kind: 'AUTHORISED' };
   const required = policy.approvalsRequired;
   const given = countApprovers(policy, payout, approvals);
-  return given >= required ? { kind: 'AUTHORISED' } : { kind: 'NEEDS_APPROVAL', required, given };
+  if (given >= required) return { kind: 'AUTHORISED' };
+  const waitedMs = waitingSince === null ? 0 : now.getTime() - waitingSince.getTime();
+  // Said so that a moment which is none never waits for ever.
+  return waitedMs < policy.approvalWaitMs
+    ? { kind: 'NEEDS_APPROVAL', required, given }
+    : { kind: 'REFUSED', reason: 'Approval missing' };
 }
 
 function refuseAsset(

@@ -47,6 +47,7 @@ const example = {
     { name: 'bob', publicKey: OTHER_KEY },
   ],
   approvalsRequired: 2,
+  approvalWaitHours: 1.5,
 };
 
 const parse = (file: unknown) => parsePolicy(JSON.stringify(file), surroundings);
@@ -100,12 +101,21 @@ describe('a policy', () => {
       new Map([[RECEIVER.toLowerCase(), { since: new Date('2026-11-20T00:00:00Z') }]]),
     );
     expect(policy.deny.get('EVM')).toEqual(new Set([`0x${'d'.repeat(40)}`]));
-    expect(policy).toMatchObject({ coolingMs: 12 * 3_600_000, approvalsRequired: 2 });
+    expect(policy).toMatchObject({
+      coolingMs: 12 * 3_600_000,
+      approvalsRequired: 2,
+      approvalWaitMs: 90 * 60_000,
+    });
   });
 
-  it('cools for a day and asks for one approval unless it says otherwise', () => {
-    const { coolingHours: _, approvalsRequired: __, allow: ___, ...rest } = example;
-    expect(parse(rest)).toMatchObject({ coolingMs: 86_400_000, approvalsRequired: 1, allow: new Map() });
+  it('cools for a day, asks for one approval and waits for it for a day unless it says otherwise', () => {
+    const { coolingHours: _, approvalsRequired: __, approvalWaitHours: ___, allow: ____, ...rest } = example;
+    expect(parse(rest)).toMatchObject({
+      coolingMs: 86_400_000,
+      approvalsRequired: 1,
+      approvalWaitMs: 86_400_000,
+      allow: new Map(),
+    });
   });
 
   it('is refused with all that breaks its schema', () => {
@@ -120,6 +130,7 @@ describe('a policy', () => {
       coolingHours: -1,
       approvers: [{ name: 'alice', publicKey: 'short' }],
       approvalsRequired: 0,
+      approvalWaitHours: 0,
       surprise: true,
     });
     for (const words of [
@@ -136,6 +147,7 @@ describe('a policy', () => {
       '/coolingHours must be >= 0',
       '/approvers/0/publicKey must match pattern "^[0-9a-f]{64}$"',
       '/approvalsRequired must be >= 1',
+      '/approvalWaitHours must be > 0',
     ])
       expect(mistakes).toContain(words);
   });

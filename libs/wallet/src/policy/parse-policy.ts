@@ -22,6 +22,8 @@ export interface PolicySurroundings {
 }
 
 const COOLING_HOURS = 24;
+/** For policies that say nothing of it. */
+export const APPROVAL_WAIT_HOURS = 24;
 const HOUR_MS = 3_600_000;
 
 /**
@@ -44,6 +46,7 @@ export function parsePolicy(text: string, surroundings: PolicySurroundings): Pol
     coolingMs: (file.coolingHours ?? COOLING_HOURS) * HOUR_MS,
     approvers: file.approvers ?? [],
     approvalsRequired: file.approvalsRequired ?? 1,
+    approvalWaitMs: (file.approvalWaitHours ?? APPROVAL_WAIT_HOURS) * HOUR_MS,
   };
   mistakes.push(...approverMistakes(policy));
   if (mistakes.length > 0) throw invalidPolicy(mistakes);

@@ -9,6 +9,7 @@ export interface PolicyFile {
   readonly coolingHours?: number;
   readonly approvers?: readonly { readonly name: string; readonly publicKey: string }[];
   readonly approvalsRequired?: number;
+  readonly approvalWaitHours?: number;
 }
 
 export interface ChainEntry {
@@ -117,5 +118,6 @@ export const POLICY_SCHEMA = {
       },
     },
     approvalsRequired: { type: 'integer', minimum: 1, maximum: 100 },
+    approvalWaitHours: { type: 'number', exclusiveMinimum: 0, maximum: YEAR_HOURS },
   },
 } as const;

@@ -13,6 +13,8 @@ export interface Policy {
   readonly approvers: readonly Approver[];
   /** How many different approvers a payout above `approvalAboveBaseUnits` needs. */
   readonly approvalsRequired: number;
+  /** A payout that has been waiting for its approvals for so long is refused. */
+  readonly approvalWaitMs: number;
 }
 
 export interface ChainPolicy {

@@ -18,7 +18,7 @@ export async function look(db: Db, key: WalletKey, options: LookOptions): Promis
   // The payouts before the nonces: a payout that is seen unsigned has its nonce in what is read later.
   const [page, unsigned, paidBy] = await Promise.all([
     readRequested(db, key, options),
-    readUnsigned(db, key, options.unsigned),
+    readUnsigned(db, key, options),
     readPaidBy(db, key, PAID_BY_MAX),
   ]);
   const [state, nonces] = await Promise.all([readState(db, key), readNonces(db, key)]);

@@ -48,10 +48,13 @@ interface JudgedRow extends PayoutRow {
   readonly may_be_paid: boolean;
   readonly pays_ourselves: boolean;
   readonly is_overdue: boolean;
-  readonly approvals: { approver: string; signature: string }[];
+  readonly approvals: { approver: string; signature: string; approvedAt: string }[];
 }
 
-const JUDGED_COLUMNS = sql`${PAYOUT_COLUMNS}, p.expires_at <= now() as is_overdue,
+/** What anybody but the approvers handed in is not read. */
+const judgedColumns = (
+  approvers: readonly string[],
+) => sql`${PAYOUT_COLUMNS}, p.expires_at <= now() as is_overdue,
   exists (
     select from ledger_transaction t join ledger_posting l using (ledger_tx_id) join ledger_account a using (account_id)
     where t.ref = 'reserve:' || o.order_pk and a.kind = 'HOT_RESERVED' and a.chain = o.chain and a.symbol = o.symbol
@@ -64,8 +67,9 @@ const JUDGED_COLUMNS = sql`${PAYOUT_COLUMNS}, p.expires_at <= now() as is_overdu
   ) or exists (select from doubtful_payout d where d.order_pk = o.order_pk and d.decision is null) as may_be_paid,
   exists (select from deposit_address d where d.family = o.family and d.address = o.address)
     or exists (select from hot_wallet w where w.family = o.family and w.address = o.address) as pays_ourselves,
-  (select coalesce(jsonb_agg(jsonb_build_object('approver', a.approver, 'signature', encode(a.signature, 'hex'))), '[]')
-    from payout_approval a where a.order_pk = o.order_pk) as approvals`;
+  (select coalesce(jsonb_agg(jsonb_build_object('approver', a.approver, 'signature', encode(a.signature, 'hex'),
+      'approvedAt', a.approved_at)), '[]')
+    from payout_approval a where a.order_pk = o.order_pk and a.approver = any(${approvers}::text[])) as approvals`;
 
 function judgedFacts(row: JudgedRow, key: WalletKey): JudgedPayout {
   return {
@@ -74,9 +78,10 @@ function judgedFacts(row: JudgedRow, key: WalletKey): JudgedPayout {
     mayBePaid: row.may_be_paid,
     paysOurselves: row.pays_ourselves,
     isOverdue: row.is_overdue,
-    approvals: row.approvals.map(({ approver, signature }) => ({
+    approvals: row.approvals.map(({ approver, signature, approvedAt }) => ({
       approver,
       signature: Buffer.from(signature, 'hex'),
+      approvedAt: new Date(approvedAt),
     })),
   };
 }
@@ -84,7 +89,7 @@ function judgedFacts(row: JudgedRow, key: WalletKey): JudgedPayout {
 interface RequestedRow extends JudgedRow {
   readonly waiting_since: Date | null;
   readonly obstacle_at: Date | null;
-  readonly kind: 'FRESH' | 'STUCK' | 'APPROVED';
+  readonly kind: 'FRESH' | 'STUCK' | 'APPROVED' | 'WAITED';
 }
 
 /** An approval is looked at for so long after its payout was: whoever handed it in may have committed later than that. */
@@ -92,12 +97,12 @@ const APPROVAL_GRACE = sql`interval '15 seconds'`;
 
 /**
  * Those that nobody looked at yet; a page of those that something stands in the way of; and of those that wait for
- * approval, which no pass can help, the ones that something was said to since.
+ * approval, which no pass can help, the ones that an approver spoke of since, and those that waited long enough.
  */
 export async function readRequested(
   db: Db,
   key: WalletKey,
-  { requested: limit, after, everyWaiting }: LookOptions,
+  { requested: limit, after, everyWaiting, approvers, approvalWaitMs }: LookOptions,
 ): Promise<{ readonly requested: readonly RequestedPayout[]; readonly pageEnd: string | null }> {
   const ofThis = sql`p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'REQUESTED'`;
   const inTime = sql`(p.waiting_since is not null or p.expires_at > now() or p.obstacle = 'CHAIN_AHEAD')`;
@@ -117,10 +122,15 @@ export async function readRequested(
         order by p.requested_at, p.order_pk limit ${limit})
       union all
       (select distinct p.order_pk, 'APPROVED' from payout_approval a join payout p using (order_pk)
-        where a.approved_at > now() - interval '1 day' and ${ofThis} and p.obstacle = 'NEEDS_APPROVAL'
+        where a.approver = any(${approvers}::text[]) and a.approved_at > now() - interval '1 day'
+          and ${ofThis} and p.obstacle = 'NEEDS_APPROVAL'
           and a.approved_at >= p.obstacle_at - ${APPROVAL_GRACE} limit ${limit})
+      union all
+      (select p.order_pk, 'WAITED' from payout p where ${ofThis} and p.obstacle = 'NEEDS_APPROVAL'
+          and p.waiting_since <= now() - ${approvalWaitMs} * interval '1 millisecond'
+        order by p.waiting_since limit ${limit})
     )
-    select ${JUDGED_COLUMNS}, p.waiting_since, p.obstacle_at, page.kind
+    select ${judgedColumns(approvers)}, p.waiting_since, p.obstacle_at, page.kind
     from page join payout p using (order_pk) join orders o using (order_pk)
     where o.order_type = 'PAYOUT' and o.chain = p.chain and o.source_address = p.wallet
     order by p.requested_at, p.order_pk`.execute(db);
@@ -147,7 +157,7 @@ interface UnsignedRow extends JudgedRow {
 export async function readUnsigned(
   db: Db,
   key: WalletKey,
-  limit: number,
+  { unsigned: limit, approvers }: LookOptions,
 ): Promise<readonly UnsignedPayout[]> {
   const { rows } = await sql<UnsignedRow>`
     with taken as materialized (
@@ -162,7 +172,7 @@ export async function readUnsigned(
       (select p.order_pk, true, p.requested_at, p.obstacle_at from taken join payout p using (order_pk)
         where p.state = 'SIGNED' and ${hasNoOwnNonce} and ${isDecidedAgain})
     )
-    select ${JUDGED_COLUMNS}, u.is_signed_before,
+    select ${judgedColumns(approvers)}, u.is_signed_before,
       p.state = 'AUTHORISED' or p.authorised_at >= now() - interval '1 hour' as in_hour,
       p.state = 'AUTHORISED' or p.authorised_at >= now() - interval '1 day' as in_day
     from unsigned u join payout p using (order_pk) join orders o using (order_pk)

@@ -14,6 +14,7 @@ export async function saveAuthorisations(
   key: WalletKey,
   fencingToken: number,
   decisions: Authorisations,
+  firstNonce: number,
 ): Promise<readonly string[]> {
   await lockPayouts(tx, [
     ...decisions.authorised,
@@ -26,7 +27,7 @@ export async function saveAuthorisations(
   await noteJudgedAgain(tx, decisions.judgedAgain);
   await writeObstacles(tx, key, fencingToken, decisions.obstacles);
   const authorised = await moveToAuthorised(tx, key, fencingToken, decisions.authorised);
-  await reserveNonces(tx, key, authorised, decisions.firstNonce);
+  await reserveNonces(tx, key, authorised, firstNonce);
   return authorised;
 }
 
@@ -46,7 +47,10 @@ async function refuse(
   );
 }
 
-/** From now on its clock stands; one whose time is over already does not get more of it. */
+/**
+ * From now on its clock stands; one whose time is over already does not get more of it. One that was waiting for another word
+ * of operators gets the time back that it waited for that.
+ */
 async function askForApproval(
   tx: Tx,
   key: WalletKey,
@@ -56,9 +60,12 @@ async function askForApproval(
   if (orderPks.length === 0) return;
   await sql`
     update payout p set waiting_since = clock_timestamp(), obstacle = 'NEEDS_APPROVAL', obstacle_at = now(),
+      expires_at = p.expires_at + coalesce(clock_timestamp() - p.waiting_since, interval '0'),
       fencing_token = ${token}, version = p.version + 1, updated_at = now()
     where p.order_pk = any(${orderPks}::uuid[]) and p.chain = ${key.chain} and p.wallet = ${key.wallet}
-      and p.state = 'REQUESTED' and p.waiting_since is null and p.expires_at > clock_timestamp()`.execute(tx);
+      and p.state = 'REQUESTED' and (p.waiting_since is not null or p.expires_at > clock_timestamp())`.execute(
+    tx,
+  );
 }
 
 /** It still needs approval: what was handed in until now is known. */
@@ -66,8 +73,7 @@ async function noteJudgedAgain(tx: Tx, orderPks: readonly string[]): Promise<voi
   if (orderPks.length === 0) return;
   await sql`
     update payout p set obstacle_at = clock_timestamp(), updated_at = now()
-    where p.order_pk = any(${orderPks}::uuid[]) and p.state = 'REQUESTED' and p.obstacle = 'NEEDS_APPROVAL'
-      and p.obstacle_at <= (select max(a.approved_at) from payout_approval a where a.order_pk = p.order_pk)`.execute(
+    where p.order_pk = any(${orderPks}::uuid[]) and p.state = 'REQUESTED' and p.obstacle = 'NEEDS_APPROVAL'`.execute(
     tx,
   );
 }

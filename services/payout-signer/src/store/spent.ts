@@ -1,27 +1,56 @@
 import { sql } from 'kysely';
-import type { Db } from '@opentill/db/database';
+import type { Db, Tx } from '@opentill/db/database';
 import type { SpentRow } from '../payout-store.ts';
 import type { WalletKey } from '../wallet-facts.ts';
 
 /**
- * What counts against a policy's limits, of all wallets of the chain: what was signed in the windows, which are closed and
- * have no upper end, and all that may still be signed, however long ago it was authorised.
+ * What counts against a policy's limits, of all wallets of the chain but without the payouts given: what was signed in the
+ * windows, which are closed and have no upper end, and all that may still be signed, however long ago it was authorised; beside
+ * it what waits for approval.
  */
-export async function readSpent(db: Db, { chain }: WalletKey): Promise<readonly SpentRow[]> {
-  const { rows } = await sql<{ symbol: string; merchant_id: string; hour: bigint; day: bigint }>`
+export async function readSpent(
+  db: Db,
+  { chain }: WalletKey,
+  without: readonly string[] = [],
+): Promise<readonly SpentRow[]> {
+  const { rows } = await sql<{
+    symbol: string;
+    merchant_id: string;
+    hour: bigint;
+    day: bigint;
+    waiting: bigint;
+  }>`
     with counted as (
-      select p.order_pk, true as in_hour from payout p where p.chain = ${chain} and p.state = 'AUTHORISED'
+      select p.order_pk, true as in_hour, true as in_day from payout p where p.chain = ${chain} and p.state = 'AUTHORISED'
       union all
-      select p.order_pk, p.authorised_at >= now() - interval '1 hour' from payout p
+      select p.order_pk, p.authorised_at >= now() - interval '1 hour', true from payout p
       where p.chain = ${chain} and p.authorised_at >= now() - interval '1 day' and p.state = 'SIGNED'
+      union all
+      select p.order_pk, false, false from payout p
+      where p.chain = ${chain} and p.state = 'REQUESTED' and p.obstacle = 'NEEDS_APPROVAL'
     )
-    select o.symbol, o.merchant_id, sum(o.amount) as day, coalesce(sum(o.amount) filter (where c.in_hour), 0) as hour
+    select o.symbol, o.merchant_id,
+      coalesce(sum(o.amount) filter (where c.in_hour), 0) as hour,
+      coalesce(sum(o.amount) filter (where c.in_day), 0) as day,
+      coalesce(sum(o.amount) filter (where not c.in_day), 0) as waiting
     from counted c join orders o using (order_pk)
+    where c.order_pk <> all (${without}::uuid[])
     group by o.symbol, o.merchant_id`.execute(db);
   return rows.map((row) => ({
     symbol: row.symbol,
     merchantId: row.merchant_id,
     lastHour: BigInt(row.hour),
     lastDay: BigInt(row.day),
+    waiting: BigInt(row.waiting),
   }));
+}
+
+/**
+ * Until its transaction ends no other wallet of the chain authorises or signs: limits are of all of them together. What is
+ * read from now on says what they did.
+ */
+export async function lockWindows(tx: Tx, { chain }: WalletKey): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended('opentill policy windows ' || ${chain}::text, 0))`.execute(
+    tx,
+  );
 }

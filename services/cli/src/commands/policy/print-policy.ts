@@ -12,7 +12,7 @@ export function policyLines(policy: Policy, codecs: readonly AddressCodec[], now
     ...receiverLines(policy, codecs, now),
     policy.approvers.length === 0
       ? 'Approvers: none'
-      : `Approvers: ${policy.approvalsRequired} needed of ${policy.approvers.length}`,
+      : `Approvers: ${policy.approvalsRequired} needed of ${policy.approvers.length}, waited for ${policy.approvalWaitMs / HOUR_MS} hours`,
     ...policy.approvers.map(({ name, publicKey }) => `  ${name}  ${publicKey}`),
     'Whatever is not named here is refused.',
   ];
