@@ -285,7 +285,7 @@ test('an operator’s commands and a backup run in containers of their own, and 
   const create = ['operator', 'create', '--id', 'me', '--role', 'admin', '--token-file', tokenFile];
   await run('-e', 'OPS_TOKEN_FILE=', 'cli', ...create);
   const listed = await run('cli', 'chain', 'list');
-  for (const { chain } of chains) expect(listed).toContain(chain);
+  for (const { chain } of chains) expect(listed).toMatch(new RegExp(`^${chain}\\t.*\\tby `, 'm'));
   expect(await run('cli', 'payout', 'list')).toContain(`out-${chains[0]?.chain}`);
   expect(await run('owner', 'restore', 'reconcile')).toContain('No wallet is held.');
   await run('archive', 'backup', '--out', '/var/lib/opentill/backups/one');

@@ -42,14 +42,14 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
     async listChains() {
       const [cursors, scanners, signers, pauses, rescans] = await Promise.all([
         readCursors(db),
-        readLeases(db, 'scanner_evm', 'chain/'),
+        readLeases(db, 'scanner_evm', 'chain:'),
         readLeases(db, 'signer', 'wallet/'),
         readPauses(db),
         countOpenRescans(db),
       ]);
       return assets.networks.map((network) => {
         const cursor = cursors.find((row) => row.chain === network.chain);
-        const scanner = scanners.find(({ name }) => name === `chain/${network.chain}`);
+        const scanner = scanners.find(({ name }) => name === `chain:${network.chain}`);
         const pause = pauses.find((row) => row.chain === network.chain);
         const paying = signers.filter(({ name }) => name.split('/')[1] === network.chain);
         return {
