@@ -3,12 +3,23 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 /*
- * Compiles src/contracts/*.sol to src/artifacts/*.json, which are committed so that nobody needs a compiler:
+ * Compiles contracts/*.sol to artifacts/*.json, which are committed so that nobody needs a compiler:
  *   node libs/devnet/scripts/compile-contracts.ts
  * A test compares the two.
  */
-const CONTRACTS = join(import.meta.dirname, '..', 'src', 'contracts');
-const ARTIFACTS = join(import.meta.dirname, '..', 'src', 'artifacts');
+const SOURCE = join(import.meta.dirname, '..', 'src');
+
+export interface ContractSet {
+  /** Holds `contracts` and `artifacts`. */
+  readonly directory: string;
+  readonly evmVersion: string;
+}
+
+/** For EVM chains, and for TRON, whose machine lacks some of what came after London. */
+export const CONTRACT_SETS: readonly ContractSet[] = [
+  { directory: SOURCE, evmVersion: 'shanghai' },
+  { directory: join(SOURCE, 'tron'), evmVersion: 'london' },
+];
 
 interface CompilerOutput {
   readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[];
@@ -18,19 +29,20 @@ interface CompilerOutput {
 }
 
 /** File name → content of every artifact. Throws on the compiler's errors and warnings. */
-export function compileContracts(): Map<string, string> {
+export function compileContracts({ directory, evmVersion }: ContractSet): Map<string, string> {
+  const contractsFolder = join(directory, 'contracts');
   const solc = createRequire(import.meta.url)('solc') as {
     compile(input: string): string;
     version(): string;
   };
-  const sources = readdirSync(CONTRACTS).filter((file) => file.endsWith('.sol'));
+  const sources = readdirSync(contractsFolder).filter((file) => file.endsWith('.sol'));
   const input = {
     language: 'Solidity',
     sources: Object.fromEntries(
-      sources.map((file) => [file, { content: readFileSync(join(CONTRACTS, file), 'utf8') }]),
+      sources.map((file) => [file, { content: readFileSync(join(contractsFolder, file), 'utf8') }]),
     ),
     settings: {
-      evmVersion: 'shanghai',
+      evmVersion,
       optimizer: { enabled: true, runs: 200 },
       metadata: { bytecodeHash: 'none', appendCBOR: false },
       outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },
@@ -51,8 +63,10 @@ export function compileContracts(): Map<string, string> {
 }
 
 if (import.meta.main) {
-  for (const [file, content] of compileContracts()) {
-    writeFileSync(join(ARTIFACTS, file), content);
-    console.log(file);
+  for (const set of CONTRACT_SETS) {
+    for (const [file, content] of compileContracts(set)) {
+      writeFileSync(join(set.directory, 'artifacts', file), content);
+      console.log(file);
+    }
   }
 }

@@ -1,0 +1,133 @@
+import type { Transaction } from '../protobuf/messages.ts';
+import {
+  createCommittedState,
+  createState,
+  readBefore,
+  type CommittedState,
+  type State,
+  type StateReader,
+  type UndoLog,
+} from '../state/state.ts';
+import { accountKey } from '../tron-address.ts';
+import { createTurns, type Turns } from '../turns.ts';
+import { createTvm, type Tvm } from '../vm/tvm.ts';
+import { createGenesisBlock, createProducers, type Block, type Producer } from './block.ts';
+import type { Execution } from './execution.ts';
+import { DEFAULT_CHAIN_PARAMETERS, type ChainParameters } from './parameters.ts';
+
+/** A transaction that waits for a block, executed on trial. */
+export interface PendingTransaction {
+  readonly id: string;
+  readonly txid: Uint8Array;
+  readonly transaction: Transaction;
+  readonly sinceMs: number;
+}
+
+/** Everything a chain knows. Changed by mine-block.ts, broadcast.ts and reorganise.ts alone, one at a time (turns). */
+export interface Chain {
+  readonly turns: Turns;
+  readonly tvm: Tvm;
+  readonly parameters: ChainParameters;
+  readonly producers: readonly [Producer, ...Producer[]];
+  readonly solidLagBlocks: number;
+  /** The chain's clock in ms. */
+  readonly now: () => number;
+  /** State of the head. */
+  readonly committed: CommittedState;
+  /** The kept blocks by number. */
+  readonly blocks: Map<number, Block>;
+  readonly numbersById: Map<string, number>;
+  readonly transactionPlaces: Map<string, { readonly block: number; readonly index: number }>;
+  readonly keepBlocks: number;
+  readonly genesis: Block;
+  genesisTimeMs: number;
+  head: Block;
+  solidNumber: number;
+  /** What waits, in order, and the state after it, on top of the head's. */
+  pending: Map<string, PendingTransaction>;
+  pendingState: State;
+  reorganisations: number;
+}
+
+export interface ChainOptions {
+  /** Names keys and the genesis block. */
+  readonly seed: string;
+  readonly solidLagBlocks: number;
+  readonly now: () => number;
+  readonly parameters?: Partial<ChainParameters>;
+  /** Older blocks are forgotten. */
+  readonly keepBlocks?: number;
+  /** Fills the state of block 0. */
+  readonly fillGenesis: (execution: Execution) => Promise<void>;
+}
+
+/** More than the 65,536 that a reference block may be back. */
+const KEEP_BLOCKS = 100_000;
+
+export async function createChain(options: ChainOptions): Promise<Chain> {
+  const producers = createProducers(options.seed);
+  const tvm = await createTvm();
+  const parameters = { ...DEFAULT_CHAIN_PARAMETERS, ...options.parameters };
+  const committed = createCommittedState();
+  const genesis: Block = { ...createGenesisBlock(producers[0]), undo: undefined };
+  const state = createState(committed);
+  await options.fillGenesis({
+    state,
+    parameters,
+    tvm,
+    head: { number: 0, timestampMs: 0 },
+    block: { number: 0, timestampMs: 0 },
+    producerKey: accountKey(producers[0].address),
+    genesisTimeMs: 0,
+  });
+  committed.commit(state.changes);
+  return {
+    turns: createTurns(),
+    tvm,
+    parameters,
+    producers,
+    solidLagBlocks: options.solidLagBlocks,
+    now: options.now,
+    committed,
+    blocks: new Map([[0, genesis]]),
+    numbersById: new Map([[genesis.id, 0]]),
+    transactionPlaces: new Map(),
+    keepBlocks: options.keepBlocks ?? KEEP_BLOCKS,
+    genesis,
+    genesisTimeMs: 0,
+    head: genesis,
+    solidNumber: 0,
+    pending: new Map(),
+    pendingState: createState(committed),
+    reorganisations: 0,
+  };
+}
+
+/** The producer of a height; another one after each reorganisation, so that no block has its former id again. */
+export function producerOf(chain: Chain, number: number): Producer {
+  const index = (number + chain.reorganisations) % chain.producers.length;
+  return chain.producers[index] ?? chain.producers[0];
+}
+
+export function executionOn(chain: Chain, state: State, block: Execution['block']): Execution {
+  return {
+    state,
+    parameters: chain.parameters,
+    tvm: chain.tvm,
+    head: chain.head,
+    block,
+    producerKey: accountKey(producerOf(chain, chain.head.number + 1).address),
+    genesisTimeMs: chain.genesisTimeMs,
+  };
+}
+
+/** The state as of a block that is not below the solidified one. Throws an Error for one that is. */
+export function stateAt(chain: Chain, number: number): StateReader {
+  const later: UndoLog[] = [];
+  for (let at = number + 1; at <= chain.head.number; at++) {
+    const undo = chain.blocks.get(at)?.undo;
+    if (undo === undefined) throw new Error(`the state of block ${number} is not kept`);
+    later.push(undo);
+  }
+  return later.length === 0 ? chain.committed : readBefore(chain.committed, later);
+}

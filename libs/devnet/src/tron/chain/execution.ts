@@ -1,0 +1,86 @@
+import type { ResourceReceipt, InternalTransaction, Log } from '../protobuf/messages.ts';
+import { newAccount, type Totals, type TronAccount } from '../state/records.ts';
+import { EMPTY_EVM_ACCOUNT } from '../state/evm-state.ts';
+import type { State } from '../state/state.ts';
+import { accountKey, hex } from '../tron-address.ts';
+import type { Tvm } from '../vm/tvm.ts';
+import type { ChainParameters } from './parameters.ts';
+import { invalid, refuse } from './refusal.ts';
+import { slotOf } from './resources.ts';
+
+/** What a transaction is executed in. */
+export interface Execution {
+  readonly state: State;
+  readonly parameters: ChainParameters;
+  readonly tvm: Tvm;
+  /** The block before: resources and times of accounts are reckoned by it. */
+  readonly head: { readonly number: number; readonly timestampMs: number };
+  /** The block it goes into; undefined for the pool's trial. */
+  readonly block: { readonly number: number; readonly timestampMs: number } | undefined;
+  readonly producerKey: string;
+  readonly genesisTimeMs: number;
+}
+
+/** What an actuator did, for the receipt. Fees are in sun and beyond those of bandwidth. */
+export interface Outcome {
+  readonly feeSun?: bigint;
+  readonly contractResult?: number;
+  readonly receipt?: ResourceReceipt;
+  readonly returned?: Uint8Array;
+  readonly contractAddress?: Uint8Array;
+  readonly failure?: string;
+  readonly logs?: readonly Log[];
+  readonly internal?: readonly InternalTransaction[];
+  readonly unfrozenSun?: bigint;
+  readonly withdrawnSun?: bigint;
+}
+
+export const TOTALS_KEY = 'chain';
+
+export function totalsOf(state: State): Totals {
+  return state.get('totals', TOTALS_KEY) ?? { weights: [0n, 0n], burnedSun: 0n };
+}
+
+export function headSlot(execution: Execution): number {
+  return slotOf(execution.head.timestampMs);
+}
+
+export function accountOf(state: State, address: Uint8Array): TronAccount | undefined {
+  return state.get('account', accountKey(address));
+}
+
+/** The account of a transaction's owner, which bandwidth has been taken from before: it exists. */
+export function requireAccount(state: State, address: Uint8Array): TronAccount {
+  return accountOf(state, address) ?? invalid(`Account[${hex(address)}] not exists`);
+}
+
+export function putAccount(state: State, address: Uint8Array, account: TronAccount): void {
+  state.set('account', accountKey(address), account);
+}
+
+export function activate(state: State, address: Uint8Array, atMs: number): void {
+  putAccount(state, address, newAccount('NORMAL', atMs));
+}
+
+/** In sun. */
+export function balanceOf(state: State, address: Uint8Array): bigint {
+  return state.get('evm', accountKey(address))?.balance ?? 0n;
+}
+
+/** Throws where a balance would fall below zero: each caller has its own words for it and asks before. */
+export function changeBalance(state: State, address: Uint8Array, changeSun: bigint): void {
+  const key = accountKey(address);
+  const before = state.get('evm', key) ?? EMPTY_EVM_ACCOUNT;
+  const balance = before.balance + changeSun;
+  if (balance < 0n) {
+    refuse('CONTRACT_EXE_ERROR', `Contract execute error : ${hex(address)} insufficient balance`);
+  }
+  state.set('evm', key, { ...before, balance });
+}
+
+/** Takes TRX out of an account and out of the world. */
+export function burn(state: State, address: Uint8Array, amountSun: bigint): void {
+  changeBalance(state, address, -amountSun);
+  const totals = totalsOf(state);
+  state.set('totals', TOTALS_KEY, { ...totals, burnedSun: totals.burnedSun + amountSun });
+}

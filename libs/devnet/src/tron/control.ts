@@ -1,0 +1,144 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { broadcast } from './chain/broadcast.ts';
+import type { Chain } from './chain/chain.ts';
+import { cycleOf } from './chain/dynamic-energy.ts';
+import { isChainParameter, type ChainParameterName } from './chain/parameters.ts';
+import { signHash } from './chain/signature.ts';
+import type { DevnetClock } from './clock.ts';
+import type { TronDevAccount } from './dev-accounts.ts';
+import type { DevTokenSymbol } from './genesis.ts';
+import { newTransaction } from './http/new-transaction.ts';
+import type { Mining } from './mining.ts';
+import type { Transaction } from './protobuf/messages.ts';
+import { transactionId } from './protobuf/transaction-json.ts';
+import { createState } from './state/state.ts';
+import { accountKey, fromBase58, hexBytes, parseAddress } from './tron-address.ts';
+import { transferData } from './tron-artifacts.ts';
+
+/** - `BAD_CONTROL`: no such control, or it can't do what was asked. */
+export type TronControlErrorCode = 'BAD_CONTROL';
+
+/** What a test may do to the chain; each is also `POST /devnet/<name>`. */
+export interface TronControl {
+  /** Makes blocks at once (default 1). */
+  mine(count?: number): Promise<ChainSummary>;
+  /**
+   * Replaces the last `depth` blocks by `blocks` others (default depth + 1: the longer chain wins). Their transactions
+   * come again in the first of them, or with `drop` never. Throws below the solidified block.
+   */
+  reorganise(depth: number, options?: { drop?: boolean; blocks?: number }): Promise<ChainSummary>;
+  /** 0: blocks come only when told. */
+  setBlockTimeMs(blockTimeMs: number): void;
+  /** Puts the next block at least so much after the head, and the clock with it. */
+  stepTimeMs(byMs: number): void;
+  /** No blocks by the timer. */
+  pause(): void;
+  resume(): void;
+  /** Dynamic energy of a contract, in ten thousandths on top (34000 is the most there is). */
+  setEnergyFactor(contract: string, factor: number): Promise<void>;
+  /** A chain parameter by its name in getchainparameters, with or without `get`. */
+  setChainParameter(name: string, value: number): void;
+  /**
+   * Sends from account 0, in transactions of blocks as anybody would; in a chain whose blocks come only when told, one
+   * is made for it.
+   */
+  fund(
+    address: string,
+    gift: { trxSun?: bigint; symbol?: DevTokenSymbol; amountBaseUnits?: bigint },
+  ): Promise<{ txids: string[] }>;
+  summary(): ChainSummary;
+}
+
+export interface ChainSummary {
+  readonly head: number;
+  readonly headId: string;
+  readonly headTimeMs: number;
+  readonly solid: number;
+  readonly pending: number;
+  readonly reorganisations: number;
+}
+
+export interface ControlDeps {
+  readonly chain: Chain;
+  readonly mining: Mining;
+  readonly clock: DevnetClock;
+  readonly accounts: readonly [TronDevAccount, ...TronDevAccount[]];
+  readonly tokens: Readonly<Record<DevTokenSymbol, string>>;
+}
+
+const FUNDING_FEE_LIMIT_SUN = 1_000_000_000;
+
+export function createControl(deps: ControlDeps): TronControl {
+  const { chain, mining, clock } = deps;
+  const summary = (): ChainSummary => ({
+    head: chain.head.number,
+    headId: chain.head.id,
+    headTimeMs: chain.head.timestampMs,
+    solid: chain.solidNumber,
+    pending: chain.pending.size,
+    reorganisations: chain.reorganisations,
+  });
+  return {
+    summary,
+    mine: async (count = 1) => {
+      await mining.mine(count);
+      return summary();
+    },
+    reorganise: async (depth, options = {}) => {
+      await mining.reorganise(depth, options);
+      return summary();
+    },
+    setBlockTimeMs: (blockTimeMs) => mining.setBlockTimeMs(blockTimeMs),
+    stepTimeMs: (byMs) => clock.step(byMs + Math.max(0, chain.head.timestampMs - clock.now())),
+    pause: () => mining.pause(),
+    resume: () => mining.resume(),
+    setEnergyFactor: async (contract, factor) =>
+      chain.turns.take(() => {
+        const state = createState(chain.pendingState);
+        const key = accountKey(parseAddress(contract));
+        const cycle = cycleOf(chain.head.timestampMs, chain.genesisTimeMs, chain.parameters);
+        state.set('contractEnergy', key, { cycle, usage: 0n, factor });
+        // Not of any block: it holds whatever becomes of blocks.
+        chain.committed.commit(state.changes);
+      }),
+    setChainParameter: (name, value) => {
+      const plain = name.replace(/^get(.)/, (_all, first: string) => first.toLowerCase());
+      if (!isChainParameter(plain)) throw bad(`there is no chain parameter ${name}`);
+      chain.parameters[plain satisfies ChainParameterName] = value;
+    },
+    fund: async (address, gift) => {
+      const txids: string[] = [];
+      if (gift.trxSun !== undefined && gift.trxSun > 0n) {
+        const to = parseAddress(address);
+        txids.push(await sendFromFirst(deps, 'TransferContract', { to_address: to, amount: gift.trxSun }));
+      }
+      if (gift.amountBaseUnits !== undefined && gift.amountBaseUnits > 0n) {
+        const contract = fromBase58(deps.tokens[gift.symbol ?? 'USDT']);
+        const data = transferData(parseAddress(address), gift.amountBaseUnits);
+        txids.push(await sendFromFirst(deps, 'TriggerSmartContract', { contract_address: contract, data }));
+      }
+      if (mining.blockTimeMs() === 0) await mining.mine(1);
+      return { txids };
+    },
+  };
+}
+
+async function sendFromFirst(deps: ControlDeps, type: string, parameter: object): Promise<string> {
+  const { chain } = deps;
+  const [{ address, privateKeyHex }] = deps.accounts;
+  const isCall = type === 'TriggerSmartContract';
+  const body = isCall ? { fee_limit: FUNDING_FEE_LIMIT_SUN } : {};
+  const request = { chain, body, side: 'wallet', top: chain.head.number, visible: false } as const;
+  const built = newTransaction(request, type, { owner_address: fromBase58(address), ...parameter });
+  // Two equal gifts within a millisecond would be one transaction.
+  const timestamp = BigInt(chain.now()) * 1_000n + (process.hrtime.bigint() % 1_000n);
+  const unsigned: Transaction = { raw_data: { ...built.raw_data, timestamp } };
+  const signature = [signHash(transactionId(unsigned), hexBytes(privateKeyHex))];
+  const answer = await broadcast(chain, { ...unsigned, signature });
+  if (answer.code !== 'SUCCESS') throw bad(`account 0 could not send: ${answer.code} ${answer.message}`);
+  return answer.txid;
+}
+
+export function bad(message: string): GatewayError<TronControlErrorCode> {
+  return new GatewayError('BAD_CONTROL', message, { retryable: false });
+}

@@ -1,0 +1,17 @@
+import { BROADCAST_ENDPOINTS } from './broadcasting.ts';
+import type { Endpoint } from './node.ts';
+import { createBlockEndpoints } from './read-blocks.ts';
+import { STATE_ENDPOINTS } from './read-state.ts';
+import { BUILD_ENDPOINTS } from './build-transactions.ts';
+import { CALL_ENDPOINTS } from './call-contracts.ts';
+
+/** Everything under `wallet/` and `walletsolidity/`, by its name in lower case. */
+export function createEndpoints(): Record<string, Endpoint> {
+  return {
+    ...createBlockEndpoints(),
+    ...STATE_ENDPOINTS,
+    ...BUILD_ENDPOINTS,
+    ...CALL_ENDPOINTS,
+    ...BROADCAST_ENDPOINTS,
+  };
+}

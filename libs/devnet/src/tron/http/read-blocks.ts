@@ -1,0 +1,144 @@
+import type { Block } from '../chain/block.ts';
+import type { Chain } from '../chain/chain.ts';
+import type { Transaction, TransactionInfo } from '../protobuf/messages.ts';
+import { messageToJson, type JsonObject } from '../protobuf/json.ts';
+import { writeJson } from '../protobuf/json-text.ts';
+import { transactionToJson } from '../protobuf/transaction-json.ts';
+import { decodeMessage } from '../protobuf/wire.ts';
+import { toBase58, withPrefix } from '../tron-address.ts';
+import { blockAt, createAnswerCache, type Endpoint, type NodeAnswer, type NodeRequest } from './node.ts';
+
+const LIMIT_NEXT_MAX = 100;
+const LATEST_MAX = 99;
+/** Of answers that are asked for again and again. */
+const CACHE_BYTES = 32 * 1024 * 1024;
+
+/** The endpoints that read blocks and transactions; each chain has its own cache of answers. */
+export function createBlockEndpoints(): Record<string, Endpoint> {
+  const cache = createAnswerCache(CACHE_BYTES);
+  const show = (request: NodeRequest, block: Block | undefined, detail = true): NodeAnswer => {
+    if (block === undefined) return {};
+    const { visible } = request;
+    const make = (): string => writeJson(blockToJson(block, { visible, detail }));
+    return cache.get(`${block.id} block ${visible} ${detail}`, make);
+  };
+  const showList = (request: NodeRequest, from: number, to: number): NodeAnswer => {
+    const block: JsonObject[] = [];
+    for (let number = Math.max(0, from); number < to; number++) {
+      const found = blockAt(request, number);
+      if (found) block.push(blockToJson(found, { visible: request.visible, detail: true }));
+    }
+    return block.length === 0 ? {} : { block };
+  };
+  return {
+    getnowblock: (request) => show(request, blockAt(request, request.top)),
+    getblockbynum: (request) => show(request, blockAt(request, Number(request.body['num'] ?? 0))),
+    getblockbyid: (request) => show(request, blockById(request, String(request.body['value']))),
+    getblock: (request) => {
+      const { id_or_num: wanted, detail } = request.body;
+      const full = detail === true || detail === 'true';
+      if (wanted === undefined || wanted === '') return show(request, blockAt(request, request.top), full);
+      const text = String(wanted);
+      const block = /^\d{1,18}$/.test(text) ? blockAt(request, Number(text)) : blockById(request, text);
+      return show(request, block, full);
+    },
+    getblockbylimitnext: (request) => {
+      const start = Number(request.body['startNum'] ?? 0);
+      const end = Number(request.body['endNum'] ?? 0);
+      if (!(end > 0 && end > start && end - start <= LIMIT_NEXT_MAX)) return {};
+      return showList(request, start, Math.min(end, request.top + 1));
+    },
+    getblockbylatestnum: (request) => {
+      const count = Number(request.body['num'] ?? 0);
+      if (!(count > 0 && count <= LATEST_MAX)) return {};
+      return showList(request, request.top - count + 1, request.top + 1);
+    },
+    gettransactioncountbyblocknum: (request) => {
+      const block = blockAt(request, Number(request.body['num'] ?? 0));
+      return { count: block === undefined ? -1 : block.transactions.length };
+    },
+    gettransactioninfobyblocknum: (request) => {
+      const number = Number(request.body['num'] ?? 0);
+      if (number <= 0) return {};
+      const block = blockAt(request, number);
+      if (block === undefined) return [];
+      const { visible } = request;
+      const make = (): string => writeJson(block.transactions.map(({ info }) => infoToJson(info, visible)));
+      return cache.get(`${block.id} infos ${visible}`, make);
+    },
+    gettransactioninfobyid: (request) => {
+      const found = placeOf(request);
+      return found === undefined ? {} : infoToJson(found.info, request.visible);
+    },
+    gettransactionbyid: (request) => {
+      const found = placeOf(request);
+      if (found)
+        return transactionToJson(
+          decodeMessage<Transaction>('Transaction', found.transaction),
+          request.visible,
+        );
+      const waiting = request.side === 'wallet' ? request.chain.pending.get(wantedId(request)) : undefined;
+      if (waiting === undefined) return {};
+      // A transaction that only waits looks like one that succeeded: the real node says so too.
+      const looks: Transaction = { ...waiting.transaction, ret: [{ contractRet: 1 }] };
+      return transactionToJson(looks, request.visible);
+    },
+    gettransactionfrompending: (request) => {
+      const waiting = request.chain.pending.get(wantedId(request));
+      return waiting === undefined ? {} : transactionToJson(waiting.transaction, request.visible);
+    },
+    gettransactionlistfrompending: ({ chain }) => ({ txId: [...chain.pending.keys()] }),
+    getpendingsize: ({ chain }) => ({ pendingSize: chain.pending.size }),
+  };
+}
+
+function blockById(request: NodeRequest, id: string): Block | undefined {
+  const number = request.chain.numbersById.get(id);
+  return number === undefined ? undefined : blockAt(request, number);
+}
+
+function wantedId({ body }: NodeRequest): string {
+  return String(body['value']).replace(/^0x/, '').toLowerCase();
+}
+
+function placeOf(request: NodeRequest): { transaction: Uint8Array; info: Uint8Array } | undefined {
+  const place = request.chain.transactionPlaces.get(wantedId(request));
+  return place && blockAt(request, place.block)?.transactions[place.index];
+}
+
+/** A block as java-tron's Util.printBlockToJSON writes it. */
+export function blockToJson(
+  block: Block,
+  options: { readonly visible: boolean; readonly detail: boolean },
+): JsonObject {
+  const { visible, detail } = options;
+  return {
+    blockID: block.id,
+    block_header: messageToJson('BlockHeader', block.header, visible),
+    ...(detail && block.transactions.length > 0
+      ? {
+          transactions: block.transactions.map(({ transaction }) =>
+            transactionToJson(decodeMessage<Transaction>('Transaction', transaction), visible),
+          ),
+        }
+      : {}),
+  };
+}
+
+/** A receipt. The address of a log has 20 bytes on the wire; only `visible` makes a whole one of it. */
+export function infoToJson(bytes: Uint8Array, visible: boolean): JsonObject {
+  const info = decodeMessage<TransactionInfo>('TransactionInfo', bytes);
+  const json = messageToJson('TransactionInfo', info, visible);
+  if (!visible || info.log === undefined) return json;
+  const logs = json['log'] as JsonObject[];
+  const shown = logs.map((log, index) => {
+    const address = info.log?.[index]?.address ?? new Uint8Array(20);
+    return { ...log, address: toBase58(withPrefix(address)) };
+  });
+  return { ...json, log: shown };
+}
+
+/** For the head that a node speaks of: block number and id, as getnodeinfo writes them. */
+export function describeBlock(chain: Chain, number: number): string {
+  return `Num:${number},ID:${chain.blocks.get(number)?.id ?? ''}`;
+}

@@ -1,0 +1,33 @@
+/*
+ * JSON whose integers may be larger than a double holds: amounts in sun are int64. Written and read digit by digit.
+ */
+const rawJson = (JSON as unknown as { rawJSON(text: string): object }).rawJSON;
+
+/** `int64AsString` is the request's `int64_as_string=true`: integers become strings (java-tron 4.8.2). */
+export function writeJson(value: unknown, options: { readonly int64AsString?: boolean } = {}): string {
+  if (options.int64AsString === true) {
+    return JSON.stringify(value, (_key, item: unknown) =>
+      typeof item === 'bigint' || typeof item === 'number' ? item.toString() : item,
+    );
+  }
+  return JSON.stringify(value, (_key, item: unknown) =>
+    typeof item === 'bigint' ? (isSafe(item) ? Number(item) : rawJson(item.toString())) : item,
+  );
+}
+
+function isSafe(value: bigint): boolean {
+  return value <= 9_007_199_254_740_991n && value >= -9_007_199_254_740_991n;
+}
+
+type ReviverContext = { readonly source?: string };
+type Reviver = (key: string, value: unknown, context: ReviverContext) => unknown;
+const parse = JSON.parse as unknown as (text: string, reviver: Reviver) => unknown;
+
+/** Integers that a double can't hold come as bigint. */
+export function readJson(text: string): unknown {
+  return parse(text, (_key, value, context) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context.source ?? '')
+      ? BigInt(context.source ?? '')
+      : value,
+  );
+}

@@ -1,0 +1,118 @@
+import { fromBase58, hex, hexBytes, toBase58 } from '../tron-address.ts';
+import { enumSchema, isMessage, messageSchema, type Field } from './schema.ts';
+import { decodeMessage, encodeMessage } from './wire.ts';
+
+/** A JSON object of an answer; bigint are written as bare digits (json-text.ts). */
+export type JsonObject = { [key: string]: unknown };
+
+/**
+ * A message as java-tron's JsonFormat prints it: defaults left out, bytes in hex, enums by name, addresses in base58
+ * with `visible`.
+ */
+export function messageToJson(type: string, message: object, visible: boolean): JsonObject {
+  const json: JsonObject = {};
+  for (const field of messageSchema(type).fields) {
+    const value = (message as JsonObject)[field.name];
+    if (value === undefined || value === null) continue;
+    if (field.repeated) {
+      const list = value as readonly unknown[];
+      if (list.length > 0) json[field.name] = list.map((item) => valueToJson(field, item, visible));
+    } else if (field.kind === 'message' || !isDefault(value)) {
+      json[field.name] = valueToJson(field, value, visible);
+    }
+  }
+  return json;
+}
+
+function isDefault(value: unknown): boolean {
+  if (value instanceof Uint8Array) return value.length === 0;
+  return value === 0 || value === 0n || value === false || value === '';
+}
+
+function valueToJson(field: Field, value: unknown, visible: boolean): unknown {
+  switch (field.kind) {
+    case 'bytes':
+      return hex(value as Uint8Array);
+    case 'address': {
+      const address = value as Uint8Array;
+      return visible && address.length === 21 ? toBase58(address) : hex(address);
+    }
+    case 'enum':
+      return enumSchema(field.type).names.get(value as number) ?? value;
+    case 'message':
+      return field.type === 'Any'
+        ? anyToJson(value as { type_url?: string; value?: Uint8Array }, visible)
+        : messageToJson(field.type, value as object, visible);
+    default:
+      return value;
+  }
+}
+
+function anyToJson(any: { type_url?: string; value?: Uint8Array }, visible: boolean): JsonObject {
+  const type = messageNameOf(any.type_url);
+  const bytes = any.value ?? new Uint8Array();
+  const value = isMessage(type) ? messageToJson(type, decodeMessage(type, bytes), visible) : hex(bytes);
+  return { value, type_url: any.type_url };
+}
+
+/** The message that a type URL names: `type.googleapis.com/protocol.TransferContract`. */
+export function messageNameOf(typeUrl: string | undefined): string {
+  return typeUrl?.split('.').at(-1) ?? '';
+}
+
+/** The way back. Unknown keys are skipped, as java-tron does. Throws an Error on a value that does not fit. */
+export function messageFromJson<T extends object>(type: string, json: JsonObject, visible: boolean): T {
+  const message: JsonObject = {};
+  for (const field of messageSchema(type).fields) {
+    const value = json[field.name];
+    if (value === undefined || value === null) continue;
+    message[field.name] = field.repeated
+      ? (value as readonly unknown[]).map((item) => valueFromJson(field, item, visible))
+      : valueFromJson(field, value, visible);
+  }
+  return message as T;
+}
+
+function valueFromJson(field: Field, value: unknown, visible: boolean): unknown {
+  switch (field.kind) {
+    case 'bytes':
+      return hexBytes(String(value));
+    case 'address': {
+      const text = String(value);
+      return visible && text.startsWith('T') ? fromBase58(text) : hexBytes(text);
+    }
+    case 'string':
+      return String(value);
+    case 'int64':
+      return BigInt(value as string | number | bigint);
+    case 'int32':
+      return Number(value);
+    case 'bool':
+      return value === true || value === 'true';
+    case 'enum':
+      return typeof value === 'number' ? value : enumNumber(field.type, String(value));
+    case 'message':
+      return field.type === 'Any'
+        ? anyFromJson(value as JsonObject, visible)
+        : messageFromJson(field.type, value as JsonObject, visible);
+  }
+}
+
+function enumNumber(type: string, name: string): number {
+  const { numbers } = enumSchema(type);
+  const exact = numbers.get(name);
+  if (exact !== undefined) return exact;
+  // ABI entries come with the lower-case names of Solidity.
+  for (const [known, number] of numbers) if (known.toLowerCase() === name.toLowerCase()) return number;
+  throw new Error(`Enum type "${type}" has no value named "${name}".`);
+}
+
+function anyFromJson(json: JsonObject, visible: boolean): { type_url: string; value: Uint8Array } {
+  const typeUrl = String(json['type_url']);
+  const type = messageNameOf(typeUrl);
+  const value = json['value'];
+  const bytes = isMessage(type)
+    ? encodeMessage(type, messageFromJson(type, value as JsonObject, visible))
+    : hexBytes(String(value));
+  return { type_url: typeUrl, value: bytes };
+}

@@ -1,0 +1,83 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { hex, withPrefix } from '../tron-address.ts';
+import { messageFromJson, messageNameOf, messageToJson, type JsonObject } from './json.ts';
+import type { ContractCall, RawData, Transaction } from './messages.ts';
+import { enumSchema } from './schema.ts';
+import { decodeMessage, encodeMessage } from './wire.ts';
+
+/** The bytes whose SHA-256 is the transaction's id. */
+export function rawDataBytes(transaction: Transaction): Uint8Array {
+  return encodeMessage('RawData', transaction.raw_data);
+}
+
+export function transactionId(transaction: Transaction): Uint8Array {
+  return sha256(rawDataBytes(transaction));
+}
+
+/** What kind of contract: `TransferContract`, …; the number in digits for one that the protocol here does not have. */
+export function contractTypeName(call: ContractCall): string {
+  return enumSchema('ContractType').names.get(call.type ?? 0) ?? String(call.type);
+}
+
+export function contractTypeNumber(name: string): number {
+  const number = enumSchema('ContractType').numbers.get(name);
+  if (number === undefined) throw new Error(`no contract type ${name}`);
+  return number;
+}
+
+/** The decoded parameter. Throws an Error when it is of another type than the call says, or is none. */
+export function contractParameter<T extends object>(call: ContractCall): T {
+  const type = contractTypeName(call);
+  if (messageNameOf(call.parameter?.type_url) !== type) {
+    throw new Error(`contract type error, expected type [${type}], real type [${call.parameter?.type_url}]`);
+  }
+  return decodeMessage<T>(type, call.parameter?.value ?? new Uint8Array());
+}
+
+/** Where the creation by a transaction puts its contract: TRON takes the transaction's id in place of a nonce. */
+export function createdContractAddress(txid: Uint8Array, owner: Uint8Array): Uint8Array {
+  return withPrefix(keccak_256(Buffer.concat([txid, owner])).subarray(12));
+}
+
+/** A transaction as java-tron's Util.printTransactionToJSON writes it. */
+export function transactionToJson(transaction: Transaction, visible: boolean): JsonObject {
+  const bytes = rawDataBytes(transaction);
+  const id = sha256(bytes);
+  const [call] = transaction.raw_data.contract ?? [];
+  const created =
+    call !== undefined && contractTypeName(call) === 'CreateSmartContract'
+      ? contractParameter<{ owner_address?: Uint8Array }>(call).owner_address
+      : undefined;
+  const { raw_data, ret, signature } = messageToJson('Transaction', transaction, visible);
+  return {
+    ...(ret === undefined ? {} : { ret }),
+    ...(signature === undefined ? {} : { signature }),
+    txID: hex(id),
+    ...(created === undefined ? {} : { contract_address: hex(createdContractAddress(id, created)) }),
+    raw_data: rawDataToJson(transaction.raw_data, raw_data as JsonObject),
+    raw_data_hex: hex(bytes),
+  };
+}
+
+/** The type of a contract call is always there, also the one that is proto3's default. */
+function rawDataToJson(raw: RawData, json: JsonObject): JsonObject {
+  const calls = (json['contract'] ?? []) as JsonObject[];
+  const contract = calls.map((call, index) => {
+    const type = contractTypeName(raw.contract?.[index] ?? {});
+    const permission = call['Permission_id'];
+    return {
+      parameter: call['parameter'],
+      type,
+      ...(permission === undefined ? {} : { Permission_id: permission }),
+    };
+  });
+  return { ...json, contract };
+}
+
+/** A transaction out of JSON: what counts is `raw_data`, encoded anew; `raw_data_hex` and `txID` are not looked at. */
+export function transactionFromJson(json: JsonObject, visible: boolean): Transaction {
+  const { ret: _ret, ...rest } = json;
+  const transaction = messageFromJson<Partial<Transaction>>('Transaction', rest, visible);
+  return { ...transaction, raw_data: transaction.raw_data ?? {} };
+}
