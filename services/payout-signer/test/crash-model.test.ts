@@ -21,6 +21,8 @@ function strikes(kind: FaultKind, name: string): boolean {
     case 'foreign':
     case 'takeover':
     case 'restore':
+    case 'restore-forgotten':
+    case 'resurface':
       // Between two points in a row nothing of the process happens that these could come between.
       return name.startsWith('after');
     case 'crash':

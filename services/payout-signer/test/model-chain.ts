@@ -32,6 +32,8 @@ export interface ModelChain {
   mineForeign(): void;
   /** A node brings back everything that it ever heard of. */
   remember(): void;
+  /** A block of somebody whose pool still holds the first that was ever sent with the next nonce. */
+  resurface(): void;
 }
 
 export const blockHash = (height: number) => `b${height}` as BlockHash;
@@ -56,6 +58,7 @@ export function createModelChain(): ModelChain {
   const heights = new Map<TxHash, number>();
   const pool = new Map<number, ModelTx>();
   const heard: Uint8Array[] = [];
+  const everHeard: ModelTx[] = [];
   let height = 10;
   let stalledUntil = 0;
   const chain: ModelChain = {
@@ -66,6 +69,7 @@ export function createModelChain(): ModelChain {
       heard.push(raw);
       const parsed = JSON.parse(Buffer.from(raw).toString()) as Omit<ModelTx, 'price'> & { price: string };
       const tx: ModelTx = { ...parsed, price: BigInt(parsed.price) };
+      everHeard.push(tx);
       if (mined.some(({ txHash }) => txHash === tx.txHash)) return 'KNOWN';
       if (tx.nonce < mined.length) return 'NONCE_TOO_LOW';
       const present = pool.get(tx.nonce);
@@ -102,6 +106,14 @@ export function createModelChain(): ModelChain {
     remember() {
       stalledUntil = 0;
       for (const raw of heard.splice(0)) chain.send(raw);
+    },
+    resurface() {
+      height += 1;
+      const tx = everHeard.find(({ nonce }) => nonce === mined.length);
+      if (tx === undefined) return;
+      pool.delete(tx.nonce);
+      heights.set(tx.txHash, height);
+      mined.push(tx);
     },
     mineForeign() {
       height += 1;

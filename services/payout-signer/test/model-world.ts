@@ -34,7 +34,11 @@ export type FaultKind =
   | 'takeover'
   | 'foreign'
   /** The process dies, and the database is brought back to what it was some points before. */
-  | 'restore';
+  | 'restore'
+  /** And every pool that anybody asks has forgotten what was sent, so that nothing but this machine knows of it. */
+  | 'restore-forgotten'
+  /** What was sent first with the next nonce, and forgotten by the pools that are asked, gets into a block. */
+  | 'resurface';
 
 export interface Fault {
   /** The point, from 1, counted over all lives. */
@@ -95,12 +99,14 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
 
   async function point(name: string): Promise<FaultKind | undefined> {
     points.push(name);
-    if (faults.some(({ kind }) => kind === 'restore')) backups.push(snapshotOf(tables));
+    if (faults.some(({ kind }) => kind.startsWith('restore'))) backups.push(snapshotOf(tables));
     const kind = byPoint.get(points.length);
     switch (kind) {
       case 'crash':
         throw new Crash(name);
       case 'restore':
+      case 'restore-forgotten':
+        if (kind === 'restore-forgotten') chain.dropPool();
         restoreTo(tables, backups[Math.max(0, backups.length - RESTORED_POINTS)] ?? tables);
         scan(tables, chain);
         throw new Crash(name);
@@ -123,6 +129,9 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
         return kind;
       case 'foreign':
         chain.mineForeign();
+        return kind;
+      case 'resurface':
+        chain.resurface();
         return kind;
       case 'takeover':
         // While this process sleeps another one takes the lease and does all there is to do.

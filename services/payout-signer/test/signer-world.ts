@@ -41,7 +41,7 @@ import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keysto
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { startDriver, type Driver } from '../src/drive-wallet.ts';
 import { judgeByPolicy } from '../src/judge-by-policy.ts';
-import { openNonceMark } from '../src/nonce-mark.ts';
+import { openNonceMark, type NonceMark } from '../src/nonce-mark.ts';
 import { createObserve, type Observe } from '../src/observe.ts';
 import type { PassTiming } from '../src/pass-deps.ts';
 import type { PayoutStore } from '../src/payout-store.ts';
@@ -73,6 +73,7 @@ export interface DriverOptions {
   readonly maxOpenNonces?: number;
   readonly sender?: (sender: WalletSender) => WalletSender;
   readonly store?: (store: PayoutStore) => PayoutStore;
+  readonly mark?: (mark: NonceMark) => NonceMark;
   readonly wrapPool?: DatabaseOptions['wrapPool'];
   readonly observe?: Partial<Observe>;
   readonly leaseTtlMs?: number;
@@ -320,6 +321,7 @@ function runDriver(
   const timing = { ...QUICK, ...options.timing };
   const ttlMs = options.leaseTtlMs ?? 1_500;
   const plainSender = world.newSender();
+  const plainMark = openNonceMark(options.stateDirectory ?? world.stateDirectory, key);
   const plainStore = createPayoutStore(db.kysely, key, { newId, clock: systemClock });
   const lease = keepLease({
     db: db.kysely,
@@ -341,7 +343,7 @@ function runDriver(
     store: options.store?.(plainStore) ?? plainStore,
     sender: options.sender?.(plainSender) ?? plainSender,
     reader: evmFamily.createReader(world.network, {}),
-    mark: openNonceMark(options.stateDirectory ?? world.stateDirectory, key),
+    mark: options.mark?.(plainMark) ?? plainMark,
     monotonicMs: () => performance.now(),
     observe: { ...createObserve({ logger, metrics: createMetrics('payout-signer') }), ...options.observe },
     clock: systemClock,

@@ -1,0 +1,253 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { SendOutcome } from '@opentill/chain/wallet-sender';
+import { DEPLOYER_INDEX, devAccount } from '@opentill/devnet/evm-accounts';
+import { callContract, dropTransaction, reorg } from '@opentill/devnet/evm-devnet';
+import { callRpc } from '@opentill/devnet/json-rpc';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { CHAIN, USDT } from './signer-world.ts';
+import { createToldWorld, type ToldWorld } from './told-world.ts';
+
+/*
+ * What a merchant is told of payouts whose sending goes wrong: answers that are lost, pools that forget, blocks that vanish,
+ * transactions that fail, time that ends while they are signed.
+ */
+
+const STRAIGHT = [
+  'ORDER_PENDING PENDING',
+  'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
+  'ORDER_SUCCESS SUCCESS',
+];
+const [SENT = '', IN_BLOCK = '', PAID = ''] = STRAIGHT;
+const TAKEN_BACK = 'ORDER_PENDING PENDING Reorganised';
+
+let world: ToldWorld;
+beforeAll(async () => {
+  world = await createToldWorld();
+});
+afterEach(() => world.rest());
+afterAll(() => world.close());
+
+const newest = async (order: OrderRow) => (await world.transactionsOf(order)).at(-1);
+const isTold = (order: OrderRow, last: string) =>
+  waitUntil(last, async () => (await world.story(order)).at(-1) === last);
+/** In the newest block, and told so. */
+async function isInBlock(order: OrderRow): Promise<void> {
+  await waitUntil('in a block', async () => {
+    const txHash = (await newest(order))?.tx_hash;
+    if ((await callRpc<unknown>(world.rpcUrl, 'eth_getTransactionReceipt', [txHash])) !== null) return true;
+    await world.mine();
+    return false;
+  });
+  await isTold(order, IN_BLOCK);
+}
+
+/** How many of the newest blocks to replace so that the payout's is among them. */
+async function depthOf(order: OrderRow): Promise<number> {
+  const { rows } = await sql<{ height: number }>`
+    select f.block_height as height from own_transaction_fate f join own_transaction t using (chain, tx_hash)
+    where t.order_pk = ${order.order_pk}`.execute(world.admin);
+  return Number(await callRpc<string>(world.rpcUrl, 'eth_blockNumber', [])) - (rows[0]?.height ?? 0) + 1;
+}
+
+async function blackList(method: 'addBlackList' | 'removeBlackList'): Promise<void> {
+  await callContract({
+    rpcUrl: world.rpcUrl,
+    fromKey: devAccount(DEPLOYER_INDEX).privateKey,
+    contract: 'TetherLike',
+    address: USDT,
+    method,
+    methodArguments: [world.wallet],
+  });
+  await world.mine();
+}
+
+async function available(): Promise<bigint> {
+  const { rows } = await sql<{ balance: bigint }>`
+    select balance from ledger_account where kind = 'HOT_AVAILABLE' and chain = ${CHAIN} and symbol = 'USDT'`.execute(
+    world.admin,
+  );
+  return rows[0]?.balance ?? 0n;
+}
+
+test('every answer to the broadcast lost, then "already known" and "nonce too low": one success, by one transaction', async () => {
+  const real: SendOutcome[] = [];
+  let isMute = true;
+  await world.drive({
+    sender: (sender) => ({
+      ...sender,
+      async broadcast(...given) {
+        // Mined between two sends, before the scanner has looked.
+        if (real.includes('KNOWN') && !real.includes('NONCE_TOO_LOW')) await world.mine();
+        const outcomes = await sender.broadcast(...given);
+        real.push(...outcomes);
+        return isMute ? outcomes.map(() => 'UNKNOWN' as const) : outcomes;
+      },
+    }),
+  });
+  const order = await world.payout();
+  await waitUntil('too low', () => real.includes('NONCE_TOO_LOW'));
+  isMute = false;
+  expect(real.slice(0, 2)).toEqual(['ACCEPTED', 'KNOWN']);
+  const txid = await world.succeeds(order);
+  expect(await world.story(order)).toEqual(STRAIGHT);
+  expect(await world.transactionsOf(order)).toMatchObject([{ tx_hash: txid }]);
+});
+
+test('"already known" and "nonce too low" as first answers, heard: neither is a failure', async () => {
+  for (const asIf of ['KNOWN', 'NONCE_TOO_LOW', 'UNDERPRICED', 'REFUSED'] as const) {
+    let heard = 0;
+    await world.drive({
+      sender: (sender) => ({
+        ...sender,
+        async broadcast(signed, options) {
+          heard += 1;
+          return heard < 3 ? signed.map(() => asIf) : sender.broadcast(signed, options);
+        },
+      }),
+    });
+    const order = await world.payout();
+    const txid = await world.succeeds(order);
+    expect(await world.story(order)).toEqual(STRAIGHT);
+    expect((await world.transactionsOf(order)).map(({ tx_hash: txHash }) => txHash)).toContain(txid);
+    await world.rest();
+  }
+});
+
+test('dropped from the pool: sent again, one success, by the same transaction', async () => {
+  await world.drive();
+  const order = await world.payout();
+  await world.isSent(order);
+  const txHash = (await newest(order))?.tx_hash ?? '';
+  const inPool = () => callRpc<unknown>(world.rpcUrl, 'eth_getTransactionByHash', [txHash]);
+  await waitUntil('in the pool', async () => (await inPool()) !== null);
+  await dropTransaction(world.rpcUrl, txHash);
+  await waitUntil('in the pool again', async () => (await inPool()) !== null);
+  expect(await world.succeeds(order)).toBe(txHash);
+  expect(await world.story(order)).toEqual(STRAIGHT);
+});
+
+test('reorganised away before it counts: told so, sent again, one success', async () => {
+  await world.drive();
+  const order = await world.payout();
+  await world.isSent(order);
+  await isInBlock(order);
+  await reorg({ rpcUrl: world.rpcUrl, depth: 1 });
+  await isTold(order, TAKEN_BACK);
+  await world.succeeds(order);
+  expect(await world.story(order)).toEqual([SENT, IN_BLOCK, TAKEN_BACK, IN_BLOCK, PAID]);
+  expect(await world.transactionsOf(order)).toHaveLength(1);
+});
+
+test('reorganised away after a success: nothing more is told, an incident is open, and it lands again, once', async () => {
+  await world.drive();
+  const order = await world.payout();
+  await world.isSent(order);
+  await world.succeeds(order);
+  await reorg({ rpcUrl: world.rpcUrl, depth: await depthOf(order) });
+  expect(await world.received(order)).toBe(0n);
+  const incidents = async () =>
+    (
+      await sql<{ kind: string }>`select kind from incident where order_pk = ${order.order_pk}`.execute(
+        world.admin,
+      )
+    ).rows.map(({ kind }) => kind);
+  await waitUntil('an incident', async () => (await incidents()).length > 0);
+  expect(await incidents()).toEqual(['PAYOUT_ORPHANED']);
+  await waitUntil('open again', async () => (await world.noncesOf(order))[0]?.state === 'SIGNED');
+  await world.land([order]);
+  expect(await world.received(order)).toBe(order.amount);
+  expect(await world.story(order)).toEqual(STRAIGHT);
+  expect(await world.transactionsOf(order)).toHaveLength(1);
+  await sql`update asset_hold set released_at = now() where released_at is null`.execute(world.admin);
+});
+
+test('reverted for good: a failure with its reason, once it counts, and the amount is available again', async () => {
+  const before = await available();
+  const { order, connect } = await world.signedInVain();
+  expect(await available()).toBe(before - order.amount);
+  await blackList('addBlackList');
+  connect();
+  await isInBlock(order);
+  await world.fails(order, 'Transaction failed');
+  expect(await world.story(order)).toEqual([SENT, IN_BLOCK, 'ORDER_FAILED FAILED Transaction failed']);
+  expect(await available()).toBe(before);
+  expect(await world.transactionsOf(order)).toHaveLength(1);
+  await blackList('removeBlackList');
+});
+
+test('reorganised away after a revert: the same bytes land when they can, and it is a success after all', async () => {
+  const { order, connect, cutOff } = await world.signedInVain();
+  await blackList('addBlackList');
+  connect();
+  await isInBlock(order);
+  const { tx_hash: txHash = '' } = (await newest(order)) ?? {};
+  const receipt = await callRpc<{ status: string }>(world.rpcUrl, 'eth_getTransactionReceipt', [txHash]);
+  expect(receipt.status).toBe('0x0');
+  cutOff();
+  await reorg({ rpcUrl: world.rpcUrl, depth: 1 });
+  await isTold(order, TAKEN_BACK);
+  await blackList('removeBlackList');
+  connect();
+  expect(await world.succeeds(order)).toBe(txHash);
+  expect(await world.story(order)).toEqual([SENT, IN_BLOCK, TAKEN_BACK, IN_BLOCK, PAID]);
+});
+
+test('its time ends while it is signed: expired and never paid, or paid and never expired', async () => {
+  const inMs = (ms: number) => ({ expires_at: new Date(Date.now() + ms) });
+  const before = await available();
+  const short = [await world.payout(inMs(600)), await world.payout(inMs(600))];
+  const long = [await world.payout(), await world.payout()];
+  let saves = 0;
+  await world.drive({
+    store: (store) => ({
+      ...store,
+      async saveSigned(...given) {
+        saves += 1;
+        // Signed, not stored: then the tracker finds that their time is up.
+        if (saves === 1) for (const order of short) await world.reaches(order, 'EXPIRED');
+        return store.saveSigned(...given);
+      },
+    }),
+  });
+  for (const order of short) {
+    await world.fails(order, 'Payout expired');
+    expect(await world.story(order)).toEqual(['ORDER_FAILED FAILED Payout expired']);
+  }
+  for (const order of long) await world.succeeds(order);
+  for (const order of short) expect(await world.transactionsOf(order)).toEqual([]);
+  expect(await available()).toBe(before - 10_000_000n);
+  await world.rest();
+
+  // And with nothing in its way: whichever comes first, of many at once around that moment.
+  const soon = await Promise.all(Array.from({ length: 24 }, (_, i) => world.payout(inMs(40 + 12 * i))));
+  const [first = soon[0]!] = soon;
+  await waitUntil('the first time is nearly over', () => Date.now() >= first.expires_at.getTime() - 20);
+  await world.drive({ maxOpenNonces: 3 });
+  for (const order of soon) {
+    await waitUntil('decided', async () => {
+      await world.mine();
+      return ['SIGNED', 'EXPIRED'].includes((await world.payoutOf(order)).state);
+    });
+    if ((await world.payoutOf(order)).state === 'SIGNED') await world.succeeds(order);
+    else await world.fails(order, 'Payout expired');
+  }
+});
+
+test('signed in time and sent in vain until long after its time: never expired, one success', async () => {
+  const expiring = await world.payout({ expires_at: new Date(Date.now() + 700) });
+  const { order, connect } = await world.signedInVain();
+  await world.isSent(expiring);
+  await waitUntil('its time is over', () => Date.now() > expiring.expires_at.getTime() + 300);
+  expect(await world.story(expiring)).toEqual([SENT]);
+  connect();
+  await world.succeeds(expiring);
+  expect(await world.story(expiring)).toEqual(STRAIGHT);
+  await world.succeeds(order);
+});
+
+test('and the chain says the same: everybody who was told of a success has the amount, once', async () => {
+  expect(world.paid.length).toBeGreaterThan(12);
+  await world.agrees();
+});
