@@ -7,6 +7,7 @@ import { signHash } from './chain/signature.ts';
 import type { DevnetClock } from './clock.ts';
 import type { TronDevAccount } from './dev-accounts.ts';
 import type { DevTokenSymbol } from './genesis.ts';
+import type { Faults, TronFault } from './http/faults.ts';
 import { newTransaction } from './http/new-transaction.ts';
 import type { Mining } from './mining.ts';
 import type { Transaction } from './protobuf/messages.ts';
@@ -46,6 +47,9 @@ export interface TronControl {
     address: string,
     gift: { trxSun?: bigint; symbol?: DevTokenSymbol; amountBaseUnits?: bigint },
   ): Promise<{ txids: string[] }>;
+  /** Lets the node do something wrong, until it has happened often enough or is cleared. */
+  fault(fault: TronFault): void;
+  clearFaults(): void;
   summary(): ChainSummary;
 }
 
@@ -62,6 +66,7 @@ export interface ControlDeps {
   readonly chain: Chain;
   readonly mining: Mining;
   readonly clock: DevnetClock;
+  readonly faults: Faults;
   readonly accounts: readonly [TronDevAccount, ...TronDevAccount[]];
   readonly tokens: Readonly<Record<DevTokenSymbol, string>>;
 }
@@ -90,6 +95,8 @@ export function createControl(deps: ControlDeps): TronControl {
     },
     setBlockTimeMs: (blockTimeMs) => mining.setBlockTimeMs(blockTimeMs),
     stepTimeMs: (byMs) => clock.step(byMs + Math.max(0, chain.head.timestampMs - clock.now())),
+    fault: (fault) => deps.faults.add(fault),
+    clearFaults: () => deps.faults.clear(),
     pause: () => mining.pause(),
     resume: () => mining.resume(),
     setEnergyFactor: async (contract, factor) =>

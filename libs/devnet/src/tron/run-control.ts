@@ -1,5 +1,7 @@
+import { textOf } from './protobuf/json-text.ts';
 import { bad, type TronControl } from './control.ts';
 import type { DevTokenSymbol } from './genesis.ts';
+import type { TronFault } from './http/faults.ts';
 import type { JsonObject } from './protobuf/json.ts';
 
 type Run = (control: TronControl, body: JsonObject) => unknown;
@@ -19,15 +21,17 @@ const CONTROLS: Readonly<Record<string, Run>> = {
   pause: (control) => control.pause(),
   resume: (control) => control.resume(),
   setEnergyFactor: (control, body) =>
-    control.setEnergyFactor(String(body['contract']), requiredNumber(body, 'factor')),
+    control.setEnergyFactor(textOf(body['contract']), requiredNumber(body, 'factor')),
   setChainParameter: (control, body) =>
-    control.setChainParameter(String(body['name']), requiredNumber(body, 'value')),
+    control.setChainParameter(textOf(body['name']), requiredNumber(body, 'value')),
+  fault: (control, body) => control.fault(readFault(body)),
+  clearFaults: (control) => control.clearFaults(),
   fund: (control, body) => {
     const trxSun = optionalAmount(body, 'trxSun');
     const amountBaseUnits = optionalAmount(body, 'amountBaseUnits');
-    const symbol = String(body['symbol'] ?? 'USDT');
+    const symbol = textOf(body['symbol'] ?? 'USDT');
     if (symbol !== 'USDT' && symbol !== 'USDC') throw bad(`there is no token ${symbol}`);
-    return control.fund(String(body['address']), {
+    return control.fund(textOf(body['address']), {
       ...(trxSun === undefined ? {} : { trxSun }),
       ...(amountBaseUnits === undefined ? {} : { amountBaseUnits, symbol: symbol satisfies DevTokenSymbol }),
     });
@@ -43,12 +47,39 @@ export async function runControl(control: TronControl, name: string, body: JsonO
   return run(control, body);
 }
 
+/** The kinds of faults, and which number each needs. */
+const FAULT_NUMBERS: Readonly<Record<TronFault['kind'], string | undefined>> = {
+  status: 'status',
+  'rate-limit': 'perSecond',
+  latency: 'delayMs',
+  lag: 'blocks',
+  empty: undefined,
+  cut: undefined,
+  'lose-broadcast-answer': undefined,
+  'swallow-broadcast': undefined,
+};
+
+function readFault(body: JsonObject): TronFault {
+  const kind = textOf(body['kind']);
+  if (!Object.hasOwn(FAULT_NUMBERS, kind)) {
+    throw bad(`there is no fault ${kind}; there are ${Object.keys(FAULT_NUMBERS).join(', ')}`);
+  }
+  const number = FAULT_NUMBERS[kind as TronFault['kind']];
+  const times = optionalNumber(body, 'times');
+  return {
+    kind,
+    ...(body['path'] === undefined ? {} : { path: textOf(body['path']) }),
+    ...(times === undefined ? {} : { times }),
+    ...(number === undefined ? {} : { [number]: requiredNumber(body, number) }),
+  } as TronFault;
+}
+
 function optionalNumber(body: JsonObject, name: string): number | undefined {
   const value = body[name];
   if (value === undefined) return undefined;
   const number = Number(value);
   if (!Number.isSafeInteger(number) || number < 0)
-    throw bad(`${name} must be a number, not ${String(value)}`);
+    throw bad(`${name} must be a number, not ${textOf(value)}`);
   return number;
 }
 
@@ -59,8 +90,8 @@ function requiredNumber(body: JsonObject, name: string): number {
 function optionalAmount(body: JsonObject, name: string): bigint | undefined {
   const value = body[name];
   if (value === undefined) return undefined;
-  if (!/^\d+$/.test(String(value))) throw bad(`${name} must be a decimal string, not ${String(value)}`);
-  return BigInt(String(value));
+  if (!/^\d+$/.test(textOf(value))) throw bad(`${name} must be a decimal string, not ${textOf(value)}`);
+  return BigInt(textOf(value));
 }
 
 function fail(message: string): never {

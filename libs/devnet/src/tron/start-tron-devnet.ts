@@ -5,12 +5,14 @@ import { createClock } from './clock.ts';
 import { createControl, type TronControl } from './control.ts';
 import { devAccounts, type TronDevAccount } from './dev-accounts.ts';
 import { devTokenAddresses, fillGenesis, type DevTokenSymbol } from './genesis.ts';
+import { createFaults } from './http/faults.ts';
 import { serveNode, stopServing } from './http/serve.ts';
 import { createMining } from './mining.ts';
 import { runControl } from './run-control.ts';
 
 export type { TronDevAccount } from './dev-accounts.ts';
 export type { TronControl } from './control.ts';
+export type { TronFault } from './http/faults.ts';
 
 export interface TronDevnetOptions {
   /** Default 0: a free one. */
@@ -81,9 +83,11 @@ export async function startTronDevnet(options: TronDevnetOptions): Promise<TronD
     onError: (error) =>
       log(`block could not be made: ${error instanceof Error ? error.stack : String(error)}`),
   });
-  const control = createControl({ chain, mining, clock, accounts, tokens });
+  const faults = createFaults();
+  const control = createControl({ chain, mining, clock, faults, accounts, tokens });
   const { server, url } = await serveNode({
     chain,
+    faults,
     host,
     port: options.port ?? 0,
     runControl: async (name, body) => runControl(control, name, body),

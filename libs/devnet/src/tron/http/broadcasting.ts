@@ -1,6 +1,6 @@
 import { broadcast } from '../chain/broadcast.ts';
 import { messageToJson } from '../protobuf/json.ts';
-import { writeJson } from '../protobuf/json-text.ts';
+import { textOf, writeJson } from '../protobuf/json-text.ts';
 import type { Transaction } from '../protobuf/messages.ts';
 import { transactionFromJson } from '../protobuf/transaction-json.ts';
 import { decodeMessage } from '../protobuf/wire.ts';
@@ -19,7 +19,7 @@ const broadcastTransaction: Endpoint = async ({ chain, body, visible }) => {
 const broadcastHex: Endpoint = async ({ chain, body }) => {
   const transaction = decodeMessage<Partial<Transaction>>(
     'Transaction',
-    hexBytes(String(body['transaction'])),
+    hexBytes(textOf(body['transaction'])),
   );
   const sent: Transaction = { ...transaction, raw_data: transaction.raw_data ?? {} };
   const { code, txid, message } = await broadcast(chain, sent);

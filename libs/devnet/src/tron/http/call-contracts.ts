@@ -1,3 +1,4 @@
+import { textOf } from '../protobuf/json-text.ts';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { executionOn } from '../chain/chain.ts';
 import { energyFactor } from '../chain/dynamic-energy.ts';
@@ -19,11 +20,11 @@ type Trigger = TriggerSmartContract & { readonly owner_address: Uint8Array; read
 function readTrigger({ body }: NodeRequest): Trigger {
   const { owner_address: owner, contract_address: contract, function_selector: selector } = body;
   if (typeof owner !== 'string' || owner === '') throw new Error("owner_address isn't set.");
-  const parameter = String(body['parameter'] ?? '');
+  const parameter = textOf(body['parameter']);
   const data =
     typeof selector === 'string' && selector !== ''
       ? Buffer.concat([keccak_256(Buffer.from(selector)).subarray(0, 4), hexBytes(parameter)])
-      : hexBytes(String(body['data'] ?? ''));
+      : hexBytes(textOf(body['data']));
   const hasContract = typeof contract === 'string' && contract !== '';
   if (!hasContract && data.length === 0) {
     throw new Error('At least one of contract_address and data must be set.');

@@ -1,11 +1,11 @@
 import type { Block } from '../chain/block.ts';
 import type { Chain } from '../chain/chain.ts';
-import type { Transaction, TransactionInfo } from '../protobuf/messages.ts';
+import type { Transaction } from '../protobuf/messages.ts';
 import { messageToJson, type JsonObject } from '../protobuf/json.ts';
-import { writeJson } from '../protobuf/json-text.ts';
+import { textOf, writeJson } from '../protobuf/json-text.ts';
 import { transactionToJson } from '../protobuf/transaction-json.ts';
 import { decodeMessage } from '../protobuf/wire.ts';
-import { toBase58, withPrefix } from '../tron-address.ts';
+import { infoToJson } from './read-transactions.ts';
 import { blockAt, createAnswerCache, type Endpoint, type NodeAnswer, type NodeRequest } from './node.ts';
 
 const LIMIT_NEXT_MAX = 100;
@@ -13,7 +13,7 @@ const LATEST_MAX = 99;
 /** Of answers that are asked for again and again. */
 const CACHE_BYTES = 32 * 1024 * 1024;
 
-/** The endpoints that read blocks and transactions; each chain has its own cache of answers. */
+/** The endpoints that read blocks; each chain has its own cache of answers. */
 export function createBlockEndpoints(): Record<string, Endpoint> {
   const cache = createAnswerCache(CACHE_BYTES);
   const show = (request: NodeRequest, block: Block | undefined, detail = true): NodeAnswer => {
@@ -33,12 +33,12 @@ export function createBlockEndpoints(): Record<string, Endpoint> {
   return {
     getnowblock: (request) => show(request, blockAt(request, request.top)),
     getblockbynum: (request) => show(request, blockAt(request, Number(request.body['num'] ?? 0))),
-    getblockbyid: (request) => show(request, blockById(request, String(request.body['value']))),
+    getblockbyid: (request) => show(request, blockById(request, textOf(request.body['value']))),
     getblock: (request) => {
       const { id_or_num: wanted, detail } = request.body;
       const full = detail === true || detail === 'true';
       if (wanted === undefined || wanted === '') return show(request, blockAt(request, request.top), full);
-      const text = String(wanted);
+      const text = textOf(wanted);
       const block = /^\d{1,18}$/.test(text) ? blockAt(request, Number(text)) : blockById(request, text);
       return show(request, block, full);
     },
@@ -66,44 +66,12 @@ export function createBlockEndpoints(): Record<string, Endpoint> {
       const make = (): string => writeJson(block.transactions.map(({ info }) => infoToJson(info, visible)));
       return cache.get(`${block.id} infos ${visible}`, make);
     },
-    gettransactioninfobyid: (request) => {
-      const found = placeOf(request);
-      return found === undefined ? {} : infoToJson(found.info, request.visible);
-    },
-    gettransactionbyid: (request) => {
-      const found = placeOf(request);
-      if (found)
-        return transactionToJson(
-          decodeMessage<Transaction>('Transaction', found.transaction),
-          request.visible,
-        );
-      const waiting = request.side === 'wallet' ? request.chain.pending.get(wantedId(request)) : undefined;
-      if (waiting === undefined) return {};
-      // A transaction that only waits looks like one that succeeded: the real node says so too.
-      const looks: Transaction = { ...waiting.transaction, ret: [{ contractRet: 1 }] };
-      return transactionToJson(looks, request.visible);
-    },
-    gettransactionfrompending: (request) => {
-      const waiting = request.chain.pending.get(wantedId(request));
-      return waiting === undefined ? {} : transactionToJson(waiting.transaction, request.visible);
-    },
-    gettransactionlistfrompending: ({ chain }) => ({ txId: [...chain.pending.keys()] }),
-    getpendingsize: ({ chain }) => ({ pendingSize: chain.pending.size }),
   };
 }
 
 function blockById(request: NodeRequest, id: string): Block | undefined {
   const number = request.chain.numbersById.get(id);
   return number === undefined ? undefined : blockAt(request, number);
-}
-
-function wantedId({ body }: NodeRequest): string {
-  return String(body['value']).replace(/^0x/, '').toLowerCase();
-}
-
-function placeOf(request: NodeRequest): { transaction: Uint8Array; info: Uint8Array } | undefined {
-  const place = request.chain.transactionPlaces.get(wantedId(request));
-  return place && blockAt(request, place.block)?.transactions[place.index];
 }
 
 /** A block as java-tron's Util.printBlockToJSON writes it. */
@@ -123,19 +91,6 @@ export function blockToJson(
         }
       : {}),
   };
-}
-
-/** A receipt. The address of a log has 20 bytes on the wire; only `visible` makes a whole one of it. */
-export function infoToJson(bytes: Uint8Array, visible: boolean): JsonObject {
-  const info = decodeMessage<TransactionInfo>('TransactionInfo', bytes);
-  const json = messageToJson('TransactionInfo', info, visible);
-  if (!visible || info.log === undefined) return json;
-  const logs = json['log'] as JsonObject[];
-  const shown = logs.map((log, index) => {
-    const address = info.log?.[index]?.address ?? new Uint8Array(20);
-    return { ...log, address: toBase58(withPrefix(address)) };
-  });
-  return { ...json, log: shown };
 }
 
 /** For the head that a node speaks of: block number and id, as getnodeinfo writes them. */

@@ -1,3 +1,4 @@
+import { textOf } from '../protobuf/json-text.ts';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { contractEnergyNow, cycleOf } from '../chain/dynamic-energy.ts';
 import { delegatableSun, delegationKey } from '../chain/delegate.ts';
@@ -131,7 +132,7 @@ export const STATE_ENDPOINTS: Record<string, Endpoint> = {
     })),
   }),
   validateaddress: (request) => {
-    const text = String(request.body['address']);
+    const text = textOf(request.body['address']);
     try {
       parseAddress(text);
       return { result: true, message: text.startsWith('T') ? 'Base58check format' : 'Hex string format' };

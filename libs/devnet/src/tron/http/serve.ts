@@ -5,7 +5,9 @@ import type { Chain } from '../chain/chain.ts';
 import { readJson, writeJson } from '../protobuf/json-text.ts';
 import type { JsonObject } from '../protobuf/json.ts';
 import { createEndpoints } from './endpoints.ts';
-import type { NodeAnswer, PreparedJson, Side } from './node.ts';
+import type { Faults } from './faults.ts';
+import { answerJsonRpc } from './json-rpc.ts';
+import type { Endpoint, NodeAnswer, PreparedJson, Side } from './node.ts';
 
 const BODY_BYTES = 4 * 1024 * 1024;
 
@@ -17,59 +19,34 @@ export interface NodeServer {
 /** What `POST /devnet/<name>` calls. Throws a GatewayError for a name or values that it does not take. */
 export type RunControl = (name: string, body: JsonObject) => Promise<unknown>;
 
-/** Serves the node's HTTP API: GET with a query or POST with JSON (or a form), as java-tron's servlets take them. */
-export async function serveNode(options: {
+interface ServerDeps {
   readonly chain: Chain;
-  readonly host: string;
-  readonly port: number;
+  readonly faults: Faults;
   readonly runControl: RunControl;
-}): Promise<NodeServer> {
-  const endpoints = createEndpoints();
-  const server = createServer((request, response) => {
-    handle(request, response).catch((error: unknown) => response.destroy(error as Error));
-  });
+}
 
+/** Status and text of an answer; undefined: the connection is cut. */
+type Answer = { readonly status: number; readonly text: string } | undefined;
+
+/** Serves the node's HTTP API: GET with a query or POST with JSON (or a form), as java-tron's servlets take them. */
+export async function serveNode(
+  options: ServerDeps & { readonly host: string; readonly port: number },
+): Promise<NodeServer> {
+  const answer = createAnswers(options);
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://node');
-    const body = { ...Object.fromEntries(url.searchParams), ...parseBody(await readBody(request)) };
-    const send = (status: number, text: string): void => {
-      response.writeHead(status, { 'content-type': 'application/json' });
-      response.end(text);
-    };
-    if (url.pathname.startsWith('/devnet/')) {
-      await control(url.pathname.slice('/devnet/'.length), body, send);
+    const answered = await answer(request.method ?? 'GET', url, await readBody(request));
+    if (answered === undefined) {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+      response.write('{', () => response.destroy());
       return;
     }
-    const [, side, name] = /^\/(wallet|walletsolidity)\/(\w+)$/.exec(url.pathname) ?? [];
-    const endpoint = endpoints[name?.toLowerCase() ?? ''];
-    if (side === undefined || endpoint === undefined) {
-      send(404, '{"Error":"no such endpoint"}');
-      return;
-    }
-    const { chain } = options;
-    const top = side === 'walletsolidity' ? chain.solidNumber : chain.head.number;
-    const visible = body['visible'] === true || body['visible'] === 'true';
-    const int64AsString = request.method === 'GET' && body['int64_as_string'] === 'true';
-    try {
-      const answer = await endpoint({ side: side as Side, chain, top, body, visible });
-      send(200, answerText(answer, int64AsString));
-    } catch (error) {
-      send(200, writeJson({ Error: describeError(error) }));
-    }
+    response.writeHead(answered.status, { 'content-type': 'application/json' });
+    response.end(answered.text);
   }
-
-  async function control(
-    name: string,
-    body: JsonObject,
-    send: (status: number, text: string) => void,
-  ): Promise<void> {
-    try {
-      send(200, writeJson((await options.runControl(name, body)) ?? {}));
-    } catch (error) {
-      send(400, writeJson({ error: error instanceof Error ? error.message : String(error) }));
-    }
-  }
-
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
@@ -85,6 +62,86 @@ export async function stopServing(server: Server): Promise<void> {
   await closed;
 }
 
+function createAnswers(deps: ServerDeps): (method: string, url: URL, text: string) => Promise<Answer> {
+  const endpoints = createEndpoints();
+  return async (method, url, text) => {
+    const path = url.pathname;
+    if (path.startsWith('/devnet/')) {
+      return control(deps, path.slice('/devnet/'.length), readParameters(url, text));
+    }
+    const faulty = await applyFaults(deps, path);
+    if (faulty !== undefined) return faulty === 'cut' ? undefined : faulty;
+    const lag = deps.faults.take('lag', path)?.blocks ?? 0;
+    const top = (side: Side): number => {
+      const newest = Math.max(0, deps.chain.head.number - lag);
+      return side === 'walletsolidity' ? Math.min(deps.chain.solidNumber, newest) : newest;
+    };
+    if (path === '/jsonrpc') return ok(writeJson(answerJsonRpc(deps.chain, top('wallet'), readJson(text))));
+    const [, side, name] = /^\/(wallet|walletsolidity)\/(\w+)$/.exec(path) ?? [];
+    const endpoint = endpoints[name?.toLowerCase() ?? ''];
+    if (side === undefined || endpoint === undefined) {
+      return { status: 404, text: '{"Error":"no such endpoint"}' };
+    }
+    const body = readParameters(url, text);
+    const visible = body['visible'] === true || body['visible'] === 'true';
+    const int64AsString = method === 'GET' && body['int64_as_string'] === 'true';
+    const request = { side: side as Side, chain: deps.chain, top: top(side as Side), body, visible };
+    return callEndpoint(deps, { path, endpoint, request, int64AsString });
+  };
+}
+
+async function callEndpoint(
+  { faults }: ServerDeps,
+  call: {
+    readonly path: string;
+    readonly endpoint: Endpoint;
+    readonly request: Parameters<Endpoint>[0];
+    readonly int64AsString: boolean;
+  },
+): Promise<Answer> {
+  const { path, request } = call;
+  const isBroadcast = path.includes('/broadcast');
+  if (isBroadcast && faults.take('swallow-broadcast', path)) {
+    return ok(writeJson({ result: true, txid: request.body['txID'] }));
+  }
+  try {
+    const answer = await call.endpoint(request);
+    if (isBroadcast && faults.take('lose-broadcast-answer', path)) return undefined;
+    if (faults.take('empty', path)) return ok(answerText(answer, false).startsWith('[') ? '[]' : '{}');
+    return ok(answerText(answer, call.int64AsString));
+  } catch (error) {
+    return ok(writeJson({ Error: describeError(error) }));
+  }
+}
+
+async function applyFaults({ faults }: ServerDeps, path: string): Promise<Answer | 'cut'> {
+  const latency = faults.take('latency', path);
+  if (latency) await new Promise((resolve) => setTimeout(resolve, latency.delayMs));
+  const refused = faults.admit(path, Date.now());
+  if (refused) {
+    const why = `The key exceeds the frequency limit(${refused.limit}), and the query server is suspended for 1s`;
+    return { status: 429, text: writeJson({ Success: false, Error: why }) };
+  }
+  const status = faults.take('status', path)?.status;
+  if (status !== undefined) return { status, text: `{"Error":"status ${status}"}` };
+  return faults.take('cut', path) ? 'cut' : undefined;
+}
+
+async function control({ runControl }: ServerDeps, name: string, body: JsonObject): Promise<Answer> {
+  try {
+    return ok(writeJson((await runControl(name, body)) ?? {}));
+  } catch (error) {
+    return {
+      status: 400,
+      text: writeJson({ error: error instanceof Error ? error.message : String(error) }),
+    };
+  }
+}
+
+function ok(text: string): Answer {
+  return { status: 200, text };
+}
+
 async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -96,11 +153,13 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Throws away what is no object, as the servlets do. */
-function parseBody(text: string): JsonObject {
-  if (text.trim() === '') return {};
-  if (!text.trimStart().startsWith('{')) return Object.fromEntries(new URLSearchParams(text));
-  return readJson(text) as JsonObject;
+/** Query and body together; a body is JSON or a form. */
+function readParameters(url: URL, text: string): JsonObject {
+  const query = Object.fromEntries(url.searchParams);
+  if (text.trim() === '') return query;
+  if (!text.trimStart().startsWith('{'))
+    return { ...query, ...Object.fromEntries(new URLSearchParams(text)) };
+  return { ...query, ...(readJson(text) as JsonObject) };
 }
 
 function answerText(answer: NodeAnswer, int64AsString: boolean): string {

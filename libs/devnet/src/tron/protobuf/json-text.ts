@@ -31,3 +31,11 @@ export function readJson(text: string): unknown {
       : value,
   );
 }
+
+/** A value of a request as text: what somebody wrote as a number or a string alike; nothing for null. */
+export function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'object'
+    ? JSON.stringify(value)
+    : String(value as string | number | bigint | boolean);
+}

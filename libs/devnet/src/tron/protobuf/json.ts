@@ -1,4 +1,5 @@
 import { fromBase58, hex, hexBytes, toBase58 } from '../tron-address.ts';
+import { textOf } from './json-text.ts';
 import { enumSchema, isMessage, messageSchema, type Field } from './schema.ts';
 import { decodeMessage, encodeMessage } from './wire.ts';
 
@@ -76,13 +77,13 @@ export function messageFromJson<T extends object>(type: string, json: JsonObject
 function valueFromJson(field: Field, value: unknown, visible: boolean): unknown {
   switch (field.kind) {
     case 'bytes':
-      return hexBytes(String(value));
+      return hexBytes(textOf(value));
     case 'address': {
-      const text = String(value);
+      const text = textOf(value);
       return visible && text.startsWith('T') ? fromBase58(text) : hexBytes(text);
     }
     case 'string':
-      return String(value);
+      return textOf(value);
     case 'int64':
       return BigInt(value as string | number | bigint);
     case 'int32':
@@ -90,7 +91,7 @@ function valueFromJson(field: Field, value: unknown, visible: boolean): unknown 
     case 'bool':
       return value === true || value === 'true';
     case 'enum':
-      return typeof value === 'number' ? value : enumNumber(field.type, String(value));
+      return typeof value === 'number' ? value : enumNumber(field.type, textOf(value));
     case 'message':
       return field.type === 'Any'
         ? anyFromJson(value as JsonObject, visible)
@@ -108,11 +109,11 @@ function enumNumber(type: string, name: string): number {
 }
 
 function anyFromJson(json: JsonObject, visible: boolean): { type_url: string; value: Uint8Array } {
-  const typeUrl = String(json['type_url']);
+  const typeUrl = textOf(json['type_url']);
   const type = messageNameOf(typeUrl);
   const value = json['value'];
   const bytes = isMessage(type)
     ? encodeMessage(type, messageFromJson(type, value as JsonObject, visible))
-    : hexBytes(String(value));
+    : hexBytes(textOf(value));
   return { type_url: typeUrl, value: bytes };
 }
