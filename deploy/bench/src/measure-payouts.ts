@@ -6,6 +6,7 @@ import pg from 'pg';
 import type { SignerBackend } from '@opentill/chain/signer-backend';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
+import { payoutTermsOf } from '@opentill/contracts/payout-terms';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { openDatabase } from '@opentill/db/database';
 import { migrate } from '@opentill/db/migrate';
@@ -169,7 +170,7 @@ async function measure(world: World): Promise<PayoutFigures> {
     );
     const figures: PayoutFigures = {
       payouts: PAYOUTS,
-      maxOpenNonces: network.payouts?.maxOpenNonces ?? 0,
+      maxOpenNonces: payoutTermsOf(network)?.maxOpenNonces ?? 0,
       broadcastPerSecond: round2(PAYOUTS / sendingSeconds),
       secondsToFinal: round2(secondsToFinal),
       chainNonces: Number(await callRpc<string>(rpcUrl, 'eth_getTransactionCount', [wallet, 'latest'])),

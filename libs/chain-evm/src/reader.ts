@@ -138,7 +138,7 @@ function readingOf(
     tokens,
     tokenBits: [...tokens].map(bloomBits),
     transferBits: bloomBits(TRANSFER_TOPIC),
-    bloom: network.bloom,
+    bloom: network.bloom === true,
     hasStateSync: network.chain.startsWith('POLYGON'),
     epochSeconds: () => (deps.epochMs ?? Date.now)() / 1_000,
     native: network.tokens.some(({ contract }) => contract === null),

@@ -20,8 +20,9 @@ export interface TokenConfig {
   readonly maxAmount: string | null;
 }
 
-/** One JSON-RPC endpoint. A network file may name it by its URL alone. */
+/** One endpoint of a node or a provider. A network file may name it by its URL alone. */
 export interface RpcEndpoint {
+  /** On TRON a user name in it (`https://<key>@host`) is the provider's key, sent as `TRON-PRO-API-KEY`. */
   readonly url: string;
   /** What the provider allows; absent: as much as it takes without complaint. */
   readonly requestsPerSecond?: number;
@@ -66,15 +67,40 @@ export interface PayoutsConfig {
   readonly float?: Readonly<Record<string, string>>;
 }
 
+/** How payouts of TRON are sent. There are no nonces: a transaction lands until it expires, or never. */
+export interface TronPayoutsConfig {
+  /** Most payouts of a wallet that are signed and neither solid nor proven dead. */
+  readonly maxOpenPayouts: number;
+  /** How long a signed transaction can land. Short: another attempt at the payout waits for the end of it. */
+  readonly expirationSeconds: number;
+  /** In sun, a decimal string. No transaction may burn more for the work of a contract: what would need more waits. */
+  readonly maxFeeLimitSun: string;
+  /** What is added to the energy that a trial of the payment took. */
+  readonly energyMarginPercent: number;
+  /** Alarm when a hot wallet has less TRX, in sun. */
+  readonly lowGasBaseUnits?: string;
+  /** Alarm when a hot wallet has less of a token: display units by symbol. */
+  readonly lowBalance?: Readonly<Record<string, string>>;
+  /** More than this of a token does not belong into a hot wallet: display units by symbol. */
+  readonly float?: Readonly<Record<string, string>>;
+}
+
 export interface NetworkConfig {
   readonly chain: Chain;
   readonly family: Family;
   readonly enabled: boolean;
   /** EIP-155 chain id; only the EVM family has one. */
   readonly chainId?: number;
+  /** Last four bytes of the id of block 0, `0x` and hex: by this a TRON network is known; others have none. */
+  readonly genesisId?: string;
   readonly name: string;
   /** In the order of preference; read them by rpcEndpointsOf. */
   readonly rpcUrls: readonly (string | RpcEndpoint)[];
+  /**
+   * Where the nodes of `rpcUrls` serve `/walletsolidity`, in the same order: java-tron does on a port of its own,
+   * hosted providers under the same URL. Only TRON. @default rpcUrls
+   */
+  readonly solidityUrls?: readonly string[];
   /** WebSocket URL for head wake-ups; polling stays the truth. */
   readonly wsUrl?: string;
   readonly nativeSymbol: string;
@@ -98,16 +124,24 @@ export interface NetworkConfig {
   readonly reorgWindow: number;
   /** Most blocks asked of the node at once. */
   readonly maxBlockRange: number;
-  /** Whether the header's bloom speaks of the same block (not on Avalanche, evm.md section 1). */
-  readonly bloom: boolean;
+  /** Whether the header's bloom speaks of the same block (not on Avalanche, evm.md section 1). Only EVM, and there always. */
+  readonly bloom?: boolean;
   /** Transaction page of an explorer, `{txid}` is replaced. */
   readonly explorerTxUrl?: string;
   readonly tokens: readonly TokenConfig[];
-  /** Absent: payouts of this network are accepted, wait, and are not signed. Read it by payoutTermsOf. */
-  readonly payouts?: PayoutsConfig;
+  /**
+   * Absent: payouts of this network are accepted, wait, and are not signed. Read it by payoutTermsOf (EVM) or
+   * tronPayoutTermsOf.
+   */
+  readonly payouts?: PayoutsConfig | TronPayoutsConfig;
 }
 
-/** The JSON-RPC endpoints of a network, in the order of preference. */
+/** Whether payouts are priced by gas and ordered by nonces, as in the EVM family. */
+export function arePaidByGas(payouts: PayoutsConfig | TronPayoutsConfig): payouts is PayoutsConfig {
+  return 'maxOpenNonces' in payouts;
+}
+
+/** The endpoints of a network, in the order of preference. */
 export function rpcEndpointsOf(network: Pick<NetworkConfig, 'rpcUrls'>): readonly RpcEndpoint[] {
   return network.rpcUrls.map((endpoint) => (typeof endpoint === 'string' ? { url: endpoint } : endpoint));
 }

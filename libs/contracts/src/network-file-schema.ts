@@ -40,7 +40,7 @@ const amountsBySymbol = {
   type: 'object',
   additionalProperties: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$' },
 };
-const payoutsSchema = {
+const gasPayoutsSchema = {
   type: 'object',
   additionalProperties: false,
   required: [
@@ -62,6 +62,21 @@ const payoutsSchema = {
     float: amountsBySymbol,
   },
 };
+const tronPayoutsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['maxOpenPayouts', 'expirationSeconds', 'maxFeeLimitSun', 'energyMarginPercent'],
+  properties: {
+    maxOpenPayouts: { type: 'integer', minimum: 1, maximum: 1000 },
+    // The chain takes up to a day; what waits for the end of it should not wait so long.
+    expirationSeconds: { type: 'integer', minimum: 30, maximum: 3600 },
+    maxFeeLimitSun: wei,
+    energyMarginPercent: { type: 'integer', minimum: 0, maximum: 300 },
+    lowGasBaseUnits: wei,
+    lowBalance: amountsBySymbol,
+    float: amountsBySymbol,
+  },
+};
 const networkSchema = {
   type: 'object',
   additionalProperties: false,
@@ -78,7 +93,6 @@ const networkSchema = {
     'pollIntervalMs',
     'reorgWindow',
     'maxBlockRange',
-    'bloom',
     'tokens',
   ],
   properties: {
@@ -86,8 +100,10 @@ const networkSchema = {
     family: { enum: ['EVM', 'TRON', 'SUI'] },
     enabled: { type: 'boolean' },
     chainId: { type: 'integer', minimum: 1 },
+    genesisId: { type: 'string', pattern: '^0x[0-9a-f]{8}$' },
     name: { type: 'string', minLength: 1, maxLength: 60 },
     rpcUrls: { type: 'array', minItems: 1, items: endpointSchema },
+    solidityUrls: { type: 'array', minItems: 1, items: { type: 'string' } },
     wsUrl: { type: 'string' },
     nativeSymbol: { type: 'string', minLength: 1 },
     nativeDecimals: { type: 'integer', minimum: 0, maximum: 36 },
@@ -114,9 +130,33 @@ const networkSchema = {
     bloom: { type: 'boolean' },
     explorerTxUrl: { type: 'string', pattern: '^https://.*\\{txid\\}' },
     tokens: { type: 'array', minItems: 1, items: tokenSchema },
-    payouts: payoutsSchema,
+    payouts: { type: 'object' },
   },
+  allOf: [
+    ofFamily('EVM', ['bloom'], { payouts: gasPayoutsSchema, genesisId: false, solidityUrls: false }),
+    ofFamily('TRON', ['genesisId'], {
+      payouts: tronPayoutsSchema,
+      chainId: false,
+      bloom: false,
+      wsUrl: false,
+      // Money moves in solid blocks alone: a depth says nothing of 19 representatives.
+      confirmations: { const: 'finalized' },
+    }),
+  ],
 };
+
+/** What a network of one family must have besides, and how its properties look. */
+function ofFamily(family: string, required: readonly string[], properties: Record<string, unknown>): unknown {
+  return {
+    if: { type: 'object', properties: { family: { const: family } }, required: ['family'] },
+    // oxlint-disable-next-line unicorn/no-thenable -- JSON Schema calls it so.
+    then: {
+      type: 'object',
+      required,
+      properties: { ...Object.fromEntries(required.map((name) => [name, true])), ...properties },
+    },
+  };
+}
 
 /** JSON Schema of a network file (deploy/networks/*.json). */
 export const NETWORK_FILE_SCHEMA = {

@@ -1,9 +1,21 @@
-import { chainIdOf, familyOf } from '@opentill/domain/chains';
+import { chainIdOf, familyOf, genesisIdOf } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
-import { findToken, rpcEndpointsOf, type NetworkConfig, type TokenConfig } from './network-config.ts';
+import {
+  arePaidByGas,
+  findToken,
+  rpcEndpointsOf,
+  type NetworkConfig,
+  type PayoutsConfig,
+  type TokenConfig,
+  type TronPayoutsConfig,
+} from './network-config.ts';
 import { hasDuplicates, isUrlOf } from './network-overrides.ts';
 
 const EVM_CONTRACT = /^0x[0-9a-fA-F]{40}$/;
+/** Its checksum says the adapter of the family. */
+const TRON_CONTRACT = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
+/** The most that the chain lets a transaction burn (`getMaxFeeLimit`), in sun. */
+const TRON_FEE_LIMIT_MAX = 15_000_000_000n;
 
 /** What a schema cannot say: where the networks of a file contradict themselves or each other. A sentence each. */
 export function mistakesOf(networks: readonly NetworkConfig[]): string[] {
@@ -22,13 +34,18 @@ export function mistakesOf(networks: readonly NetworkConfig[]): string[] {
 
 function identityMistakes(network: NetworkConfig, before: readonly NetworkConfig[]): string[] {
   const mistakes: string[] = [];
-  const { chain, chainId, family } = network;
+  const { chain, chainId, genesisId, family } = network;
   if (family !== familyOf(chain)) mistakes.push(` family must be ${familyOf(chain)}`);
   if (before.some((other) => other.chain === chain)) mistakes.push(' stands twice');
   const knownId = chainIdOf(chain);
   // A devnet too has the id of the chain it stands for. With another's a test network would sign real money.
   if (knownId !== undefined && chainId !== knownId)
     mistakes.push(`/chainId must be ${knownId}, the one of ${chain}`);
+  const knownGenesis = genesisIdOf(chain);
+  if (knownGenesis !== undefined && genesisId !== knownGenesis)
+    mistakes.push(`/genesisId must be ${knownGenesis}, the one of ${chain}`);
+  if (knownGenesis === undefined && genesisId === genesisIdOf('TRON'))
+    mistakes.push('/genesisId is the one of TRON');
   return mistakes;
 }
 
@@ -38,6 +55,11 @@ function endpointMistakes(network: NetworkConfig): string[] {
     isUrlOf(url, 'http') ? [] : [`/rpcUrls/${place} is no http or https URL`],
   );
   if (hasDuplicates(urls)) mistakes.push('/rpcUrls names an endpoint twice');
+  const solidity = network.solidityUrls;
+  if (solidity !== undefined && solidity.length !== urls.length)
+    mistakes.push('/solidityUrls must name one for each of rpcUrls');
+  for (const [place, url] of (solidity ?? []).entries())
+    if (!isUrlOf(url, 'http')) mistakes.push(`/solidityUrls/${place} is no http or https URL`);
   if (network.wsUrl !== undefined && !isUrlOf(network.wsUrl, 'ws'))
     mistakes.push('/wsUrl is no ws or wss URL');
   return mistakes;
@@ -53,6 +75,8 @@ function depthMistakes(network: NetworkConfig): string[] {
   if (confirmationsByAmount !== undefined)
     mistakes.push("/confirmationsByAmount means nothing with confirmations 'finalized'");
   const { minDepth, fallbackDepth } = finality ?? {};
+  if (network.family === 'TRON' && fallbackDepth !== undefined)
+    mistakes.push('/finality fallbackDepth is nothing for TRON: what is not solid is not credited');
   if (minDepth !== undefined && fallbackDepth !== undefined && fallbackDepth < minDepth)
     mistakes.push('/finality fallbackDepth must not be less than minDepth');
   return mistakes;
@@ -61,16 +85,8 @@ function depthMistakes(network: NetworkConfig): string[] {
 function payoutMistakes(network: NetworkConfig): string[] {
   const { payouts, family } = network;
   if (payouts === undefined) return [];
-  if (family !== 'EVM') return ['/payouts is known of the EVM family alone'];
-  const mistakes: string[] = [];
-  const [min, priority, max] = [
-    payouts.minPriorityFeePerGas,
-    payouts.maxPriorityFeePerGas,
-    payouts.maxFeePerGas,
-  ].map(BigInt) as [bigint, bigint, bigint];
-  if (max === 0n) mistakes.push('maxFeePerGas must not be 0');
-  if (priority < min) mistakes.push('maxPriorityFeePerGas must not be less than minPriorityFeePerGas');
-  if (max < priority) mistakes.push('maxFeePerGas must not be less than maxPriorityFeePerGas');
+  if (family === 'SUI') return ['/payouts is not known of the SUI family'];
+  const mistakes = arePaidByGas(payouts) ? gasMistakes(payouts) : feeLimitMistakes(payouts);
   for (const name of ['lowBalance', 'float'] as const) {
     for (const [symbol, amount] of Object.entries(payouts[name] ?? {})) {
       const token = findToken(network, symbol);
@@ -80,6 +96,25 @@ function payoutMistakes(network: NetworkConfig): string[] {
     }
   }
   return mistakes.map((mistake) => `/payouts ${mistake}`);
+}
+
+function feeLimitMistakes({ maxFeeLimitSun }: TronPayoutsConfig): string[] {
+  const limit = BigInt(maxFeeLimitSun);
+  if (limit > 0n && limit <= TRON_FEE_LIMIT_MAX) return [];
+  return [`maxFeeLimitSun must be 1 to ${TRON_FEE_LIMIT_MAX}`];
+}
+
+function gasMistakes(payouts: PayoutsConfig): string[] {
+  const mistakes: string[] = [];
+  const [min, priority, max] = [
+    payouts.minPriorityFeePerGas,
+    payouts.maxPriorityFeePerGas,
+    payouts.maxFeePerGas,
+  ].map(BigInt) as [bigint, bigint, bigint];
+  if (max === 0n) mistakes.push('maxFeePerGas must not be 0');
+  if (priority < min) mistakes.push('maxPriorityFeePerGas must not be less than minPriorityFeePerGas');
+  if (max < priority) mistakes.push('maxFeePerGas must not be less than maxPriorityFeePerGas');
+  return mistakes;
 }
 
 function tokenMistakes(network: NetworkConfig, token: TokenConfig, place: number): string[] {
@@ -96,6 +131,8 @@ function tokenMistakes(network: NetworkConfig, token: TokenConfig, place: number
     if (!isNative) mistakes.push(`must be named and divided like the native coin ${network.nativeSymbol}`);
   } else if (network.family === 'EVM' && !EVM_CONTRACT.test(contract)) {
     mistakes.push('contract is no EVM address');
+  } else if (network.family === 'TRON' && !TRON_CONTRACT.test(contract)) {
+    mistakes.push('contract is no TRON address (T and 33 characters)');
   }
   for (const limit of ['minAmount', 'maxAmount'] as const) {
     const value = token[limit];

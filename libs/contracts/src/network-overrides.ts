@@ -1,6 +1,6 @@
 import type { NetworkConfig } from './network-config.ts';
 
-/** Environment variables, of which a network file's reader knows `<CHAIN>_RPC_URLS` and `<CHAIN>_WS_URL`. */
+/** Environment variables; a network file's reader knows `<CHAIN>_RPC_URLS`, `<CHAIN>_SOLIDITY_URLS` and `<CHAIN>_WS_URL`. */
 export type NetworkEnvironment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -21,11 +21,33 @@ export function withEnvironment(
   }
   if (hasDuplicates(rpcUrls)) mistakes.push(`${rpcVariable} names an endpoint twice`);
   if (wsUrl && !isUrlOf(wsUrl, 'ws')) mistakes.push(`${wsVariable} is no ws or wss URL`);
+  const { solidityUrls: ofFile, ...others } = network;
+  // Those of the file belong to the endpoints of the file.
+  const solidityUrls =
+    solidityUrlsOf(network, environment, mistakes) ?? (rpcUrls.length === 0 ? ofFile : undefined);
   return {
-    ...network,
+    ...others,
     ...(rpcUrls.length === 0 ? {} : { rpcUrls }),
+    ...(solidityUrls === undefined ? {} : { solidityUrls }),
     ...(wsUrl ? { wsUrl } : {}),
   };
+}
+
+function solidityUrlsOf(
+  { chain, family, rpcUrls }: NetworkConfig,
+  environment: NetworkEnvironment,
+  mistakes: string[],
+): readonly string[] | undefined {
+  const variable = `${chain}_SOLIDITY_URLS`;
+  const urls = itemsOf(environment[variable]);
+  if (urls.length === 0) return undefined;
+  if (family !== 'TRON') mistakes.push(`${variable} is nothing for the ${family} family`);
+  for (const [place, url] of urls.entries())
+    if (!isUrlOf(url, 'http')) mistakes.push(`${variable} (item ${place + 1}) is no http or https URL`);
+  const endpoints = itemsOf(environment[`${chain}_RPC_URLS`]);
+  if (urls.length !== (endpoints.length === 0 ? rpcUrls : endpoints).length)
+    mistakes.push(`${variable} must name one for each endpoint`);
+  return urls;
 }
 
 function itemsOf(list = ''): readonly string[] {

@@ -29,6 +29,17 @@ const ETH = {
 };
 const BSC = { ...ETH, chain: 'BSC', chainId: 56, confirmations: 'finalized', blockTimeMs: 450 };
 
+const TRON = {
+  ...ETH,
+  chain: 'TRON',
+  family: 'TRON',
+  chainId: undefined,
+  bloom: undefined,
+  genesisId: '0x2b6653dc',
+  confirmations: 'finalized',
+  tokens: [{ ...USDT, contract: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t' }],
+};
+
 function parse(networks: readonly object[], environment?: Record<string, string>) {
   return parseNetworkFile(JSON.stringify({ networks }), 'networks.json', environment);
 }
@@ -180,6 +191,65 @@ describe('a network file', () => {
     ],
   ])('is refused for %s', (_, networks, expected) => {
     expect(mistakes(networks)).toEqual(expected);
+  });
+});
+
+describe('a TRON network', () => {
+  const tron = (overrides: object): readonly string[] => mistakes([{ ...TRON, ...overrides }]);
+
+  it('is known by its genesis, and its nodes may serve the solid chain elsewhere', () => {
+    const own = { ...TRON, rpcUrls: ['http://node:8090'], solidityUrls: ['http://node:8091'] };
+    expect(parse([own])[0]).toMatchObject({ genesisId: '0x2b6653dc', solidityUrls: ['http://node:8091'] });
+    expect(parse([{ ...TRON, chain: 'TRON_TEST', genesisId: '0xcd8690dc' }])).toHaveLength(1);
+  });
+
+  it('is refused by the genesis of another, and a test network by that of the main one', () => {
+    expect(tron({ genesisId: '0xcd8690dc' })).toEqual([
+      '/networks/0 (TRON)/genesisId must be 0x2b6653dc, the one of TRON',
+    ]);
+    expect(tron({ chain: 'TRON_TEST' })).toEqual(['/networks/0 (TRON_TEST)/genesisId is the one of TRON']);
+    expect(tron({ genesisId: undefined })).toContain("/networks/0 must have required property 'genesisId'");
+  });
+
+  it('credits what is solid, and nothing else', () => {
+    expect(tron({ confirmations: 19 }).join()).toContain('/networks/0/confirmations');
+    expect(tron({ finality: { staleSeconds: 60, fallbackDepth: 60 } })).toEqual([
+      '/networks/0 (TRON)/finality fallbackDepth is nothing for TRON: what is not solid is not credited',
+    ]);
+    expect(tron({ finality: { staleSeconds: 60, minDepth: 20 } })).toEqual([]);
+  });
+
+  it('has nothing of other families, and they nothing of it', () => {
+    for (const foreign of [{ chainId: 1 }, { bloom: true }, { wsUrl: 'wss://one.example' }])
+      expect(tron(foreign).length).toBeGreaterThan(0);
+    for (const foreign of [
+      { genesisId: '0x2b6653dc' },
+      { solidityUrls: ['https://one.example'] },
+      { bloom: undefined },
+    ])
+      expect(mistakes([{ ...ETH, ...foreign }]).length).toBeGreaterThan(0);
+    expect(tron({ tokens: [USDT] })).toEqual([
+      '/networks/0 (TRON)/tokens/0 (USDT) contract is no TRON address (T and 33 characters)',
+    ]);
+  });
+
+  it('names a place of the solid chain for each endpoint, also in the environment', () => {
+    expect(tron({ solidityUrls: ['http://node:8091'] })).toEqual([
+      '/networks/0 (TRON)/solidityUrls must name one for each of rpcUrls',
+    ]);
+    const solidityUrls = ['http://a:8091', 'http://b:8091'];
+    const replaced = parse([{ ...TRON, solidityUrls }], { TRON_RPC_URLS: 'https://key@own.example' })[0]!;
+    expect(replaced.rpcUrls).toEqual(['https://key@own.example']);
+    expect(replaced.solidityUrls).toBeUndefined();
+    const environment = { TRON_RPC_URLS: 'http://own:8090', TRON_SOLIDITY_URLS: 'http://own:8091' };
+    expect(parse([TRON], environment)[0]?.solidityUrls).toEqual(['http://own:8091']);
+    expect(
+      mistakes([TRON, ETH], { TRON_SOLIDITY_URLS: 'x', ETH_SOLIDITY_URLS: 'http://a,http://b' }),
+    ).toEqual([
+      'TRON_SOLIDITY_URLS (item 1) is no http or https URL',
+      'TRON_SOLIDITY_URLS must name one for each endpoint',
+      'ETH_SOLIDITY_URLS is nothing for the EVM family',
+    ]);
   });
 });
 

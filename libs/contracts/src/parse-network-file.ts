@@ -11,8 +11,8 @@ export type NetworkConfigErrorCode =
   'NETWORKS_INVALID';
 
 /**
- * Reads a network file's text. `<CHAIN>_RPC_URLS` (separated by commas, in the order of preference) and
- * `<CHAIN>_WS_URL` of the environment replace what the file says of that chain. Names all mistakes at once; no URL
+ * Reads a network file's text. `<CHAIN>_RPC_URLS` (separated by commas, in the order of preference), `<CHAIN>_WS_URL`
+ * and, on TRON, `<CHAIN>_SOLIDITY_URLS` (see NetworkConfig) of the environment replace what the file says of that chain. Names all mistakes at once; no URL
  * is repeated in a message, since keys of providers stand there.
  * @throws GatewayError NETWORKS_INVALID
  */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { NetworkConfig, PayoutsConfig } from './network-config.ts';
+import type { NetworkConfig, PayoutsConfig, TronPayoutsConfig } from './network-config.ts';
 import { parseNetworkFile } from './parse-network-file.ts';
-import { payoutTermsOf } from './payout-terms.ts';
+import { payoutTermsOf, tronPayoutTermsOf } from './payout-terms.ts';
 
 const PAYOUTS: PayoutsConfig = {
   maxOpenNonces: 16,
@@ -9,6 +9,30 @@ const PAYOUTS: PayoutsConfig = {
   maxPriorityFeePerGas: '3000000000',
   maxFeePerGas: '200000000000',
   bumpAfterSeconds: 45,
+};
+const TRON_PAYOUTS: TronPayoutsConfig = {
+  maxOpenPayouts: 50,
+  expirationSeconds: 90,
+  maxFeeLimitSun: '100000000',
+  energyMarginPercent: 30,
+};
+const TRON = {
+  chain: 'TRON',
+  family: 'TRON',
+  chainId: undefined,
+  genesisId: '0x2b6653dc',
+  bloom: undefined,
+  confirmations: 'finalized',
+  tokens: [
+    {
+      symbol: 'USDT',
+      contract: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
+      decimals: 6,
+      displayDecimals: 2,
+      minAmount: null,
+      maxAmount: null,
+    },
+  ],
 };
 function parse(payouts: object | undefined, overrides: object = {}): NetworkConfig | undefined {
   const token = { symbol: 'USDT', decimals: 6, displayDecimals: 2, minAmount: null, maxAmount: null };
@@ -113,9 +137,55 @@ describe('payouts of a network file', () => {
   });
 
   test('of another family are refused', () => {
-    const tron = { chain: 'TRON', family: 'TRON', chainId: undefined };
-    expect(mistakesOf(PAYOUTS, tron)).toEqual([
-      '/networks/0 (TRON)/payouts is known of the EVM family alone',
+    expect(mistakesOf(PAYOUTS, TRON)).toContain(
+      "/networks/0/payouts must have required property 'maxOpenPayouts'",
+    );
+    expect(mistakesOf(TRON_PAYOUTS)).toContain(
+      "/networks/0/payouts must have required property 'maxOpenNonces'",
+    );
+    expect(mistakesOf(PAYOUTS, { ...TRON, family: 'SUI', chain: 'SUI', genesisId: undefined })).toEqual([
+      '/networks/0 (SUI)/payouts is not known of the SUI family',
     ]);
+  });
+});
+
+describe('payouts of TRON', () => {
+  test('are read as numbers, and are none of gas', () => {
+    const network = parse(
+      {
+        ...TRON_PAYOUTS,
+        lowGasBaseUnits: '50000000',
+        lowBalance: { usdt: '1000.5' },
+        float: { USDT: '50000' },
+      },
+      TRON,
+    )!;
+    expect(payoutTermsOf(network)).toBeUndefined();
+    expect(tronPayoutTermsOf(network)).toEqual({
+      maxOpenPayouts: 50,
+      expirationMs: 90_000,
+      maxFeeLimitSun: 100_000_000n,
+      energyMarginPercent: 30,
+      lowGasBaseUnits: 50_000_000n,
+      lowBalance: new Map([['USDT', 1_000_500_000n]]),
+      float: new Map([['USDT', 50_000_000_000n]]),
+    });
+    expect(tronPayoutTermsOf(parse(PAYOUTS)!)).toBeUndefined();
+    expect(tronPayoutTermsOf(parse(undefined, TRON)!)).toBeUndefined();
+  });
+
+  test.each([
+    { ...TRON_PAYOUTS, maxFeeLimitSun: 1 },
+    { ...TRON_PAYOUTS, maxFeeLimitSun: '0' },
+    { ...TRON_PAYOUTS, maxFeeLimitSun: '15000000001' },
+    { ...TRON_PAYOUTS, maxFeeLimitSun: '-5' },
+    { ...TRON_PAYOUTS, expirationSeconds: 29 },
+    { ...TRON_PAYOUTS, expirationSeconds: 3_601 },
+    { ...TRON_PAYOUTS, energyMarginPercent: -1 },
+    { ...TRON_PAYOUTS, maxOpenPayouts: 0 },
+    { ...TRON_PAYOUTS, maxOpenNonces: 5 },
+    { ...TRON_PAYOUTS, lowBalance: { DAI: '1' } },
+  ])('that break a rule are refused: %j', (payouts) => {
+    expect(mistakesOf(payouts, TRON).length).toBeGreaterThan(0);
   });
 });

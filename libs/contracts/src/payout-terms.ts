@@ -1,13 +1,25 @@
 import { parseAmount, type BaseUnits } from '@opentill/domain/money';
-import { findToken, type NetworkConfig } from './network-config.ts';
+import { arePaidByGas, findToken, type NetworkConfig } from './network-config.ts';
 
-/** `payouts` of a network file as numbers. */
-export interface PayoutTerms {
+/** `payouts` of an EVM network's file as numbers. */
+export interface PayoutTerms extends WalletBounds {
   readonly maxOpenNonces: number;
   readonly minPriorityFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
   readonly maxFeePerGas: bigint;
   readonly bumpAfterMs: number;
+}
+
+/** `payouts` of a TRON network's file as numbers. */
+export interface TronPayoutTerms extends WalletBounds {
+  readonly maxOpenPayouts: number;
+  readonly expirationMs: number;
+  readonly maxFeeLimitSun: bigint;
+  readonly energyMarginPercent: number;
+}
+
+/** Between what balances a hot wallet is as it should be. */
+export interface WalletBounds {
   /** Undefined: no alarm. */
   readonly lowGasBaseUnits: bigint | undefined;
   /** By the symbol as configured in `tokens`; what is absent has no alarm. */
@@ -19,19 +31,41 @@ export interface PayoutTerms {
 /** Why a network without `payouts` signs none: for the obstacle of its payouts, which wait and then expire. */
 export const PAYOUTS_NOT_CONFIGURED = 'PAYOUTS_NOT_CONFIGURED';
 
-/** How payouts of a network are sent; undefined where its file does not say: then none is signed. */
+/** How payouts of an EVM network are sent; undefined where its file does not say: then none is signed. */
 export function payoutTermsOf(network: NetworkConfig): PayoutTerms | undefined {
   const { payouts } = network;
-  if (payouts === undefined) return undefined;
+  if (payouts === undefined || !arePaidByGas(payouts)) return undefined;
   return {
     maxOpenNonces: payouts.maxOpenNonces,
     minPriorityFeePerGas: BigInt(payouts.minPriorityFeePerGas),
     maxPriorityFeePerGas: BigInt(payouts.maxPriorityFeePerGas),
     maxFeePerGas: BigInt(payouts.maxFeePerGas),
     bumpAfterMs: payouts.bumpAfterSeconds * 1_000,
-    lowGasBaseUnits: payouts.lowGasBaseUnits === undefined ? undefined : BigInt(payouts.lowGasBaseUnits),
-    lowBalance: amountsBySymbol(network, payouts.lowBalance),
-    float: amountsBySymbol(network, payouts.float),
+    ...walletBoundsOf(network, payouts),
+  };
+}
+
+/** The same of a TRON network. */
+export function tronPayoutTermsOf(network: NetworkConfig): TronPayoutTerms | undefined {
+  const { payouts } = network;
+  if (payouts === undefined || arePaidByGas(payouts)) return undefined;
+  return {
+    maxOpenPayouts: payouts.maxOpenPayouts,
+    expirationMs: payouts.expirationSeconds * 1_000,
+    maxFeeLimitSun: BigInt(payouts.maxFeeLimitSun),
+    energyMarginPercent: payouts.energyMarginPercent,
+    ...walletBoundsOf(network, payouts),
+  };
+}
+
+function walletBoundsOf(
+  network: NetworkConfig,
+  { lowGasBaseUnits, lowBalance, float }: NonNullable<NetworkConfig['payouts']>,
+): WalletBounds {
+  return {
+    lowGasBaseUnits: lowGasBaseUnits === undefined ? undefined : BigInt(lowGasBaseUnits),
+    lowBalance: amountsBySymbol(network, lowBalance),
+    float: amountsBySymbol(network, float),
   };
 }
 

@@ -5,9 +5,11 @@ export type Family = (typeof FAMILIES)[number];
 /**
  * The twelve chain values of the API and the family of each (seed.md 2.3). `chainId` is the id that signatures of the
  * EVM family are bound to (EIP-155): a test network is one by its id, so that what is signed for it is worth nothing.
+ * `genesisId` is how TRON names itself: the last four bytes of its block 0. There are several test networks, all
+ * TRON_TEST, with ids of their own.
  */
 export const CHAINS = {
-  TRON: { family: 'TRON', network: 'main' },
+  TRON: { family: 'TRON', network: 'main', genesisId: '0x2b6653dc' },
   TRON_TEST: { family: 'TRON', network: 'test' },
   ETH: { family: 'EVM', network: 'main', chainId: 1 },
   ETH_SEPOLIA: { family: 'EVM', network: 'test', chainId: 11_155_111 },
@@ -19,7 +21,10 @@ export const CHAINS = {
   AVAX_FUJI_TEST: { family: 'EVM', network: 'test', chainId: 43_113 },
   SUI: { family: 'SUI', network: 'main' },
   SUI_TEST: { family: 'SUI', network: 'test' },
-} as const satisfies Record<string, { family: Family; network: 'main' | 'test'; chainId?: number }>;
+} as const satisfies Record<
+  string,
+  { family: Family; network: 'main' | 'test'; chainId?: number; genesisId?: string }
+>;
 
 export type Chain = keyof typeof CHAINS;
 export const CHAIN_VALUES = Object.keys(CHAINS) as readonly Chain[];
@@ -38,4 +43,10 @@ export function familyOf(chain: Chain): Family {
 export function chainIdOf(chain: Chain): number | undefined {
   const known: { readonly family: Family; readonly chainId?: number } = CHAINS[chain];
   return known.chainId;
+}
+
+/** The id of a TRON network that there is one of: the main network; undefined for all others. */
+export function genesisIdOf(chain: Chain): string | undefined {
+  const known: { readonly family: Family; readonly genesisId?: string } = CHAINS[chain];
+  return known.genesisId;
 }

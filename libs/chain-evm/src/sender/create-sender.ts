@@ -1,7 +1,7 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { SignerBackend } from '@opentill/chain/signer-backend';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
-import type { NetworkConfig, PayoutsConfig } from '@opentill/contracts/network-config';
+import type { NetworkConfig, PayoutsConfig, TronPayoutsConfig } from '@opentill/contracts/network-config';
 import { MAX_PAYOUT_GAS } from '@opentill/contracts/network-config';
 import { evmAddressCodec } from '../address.ts';
 import type { SourceFinding } from '../check-network.ts';
@@ -35,7 +35,7 @@ export type EvmSenderNetwork = Pick<
   | 'headStaleSeconds'
   | 'aloneAfterSeconds'
   | 'tokens'
-> & { readonly payouts?: FeeBoundsText & Pick<PayoutsConfig, 'maxGas'> };
+> & { readonly payouts?: (FeeBoundsText & Pick<PayoutsConfig, 'maxGas'>) | TronPayoutsConfig };
 
 /** What a sender needs, and tells of its work for metrics, logs and alarms. */
 export interface EvmSenderDeps {
@@ -68,7 +68,8 @@ const ignore = (): void => undefined;
 export function createEvmSender(network: EvmSenderNetwork, deps: EvmSenderDeps): WalletSender {
   const { chain, chainId, payouts } = network;
   if (chainId === undefined) throw new TypeError(`the network ${chain} has no chain id`);
-  if (payouts === undefined) throw new TypeError(`the network ${chain} has no prices for payouts`);
+  if (payouts === undefined || !('maxFeePerGas' in payouts))
+    throw new TypeError(`the network ${chain} has no prices for payouts`);
   const bounds = feeBoundsOf(payouts);
   const maxGas = BigInt(payouts.maxGas ?? MAX_PAYOUT_GAS);
   const signing = { chainId, bounds, backend: deps.backend };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { arePaidByGas, type NetworkConfig } from '@opentill/contracts/network-config';
 import { readJson } from '@opentill/domain/read-json';
 import { replaceKeystore } from '../keystore.ts';
 import { openKeystoreOrNext } from '../open-keystore-or-next.ts';
@@ -95,7 +95,7 @@ function surroundingsOf({ chains }: Policy, networks: readonly NetworkConfig[]):
   return [...chains].flatMap(([chain, { assets }]) => {
     const network = networks.find((candidate) => candidate.chain === chain);
     return [
-      `${chain} with chain id ${network?.chainId ?? 'none'}`,
+      `${chain} with chain id ${network?.chainId ?? network?.genesisId ?? 'none'}`,
       `${chain} with ${feeCapsOf(network)}`,
       ...[...assets].map(
         ([symbol, { contract, decimals }]) =>
@@ -108,6 +108,7 @@ function surroundingsOf({ chains }: Policy, networks: readonly NetworkConfig[]):
 function feeCapsOf(network: NetworkConfig | undefined): string {
   const payouts = network?.payouts;
   if (payouts === undefined) return 'no payouts';
+  if (!arePaidByGas(payouts)) return `payouts for maxFeeLimitSun ${BigInt(payouts.maxFeeLimitSun)}`;
   const { maxFeePerGas, maxPriorityFeePerGas } = payouts;
   return `payouts for maxFeePerGas ${BigInt(maxFeePerGas)} and maxPriorityFeePerGas ${BigInt(maxPriorityFeePerGas)}`;
 }
