@@ -22,7 +22,7 @@ export interface PayoutTable {
   order_pk: string;
   chain: Chain;
   wallet: string;
-  /** REFUSED, EXPIRED and SIGNED are for ever; a signed payout never expires. */
+  /** REFUSED and EXPIRED are for ever. SIGNED is AUTHORISED again only when all its attempts are DEAD, and never expires. */
   state: Generated<SigningState>;
   requested_at: Generated<Date>;
   expires_at: Date;
@@ -50,12 +50,9 @@ export interface WalletNonceTable {
   updated_at: Generated<Date>;
 }
 
-/** What the fees of a signed EVM transaction may come to, as decimal strings of wei. */
-export interface FeeTermsJson {
-  gasLimit: string;
-  maxFeePerGas: string;
-  maxPriorityFeePerGas: string;
-}
+/** What the fees of a signed transaction may come to, as decimal strings of the native coin's base units. */
+export type FeeTermsJson =
+  { gasLimit: string; maxFeePerGas: string; maxPriorityFeePerGas: string } | { feeLimit: string };
 
 export interface OwnTransactionTable {
   chain: Chain;
@@ -76,6 +73,24 @@ export interface OwnTransactionTable {
   first_sent_at: Nullable<Date>;
   last_sent_at: Nullable<Date>;
   send_outcome: Nullable<string>;
+}
+
+/** A transaction that ends by time instead of by a nonce. */
+export interface PayoutAttemptTable {
+  chain: Chain;
+  tx_hash: string;
+  wallet: string;
+  order_pk: string;
+  /** DEAD is for ever. */
+  state: ColumnType<'OPEN' | 'SETTLED' | 'DEAD', never, 'OPEN' | 'SETTLED' | 'DEAD'>;
+  unique_ms: number;
+  /** Of the chain's own time. */
+  expires_ms: number;
+  reference_height: number;
+  reference_hash: string;
+  dead_height: ColumnType<number | null, never, number>;
+  dead_hash: ColumnType<string | null, never, string>;
+  updated_at: Generated<Date>;
 }
 
 export interface OwnTransactionFateTable {

@@ -14,6 +14,7 @@ import type {
   OwnTransactionFateTable,
   OwnTransactionSettlementTable,
   OwnTransactionTable,
+  PayoutAttemptTable,
   PayoutApprovalTable,
   PayoutTable,
   PayoutVetoTable,
@@ -296,6 +297,7 @@ export interface Tables extends ServiceTables {
   wallet_nonce: WalletNonceTable;
   own_transaction: OwnTransactionTable;
   own_transaction_fate: OwnTransactionFateTable;
+  payout_attempt: PayoutAttemptTable;
   own_transaction_settlement: OwnTransactionSettlementTable;
   hot_wallet_balance: HotWalletBalanceTable;
   wallet_halt: WalletHaltTable;

@@ -179,6 +179,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     wallet_nonce: READ,
     chain_pause: READ,
     own_transaction: { select: OWN_TRANSACTION },
+    payout_attempt: READ,
     own_transaction_fate: { select: ALL, insert: ALL, update: ALL }, // rows by policy: its family's
   },
   tracker: {
@@ -242,6 +243,20 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     },
     ...RESTORES,
     wallet_nonce: { select: ALL, insert: ALL, update: ALL },
+    payout_attempt: {
+      select: ALL,
+      insert: [
+        'chain',
+        'tx_hash',
+        'wallet',
+        'order_pk',
+        'unique_ms',
+        'expires_ms',
+        'reference_height',
+        'reference_hash',
+      ],
+      update: ['state', 'dead_height', 'dead_hash', 'updated_at'],
+    },
     own_transaction: { select: ALL, insert: ALL, update: ['first_sent_at', 'last_sent_at', 'send_outcome'] },
     wallet_halt: { select: ALL, insert: [...HALT, 'mark'] }, // rows by policy: foreign nonces, and what it can't know
     payout_decision: { select: ALL, update: ['handled_at', 'outcome', 'detail'] },
@@ -287,6 +302,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'schema_migration',
         'payout',
         'wallet_nonce',
+        'payout_attempt',
         'own_transaction_fate',
         'own_transaction_settlement',
         'hot_wallet_balance',
@@ -360,7 +376,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'settle_network_fees',
     'settle_payout_money',
   ],
-  signer: ['may_have_been_paid', 'oldest_transaction_seconds', 'roll_inbox'],
+  signer: ['chain_over_ms', 'may_have_been_paid', 'oldest_transaction_seconds', 'roll_inbox'],
   webhook: [
     'callbacks_due_now',
     'delivery_blocks',

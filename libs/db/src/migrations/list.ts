@@ -5,6 +5,7 @@ import * as retention from './0004-retention.ts';
 import * as ledgerChecks from './0005-ledger-checks.ts';
 import * as payouts from './0006-payouts.ts';
 import * as restores from './0007-restores.ts';
+import * as tron from './0008-tron.ts';
 import * as payoutHardening from './0009-payout-hardening.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
@@ -27,5 +28,6 @@ export const MIGRATIONS: readonly Migration[] = [
   ledgerChecks,
   payouts,
   restores,
+  tron,
   payoutHardening,
 ];
