@@ -1,0 +1,18 @@
+import { expect, it } from '@jest/globals';
+import type { OrderAnswer, PayinOrderAnswer, SupportedSymbolAnswer } from '@opentill/contracts/http/answers';
+import type { NotifyOrder, NotifyType } from '@opentill/contracts/notify-order';
+import type { CheckoutOrder, CreatedOrder, Order, SupportedSymbol } from '@opentill/sdk/orders';
+import type { Callback } from '@opentill/sdk/verify-callback';
+
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+
+it('has the types of the contract: this file would not compile otherwise', () => {
+  const same: readonly true[] = [
+    true satisfies Same<CreatedOrder, OrderAnswer>,
+    true satisfies Same<CheckoutOrder, PayinOrderAnswer>,
+    true satisfies Same<SupportedSymbol, SupportedSymbolAnswer>,
+    true satisfies Same<Order, NotifyOrder>,
+    true satisfies Same<Callback['notifyType'], NotifyType>,
+  ];
+  expect(same).not.toContain(false);
+});
