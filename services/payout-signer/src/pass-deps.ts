@@ -8,6 +8,7 @@ import type { NonceMark } from './nonce-mark.ts';
 import type { ObstaclePauses } from './obstacle-pauses.ts';
 import type { Observe } from './observe.ts';
 import type { PayoutStore } from './payout-store.ts';
+import type { Vouches } from './vouch-attempts.ts';
 import type { WalletKey } from './wallet-facts.ts';
 
 export interface PassTiming extends SendTiming {
@@ -43,6 +44,7 @@ export interface PassDeps {
 /** What a driver remembers from pass to pass, for as long as it has the lease. Losing it costs time and nothing else. */
 export interface PassMemory {
   readonly sends: SendMemory;
+  readonly vouches: Vouches;
   readonly pauses: ObstaclePauses;
   /** The payout behind which requested ones are looked for, while those before it wait for something. */
   requestedAfter: string | undefined;

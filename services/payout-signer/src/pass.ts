@@ -9,6 +9,7 @@ import { bumpFees, closeGaps } from './replace-transactions.ts';
 import { sendStored } from './send-stored.ts';
 import { settleDecisions } from './settle-decisions.ts';
 import { signPayouts } from './sign-payouts.ts';
+import { vouchSiblings, withoutForged } from './vouch-attempts.ts';
 import { watchBalances } from './watch-balances.ts';
 import { watchForeign } from './watch-foreign.ts';
 import { watchRestored } from './watch-restored.ts';
@@ -25,6 +26,7 @@ export type Pass = (lease: Lease, signal: AbortSignal) => Promise<void | 'again'
 export function createPass(deps: PassDeps): Pass {
   const memory: PassMemory = {
     sends: createSendMemory(),
+    vouches: new Map(),
     pauses: createObstaclePauses(),
     requestedAfter: undefined,
     suspicions: new Map(),
@@ -47,6 +49,7 @@ async function runPass(context: PassContext): Promise<void | 'again'> {
   forgetSettled(memory.sends, view.nonces);
   observe.looked(key, view);
 
+  await vouchSiblings(context, view.nonces);
   await step(context, 'send', () => resend(context, view));
   await step(context, 'decisions', () => settleDecisions(context, view));
   const signed = await step(context, 'sign', () => admitAndSign(context, view));
@@ -76,7 +79,7 @@ function resend(context: PassContext, view: WalletView): Promise<void> {
   return sendStored(
     context,
     view,
-    chooseSends(view.nonces, memory.sends, monotonicMs(), timing, SENDS_AT_ONCE),
+    chooseSends(withoutForged(memory, view.nonces), memory.sends, monotonicMs(), timing, SENDS_AT_ONCE),
   );
 }
 

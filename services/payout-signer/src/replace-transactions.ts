@@ -5,17 +5,20 @@ import type { PassContext } from './pass-deps.ts';
 import type { SignedAttempt } from './payout-store.ts';
 import { findGaps } from './plan-nonces.ts';
 import { sendStored } from './send-stored.ts';
+import { tellOfForged, vouch, withoutForged } from './vouch-attempts.ts';
 import { inFlight, type WalletView } from './wallet-facts.ts';
 
 /**
  * Replaces transactions that wait too long for a block by dearer ones of the same nonce: signed, stored, then sent. All
  * earlier ones are kept, and any of them may still land. Signs nothing while the wallet is halted, and nothing in the place
- * of bytes that our own key did not sign for just this: the columns beside them are nobody's authorisation.
+ * of bytes that our own key did not sign for just this: the columns beside them are nobody's authorisation, and a row that
+ * somebody put beside ours is passed over.
  */
 export async function bumpFees(context: PassContext, view: WalletView): Promise<void> {
   const { sender, store, lease, observe, key, timing, memory, monotonicMs, signal } = context;
   const [ms, databaseMs] = [monotonicMs(), view.now.getTime()];
-  const mayBeDue = inFlight(view.nonces).some(({ attempts }) => {
+  const nonces = withoutForged(memory, view.nonces);
+  const mayBeDue = inFlight(nonces).some(({ attempts }) => {
     const newest = attempts.at(-1);
     if (newest === undefined) return false;
     const sentMs = memory.sends.sends.get(newest.txHash)?.firstMs ?? ms;
@@ -23,41 +26,21 @@ export async function bumpFees(context: PassContext, view: WalletView): Promise<
     return newest.outcome === 'UNDERPRICED' || waitedMs >= timing.bumpAfterMs;
   });
   if (!mayBeDue) observe.feesAtCap(key, undefined);
-  if (!mayBeDue) observe.forged(key, []);
   if (!mayBeDue || !maySign(context, view)) return;
   const prices = await sender.currentPrices({ signal });
   const now = { ms, databaseMs, seenHeight: view.cursor?.seen.height ?? 0, prices };
-  const { bumps, atCap } = chooseBumps(view.nonces, memory.sends, now, timing, sender.raise);
+  const { bumps, atCap } = chooseBumps(nonces, memory.sends, now, timing, sender.raise);
   observe.feesAtCap(key, atCap?.nonce);
-  for (const bump of await chooseVouched(context, bumps)) {
+  // What was known of them may have been changed since.
+  const vouched = await vouch(context, bumps);
+  if (vouched.length < bumps.length) tellOfForged(context, inFlight(view.nonces));
+  for (const bump of vouched) {
     const attempt = await signBump(context, bump);
     if ((await store.saveReplacement(lease, attempt)).kind !== 'SAVED') continue;
     observe.bumped(key, attempt, bump.attempt.txHash);
     const { txHash, nonce } = attempt.signed;
     await sendStored(context, view, [{ txHash, nonce, orderPk: attempt.orderPk }]);
   }
-}
-
-/** Those whose stored bytes are what the database says of them; the others are told of. */
-async function chooseVouched(
-  { store, sender, observe, key }: PassContext,
-  bumps: readonly Bump[],
-): Promise<readonly Bump[]> {
-  const bytes = await store.readRaw(bumps.map(({ attempt }) => attempt.txHash));
-  const forged: string[] = [];
-  const vouched = bumps.filter(({ nonce: { nonce, purpose }, attempt }) => {
-    const { txHash, contract, to, amountBaseUnits, terms } = attempt;
-    const intent = purpose === 'CANCEL' ? null : { from: key.wallet, contract, to, amountBaseUnits };
-    const raw = bytes.get(txHash);
-    const difference =
-      raw === undefined
-        ? 'no bytes'
-        : sender.differenceOf({ txHash, raw }, { wallet: key.wallet, nonce, terms, intent });
-    if (difference !== undefined) forged.push(`nonce ${nonce}, ${txHash}: ${difference}`);
-    return difference === undefined;
-  });
-  observe.forged(key, forged);
-  return vouched;
 }
 
 async function signBump({ sender, key }: PassContext, bump: Bump): Promise<SignedAttempt> {

@@ -9,6 +9,7 @@ import { noncesToSign } from './plan-nonces.ts';
 import { sendStored } from './send-stored.ts';
 import { chooseUnpaid } from './settle-decisions.ts';
 import { createSpending } from './spending.ts';
+import { withoutForged } from './vouch-attempts.ts';
 import { createBudget } from './wallet-budget.ts';
 import { inFlight, type Obstacle, type UnsignedPayout, type WalletView } from './wallet-facts.ts';
 
@@ -147,7 +148,7 @@ async function prepare(
       { signal },
     ),
   ]);
-  const budget = createBudget(balances, view.nonces, prices);
+  const budget = createBudget(balances, withoutForged(context.memory, view.nonces), prices);
   const ready = intents.flatMap(({ payout, intent }, place): Ready[] => {
     const answer = answers[place];
     if (answer === undefined) return [];

@@ -166,34 +166,6 @@ describe('a dearer transaction', () => {
       ({ order_pk: orderPk }) =>
         sql`update own_transaction set amount = amount * 10 where order_pk = ${orderPk}`.execute(world.admin),
     ],
-    [
-      'transaction whose bytes are none',
-      (order) => forge(order, `0x${'e'.repeat(64)}`, Buffer.from('02c0', 'hex')),
-    ],
-    [
-      'transaction that somebody else signed',
-      async (order) => {
-        const { raw } = await world.sender.sign(intentTo(evil), await nonceOf(order), terms);
-        const foreign = Buffer.from(raw);
-        // Another signature of the same form has another signer.
-        foreign[foreign.length - 1] = foreign[foreign.length - 1]! ^ 1;
-        await forge(order, readSignedTransaction(foreign).txHash, foreign);
-      },
-    ],
-    [
-      'payment of ours with another nonce',
-      async (order) => {
-        const { txHash, raw } = await world.sender.sign(intentTo(evil), (await nonceOf(order)) + 7, terms);
-        await forge(order, txHash, raw);
-      },
-    ],
-    [
-      'hash that is not that of the bytes',
-      async (order) => {
-        const [{ raw } = { raw: Buffer.alloc(0) }] = await transactionsOf(order);
-        await forge(order, `0x${'d'.repeat(64)}` as TxHash, raw, order.address);
-      },
-    ],
   ])('is not signed for a %s, and an alarm tells of it', async (_what, tamper) => {
     const { order, driver } = await waitingInPools();
     await tamper(order);
@@ -204,8 +176,69 @@ describe('a dearer transaction', () => {
     await driver.pass();
     expect(await transactionsOf(order)).toHaveLength(before);
     expect(world.calls.get('sign') ?? 0).toBe(signed);
-    expect(world.forged).toHaveLength(1);
+    expect(new Set(world.forged).size).toBe(1);
   });
+
+  test.each<readonly [string, (order: OrderRow) => Promise<unknown>]>([
+    ['whose bytes are none', (order) => forge(order, `0x${'e'.repeat(64)}`, Buffer.from('02c0', 'hex'))],
+    [
+      'that somebody else signed',
+      async (order) => {
+        const { raw } = await world.sender.sign(intentTo(evil), await nonceOf(order), terms);
+        const foreign = Buffer.from(raw);
+        // Another signature of the same form has another signer.
+        foreign[foreign.length - 1] = foreign[foreign.length - 1]! ^ 1;
+        await forge(order, readSignedTransaction(foreign).txHash, foreign);
+      },
+    ],
+    [
+      'of ours with another nonce',
+      async (order) => {
+        const { txHash, raw } = await world.sender.sign(intentTo(evil), (await nonceOf(order)) + 7, terms);
+        await forge(order, txHash, raw);
+      },
+    ],
+    [
+      'whose hash is not that of the bytes',
+      async (order) => {
+        const [{ raw } = { raw: Buffer.alloc(0) }] = await transactionsOf(order);
+        await forge(order, `0x${'d'.repeat(64)}` as TxHash, raw, order.address);
+      },
+    ],
+  ])(
+    'is signed in the place of ours, and sent again, for all that a row %s stands there as the newest for ever',
+    async (_what, tamper) => {
+      const { order, driver } = await waitingInPools();
+      const ours = (await transactionsOf(order))[0]!;
+      await tamper(order);
+      await sql`update own_transaction set signed_at = now() + interval '10 years', send_outcome = 'ACCEPTED'
+        where order_pk = ${order.order_pk} and tx_hash <> ${ours.tx_hash}`.execute(world.admin);
+      const known = (await transactionsOf(order)).map(({ tx_hash: txHash }) => txHash);
+      for (let round = 0; round < 2; round += 1) {
+        await world.wait(...LATE);
+        await driver.pass();
+      }
+      const added = (await transactionsOf(order)).filter(({ tx_hash: txHash }) => !known.includes(txHash));
+      expect(added.length).toBeGreaterThanOrEqual(1);
+      const [first, ...dearer] = [ours, ...added].map(({ raw }) => readSignedTransaction(raw));
+      for (const one of dearer) {
+        expect(one).toMatchObject({
+          nonce: first?.nonce,
+          to: first?.to,
+          data: first?.data,
+          from: world.wallet,
+        });
+        expect(one.maxFeePerGas).toBeGreaterThan(first?.maxFeePerGas ?? 0n);
+      }
+      expect(new Set(world.forged).size).toBe(1);
+      // The newest of ours is what goes out again, not the row above it.
+      world.broadcasts.length = 0;
+      await world.wait(5_000, 0);
+      await driver.pass();
+      expect(world.broadcasts.flat()).toContain(added.at(-1)?.tx_hash);
+      expect(world.broadcasts.flat().filter((txHash) => known.slice(1).includes(txHash))).toEqual([]);
+    },
+  );
 
   async function nonceOf(order: OrderRow): Promise<number> {
     return (await transactionsOf(order))[0]!.nonce;

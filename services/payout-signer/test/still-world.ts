@@ -68,6 +68,8 @@ export interface StillWorld {
   allCalls(): number;
   /** Statements of the signer's role so far. */
   statements(): number;
+  /** What was sent, send by send. */
+  readonly broadcasts: (readonly TxHash[])[];
   /** Alarms about forged transactions, as they were told. */
   readonly forged: string[];
   /** A payout of 5 USDT, reserved. */
@@ -111,7 +113,11 @@ export async function createStillWorld(): Promise<StillWorld> {
   const network = networkOf();
   const chain: StillChain = { gasMoney: 100n * ONE_ETH, outcome: 'ACCEPTED', count: 0 };
   const calls = new Map<string, number>();
-  const sender = countCalls(standStill(createEvmSender(network, { backend: keys }), chain), calls);
+  const broadcasts: (readonly TxHash[])[] = [];
+  const sender = countCalls(
+    standStill(createEvmSender(network, { backend: keys }), chain, broadcasts),
+    calls,
+  );
   const store = createPayoutStore(db, key, { newId, clock: systemClock });
   const lease = await keepLease({
     db,
@@ -142,6 +148,7 @@ export async function createStillWorld(): Promise<StillWorld> {
     calls,
     allCalls: () => ASKING.reduce((sum, name) => sum + (calls.get(name) ?? 0), 0),
     statements: () => statements,
+    broadcasts,
     forged,
     async payout(given = {}) {
       const amount = given.amount ?? 5n * ONE_USDT;
@@ -230,7 +237,11 @@ export async function createStillWorld(): Promise<StillWorld> {
 }
 
 /** Signs as ever; everything that would be asked of nodes is answered from here. */
-function standStill(sender: WalletSender, chain: StillChain): WalletSender {
+function standStill(
+  sender: WalletSender,
+  chain: StillChain,
+  broadcasts: (readonly TxHash[])[],
+): WalletSender {
   const block = { height: 100, hash: `0x${'1'.repeat(64)}` as BlockHash };
   return {
     ...sender,
@@ -248,7 +259,10 @@ function standStill(sender: WalletSender, chain: StillChain): WalletSender {
     currentPrices: () =>
       Promise.resolve({ maxFeePerGas: 2_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }),
     prepare: (intents) => Promise.resolve(intents.map(() => ({ kind: 'READY', gasLimit: 60_000n }) as const)),
-    broadcast: (signed) => Promise.resolve(signed.map(() => chain.outcome)),
+    broadcast(signed) {
+      broadcasts.push(signed.map(({ txHash }) => txHash));
+      return Promise.resolve(signed.map(() => chain.outcome));
+    },
   };
 }
 
