@@ -69,16 +69,20 @@ const counting = (latest: number, pending: number): Answers => ({
 describe('the count with what waits in pools', () => {
   test('is the highest of all, and what two agree on at least', async () => {
     const sender = await senderOn([counting(3, 4), counting(3, 7), counting(3, 3)]);
-    expect(await sender.pendingCount(WALLET)).toEqual({ highest: 7, agreed: 4 });
+    expect(await sender.pendingCount(WALLET)).toEqual({ highest: 7, agreed: 4, answers: 3 });
   });
 
   test('is never below what is in blocks, where a node has no pool to speak of', async () => {
-    expect(await (await senderOn([counting(5, 0)])).pendingCount(WALLET)).toEqual({ highest: 5, agreed: 5 });
+    expect(await (await senderOn([counting(5, 0)])).pendingCount(WALLET)).toEqual({
+      highest: 5,
+      agreed: 5,
+      answers: 1,
+    });
   });
 
   test('is agreed by nobody while only one of two answers', async () => {
     const sender = await senderOn([counting(3, 7), {}]);
-    expect(await sender.pendingCount(WALLET)).toEqual({ highest: 7, agreed: 0 });
+    expect(await sender.pendingCount(WALLET)).toEqual({ highest: 7, agreed: 0, answers: 1 });
   });
 });
 

@@ -70,7 +70,7 @@ describe('a higher count by one source alone', () => {
   test('counts until two sources count less at a block past it, then no more, with an alarm', async () => {
     const sender = await senderOn(node(7), lying(9));
     expect(await sender.latestCount(WALLET)).toBe(9);
-    expect(await sender.pendingCount(WALLET)).toEqual({ highest: 9, agreed: 7 });
+    expect(await sender.pendingCount(WALLET)).toEqual({ highest: 9, agreed: 7, answers: 2 });
     for (const height of [900, 1_000, 1_030]) {
       expect(await countAt(sender, height)).toBe(7);
       expect(await sender.latestCount(WALLET)).toBe(9);
@@ -78,7 +78,7 @@ describe('a higher count by one source alone', () => {
     expect(refuted).toEqual([]);
     expect(await countAt(sender, 1_100)).toBe(7);
     expect(await sender.latestCount(WALLET)).toBe(7);
-    expect(await sender.pendingCount(WALLET)).toEqual({ highest: 7, agreed: 7 });
+    expect(await sender.pendingCount(WALLET)).toEqual({ highest: 7, agreed: 7, answers: 2 });
     expect(refuted).toEqual([
       { source: new URL(nodes[1]?.url ?? '').host, wallet: WALLET, claimed: 9, counted: 7, height: 1_100 },
     ]);

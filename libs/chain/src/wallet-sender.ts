@@ -83,6 +83,8 @@ export interface SourcesCount {
   readonly highest: number;
   /** At least so many by two sources, by the only one where one is configured; 0 while fewer answer. */
   readonly agreed: number;
+  /** How many sources answered. */
+  readonly answers: number;
 }
 
 /** A payment that stands in a block, read from the chain. */

@@ -6,6 +6,8 @@ import type { WalletKey } from './wallet-facts.ts';
 export type AlarmKind =
   | 'halted'
   | 'chain-ahead'
+  /** A source goes on saying that its pool holds more than we sent, alone: it lies or is broken, and is not waited for. */
+  | 'pool-disbelieved'
   | 'nonce-gap'
   /** The lowest transaction on its way waits, and may offer no more: all behind it wait as well. */
   | 'fees-at-cap'

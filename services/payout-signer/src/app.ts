@@ -77,6 +77,7 @@ export const DEFAULT_TIMING: SignerTiming = {
   idleCountEveryMs: 15_000,
   countEveryMs: 1_000,
   aheadHaltAfterMs: 30_000,
+  poolBelievedMs: 600_000,
   inboxKeptSeconds: 86_400,
 };
 

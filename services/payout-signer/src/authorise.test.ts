@@ -1,16 +1,28 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { openGate } from './authorise.ts';
 import type { PassContext } from './pass-deps.ts';
+import { createPoolClaims } from './pool-claims.ts';
 import type { OpenNonce, WalletView } from './wallet-facts.ts';
 
-const context = { key: { chain: 'ETH', wallet: '0xf' } } as unknown as PassContext;
+const key = { chain: 'ETH', wallet: '0xf' };
+const LIMIT_MS = 600_000;
+/** A driver that begins now, and whether it tells of a pool that it does not believe. */
+function aDriver() {
+  const told: number[] = [];
+  const memory = { poolClaims: createPoolClaims() };
+  const timing = { poolBelievedMs: LIMIT_MS };
+  const observe = { poolDisbelieved: (_key: unknown, by: number) => void told.push(by) };
+  return { context: { key, memory, timing, observe } as unknown as PassContext, told };
+}
 const nonce = (n: number, state: OpenNonce['state'], orderPk: string | null = null): OpenNonce => {
   return { nonce: n, state, orderPk, purpose: 'PAYOUT', attempts: [] };
 };
 const view = (nextNonce: number, ...nonces: OpenNonce[]) =>
   ({ cursor: { seen: {}, verified: {} }, nonces, nextNonce }) as unknown as WalletView;
-const pausedBy = async (seen: WalletView, latest: number, highest = latest) =>
-  (await openGate(context, seen, { latest, pending: { highest, agreed: 0 } })).pausedBy;
+const pausedBy = async (seen: WalletView, latest: number, highest = latest) => {
+  const pending = { highest, agreed: 0, answers: 2 };
+  return (await openGate(aDriver().context, seen, { atMs: 0, latest, pending })).pausedBy;
+};
 
 test('nonces are given out while the chain counts no more than there are bytes of ours for', async () => {
   expect(await pausedBy(view(3), 3)).toBeUndefined();
@@ -30,4 +42,56 @@ test('what waits in the pool of a single source is enough to wait', async () => 
   expect(await pausedBy(view(3, nonce(2, 'SIGNED', 'a')), 2, 4)).toBe('CHAIN_AHEAD');
   // Beside a gap of ours nothing can wait in a pool but what is not ours.
   expect(await pausedBy(view(5, nonce(3, 'RESERVED'), nonce(4, 'SIGNED', 'b')), 3, 5)).toBe('CHAIN_AHEAD');
+});
+
+describe('the pool of one source alone, which the other one contradicts,', () => {
+  const alone = { highest: 6, agreed: 3, answers: 2 };
+  const quiet = { highest: 3, agreed: 3, answers: 2 };
+  /** Looks a minute after another; what each of them says of the wallet whose next nonce is 3. */
+  async function looks(...pendings: readonly (typeof alone)[]) {
+    const { context, told } = aDriver();
+    const paused: boolean[] = [];
+    for (const [minute, pending] of pendings.entries()) {
+      const atMs = minute * 60_000;
+      const { pausedBy: by } = await openGate(context, view(3), { atMs, latest: 3, pending });
+      paused.push(by === 'CHAIN_AHEAD');
+    }
+    return { paused, told };
+  }
+  const times = <T>(count: number, what: T) => Array.from({ length: count }, () => what);
+
+  test('stops signing for so long and no longer, with an alarm', async () => {
+    const { paused, told } = await looks(...times(13, alone));
+    expect(paused).toEqual([...times(10, true), ...times(3, false)]);
+    expect(told).toEqual([...times(10, 0), ...times(3, 3)]);
+  });
+
+  test('wins nothing by stopping now and then', async () => {
+    const { paused } = await looks(...times(12, [alone, alone, quiet]).flat());
+    // Of each three minutes one counts: the tenth ends with the second look of the tenth round.
+    expect(paused.slice(0, 29).filter(Boolean)).toHaveLength(19);
+    expect(paused.slice(29).some(Boolean)).toBe(false);
+  });
+
+  test('is believed anew once the other one, or the blocks, bore it out', async () => {
+    const both = { highest: 6, agreed: 6, answers: 2 };
+    const { paused } = await looks(...times(12, alone), both, ...times(10, alone));
+    expect(paused.slice(10)).toEqual([false, false, true, ...times(10, true)]);
+  });
+
+  test('is waited for while nobody contradicts it: the other one does not answer, or there is no other', async () => {
+    for (const pending of [
+      { highest: 6, agreed: 0, answers: 1 },
+      { highest: 6, agreed: 6, answers: 1 },
+    ])
+      expect((await looks(...times(30, pending))).paused).toEqual(times(30, true));
+  });
+
+  test('and what blocks say stops signing as ever', async () => {
+    const { context } = aDriver();
+    for (let minute = 0; minute < 30; minute += 1) {
+      const gate = await openGate(context, view(3), { atMs: minute * 60_000, latest: 4, pending: alone });
+      expect(gate.pausedBy).toBe('CHAIN_AHEAD');
+    }
+  });
 });

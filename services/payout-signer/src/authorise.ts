@@ -17,18 +17,24 @@ export interface NonceGate {
  * two sources; from then on the database counts, and more in the chain or in a pool than there are bytes of ours for, means
  * that somebody else has our key, or that this database is older than what was signed: then nothing is signed until that is
  * settled. Nonces that were given out and are free again hide nothing: no bytes of ours explain that the chain has them.
- * One source's word is enough to wait.
+ * One source's word is enough to wait; of its pool alone, which no block refutes, for so long and no longer (pool-claims.ts).
  */
 export async function openGate(
   context: PassContext,
   view: WalletView,
-  { latest, pending }: Pick<ChainCounts, 'latest' | 'pending'>,
+  { atMs, latest, pending }: ChainCounts,
 ): Promise<NonceGate> {
   if (view.cursor === null) return { pausedBy: 'CHAIN_BEHIND', nextNonce: 0 };
-  const { sender, key, signal } = context;
+  const { sender, key, signal, memory, timing, observe } = context;
   const nextNonce = view.nextNonce ?? (await sender.countAt(key.wallet, view.cursor.verified, { signal }));
-  const isAhead = Math.max(latest, pending.highest) > lowestUnsigned(view.nonces, nextNonce);
-  return { pausedBy: isAhead ? 'CHAIN_AHEAD' : undefined, nextNonce };
+  const lowest = lowestUnsigned(view.nonces, nextNonce);
+  const isAhead = Math.max(latest, pending.highest) > lowest;
+  const isProven = Math.max(latest, pending.agreed) > lowest;
+  const isAlone = isAhead && !isProven && pending.answers > 1;
+  memory.poolClaims.note(isAlone ? 'ALONE' : isProven ? 'BORNE_OUT' : 'QUIET', atMs);
+  const isDisbelieved = isAlone && !memory.poolClaims.isBelieved(timing.poolBelievedMs);
+  observe.poolDisbelieved(key, isDisbelieved ? pending.highest - lowest : 0);
+  return { pausedBy: isAhead && !isDisbelieved ? 'CHAIN_AHEAD' : undefined, nextNonce };
 }
 
 /**

@@ -31,6 +31,8 @@ export interface Observe {
   gaps(key: WalletKey, oldestMs: number): void;
   /** By how many the chain's count is above what was given out here; 0: as it should be. */
   chainAhead(key: WalletKey, by: number): void;
+  /** The pool of one source alone is ahead by so many, and not believed any more; 0: it is not so. */
+  poolDisbelieved(key: WalletKey, by: number): void;
   foreignNonces(key: WalletKey, nonces: readonly number[]): void;
   /** The wallet was halted: this database knows less than was sent. */
   restored(key: WalletKey, reason: string): void;
@@ -138,6 +140,9 @@ function observeNonces({ logger, meters, alarms }: Parts) {
     },
     chainAhead(key, by) {
       alarms.set('chain-ahead', key, by > 0 ? `by ${by} transactions` : undefined);
+    },
+    poolDisbelieved(key, by) {
+      alarms.set('pool-disbelieved', key, by > 0 ? `by ${by} transactions` : undefined);
     },
     restored({ chain, wallet }, reason) {
       logger.error('a hot wallet sent what this database does not know: halted', { chain, wallet, reason });

@@ -8,6 +8,7 @@ import type { NonceMark } from './nonce-mark.ts';
 import type { ObstaclePauses } from './obstacle-pauses.ts';
 import type { Observe } from './observe.ts';
 import type { PayoutStore } from './payout-store.ts';
+import type { PoolClaims } from './pool-claims.ts';
 import type { Vouches } from './vouch-attempts.ts';
 import type { WalletKey } from './wallet-facts.ts';
 
@@ -22,6 +23,8 @@ export interface PassTiming extends SendTiming {
   readonly countEveryMs: number;
   /** A chain that is ahead for so long halts the wallet. */
   readonly aheadHaltAfterMs: number;
+  /** The pool of one source alone, which another one contradicts, stops signing for so long in all. */
+  readonly poolBelievedMs: number;
 }
 
 /** What one driver works with. */
@@ -54,6 +57,7 @@ export interface PassMemory {
   isFirstRound: boolean;
   balancesAtMs: number;
   counts: ChainCounts | undefined;
+  readonly poolClaims: PoolClaims;
   /** Since when the chain has been ahead, and how often that was seen. */
   ahead: { readonly sinceMs: number; readonly looks: number } | undefined;
 }

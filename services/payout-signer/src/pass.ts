@@ -6,6 +6,7 @@ import { createObstaclePauses } from './obstacle-pauses.ts';
 import type { ChainCounts, PassContext, PassDeps, PassMemory } from './pass-deps.ts';
 import { findGaps } from './plan-nonces.ts';
 import { bumpFees, closeGaps } from './replace-transactions.ts';
+import { createPoolClaims } from './pool-claims.ts';
 import { sendStored } from './send-stored.ts';
 import { settleDecisions } from './settle-decisions.ts';
 import { signPayouts } from './sign-payouts.ts';
@@ -34,6 +35,7 @@ export function createPass(deps: PassDeps): Pass {
     isFirstRound: true,
     balancesAtMs: Number.NEGATIVE_INFINITY,
     counts: undefined,
+    poolClaims: createPoolClaims(),
     ahead: undefined,
   };
   return (lease, signal) => runPass({ ...deps, lease, memory, signal });

@@ -244,3 +244,23 @@ describe('a dearer transaction', () => {
     return (await transactionsOf(order))[0]!.nonce;
   }
 });
+
+describe('a source that says for ever that its pool holds more', () => {
+  beforeEach(() => world.settle());
+  test('holds payouts up for ten minutes and no longer, and has no wallet halted', async () => {
+    const { chain } = world;
+    const count = 1 + Math.max(-1, ...(await world.transactions()).map(({ nonce }) => nonce));
+    chain.pool = { highest: count + 3, agreed: count, answers: 2 };
+    const [order, driver] = [await world.payout(), world.driver()];
+    for (let minute = 0; minute < 10; minute += 1) {
+      await driver.pass();
+      expect(await world.payoutOf(order)).toEqual({ state: 'REQUESTED', obstacle: 'CHAIN_AHEAD' });
+      await world.wait(60_000, 1);
+    }
+    await driver.pass();
+    expect(await world.payoutOf(order)).toEqual({ state: 'SIGNED', obstacle: null });
+    const { rows } = await sql`select from wallet_halt where kind = 'RESTORED'`.execute(world.admin);
+    expect(rows).toEqual([]);
+    delete chain.pool;
+  });
+});

@@ -213,6 +213,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       idleCountEveryMs: 5_000,
       countEveryMs: 0,
       aheadHaltAfterMs: 12_000,
+      poolBelievedMs: 600_000,
     },
     onCommitted: () => undefined,
   };
@@ -315,7 +316,7 @@ function createModelSender(
     latestCount: () => rpc('latestCount', () => chain.mined.length),
     pendingCount: () =>
       // Asked together with latestCount, which is where faults strike.
-      Promise.resolve({ highest: chain.pendingCount(), agreed: chain.pendingCount() }),
+      Promise.resolve({ highest: chain.pendingCount(), agreed: chain.pendingCount(), answers: 1 }),
     readPayment: (txHash, { height }) =>
       rpc('readPayment', () => {
         const tx = chain.mined.find((mined) => mined.txHash === txHash);

@@ -65,6 +65,7 @@ export const QUICK: PassTiming & { readonly sweepMs: number } = {
   idleCountEveryMs: 50,
   countEveryMs: 20,
   aheadHaltAfterMs: 60_000,
+  poolBelievedMs: 600_000,
 };
 
 export interface DriverOptions {

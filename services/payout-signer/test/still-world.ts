@@ -5,7 +5,7 @@ import { sql, type PostgresPool } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
-import type { SendOutcome, WalletSender } from '@opentill/chain/wallet-sender';
+import type { SendOutcome, SourcesCount, WalletSender } from '@opentill/chain/wallet-sender';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
@@ -49,6 +49,8 @@ export interface StillChain {
   gasMoney: bigint;
   outcome: SendOutcome;
   count: number;
+  /** What sources say of their pools, otherwise than of blocks. */
+  pool?: Partial<SourcesCount>;
 }
 
 /** Passes of the signer on a real database with real keys, before a chain that stands still and answers from memory. */
@@ -189,6 +191,7 @@ export async function createStillWorld(): Promise<StillWorld> {
           idleCountEveryMs: 0,
           countEveryMs: 0,
           aheadHaltAfterMs: 600_000,
+          poolBelievedMs: 600_000,
         },
         onCommitted: () => undefined,
       });
@@ -248,7 +251,8 @@ function standStill(
     checkNetwork: () => Promise.resolve(),
     latestCount: () => Promise.resolve(chain.count),
     countAt: () => Promise.resolve(chain.count),
-    pendingCount: () => Promise.resolve({ highest: chain.count, agreed: chain.count }),
+    pendingCount: () =>
+      Promise.resolve({ highest: chain.count, agreed: chain.count, answers: 1, ...chain.pool }),
     readPayment: () => Promise.resolve(undefined),
     balances: (_wallet, contracts) =>
       Promise.resolve({

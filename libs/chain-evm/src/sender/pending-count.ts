@@ -32,5 +32,5 @@ export async function readPendingCount(
   const [first = 0, second = 0] = said.map(({ answer }) => answer).toSorted((a, b) => b - a);
   const believed = said.filter(({ source }) => claims.isBelieved(source)).map(({ answer }) => answer);
   const highest = said.length < 2 ? first : Math.max(second, ...believed);
-  return { highest, agreed: sources.all().length === 1 ? first : second };
+  return { highest, agreed: sources.all().length === 1 ? first : second, answers: said.length };
 }
