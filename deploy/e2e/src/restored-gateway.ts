@@ -76,7 +76,9 @@ export async function prepareAnotherMachine(gateway: Gateway): Promise<AnotherMa
           ...(service === 'payout-signer'
             ? { KEYSTORE_FILE: join(directory, 'keystore.json'), POLICY_FILE: join(directory, 'policy.json') }
             : {}),
-          ...(service === 'api' ? { PUBLIC_KEYS_FILE: join(directory, 'public-keys.json') } : {}),
+          ...(service === 'api' || service === 'payout-signer'
+            ? { PUBLIC_KEYS_FILE: join(directory, 'public-keys.json') }
+            : {}),
         };
         await gateway.startService(service, { env });
       }

@@ -72,6 +72,8 @@ test('secrets go only where they are needed', () => {
   for (const path of ['/state/keystore.json', '/state/passphrase', '/state/policy.sealed.json'])
     expect(holdersOf(path)).toEqual(['payout-signer']);
   expect(holdersOf('/state/operator-token')).toEqual([]);
+  // The one derives addresses from it, the other one says whether it is of the seed.
+  expect(holdersOf('/state/public-keys.json')).toEqual(['api', 'payout-signer']);
   expect(holdersOf('c2VjcmV0LWtleQ==')).toEqual(['api', 'webhook-sender', 'ops']);
   expect(holdersOf('the-token')).toEqual(['demo-shop']);
   expect(holdersOf('the-webhook-secret')).toEqual(['demo-shop']);

@@ -92,6 +92,7 @@ export function signerEnvironment(source: EnvironmentSource): Environment {
     NETWORKS_FILE: source.networksFile,
     KEYSTORE_FILE: source.keystoreFile,
     PASSPHRASE_FILE: source.passphraseFile,
+    PUBLIC_KEYS_FILE: source.publicKeysFile,
     POLICY_FILE: source.policyFile,
   };
 }

@@ -3,6 +3,7 @@ import type { SignerBackend } from '@opentill/chain/signer-backend';
 import { signRecoverable } from 'tiny-secp256k1';
 import { hotWalletPrivateKey, hotWalletPublicKey, seedFingerprint } from './derivation.ts';
 import { openKeystore } from './keystore.ts';
+import { requireOwnPublicKeys } from './require-own-public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
 /** The first backend of the signer: keys of the local keystore, in the memory of this process until `close`. */
@@ -18,6 +19,8 @@ export interface KeystoreSignerOptions {
   readonly passphrase: string;
   /** The families whose hot wallets it signs for. */
   readonly codecs: readonly AddressCodec[];
+  /** Held against the seed, where it is given: what deposit addresses are derived from elsewhere. */
+  readonly publicKeysFile?: string | undefined;
 }
 
 const DIGEST_BYTES = 32;
@@ -25,7 +28,8 @@ const SIGNATURE_BYTES = 65;
 
 /**
  * Opens the keystore, derives the hot wallets' keys and zeroes the seed. Takes half a second (scrypt). Throws
- * FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE.
+ * FILE_UNREADABLE, FILE_TOO_OPEN, KEYSTORE_DAMAGED, KEYSTORE_WRONG_PURPOSE, KEYSTORE_WRONG_PASSPHRASE, and what
+ * requireOwnPublicKeys throws.
  */
 export async function openKeystoreSigner(options: KeystoreSignerOptions): Promise<KeystoreSigner> {
   const { secret, keyId } = await openKeystore(options.keystoreFile, 'seed', options.passphrase);
@@ -34,6 +38,8 @@ export async function openKeystoreSigner(options: KeystoreSignerOptions): Promis
       const path = options.keystoreFile;
       throw walletError('KEYSTORE_DAMAGED', `${path} names another seed than it holds`, { path });
     }
+    if (options.publicKeysFile !== undefined)
+      await requireOwnPublicKeys(options.publicKeysFile, secret, options.codecs);
     return createSigner(secret, keyId, options.codecs);
   } finally {
     secret.fill(0);

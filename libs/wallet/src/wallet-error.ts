@@ -20,6 +20,8 @@ export type WalletErrorCode =
   | 'FILE_TOO_OPEN'
   /** The public key file is not what `opentill` writes; the message names every mistake. */
   | 'PUBLIC_KEYS_INVALID'
+  /** The public key file is of another seed than the keystore, or holds a key or wallet that is not of it. */
+  | 'PUBLIC_KEYS_OF_ANOTHER_SEED'
   /** The family has no public keys or no address codec here. */
   | 'FAMILY_UNKNOWN'
   /** The signer holds no key of this address. */

@@ -72,10 +72,14 @@ async function openKeys(
   networks: readonly NetworkConfig[],
   logger: Logger,
 ): Promise<{ readonly keys: KeystoreSigner; readonly policy: Policy | undefined }> {
-  const { keystoreFile, passphraseFile, policyFile } = config;
+  const { keystoreFile, passphraseFile, publicKeysFile, policyFile } = config;
   const passphrase = await readPassphraseFile(passphraseFile);
-  const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs: CODECS });
+  const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs: CODECS, publicKeysFile });
   logger.info('keystore opened', { fingerprint: keys.fingerprint, wallets: keys.addresses });
+  if (publicKeysFile === undefined)
+    logger.warn(
+      'no public key file: nobody compares what deposit addresses are derived from with the keystore',
+    );
   if (policyFile === undefined) {
     logger.warn('no policy: nothing is signed on main networks, and without limits on test networks');
     return { keys, policy: undefined };

@@ -15,6 +15,8 @@ export interface SignerConfig extends ServiceSettings {
   readonly keystoreFile: string;
   /** The keystore's and the policy's. */
   readonly passphraseFile: string;
+  /** What the api derives deposit addresses from; undefined: nobody compares it with the keystore. */
+  readonly publicKeysFile: string | undefined;
   /** The sealed policy; undefined: nothing is signed on main networks. */
   readonly policyFile: string | undefined;
   /** Writable, and kept when the database is lost: what was sent from here is written down there. */
@@ -28,6 +30,7 @@ interface Variables extends ServiceVariables {
   readonly NETWORKS_FILE: string;
   readonly KEYSTORE_FILE: string;
   readonly PASSPHRASE_FILE: string;
+  readonly PUBLIC_KEYS_FILE?: string;
   readonly POLICY_FILE?: string;
   readonly SIGNER_STATE_DIR?: string;
   readonly CHAINS?: readonly string[];
@@ -42,6 +45,7 @@ export const SIGNER_CONFIG_SCHEMA = {
     NETWORKS_FILE: { type: 'string', minLength: 1 },
     KEYSTORE_FILE: { type: 'string', minLength: 1 },
     PASSPHRASE_FILE: { type: 'string', minLength: 1 },
+    PUBLIC_KEYS_FILE: { type: 'string', minLength: 1 },
     POLICY_FILE: { type: 'string', minLength: 1 },
     SIGNER_STATE_DIR: { type: 'string', minLength: 1 },
     CHAINS: { type: 'array', items: { type: 'string' }, minItems: 1 },
@@ -60,6 +64,7 @@ export function readSignerConfig(env: Environment): SignerConfig {
     networksFile: variables.NETWORKS_FILE,
     keystoreFile: variables.KEYSTORE_FILE,
     passphraseFile: variables.PASSPHRASE_FILE,
+    publicKeysFile: variables.PUBLIC_KEYS_FILE,
     policyFile: variables.POLICY_FILE,
     stateDirectory: variables.SIGNER_STATE_DIR ?? dirname(variables.KEYSTORE_FILE),
     chains: variables.CHAINS,

@@ -4,7 +4,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { evmFamily } from '@opentill/chain-evm/family';
 import { queueName } from '@opentill/contracts/topology';
+import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
+import { publicKeysOf, writePublicKeys } from '@opentill/wallet/public-keys';
 import { prepareEnvironment, startProcess, type SignerProcess } from './signer-process.ts';
 import { createSignerWorld, PASSPHRASE, type SignerWorld } from './signer-world.ts';
 
@@ -68,12 +71,15 @@ test('the process pays what the broker tells it of, tells of it, and ends cleanl
 test('it refuses to start, with the code for operators, where it must not', async () => {
   const wrong = join(dirname(world.keystoreFile), 'wrong-passphrase');
   await writeFile(wrong, 'another passphrase', { mode: 0o600 });
+  const foreign = join(dirname(world.keystoreFile), 'foreign-public-keys.json');
+  await writePublicKeys(foreign, publicKeysOf(seedOf(generateMnemonic()), [evmFamily.addressCodec]));
   const cases: readonly (readonly [Record<string, string>, string])[] = [
     [
       { WALLET_MNEMONIC: 'test test test test test test test test test test test junk' },
       'SECRET_IN_ENVIRONMENT',
     ],
     [{ PASSPHRASE_FILE: wrong }, 'KEYSTORE_WRONG_PASSPHRASE'],
+    [{ PUBLIC_KEYS_FILE: foreign }, 'PUBLIC_KEYS_OF_ANOTHER_SEED'],
   ];
   const ends = await Promise.all(
     cases.map(async ([given, code]) => {

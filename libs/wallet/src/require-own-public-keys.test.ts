@@ -1,0 +1,101 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { seedFingerprint } from './derivation.ts';
+import { createKeystore } from './keystore.ts';
+import { openKeystoreSigner } from './keystore-signer.ts';
+import { generateMnemonic, seedOf } from './mnemonic.ts';
+import { publicKeysOf, writePublicKeys, type PublicKeys } from './public-keys.ts';
+import { requireOwnPublicKeys } from './require-own-public-keys.ts';
+
+const codecs = [evmAddressCodec];
+const [seed, otherSeed] = [seedOf(generateMnemonic()), seedOf(generateMnemonic())];
+const [own, other] = [publicKeysOf(seed, codecs), publicKeysOf(otherSeed, codecs)];
+
+let dir: string;
+let path: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'public-keys-'));
+  path = join(dir, 'public-keys.json');
+});
+afterAll(() => rm(dir, { recursive: true }));
+
+async function judge(keys: PublicKeys): Promise<unknown> {
+  await writePublicKeys(path, keys);
+  return requireOwnPublicKeys(path, seed, codecs).then(
+    () => 'OWN',
+    (error: unknown) => error,
+  );
+}
+const withFamilies = (change: Partial<PublicKeys['families']>): PublicKeys => ({
+  ...own,
+  families: { ...own.families, ...change },
+});
+
+it('the file of the seed is its own, also one of before that names fewer hot wallets', async () => {
+  expect(await judge(own)).toBe('OWN');
+  expect(await judge(withFamilies({ EVM: { ...own.families.EVM, hotWallets: [] } }))).toBe('OWN');
+});
+
+it.each<readonly [string, PublicKeys, readonly string[]]>([
+  [
+    'another wallet’s file',
+    other,
+    ['fingerprint', 'EVM.depositXpub', 'EVM.hotWallets', 'TRON.depositXpub', 'SUI.depositXpub'],
+  ],
+  [
+    'the deposit key of one family',
+    withFamilies({ TRON: { ...own.families.TRON, depositXpub: other.families.TRON.depositXpub } }),
+    ['TRON.depositXpub'],
+  ],
+  [
+    'a key of this seed in the place of another family’s',
+    withFamilies({ EVM: { ...own.families.EVM, depositXpub: own.families.TRON.depositXpub } }),
+    ['EVM.depositXpub'],
+  ],
+  [
+    'a hot wallet beside ours',
+    withFamilies({
+      EVM: {
+        ...own.families.EVM,
+        hotWallets: [...own.families.EVM.hotWallets, `0x${'a'.repeat(40)}` as Address],
+      },
+    }),
+    ['EVM.hotWallets'],
+  ],
+  ['the fingerprint alone', { ...own, fingerprint: other.fingerprint }, ['fingerprint']],
+])('%s is refused, by what differs, without a key in the words', async (_what, keys, different) => {
+  const error = await judge(keys);
+  expect(error).toMatchObject({ code: 'PUBLIC_KEYS_OF_ANOTHER_SEED', context: { path, different } });
+  for (const { depositXpub } of [...Object.values(own.families), ...Object.values(other.families)])
+    expect(JSON.stringify(error) + String(error)).not.toContain(depositXpub);
+});
+
+it('a file that is not there, or is none, is no file of the seed', async () => {
+  await expect(requireOwnPublicKeys(join(dir, 'none'), seed, codecs)).rejects.toMatchObject({
+    code: 'FILE_UNREADABLE',
+  });
+  await writeFile(path, '{}');
+  await expect(requireOwnPublicKeys(path, seed, codecs)).rejects.toMatchObject({
+    code: 'PUBLIC_KEYS_INVALID',
+  });
+});
+
+it('the keystore is not opened for signing beside a file of another wallet', async () => {
+  const keystoreFile = join(dir, 'keystore.json');
+  const passphrase = 'a passphrase of the tests';
+  await createKeystore(
+    keystoreFile,
+    { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed },
+    passphrase,
+  );
+  const open = (publicKeysFile: string) =>
+    openKeystoreSigner({ keystoreFile, passphrase, codecs, publicKeysFile });
+  await writePublicKeys(path, other);
+  await expect(open(path)).rejects.toMatchObject({ code: 'PUBLIC_KEYS_OF_ANOTHER_SEED' });
+  await writePublicKeys(path, own);
+  (await open(path)).close();
+});
