@@ -130,8 +130,8 @@ export interface NetworkConfig {
   readonly explorerTxUrl?: string;
   readonly tokens: readonly TokenConfig[];
   /**
-   * Absent: payouts of this network are accepted, wait, and are not signed. Read it by payoutTermsOf (EVM) or
-   * tronPayoutTermsOf.
+   * Absent: payouts of this network are accepted and never signed; each says so, and ends when its time is up. Read it by
+   * payoutTermsOf (EVM) or tronPayoutTermsOf.
    */
   readonly payouts?: PayoutsConfig | TronPayoutsConfig;
 }

@@ -17,11 +17,12 @@ import type { Clock } from '@opentill/runtime/clock';
 import type { CheckResult, Checks } from '@opentill/runtime/health';
 import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
-import { startLoop } from '@opentill/runtime/loop';
+import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import { startDriver, type Driver } from './drive-wallet.ts';
 import { wakeDrivers, type WakingEvent } from './handlers/wake-drivers.ts';
+import { startMarkingUnpayable } from './mark-unpayable.ts';
 import { openNonceMark } from './nonce-mark.ts';
 import { createObserve, type Observe } from './observe.ts';
 import type { PassTiming } from './pass-deps.ts';
@@ -45,6 +46,8 @@ export interface SignerDeps {
   readonly clock: Clock;
   readonly newId: NewId;
   readonly networks: readonly PayingNetwork[];
+  /** Networks whose file does not say how payouts are paid: theirs are told so, and end when their time is up. */
+  readonly unpayable?: readonly Pick<PayingNetwork, 'network' | 'codec'>[];
   /** Those that keys are held of, by family of the networks. */
   readonly wallets: readonly Address[];
   readonly policy: PolicyJudge;
@@ -105,6 +108,7 @@ export function startSigner(deps: SignerDeps): SignerApp {
   const publisher = createPublisher(broker);
   const relay = startRelay({ store: createOutboxStore(db, SCHEMA), publisher, logger, metrics });
   const drivers = startDrivers(deps, timing, observe, relay);
+  const marking = startMarking(deps, timing, observe);
   const consumers = startConsumers(deps, drivers);
   const presence = announcePresence({
     db,
@@ -130,6 +134,7 @@ export function startSigner(deps: SignerDeps): SignerApp {
         {
           consumers: () => Promise.all(consumers.map((consumer) => consumer.stop())),
           drivers: () => Promise.all(drivers.map((driver) => driver.stop())),
+          marking: () => Promise.all(marking.map((loop) => loop.stop())),
           housekeeping: () => housekeeping.stop(),
         },
         logger,
@@ -152,10 +157,7 @@ function startDrivers(
   const { db, clock, newId, logger, instanceId } = deps;
   return deps.networks.flatMap(({ network, codec, sender, reader }) => {
     const terms = payoutTermsOf(network);
-    if (terms === undefined) {
-      observe.notConfigured(network.chain);
-      return [];
-    }
+    if (terms === undefined) throw new TypeError(`the network ${network.chain} has no terms of payouts`);
     return deps.wallets
       .filter((wallet) => codec.parse(wallet) === wallet)
       .map((wallet) => {
@@ -186,6 +188,18 @@ function startDrivers(
           fail: deps.fail,
         });
       });
+  });
+}
+
+function startMarking(deps: SignerDeps, { leaseTtlMs }: SignerTiming, observe: Observe): readonly Loop[] {
+  const { db, logger, instanceId, unpayable = [] } = deps;
+  return unpayable.flatMap(({ network: { chain }, codec }) => {
+    observe.notConfigured(chain);
+    return deps.wallets
+      .filter((wallet) => codec.parse(wallet) === wallet)
+      .map((wallet) =>
+        startMarkingUnpayable({ db, logger, observe, key: { chain, wallet }, instanceId, leaseTtlMs }),
+      );
   });
 }
 

@@ -52,7 +52,10 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       metrics,
       clock: systemClock,
       newId,
-      networks: networks.flatMap((network) => payOn(network, keys, logger)),
+      networks: networks.filter(isPayable).map((network) => payOn(network, keys, logger)),
+      unpayable: networks
+        .filter((network) => !isPayable(network))
+        .map((network) => ({ network, codec: evmFamily.addressCodec })),
       wallets: keys.addresses,
       policy: judgeByPolicy(policy),
       instanceId,
@@ -96,37 +99,34 @@ async function openKeys(
   return { keys, policy };
 }
 
-/** Nothing for a network whose file does not say how payouts are paid. */
-function payOn(network: NetworkConfig, backend: KeystoreSigner, logger: Logger): readonly PayingNetwork[] {
+function isPayable(network: NetworkConfig): boolean {
+  return payoutTermsOf(network) !== undefined;
+}
+
+function payOn(network: NetworkConfig, backend: KeystoreSigner, logger: Logger): PayingNetwork {
   const { chain } = network;
-  if (payoutTermsOf(network) === undefined) {
-    logger.warn('payouts of this network are not configured: none is signed', { chain });
-    return [];
-  }
-  return [
-    {
-      network,
-      codec: evmFamily.addressCodec,
-      sender: createEvmSender(network, {
-        backend,
-        onSendAnswer: (answer) => {
-          const isAlarming = answer.lied === true || answer.outcome === 'REFUSED';
-          logger[isAlarming ? 'warn' : 'debug']('a source answered what was sent', { chain, ...answer });
-        },
-        onAlone: ({ label }) => logger.debug('one source is believed alone', { chain, source: label }),
-        onCountRefuted: (count) =>
-          logger.error('a source counts transactions of a wallet that the chain does not have', {
-            chain,
-            ...count,
-          }),
-        onSourceChange: (change) => {
-          const isPassing = change.trouble === 'RESTING' || change.before === 'RESTING';
-          logger[isPassing ? 'debug' : 'info']('source changed', { chain, ...change });
-        },
-        onFinding: ({ source, kind, error }) =>
-          logger.warn('source found wanting', { chain, source, kind, error }),
-      }),
-      reader: evmFamily.createReader(network, {}),
-    },
-  ];
+  return {
+    network,
+    codec: evmFamily.addressCodec,
+    sender: createEvmSender(network, {
+      backend,
+      onSendAnswer: (answer) => {
+        const isAlarming = answer.lied === true || answer.outcome === 'REFUSED';
+        logger[isAlarming ? 'warn' : 'debug']('a source answered what was sent', { chain, ...answer });
+      },
+      onAlone: ({ label }) => logger.debug('one source is believed alone', { chain, source: label }),
+      onCountRefuted: (count) =>
+        logger.error('a source counts transactions of a wallet that the chain does not have', {
+          chain,
+          ...count,
+        }),
+      onSourceChange: (change) => {
+        const isPassing = change.trouble === 'RESTING' || change.before === 'RESTING';
+        logger[isPassing ? 'debug' : 'info']('source changed', { chain, ...change });
+      },
+      onFinding: ({ source, kind, error }) =>
+        logger.warn('source found wanting', { chain, source, kind, error }),
+    }),
+    reader: evmFamily.createReader(network, {}),
+  };
 }

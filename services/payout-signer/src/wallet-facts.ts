@@ -180,6 +180,8 @@ export type Obstacle =
   | 'UNCLEAR'
   /** No sealed policy is loaded, or it says nothing of this chain; nothing is signed on a main network without. */
   | 'NO_POLICY'
+  /** The network file does not say how payouts of this chain are paid: nobody signs them. */
+  | 'PAYOUTS_NOT_CONFIGURED'
   /** A halt is open. */
   | 'HALTED'
   /** The asset is on hold after an incident. */

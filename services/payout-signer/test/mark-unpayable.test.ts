@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { Database } from '@opentill/db/database';
+import { keepLease } from '@opentill/db/lease';
+import { createLogger } from '@opentill/runtime/logger';
+import { aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
+import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { startMarkingUnpayable } from '../src/mark-unpayable.ts';
+import type { Observe } from '../src/observe.ts';
+import { markUnpayable } from '../src/store/mark-unpayable.ts';
+
+const wallet = anEvmAddress() as Address;
+const key = { chain: 'ETH_SEPOLIA', wallet } as const;
+
+let database: TestDatabase;
+let admin: Database;
+let signer: Database;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [admin, signer] = [database.open('admin'), database.open('signer')];
+});
+afterAll(async () => {
+  await Promise.all([admin.close(), signer.close()]);
+  await database.drop();
+});
+
+const reserved = (overrides: Parameters<typeof aReservedPayout>[1] = {}) =>
+  aReservedPayout(admin.kysely, { source_address: wallet, ...overrides });
+const set = (order: OrderRow, change: string) =>
+  sql`update payout set ${sql.raw(change)} where order_pk = ${order.order_pk}`.execute(admin.kysely);
+async function rowOf(order: OrderRow) {
+  const { rows } = await sql<{ state: string; obstacle: string | null; waits: boolean }>`
+    select state, obstacle, waiting_since is not null as waits from payout where order_pk = ${order.order_pk}`.execute(
+    admin.kysely,
+  );
+  return rows[0];
+}
+function start(): { stop(): Promise<void>; hindered: string[] } {
+  const hindered: string[] = [];
+  const logger = createLogger({ service: 'payout-signer', level: 'silent' });
+  const observe = {
+    hindered: (_key: unknown, orderPk: string) => void hindered.push(orderPk),
+    passFailed: (_key: unknown, error: unknown) => expect(error).toBeUndefined(),
+  } as unknown as Observe;
+  const loop = startMarkingUnpayable({
+    db: signer.kysely,
+    logger,
+    observe,
+    key,
+    instanceId: 'test',
+    leaseTtlMs: 300,
+  });
+  return { stop: () => loop.stop(), hindered };
+}
+
+const NOT_CONFIGURED = 'PAYOUTS_NOT_CONFIGURED';
+
+test('payouts that nobody can sign say why, and end when their time is up, also those that waited for approval', async () => {
+  const soon = () => ({ expires_at: new Date(Date.now() + 1_500) });
+  const [fresh, waiting, authorised, held] = [
+    await reserved(soon()),
+    await reserved(soon()),
+    await reserved(soon()),
+    await reserved(soon()),
+  ];
+  await set(waiting, `obstacle = 'NEEDS_APPROVAL', obstacle_at = now(), waiting_since = now()`);
+  await set(authorised, `state = 'AUTHORISED', authorised_at = now()`);
+  await sql`insert into wallet_nonce (chain, wallet, nonce, state, order_pk)
+    values (${key.chain}, ${wallet}, 0, 'RESERVED', ${authorised.order_pk})`.execute(admin.kysely);
+  await set(held, `obstacle = 'HALTED', obstacle_at = now()`);
+  const doubtful = await reserved(soon());
+  await set(doubtful, `obstacle = 'MAYBE_PAID', obstacle_at = now(), waiting_since = now()`);
+  const elsewhere = await reserved({ source_address: anEvmAddress() });
+  const { order: signed } = await aSignedPayout(admin.kysely, { source_address: wallet });
+
+  const marking = start();
+  await waitUntil('marked', async () => (await rowOf(authorised))?.obstacle === NOT_CONFIGURED);
+  for (const order of [fresh, waiting, held])
+    expect(await rowOf(order)).toEqual({ state: 'REQUESTED', obstacle: NOT_CONFIGURED, waits: false });
+  expect(await rowOf(doubtful)).toEqual({ state: 'REQUESTED', obstacle: 'MAYBE_PAID', waits: true });
+  expect(await rowOf(elsewhere)).toMatchObject({ obstacle: null });
+  expect(await rowOf(signed)).toMatchObject({ state: 'SIGNED', obstacle: null });
+  const { rows: nonces } = await sql`select order_pk from wallet_nonce where state = 'RESERVED'`.execute(
+    admin.kysely,
+  );
+  expect(nonces).toEqual([{ order_pk: null }]);
+  // One that comes later, and each of them once.
+  const late = await reserved(soon());
+  await waitUntil('marked as well', async () => (await rowOf(late))?.obstacle === NOT_CONFIGURED);
+  const all = [fresh, waiting, authorised, held, late];
+  expect(marking.hindered.toSorted()).toEqual(all.map(({ order_pk: orderPk }) => orderPk).toSorted());
+  await marking.stop();
+
+  const expired = async () => {
+    const { rows } = await sql`
+      select * from expire_payouts(${all.map(({ order_pk: pk }) => pk)}::uuid[])`.execute(admin.kysely);
+    return rows.length;
+  };
+  let ended = 0;
+  await waitUntil('their time is up', async () => (ended += await expired()) === all.length);
+  expect(await rowOf(waiting)).toMatchObject({ state: 'EXPIRED', obstacle: NOT_CONFIGURED });
+}, 20_000);
+
+test('nothing is written by who has lost the wallet’s lease', async () => {
+  const lease = (holder: string) =>
+    keepLease({ db: signer.kysely, schema: 'signer', name: `wallet/${wallet}`, holder, ttlMs: 60_000 });
+  const [before, after] = [lease('before'), lease('after')];
+  const lost = await before.acquire();
+  await before.release();
+  expect(await after.acquire()).toBeDefined();
+  const order = await reserved();
+  await expect(markUnpayable(signer.kysely, key, lost!)).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  expect(await rowOf(order)).toMatchObject({ obstacle: null });
+  expect(await markUnpayable(signer.kysely, key, after.current()!)).toEqual({
+    orderPks: [order.order_pk],
+    isAll: true,
+  });
+});
