@@ -63,6 +63,14 @@ describe('the logs of several blocks', () => {
     ]);
   });
 
+  it.each([1n, 2n ** 64n - 1n, 2n ** 64n, 0xabcdefn * 2n ** 64n, 2n ** 256n - 1n])(
+    'are read with an amount of %s',
+    (amount) => {
+      const [small] = transfersAt([logAt(100, 0, { data: word(amount) })], 100);
+      expect(small?.amountBaseUnits).toBe(amount);
+    },
+  );
+
   it.each<[string, readonly unknown[]]>([
     ['in another order', [...usual].reverse()],
     ['one of them twice', [...usual, usual[1]]],
@@ -88,6 +96,9 @@ describe('the logs of several blocks', () => {
     ['without topics', logAt(102, 9, { topics: undefined })],
     ['with a topic that is no word', logAt(102, 9, { topics: [TRANSFER_TOPIC, '0x1', word(2)] })],
     ['with odd data', logAt(102, 9, { data: '0x123' })],
+    ['with an amount that is no number', logAt(102, 9, { data: `${word(0).slice(0, -1)}g` })],
+    ['with an amount of fewer digits and spaces', logAt(102, 9, { data: `${word(1).slice(0, -2)}1 ` })],
+    ['with letters before the amount', logAt(102, 9, { data: `0xz${word(5).slice(3)}` })],
     ['with a place that is no number', logAt(102, 9, { logIndex: 'nine' })],
     ['without a transaction', logAt(102, 9, { transactionHash: null })],
     ['that is null', null],

@@ -6,7 +6,7 @@ import type { BaseUnits } from '@opentill/domain/money';
 import { hexQuantity } from './block-requests.ts';
 import type { EvmHeader, EvmLog } from './decode.ts';
 import { decodeLogs, TRANSFER_TOPIC, transferOf } from './decode.ts';
-import { ADDRESS_PADDING, isAddressWord, isShortQuantity, isWord } from './hex-word.ts';
+import { ADDRESS_PADDING, isAddressWord, isAmountWord, isShortQuantity, isWord } from './hex-word.ts';
 
 /** What an answer of logs says of one block. */
 export interface BlockTransfers {
@@ -55,12 +55,13 @@ function readQuickly(
     const heightHex = hexQuantity(header.height);
     blocks.set(header.hash, { header, heightHex, transfers: [], logCount: 0, lastIndex: -1 });
   }
+  const contracts = [...tokens]; // a few: compared sooner than hashed
   let block: QuickBlock | undefined;
   for (const raw of rawLogs) {
     if (typeof raw !== 'object' || raw === null) return undefined;
     const log = raw as Readonly<Record<string, unknown>>;
     if (block === undefined || block.header.hash !== log['blockHash']) block = blocks.get(log['blockHash']);
-    if (block === undefined || !readQuickLog(block, log, tokens)) return undefined;
+    if (block === undefined || !readQuickLog(block, log, contracts)) return undefined;
   }
   const byBlock = new Map<BlockHash, BlockTransfers>();
   for (const { header, transfers, logCount } of blocks.values())
@@ -72,15 +73,15 @@ function readQuickly(
 function readQuickLog(
   block: QuickBlock,
   log: Readonly<Record<string, unknown>>,
-  tokens: ReadonlySet<string>,
+  contracts: readonly string[],
 ): boolean {
   const { address, topics, data, logIndex, transactionHash } = log;
-  if (typeof address !== 'string' || !tokens.has(address) || log['removed'] === true) return false;
+  if (typeof address !== 'string' || !contracts.includes(address) || log['removed'] === true) return false;
   if (log['blockNumber'] !== block.heightHex || !Array.isArray(topics) || topics.length !== 3) return false;
   const from: unknown = topics[1];
   const to: unknown = topics[2];
   if (topics[0] !== TRANSFER_TOPIC || !isAddressWord(from) || !isAddressWord(to)) return false;
-  if (!isWord(data) || !isWord(transactionHash)) return false;
+  if (!isAmountWord(data) || !isWord(transactionHash)) return false;
   if (!isShortQuantity(logIndex)) return false;
   const indexInBlock = Number(logIndex);
   if (indexInBlock <= block.lastIndex) return false;

@@ -3,6 +3,8 @@
 const WORD_LENGTH = 66;
 /** What stands before the address in a word that holds one. */
 export const ADDRESS_PADDING = `0x${'0'.repeat(24)}`;
+/** What nearly every word that holds an amount begins with: below 2^64. */
+const AMOUNT_PADDING = `0x${'0'.repeat(48)}`;
 /** `0x` and seven digits: beyond any block or index, within any integer. */
 const SHORT_QUANTITY_LENGTH_MAX = 9;
 /** 1 at the character codes of lower-case hex digits. A table is three times as quick as a regular expression here. */
@@ -27,6 +29,12 @@ export function isAddressWord(value: unknown): value is string {
   return (
     typeof value === 'string' && value.startsWith(ADDRESS_PADDING) && isWord(value, ADDRESS_PADDING.length)
   );
+}
+
+/** Whether it is a word; told soonest of one that holds an amount. */
+export function isAmountWord(value: unknown): value is string {
+  const isUsual = typeof value === 'string' && value.startsWith(AMOUNT_PADDING);
+  return isWord(value, isUsual ? AMOUNT_PADDING.length : undefined);
 }
 
 /** Whether it is `0x` and one to seven lower-case hex digits. */

@@ -30,6 +30,8 @@ export interface CaughtUp {
 const SEGMENTS_AHEAD = 6;
 /** Parts that one commit may take in: the fewer commits, the faster; the more, the longer is nothing shown. */
 const SEGMENTS_PER_COMMIT = 5;
+/** A commit waits so long for a further part to take in: what is read already must not wait for a source that hangs. */
+const COMMIT_PATIENCE_MS = 100;
 /** Parts a chain has to be behind, for catching up to be worth it. */
 const SEGMENTS_FAR_BEHIND = 2;
 
@@ -74,7 +76,10 @@ export async function catchUp(
   try {
     for (;;) {
       const outcome = await takeNext(reads, state, waiting);
-      const isCommitDue = outcome !== 'more' || !reads.isNextReady() || waiting.length >= SEGMENTS_PER_COMMIT;
+      const isCommitDue =
+        outcome !== 'more' ||
+        waiting.length >= SEGMENTS_PER_COMMIT ||
+        !(await reads.isNextReady(COMMIT_PATIENCE_MS));
       const failure = isCommitDue ? await commitReady() : undefined;
       if (failure !== undefined) return { state, failure };
       if (outcome === 'end') return { state };

@@ -29,15 +29,34 @@ describe('reading ahead', () => {
     expect(calls.map((call) => call.item)).toEqual([0, 1, 2]);
     calls[2]!.done();
     calls[1]!.done();
-    expect(reads.isNextReady()).toBe(false);
+    expect(await reads.isNextReady(0)).toBe(false);
     calls[0]!.done();
     expect(await first).toBe(0);
-    expect(reads.isNextReady()).toBe(true);
+    expect(await reads.isNextReady(0)).toBe(true);
     expect(await reads.next()).toBe(10);
     expect(calls).toHaveLength(4); // one more for each handed over, when the next is asked for
     expect(await reads.next()).toBe(20);
     calls.slice(3).forEach((call) => call.done());
     expect([await reads.next(), await reads.next(), await reads.next()]).toEqual([30, 40, undefined]);
+  });
+
+  it('waits a while for the next, and not for what comes later', async () => {
+    const { calls, reads } = reading(3, 2);
+    const ready = reads.isNextReady(60_000);
+    expect(calls.map((call) => call.item)).toEqual([0, 1]);
+    calls[1]!.done();
+    calls[0]!.fail(new Error('broken')); // to be handed over as well
+    expect(await ready).toBe(true);
+    await expect(reads.next()).rejects.toThrow('broken');
+  });
+
+  it('has nothing to wait for behind the last', async () => {
+    const { calls, reads } = reading(1, 2);
+    const first = reads.next();
+    calls[0]!.done();
+    await first;
+    expect(await reads.isNextReady(60_000)).toBe(true);
+    expect(await reads.next()).toBeUndefined();
   });
 
   it('hands nothing over behind what failed, and aborts what is under way', async () => {

@@ -2,8 +2,8 @@
 export interface ReadAhead<R> {
   /** The next result; undefined behind the last. Rejects with what its reading threw; nothing follows after that. */
   next(): Promise<R | undefined>;
-  /** Whether `next` has something to hand over at once. */
-  isNextReady(): boolean;
+  /** Whether `next` has something to hand over, or nothing follows: at once, or within so many milliseconds. */
+  isNextReady(withinMs: number): Promise<boolean>;
   /** Ends what is under way, and resolves when it ended; nothing more is begun. */
   stop(): Promise<void>;
 }
@@ -53,10 +53,20 @@ export function createReadAhead<I, R>(options: {
       started.shift();
       return result;
     },
-    isNextReady: () => started[0]?.isSettled === true,
+    async isNextReady(withinMs) {
+      begin();
+      const first = started[0];
+      if (first === undefined || first.isSettled) return true;
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, withinMs, false)));
+      const settled = first.result.then(isSo, isSo);
+      return Promise.race([settled, late]).finally(() => clearTimeout(timer));
+    },
     async stop() {
       stopping.abort();
       await Promise.allSettled(started.map(({ result }) => result));
     },
   };
 }
+
+const isSo = (): true => true;

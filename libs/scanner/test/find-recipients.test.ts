@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '@opentill/db/database';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { aHotWalletAddress } from '@opentill/testkit/payout-scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { createScanStore, type ScanStore } from '../src/store.ts';
+import { address, giveOut } from './scan-harness.ts';
+
+const [ALICE, BOB] = [address('alice'), address('bob')];
+const [HOT, TRON_HOT] = [address('hot'), address('tronhot')];
+/** More than one statement looks up. */
+const STRANGERS = Array.from({ length: 25_000 }, (_, i) => address(`stranger${i}`));
+
+let database: TestDatabase;
+let admin: Database;
+let scanner: Database;
+let store: ScanStore;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = database.open('admin');
+  scanner = database.open('scanner_evm');
+  store = createScanStore({ db: scanner.kysely, schema: 'scanner_evm', clock: systemClock, newId });
+  await giveOut(admin.kysely, [ALICE, BOB]);
+  await aHotWalletAddress(admin.kysely, { family: 'EVM', address: HOT });
+  await aHotWalletAddress(admin.kysely, { family: 'TRON', address: TRON_HOT });
+});
+afterAll(async () => {
+  await scanner.close();
+  await admin.close();
+  await database.drop();
+});
+
+const found = async (...asked: Parameters<ScanStore['findRecipients']>[1]): Promise<readonly string[]> =>
+  [...(await store.findRecipients('EVM', asked))].toSorted();
+
+describe('who of the recipients is ours', () => {
+  it('deposit addresses and hot wallets of the family, and nobody else', async () => {
+    expect(await found(STRANGERS[0]!, HOT, ALICE, TRON_HOT, STRANGERS[1]!)).toEqual([ALICE, HOT].toSorted());
+  });
+
+  it('only who was asked for', async () => {
+    expect(await found(BOB, STRANGERS[0]!)).toEqual([BOB]);
+    expect(await found(STRANGERS[0]!)).toEqual([]);
+    expect(await found()).toEqual([]);
+  });
+
+  it('wherever among many they stand', async () => {
+    expect(await found(ALICE, ...STRANGERS.slice(0, 12_000), HOT, ...STRANGERS.slice(12_000), BOB)).toEqual(
+      [ALICE, BOB, HOT].toSorted(),
+    );
+  });
+});
