@@ -1,119 +1,240 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import type { WalletSender } from '@opentill/chain/wallet-sender';
+import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import { callRpc } from '@opentill/devnet/json-rpc';
-import { createCrashPoints, type CrashPoints } from '@opentill/testkit/crash-points';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { waitUntil } from '@opentill/testkit/wait-until';
 import { checkChain } from './check-chain.ts';
-import { createSignerWorld, ONE_ETH, type RunningDriver, type SignerWorld } from './signer-world.ts';
+import { countOpen, killAtRandom } from './kill-at-random.ts';
+import { bearSigner, isOfFees, STEPS, type BroadcastFate, type MortalSigner } from './mortal-signer.ts';
+import { createRoughChain, type RoughChain } from './rough-chain.ts';
+import { prepareEnvironment } from './signer-process.ts';
+import { createSignerWorld, ONE_ETH, type SignerWorld } from './signer-world.ts';
 
 const SEED = Number(process.env['SEED'] ?? 20_261_121);
-const CRASHES = Number(process.env['CRASHES'] ?? 320);
-const PAYOUTS = 120;
-const DEADLINE_MS = 540_000;
+const CRASHES = Number(process.env['CRASHES'] ?? 300);
+/** Of processes, by SIGKILL: of the one that leads (each takes the lease's 5 s to get over), and of the other. */
+const KILLS = { leaders: Number(process.env['KILLS'] ?? 12), standbys: 12 };
+const PAYOUTS_MAX = 500;
+const OPEN_AT_ONCE = 6;
+const CRASHES_DEADLINE_MS = 190_000;
+const KILLS_DEADLINE_MS = 120_000;
+/** A life that leads for longer than this without meeting its end ends where it is. */
+const OLD_MS = 1_500;
 
 let world: SignerWorld;
+let rabbit: TestBroker;
+let rough: RoughChain;
 beforeAll(async () => {
-  world = await createSignerWorld();
+  [world, rabbit] = await Promise.all([createSignerWorld(), createTestBroker()]);
+  rough = createRoughChain(world);
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await rabbit.drop();
+  await world.close();
+});
 
-/** A step on each side of everything that is asked of nodes. */
-function wrapSender(sender: WalletSender, points: CrashPoints): WalletSender {
-  const { latestCount, countAt, balances, currentPrices, prepare, sign, signCancel, broadcast } = sender;
-  return {
-    ...sender,
-    latestCount: points.wrap('latestCount', latestCount),
-    countAt: points.wrap('countAt', countAt),
-    balances: points.wrap('balances', balances),
-    currentPrices: points.wrap('currentPrices', currentPrices),
-    prepare: points.wrap('prepare', prepare),
-    sign: points.wrap('sign', sign),
-    signCancel: points.wrap('signCancel', signCancel),
-    broadcast: points.wrap('broadcast', broadcast),
-  };
+const random = seededRandom(SEED);
+/** What happened, each counted when it had. */
+const counts = { crashes: 0, byStatement: 0, failedSteps: 0, lostRequests: 0, lostReplies: 0 };
+const outcomes: Partial<Record<SendOutcome, number>> = {};
+/** Deaths at each of the signer's steps, lives that were to end there, and statements of its database that were died at. */
+const deaths = new Map(STEPS.map((step) => [step, 0]));
+const doomed = new Map(STEPS.map((step) => [step, 0]));
+const statements = new Set<string>();
+const orders: OrderRow[] = [];
+
+interface Replica {
+  readonly name: string;
+  life: MortalSigner;
+  end: string | number;
+  leadsSince: number | undefined;
 }
 
-interface Life {
-  readonly points: CrashPoints;
-  readonly runner: RunningDriver;
+function chooseFate(): BroadcastFate {
+  const chance = random();
+  return chance < 0.2 ? 'REPLY_LOST' : chance < 0.3 ? 'REQUEST_LOST' : 'ARRIVES';
 }
 
-test(`two replicas that crash at every step land every payout exactly once (seed ${SEED})`, async () => {
-  const random = seededRandom(SEED);
-  const counts = { crashes: 0, lost: 0, drops: 0, spikes: 0, reorgs: 0 };
-  const diedAt = new Map<string, number>();
-  const orders: OrderRow[] = [];
+function noteSent(fate: BroadcastFate, sent: readonly SendOutcome[]): void {
+  if (fate === 'REQUEST_LOST') counts.lostRequests += 1;
+  // Only where the chain took it is there a reply that somebody misses.
+  if (fate === 'REPLY_LOST' && sent.includes('ACCEPTED')) counts.lostReplies += 1;
+  for (const outcome of sent) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+}
 
-  async function beBorn(name: string): Promise<Life> {
-    const points = createCrashPoints();
-    const fault = random() < 0.85 ? 'crash' : 'lose';
-    if (counts.crashes < CRASHES) points.crashAt(1 + Math.floor(random() * 70), fault);
-    if (fault === 'lose') counts.lost += 1;
-    const runner = await world.start({
-      name,
-      leaseTtlMs: 250,
-      wrapPool: points.wrapPool,
-      sender: (sender) => wrapSender(sender, points),
-      timing: { bumpAfterMs: 400, sweepMs: 15 },
-    });
-    return { points, runner };
-  }
-  async function bury(life: Life): Promise<void> {
-    const name = life.points.steps.at(-1) ?? '';
-    diedAt.set(name, (diedAt.get(name) ?? 0) + 1);
+/** The step that was chosen least often, or any statement. */
+function chooseEnd(): string | number {
+  if (random() < 0.25) return 1 + Math.floor(random() * 120);
+  const unmet = STEPS.filter((step) => deaths.get(step) === 0);
+  // Once nearly everything has happened, what has not.
+  const among = unmet.length > 0 && counts.crashes > CRASHES / 2 ? unmet : STEPS;
+  const least = Math.min(...among.map((step) => doomed.get(step) ?? 0));
+  const rare = among.filter((step) => doomed.get(step) === least);
+  const chosen = rare[Math.floor(random() * rare.length)] ?? 'before look';
+  doomed.set(chosen, least + 1);
+  return chosen;
+}
+
+function doom(replica: Replica): void {
+  replica.end = chooseEnd();
+  replica.leadsSince = undefined;
+  replica.life.doom({ at: replica.end, fault: random() < 0.85 ? 'crash' : 'lose' });
+}
+
+const bear = (name: string) => bearSigner(world, name, chooseFate, noteSent);
+
+/** Looks after one replica: one that died is born again, one that got too old dies where it is. */
+async function tend(replica: Replica): Promise<void> {
+  const { life } = replica;
+  const diedAt = life.diedAt();
+  if (diedAt !== undefined) {
     counts.crashes += 1;
+    const known = deaths.get(diedAt);
+    if (known === undefined) counts.byStatement += 1;
+    if (known === undefined) statements.add(diedAt);
+    else deaths.set(diedAt, known + 1);
     await life.runner.stop();
+    replica.life = await bear(replica.name);
+    doom(replica);
+  } else if (life.survived()) {
+    counts.failedSteps += 1;
+    doom(replica);
+  } else if (!life.runner.driver.leads()) replica.leadsSince = undefined;
+  else {
+    replica.leadsSince ??= Date.now();
+    if (Date.now() - replica.leadsSince > OLD_MS || random() < 0.002) life.doom({ at: 1, fault: 'crash' });
   }
+}
 
-  const replicas = [await beBorn('a'), await beBorn('b')];
-  const deadline = Date.now() + DEADLINE_MS;
-  const isDone = async (): Promise<boolean> => {
-    if (orders.length < PAYOUTS || counts.crashes < CRASHES) return false;
-    const { rows } = await sql<{ open: number }>`
-      select count(*)::int as open from payout p
-      where not exists (select from wallet_nonce n where n.order_pk = p.order_pk and n.state = 'FINAL')`.execute(
-      world.admin,
-    );
-    return rows[0]?.open === 0;
+/** What the chain does next; dear blocks come sooner to a life that ends when fees are raised. */
+async function goOn(replicas: readonly Replica[]): Promise<void> {
+  const isWanted = replicas.some(
+    ({ life, end }) => typeof end === 'string' && isOfFees(end) && life.runner.driver.leads(),
+  );
+  const chance = random();
+  if (chance < 0.01) await rough.forget();
+  else if (chance < (isWanted ? 0.07 : 0.015)) await rough.spike();
+  else if (chance < 0.1) await rough.reorganise(1 + Math.floor(random() * 5));
+  if (random() < 0.5) await world.mine();
+}
+
+/** Two replicas that die until each has happened often enough, and then live until every payout is final. */
+async function dieOften(): Promise<void> {
+  const replicas = await Promise.all(
+    ['a', 'b'].map(async (name): Promise<Replica> => {
+      return { name, life: await bear(name), end: 0, leadsSince: undefined };
+    }),
+  );
+  for (const replica of replicas) doom(replica);
+  const deadline = Date.now() + CRASHES_DEADLINE_MS;
+  const said = () => JSON.stringify({ ...counts, ...rough.times, orders: orders.length, lacking: lacking() });
+  let hasFailed = false;
+  const isOver = () => hasFailed || (counts.crashes >= CRASHES && lacking().length === 0);
+  const repeat = async (pauseMs: number, work: () => Promise<unknown>) => {
+    try {
+      for (; !isOver(); await new Promise((resolve) => setTimeout(resolve, pauseMs))) {
+        if (Date.now() > deadline) throw new Error(`not in time: ${said()}`);
+        await work();
+      }
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    }
   };
-  for (let turn = 0; !(await isDone()); turn += 1) {
-    if (Date.now() > deadline) throw new Error(`not done in time: ${JSON.stringify(counts)}`);
-    // Payouts come as long as there are crashes to survive.
-    if (orders.length < (PAYOUTS * counts.crashes) / CRASHES + 3 && orders.length < PAYOUTS)
-      orders.push(random() < 0.8 ? await world.payout() : await world.nativePayout(ONE_ETH / 1_000n));
-    for (const [place, life] of replicas.entries()) {
-      // Besides the step that it was born to die at: some end where they happen to be.
-      if (!life.points.crashed && random() < 0.01 && counts.crashes < CRASHES) life.points.crashAt(1);
-      if (!life.points.crashed) continue;
-      await bury(life);
-      replicas[place] = await beBorn(place === 0 ? 'a' : 'b');
-    }
-    const chance = random();
-    if (chance < 0.03) {
-      await callRpc(world.rpcUrl, 'anvil_dropAllTransactions', []);
-      counts.drops += 1;
-    } else if (chance < 0.08) {
-      await callRpc(world.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', ['0x12a05f2000']);
-      counts.spikes += 1;
-    } else if (chance < 0.1) {
-      await callRpc(world.rpcUrl, 'anvil_reorg', [1 + Math.floor(random() * 2), []]);
-      counts.reorgs += 1;
-    }
-    if (random() < 0.5) await world.mine();
-    await new Promise((resolve) => setTimeout(resolve, 25));
+  await Promise.all([
+    ...replicas.map((replica) => repeat(10, () => tend(replica))),
+    repeat(30, () => goOn(replicas)),
+    repeat(20, async () => {
+      if ((await countOpen(world)) < OPEN_AT_ONCE && orders.length < PAYOUTS_MAX)
+        orders.push(random() < 0.8 ? await world.payout() : await world.nativePayout(ONE_ETH / 1_000n));
+    }),
+  ]);
+  for (const replica of replicas) {
+    replica.life.doom(undefined);
+    if (replica.life.diedAt() === undefined) continue;
+    await replica.life.runner.stop();
+    replica.life = await bear(replica.name);
   }
-  for (const life of replicas) await life.runner.stop();
+  await waitUntil(
+    `every payout is final: ${said()}`,
+    async () => {
+      await world.mine();
+      return (await countOpen(world)) === 0;
+    },
+    30_000,
+  );
+  for (const { life } of replicas) await life.runner.stop();
+}
 
-  const found = await checkChain(world, orders);
-  const { rows } = await sql<{ bumped: number; signed: number }>`
-    select count(*)::int as signed, (count(*) - count(distinct nonce))::int as bumped from own_transaction`.execute(
+/** What it is to live through and did not yet. */
+function lacking(): readonly string[] {
+  const happened = {
+    ...counts,
+    ...rough.times,
+    known: outcomes.KNOWN ?? 0,
+    tooLow: outcomes.NONCE_TOO_LOW ?? 0,
+  };
+  return [...Object.entries(happened), ...deaths].filter(([, times]) => times === 0).map(([name]) => name);
+}
+
+/** Everything that was ever signed and stored is sent once more, by somebody who remembers all of it. */
+async function sendEverythingAgain(): Promise<void> {
+  const { rows } = await sql<{ raw: Buffer }>`select raw from own_transaction order by signed_at`.execute(
     world.admin,
   );
-  process.stderr.write(`${JSON.stringify({ ...counts, ...rows[0], places: diedAt.size, ...found })}\n`);
-  expect(found).toEqual({ payouts: PAYOUTS, wrong: [] });
+  for (const { raw } of rows)
+    await callRpc(world.rpcUrl, 'eth_sendRawTransaction', [`0x${raw.toString('hex')}`]).catch(
+      () => undefined,
+    );
+  await world.mine(3);
+}
+
+test(`two replicas that crash at every step and are killed at random land every payout exactly once (seed ${SEED})`, async () => {
+  const startedAt = Date.now();
+  await dieOften();
+  const crashesMs = Date.now() - startedAt;
+  // The same wallet goes on, now as whole processes.
+  const env = await prepareEnvironment(world, await rabbit.urlFor('payout-signer'));
+  const wanted = { ...KILLS, deadlineMs: KILLS_DEADLINE_MS };
+  const { orders: later, ...kills } = await killAtRandom(world, env, random, rough, wanted);
+  orders.push(...later);
+  await sendEverythingAgain();
+
+  const found = await checkChain(world, orders);
+  const { rows } = await sql<{ nonces: number; bumped: number; dearerLanded: number }>`
+    select count(distinct t.nonce)::int as nonces, (count(*) - count(distinct t.nonce))::int as bumped,
+      (count(*) filter (where f.state = 'VERIFIED' and exists (select from own_transaction e
+        where e.nonce = t.nonce and e.signed_at < t.signed_at)))::int as "dearerLanded"
+    from own_transaction t left join own_transaction_fate f using (chain, tx_hash)`.execute(world.admin);
+  const bumps = rows[0];
+  process.stderr.write(
+    `${JSON.stringify({
+      ...counts,
+      ...rough.times,
+      ...bumps,
+      kills,
+      outcomes,
+      statements: statements.size,
+      ...found,
+      crashSeconds: Math.round(crashesMs / 1_000),
+      seconds: Math.round((Date.now() - startedAt) / 1_000),
+    })}\n${JSON.stringify(Object.fromEntries(deaths))}\n`,
+  );
+  expect(found).toEqual({ payouts: orders.length, wrong: [] });
+  // The database has every nonce that the chain has, each final, and none besides.
+  const used = await callRpc<string>(world.rpcUrl, 'eth_getTransactionCount', [world.wallet, 'latest']);
+  expect((await world.nonces()).map(({ nonce, state }) => `${nonce} ${state}`)).toEqual(
+    Array.from({ length: Number(used) }, (_, nonce) => `${nonce} FINAL`),
+  );
+  expect(Number(used)).toBe(orders.length);
   expect(counts.crashes).toBeGreaterThanOrEqual(CRASHES);
-  expect(diedAt.size).toBeGreaterThan(30);
-  expect(counts.drops).toBeGreaterThan(0);
-}, 600_000);
+  expect(kills).toEqual(KILLS);
+  // Nothing of what it is to live through was left to chance and did not happen.
+  expect(lacking()).toEqual([]);
+  expect(bumps?.bumped).toBeGreaterThan(0);
+  expect(bumps?.dearerLanded).toBeGreaterThan(0);
+  expect(statements.size).toBeGreaterThan(8);
+}, 355_000);
