@@ -3,8 +3,17 @@
 //
 //   node deploy/docker/finish-app.mjs <folder> <SOURCE_DATE_EPOCH>
 import { createHash } from 'node:crypto';
-import { chmodSync, lutimesSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import {
+  chmodSync,
+  existsSync,
+  lutimesSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 
 const [folder, epoch] = process.argv.slice(2);
 const OWN = /(^|\/)node_modules\/@opentill\/[^/]+\//;
@@ -23,37 +32,63 @@ function* entries(path) {
   }
 }
 
-/** `name@version` of everything installed below, the app itself included. */
+/** `name@version` of everything installed below, the app itself included, each with those of what it finds by name. */
 function installed() {
-  const found = new Set();
+  const found = new Map();
   for (const { file, isDirectory, isLink } of entries(folder)) {
     const path = relative(folder, file);
     const isPackage = path === 'package.json' || /node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(path);
     if (isDirectory || isLink || !isPackage) continue;
-    const { name, version } = JSON.parse(readFileSync(file, 'utf8'));
-    found.add(`${name}@${version}`);
+    const id = idOf(dirname(file));
+    const neighbours = /(^|\/)node_modules\/\.pnpm\/[^/]+\/node_modules\//.exec(path);
+    const within = [
+      join(dirname(file), 'node_modules'),
+      ...(neighbours ? [join(folder, neighbours[0])] : []),
+    ];
+    const reached = found.get(id) ?? new Set(); // the same version may be there for several sets of peers
+    for (const other of within.flatMap(packagesIn)) if (other !== id) reached.add(other);
+    found.set(id, reached);
   }
   return found;
 }
 
+function idOf(path) {
+  const { name, version } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'));
+  return `${name}@${version}`;
+}
+
+/** What stands directly in a folder `node_modules`, symbolic links followed. */
+function packagesIn(modules) {
+  if (!existsSync(modules)) return [];
+  const names = readdirSync(modules).filter((name) => !name.startsWith('.'));
+  const paths = names.flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(modules, name)).map((inner) => join(name, inner)) : [name],
+  );
+  return paths.map((path) => idOf(join(modules, path)));
+}
+
+/** The components of the bill by `name@version`, the app itself first. */
 function listed(bill) {
   const all = [bill.metadata.component, ...bill.components];
-  return new Set(all.map(({ group, name, version }) => `${group ? `${group}/` : ''}${name}@${version}`));
+  return new Map(all.map((one) => [`${one.group ? `${one.group}/` : ''}${one.name}@${one.version}`, one]));
 }
 
 function finishBill(file) {
   const bill = JSON.parse(readFileSync(file, 'utf8'));
   const [there, said] = [installed(), listed(bill)];
   const wrong = [
-    ...[...there].filter((name) => !said.has(name)).map((name) => `installed but not listed: ${name}`),
-    ...[...said].filter((name) => !there.has(name)).map((name) => `listed but not installed: ${name}`),
+    ...[...there.keys()].filter((id) => !said.has(id)).map((id) => `installed but not listed: ${id}`),
+    ...[...said.keys()].filter((id) => !there.has(id)).map((id) => `listed but not installed: ${id}`),
   ];
   if (wrong.length > 0) throw new Error(`the bill of materials is wrong\n${wrong.join('\n')}`);
   bill.metadata.timestamp = new Date(Number(epoch) * 1_000).toISOString();
   delete bill.serialNumber; // random
-  const byText = (key) => (a, b) => (a[key] < b[key] ? -1 : 1);
-  bill.components.sort(byText('bom-ref')); // they come in the order in which they were read
-  bill.dependencies.sort(byText('ref')).forEach(({ dependsOn }) => dependsOn?.sort());
+  const refOf = (id) => said.get(id)['bom-ref'];
+  bill.components.sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1)); // they come in the order in which they were read
+  // pnpm tells of what several packages depend on once alone, of whichever it read first.
+  bill.dependencies = [...there]
+    .map(([id, reached]) => ({ ref: refOf(id), dependsOn: [...reached].map(refOf).sort() }))
+    .sort((a, b) => (a.ref < b.ref ? -1 : 1));
   const digest = createHash('sha256').update(JSON.stringify(bill)).digest('hex');
   const id = [8, 12, 16, 20, 32].map((end, i, ends) => digest.slice(ends[i - 1] ?? 0, end));
   writeFileSync(file, `${JSON.stringify({ ...bill, serialNumber: `urn:uuid:${id.join('-')}` }, null, 1)}\n`);

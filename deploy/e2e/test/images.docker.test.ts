@@ -27,7 +27,10 @@ interface Bill {
     readonly group?: string;
     readonly name: string;
     readonly version: string;
+    readonly 'bom-ref': string;
   }[];
+  readonly metadata: { readonly component: { readonly 'bom-ref': string } };
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
 const BASE_IMAGE = 'node:24-bookworm-slim';
@@ -110,6 +113,17 @@ test('has a bill of materials of exactly what is installed', async () => {
   const installed = (await inImage(IMAGES[0], read)).trim().split('\n');
   expect([...new Set(listed)].sort()).toEqual([...new Set(installed)].sort());
   expect(installed.length).toBeGreaterThan(50);
+  // Each is there for something that leads to the app.
+  const dependsOn = new Map(bill.dependencies.map((one) => [one.ref, one.dependsOn]));
+  const reached = new Set([bill.metadata.component['bom-ref']]);
+  for (const ref of reached) for (const next of dependsOn.get(ref) ?? []) reached.add(next);
+  expect([...reached].slice(1).sort()).toEqual(bill.components.map((one) => one['bom-ref']).sort());
+  const colours = ['pkg:npm/color-convert@', 'pkg:npm/color-string@'];
+  for (const colour of colours)
+    expect(bill.dependencies).toContainEqual({
+      ref: expect.stringContaining(colour),
+      dependsOn: [expect.stringContaining('pkg:npm/color-name@')],
+    });
 });
 
 test('is small, is nobody, answers for its health, and takes signals itself', async () => {
