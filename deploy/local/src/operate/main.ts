@@ -7,7 +7,7 @@ import { operatorFileOf, parseOwnFile } from '../state-directory.ts';
 
 /*
  * `npm run opentill`: the operators' command line, on the gateway of `npm start` unless the environment names a
- * database of its own.
+ * database of its own; and `devnet`, which no operator needs and no image of a gateway carries.
  */
 const { env } = process;
 const isRoot = process.getuid?.() === 0;
@@ -15,10 +15,14 @@ const file = operatorFileOf(chooseStateDirectory({ env, isRoot, checkout: CHECKO
 const isNamed = env['OPS_DATABASE_URL'] !== undefined || env['OPS_DATABASE_URL_FILE'] !== undefined;
 const local: Environment = isNamed || !existsSync(file) ? {} : (parseOwnFile(file) as Environment);
 
-const { status, error } = spawnSync(
-  process.execPath,
-  [entryPoint('services/cli'), ...process.argv.slice(2)],
-  { env: { ...local, ...env }, stdio: 'inherit' },
-);
+const [command, ...rest] = process.argv.slice(2);
+const program =
+  command === 'devnet'
+    ? [entryPoint('libs/devnet'), ...rest]
+    : [entryPoint('services/cli'), ...process.argv.slice(2)];
+const { status, error } = spawnSync(process.execPath, program, {
+  env: { ...local, ...env },
+  stdio: 'inherit',
+});
 if (error !== undefined) throw error;
 process.exitCode = status ?? 1;

@@ -31,6 +31,8 @@ export interface TronDevnetOptions {
   readonly parameters?: Partial<ChainParameters>;
   /** Whole TRX staked by the rest of the world: bandwidth, energy. Default: about as much as on mainnet. */
   readonly stakedTrx?: readonly [bigint, bigint];
+  /** Older blocks are forgotten. Default 100,000: more than a reference block may be back. */
+  readonly keepBlocks?: number;
   readonly log?: (line: string) => void;
 }
 
@@ -73,6 +75,7 @@ export async function startTronDevnet(options: TronDevnetOptions): Promise<TronD
     seed,
     solidLagBlocks,
     now: clock.now,
+    ...(options.keepBlocks !== undefined && { keepBlocks: options.keepBlocks }),
     ...(options.parameters && { parameters: options.parameters }),
     fillGenesis: async (execution) =>
       fillGenesis(execution, { seed, accounts, stakedTrx: options.stakedTrx ?? MAINNET_STAKED_TRX }),

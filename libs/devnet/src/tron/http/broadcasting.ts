@@ -1,11 +1,19 @@
 import { broadcast } from '../chain/broadcast.ts';
-import { messageToJson } from '../protobuf/json.ts';
+import { messageToJson, type JsonObject } from '../protobuf/json.ts';
 import { textOf, writeJson } from '../protobuf/json-text.ts';
 import type { Transaction } from '../protobuf/messages.ts';
-import { transactionFromJson } from '../protobuf/transaction-json.ts';
+import { transactionFromJson, transactionId } from '../protobuf/transaction-json.ts';
 import { decodeMessage } from '../protobuf/wire.ts';
-import { hexBytes } from '../tron-address.ts';
-import type { Endpoint } from './node.ts';
+import { hex, hexBytes } from '../tron-address.ts';
+import type { Endpoint, NodeRequest } from './node.ts';
+
+function sentAsHex(body: JsonObject): Transaction {
+  const transaction = decodeMessage<Partial<Transaction>>(
+    'Transaction',
+    hexBytes(textOf(body['transaction'])),
+  );
+  return { ...transaction, raw_data: transaction.raw_data ?? {} };
+}
 
 /** `raw_data` counts, encoded anew: one that was changed after signing has another id. */
 const broadcastTransaction: Endpoint = async ({ chain, body, visible }) => {
@@ -17,11 +25,7 @@ const broadcastTransaction: Endpoint = async ({ chain, body, visible }) => {
 
 /** The signed protobuf in hex. Its answer always has all its keys, and the message is text. */
 const broadcastHex: Endpoint = async ({ chain, body }) => {
-  const transaction = decodeMessage<Partial<Transaction>>(
-    'Transaction',
-    hexBytes(textOf(body['transaction'])),
-  );
-  const sent: Transaction = { ...transaction, raw_data: transaction.raw_data ?? {} };
+  const sent = sentAsHex(body);
   const { code, txid, message } = await broadcast(chain, sent);
   const shown = writeJson(messageToJson('Transaction', sent, true));
   return { result: code === 'SUCCESS', code, message, transaction: shown, txid };
@@ -31,3 +35,10 @@ export const BROADCAST_ENDPOINTS: Record<string, Endpoint> = {
   broadcasttransaction: broadcastTransaction,
   broadcasthex: broadcastHex,
 };
+
+/** The answer to a broadcast that nobody has taken. */
+export function pretendToTake({ body, visible }: NodeRequest): JsonObject {
+  const isHex = body['transaction'] !== undefined;
+  const txid = hex(transactionId(isHex ? sentAsHex(body) : transactionFromJson(body, visible)));
+  return isHex ? { result: true, code: 'SUCCESS', message: '', txid } : { result: true, txid };
+}

@@ -4,6 +4,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Chain } from '../chain/chain.ts';
 import { readJson, writeJson } from '../protobuf/json-text.ts';
 import type { JsonObject } from '../protobuf/json.ts';
+import { pretendToTake } from './broadcasting.ts';
 import { createEndpoints } from './endpoints.ts';
 import type { Faults } from './faults.ts';
 import { answerJsonRpc } from './json-rpc.ts';
@@ -102,7 +103,7 @@ async function callEndpoint(
   const { path, request } = call;
   const isBroadcast = path.includes('/broadcast');
   if (isBroadcast && faults.take('swallow-broadcast', path)) {
-    return ok(writeJson({ result: true, txid: request.body['txID'] }));
+    return ok(writeJson(pretendToTake(request)));
   }
   try {
     const answer = await call.endpoint(request);

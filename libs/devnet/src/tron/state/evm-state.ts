@@ -13,6 +13,19 @@ export interface EvmState extends StateManagerInterface {
   use(state: State): void;
 }
 
+const keyOf = (address: Address): string => bytesToUnprefixedHex(address.bytes);
+const slotOf = (address: Address, slot: Uint8Array): string =>
+  `${keyOf(address)}:${bytesToUnprefixedHex(slot)}`;
+
+function changeAccount(state: State, address: Address, fields: AccountFields): void {
+  const before = state.get('evm', keyOf(address)) ?? EMPTY_EVM_ACCOUNT;
+  state.set('evm', keyOf(address), {
+    nonce: fields.nonce ?? before.nonce,
+    balance: fields.balance ?? before.balance,
+    codeHash: fields.codeHash ?? before.codeHash,
+  });
+}
+
 export function createEvmState(): EvmState {
   let state: State | undefined;
   let marks: number[] = [];
@@ -21,20 +34,9 @@ export function createEvmState(): EvmState {
     if (state === undefined) throw new Error('the EVM runs without a state');
     return state;
   };
-  const keyOf = (address: Address): string => bytesToUnprefixedHex(address.bytes);
-  const slotOf = (address: Address, slot: Uint8Array): string =>
-    `${keyOf(address)}:${bytesToUnprefixedHex(slot)}`;
+  const codeOf = (address: Address): Uint8Array => current().get('code', keyOf(address)) ?? NO_BYTES;
   const storageOf = (address: Address, slot: Uint8Array): Uint8Array =>
     current().get('storage', slotOf(address, slot)) ?? NO_BYTES;
-  const codeOf = (address: Address): Uint8Array => current().get('code', keyOf(address)) ?? NO_BYTES;
-  const change = (address: Address, fields: AccountFields): void => {
-    const before = current().get('evm', keyOf(address)) ?? EMPTY_EVM_ACCOUNT;
-    current().set('evm', keyOf(address), {
-      nonce: fields.nonce ?? before.nonce,
-      balance: fields.balance ?? before.balance,
-      codeHash: fields.codeHash ?? before.codeHash,
-    });
-  };
 
   return {
     use(next) {
@@ -59,13 +61,13 @@ export function createEvmState(): EvmState {
     },
     putAccount: async (address, account) => {
       if (account === undefined) current().set('evm', keyOf(address), undefined);
-      else change(address, account);
+      else changeAccount(current(), address, account);
     },
     deleteAccount: async (address) => current().set('evm', keyOf(address), undefined),
-    modifyAccountFields: async (address, fields) => change(address, fields),
+    modifyAccountFields: async (address, fields) => changeAccount(current(), address, fields),
     putCode: async (address, code) => {
       current().set('code', keyOf(address), code);
-      change(address, { codeHash: keccak_256(code) });
+      changeAccount(current(), address, { codeHash: keccak_256(code) });
     },
     getCode: async (address) => codeOf(address),
     getCodeSize: async (address) => codeOf(address).length,

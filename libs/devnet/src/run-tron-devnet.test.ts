@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals';
+import { readDevnetArguments } from './run-tron-devnet.ts';
+
+test('the words of the command line', () => {
+  expect(readDevnetArguments(['tron'])).toEqual({ port: 9090, blockTimeMs: 3000 });
+  const all = [
+    'tron',
+    '--port',
+    '0',
+    '--host',
+    '::1',
+    '--block-time-ms',
+    '0',
+    '--solid-lag',
+    '3',
+    '--seed',
+    'x',
+  ];
+  expect(readDevnetArguments(all)).toEqual({
+    port: 0,
+    host: '::1',
+    blockTimeMs: 0,
+    solidLagBlocks: 3,
+    seed: 'x',
+  });
+});
+
+test.each([[[]], [['sui']], [['tron', '--port', 'x']], [['tron', '--speed']], [['tron', '--help']]])(
+  'what it does not understand it explains: %j',
+  (args) => {
+    expect(readDevnetArguments(args)).toContain('Usage: opentill devnet tron');
+  },
+);
