@@ -260,10 +260,10 @@ describe('lists', () => {
     );
     await sql`update payout set state = 'EXPIRED', reason = 'Payout expired', obstacle = 'NO_GAS', obstacle_at = now()
       where order_pk = ${ended}`.execute(admin.kysely);
-    const listed = async (stuck: boolean) =>
-      (await ops.call('listPayouts', { stuck, limit: 100 }, 'VIEWER')).body.data.map(
-        ({ orderPk }) => orderPk,
-      );
+    const listed = async (stuck: boolean): Promise<readonly string[]> => {
+      const { body } = await ops.call('listPayouts', { stuck, limit: 100 }, 'VIEWER');
+      return (body.data as readonly { orderPk: string }[]).map(({ orderPk }) => orderPk);
+    };
     expect(await listed(true)).toContain(signed);
     expect(await listed(true)).not.toContain(ended);
     expect(await listed(false)).toContain(ended);
