@@ -7,8 +7,9 @@ const libsAllowed = {
   messaging: ['domain', 'contracts', 'runtime'],
   runtime: ['domain', 'contracts'],
   wallet: ['domain', 'contracts', 'chain'],
-  'chain-evm': ['domain', 'contracts', 'chain'],
-  'chain-tron': ['domain', 'contracts', 'chain'],
+  'chain-sources': ['domain', 'contracts', 'chain'],
+  'chain-evm': ['domain', 'contracts', 'chain', 'chain-sources'],
+  'chain-tron': ['domain', 'contracts', 'chain', 'chain-sources'],
   scanner: ['domain', 'contracts', 'chain', 'db', 'messaging', 'runtime'],
   devnet: ['domain'],
 };

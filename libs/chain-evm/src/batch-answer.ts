@@ -1,11 +1,12 @@
 import type { ReaderError, ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
 import type { RpcRequest } from './rpc-call.ts';
-import type { HttpAnswer } from './post-json.ts';
+import type { HttpAnswer } from '@opentill/chain-sources/post-json';
 import { suggestedBlocksOf } from './suggested-blocks.ts';
-import { boundedText } from './node-text.ts';
+import { boundedText } from '@opentill/chain-sources/node-text';
 import type { RpcErrorAnswer } from './translate-rpc-error.ts';
-import { batchRefusalOf, codeOfHttpStatus, codeOfRpcError, isRevert } from './translate-rpc-error.ts';
+import { batchRefusalOf, codeOfRpcError, isRevert } from './translate-rpc-error.ts';
+import { codeOfHttpStatus } from '@opentill/chain-sources/http-status';
 
 /** What one HTTP exchange came to. */
 export type BatchAnswer =

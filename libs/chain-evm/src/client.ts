@@ -1,10 +1,11 @@
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
+import { boundedText } from '@opentill/chain-sources/node-text';
+import { createRateLimiter } from '@opentill/chain-sources/rate-limiter';
+import { beginTurn } from '@opentill/chain-sources/take-turn';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Asking } from './exchange-calls.ts';
-import { createExchangeCalls, notLetThrough } from './exchange-calls.ts';
-import { boundedText } from './node-text.ts';
-import { createRateLimiter } from './rate-limiter.ts';
+import { createExchangeCalls } from './exchange-calls.ts';
 import { createSendCalls } from './send-calls.ts';
 import type { AskOptions, EvmClient, RawAnswer, RpcExchange, RpcRequest } from './rpc-call.ts';
 
@@ -70,16 +71,8 @@ export function createEvmClient(config: EvmClientConfig): EvmClient {
   }
 
   async function ask(requests: readonly RpcRequest[], options: AskOptions = {}): Promise<RawAnswer> {
-    const turnMs = limiter.waitMs();
-    const allMs = limiter.estimateMs(requests.length);
-    const asking: Asking = {
-      options,
-      deadline: { atMs: performance.now() + timeoutMs },
-      patienceMs: allMs + timeoutMs,
-    };
     try {
-      if (turnMs > timeoutMs) throw notLetThrough(endpoint, turnMs);
-      if (options.hurried === true && allMs > timeoutMs) throw notLetThrough(endpoint, turnMs, true);
+      const asking = beginTurn({ endpoint, limiter, timeoutMs }, requests.length, options);
       if (performance.now() >= identifiedUntilMs) await identify(asking);
       const answer = await send(requests, asking);
       const results = (): readonly unknown[] => {

@@ -2,7 +2,7 @@ import type { ConfirmedTransfers, ConfirmOptions, ReadOptions } from '@opentill/
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer, Transfer, TransferPosition, TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
-import { askTwoSources } from './ask-two-sources.ts';
+import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { blockByHashRequest, receiptRequest, transactionRequest } from './block-requests.ts';
 import { isBloomOf } from './bloom.ts';
 import type { EvmClient } from './client.ts';

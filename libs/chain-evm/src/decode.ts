@@ -5,7 +5,7 @@ import type { CandidateTransfer, TokenContract, TxHash } from '@opentill/chain/t
 import { baseUnits } from '@opentill/domain/money';
 import { isBloom } from './bloom.ts';
 import { isWord } from './hex-word.ts';
-import { boundedText } from './node-text.ts';
+import { boundedText } from '@opentill/chain-sources/node-text';
 
 /** keccak256("Transfer(address,address,uint256)"), the first topic of an ERC-20 transfer. */
 export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';

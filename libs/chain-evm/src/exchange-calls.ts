@@ -1,22 +1,16 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ReaderError, ReaderErrorCode } from '@opentill/chain/reader-error';
-import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import { isReaderError } from '@opentill/chain/reader-error';
+import { createPostJson } from '@opentill/chain-sources/post-json';
+import type { RateLimiter } from '@opentill/chain-sources/rate-limiter';
+import type { Turn } from '@opentill/chain-sources/take-turn';
+import { noteComplaint, takeTurn } from '@opentill/chain-sources/take-turn';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { BatchAnswer } from './batch-answer.ts';
 import { batchBody, looksWell, readBatchAnswer } from './batch-answer.ts';
-import type { AskOptions, RawAnswer, RpcExchange, RpcRequest } from './rpc-call.ts';
-import { createPostJson } from './post-json.ts';
-import type { RateLimiter } from './rate-limiter.ts';
-import { RETRY_AFTER_MS_MAX } from './rate-limiter.ts';
+import type { RawAnswer, RpcExchange, RpcRequest } from './rpc-call.ts';
 
 /** What the exchanges of one question share. */
-export interface Asking {
-  readonly options: AskOptions;
-  /** By `performance.now()`; put off by what the limiter makes wait. */
-  readonly deadline: { atMs: number };
-  /** How long each exchange may wait for its turn: the question was let in, so this is longer for many calls. */
-  readonly patienceMs: number;
-}
+export type Asking = Turn;
 
 export type Exchanged =
   | {
@@ -71,7 +65,7 @@ export function createExchangeCalls(
   }
 
   return async (requests, asking) => {
-    await turn(deps, requests.length, asking);
+    await takeTurn(deps, requests.length, asking);
     const startedAt = performance.now();
     const traffic = { requestBytes: 0, answerBytes: 0 };
     const methods = requests.map((request) => request.method);
@@ -86,12 +80,12 @@ export function createExchangeCalls(
     try {
       const exchanged = await postAndRead(requests, asking, traffic);
       if (exchanged.kind === 'answered' && exchanged.complaint !== undefined)
-        slowedDown(limiter, exchanged.complaint);
+        noteComplaint(limiter, exchanged.complaint);
       else limiter.answered();
       report(exchanged.kind === 'answered' ? 'OK' : exchanged.error.code);
       return exchanged;
     } catch (error) {
-      const told = isReaderError(error, 'RPC_RATE_LIMITED') ? slowedDown(limiter, error) : error;
+      const told = isReaderError(error, 'RPC_RATE_LIMITED') ? noteComplaint(limiter, error) : error;
       report(told instanceof GatewayError ? (told.code as ReaderErrorCode) : 'RPC_UNAVAILABLE');
       // Answers that are too long together may be short enough one by one.
       if (
@@ -103,41 +97,6 @@ export function createExchangeCalls(
       throw told;
     }
   };
-}
-
-/** Waits until the limiter lets `count` calls through. */
-async function turn(
-  { limiter, timeoutMs, endpoint }: ExchangeDeps,
-  count: number,
-  asking: Asking,
-): Promise<void> {
-  const { signal } = asking.options;
-  const admission = limiter.admit(count, asking.patienceMs);
-  if (!admission.admitted) throw notLetThrough(endpoint, admission.waitMs);
-  if (admission.waitMs <= 0) return;
-  asking.deadline.atMs = Math.max(asking.deadline.atMs, performance.now() + admission.waitMs + timeoutMs);
-  await delay(admission.waitMs, undefined, signal === undefined ? {} : { signal }).catch((cause: unknown) => {
-    admission.cancel();
-    throw readerError('READ_ABORTED', 'the read was aborted', { endpoint }, cause);
-  });
-}
-
-/** What a call fails with that would have to wait for its turn longer than it may; nothing was sent. */
-export function notLetThrough(endpoint: string, retryAfterMs: number, tooSlow = false): ReaderError {
-  const why = tooSlow
-    ? 'at the rate that the provider allows the calls take longer than they may'
-    : 'the provider has to be left alone for longer than a call may wait';
-  const context = { endpoint, retryAfterMs: Math.ceil(retryAfterMs), notSent: true, tooSlow };
-  return readerError('RPC_RATE_LIMITED', why, context);
-}
-
-/** Has the limiter hear of the complaint; the error with the wait that counts, if the provider named one. */
-function slowedDown(limiter: RateLimiter, error: ReaderError): ReaderError {
-  const asked = error.context['retryAfterMs'];
-  const retryAfterMs = typeof asked === 'number' ? Math.min(asked, RETRY_AFTER_MS_MAX) : undefined;
-  limiter.refused(retryAfterMs);
-  if (retryAfterMs === undefined) return error;
-  return readerError(error.code, error.message, { ...error.context, retryAfterMs }, error.cause);
 }
 
 function resultsOf(read: BatchAnswer): readonly unknown[] {

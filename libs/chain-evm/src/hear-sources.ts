@@ -1,7 +1,7 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
-import { askAgain } from './ask-again.ts';
-import { noteRefusal, pairOf, secondMissing } from './ask-two-sources.ts';
+import { askAgain } from '@opentill/chain-sources/ask-again';
+import { noteRefusal, pairOf, secondMissing } from '@opentill/chain-sources/ask-two-sources';
 import { blockRequest } from './block-requests.ts';
 import type { RpcRequest } from './client.ts';
 import type { OwnAccount, PeerAnswers, SourceDifference } from './compare-sources.ts';

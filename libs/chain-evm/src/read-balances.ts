@@ -3,12 +3,12 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError, type ReaderError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
-import { askTwoSources, type Said } from './ask-two-sources.ts';
+import { askTwoSources, type Said } from '@opentill/chain-sources/ask-two-sources';
 import { blockRequest, hexQuantity } from './block-requests.ts';
 import type { RpcRequest } from './client.ts';
 import { decodeHeader } from './decode.ts';
 import type { EvmNetwork, EvmReaderDeps } from './reader.ts';
-import type { EvmSources } from './sources.ts';
+import type { EvmSource, EvmSources } from './sources.ts';
 import { sourcesOfNetwork } from './sources-of-network.ts';
 
 /** Something that an account has a balance of; null: the native coin. */
@@ -176,13 +176,13 @@ function stateDiscarded(height: number, cause: ReaderError): ReaderError {
 }
 
 function agreedOn(
-  said: readonly [Said<readonly bigint[]>, Said<readonly bigint[]> | undefined],
+  said: readonly [Said<EvmSource, readonly bigint[]>, Said<EvmSource, readonly bigint[]> | undefined],
   place: number,
 ): StateNumber {
   const [first, second] = said;
   const value = first.answer[place] ?? 0n;
   if (second === undefined || second.answer[place] === value) return { kind: 'AGREED', value };
-  const of = ({ source, answer }: Said<readonly bigint[]>) => ({
+  const of = ({ source, answer }: Said<EvmSource, readonly bigint[]>) => ({
     label: source.label,
     value: answer[place] ?? 0n,
   });

@@ -2,7 +2,7 @@ import type { FateOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import type { FatesRead, OwnTransaction, TransactionFate } from '@opentill/chain/own-transaction';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import { askTwoSources } from './ask-two-sources.ts';
+import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { headHeightRequest, receiptRequest } from './block-requests.ts';
 import { soundReceipt } from './confirm-transfers.ts';
 import type { EvmReceipt } from './decode.ts';

@@ -1,7 +1,7 @@
 import type { ExpectedTransfer, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
-import { askAgain } from './ask-again.ts';
+import { askAgain } from '@opentill/chain-sources/ask-again';
 import { sameTransfers } from './block-transfers.ts';
 import type { EvmHeader } from './decode.ts';
 import { plainHeader } from './decode.ts';

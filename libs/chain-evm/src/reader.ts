@@ -1,8 +1,11 @@
 import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
 import type { ChainReader, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import { readerError } from '@opentill/chain/reader-error';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { evmAddressCodec } from './address.ts';
-import { pairOf } from './ask-two-sources.ts';
+import { pairOf } from '@opentill/chain-sources/ask-two-sources';
+import { blockRequest } from './block-requests.ts';
 import { bloomBits } from './bloom.ts';
 import type { SourceFinding } from './check-network.ts';
 import { checkNetwork } from './check-network.ts';
@@ -12,14 +15,15 @@ import { plainHeader, TRANSFER_TOPIC } from './decode.ts';
 import { blockRequests, linkedHeaders, readSeenBlocks } from './read-blocks.ts';
 import { noteAccepted, noteTooLarge, readInCalls } from './read-in-calls.ts';
 import { readFates } from './read-fates.ts';
-import type { FinalityLag } from './read-tags.ts';
-import { createFinalityReader, readHead } from './read-tags.ts';
+import { hasBlock, readFinalized, readHead } from './read-tags.ts';
 import { readVerifiedBlocks } from './read-verified.ts';
 import type { BlockRange, JudgedBlock, Reading, SourceComparison } from './reading.ts';
 import type { EvmSource, EvmSources, SourceChange } from './sources.ts';
 import { sourcesOfNetwork } from './sources-of-network.ts';
 import { subscribeHeads } from './subscribe-heads.ts';
-import { vouchForBlock } from './vouch-for-block.ts';
+import type { FinalityLag } from '@opentill/chain-sources/read-finality';
+import { createFinalityReader } from '@opentill/chain-sources/read-finality';
+import { vouchForBlock } from '@opentill/chain-sources/vouch-for-block';
 
 /** What a reader needs of a network's configuration. `chainId` must be there. */
 export type EvmNetwork = Pick<
@@ -79,8 +83,10 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
     contract === null ? [] : [{ contract: canonicalContract(contract), decimals }],
   );
   const reading = readingOf(network, new Set(tokens.map(({ contract }) => contract)), sources, deps);
-  const readFinalizedHeight = createFinalityReader({
+  const readFinalizedHeight = createFinalityReader<EvmSource>({
     sources,
+    readFinalized: (source, options) => readFinalized(sources, source, options),
+    hasBlock,
     staleSeconds: network.finality?.staleSeconds ?? FINALITY_STALE_SECONDS,
     aloneAfterSeconds: network.aloneAfterSeconds,
     nowMs: deps.nowMs ?? (() => performance.now()),
@@ -107,7 +113,17 @@ export function createEvmReader(network: EvmNetwork, deps: EvmReaderDeps = {}): 
       ),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
     readFates: (own, options = {}) => readFates(reading, sources, own, options),
-    vouch: (block, options = {}) => vouchForBlock(reading, sources, block, options),
+    vouch: (block, options = {}) =>
+      vouchForBlock(
+        {
+          sources,
+          readHash,
+          onAlone: reading.onAlone,
+          onForked: (labels, height) => reading.onCompared({ outcome: 'FORKED', sources: labels, height }),
+        },
+        block,
+        options,
+      ),
     sources: () => sources.health(),
     ...(wsUrl === undefined
       ? {}
@@ -182,4 +198,12 @@ function readFromOne(
 async function readHeaders(source: EvmSource, range: BlockRange, options: ReadOptions): Promise<RangeRead> {
   const answers = await source.batch(blockRequests({ native: false }, range), options);
   return { headers: linkedHeaders(answers, range.from).map(plainHeader), transfers: [] };
+}
+
+async function readHash(source: EvmSource, height: number, options: ReadOptions): Promise<BlockHash> {
+  const [raw] = await source.batch([blockRequest(height)], options);
+  const [header] = linkedHeaders([raw], height);
+  if (header === undefined)
+    throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { height });
+  return header.hash;
 }

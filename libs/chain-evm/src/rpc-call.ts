@@ -1,5 +1,7 @@
-import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
+import type { AskOptions } from '@opentill/chain-sources/source';
+
+export type { AskOptions };
 
 /** One call of a JSON-RPC batch. */
 export interface RpcRequest {
@@ -31,11 +33,6 @@ export interface RawAnswer {
   readonly body: Buffer;
   /** Parsed and checked on first use; in the order of the requests. Throws as `batch`. */
   results(): readonly unknown[];
-}
-
-export interface AskOptions extends ReadOptions {
-  /** Whether to give up with RPC_RATE_LIMITED when the rate lets the calls through only after the timeout. */
-  readonly hurried?: boolean;
 }
 
 export interface EvmClient {

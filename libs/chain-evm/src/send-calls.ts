@@ -1,6 +1,6 @@
-import { createCallSize } from './call-size.ts';
+import { createCallSize } from '@opentill/chain-sources/call-size';
 import type { Asking, Exchanged } from './exchange-calls.ts';
-import type { RateLimiter } from './rate-limiter.ts';
+import type { RateLimiter } from '@opentill/chain-sources/rate-limiter';
 import type { RawAnswer, RpcRequest } from './rpc-call.ts';
 
 export type SendCalls = (requests: readonly RpcRequest[], asking: Asking) => Promise<RawAnswer>;

@@ -1,13 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
-import { readerError } from '@opentill/chain/reader-error';
 import { suggestedBlocksOf } from './suggested-blocks.ts';
-import {
-  batchRefusalOf,
-  codeOfHttpStatus,
-  codeOfRpcError,
-  mayBeBetterElsewhere,
-} from './translate-rpc-error.ts';
+import { batchRefusalOf, codeOfRpcError } from './translate-rpc-error.ts';
 
 const [GONE, LARGE, SLOW, DOWN] = [
   'BLOCK_NOT_FOUND',
@@ -481,29 +475,5 @@ describe('errors of nodes', () => {
 
   it('does not take a refusal of one call for one of the batch', () => {
     expect(batchRefusalOf({ code: -32600, message: 'Invalid Request' }, false)).toBeUndefined();
-  });
-
-  it.each<[number, ReaderErrorCode | undefined]>([
-    [200, undefined],
-    [302, 'RPC_UNAVAILABLE'],
-    [401, 'RPC_FORBIDDEN'],
-    [402, 'RPC_FORBIDDEN'],
-    [403, 'RPC_FORBIDDEN'],
-    [404, 'RPC_REFUSED'],
-    [408, 'RPC_UNAVAILABLE'],
-    [413, 'RPC_RANGE_TOO_LARGE'],
-    [429, 'RPC_RATE_LIMITED'],
-    [500, 'RPC_UNAVAILABLE'],
-    [503, 'RPC_UNAVAILABLE'],
-  ])('HTTP %i', (status, translated) => {
-    expect(codeOfHttpStatus(status)).toBe(translated);
-  });
-
-  it('move on to another URL unless any node would say the same', () => {
-    const stays = ['RPC_RANGE_TOO_LARGE', 'TOKEN_MISMATCH', 'READ_ABORTED'] as const;
-    for (const code of stays) expect(mayBeBetterElsewhere(readerError(code, 'x'))).toBe(false);
-    expect(mayBeBetterElsewhere(new TypeError('a bug'))).toBe(false);
-    const moves = [GONE, SLOW, DOWN, 'FINALITY_UNAVAILABLE', 'WRONG_CHAIN', 'INCONSISTENT_ANSWER'] as const;
-    for (const code of moves) expect(mayBeBetterElsewhere(readerError(code, 'x'))).toBe(true);
   });
 });

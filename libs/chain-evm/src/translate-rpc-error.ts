@@ -1,5 +1,4 @@
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
-import { isReaderError } from '@opentill/chain/reader-error';
 
 /** A JSON-RPC error as a node sends it. */
 export interface RpcErrorAnswer {
@@ -120,18 +119,6 @@ export function isRevert(error: RpcErrorAnswer): boolean {
   );
 }
 
-/** The reader's code for an HTTP status that came without a JSON-RPC answer; undefined for a success. */
-export function codeOfHttpStatus(status: number): ReaderErrorCode | undefined {
-  if (status >= 200 && status < 300) return undefined;
-  if (status === 429) return 'RPC_RATE_LIMITED';
-  if (status === 413) return 'RPC_RANGE_TOO_LARGE';
-  // 402: the account's plan is used up, which only its owner can mend.
-  if (status === 401 || status === 402 || status === 403) return 'RPC_FORBIDDEN';
-  // A redirect is not followed; where it comes from, another path or another host serves by now.
-  if (status >= 300 && status < 400) return 'RPC_UNAVAILABLE';
-  return status >= 500 || status === 408 ? 'RPC_UNAVAILABLE' : 'RPC_REFUSED';
-}
-
 /** Refused for being so many calls at once. The wordings stand in the test of this file. */
 const BATCH_REFUSED =
   /\bbatch(?:ed|ing)?\b.*(?:too (?:large|big|many|long)|limit|exceed|not (?:supported|allowed|enabled)|disabled|max)|(?:exceed|max|too many).*\bbatch/i;
@@ -163,22 +150,4 @@ export function batchRefusalOf(
   }
   const unknown = codeOfRpcError(error) === 'RPC_REFUSED';
   return isWhole && unknown && NOT_UNDERSTOOD.includes(code) ? { callsMax: 1, lasting: true } : undefined;
-}
-
-/**
- * Whether the fault may be of this one URL, so that the next call should try another: everything about reaching and
- * being served, and a node that lags; not what any node would say of the same request.
- */
-export function mayBeBetterElsewhere(error: unknown): boolean {
-  return (
-    isReaderError(error, 'RPC_UNAVAILABLE') ||
-    isReaderError(error, 'RPC_RATE_LIMITED') ||
-    isReaderError(error, 'RPC_FORBIDDEN') ||
-    isReaderError(error, 'RPC_METHOD_MISSING') ||
-    isReaderError(error, 'RPC_REFUSED') ||
-    isReaderError(error, 'BLOCK_NOT_FOUND') ||
-    isReaderError(error, 'FINALITY_UNAVAILABLE') ||
-    isReaderError(error, 'INCONSISTENT_ANSWER') ||
-    isReaderError(error, 'WRONG_CHAIN')
-  );
 }

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Address } from '@opentill/chain/address-codec';
@@ -10,24 +8,14 @@ import { DEV_MNEMONIC } from '@opentill/devnet/evm-accounts';
 import { reorg, setBlockTime } from '@opentill/devnet/evm-devnet';
 import { findFreePort } from '@opentill/devnet/free-port';
 import { callRpc } from '@opentill/devnet/json-rpc';
-import type { ChainHarness, Movement } from '@opentill/testkit/chain-harness';
-import {
-  HDNodeWallet,
-  Interface,
-  getCreateAddress,
-  hexlify,
-  randomBytes,
-  toBeHex,
-  zeroPadValue,
-} from 'ethers';
+import type { ChainHarness } from '@opentill/testkit/chain-harness';
+import { compileLogEmitter, logsOf } from '@opentill/testkit/emitted-logs';
+import { HDNodeWallet, getCreateAddress, hexlify, randomBytes } from 'ethers';
 import { evmAddressCodec } from '../src/address.ts';
-import { TRANSFER_TOPIC } from '../src/decode.ts';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
 import { createEvmReader } from '../src/reader.ts';
 
 export const CHAIN_ID = 11155111;
-/** keccak256("Approval(address,address,uint256)"). */
-const APPROVAL_TOPIC = '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925';
 const FEE_WEI = 10n ** 11n;
 
 /** anvil with no block but those that are asked for, and a reader on it. */
@@ -36,31 +24,6 @@ export interface EvmHarness extends ChainHarness {
   readonly network: EvmNetwork;
   /** Calls the node directly. */
   rpc(method: string, ...params: unknown[]): Promise<unknown>;
-}
-
-/** What the log emitter is told to emit: by whom, with which topics and data. */
-interface EmittedLog {
-  readonly at: string;
-  readonly topics: readonly string[];
-  readonly data: string;
-}
-
-function compileEmitter(): { abi: Interface; bytecode: string } {
-  const require = createRequire(import.meta.url);
-  const solc = require('solc') as { compile(input: string): string };
-  const content = readFileSync(`${import.meta.dirname}/log-emitter.sol`, 'utf8');
-  const settings = { evmVersion: 'paris', outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } } };
-  const output = JSON.parse(
-    solc.compile(
-      JSON.stringify({ language: 'Solidity', sources: { 'log-emitter.sol': { content } }, settings }),
-    ),
-  ) as {
-    errors?: unknown;
-    contracts: Record<string, Record<string, { abi: []; evm: { bytecode: { object: string } } }>>;
-  };
-  const contract = output.contracts['log-emitter.sol']?.['LogEmitter'];
-  if (contract === undefined) throw new Error(JSON.stringify(output.errors));
-  return { abi: new Interface(contract.abi), bytecode: `0x${contract.evm.bytecode.object}` };
 }
 
 /** anvil with no block but those that are asked for. `stop` leaves nothing of it. */
@@ -77,54 +40,6 @@ async function startQuietAnvil(): Promise<{ url: string; stop: () => Promise<voi
   };
 }
 
-const word = (address: string): string => zeroPadValue(address, 32);
-const amountWord = (amount: bigint): string => toBeHex(amount, 32);
-
-function logsOf(
-  movement: Movement,
-  tokens: readonly [string, string],
-  fake: string,
-  payer: string,
-): readonly EmittedLog[] {
-  switch (movement.kind) {
-    case 'transfer': {
-      const topics = [TRANSFER_TOPIC, word(movement.from ?? payer), word(movement.to)];
-      return [{ at: tokens[movement.token], topics, data: amountWord(movement.amount) }];
-    }
-    case 'fakeToken':
-      return [
-        {
-          at: fake,
-          topics: [TRANSFER_TOPIC, word(payer), word(movement.to)],
-          data: amountWord(movement.amount),
-        },
-      ];
-    case 'malformed': {
-      const topics = [TRANSFER_TOPIC, word(payer), word(movement.to)];
-      return [
-        // An NFT's transfer, a transfer without and with half an amount, with too much data, and without a recipient.
-        { at: tokens[0], topics: [...topics, amountWord(7n)], data: '0x' },
-        { at: tokens[0], topics, data: '0x' },
-        { at: tokens[0], topics, data: amountWord(7n).slice(0, 34) },
-        { at: tokens[0], topics, data: `${amountWord(7n)}${amountWord(7n).slice(2)}` },
-        { at: tokens[0], topics: topics.slice(0, 2), data: amountWord(7n) },
-        {
-          at: tokens[0],
-          topics: [TRANSFER_TOPIC],
-          data: `${word(payer)}${word(movement.to).slice(2)}${amountWord(7n).slice(2)}`,
-        },
-        {
-          at: tokens[0],
-          topics: [TRANSFER_TOPIC, word(payer), amountWord(2n ** 255n)],
-          data: amountWord(7n),
-        },
-      ];
-    }
-    case 'otherEvent':
-      return [{ at: tokens[0], topics: [APPROVAL_TOPIC, word(payer), word(fake)], data: amountWord(7n) }];
-  }
-}
-
 /** The harness of the chain contract on anvil. `deps` go to its reader, `rpcUrls` and `bloom` into the network. */
 export async function makeEvmHarness(
   overrides: Partial<EvmNetwork> = {},
@@ -132,7 +47,7 @@ export async function makeEvmHarness(
 ): Promise<EvmHarness> {
   const anvil = await startQuietAnvil();
   const rpc = (method: string, ...params: unknown[]): Promise<unknown> => callRpc(anvil.url, method, params);
-  const emitter = compileEmitter();
+  const emitter = compileLogEmitter();
   const root = HDNodeWallet.fromPhrase(DEV_MNEMONIC, undefined, "m/44'/60'/0'/0");
   const wallets = Array.from({ length: 10 }, (_, index) => root.deriveChild(index));
   const wallet = root.deriveChild(0);

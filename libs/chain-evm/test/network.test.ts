@@ -4,7 +4,7 @@ import { devAccount } from '@opentill/devnet/evm-accounts';
 import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import type { SourceFinding } from '../src/check-network.ts';
-import type { FinalityLag } from '../src/read-tags.ts';
+import type { FinalityLag } from '@opentill/chain-sources/read-finality';
 import type { EvmNetwork } from '../src/reader.ts';
 import { createEvmReader } from '../src/reader.ts';
 import type { EvmHarness } from './evm-harness.ts';

@@ -153,6 +153,7 @@ function describeTransfers(get: Get): void {
   /** Both passes must find exactly these. */
   async function found(from: number, to: number): Promise<RangeRead> {
     const seen = await get().reader.readSeen(from, to);
+    await get().settle?.();
     expect(await get().reader.readVerified(from, to, [])).toEqual(seen);
     return seen;
   }
@@ -324,6 +325,7 @@ function describeReorganisations(get: Get): void {
         code: 'BLOCK_NOT_FOUND',
         retryable: true,
       });
+      await get().settle?.();
       // What was recorded on the lost branch is the caller's to undo; it must not make the new branch unreadable.
       expect((await reader.readVerified(height, height + 1, proven)).transfers).toEqual([]);
     });

@@ -38,6 +38,11 @@ export interface ChainHarness {
   resubmit(txHash: TxHash): Promise<void>;
   /** Makes a block of all that waits, in order of sending; gives its height. */
   mine(): Promise<number>;
+  /**
+   * Has the blocks so far called final, by more blocks where the chain needs them. Absent where the verified pass reads any
+   * block: elsewhere only final ones.
+   */
+  settle?(): Promise<void>;
   /** Replaces the last `depth` blocks by as many empty ones; what they held is gone until sent again. */
   reorg(depth: number): Promise<void>;
   stop(): Promise<void>;

@@ -1,7 +1,7 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import type { Said } from '../ask-two-sources.ts';
+import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
-import { mayBeBetterElsewhere } from '../translate-rpc-error.ts';
+import { mayBeBetterElsewhere } from '@opentill/chain-sources/may-be-better-elsewhere';
 
 /**
  * Asks `wanted` sources the same, others in the place of those that fail, and gives what those said that answered: at
@@ -13,8 +13,8 @@ export async function askSomeSources<T>(
   wanted: number,
   ask: (source: EvmSource, options: ReadOptions) => Promise<T>,
   options: ReadOptions,
-): Promise<readonly Said<T>[]> {
-  const said: Said<T>[] = [];
+): Promise<readonly Said<EvmSource, T>[]> {
+  const said: Said<EvmSource, T>[] = [];
   const left = [...sources.witnesses()];
   let failure: unknown;
   while (said.length < wanted && left.length > 0) {

@@ -1,8 +1,8 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import type { Said } from '../ask-two-sources.ts';
-import { pairOf } from '../ask-two-sources.ts';
+import type { Said } from '@opentill/chain-sources/ask-two-sources';
+import { pairOf } from '@opentill/chain-sources/ask-two-sources';
 import type { EvmSource, EvmSources } from '../sources.ts';
-import { mayBeBetterElsewhere } from '../translate-rpc-error.ts';
+import { mayBeBetterElsewhere } from '@opentill/chain-sources/may-be-better-elsewhere';
 
 /** How long the second answer is waited for once there is a first that can be used alone. */
 export const PATIENCE_MS = 500;
@@ -14,7 +14,7 @@ export interface QuestionToTwo<T> {
   readonly mayStandAlone: (answer: T) => boolean;
 }
 
-type Settled<T> = Said<T> | { readonly source: EvmSource; readonly failure: unknown };
+type Settled<T> = Said<EvmSource, T> | { readonly source: EvmSource; readonly failure: unknown };
 
 /**
  * Asks two sources the same at once, others in the place of those that fail, and gives one or two answers, in the order
@@ -26,13 +26,13 @@ export async function askTwoAtOnce<T>(
   sources: EvmSources,
   { ask, mayStandAlone }: QuestionToTwo<T>,
   options: ReadOptions,
-): Promise<readonly Said<T>[]> {
+): Promise<readonly Said<EvmSource, T>[]> {
   const controller = new AbortController();
   const { signal: given } = options;
   const signal = given === undefined ? controller.signal : AbortSignal.any([given, controller.signal]);
   const left = inOrder(sources);
   const underWay = new Map<EvmSource, Promise<Settled<T>>>();
-  const said: Said<T>[] = [];
+  const said: Said<EvmSource, T>[] = [];
   const asked: EvmSource[] = [];
   const patience = createPatience();
   let failure: unknown;

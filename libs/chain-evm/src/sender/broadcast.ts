@@ -4,7 +4,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { SendOutcome, SignedTransaction } from '@opentill/chain/wallet-sender';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { ReaderError, ReaderErrorCode } from '@opentill/chain/reader-error';
-import { boundedText } from '../node-text.ts';
+import { boundedText } from '@opentill/chain-sources/node-text';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import { bestOutcome, sendOutcomeOf } from './send-outcome.ts';
 

@@ -3,8 +3,8 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { AgreementOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { Said } from '../ask-two-sources.ts';
-import { askTwoSources } from '../ask-two-sources.ts';
+import type { Said } from '@opentill/chain-sources/ask-two-sources';
+import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { blockRequest, hexQuantity } from '../block-requests.ts';
 import { decodeHeader, decodeInteger } from '../decode.ts';
 import type { EvmSource, EvmSources } from '../sources.ts';
@@ -47,8 +47,8 @@ export async function readLatestCount(
 async function noteClaim(
   claims: CountClaims,
   wallet: Address,
-  { source, answer: count }: Said<number>,
-  said: readonly Said<number>[],
+  { source, answer: count }: Said<EvmSource, number>,
+  said: readonly Said<EvmSource, number>[],
   options: ReadOptions,
 ): Promise<void> {
   if (!claims.isBelieved(source) || claims.isOpen(wallet, source)) return;
@@ -108,10 +108,10 @@ export async function readCountAt(
 /** The one of two whose answer another source gives as well. */
 async function findRight(
   sources: EvmSources,
-  two: readonly Said<number>[],
+  two: readonly Said<EvmSource, number>[],
   ask: (source: EvmSource, options: ReadOptions) => Promise<number>,
   options: ReadOptions,
-): Promise<Said<number> | undefined> {
+): Promise<Said<EvmSource, number> | undefined> {
   for (const source of sources.witnesses()) {
     if (two.some((one) => one.source === source)) continue;
     try {

@@ -4,7 +4,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { PaymentIntent, PaymentObstacle, Prepared } from '@opentill/chain/wallet-sender';
 import { PREPARE_MAX } from '@opentill/chain/wallet-sender';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { boundedText } from '../node-text.ts';
+import { boundedText } from '@opentill/chain-sources/node-text';
 import type { RpcRequest } from '../rpc-call.ts';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import type { QuestionToTwo } from './ask-two-at-once.ts';

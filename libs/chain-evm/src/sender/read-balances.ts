@@ -5,7 +5,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { blockRequest, hexQuantity } from '../block-requests.ts';
 import { decodeHeader, decodeInteger, plainHeader } from '../decode.ts';
-import { boundedText } from '../node-text.ts';
+import { boundedText } from '@opentill/chain-sources/node-text';
 import type { RpcRequest } from '../rpc-call.ts';
 import type { EvmSource, EvmSources } from '../sources.ts';
 

@@ -4,7 +4,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { FoundPayment, PaymentIntent } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
-import { askTwoSources } from '../ask-two-sources.ts';
+import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { transactionRequest } from '../block-requests.ts';
 import { decodeInteger, decodeTransaction } from '../decode.ts';
 import { readFates } from '../read-fates.ts';

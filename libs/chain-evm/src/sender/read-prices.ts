@@ -2,7 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { FeePrices } from '@opentill/chain/wallet-sender';
 import { hexQuantity } from '../block-requests.ts';
-import { boundedText } from '../node-text.ts';
+import { boundedText } from '@opentill/chain-sources/node-text';
 import type { RpcRequest } from '../rpc-call.ts';
 import type { EvmSource, EvmSources } from '../sources.ts';
 import { askTwoAtOnce } from './ask-two-at-once.ts';

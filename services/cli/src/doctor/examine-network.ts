@@ -1,6 +1,6 @@
 import { headStaleSecondsOf, rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import type { Clock } from '@opentill/runtime/clock';
-import { createHeadWatch, type HeadWatch } from '@opentill/chain-evm/watch-heads';
+import { createHeadWatch, type HeadWatch } from '@opentill/chain-sources/watch-heads';
 import { checkBloom } from './check-bloom.ts';
 import { checkHeadsSocket } from './check-heads-socket.ts';
 import { examineTokens } from './check-tokens.ts';

@@ -10,6 +10,8 @@ export interface PostJsonOptions {
   readonly timeoutMs: number;
   /** Of the answer, unpacked. */
   readonly bytesMax: number;
+  /** Appended to the path of the URL. */
+  readonly path?: string;
   /** Goes into errors. */
   readonly context: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal | undefined;
@@ -37,14 +39,14 @@ const TCP_KEEP_ALIVE_MS = 30_000;
 const RESENDS_MAX = IDLE_CONNECTIONS_MAX;
 
 /**
- * Posts JSON to one URL over kept connections and reads each answer to its end, within the time and the size given.
+ * Posts JSON to one URL, and paths below it, over kept connections and reads each answer to its end, within the time and the size given.
  * Redirects are not followed: they would carry requests to a host that nobody configured. The function throws
  * READ_ABORTED, RPC_UNAVAILABLE or RPC_RANGE_TOO_LARGE.
  *
  * node:http and not fetch: it tells new connections from kept ones, and takes half of the processor's time (0.14 ms
  * against 0.31 ms a small call, 0.57 against 0.85 for 130 kB).
  */
-export function createPostJson(url: string): PostJson {
+export function createPostJson(url: string, headers: Readonly<Record<string, string>> = {}): PostJson {
   const target = new URL(url);
   const secure = target.protocol === 'https:';
   const pool = {
@@ -56,8 +58,11 @@ export function createPostJson(url: string): PostJson {
     scheduling: 'lifo' as const,
   };
   const agent = secure ? new HttpsAgent(pool) : new HttpAgent(pool);
-  const send = (options: RequestOptions): ClientRequest =>
-    (secure ? httpsRequest : httpRequest)(target, { ...options, agent });
+  const send = (path: string | undefined, { headers: own, ...options }: RequestOptions): ClientRequest => {
+    const place = path === undefined ? {} : { path: target.pathname.replace(/\/$/, '') + path };
+    const all = { ...headers, ...own };
+    return (secure ? httpsRequest : httpRequest)(target, { ...options, ...place, headers: all, agent });
+  };
 
   return async (body, options) => {
     const { signal, context, traffic } = options;
@@ -69,7 +74,7 @@ export function createPostJson(url: string): PostJson {
       for (let resends = 0; ; resends += 1) {
         if (traffic !== undefined) traffic.requestBytes += payload.byteLength;
         try {
-          return await exchange(send, payload, { ...options, signal: ended });
+          return await exchange((own) => send(options.path, own), payload, { ...options, signal: ended });
         } catch (error) {
           if (!(error instanceof KeptConnectionLost) || resends === RESENDS_MAX || ended.aborted) throw error;
         }

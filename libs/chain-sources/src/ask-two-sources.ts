@@ -2,23 +2,22 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { askAgain } from './ask-again.ts';
-import { blockRequest } from './block-requests.ts';
-import { decodeHeader } from './decode.ts';
-import type { EvmSource, EvmSources } from './sources.ts';
-import { mayBeBetterElsewhere } from './translate-rpc-error.ts';
+import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
+import type { Source } from './source.ts';
+import type { Sources } from './sources.ts';
 
 /** What a source answered. */
-export interface Said<T> {
-  readonly source: EvmSource;
+export interface Said<S extends Source, T> {
+  readonly source: S;
   readonly answer: T;
 }
 
-export interface TwoSourcesQuestion<T> {
-  readonly ask: (source: EvmSource, options: ReadOptions) => Promise<T>;
+export interface TwoSourcesQuestion<S extends Source, T> {
+  readonly ask: (source: S, options: ReadOptions) => Promise<T>;
   /** The highest block that the question is about; undefined when it is about none in particular. */
   readonly height: number | undefined;
   /** Told when one source of several is believed alone. */
-  readonly onAlone: (source: EvmSource) => void;
+  readonly onAlone: (source: S) => void;
   /** One alone is believed only where no other is configured. @default false */
   readonly neverAlone?: boolean | undefined;
 }
@@ -27,15 +26,15 @@ export interface TwoSourcesQuestion<T> {
  * Asks two sources the same, and others in the place of those that fail. One answer alone is given only where it may
  * stand alone; otherwise throws why there is no second: the caller waits.
  */
-export async function askTwoSources<T>(
-  sources: EvmSources,
-  { ask, height, onAlone, neverAlone = false }: TwoSourcesQuestion<T>,
+export async function askTwoSources<S extends Source, T>(
+  sources: Sources<S>,
+  { ask, height, onAlone, neverAlone = false }: TwoSourcesQuestion<S, T>,
   options: ReadOptions,
-): Promise<readonly [Said<T>, Said<T> | undefined]> {
-  const mayStandAlone = (source: EvmSource): boolean =>
+): Promise<readonly [Said<S, T>, Said<S, T> | undefined]> {
+  const mayStandAlone = (source: S): boolean =>
     neverAlone ? sources.all().length === 1 : sources.mayStandAlone(source);
-  const said: Said<T>[] = [];
-  const failures = new Map<EvmSource, unknown>();
+  const said: Said<S, T>[] = [];
+  const failures = new Map<S, unknown>();
   for (;;) {
     const [first, second] = said;
     if (first !== undefined && second !== undefined) return [first, second];
@@ -61,32 +60,32 @@ export async function askTwoSources<T>(
 }
 
 /** Two to ask, or the one beside `first`; of different hosts where there is a choice. */
-function nextOf(
-  sources: EvmSources,
-  first: EvmSource | undefined,
-  failures: ReadonlyMap<EvmSource, unknown>,
-): readonly EvmSource[] {
+function nextOf<S extends Source>(
+  sources: Sources<S>,
+  first: S | undefined,
+  failures: ReadonlyMap<S, unknown>,
+): readonly S[] {
   const left = sources.witnesses().filter((source) => source !== first && !failures.has(source));
   if (first !== undefined) return pairOf([first, ...left]).slice(1);
   return pairOf(left);
 }
 
 /** The first, and the next of another host if there is one: two accounts at one provider see the same mistakes. */
-export function pairOf(sources: readonly EvmSource[]): readonly EvmSource[] {
+export function pairOf<S extends Source>(sources: readonly S[]): readonly S[] {
   const [first, ...others] = sources;
   if (first === undefined) return [];
   const second = others.find((other) => hostOf(other) !== hostOf(first)) ?? others[0];
   return second === undefined ? [first] : [first, second];
 }
 
-function hostOf({ label }: EvmSource): string {
+function hostOf({ label }: Source): string {
   return label.replace(/:\d+$/, '');
 }
 
 /** Takes a failure down against the source, and throws it when another one would have it as well. */
-export async function noteRefusal(
-  sources: EvmSources,
-  source: EvmSource,
+export async function noteRefusal<S extends Source>(
+  sources: Sources<S>,
+  source: S,
   error: unknown,
   height: number | undefined,
   options: ReadOptions,
@@ -102,16 +101,14 @@ export async function noteRefusal(
  * A source that lacks a block is behind, or has discarded it, or the block does not exist. Its head tells: only one
  * that is old by the clock, or above the block, speaks against the source.
  */
-async function noteWhyLacking(
-  sources: EvmSources,
-  source: EvmSource,
+async function noteWhyLacking<S extends Source>(
+  sources: Sources<S>,
+  source: S,
   height: number,
   options: ReadOptions,
 ): Promise<void> {
   try {
-    const [raw] = await source.batch([blockRequest('latest')], options);
-    const head = decodeHeader(raw);
-    sources.noteHead(source, head);
+    const head = await sources.readHead(source, options);
     if (head.height > height) sources.noteCompleteness(source, false);
   } catch (error) {
     if (options.signal?.aborted === true) throw error;
@@ -120,7 +117,10 @@ async function noteWhyLacking(
 }
 
 /** Why the word of the one source that answers is not enough yet. */
-export function secondMissing(sources: EvmSources, failures: ReadonlyMap<EvmSource, unknown>): GatewayError {
+export function secondMissing<S extends Source>(
+  sources: Sources<S>,
+  failures: ReadonlyMap<S, unknown>,
+): GatewayError {
   const known = [...failures.values()].filter((error) => error instanceof GatewayError);
   const telling = known.find(({ code }) => code === 'BLOCK_NOT_FOUND' || code === 'FINALITY_UNAVAILABLE');
   const best = telling ?? known.find(({ retryable }) => retryable);

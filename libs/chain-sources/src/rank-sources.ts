@@ -1,4 +1,5 @@
 import type { SourceHealth, SourceTrouble } from '@opentill/chain/source-health';
+import type { Source } from './source.ts';
 import type { SourceEntry } from './source-entry.ts';
 import type { HeadWatch } from './watch-heads.ts';
 
@@ -10,21 +11,21 @@ export interface SourceChange {
   readonly lastErrorCode: SourceHealth['lastErrorCode'];
 }
 
-export interface Ranking {
-  troubleOf(entry: SourceEntry): SourceTrouble | null;
+export interface Ranking<S extends Source> {
+  troubleOf(entry: SourceEntry<S>): SourceTrouble | null;
   /** All that may be asked, the usable ones before the others, best first; the excluded only when all are. */
-  ranked(): readonly SourceEntry[];
+  ranked(): readonly SourceEntry<S>[];
   /** The usable ones, or all when none is. */
-  usable(): readonly SourceEntry[];
+  usable(): readonly SourceEntry<S>[];
   /**
    * Those who may bear witness: also one that is behind, since it may well have the block in question, and after a rest
    * one that named another chain, since it has to name the right one before it is heard.
    */
-  witnesses(): readonly SourceEntry[];
+  witnesses(): readonly SourceEntry<S>[];
 }
 
-export interface RankingDeps {
-  readonly entries: readonly SourceEntry[];
+export interface RankingDeps<S extends Source> {
+  readonly entries: readonly SourceEntry<S>[];
   readonly heads: HeadWatch;
   readonly nowMs: () => number;
   readonly onSourceChange: ((change: SourceChange) => void) | undefined;
@@ -42,16 +43,21 @@ const BADNESS: readonly (SourceTrouble | null)[] = [
   'EXCLUDED',
 ];
 
-export function createRanking({ entries, heads, nowMs, onSourceChange }: RankingDeps): Ranking {
-  const told = new Map<SourceEntry, SourceTrouble | null>();
+export function createRanking<S extends Source>({
+  entries,
+  heads,
+  nowMs,
+  onSourceChange,
+}: RankingDeps<S>): Ranking<S> {
+  const told = new Map<SourceEntry<S>, SourceTrouble | null>();
 
-  function troubleOf({ record, excludedSinceMs, place }: SourceEntry): SourceTrouble | null {
+  function troubleOf({ record, excludedSinceMs, place }: SourceEntry<S>): SourceTrouble | null {
     if (excludedSinceMs !== undefined) return 'EXCLUDED';
     if (record.isOfAnotherChain()) return 'WRONG_CHAIN';
     return record.restingUntilMs() > nowMs() ? 'RESTING' : heads.trouble(place);
   }
 
-  function tell(entry: SourceEntry, trouble: SourceTrouble | null): void {
+  function tell(entry: SourceEntry<S>, trouble: SourceTrouble | null): void {
     const before = told.get(entry) ?? null;
     if (trouble === before) return;
     told.set(entry, trouble);
@@ -59,7 +65,7 @@ export function createRanking({ entries, heads, nowMs, onSourceChange }: Ranking
     onSourceChange?.({ label: entry.source.label, trouble, before, lastErrorCode });
   }
 
-  function sorted(): readonly { readonly entry: SourceEntry; readonly trouble: SourceTrouble | null }[] {
+  function sorted(): readonly { readonly entry: SourceEntry<S>; readonly trouble: SourceTrouble | null }[] {
     const found = entries.map((entry) => {
       const trouble = troubleOf(entry);
       tell(entry, trouble);
@@ -72,8 +78,8 @@ export function createRanking({ entries, heads, nowMs, onSourceChange }: Ranking
   }
 
   function whose(
-    isFit: (trouble: SourceTrouble | null, entry: SourceEntry) => boolean,
-  ): readonly SourceEntry[] {
+    isFit: (trouble: SourceTrouble | null, entry: SourceEntry<S>) => boolean,
+  ): readonly SourceEntry<S>[] {
     const all = sorted();
     const fit = all.filter(({ entry, trouble }) => isFit(trouble, entry));
     return (fit.length === 0 ? all : fit).map(({ entry }) => entry);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { readerError } from '@opentill/chain/reader-error';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { mayBeBetterElsewhere } from './translate-rpc-error.ts';
+import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
 
 export interface Run<S, T> {
   /** In the order in which they are tried, each at most once. */

@@ -1,12 +1,12 @@
-import { blockRequest } from './block-requests.ts';
-import { decodeHeader } from './decode.ts';
 import type { Ranking } from './rank-sources.ts';
+import type { AskOptions, Source } from './source.ts';
 import type { SourceEntry } from './source-entry.ts';
-import type { HeadWatch } from './watch-heads.ts';
+import type { HeadWatch, ShownHead } from './watch-heads.ts';
 
-export interface HeadProbeDeps {
-  readonly entries: readonly SourceEntry[];
-  readonly ranking: Ranking;
+export interface HeadProbeDeps<S extends Source> {
+  readonly entries: readonly SourceEntry<S>[];
+  readonly ranking: Ranking<S>;
+  readonly readHead: (source: S, options: AskOptions) => Promise<ShownHead>;
   readonly heads: HeadWatch;
   readonly nowMs: () => number;
 }
@@ -19,17 +19,17 @@ const IDLE_MS = 60_000;
  * Makes the function that asks sources for their heads when nobody else does, so that those left out can come back and
  * those held in reserve are known. It starts the questions that are due and waits for none; one at a time per source.
  */
-export function createHeadProbe({ entries, ranking, heads, nowMs }: HeadProbeDeps): () => void {
+export function createHeadProbe<S extends Source>(deps: HeadProbeDeps<S>): () => void {
+  const { entries, ranking, heads, nowMs, readHead } = deps;
   const startedAtMs = nowMs();
-  const probedAtMs = new Map<SourceEntry, number>();
-  const underWay = new Set<SourceEntry>();
+  const probedAtMs = new Map<SourceEntry<S>, number>();
+  const underWay = new Set<SourceEntry<S>>();
 
-  async function probe(entry: SourceEntry): Promise<void> {
+  async function probe(entry: SourceEntry<S>): Promise<void> {
     underWay.add(entry);
     probedAtMs.set(entry, nowMs());
     try {
-      const [block] = await entry.source.batch([blockRequest('latest')], { hurried: true });
-      heads.note(entry.place, decodeHeader(block));
+      heads.note(entry.place, await readHead(entry.source, { hurried: true }));
     } catch (error) {
       entry.noteFailure(error);
     } finally {

@@ -1,17 +1,18 @@
 import { ALONE_AFTER_SECONDS } from '@opentill/contracts/network-config';
+import type { Source } from './source.ts';
 import type { SourceEntry } from './source-entry.ts';
 import type { HeadWatch } from './watch-heads.ts';
 
 /** Decides when one source of several is believed alone. Until then the gateway waits rather than guesses. */
-export interface AloneRule {
+export interface AloneRule<S extends Source> {
   /** Since when the source has given no usable answer, by `nowMs`; undefined when it does. */
-  failingSinceMs(entry: SourceEntry): number | undefined;
+  failingSinceMs(entry: SourceEntry<S>): number | undefined;
   /** Whether all others have failed for long enough while this one did not. False where there is no other. */
-  isAlone(entry: SourceEntry): boolean;
+  isAlone(entry: SourceEntry<S>): boolean;
 }
 
-export interface AloneRuleDeps {
-  readonly entries: readonly SourceEntry[];
+export interface AloneRuleDeps<S extends Source> {
+  readonly entries: readonly SourceEntry<S>[];
   readonly heads: HeadWatch;
   /** Monotonic. */
   readonly nowMs: () => number;
@@ -19,7 +20,12 @@ export interface AloneRuleDeps {
   readonly aloneAfterSeconds: number | 'never' | undefined;
 }
 
-export function createAloneRule({ entries, heads, nowMs, aloneAfterSeconds }: AloneRuleDeps): AloneRule {
+export function createAloneRule<S extends Source>({
+  entries,
+  heads,
+  nowMs,
+  aloneAfterSeconds,
+}: AloneRuleDeps<S>): AloneRule<S> {
   const afterMs =
     aloneAfterSeconds === 'never' ? Infinity : (aloneAfterSeconds ?? ALONE_AFTER_SECONDS) * 1_000;
 
@@ -28,7 +34,7 @@ export function createAloneRule({ entries, heads, nowMs, aloneAfterSeconds }: Al
     place,
     excludedSinceMs,
     lackingSinceMs,
-  }: SourceEntry): number | undefined {
+  }: SourceEntry<S>): number | undefined {
     const since = [record.failingSinceMs(), heads.oldSinceMs(place), excludedSinceMs, lackingSinceMs];
     const known = since.filter((ms) => ms !== undefined);
     return known.length === 0 ? undefined : Math.min(...known);

@@ -1,0 +1,54 @@
+import type { CallSize } from '@opentill/chain-sources/call-size';
+import { createCallSize } from '@opentill/chain-sources/call-size';
+import type { Source } from '@opentill/chain-sources/source';
+import type { SourceNotes } from '@opentill/chain-sources/source-entry';
+import type { EvmClient, RpcExchange } from './rpc-call.ts';
+
+/** One URL of the network. `batch` and `ask` go to this URL alone and are not repeated elsewhere. */
+export interface EvmSource extends EvmClient, Source {
+  /** The most blocks to ask of this URL in one eth_getLogs. */
+  readonly blockRange: CallSize;
+}
+
+export interface EvmSourceDeps {
+  readonly label: string;
+  readonly maxBlockRange: number;
+  readonly nowMs: () => number;
+  readonly createClient: (onExchange: (exchange: RpcExchange) => void) => EvmClient;
+  readonly onExchange: ((exchange: RpcExchange) => void) | undefined;
+}
+
+/** Makes the source of one URL, which tells of its answers and failures. */
+export function createEvmSource(deps: EvmSourceDeps, notes: SourceNotes): EvmSource {
+  const client = deps.createClient((exchange) => {
+    if (exchange.outcome === 'OK') notes.noteLatency(exchange.durationMs, exchange.answerBytes);
+    deps.onExchange?.(exchange);
+  });
+
+  const ask: EvmClient['ask'] = async (requests, options) => {
+    try {
+      const answer = await client.ask(requests, options);
+      notes.noteAnswer();
+      const results = (): readonly unknown[] => {
+        try {
+          return answer.results();
+        } catch (error) {
+          notes.noteFailure(error);
+          throw error;
+        }
+      };
+      return { body: answer.body, results };
+    } catch (error) {
+      notes.noteFailure(error);
+      throw error;
+    }
+  };
+
+  return {
+    label: deps.label,
+    blockRange: createCallSize({ max: deps.maxBlockRange, nowMs: deps.nowMs }),
+    waitMs: client.waitMs,
+    ask,
+    batch: async (requests, options) => (await ask(requests, options)).results(),
+  };
+}

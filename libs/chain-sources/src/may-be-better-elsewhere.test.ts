@@ -1,0 +1,18 @@
+import { expect, it } from '@jest/globals';
+import { readerError } from '@opentill/chain/reader-error';
+import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
+
+it('moves on to another URL unless any node would say the same', () => {
+  const stays = ['RPC_RANGE_TOO_LARGE', 'TOKEN_MISMATCH', 'READ_ABORTED'] as const;
+  for (const code of stays) expect(mayBeBetterElsewhere(readerError(code, 'x'))).toBe(false);
+  expect(mayBeBetterElsewhere(new TypeError('a bug'))).toBe(false);
+  const moves = [
+    'BLOCK_NOT_FOUND',
+    'RPC_RATE_LIMITED',
+    'RPC_UNAVAILABLE',
+    'FINALITY_UNAVAILABLE',
+    'WRONG_CHAIN',
+    'INCONSISTENT_ANSWER',
+  ] as const;
+  for (const code of moves) expect(mayBeBetterElsewhere(readerError(code, 'x'))).toBe(true);
+});
