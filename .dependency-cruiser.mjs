@@ -62,6 +62,13 @@ export default {
       to: { path: 'node_modules/ethers/' },
     },
     {
+      name: 'tronweb-only-in-tests',
+      severity: 'error',
+      comment: 'It pins much and weighs 12 MB: what the gateway needs of TRON is its own, and tests hold it against it.',
+      from: { path: '^(libs|services|deploy)/', pathNot: [tests, '^libs/testkit/'] },
+      to: { path: 'node_modules/tronweb/' },
+    },
+    {
       name: 'one-importer-of-amqplib-and-pg',
       severity: 'error',
       from: { path: '^(libs|services)/', pathNot: ['^libs/(messaging|db|testkit)/', tests] },
