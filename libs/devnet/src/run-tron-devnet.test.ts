@@ -15,6 +15,8 @@ test('the words of the command line', () => {
     '3',
     '--seed',
     'x',
+    '--state',
+    'chain.state',
   ];
   expect(readDevnetArguments(all)).toEqual({
     port: 0,
@@ -22,6 +24,7 @@ test('the words of the command line', () => {
     blockTimeMs: 0,
     solidLagBlocks: 3,
     seed: 'x',
+    stateFile: 'chain.state',
   });
 });
 

@@ -9,6 +9,7 @@ A TRON node with a chain of its own, for TronWeb and for anything that speaks ja
   --host <address>         default 127.0.0.1; the accounts' keys are everybody's
   --block-time-ms <ms>     default 3000; 0: a block only by POST /devnet/mine
   --solid-lag <blocks>     how far the solidified block is behind; default 18
+  --state <file>           goes on with the chain in this file, and writes it when stopped
   --seed <text>            names accounts, tokens and the chain; the same seed gives the same
 `;
 
@@ -28,6 +29,7 @@ export function readDevnetArguments(args: readonly string[]): TronDevnetOptions 
         'block-time-ms': { type: 'string' },
         'solid-lag': { type: 'string' },
         seed: { type: 'string' },
+        state: { type: 'string' },
         help: { type: 'boolean' },
       },
     });
@@ -38,6 +40,7 @@ export function readDevnetArguments(args: readonly string[]): TronDevnetOptions 
       blockTimeMs: wholeNumber('--block-time-ms', values['block-time-ms']) ?? DEFAULT_BLOCK_TIME_MS,
       ...(values.host === undefined ? {} : { host: values.host }),
       ...(solidLag === undefined ? {} : { solidLagBlocks: wholeNumber('--solid-lag', solidLag) ?? 0 }),
+      ...(values.state === undefined ? {} : { stateFile: values.state }),
       ...(values.seed === undefined ? {} : { seed: values.seed }),
     };
   } catch (error) {

@@ -1,4 +1,4 @@
-import { createChain, type Chain } from './chain/chain.ts';
+import { createChain, saveChain, type Chain } from './chain/chain.ts';
 import type { ChainParameterName, ChainParameters } from './chain/parameters.ts';
 import { mineBlock } from './chain/mine-block.ts';
 import { createClock } from './clock.ts';
@@ -33,6 +33,8 @@ export interface TronDevnetOptions {
   readonly stakedTrx?: readonly [bigint, bigint];
   /** Older blocks are forgotten. Default 100,000: more than a reference block may be back. */
   readonly keepBlocks?: number;
+  /** Goes on with the chain in this file, if there is one, and writes it when closed (what waits in the pool is lost). */
+  readonly stateFile?: string;
   readonly log?: (line: string) => void;
 }
 
@@ -63,10 +65,11 @@ const MAINNET_STAKED_TRX = [27_000_000_000n, 19_000_000_000n] as const;
 
 /**
  * Starts a TRON node. It begins with as many empty blocks as the solidified block is behind, so that block 1 is
- * solidified. Throws a system error (EADDRINUSE) where the port is taken.
+ * solidified. Throws a system error (EADDRINUSE) where the port is taken, and
+ * GatewayError<SavedChainErrorCode>.
  */
 export async function startTronDevnet(options: TronDevnetOptions): Promise<TronDevnet> {
-  const { seed = DEFAULT_SEED, host = '127.0.0.1', log = () => {} } = options;
+  const { seed = DEFAULT_SEED, host = '127.0.0.1', log = () => {}, stateFile } = options;
   const solidLagBlocks = options.solidLagBlocks ?? DEFAULT_SOLID_LAG_BLOCKS;
   const clock = createClock(options.genesisTimeMs);
   const accounts = devAccounts(seed, ACCOUNTS) as [TronDevAccount, ...TronDevAccount[]];
@@ -75,12 +78,13 @@ export async function startTronDevnet(options: TronDevnetOptions): Promise<TronD
     seed,
     solidLagBlocks,
     now: clock.now,
+    ...(stateFile !== undefined && { stateFile }),
     ...(options.keepBlocks !== undefined && { keepBlocks: options.keepBlocks }),
     ...(options.parameters && { parameters: options.parameters }),
     fillGenesis: async (execution) =>
       fillGenesis(execution, { seed, accounts, stakedTrx: options.stakedTrx ?? MAINNET_STAKED_TRX }),
   });
-  await makeFirstBlocks(chain, solidLagBlocks + 1);
+  if (chain.head.number === 0) await makeFirstBlocks(chain, solidLagBlocks + 1);
   const mining = createMining(chain, {
     blockTimeMs: options.blockTimeMs,
     onError: (error) =>
@@ -106,6 +110,7 @@ export async function startTronDevnet(options: TronDevnetOptions): Promise<TronD
     close: async () => {
       await mining.stop();
       await stopServing(server);
+      if (stateFile !== undefined) await saveChain(chain, stateFile);
     },
   };
 }

@@ -13,6 +13,7 @@ import { createTurns, type Turns } from '../turns.ts';
 import { createTvm, type Tvm } from '../vm/tvm.ts';
 import { createGenesisBlock, createProducers, type Block, type Producer } from './block.ts';
 import type { Execution } from './execution.ts';
+import { loadChain, writeChain } from './saved-chain.ts';
 import { DEFAULT_CHAIN_PARAMETERS, type ChainParameters } from './parameters.ts';
 
 /** A transaction that waits for a block, executed on trial. */
@@ -57,6 +58,8 @@ export interface ChainOptions {
   readonly parameters?: Partial<ChainParameters>;
   /** Older blocks are forgotten. */
   readonly keepBlocks?: number;
+  /** Goes on with the chain of this file, if it is there (saved-chain.ts). */
+  readonly stateFile?: string;
   /** Fills the state of block 0. */
   readonly fillGenesis: (execution: Execution) => Promise<void>;
 }
@@ -64,23 +67,28 @@ export interface ChainOptions {
 /** More than the 65,536 that a reference block may be back. */
 const KEEP_BLOCKS = 100_000;
 
+/** Throws GatewayError<SavedChainErrorCode>. */
 export async function createChain(options: ChainOptions): Promise<Chain> {
   const producers = createProducers(options.seed);
   const tvm = await createTvm();
-  const parameters = { ...DEFAULT_CHAIN_PARAMETERS, ...options.parameters };
-  const committed = createCommittedState();
   const genesis: Block = { ...createGenesisBlock(producers[0]), undo: undefined };
-  const state = createState(committed);
-  await options.fillGenesis({
-    state,
-    parameters,
-    tvm,
-    head: { number: 0, timestampMs: 0 },
-    block: { number: 0, timestampMs: 0 },
-    producerKey: accountKey(producers[0].address),
-    genesisTimeMs: 0,
-  });
-  committed.commit(state.changes);
+  const saved = options.stateFile === undefined ? undefined : loadChain(options.stateFile, genesis.id);
+  const parameters = { ...DEFAULT_CHAIN_PARAMETERS, ...saved?.parameters, ...options.parameters };
+  const committed = createCommittedState(saved?.values);
+  if (saved === undefined) {
+    const state = createState(committed);
+    await options.fillGenesis({
+      state,
+      parameters,
+      tvm,
+      head: { number: 0, timestampMs: 0 },
+      block: { number: 0, timestampMs: 0 },
+      producerKey: accountKey(producers[0].address),
+      genesisTimeMs: 0,
+    });
+    committed.commit(state.changes);
+  }
+  const blocks = saved?.blocks ?? [genesis];
   return {
     turns: createTurns(),
     tvm,
@@ -89,17 +97,21 @@ export async function createChain(options: ChainOptions): Promise<Chain> {
     solidLagBlocks: options.solidLagBlocks,
     now: options.now,
     committed,
-    blocks: new Map([[0, genesis]]),
-    numbersById: new Map([[genesis.id, 0]]),
-    transactionPlaces: new Map(),
+    blocks: new Map(blocks.map((block) => [block.number, block])),
+    numbersById: new Map(blocks.map((block) => [block.id, block.number])),
+    transactionPlaces: new Map(
+      blocks.flatMap((block) =>
+        block.transactions.map(({ id }, index) => [id, { block: block.number, index }] as const),
+      ),
+    ),
     keepBlocks: options.keepBlocks ?? KEEP_BLOCKS,
     genesis,
-    genesisTimeMs: 0,
-    head: genesis,
-    solidNumber: 0,
+    genesisTimeMs: saved?.genesisTimeMs ?? 0,
+    head: blocks.at(-1) ?? genesis,
+    solidNumber: saved?.solidNumber ?? 0,
     pending: new Map(),
     pendingState: createState(committed),
-    reorganisations: 0,
+    reorganisations: saved?.reorganisations ?? 0,
   };
 }
 
@@ -130,4 +142,14 @@ export function stateAt(chain: Chain, number: number): StateReader {
     later.push(undo);
   }
   return later.length === 0 ? chain.committed : readBefore(chain.committed, later);
+}
+
+/** Writes the chain down, for `stateFile`. Waits for what is being done to it. Throws a system error. */
+export async function saveChain(chain: Chain, file: string): Promise<void> {
+  const { solidNumber, genesisTimeMs, reorganisations, parameters } = chain;
+  await chain.turns.take(() => {
+    const blocks = [...chain.blocks.values()].toSorted((a, b) => a.number - b.number);
+    const values = chain.committed.values();
+    writeChain({ values, blocks, solidNumber, genesisTimeMs, reorganisations, parameters }, file);
+  });
 }

@@ -63,13 +63,15 @@ export interface CommittedState extends StateReader {
   commit(changes: ReadonlyMap<string, unknown>): UndoLog;
   /** Takes a commit back; only the last one. */
   undo(log: UndoLog): void;
+  /** Everything, to be written down. */
+  values(): ReadonlyMap<string, unknown>;
 }
 
 /** Former values by key. */
 export type UndoLog = ReadonlyMap<string, unknown>;
 
-export function createCommittedState(): CommittedState {
-  const values = new Map<string, unknown>();
+export function createCommittedState(initial: ReadonlyMap<string, unknown> = new Map()): CommittedState {
+  const values = new Map(initial);
   const put = (key: string, value: unknown): void => {
     if (value === undefined) values.delete(key);
     else values.set(key, value);
@@ -84,6 +86,7 @@ export function createCommittedState(): CommittedState {
       }
       return log;
     },
+    values: () => values,
     undo: (log) => log.forEach((value, key) => put(key, value)),
   };
 }
