@@ -1,0 +1,125 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { isNothing, objectIn, listIn } from './node-value.ts';
+import type { TronCall } from './tron-client.ts';
+import type { TronSource, TronSources } from './tron-sources.ts';
+import { readHeader } from './tron-sources.ts';
+
+/** What is not as it should be with one source, found by checkNetwork. */
+export interface SourceFinding {
+  /** Label of the source. */
+  readonly source: string;
+  readonly kind:
+    /** It serves another network, or other tokens, than configured. It is not used. */
+    | 'WRONG'
+    /** It could not be asked now. It is used when it comes up. */
+    | 'UNREACHABLE'
+    /** It serves no receipts of whole blocks: without another source payments are seen by no one. */
+    | 'RECEIPTS_MISSING'
+    /** It does not serve `/walletsolidity` there (see `solidityUrls`): without another source nothing is credited. */
+    | 'SOLID_MISSING';
+  readonly error: unknown;
+}
+
+export interface NetworkCheck {
+  /** By 21 bytes of hex. */
+  readonly tokens: readonly {
+    readonly contract: TokenContract;
+    readonly hex: string;
+    readonly decimals: number;
+  }[];
+  readonly onFinding: (finding: SourceFinding) => void;
+}
+
+const WORD = /^[0-9a-f]{64}$/;
+const ZERO_HEX = `41${'0'.repeat(40)}`;
+
+/**
+ * Asks every source for its chain and for the tokens, and tries what the reader will ask of it. Sources that are wrong
+ * are left out when another is right. Throws WRONG_CHAIN or TOKEN_MISMATCH when all are wrong, and the error of one
+ * that could not be asked when none is right: that one may be.
+ */
+export async function checkNetwork(
+  sources: TronSources,
+  check: NetworkCheck,
+  options: ReadOptions,
+): Promise<void> {
+  const checks = await Promise.all(
+    sources.all().map(async (source) => {
+      try {
+        await checkTokens(source, check, options);
+        await probeMethods(source, check, options);
+        return { source, error: undefined };
+      } catch (error) {
+        if (options.signal?.aborted === true) throw error;
+        return { source, error };
+      }
+    }),
+  );
+  const failed = checks.filter(({ error }) => error !== undefined);
+  for (const { source, error } of failed)
+    check.onFinding({ source: source.label, kind: isWrong(error) ? 'WRONG' : 'UNREACHABLE', error });
+  if (failed.length === checks.length)
+    throw (failed.find(({ error }) => !isWrong(error)) ?? failed[0])?.error;
+  for (const { source, error } of failed) if (isWrong(error)) sources.exclude(source, error);
+}
+
+function isWrong(error: unknown): boolean {
+  return isReaderError(error, 'WRONG_CHAIN') || isReaderError(error, 'TOKEN_MISMATCH');
+}
+
+async function probeMethods(source: TronSource, check: NetworkCheck, options: ReadOptions): Promise<void> {
+  const { height } = await readHeader(source, options);
+  const unlessMissing = async (kind: SourceFinding['kind'], call: TronCall): Promise<void> => {
+    try {
+      await source.call(call, options);
+    } catch (error) {
+      if (!isReaderError(error, 'RPC_METHOD_MISSING')) throw error;
+      check.onFinding({ source: source.label, kind, error });
+    }
+  };
+  const body = { num: height };
+  await unlessMissing('RECEIPTS_MISSING', { side: 'wallet', method: 'gettransactioninfobyblocknum', body });
+  await unlessMissing('SOLID_MISSING', {
+    side: 'walletsolidity',
+    method: 'getblock',
+    body: { detail: false },
+  });
+}
+
+/** A wrong contract or number of decimals would book wrong amounts: TOKEN_MISMATCH before anything is read. */
+async function checkTokens(
+  source: TronSource,
+  { tokens }: NetworkCheck,
+  options: ReadOptions,
+): Promise<void> {
+  if (tokens.length === 0) await readHeader(source, options);
+  for (const { contract, hex, decimals } of tokens) {
+    const context = { contract, decimals };
+    const code = await source.call({ side: 'wallet', method: 'getcontract', body: { value: hex } }, options);
+    if (isNothing(code)) throw readerError('TOKEN_MISMATCH', `there is no contract at ${contract}`, context);
+    const found = await readDecimals(source, hex, options);
+    if (found === undefined) throw readerError('TOKEN_MISMATCH', `there is no token at ${contract}`, context);
+    if (found !== BigInt(decimals))
+      throw readerError('TOKEN_MISMATCH', `the token at ${contract} has ${found} decimals`, context);
+  }
+}
+
+/** Undefined where the contract answers with anything but a number, or fails. */
+async function readDecimals(
+  source: TronSource,
+  hex: string,
+  options: ReadOptions,
+): Promise<bigint | undefined> {
+  const body = {
+    owner_address: ZERO_HEX,
+    contract_address: hex,
+    function_selector: 'decimals()',
+    parameter: '',
+  };
+  const raw = await source.call({ side: 'wallet', method: 'triggerconstantcontract', body }, options);
+  const answer = objectIn(raw, 'answer to a call');
+  const [word] = listIn(answer['constant_result'], 'constant_result');
+  return typeof word === 'string' && WORD.test(word) ? BigInt(`0x${word}`) : undefined;
+}

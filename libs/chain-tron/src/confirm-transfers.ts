@@ -1,0 +1,215 @@
+import type { ConfirmedTransfers, ConfirmOptions, ReadOptions } from '@opentill/chain/chain-reader';
+import { readerError } from '@opentill/chain/reader-error';
+import type { CandidateTransfer, Transfer, TransferPosition, TxHash } from '@opentill/chain/transfer';
+import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { baseUnits } from '@opentill/domain/money';
+import type { TronHeader, TronTransaction } from './decode-block.ts';
+import { decodeTransaction } from './decode-block.ts';
+import type { TronInfo } from './decode-info.ts';
+import { decodeInfo, hasRun, transferIn } from './decode-info.ts';
+import { hasCarried, logPlaceOf, readBlock, transfersOf } from './read-block.ts';
+import { sameTransfer } from './read-verified.ts';
+import type { Reading } from './reading.ts';
+import type { TronSource, TronSources } from './tron-sources.ts';
+import { readHeader } from './tron-sources.ts';
+
+/** What a source says of one transaction. */
+interface Evidence {
+  readonly info: TronInfo;
+  /** Read only where TRX that it carries is to be proven. */
+  readonly transaction: TronTransaction | undefined;
+}
+type Evidences = ReadonlyMap<TxHash, Evidence>;
+interface Witness {
+  readonly source: TronSource;
+  readonly evidences: Evidences;
+}
+
+const TRANSACTIONS_AT_ONCE = 8;
+
+/**
+ * Judges candidates by the receipts of their transactions; see ChainReader.confirmTransfers. What a receipt refutes must
+ * be refuted by the whole block as well, at each source that was asked.
+ */
+export async function confirmTransfers(
+  reading: Reading,
+  sources: TronSources,
+  candidates: readonly CandidateTransfer[],
+  options: ConfirmOptions,
+): Promise<ConfirmedTransfers> {
+  if (candidates.length === 0) return { confirmed: [], refuted: [] };
+  const witnesses = await hearWitnesses(reading, sources, candidates, options);
+  const confirmed: Transfer[] = [];
+  const refuted: CandidateTransfer[] = [];
+  for (const candidate of candidates) {
+    const transfer = agreedOn(reading, witnesses, candidate);
+    if (transfer === undefined) {
+      for (const { source } of witnesses) await mustBeRefuted(reading, source, candidate, options);
+      refuted.push(candidate);
+    } else confirmed.push(transfer);
+  }
+  return { confirmed, refuted };
+}
+
+async function hearWitnesses(
+  reading: Reading,
+  sources: TronSources,
+  candidates: readonly CandidateTransfer[],
+  { byOneSource = false, ...options }: ConfirmOptions,
+): Promise<readonly Witness[]> {
+  const ask = (source: TronSource, own: ReadOptions): Promise<Evidences> =>
+    readEvidences(source, candidates, own);
+  if (byOneSource)
+    return sources.run(async (source, own) => [{ source, evidences: await ask(source, own) }], {
+      ...options,
+      hedge: true,
+    });
+  const height = Math.max(...candidates.map(({ blockHeight }) => blockHeight));
+  const said = await askTwoSources(sources, { ask, height, onAlone: reading.onAlone }, options);
+  return said.flatMap((one) => (one === undefined ? [] : [{ source: one.source, evidences: one.answer }]));
+}
+
+/** What all witnesses prove of a candidate; undefined when none does. Which of two is right is never guessed. */
+function agreedOn(
+  reading: Reading,
+  witnesses: readonly Witness[],
+  candidate: CandidateTransfer,
+): Transfer | undefined {
+  const [first, ...others] = witnesses.map(({ evidences }) => {
+    const evidence = evidences.get(candidate.txHash);
+    return evidence && provenBy(reading, evidence, candidate);
+  });
+  const isSame = (other: Transfer | undefined): boolean =>
+    other?.position === first?.position && other?.feeBaseUnits === first?.feeBaseUnits;
+  if (others.every(isSame)) return first;
+  throw readerError('INCONSISTENT_ANSWER', 'the receipts of two sources differ on a transfer', {
+    ...shown(candidate),
+    sources: witnesses.map(({ source }) => source.label),
+  });
+}
+
+/** Throws unless every transaction is in the block of its candidates, so that another source may be asked. */
+async function readEvidences(
+  source: TronSource,
+  candidates: readonly CandidateTransfer[],
+  options: ReadOptions,
+): Promise<Evidences> {
+  const natives = new Set(candidates.flatMap(({ contract, txHash }) => (contract === null ? [txHash] : [])));
+  const hashes = [...new Set(candidates.map(({ txHash }) => txHash))];
+  const heights = [...new Set(candidates.map(({ blockHeight }) => blockHeight))];
+  const infos = await inTurns(hashes, (txHash) => readInfo(source, txHash, options));
+  const transactions = await inTurns([...natives], (txHash) => readTransaction(source, txHash, options));
+  const headers = await inTurns(heights, (height) => readHeader(source, options, height));
+  for (const candidate of candidates)
+    mustBeInItsBlock(infos.get(candidate.txHash), headers.get(candidate.blockHeight), candidate);
+  const evidences = new Map<TxHash, Evidence>();
+  for (const [txHash, info] of infos)
+    if (info !== undefined) evidences.set(txHash, { info, transaction: transactions.get(txHash) });
+  return evidences;
+}
+
+/** The receipt of just this transaction; undefined where the source has none. */
+export async function readInfo(
+  source: TronSource,
+  txHash: TxHash,
+  options: ReadOptions,
+): Promise<TronInfo | undefined> {
+  const call = { side: 'wallet', method: 'gettransactioninfobyid', body: { value: txHash } } as const;
+  const info = decodeInfo(await source.call(call, options));
+  if (info !== undefined && info.txHash !== txHash)
+    throw readerError('INCONSISTENT_ANSWER', "the node answered another transaction's receipt", { txHash });
+  return info;
+}
+
+/** Says nothing of inclusion: a transaction that only waits looks the same. Its receipt says that. */
+async function readTransaction(
+  source: TronSource,
+  txHash: TxHash,
+  options: ReadOptions,
+): Promise<TronTransaction> {
+  const call = { side: 'wallet', method: 'gettransactionbyid', body: { value: txHash } } as const;
+  const transaction = decodeTransaction(await source.call(call, options));
+  if (transaction.txHash !== txHash)
+    throw readerError('INCONSISTENT_ANSWER', 'the node answered another transaction', { txHash });
+  return transaction;
+}
+
+/** A receipt names height and time of its block, not its id: the header at that height has it. */
+function mustBeInItsBlock(
+  info: TronInfo | undefined,
+  header: TronHeader | undefined,
+  candidate: CandidateTransfer,
+): void {
+  if (info === undefined)
+    throw readerError('BLOCK_NOT_FOUND', 'the transaction is in no block', shown(candidate));
+  const isThere =
+    info.height === candidate.blockHeight &&
+    header?.hash === candidate.blockHash &&
+    info.blockTimeMs === header.timeMs;
+  if (!isThere)
+    throw readerError('INCONSISTENT_ANSWER', 'the transaction is in another block now', {
+      ...shown(candidate),
+      now: info.height,
+    });
+}
+
+function provenBy(
+  { chain, tokens }: Reading,
+  { info, transaction }: Evidence,
+  candidate: CandidateTransfer,
+): Transfer | undefined {
+  const feeBaseUnits = baseUnits(info.feeSun);
+  const { contract, from, to, amountBaseUnits, indexInBlock } = candidate;
+  const place = logPlaceOf(indexInBlock);
+  if (contract === null) {
+    const trx = transaction !== undefined && hasCarried(transaction, info) ? transaction.trx : undefined;
+    const isIt = place === undefined && trx?.from === from && trx.to === to && trx.sun === amountBaseUnits;
+    return isIt ? { ...candidate, chain, position: 'value' as TransferPosition, feeBaseUnits } : undefined;
+  }
+  const log = place === undefined || !hasRun(info) ? undefined : info.logs[place];
+  const stated = log === undefined ? undefined : transferIn(log, tokens);
+  const isIt =
+    stated?.contract === contract &&
+    stated.from === from &&
+    stated.to === to &&
+    stated.amount === amountBaseUnits;
+  return isIt
+    ? { ...candidate, chain, position: `log:${place}` as TransferPosition, feeBaseUnits }
+    : undefined;
+}
+
+/** A receipt and what was read before contradict each other: only when the whole block sides with it, is it believed. */
+async function mustBeRefuted(
+  reading: Reading,
+  source: TronSource,
+  candidate: CandidateTransfer,
+  options: ReadOptions,
+): Promise<void> {
+  const account = await readBlock(source, 'wallet', candidate.blockHeight, options);
+  if (account.header.hash !== candidate.blockHash)
+    throw readerError('INCONSISTENT_ANSWER', 'another block stands there now', shown(candidate));
+  if (transfersOf(reading, account).some((transfer) => sameTransfer(transfer, candidate)))
+    throw readerError(
+      'INCONSISTENT_ANSWER',
+      'the receipts of the block and the receipt differ',
+      shown(candidate),
+    );
+}
+
+function shown({ txHash, blockHash, blockHeight }: CandidateTransfer): Readonly<Record<string, unknown>> {
+  return { txHash, blockHash, height: blockHeight };
+}
+
+/** Does the same for each, some at a time; gives the answers by what they are of. */
+export async function inTurns<K, T>(
+  keys: readonly K[],
+  work: (key: K) => Promise<T>,
+): Promise<ReadonlyMap<K, T>> {
+  const answers = new Map<K, T>();
+  for (let at = 0; at < keys.length; at += TRANSACTIONS_AT_ONCE) {
+    const some = keys.slice(at, at + TRANSACTIONS_AT_ONCE);
+    const found = await Promise.all(some.map(work));
+    for (const [place, key] of some.entries()) answers.set(key, found[place] as T);
+  }
+  return answers;
+}

@@ -1,0 +1,104 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash, BlockHeader } from '@opentill/chain/block';
+import { readerError } from '@opentill/chain/reader-error';
+import type { TxHash } from '@opentill/chain/transfer';
+import { addressOfHex } from './address-codec.ts';
+import type { Raw } from './node-value.ts';
+import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from './node-value.ts';
+
+export interface TronHeader extends BlockHeader {
+  /** The block's own time. */
+  readonly timeMs: number;
+}
+
+/** What a TransferContract carries. */
+export interface CarriedTrx {
+  readonly from: Address;
+  readonly to: Address;
+  readonly sun: bigint;
+}
+
+/** A transaction as a block or `gettransactionbyid` shows it. */
+export interface TronTransaction {
+  readonly txHash: TxHash;
+  /** SUCCESS, REVERT, OUT_OF_ENERGY …; undefined where it is not said. */
+  readonly contractRet: string | undefined;
+  readonly type: string;
+  /** Undefined for any other type. */
+  readonly trx: CarriedTrx | undefined;
+}
+
+const HEIGHT_DIGITS = 16;
+
+/**
+ * A header, of an answer with or without transactions. Throws BLOCK_NOT_FOUND for the empty answer; INCONSISTENT_ANSWER
+ * unless the id begins with the height, as ids do (tron.md section 2), and the parent's with the height before.
+ */
+export function decodeHeader(raw: unknown, asked?: number): TronHeader {
+  if (isNothing(raw))
+    throw readerError('BLOCK_NOT_FOUND', 'the node does not have the block', { height: asked ?? null });
+  const block = objectIn(raw, 'block');
+  const hash = hashIn(block['blockID'], 'blockID');
+  const data = objectIn(objectIn(block['block_header'], 'block_header')['raw_data'], 'block_header.raw_data');
+  const height = countIn(data['number'], 'number');
+  const timeMs = countIn(data['timestamp'], 'timestamp');
+  const parentHash = hashIn(data['parentHash'], 'parentHash');
+  const isLinked = height === 0 || parentHash.startsWith(heightDigits(height - 1));
+  if (!hash.startsWith(heightDigits(height)) || !isLinked)
+    throw readerError('INCONSISTENT_ANSWER', "a block's ids are not of its height", { height, hash });
+  if (asked !== undefined && height !== asked)
+    throw readerError('INCONSISTENT_ANSWER', 'the node answered another block', {
+      height: asked,
+      answered: height,
+    });
+  return {
+    height,
+    hash: hash as BlockHash,
+    parentHash: parentHash as BlockHash,
+    timeSeconds: Math.floor(timeMs / 1_000),
+    timeMs,
+  };
+}
+
+/** The part of a header that the port knows. */
+export function plainHeader({ height, hash, parentHash, timeSeconds }: TronHeader): BlockHeader {
+  return { height, hash, parentHash, timeSeconds };
+}
+
+/** The transactions of a block that was asked for with them. */
+export function decodeTransactions(raw: unknown): readonly TronTransaction[] {
+  return listIn(objectIn(raw, 'block')['transactions'], 'transactions').map(decodeTransaction);
+}
+
+export function decodeTransaction(raw: unknown): TronTransaction {
+  const transaction = objectIn(raw, 'transaction');
+  const txHash = hashIn(transaction['txID'], 'txID') as TxHash;
+  const contracts = listIn(objectIn(transaction['raw_data'], 'raw_data')['contract'], 'contract');
+  const [only] = contracts;
+  if (contracts.length !== 1) return malformed('contract', contracts.length);
+  const contract = objectIn(only, 'contract');
+  const { type } = contract;
+  if (typeof type !== 'string') return malformed('contract.type', type);
+  const [ret] = listIn(transaction['ret'], 'ret');
+  const contractRet = ret === undefined ? undefined : objectIn(ret, 'ret')['contractRet'];
+  if (contractRet !== undefined && typeof contractRet !== 'string')
+    return malformed('contractRet', contractRet);
+  return { txHash, contractRet, type, trx: type === 'TransferContract' ? carriedBy(contract) : undefined };
+}
+
+function carriedBy(contract: Raw): CarriedTrx {
+  const value = objectIn(objectIn(contract['parameter'], 'parameter')['value'], 'parameter.value');
+  return {
+    from: wholeAddress(value['owner_address'], 'owner_address'),
+    to: wholeAddress(value['to_address'], 'to_address'),
+    sun: sunIn(value['amount'], 'amount'),
+  };
+}
+
+function wholeAddress(value: unknown, what: string): Address {
+  return (typeof value === 'string' ? addressOfHex(value) : undefined) ?? malformed(what, value);
+}
+
+function heightDigits(height: number): string {
+  return height.toString(16).padStart(HEIGHT_DIGITS, '0');
+}

@@ -1,0 +1,89 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import { addressOfShortHex } from './address-codec.ts';
+import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from './node-value.ts';
+
+/** A receipt: what `gettransactioninfobyid` and `…byblocknum` say of a transaction in a block. */
+export interface TronInfo {
+  readonly txHash: TxHash;
+  readonly height: number;
+  readonly blockTimeMs: number;
+  /** All that was burnt for it: energy, bandwidth, activation. */
+  readonly feeSun: bigint;
+  /** Of a contract's run (SUCCESS, REVERT, OUT_OF_ENERGY …); undefined for what runs none, as a TransferContract. */
+  readonly contractResult: string | undefined;
+  /** The whole transaction is said to have failed. */
+  readonly failed: boolean;
+  /** As they came; read one by `transferIn`. */
+  readonly logs: readonly unknown[];
+}
+
+/** A token's Transfer as a log states it. */
+export interface LoggedTransfer {
+  readonly contract: TokenContract;
+  readonly from: Address;
+  readonly to: Address;
+  readonly amount: bigint;
+}
+
+/** Configured contracts by the 20 bytes of hex with which logs name them. */
+export type TokensByHex = ReadonlyMap<string, TokenContract>;
+
+/** keccak256("Transfer(address,address,uint256)"). */
+export const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const TRANSFER_TOPICS = 3;
+/** Compilers of TRON's early days kept the prefix 41 before the 20 bytes. */
+const INDEXED_ADDRESS = /^0{22}(?:00|41)([0-9a-f]{40})$/;
+const WORD = /^[0-9a-f]{64}$/;
+
+/** A receipt; undefined for the empty answer: the transaction is in no block that the node has. */
+export function decodeInfo(raw: unknown): TronInfo | undefined {
+  if (isNothing(raw)) return undefined;
+  const info = objectIn(raw, 'receipt');
+  const run =
+    info['receipt'] === undefined ? undefined : objectIn(info['receipt'], 'receipt.receipt')['result'];
+  if (run !== undefined && typeof run !== 'string') return malformed('receipt.result', run);
+  const { result } = info;
+  if (result !== undefined && typeof result !== 'string') return malformed('result', result);
+  return {
+    txHash: hashIn(info['id'], 'id') as TxHash,
+    height: countIn(info['blockNumber'], 'blockNumber'),
+    blockTimeMs: countIn(info['blockTimeStamp'], 'blockTimeStamp'),
+    feeSun: sunIn(info['fee'], 'fee'),
+    contractResult: run,
+    // `SUCESS`, spelled so, is the default and so absent; anything else is a failure.
+    failed: result !== undefined && result !== 'SUCESS' && result !== 'SUCCESS',
+    logs: listIn(info['log'], 'log'),
+  };
+}
+
+/** The receipts of a block, in its order. */
+export function decodeInfos(raw: unknown): readonly TronInfo[] {
+  return listIn(raw, 'receipts of a block').map((one) => decodeInfo(one) ?? malformed('receipt', one));
+}
+
+/** Whether a contract ran and came to its end, so that what it logged has happened. */
+export function hasRun(info: TronInfo): boolean {
+  return info.contractResult === 'SUCCESS' && !info.failed;
+}
+
+/** The transfer of a configured token that a log states; undefined for any other log, and for a transfer of nothing. */
+export function transferIn(raw: unknown, tokens: TokensByHex): LoggedTransfer | undefined {
+  const log = objectIn(raw, 'log');
+  const { address, topics, data } = log;
+  if (typeof address !== 'string') return malformed('log.address', address);
+  const contract = tokens.get(address);
+  if (contract === undefined) return undefined;
+  const [event, from, to, ...others] = listIn(topics, 'log.topics');
+  if (event !== TRANSFER_TOPIC || others.length !== TRANSFER_TOPICS - 3) return undefined;
+  const [sender, recipient] = [indexedAddress(from), indexedAddress(to)];
+  if (sender === undefined || recipient === undefined) return undefined;
+  if (typeof data !== 'string' || !WORD.test(data)) return undefined;
+  const amount = BigInt(`0x${data}`);
+  return amount === 0n ? undefined : { contract, from: sender, to: recipient, amount };
+}
+
+function indexedAddress(topic: unknown): Address | undefined {
+  const hex = typeof topic === 'string' ? INDEXED_ADDRESS.exec(topic)?.[1] : undefined;
+  return hex === undefined ? undefined : addressOfShortHex(hex);
+}

@@ -1,0 +1,51 @@
+import { readerError } from '@opentill/chain/reader-error';
+import { boundedText } from '@opentill/chain-sources/node-text';
+
+/** An object of a node's JSON. Fields that are zero, false or empty are absent: proto3 leaves them out. */
+export type Raw = Readonly<Record<string, unknown>>;
+
+const HASH = /^[0-9a-f]{64}$/;
+
+/** Throws INCONSISTENT_ANSWER: the node's answer has not the shape that it must have. */
+export function malformed(what: string, value: unknown): never {
+  const shown = typeof value === 'bigint' ? `${value}` : (JSON.stringify(value) ?? 'nothing');
+  throw readerError('INCONSISTENT_ANSWER', `${what} is malformed: ${boundedText(shown.slice(0, 200))}`);
+}
+
+export function objectIn(value: unknown, what: string): Raw {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return malformed(what, value);
+  return value as Raw;
+}
+
+/** Whether the answer is the `{}` by which a node says that it has no such thing. */
+export function isNothing(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
+  );
+}
+
+/** Absent: empty. */
+export function listIn(value: unknown, what: string): readonly unknown[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? (value as readonly unknown[]) : malformed(what, value);
+}
+
+/** 32 bytes of lower-case hex without 0x. */
+export function hashIn(value: unknown, what: string): string {
+  return typeof value === 'string' && HASH.test(value) ? value : malformed(what, value);
+}
+
+/** A height, a time or a number of things; absent: 0. */
+export function countIn(value: unknown, what: string): number {
+  if (value === undefined) return 0;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+    ? value
+    : malformed(what, value);
+}
+
+/** An amount in sun, exact however large (see parseAnswer); absent: 0. */
+export function sunIn(value: unknown, what: string): bigint {
+  if (value === undefined) return 0n;
+  if (typeof value === 'bigint' && value >= 0n) return value;
+  return BigInt(countIn(value, what));
+}

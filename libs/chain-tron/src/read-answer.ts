@@ -1,0 +1,78 @@
+import type { ReaderError, ReaderErrorCode } from '@opentill/chain/reader-error';
+import { readerError } from '@opentill/chain/reader-error';
+import { codeOfHttpStatus } from '@opentill/chain-sources/http-status';
+import { boundedText } from '@opentill/chain-sources/node-text';
+import type { HttpAnswer } from '@opentill/chain-sources/post-json';
+import { parseAnswer } from './parse-answer.ts';
+
+/** What java-tron and providers say in words, first match first. The wordings stand in the test of this file. */
+const BY_WORDING: readonly (readonly [RegExp, ReaderErrorCode])[] = [
+  // TronGrid: 403 or 503, "The key exceeds the frequency limit(15), and the query server is suspended for 30s".
+  [
+    /frequency limit|rate limit|too many requests?|lack of computing resources|request(?:s)? limit/i,
+    'RPC_RATE_LIMITED',
+  ],
+  // java-tron's node.disabledApi, its closed solidity side, and paths that are not served.
+  [
+    /this api is unavailable|api is (?:closed|disabled|not (?:open|supported))|no such endpoint|not found/i,
+    'RPC_METHOD_MISSING',
+  ],
+  [/unauthori[sz]ed|api ?key (?:is )?(?:invalid|disabled|not)|not a valid api ?key/i, 'RPC_FORBIDDEN'],
+];
+const SUSPENDED = /suspended for (\d{1,5}) ?s/i;
+
+/**
+ * The value of a node's answer. What says that something went wrong is thrown as a ReaderError, also where java-tron
+ * says so with status 200 (`{"Error": "class …"}`). `{}` and `[]` are values here: what they mean depends on the
+ * question.
+ */
+export function readTronAnswer(
+  answer: HttpAnswer,
+  context: { readonly endpoint: string; readonly method: string },
+): unknown {
+  const code = codeOfHttpStatus(answer.status);
+  const value = parse(answer.body);
+  const said = errorSaidBy(value) ?? (code === undefined ? undefined : answer.body.toString('utf8', 0, 300));
+  if (said !== undefined) throw refusal(answer, said, code, context);
+  if (value === undefined) {
+    const why = `the answer is not whole JSON (${answer.body.length} bytes)`;
+    throw readerError('RPC_UNAVAILABLE', why, { ...context, status: answer.status });
+  }
+  return value;
+}
+
+function refusal(
+  { status, retryAfterMs }: HttpAnswer,
+  said: string,
+  ofStatus: ReaderErrorCode | undefined,
+  context: Readonly<Record<string, unknown>>,
+): ReaderError {
+  const worded = BY_WORDING.find(([wording]) => wording.test(said))?.[1];
+  const isGone = status === 404 || status === 405;
+  const code = status === 429 ? 'RPC_RATE_LIMITED' : (worded ?? (isGone ? 'RPC_METHOD_MISSING' : ofStatus));
+  const suspended = SUSPENDED.exec(said)?.[1];
+  const waitMs = retryAfterMs ?? (suspended === undefined ? undefined : Number(suspended) * 1_000);
+  return readerError(code ?? 'RPC_UNAVAILABLE', `the node answered an error: ${boundedText(said)}`, {
+    ...context,
+    status,
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+  });
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return parseAnswer(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `Error` of java-tron, `error` or `message` of a provider's gateway beside `success: false` or alone. */
+function errorSaidBy(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const { Error: ofNode, error, message, success } = value as Record<string, unknown>;
+  if (ofNode !== undefined) return String(ofNode);
+  if (typeof error === 'string') return error;
+  if (success === false) return typeof message === 'string' ? message : 'success: false';
+  return undefined;
+}

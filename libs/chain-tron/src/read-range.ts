@@ -1,0 +1,65 @@
+import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import type { BlockHeader } from '@opentill/chain/block';
+import { readerError } from '@opentill/chain/reader-error';
+import type { CandidateTransfer } from '@opentill/chain/transfer';
+import type { TronHeader } from './decode-block.ts';
+import type { BlockRange } from './reading.ts';
+
+/** So many blocks are asked for at once, and of one source: two requests each. More in flight gain nothing (measured). */
+const BLOCKS_PER_CALL = 8;
+
+/** Reads a range call by call, each linked to the one before. Throws RangeError for what is no range. */
+export async function readRange(
+  { from, to }: BlockRange,
+  readCall: (range: BlockRange) => Promise<RangeRead>,
+): Promise<RangeRead> {
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || to < from)
+    throw new RangeError(`not a range of blocks: ${from} to ${to}`);
+  const headers: BlockHeader[] = [];
+  const transfers: CandidateTransfer[] = [];
+  while (headers.length < to - from + 1) {
+    const first = from + headers.length;
+    const read = await readCall({ from: first, to: Math.min(to, first + BLOCKS_PER_CALL - 1) });
+    const parent = headers.at(-1);
+    if (parent !== undefined && read.headers[0]?.parentHash !== parent.hash)
+      throw readerError('INCONSISTENT_ANSWER', 'the chain changed while the range was read', {
+        height: first,
+      });
+    headers.push(...read.headers);
+    for (const transfer of read.transfers) transfers.push(transfer);
+  }
+  return { headers, transfers };
+}
+
+/** Does the same for each height of a range at once; gives the answers in order, or throws what the first failed with. */
+export function ofEach<T>(
+  { from, to }: BlockRange,
+  work: (height: number, options: ReadOptions) => Promise<T>,
+  { signal }: ReadOptions,
+): Promise<readonly T[]> {
+  const rest = new AbortController();
+  const both = signal === undefined ? rest.signal : AbortSignal.any([signal, rest.signal]);
+  const answers = Array.from({ length: to - from + 1 }, (_, place) => work(from + place, { signal: both }));
+  return Promise.all(answers).catch(async (error: unknown) => {
+    // What is still under way helps nobody any more, and takes the place of the next try.
+    rest.abort();
+    await Promise.allSettled(answers);
+    throw error;
+  });
+}
+
+/** Throws INCONSISTENT_ANSWER unless each block is the parent of the next, and none is before its parent in time. */
+export function mustBeLinked(headers: readonly TronHeader[]): void {
+  for (const [place, header] of headers.entries()) {
+    const parent = headers[place - 1];
+    if (parent === undefined) continue;
+    const { height, hash } = header;
+    if (header.parentHash !== parent.hash)
+      throw readerError('INCONSISTENT_ANSWER', 'the blocks are not linked', { height, hash });
+    if (header.timeMs < parent.timeMs)
+      throw readerError('INCONSISTENT_ANSWER', 'the time of a block is before its parent’s', {
+        height,
+        hash,
+      });
+  }
+}

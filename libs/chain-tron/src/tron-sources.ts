@@ -1,0 +1,105 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { rpcEndpointsOf } from '@opentill/contracts/network-config';
+import type { SourceChange } from '@opentill/chain-sources/rank-sources';
+import type { Source } from '@opentill/chain-sources/source';
+import type { SourceNotes } from '@opentill/chain-sources/source-entry';
+import type { Sources } from '@opentill/chain-sources/sources';
+import { createSources } from '@opentill/chain-sources/sources';
+import type { TronHeader } from './decode-block.ts';
+import { decodeHeader } from './decode-block.ts';
+import type { Side, TronClient, TronExchange } from './tron-client.ts';
+import { createTronClient } from './tron-client.ts';
+import type { AskOptions } from '@opentill/chain-sources/source';
+
+/** One node or provider of the network. A call goes to it alone and is not repeated elsewhere. */
+export interface TronSource extends Source, Pick<TronClient, 'call'> {}
+
+/** Several of them behind one call. `run` hands `options` on to `source.call`. */
+export type TronSources = Sources<TronSource>;
+
+/** What is needed of a network's configuration to ask its nodes. `genesisId` must be there. */
+export type TronSourcesNetwork = Pick<
+  NetworkConfig,
+  | 'chain'
+  | 'genesisId'
+  | 'rpcUrls'
+  | 'solidityUrls'
+  | 'blockTimeMs'
+  | 'headStaleSeconds'
+  | 'aloneAfterSeconds'
+>;
+
+export interface TronSourcesDeps {
+  /** @default 5000 */
+  readonly requestTimeoutMs?: number;
+  readonly onExchange?: (exchange: TronExchange) => void;
+  /** A source became usable or stopped being it: an alarm. */
+  readonly onSourceChange?: (change: SourceChange) => void;
+  /** Monotonic milliseconds. @default performance.now */
+  readonly nowMs?: () => number;
+  /** @default Date.now */
+  readonly epochMs?: () => number;
+}
+
+/** The sources of a configured network. Opens nothing until the first call. Throws TypeError without a genesis id. */
+export function createTronSources(network: TronSourcesNetwork, deps: TronSourcesDeps): TronSources {
+  const { chain, genesisId, solidityUrls } = network;
+  if (genesisId === undefined) throw new TypeError(`the network ${chain} has no genesis id`);
+  return createSources({
+    ...network,
+    ...deps,
+    readHead: readHeader,
+    createSources: rpcEndpointsOf(network).map(
+      ({ url, requestsPerSecond }, place) =>
+        (notes) =>
+          createTronSource(notes, (onExchange) =>
+            createTronClient({
+              url,
+              solidityUrl: solidityUrls?.[place],
+              genesisId,
+              requestsPerSecond,
+              requestTimeoutMs: deps.requestTimeoutMs,
+              onExchange: (exchange) => {
+                onExchange(exchange);
+                deps.onExchange?.(exchange);
+              },
+            }),
+          ),
+    ),
+  });
+}
+
+/** The newest header that a source has, or that of a height or an id: by the cheapest question there is. */
+export async function readHeader(
+  source: Pick<TronSource, 'call'>,
+  options: AskOptions,
+  wanted?: number | string,
+  side: Side = 'wallet',
+): Promise<TronHeader> {
+  const body = { detail: false, ...(wanted === undefined ? {} : { id_or_num: `${wanted}` }) };
+  const raw = await source.call({ side, method: 'getblock', body }, options);
+  return decodeHeader(raw, typeof wanted === 'number' ? wanted : undefined);
+}
+
+function createTronSource(
+  notes: SourceNotes,
+  createClient: (onExchange: (exchange: TronExchange) => void) => TronClient,
+): TronSource {
+  const client = createClient(({ outcome, durationMs, answerBytes }) => {
+    if (outcome === 'OK') notes.noteLatency(durationMs, answerBytes);
+  });
+  return {
+    label: client.label,
+    waitMs: client.waitMs,
+    async call(call, options) {
+      try {
+        const value = await client.call(call, options);
+        notes.noteAnswer();
+        return value;
+      } catch (error) {
+        notes.noteFailure(error);
+        throw error;
+      }
+    },
+  };
+}
