@@ -10,6 +10,7 @@ if (typeof options === 'string') {
   process.stderr.write(`${options}\n`);
   process.exitCode = process.argv.includes('--help') ? 0 : 1;
 } else {
+  process.stdout.on('error', () => {}); // whoever read along has gone
   const devnet = await runTronDevnet(options, print);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void devnet.close());
 }

@@ -30,7 +30,7 @@ export interface TronControl {
   reorganise(depth: number, options?: { drop?: boolean; blocks?: number }): Promise<ChainSummary>;
   /** 0: blocks come only when told. */
   setBlockTimeMs(blockTimeMs: number): void;
-  /** Puts the next block at least so much after the head, and the clock with it. */
+  /** The next block comes so much later than it would have, and the chain's clock goes with it. */
   stepTimeMs(byMs: number): void;
   /** No blocks by the timer. */
   pause(): void;
@@ -69,6 +69,8 @@ export interface ControlDeps {
   readonly faults: Faults;
   readonly accounts: readonly [TronDevAccount, ...TronDevAccount[]];
   readonly tokens: Readonly<Record<DevTokenSymbol, string>>;
+  /** Of account 0's transactions, never the same: two equal gifts would be one transaction. */
+  readonly nextTimestamp: () => number;
 }
 
 const FUNDING_FEE_LIMIT_SUN = 1_000_000_000;
@@ -94,20 +96,18 @@ export function createControl(deps: ControlDeps): TronControl {
       return summary();
     },
     setBlockTimeMs: (blockTimeMs) => mining.setBlockTimeMs(blockTimeMs),
-    stepTimeMs: (byMs) => clock.step(byMs + Math.max(0, chain.head.timestampMs - clock.now())),
+    stepTimeMs: (byMs) => {
+      clock.step(byMs);
+      mining.stepTimeMs(byMs);
+    },
     fault: (fault) => deps.faults.add(fault),
     clearFaults: () => deps.faults.clear(),
     pause: () => mining.pause(),
     resume: () => mining.resume(),
-    setEnergyFactor: async (contract, factor) =>
-      chain.turns.take(() => {
-        const state = createState(chain.pendingState);
-        const key = accountKey(parseAddress(contract));
-        const cycle = cycleOf(chain.head.timestampMs, chain.genesisTimeMs, chain.parameters);
-        state.set('contractEnergy', key, { cycle, usage: 0n, factor });
-        // Not of any block: it holds whatever becomes of blocks.
-        chain.committed.commit(state.changes);
-      }),
+    setEnergyFactor: async (contract, factor) => {
+      const key = accountKey(parseAddress(contract));
+      await chain.turns.take(() => setEnergyFactor(chain, key, factor));
+    },
     setChainParameter: (name, value) => {
       const plain = name.replace(/^get(.)/, (_all, first: string) => first.toLowerCase());
       if (!isChainParameter(plain)) throw bad(`there is no chain parameter ${name}`);
@@ -130,6 +130,21 @@ export function createControl(deps: ControlDeps): TronControl {
   };
 }
 
+/** Of no block: it holds whatever becomes of blocks, so their undo logs must not bring the old one back. */
+function setEnergyFactor(chain: Chain, contractKey: string, factor: number): void {
+  const cycle = cycleOf(chain.head.timestampMs, chain.genesisTimeMs, chain.parameters);
+  const state = createState(chain.committed);
+  state.set('contractEnergy', contractKey, { cycle, usage: 0n, factor });
+  chain.pendingState.set('contractEnergy', contractKey, { cycle, usage: 0n, factor });
+  chain.committed.commit(state.changes);
+  for (const [key, value] of state.changes) {
+    for (let number = chain.solidNumber + 1; number <= chain.head.number; number++) {
+      const undo = chain.blocks.get(number)?.undo;
+      if (undo?.has(key)) undo.set(key, value);
+    }
+  }
+}
+
 async function sendFromFirst(deps: ControlDeps, type: string, parameter: object): Promise<string> {
   const { chain } = deps;
   const [{ address, privateKeyHex }] = deps.accounts;
@@ -137,8 +152,7 @@ async function sendFromFirst(deps: ControlDeps, type: string, parameter: object)
   const body = isCall ? { fee_limit: FUNDING_FEE_LIMIT_SUN } : {};
   const request = { chain, body, side: 'wallet', top: chain.head.number, visible: false } as const;
   const built = newTransaction(request, type, { owner_address: fromBase58(address), ...parameter });
-  // Two equal gifts within a millisecond would be one transaction.
-  const timestamp = BigInt(chain.now()) * 1_000n + (process.hrtime.bigint() % 1_000n);
+  const timestamp = BigInt(deps.nextTimestamp());
   const unsigned: Transaction = { raw_data: { ...built.raw_data, timestamp } };
   const signature = [signHash(transactionId(unsigned), hexBytes(privateKeyHex))];
   const answer = await broadcast(chain, { ...unsigned, signature });

@@ -10,6 +10,8 @@ export interface Mining {
   reorganise(depth: number, options: { readonly drop?: boolean; readonly blocks?: number }): Promise<Block>;
   /** 0: only when told. */
   blockTimeMs(): number;
+  /** Puts the next block so much later. */
+  stepTimeMs(byMs: number): void;
   setBlockTimeMs(blockTimeMs: number): void;
   pause(): void;
   resume(): void;
@@ -24,6 +26,7 @@ export function createMining(
 ): Mining {
   let { blockTimeMs } = options;
   let paused = false;
+  let stepMs = 0;
   let timer: NodeJS.Timeout | undefined;
   let making: Promise<unknown> = Promise.resolve();
   const restart = (): void => {
@@ -34,7 +37,11 @@ export function createMining(
       making = mine(1).catch(options.onError);
     }, blockTimeMs);
   };
-  const mineOne = async (): Promise<Block> => mineBlock(chain, nextBlockTime(chain, blockTimeMs));
+  const mineOne = async (): Promise<Block> => {
+    const afterMs = stepMs;
+    stepMs = 0;
+    return mineBlock(chain, nextBlockTime(chain, blockTimeMs, afterMs));
+  };
   const mine = async (count: number): Promise<Block> =>
     chain.turns.take(async () => {
       for (let made = 0; made < count; made++) await mineOne();
@@ -44,6 +51,9 @@ export function createMining(
   return {
     mine,
     blockTimeMs: () => blockTimeMs,
+    stepTimeMs(byMs) {
+      stepMs += byMs;
+    },
     reorganise: async (depth, { drop = false, blocks = depth + 1 }) =>
       chain.turns.take(async () => {
         await popBlocks(chain, depth, drop);
@@ -71,12 +81,12 @@ export function createMining(
 }
 
 /**
- * Never behind the chain's clock. Blocks that come by a timer have its time; those that are made when told lie three
- * seconds apart at least, at multiples of three seconds, as on a real network: so many of them run ahead of the clock.
+ * Blocks that come by a timer have the clock's time. Those that are made when told lie three seconds apart, at multiples
+ * of three seconds, as on a real network and at each run alike: a chain that waited for its test has not aged, so that
+ * nothing expires in it which a minute of chain time would have left.
  */
-function nextBlockTime(chain: Chain, blockTimeMs: number): number {
-  const now = chain.now();
-  if (blockTimeMs > 0) return Math.max(now, chain.head.timestampMs + 1);
-  const slot = Math.floor(now / LIMITS.slotMs) * LIMITS.slotMs;
-  return Math.max(slot, Math.floor(chain.head.timestampMs / LIMITS.slotMs + 1) * LIMITS.slotMs);
+function nextBlockTime(chain: Chain, blockTimeMs: number, stepMs: number): number {
+  const last = chain.head.timestampMs + stepMs;
+  if (blockTimeMs > 0) return Math.max(chain.now(), last + 1);
+  return Math.floor(last / LIMITS.slotMs + 1) * LIMITS.slotMs;
 }

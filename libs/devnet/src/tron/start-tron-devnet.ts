@@ -19,7 +19,10 @@ export interface TronDevnetOptions {
   readonly port?: number;
   /** Default 127.0.0.1: the accounts' keys are everybody's. */
   readonly host?: string;
-  /** Chain time and wall time between two blocks; 0: only when told (mine). */
+  /**
+   * Wall time between two blocks, which bear the clock's time; 0: blocks come only when told (mine), each three seconds
+   * of chain time after the one before, whatever the clock says.
+   */
   readonly blockTimeMs: number;
   /** How far the solidified block is behind the head. Default 18, as where 27 producers take turns. */
   readonly solidLagBlocks?: number;
@@ -91,7 +94,15 @@ export async function startTronDevnet(options: TronDevnetOptions): Promise<TronD
       log(`block could not be made: ${error instanceof Error ? error.stack : String(error)}`),
   });
   const faults = createFaults();
-  const control = createControl({ chain, mining, clock, faults, accounts, tokens });
+  const control = createControl({
+    chain,
+    mining,
+    clock,
+    faults,
+    accounts,
+    tokens,
+    nextTimestamp: countUp(clock.now),
+  });
   const { server, url } = await serveNode({
     chain,
     faults,
@@ -112,6 +123,15 @@ export async function startTronDevnet(options: TronDevnetOptions): Promise<TronD
       await stopServing(server);
       if (stateFile !== undefined) await saveChain(chain, stateFile);
     },
+  };
+}
+
+/** The time, but always more than the last one. */
+function countUp(now: () => number): () => number {
+  let last = 0;
+  return () => {
+    last = Math.max(now(), last + 1);
+    return last;
   };
 }
 

@@ -39,7 +39,9 @@ export function blockAt({ chain, top }: NodeRequest, number: number): Block | un
 
 /** A state to read from, or to try something on: what is changed there is seen by nobody else. */
 export function stateOf({ chain, top }: NodeRequest): State {
-  return createState(top >= chain.head.number ? chain.pendingState : stateAt(chain, top));
+  if (top >= chain.head.number) return createState(chain.pendingState);
+  // Nothing is kept of the state below the solidified block, which a node can lag behind.
+  return createState(stateAt(chain, Math.max(top, chain.solidNumber)));
 }
 
 /** Of several copies of a block's answer the same text: it is asked for again and again. */

@@ -11,6 +11,8 @@ import { answerJsonRpc } from './json-rpc.ts';
 import type { Endpoint, NodeAnswer, PreparedJson, Side } from './node.ts';
 
 const BODY_BYTES = 4 * 1024 * 1024;
+/** Longer than clients keep a connection they don't use: the end that closes first must be theirs. */
+const KEEP_ALIVE_MS = 120_000;
 
 export interface NodeServer {
   readonly server: Server;
@@ -39,7 +41,10 @@ export async function serveNode(
   });
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://node');
-    const answered = await answer(request.method ?? 'GET', url, await readBody(request));
+    const text = await readBody(request);
+    const answered = await answer(request.method ?? 'GET', url, text).catch((error: unknown) =>
+      ok(writeJson({ Error: describeError(error) })),
+    );
     if (answered === undefined) {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       response.write('{', () => response.destroy());
@@ -48,6 +53,7 @@ export async function serveNode(
     response.writeHead(answered.status, { 'content-type': 'application/json' });
     response.end(answered.text);
   }
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
@@ -105,14 +111,10 @@ async function callEndpoint(
   if (isBroadcast && faults.take('swallow-broadcast', path)) {
     return ok(writeJson(pretendToTake(request)));
   }
-  try {
-    const answer = await call.endpoint(request);
-    if (isBroadcast && faults.take('lose-broadcast-answer', path)) return undefined;
-    if (faults.take('empty', path)) return ok(answerText(answer, false).startsWith('[') ? '[]' : '{}');
-    return ok(answerText(answer, call.int64AsString));
-  } catch (error) {
-    return ok(writeJson({ Error: describeError(error) }));
-  }
+  const answer = await call.endpoint(request);
+  if (isBroadcast && faults.take('lose-broadcast-answer', path)) return undefined;
+  if (faults.take('empty', path)) return ok(answerText(answer, false).startsWith('[') ? '[]' : '{}');
+  return ok(answerText(answer, call.int64AsString));
 }
 
 async function applyFaults({ faults }: ServerDeps, path: string): Promise<Answer | 'cut'> {

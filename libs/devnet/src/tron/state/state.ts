@@ -68,7 +68,7 @@ export interface CommittedState extends StateReader {
 }
 
 /** Former values by key. */
-export type UndoLog = ReadonlyMap<string, unknown>;
+export type UndoLog = Map<string, unknown>;
 
 export function createCommittedState(initial: ReadonlyMap<string, unknown> = new Map()): CommittedState {
   const values = new Map(initial);
