@@ -1,0 +1,55 @@
+<?php
+// Orders and callbacks with nothing but PHP 8.
+//
+// php php.php create URL TOKEN ORDER_ID         makes an order and prints the answer
+// php php.php verify SECRET ID TIME SIGNATURE   reads a callback's body from standard input
+
+function createCollection(string $url, string $token, array $fields): array
+{
+    $data = json_encode($fields, JSON_THROW_ON_ERROR);
+    $sign = hash_hmac('sha256', $data, $token);
+    $nonce = bin2hex(random_bytes(16));
+    // The very text that was signed goes into the body.
+    $body = '{"sign":"' . $sign . '","timestamp":' . time() . ',"nonce":"' . $nonce . '","data":' . $data . '}';
+    $http = ['method' => 'POST', 'header' => 'content-type: application/json', 'content' => $body,
+        'ignore_errors' => true, 'timeout' => 15];
+    $answer = file_get_contents($url . '/v1/order/createCollection', false, stream_context_create(['http' => $http]));
+    $envelope = json_decode((string) $answer, true, 512, JSON_THROW_ON_ERROR);
+    if ($envelope['code'] !== 200) {
+        throw new RuntimeException($envelope['msg']);
+    }
+    return $envelope['data'];
+}
+
+/** What the gateway tells. $body is the raw body of the request: file_get_contents('php://input'). */
+function verifyCallback(string $body, array $headers, string $secret): array
+{
+    $signed = $headers['webhook-id'] . '.' . $headers['webhook-timestamp'] . '.' . $body;
+    $expected = 'v1,' . base64_encode(hash_hmac('sha256', $signed, $secret, true));
+    $given = array_filter(
+        explode(' ', $headers['webhook-signature']),
+        fn (string $signature): bool => hash_equals($expected, $signature),
+    );
+    if ($given === []) {
+        throw new UnexpectedValueException('not signed by this gateway');
+    }
+    if (abs(time() - (int) $headers['webhook-timestamp']) > 300) {
+        throw new UnexpectedValueException('signed too long ago');
+    }
+    return json_decode($body, true, 512, JSON_THROW_ON_ERROR);
+}
+
+if ($argv[1] === 'create') {
+    [, , $url, $token, $orderId] = $argv;
+    $fields = ['orderId' => $orderId, 'amount' => '12.50', 'symbol' => 'USDT', 'chain' => 'ETH_SEPOLIA'];
+    echo json_encode(createCollection($url, $token, $fields)), "\n";
+} else {
+    [, , $secret, $id, $timestamp, $signature] = $argv;
+    $headers = ['webhook-id' => $id, 'webhook-timestamp' => $timestamp, 'webhook-signature' => $signature];
+    try {
+        $callback = verifyCallback(stream_get_contents(STDIN), $headers, $secret);
+        echo $callback['notifyType'], ' ', $callback['data']['orderId'], "\n";
+    } catch (UnexpectedValueException $error) {
+        echo 'refused: ', $error->getMessage(), "\n";
+    }
+}

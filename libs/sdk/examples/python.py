@@ -1,0 +1,51 @@
+"""Orders and callbacks with nothing but Python 3.
+
+python3 python.py create URL TOKEN ORDER_ID      makes an order and prints the answer
+python3 python.py verify SECRET ID TIME SIGNATURE   reads a callback's body from standard input
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import sys
+import time
+import urllib.request
+import uuid
+
+
+def create_collection(url, token, fields):
+    data = json.dumps(fields, separators=(",", ":"))
+    sign = hmac.new(token.encode(), data.encode(), hashlib.sha256).hexdigest()
+    # The very text that was signed goes into the body.
+    body = '{"sign":"%s","timestamp":%d,"nonce":"%s","data":%s}' % (sign, time.time(), uuid.uuid4(), data)
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(url + "/v1/order/createCollection", body.encode(), headers)
+    with urllib.request.urlopen(request, timeout=15) as response:
+        return json.load(response)["data"]
+
+
+def verify_callback(body, headers, secret, now=None):
+    """What the gateway tells, or ValueError. `body` are the raw bytes of the request."""
+    signed = ("%s.%s." % (headers["webhook-id"], headers["webhook-timestamp"])).encode() + body
+    expected = "v1," + base64.b64encode(hmac.new(secret.encode(), signed, hashlib.sha256).digest()).decode()
+    if not any(hmac.compare_digest(expected, given) for given in headers["webhook-signature"].split(" ")):
+        raise ValueError("not signed by this gateway")
+    if abs((now or time.time()) - int(headers["webhook-timestamp"])) > 300:
+        raise ValueError("signed too long ago")
+    return json.loads(body)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "create":
+        url, token, order_id = sys.argv[2:5]
+        fields = {"orderId": order_id, "amount": "12.50", "symbol": "USDT", "chain": "ETH_SEPOLIA"}
+        print(json.dumps(create_collection(url, token, fields)))
+    else:
+        secret, webhook_id, timestamp, signature = sys.argv[2:6]
+        headers = {"webhook-id": webhook_id, "webhook-timestamp": timestamp, "webhook-signature": signature}
+        try:
+            callback = verify_callback(sys.stdin.buffer.read(), headers, secret)
+            print(callback["notifyType"], callback["data"]["orderId"])
+        except ValueError as error:
+            print("refused:", error)
