@@ -52,6 +52,7 @@ export function createSpending(rows: readonly SpentRow[], isLettingIn: boolean):
     },
     add: ({ symbol, merchantId, amountBaseUnits: amount }) => add(symbol, merchantId, amount, amount),
     addWaiting: ({ symbol, merchantId, amountBaseUnits: amount }) => add(symbol, merchantId, 0n, amount),
-    dropWaiting: ({ symbol, merchantId, amountBaseUnits: amount }) => add(symbol, merchantId, 0n, -amount),
+    dropWaiting: ({ symbol, merchantId, amountBaseUnits: amount }) =>
+      add(symbol, merchantId, 0n, 0n - amount),
   };
 }

@@ -12,7 +12,7 @@ import {
   saveTaken,
 } from './store/save-findings.ts';
 import { readRaw, readTransactionsOf, saveSent, tellOfPayouts, type EventDeps } from './store/save-sent.ts';
-import { NotSaved, saveReplacement, saveSigned } from './store/save-signed.ts';
+import { NotSaved, saveAllowed, saveReplacement } from './store/save-signed.ts';
 import { lockWindows, readSpent } from './store/spent.ts';
 import { findNews, takeIn } from './store/take-in.ts';
 import type { WalletKey } from './wallet-facts.ts';
@@ -25,16 +25,6 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
       await assertLease(tx, 'signer', lease);
       return write(tx, lease.fencingToken);
     });
-
-  const saved = async (write: Promise<void>): Promise<SaveOutcome> => {
-    try {
-      await write;
-      return { kind: 'SAVED' };
-    } catch (error) {
-      if (error instanceof NotSaved) return error.outcome;
-      throw error;
-    }
-  };
 
   return {
     look: (options) => look(db, key, options),
@@ -52,10 +42,9 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
       underLease(lease, async (tx, token) => {
         await lockWindows(tx, key);
         const decisions = decide(await readSpent(tx, key));
-        const authorised = await saveAuthorisations(tx, key, token, decisions, firstNonce);
         const refused = decisions.refused.map(({ orderPk }) => orderPk);
         await tellOfPayouts(tx, key, refused, deps);
-        return authorised;
+        return saveAuthorisations(tx, key, token, decisions, firstNonce);
       }),
     saveObstacles: (lease, obstacles) =>
       underLease(lease, async (tx, token) => {
@@ -64,15 +53,7 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
         await freeNoncesOf(tx, key, hindered);
       }),
     saveSigned: (lease, attempts, chooseRefused) =>
-      saved(
-        underLease(lease, async (tx, token) => {
-          await lockWindows(tx, key);
-          const orderPks = attempts.flatMap(({ orderPk }) => (orderPk === null ? [] : [orderPk]));
-          const refused = chooseRefused(await readSpent(tx, key, orderPks));
-          if (refused.length > 0) throw new NotSaved({ kind: 'GONE', orderPks: refused });
-          await saveSigned(tx, key, token, attempts);
-        }),
-      ),
+      saved(underLease(lease, (tx, token) => saveAllowed(tx, key, token, attempts, chooseRefused))),
     saveReplacement: (lease, attempt) => saved(underLease(lease, (tx) => saveReplacement(tx, key, attempt))),
     readRaw: (txHashes) => readRaw(db, key, txHashes),
     recordSent: (lease, sent) =>
@@ -100,4 +81,15 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
     dismiss: (lease, decisionId, why) => underLease(lease, (tx) => closeDecision(tx, decisionId, why)),
     saveBalances: (lease, block, rows) => underLease(lease, (tx) => saveBalances(tx, key, block, rows)),
   };
+}
+
+/** What became of a transaction that stores signed bytes. */
+async function saved(write: Promise<void>): Promise<SaveOutcome> {
+  try {
+    await write;
+    return { kind: 'SAVED' };
+  } catch (error) {
+    if (error instanceof NotSaved) return error.outcome;
+    throw error;
+  }
 }

@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import type { Tx } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
-import type { SaveOutcome, SignedAttempt } from '../payout-store.ts';
+import type { SaveOutcome, SignedAttempt, SpentRow } from '../payout-store.ts';
 import type { WalletKey } from '../wallet-facts.ts';
 import { hasNoOwnNonce, isDecidedAgain, ofWallet, openHalts } from './rows.ts';
+import { lockWindows, readSpent } from './spent.ts';
 
 /** Thrown to roll back: what was planned is not how things stand. */
 export class NotSaved extends Error {
@@ -16,12 +17,27 @@ export class NotSaved extends Error {
   }
 }
 
+/** As saveSigned, when the policy still lets all of them pass with what counts at this moment. Throws NotSaved. */
+export async function saveAllowed(
+  tx: Tx,
+  key: WalletKey,
+  fencingToken: number,
+  attempts: readonly SignedAttempt[],
+  chooseRefused: (spent: readonly SpentRow[]) => readonly string[],
+): Promise<void> {
+  await lockWindows(tx, key);
+  const orderPks = attempts.flatMap(({ orderPk }) => (orderPk === null ? [] : [orderPk]));
+  const refused = chooseRefused(await readSpent(tx, key, orderPks));
+  if (refused.length > 0) throw new NotSaved({ kind: 'GONE', orderPks: refused });
+  await saveSigned(tx, key, fencingToken, attempts);
+}
+
 /**
  * The commit from which on a payout can be paid: state SIGNED while its time is not over, its nonce, its bytes. A halt, a hold
  * or a veto that came in time stops it. Nonces that were reserved for others are taken from them. From now on the policy's
  * windows count it: what waited long leaves the wallet now, with what is authorised now. Throws NotSaved.
  */
-export async function saveSigned(
+async function saveSigned(
   tx: Tx,
   key: WalletKey,
   fencingToken: number,
