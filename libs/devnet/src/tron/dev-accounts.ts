@@ -1,5 +1,5 @@
-import { sha256 } from '@noble/hashes/sha2.js';
 import { addressOfKey, hex, toBase58 } from './tron-address.ts';
+import { sha256 } from './sha256.ts';
 
 /** An account whose key everybody knows. */
 export interface TronDevAccount {

@@ -1,4 +1,3 @@
-import { sha256 } from '@noble/hashes/sha2.js';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { activate, changeBalance, putAccount, type Execution, TOTALS_KEY } from './chain/execution.ts';
 import { runContract } from './chain/run-contract.ts';
@@ -9,6 +8,7 @@ import { accountKey, fromBase58, toBase58 } from './tron-address.ts';
 import { tronArtifact, tronCreationCode, transferData } from './tron-artifacts.ts';
 import { messageFromJson } from './protobuf/json.ts';
 import type { TronDevAccount } from './dev-accounts.ts';
+import { sha256 } from './sha256.ts';
 
 export const DEV_TOKEN_DECIMALS = 6;
 const TOKENS = { USDT: 'Tether USD', USDC: 'USD Coin' } as const;

@@ -1,6 +1,6 @@
-import { sha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { sha256 } from './sha256.ts';
 
 /*
  * An address is 21 bytes here: 0x41 and the 20 bytes that an EVM would know. The EVM side and the keys of the state

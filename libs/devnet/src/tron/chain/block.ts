@@ -1,9 +1,9 @@
-import { sha256 } from '@noble/hashes/sha2.js';
 import type { BlockHeader, HeaderRaw, Transaction, TransactionInfo } from '../protobuf/messages.ts';
 import { encodeMessage } from '../protobuf/wire.ts';
 import type { UndoLog } from '../state/state.ts';
 import { addressOfKey, hex } from '../tron-address.ts';
 import { signHash } from './signature.ts';
+import { sha256 } from '../sha256.ts';
 
 /** A block of the chain. Transactions and infos are kept encoded: a fifth of the memory. */
 export interface Block {

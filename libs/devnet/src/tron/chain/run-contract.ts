@@ -1,9 +1,9 @@
-import { sha256 } from '@noble/hashes/sha2.js';
 import { CONTRACT_RESULT, type InternalTransaction, type Log } from '../protobuf/messages.ts';
 import { newAccount } from '../state/records.ts';
 import { accountKey, addressOfAccountKey } from '../tron-address.ts';
 import type { TvmCall, TvmResult } from '../vm/tvm.ts';
 import type { Execution } from './execution.ts';
+import { sha256 } from '../sha256.ts';
 
 export interface ContractRun {
   readonly contractResult: number;

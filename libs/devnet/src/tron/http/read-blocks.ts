@@ -1,10 +1,8 @@
 import type { Block } from '../chain/block.ts';
 import type { Chain } from '../chain/chain.ts';
-import type { Transaction } from '../protobuf/messages.ts';
 import { messageToJson, type JsonObject } from '../protobuf/json.ts';
-import { textOf, writeJson } from '../protobuf/json-text.ts';
-import { transactionToJson } from '../protobuf/transaction-json.ts';
-import { decodeMessage } from '../protobuf/wire.ts';
+import { textOf, writePlainJson } from '../protobuf/json-text.ts';
+import { encodedTransactionToJson } from '../protobuf/transaction-json.ts';
 import { infoToJson } from './read-transactions.ts';
 import { blockAt, createAnswerCache, type Endpoint, type NodeAnswer, type NodeRequest } from './node.ts';
 
@@ -19,7 +17,7 @@ export function createBlockEndpoints(): Record<string, Endpoint> {
   const show = (request: NodeRequest, block: Block | undefined, detail = true): NodeAnswer => {
     if (block === undefined) return {};
     const { visible } = request;
-    const make = (): string => writeJson(blockToJson(block, { visible, detail }));
+    const make = (): string => writePlainJson(blockToJson(block, { visible, detail }));
     return cache.get(`${block.id} block ${visible} ${detail}`, make);
   };
   const showList = (request: NodeRequest, from: number, to: number): NodeAnswer => {
@@ -63,7 +61,8 @@ export function createBlockEndpoints(): Record<string, Endpoint> {
       const block = blockAt(request, number);
       if (block === undefined) return [];
       const { visible } = request;
-      const make = (): string => writeJson(block.transactions.map(({ info }) => infoToJson(info, visible)));
+      const make = (): string =>
+        writePlainJson(block.transactions.map(({ info }) => infoToJson(info, visible)));
       return cache.get(`${block.id} infos ${visible}`, make);
     },
   };
@@ -85,8 +84,8 @@ export function blockToJson(
     block_header: messageToJson('BlockHeader', block.header, visible),
     ...(detail && block.transactions.length > 0
       ? {
-          transactions: block.transactions.map(({ transaction }) =>
-            transactionToJson(decodeMessage<Transaction>('Transaction', transaction), visible),
+          transactions: block.transactions.map(({ id, transaction }) =>
+            encodedTransactionToJson(transaction, id, visible),
           ),
         }
       : {}),

@@ -3,20 +3,29 @@
  */
 const rawJson = (JSON as unknown as { rawJSON(text: string): object }).rawJSON;
 
+/** An integer for JSON.stringify: a number where a double holds it, else its digits. */
+export function jsonInteger(value: bigint): number | object {
+  return value <= 9_007_199_254_740_991n && value >= -9_007_199_254_740_991n
+    ? Number(value)
+    : rawJson(value.toString());
+}
+
 /** `int64AsString` is the request's `int64_as_string=true`: integers become strings (java-tron 4.8.2). */
 export function writeJson(value: unknown, options: { readonly int64AsString?: boolean } = {}): string {
   if (options.int64AsString === true) {
-    return JSON.stringify(value, (_key, item: unknown) =>
+    const text = writeJson(value);
+    return JSON.stringify(readJson(text), (_key, item: unknown) =>
       typeof item === 'bigint' || typeof item === 'number' ? item.toString() : item,
     );
   }
   return JSON.stringify(value, (_key, item: unknown) =>
-    typeof item === 'bigint' ? (isSafe(item) ? Number(item) : rawJson(item.toString())) : item,
+    typeof item === 'bigint' ? jsonInteger(item) : item,
   );
 }
 
-function isSafe(value: bigint): boolean {
-  return value <= 9_007_199_254_740_991n && value >= -9_007_199_254_740_991n;
+/** The same for what has no bigint, as messageToJson makes it: many times as fast. */
+export function writePlainJson(value: unknown): string {
+  return JSON.stringify(value);
 }
 
 type ReviverContext = { readonly source?: string };

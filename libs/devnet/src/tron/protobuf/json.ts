@@ -1,9 +1,9 @@
 import { fromBase58, hex, hexBytes, toBase58 } from '../tron-address.ts';
-import { textOf } from './json-text.ts';
+import { jsonInteger, textOf } from './json-text.ts';
 import { enumSchema, isMessage, messageSchema, type Field } from './schema.ts';
 import { decodeMessage, encodeMessage } from './wire.ts';
 
-/** A JSON object of an answer; bigint are written as bare digits (json-text.ts). */
+/** A JSON object of a request or an answer. */
 export type JsonObject = { [key: string]: unknown };
 
 /**
@@ -44,6 +44,8 @@ function valueToJson(field: Field, value: unknown, visible: boolean): unknown {
       return field.type === 'Any'
         ? anyToJson(value as { type_url?: string; value?: Uint8Array }, visible)
         : messageToJson(field.type, value as object, visible);
+    case 'int64':
+      return jsonInteger(value as bigint);
     default:
       return value;
   }

@@ -1,10 +1,10 @@
-import { sha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
-import { hex, withPrefix } from '../tron-address.ts';
+import { hex, hexBytes, withPrefix } from '../tron-address.ts';
+import { sha256 } from '../sha256.ts';
 import { messageFromJson, messageNameOf, messageToJson, type JsonObject } from './json.ts';
 import type { ContractCall, RawData, Transaction } from './messages.ts';
 import { enumSchema } from './schema.ts';
-import { decodeMessage, encodeMessage } from './wire.ts';
+import { decodeMessage, encodeMessage, fieldBytes } from './wire.ts';
 
 /** The bytes whose SHA-256 is the transaction's id. */
 export function rawDataBytes(transaction: Transaction): Uint8Array {
@@ -43,7 +43,22 @@ export function createdContractAddress(txid: Uint8Array, owner: Uint8Array): Uin
 /** A transaction as java-tron's Util.printTransactionToJSON writes it. */
 export function transactionToJson(transaction: Transaction, visible: boolean): JsonObject {
   const bytes = rawDataBytes(transaction);
-  const id = sha256(bytes);
+  return describe(transaction, { bytes, id: sha256(bytes), visible });
+}
+
+/** The same of a transaction that is kept as protobuf and whose id is known. */
+export function encodedTransactionToJson(encoded: Uint8Array, id: string, visible: boolean): JsonObject {
+  const transaction = decodeMessage<Transaction>('Transaction', encoded);
+  return describe(transaction, { bytes: fieldBytes(encoded, RAW_DATA_FIELD), id: hexBytes(id), visible });
+}
+
+const RAW_DATA_FIELD = 1;
+
+function describe(
+  transaction: Transaction,
+  known: { readonly bytes: Uint8Array; readonly id: Uint8Array; readonly visible: boolean },
+): JsonObject {
+  const { bytes, id, visible } = known;
   const [call] = transaction.raw_data.contract ?? [];
   const created =
     call !== undefined && contractTypeName(call) === 'CreateSmartContract'

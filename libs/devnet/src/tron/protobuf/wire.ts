@@ -9,12 +9,26 @@ const WIRE_FIXED32 = 5;
 
 /** The bytes of a message: fields in the order of their numbers, proto3's defaults left out, as java-tron writes it. */
 export function encodeMessage(type: string, message: object): Uint8Array {
-  const out: number[] = [];
+  const out: Writer = { buffer: Buffer.allocUnsafe(INITIAL_BYTES), length: 0 };
   writeMessage(type, message as Fields, out);
-  return Uint8Array.from(out);
+  return Uint8Array.prototype.slice.call(out.buffer, 0, out.length);
 }
 
-function writeMessage(type: string, message: Fields, out: number[]): void {
+const INITIAL_BYTES = 512;
+
+interface Writer {
+  buffer: Buffer;
+  length: number;
+}
+
+function reserve(out: Writer, bytes: number): void {
+  if (out.length + bytes <= out.buffer.length) return;
+  const grown = Buffer.allocUnsafe(Math.max(out.length + bytes, 2 * out.buffer.length));
+  out.buffer.copy(grown, 0, 0, out.length);
+  out.buffer = grown;
+}
+
+function writeMessage(type: string, message: Fields, out: Writer): void {
   for (const field of messageSchema(type).fields) {
     const value = message[field.name];
     if (value === undefined || value === null) continue;
@@ -28,34 +42,48 @@ function isDefault(value: unknown): boolean {
   return value === 0 || value === 0n || value === false || value === '';
 }
 
-function writeField(field: Field, value: unknown, out: number[]): void {
-  const isVarint =
-    field.kind === 'int64' || field.kind === 'int32' || field.kind === 'bool' || field.kind === 'enum';
-  writeVarint(BigInt((field.number << 3) | (isVarint ? WIRE_VARINT : WIRE_BYTES)), out);
-  if (isVarint) {
-    writeVarint(BigInt(value as bigint | number | boolean), out);
-    return;
+function writeField(field: Field, value: unknown, out: Writer): void {
+  switch (field.kind) {
+    case 'int64':
+    case 'int32':
+    case 'bool':
+    case 'enum':
+      writeVarint((field.number << 3) | WIRE_VARINT, out);
+      writeVarint(typeof value === 'bigint' ? value : Number(value), out);
+      return;
+    case 'message':
+      writeBytes(field, encodeMessage(field.type, value as object), out);
+      return;
+    case 'string':
+      writeBytes(field, Buffer.from(value as string, 'utf8'), out);
+      return;
+    case 'bytes':
+    case 'address':
+      writeBytes(field, value as Uint8Array, out);
   }
-  const bytes =
-    field.kind === 'message'
-      ? encodeMessage(field.type, value as object)
-      : field.kind === 'string'
-        ? Buffer.from(value as string, 'utf8')
-        : (value as Uint8Array);
-  writeVarint(BigInt(bytes.length), out);
-  for (const byte of bytes) out.push(byte);
 }
 
-function writeVarint(value: bigint, out: number[]): void {
-  if (value >= 0n && value < 0x80000000n) {
+function writeBytes(field: Field, bytes: Uint8Array, out: Writer): void {
+  writeVarint((field.number << 3) | WIRE_BYTES, out);
+  writeVarint(bytes.length, out);
+  reserve(out, bytes.length);
+  out.buffer.set(bytes, out.length);
+  out.length += bytes.length;
+}
+
+const VARINT_MAX_BYTES = 10;
+
+function writeVarint(value: number | bigint, out: Writer): void {
+  reserve(out, VARINT_MAX_BYTES);
+  if (value >= 0 && value < 0x80000000) {
     let small = Number(value);
-    for (; small > 127; small >>>= 7) out.push((small & 127) | 128);
-    out.push(small);
+    for (; small > 127; small >>>= 7) out.buffer[out.length++] = (small & 127) | 128;
+    out.buffer[out.length++] = small;
     return;
   }
-  let rest = BigInt.asUintN(64, value); // a negative number takes ten bytes
-  for (; rest > 127n; rest >>= 7n) out.push(Number(rest & 127n) | 128);
-  out.push(Number(rest));
+  let rest = BigInt.asUintN(64, BigInt(value)); // a negative number takes ten bytes
+  for (; rest > 127n; rest >>= 7n) out.buffer[out.length++] = Number(rest & 127n) | 128;
+  out.buffer[out.length++] = Number(rest);
 }
 
 /** Decodes a message; unknown fields are skipped. Throws an Error on bytes that are none. */
@@ -114,6 +142,17 @@ function readVarint(reader: Reader): bigint {
     if (byte < 128) return BigInt.asIntN(64, value);
   }
   throw new Error('CodedInputStream encountered a malformed varint.');
+}
+
+/** The bytes of a field that holds a message, as they are written: what a hash over it covers. */
+export function fieldBytes(bytes: Uint8Array, fieldNumber: number): Uint8Array {
+  const reader = { bytes, at: 0 };
+  while (reader.at < bytes.length) {
+    const tag = Number(readVarint(reader));
+    const value = readValue(reader, tag & 7);
+    if (tag >>> 3 === fieldNumber && value instanceof Uint8Array) return value;
+  }
+  return new Uint8Array();
 }
 
 function nextByte(reader: Reader): number {
