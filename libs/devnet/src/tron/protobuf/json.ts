@@ -60,7 +60,7 @@ function anyToJson(any: { type_url?: string; value?: Uint8Array }, visible: bool
 
 /** The message that a type URL names: `type.googleapis.com/protocol.TransferContract`. */
 export function messageNameOf(typeUrl: string | undefined): string {
-  return typeUrl?.split('.').at(-1) ?? '';
+  return typeUrl?.slice(typeUrl.lastIndexOf('.') + 1) ?? '';
 }
 
 /** The way back. Unknown keys are skipped, as java-tron does. Throws an Error on a value that does not fit. */
