@@ -46,8 +46,24 @@ export default {
     {
       name: 'services-are-islands',
       severity: 'error',
+      comment: 'The page of services/checkout is no process: the api draws it.',
       from: { path: '^services/([^/]+)/', pathNot: tests },
-      to: { path: '^(services|deploy)/', pathNot: '^services/$1/' },
+      to: { path: '^(services|deploy)/', pathNot: '^services/($1|checkout)/' },
+    },
+    {
+      name: 'the-page-is-the-api’s-alone',
+      severity: 'error',
+      from: { path: '^(libs|services|deploy)/', pathNot: ['^services/(api|checkout)/', tests] },
+      to: { path: '^services/checkout/' },
+    },
+    {
+      name: 'the-page-runs-in-browsers',
+      severity: 'error',
+      comment: 'What is drawn in the browser as well imports rules and contracts, and nothing of Node.',
+      from: { path: '^services/checkout/src/(view|texts|client)/', pathNot: tests },
+      to: {
+        pathNot: ['^services/checkout/src/(view|texts|client)/', '^libs/(domain|contracts)/', '/uqr/'],
+      },
     },
     {
       name: 'testkit-only-in-tests',

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
 const INSTALL_DEADLINE_MS = 240_000;
@@ -12,8 +12,17 @@ const SCREENSHOTS = join(import.meta.dirname, '..', 'screenshots');
 /** Debian's Chromium, driven like a person's browser. */
 export interface BrowserUnderTest {
   /** A window of its own. `phone`: as narrow as one. */
-  open(url: string, options?: { readonly phone?: boolean; readonly dark?: boolean }): Promise<PageUnderTest>;
+  open(url: string, options?: WindowOptions): Promise<PageUnderTest>;
   close(): Promise<void>;
+}
+
+export interface WindowOptions {
+  readonly phone?: boolean;
+  readonly dark?: boolean;
+  /** What else is special of it: its language, no scripts, another width. */
+  readonly context?: BrowserContextOptions;
+  /** Done to the window before it goes anywhere. */
+  readonly prepare?: (page: Page) => Promise<void>;
 }
 
 export interface PageUnderTest {
@@ -41,12 +50,14 @@ export async function openBrowser(): Promise<BrowserUnderTest> {
       const page = await browser.newPage({
         viewport: options.phone ? { width: 390, height: 844 } : { width: 1100, height: 850 },
         colorScheme: options.dark ? 'dark' : 'light',
+        ...options.context,
       });
       const complaints: string[] = [];
       page.on('pageerror', (error) => complaints.push(error.message));
       page.on('console', (message) => {
         if (message.type() === 'error') complaints.push(message.text());
       });
+      await options.prepare?.(page);
       await page.goto(url);
       return {
         page,

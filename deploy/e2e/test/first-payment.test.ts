@@ -21,6 +21,7 @@ import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { describeAttackers } from './describe-attackers.ts';
+import { describeCheckout } from './describe-checkout.ts';
 import { describePayouts } from './describe-payouts.ts';
 import { describeSecrets } from './describe-secrets.ts';
 
@@ -583,6 +584,7 @@ describe('reorganisations', () => {
 });
 
 describePayouts(() => test);
+describeCheckout(() => test);
 
 describe('the pages', () => {
   let browser: BrowserUnderTest;

@@ -6,10 +6,12 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 /** What a request is answered with: a status and a finished body. */
 export interface Answer {
   readonly status: number;
-  readonly body: string;
+  readonly body: string | Buffer;
   /** Default: JSON. */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Goes on after the head, instead of `body`; it ends the response itself. */
+  readonly stream?: (response: ServerResponse) => void;
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -77,9 +79,14 @@ export function send(response: ServerResponse, answer: Answer): void {
   if (response.headersSent || response.destroyed) return;
   response.statusCode = answer.status;
   response.setHeader('Content-Type', answer.contentType ?? JSON_TYPE);
-  response.setHeader('Content-Length', Buffer.byteLength(answer.body));
+  if (answer.stream === undefined) response.setHeader('Content-Length', Buffer.byteLength(answer.body));
   if (answer.headers !== undefined) {
     for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
   }
-  response.end(answer.body);
+  if (answer.stream === undefined) {
+    response.end(answer.body);
+    return;
+  }
+  response.flushHeaders();
+  answer.stream(response);
 }

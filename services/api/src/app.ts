@@ -11,13 +11,16 @@ import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { PublicKeys } from '@opentill/wallet/public-keys';
 import { createAssetBook } from './asset-book.ts';
+import { createCheckoutPage, type CheckoutDesign } from './checkout-page.ts';
 import { createChainReadiness } from './chain-readiness.ts';
 import { createDepositAddressPool } from './deposit-address-pool.ts';
 import { createMerchantBook } from './merchant-book.ts';
 import { createObserve } from './observe.ts';
+import { createOrderStreams, type OrderStreams, type StreamLimits } from './order-streams.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { answerReadiness, apiChecks, gatewayChecks, type ReadinessDeps } from './readiness.ts';
 import { buildRouter, type RouterDeps } from './routes/build-router.ts';
+import { streamed } from './routes/order-events.ts';
 import { createApiServer } from './server.ts';
 import { createStore } from './store.ts';
 
@@ -37,6 +40,8 @@ export interface ApiDeps {
   /** Tells the relay that events wait. */
   readonly wakeRelay: () => void;
   readonly brokerConnected: () => boolean;
+  /** The hosted page: what it was built to, and how the operator wants it. */
+  readonly checkout: CheckoutDesign;
   readonly settings: ApiSettings;
 }
 
@@ -51,6 +56,7 @@ export interface ApiSettings {
   readonly timestampWindowSeconds: number;
   readonly rateLimitStore: 'memory' | 'postgres';
   readonly profile: 'production' | 'local';
+  readonly streamLimits: StreamLimits;
 }
 
 export interface Api {
@@ -70,7 +76,7 @@ const STOP_GRACE_MS = 8_000;
 export function createApp(deps: ApiDeps): Api {
   const { settings } = deps;
   const parts = createParts(deps);
-  const { observe, merchants, store, pool } = parts;
+  const { observe, merchants, store, pool, streams } = parts;
   const readiness: ReadinessDeps = { ...parts, brokerConnected: deps.brokerConnected };
   const answerReady = () => answerReadiness(gatewayChecks(readiness));
   const router = buildRouter({ ...parts, readiness: settings.profile === 'local' ? answerReady : undefined });
@@ -100,11 +106,13 @@ export function createApp(deps: ApiDeps): Api {
         }),
       ];
       pool.start();
+      streams.start();
       const port = await server.listen(settings.port, settings.host);
       observe.listening(port);
       return port;
     },
     async stop() {
+      await streams.stop(); // they would hold the server open
       await server.close(STOP_GRACE_MS);
       await Promise.all([pool.stop(), ...loops.map((loop) => loop.stop())]);
     },
@@ -130,6 +138,16 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     observe,
   });
   observePools(deps.metrics, pool, assets.enabledFamilies, database);
+  const streams = createOrderStreams({
+    store,
+    observe,
+    limits: settings.streamLimits,
+    read: async ({ merchantId, orderId }) => {
+      const order = await store.findOrder(merchantId, orderId);
+      return order === undefined ? undefined : streamed({ assets, clock }, order);
+    },
+  });
+  observeStreams(deps.metrics, streams);
   const limits = createRateLimits(settings.rateLimitStore === 'memory' ? 'memory' : database.pool);
   const local = settings.profile === 'local';
   return {
@@ -141,6 +159,8 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     clock,
     newId,
     observe,
+    streams,
+    checkoutPage: createCheckoutPage(deps.checkout, settings.checkoutBaseUrl),
     chains: createChainReadiness(store),
     timestampWindowSeconds: settings.timestampWindowSeconds,
     checkoutBaseUrl: settings.checkoutBaseUrl,
@@ -153,6 +173,14 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     trustedProxies: settings.trustedProxies,
     corsOrigins: settings.corsOrigins,
   };
+}
+
+function observeStreams(metrics: Metrics, streams: Pick<OrderStreams, 'count'>): void {
+  metrics.gauge({
+    name: 'api_order_streams_total',
+    help: 'Open streams of server-sent events.',
+    collect: (gauge) => gauge.set(streams.count()),
+  });
 }
 
 function observePools(

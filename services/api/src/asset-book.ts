@@ -33,6 +33,8 @@ export interface AssetBook {
   find(chain: Chain, symbol: string): Asset | undefined;
   /** What supportSymbols answers. */
   list(filter: { readonly chain?: Chain; readonly symbol?: string }): readonly SupportedSymbolAnswer[];
+  /** Where people can look at a transaction; null where the configuration names no explorer. */
+  explorerUrl(chain: Chain, txid: string): string | null;
   /** Decimals of a chain's native coin, whether the chain is enabled or not. */
   nativeDecimals(chain: Chain): number;
   readonly enabledChains: readonly Chain[];
@@ -64,6 +66,7 @@ export function createAssetBook(
   });
   const byKey = new Map(assets.map((asset) => [keyOf(asset.chain, asset.symbol), asset]));
   const symbols = assets.map(toSupportedSymbol);
+  const explorers = new Map(networks.map((network) => [network.chain, network.explorerTxUrl]));
   const native = new Map(networks.map((network) => [network.chain, network.nativeDecimals]));
   return {
     find: (chain, symbol) => byKey.get(keyOf(chain, symbol)),
@@ -73,6 +76,7 @@ export function createAssetBook(
           (chain === undefined || asset.chain === chain) &&
           (symbol === undefined || asset.symbol.toUpperCase() === symbol.toUpperCase()),
       ),
+    explorerUrl: (chain, txid) => explorers.get(chain)?.replaceAll('{txid}', txid) ?? null,
     nativeDecimals: (chain) => native.get(chain) ?? USUAL_NATIVE_DECIMALS,
     enabledChains: enabled.map((network) => network.chain),
     payoutChains: enabled.filter(({ payouts }) => payouts !== undefined).map((network) => network.chain),

@@ -1,4 +1,6 @@
 import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { readPageAssets } from '@opentill/checkout/page-assets';
+import { readTheme } from '@opentill/checkout/read-theme';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { createOutboxStore } from '@opentill/db/outbox';
@@ -30,6 +32,7 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
   const secretsKey = parseSecretsKey(config.SECRETS_KEY);
   const networks = await readNetworkFile(config.NETWORKS_FILE, env);
   const publicKeys = await readPublicKeys(config.PUBLIC_KEYS_FILE, codecs);
+  const checkout = { ...(await readTheme(config.CHECKOUT_THEME_FILE)), assets: readPageAssets() };
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
   return openInTurn(async (onStop) => {
     const database = openDatabase({
@@ -67,6 +70,7 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
       metrics,
       wakeRelay: relay.wake,
       brokerConnected: () => broker.state === 'connected',
+      checkout,
       settings: toSettings(config),
     });
     onStop(() => app.stop());

@@ -22,6 +22,7 @@ describe('the configuration', () => {
       timestampWindowSeconds: 300,
       rateLimitStore: 'memory',
       profile: 'production',
+      streamLimits: { perOrder: 8, perClientAddress: 64, whole: 2_000 },
     });
   });
 

@@ -1,5 +1,6 @@
 import type { ConfigSchema } from '@opentill/runtime/config';
 import type { ApiSettings } from './app.ts';
+import { DEFAULT_STREAM_LIMITS } from './order-streams.ts';
 import { LOG_LEVELS } from '@opentill/runtime/logger';
 import {
   defaultInstanceId,
@@ -22,6 +23,8 @@ export interface ApiConfig extends ServiceVariables {
   readonly TIMESTAMP_WINDOW_SECONDS: number;
   readonly RATE_LIMIT_STORE: 'memory' | 'postgres';
   readonly PROFILE: 'production' | 'local';
+  readonly CHECKOUT_THEME_FILE?: string;
+  readonly EVENT_STREAMS_MAX: number;
 }
 
 const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
@@ -50,6 +53,13 @@ export const API_CONFIG_SCHEMA: ConfigSchema = {
     },
     TIMESTAMP_WINDOW_SECONDS: { type: 'integer', minimum: 1, maximum: 3_600, default: 300 },
     RATE_LIMIT_STORE: { type: 'string', enum: ['memory', 'postgres'], default: 'memory' },
+    CHECKOUT_THEME_FILE: text,
+    EVENT_STREAMS_MAX: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 100_000,
+      default: DEFAULT_STREAM_LIMITS.whole,
+    },
     PROFILE: { type: 'string', enum: ['production', 'local'], default: 'production' },
   },
 };
@@ -65,5 +75,6 @@ export function toSettings(config: ApiConfig): ApiSettings {
     timestampWindowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rateLimitStore: config.RATE_LIMIT_STORE,
     profile: config.PROFILE,
+    streamLimits: { ...DEFAULT_STREAM_LIMITS, whole: config.EVENT_STREAMS_MAX },
   };
 }

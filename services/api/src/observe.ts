@@ -73,6 +73,10 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
     connectionRefused(requestId: string, reason: string): void {
       logger.info('connection refused', { requestId, reason });
     },
+    /** Those who watch orders hear nothing new until it is over; their pages poll. */
+    streamsFailed(error: unknown): void {
+      logger.warn('watched orders not read', { error });
+    },
     listening(port: number): void {
       logger.info('listening', { port });
     },

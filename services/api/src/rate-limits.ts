@@ -13,7 +13,7 @@ import { createRecentRequests, createSharedRecentRequests } from './recent-reque
 export type LimitKind =
   | `ip:${'createCollection' | 'createPayout' | 'status' | 'supportSymbols'}`
   | `merchant:${'createCollection' | 'createPayout'}`
-  | `order:${'pay' | 'getOrderStatus' | 'checkout'}`
+  | `order:${'pay' | 'getOrderStatus' | 'checkout' | 'events'}`
   | 'refused';
 
 export interface RateLimits {
@@ -26,8 +26,11 @@ export interface RateLimits {
 
 /** How many refused signatures a client address may send before it is told to slow down. */
 export const REFUSED_SIGNATURE_LIMIT: RateLimit = { requests: 100, seconds: 10 };
-/** The hosted page asks every few seconds, and a customer may have it open twice. */
+/** Without scripts the hosted page loads itself every few seconds, and a customer may have it open twice. */
 export const CHECKOUT_PAGE_LIMIT: RateLimit = { requests: 10, seconds: 5 };
+
+/** A browser opens a stream and keeps it; when it is cut off, it comes again after two seconds. */
+export const ORDER_EVENTS_LIMIT: RateLimit = { requests: 10, seconds: 5 };
 
 /** Of larger limits not every request's time is kept: the border of a window matters little to them. */
 const RECENT_MAX = 100;

@@ -8,6 +8,7 @@ import type { OrderStatus, OrderType } from '@opentill/contracts/notify-order';
 import type { Chain, Family } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 import { gatherCalls } from '@opentill/runtime/gather-calls';
+import { watching } from './watch-orders.ts';
 
 /** A merchant as it stands in the database. */
 export interface MerchantRow {
@@ -141,7 +142,7 @@ const ORDER_COLUMNS = createdColumns('o');
 
 /** All SQL of the api. */
 export function createStore(db: Db) {
-  return { ...creations(db), ...orderReads(db), ...upkeep(db) };
+  return { ...creations(db), ...orderReads(db), ...watching(db), ...upkeep(db) };
 }
 
 type NewCollection = Creation & { readonly derivationIndex: number };

@@ -28,6 +28,9 @@ export interface PayinOrderAnswer {
   readonly orderId: string;
   readonly chain: Chain;
   readonly symbol: string;
+  /** null for the native coin; the coin type on SUI. */
+  readonly contractAddress: string | null;
+  readonly decimals: number;
   readonly address: string;
   readonly amount: string;
   readonly actualAmount: string | null;
@@ -37,6 +40,8 @@ export interface PayinOrderAnswer {
   /** Sum of what was detected in time so far, confirmed or not. */
   readonly receivedAmount: string;
   readonly txid: string | null;
+  /** Where people can look at `txid`; null while there is none, or no explorer is configured. */
+  readonly explorerUrl: string | null;
   /** Confirmations of `txid` now; 0 while there is none. */
   readonly confirmedNum: number;
   /** null: the chain's finalized tag decides. */

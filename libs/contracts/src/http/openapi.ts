@@ -178,6 +178,23 @@ const paths = {
       responses: responses(ref('PaymentOrderStatus'), SIGNED_GET),
     },
   },
+  '/v1/order/events': {
+    get: {
+      operationId: 'events',
+      summary: 'A collection as server-sent events, whenever it changes',
+      description:
+        'Each event `order` holds the `data` of `pay`; the first comes at once. `ping` every 15 s says that the connection stands. The stream ends when the order is settled. Connections are bounded per order, client address and process: 429 or 503, then poll. May be called by a page of any configured origin.',
+      tags: ['Checkout'],
+      parameters: [orderIdQuery, signQuery, merchantId],
+      responses: {
+        ...responses({}, SIGNED_GET),
+        '200': {
+          description: 'Success',
+          content: { 'text/event-stream': { schema: { type: 'string' } } },
+        },
+      },
+    },
+  },
   '/v1/symbol/supportSymbols': {
     get: {
       operationId: 'supportSymbols',

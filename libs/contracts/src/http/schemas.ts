@@ -154,6 +154,8 @@ const payinOrder = object('What the checkout page shows of a collection.', {
   orderId,
   chain,
   symbol: text('Token symbol.'),
+  contractAddress: orNull(text('Token contract; the coin type on SUI; null for a native coin.')),
+  decimals: { type: 'integer', minimum: 0, description: 'Decimals of the token.' },
   address: text('Deposit address the customer pays to.'),
   amount: decimal('Requested amount.'),
   actualAmount: orNull(decimal('Amount received once confirmed; null before.')),
@@ -162,6 +164,7 @@ const payinOrder = object('What the checkout page shows of a collection.', {
   reason: orNull(text('Why it failed or expired.')),
   receivedAmount: decimal('Detected so far.'),
   txid: orNull(text('Latest transaction.')),
+  explorerUrl: orNull({ type: 'string', format: 'uri', description: 'Where people can look at `txid`.' }),
   confirmedNum: { type: 'integer', minimum: 0, description: 'Confirmations of `txid` now.' },
   requiredConfirmations: {
     type: ['integer', 'null'],

@@ -8,6 +8,7 @@ import {
 import { toPayoutTransfer, type PayoutTransaction } from '@opentill/contracts/format-payout';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import { confirmedNum } from '@opentill/domain/confirmations';
+import type { Family } from '@opentill/domain/chains';
 import { formatAmount, type BaseUnits } from '@opentill/domain/money';
 import type { AssetBook } from '../asset-book.ts';
 import type { Merchant } from '../merchant-book.ts';
@@ -48,8 +49,7 @@ export function toStatusAnswer(order: OrderRow, assets: AssetBook): NotifyOrder 
     headHeight: order.headHeight ?? transfer.blockHeight,
     nativeDecimals: assets.nativeDecimals(order.chain),
     formatAddress: (address) => assets.formatAddress(order.family, address),
-    formatContract: (contract) =>
-      order.family === 'SUI' ? contract : assets.formatAddress(order.family, contract),
+    formatContract: (contract) => formatContract(order.family, contract, assets) ?? contract,
   };
   return toNotifyOrder(order, { transfer, context });
 }
@@ -61,6 +61,8 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     orderId: order.orderId,
     chain: order.chain,
     symbol: order.symbol,
+    contractAddress: formatContract(order.family, order.contractAddress, assets),
+    decimals: order.decimals,
     address: assets.formatAddress(order.family, order.address),
     amount: show(order.amount),
     actualAmount: order.actualAmount === null ? null : show(order.actualAmount),
@@ -69,6 +71,7 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     reason: order.reason,
     receivedAmount: show(order.detectedAmount),
     txid: order.txHash,
+    explorerUrl: order.txHash === null ? null : assets.explorerUrl(order.chain, order.txHash),
     confirmedNum:
       order.blockHeight === null || order.headHeight === null
         ? 0
@@ -78,6 +81,11 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     description: order.description,
     serverTime: unixSeconds(now),
   };
+}
+
+/** As people see it; SUI's is a coin type, no address. */
+function formatContract(family: Family, contract: string | null, assets: AssetBook): string | null {
+  return contract === null || family === 'SUI' ? contract : assets.formatAddress(family, contract);
 }
 
 function transferOf(order: OrderRow): TransferToFormat | undefined {

@@ -1,11 +1,11 @@
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import { refusal, refusalOf, send, type Answer } from '../answer.ts';
 import type { NewId } from '@opentill/runtime/ids';
 import { exchangeOf, keepExchange } from '../exchange.ts';
 import type { Observe } from '../observe.ts';
 import { createClientAddress } from '../client-address.ts';
-import { checkoutErrorPage, checkoutRoute } from './checkout.ts';
+import { checkoutAssetRoute, checkoutErrorPage, checkoutRoute, type CheckoutRouteDeps } from './checkout.ts';
 import { allowOrigins, answerPreflight } from './cross-origin.ts';
 import { docsAnswer, openApiAnswer } from './docs.ts';
 import {
@@ -16,12 +16,15 @@ import {
   getOrderStatusRoute,
   payRoute,
   statusRoute,
-  type OrderRouteDeps,
   type Route,
 } from './order-routes.ts';
+import { orderEventsRoute, type OrderEventsDeps } from './order-events.ts';
 import { supportSymbolsRoute } from './support-symbols.ts';
 
-export interface RouterDeps extends OrderRouteDeps {
+/** The page for an error that is ours. */
+type ErrorPage = (request: Request, status: number) => Answer;
+
+export interface RouterDeps extends CheckoutRouteDeps, OrderEventsDeps {
   readonly observe: Observe;
   readonly newId: NewId;
   readonly trustedProxies: readonly string[];
@@ -39,7 +42,7 @@ export function buildRouter(deps: RouterDeps): Express {
   app.disable('x-powered-by').disable('etag').set('query parser', false);
   app.use(beginExchange(deps), securityHeaders(deps.strictTransportSecurity));
 
-  const answering = (name: string, route: Route, errorPage?: (status: number) => Answer): RequestHandler =>
+  const answering = (name: string, route: Route, errorPage?: ErrorPage): RequestHandler =>
     answerWith(observe, name, route, errorPage);
   const notAllowed = (allow: string): RequestHandler => {
     const answer = { ...refusal('METHOD_NOT_ALLOWED'), headers: { Allow: allow } };
@@ -47,7 +50,7 @@ export function buildRouter(deps: RouterDeps): Express {
   };
   const post = (path: string, route: Route) =>
     app.route(path).post(answering(path, route)).all(notAllowed('POST'));
-  const get = (path: string, route: Route, errorPage?: (status: number) => Answer) =>
+  const get = (path: string, route: Route, errorPage?: ErrorPage) =>
     app
       .route(path)
       .get(answering(path, route, errorPage))
@@ -67,7 +70,9 @@ export function buildRouter(deps: RouterDeps): Express {
   getFromAnyPage('/v1/order/pay', payRoute(deps));
   getFromAnyPage('/v1/order/getOrderStatus', getOrderStatusRoute(deps));
   getFromAnyPage('/v1/symbol/supportSymbols', supportSymbolsRoute(deps));
-  get('/checkout', checkoutRoute(deps), checkoutErrorPage);
+  getFromAnyPage('/v1/order/events', orderEventsRoute(deps));
+  get('/checkout', checkoutRoute(deps), checkoutErrorPage(deps));
+  get('/checkout/assets/:name', checkoutAssetRoute(deps));
   const openApi = openApiAnswer();
   const docs = docsAnswer();
   get('/openapi.json', () => openApi);
@@ -112,7 +117,7 @@ function answerWith(
   observe: Observe,
   name: string,
   route: Route,
-  errorPage: ((status: number) => Answer) | undefined,
+  errorPage: ErrorPage | undefined,
 ): RequestHandler {
   return async (request, response) => {
     const exchange = exchangeOf(response);
@@ -123,7 +128,7 @@ function answerWith(
     } catch (error) {
       const refused = refusal(refusalOf(error));
       if (refused.status >= 500) observe.requestFailed(exchange, refused.status, error);
-      answer = errorPage === undefined ? refused : errorPage(refused.status);
+      answer = errorPage === undefined ? refused : errorPage(request, refused.status);
     }
     if (answer === undefined) return;
     // What is left of a body that was not read must not be taken for the next request.

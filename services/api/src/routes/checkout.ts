@@ -1,67 +1,49 @@
-import { toString as toQrCode } from 'qrcode';
-import { formatAmount } from '@opentill/domain/money';
-import { page, tooManyRequests, type Answer } from '../answer.ts';
+import type { Request } from 'express';
+import { refusal, tooManyRequests, type Answer } from '../answer.ts';
 import { authenticateOrderId } from '../authenticate.ts';
+import type { CheckoutPage, Notice } from '../checkout-page.ts';
 import { toPayinAnswer } from '../operations/order-answer.ts';
 import { CHECKOUT_PAGE_LIMIT } from '../rate-limits.ts';
-import { CHECKOUT_CSP, checkoutPage, noticePage } from './checkout-view.ts';
 import { findOrder, type OrderRouteDeps, type Route } from './order-routes.ts';
 import { queryOf, singleParameter } from './query.ts';
 
-/** Drawings kept: an open page asks for the same one every few seconds. */
-const KEPT_DRAWINGS = 512;
+export interface CheckoutRouteDeps extends OrderRouteDeps {
+  readonly checkoutPage: CheckoutPage;
+}
 
-/** GET /checkout?orderId=&sign=: the page a customer pays by. Refusals are pages as well. */
-export function checkoutRoute(deps: OrderRouteDeps): Route {
-  const drawings = new Map<string, string>();
-
-  async function draw(address: string): Promise<string> {
-    let svg = drawings.get(address);
-    if (svg === undefined) {
-      svg = await toQrCode(address, { type: 'svg', errorCorrectionLevel: 'M', margin: 2 });
-      const [oldest] = drawings.keys();
-      if (drawings.size >= KEPT_DRAWINGS && oldest !== undefined) drawings.delete(oldest);
-      drawings.set(address, svg);
-    }
-    return svg;
-  }
-
+/** GET /checkout?orderId=&sign=&lang=: the page a customer pays by. Refusals are pages as well. */
+export function checkoutRoute(deps: CheckoutRouteDeps): Route {
+  const { checkoutPage } = deps;
   return async (request, exchange) => {
     const query = queryOf(request);
     const orderId = singleParameter(query, 'orderId') ?? '';
     const sign = singleParameter(query, 'sign');
     const merchant = await authenticateOrderId(deps, request, exchange, { orderId, sign });
-    if ('status' in merchant) return asPage(merchant);
+    if ('status' in merchant) return asPage(checkoutPage, request, merchant);
     exchange.orderId = orderId;
     const key = `${merchant.merchantId} ${orderId}`;
     const wait = await deps.limits.take('order:checkout', key, CHECKOUT_PAGE_LIMIT);
-    if (wait > 0) return asPage(tooManyRequests(wait));
+    if (wait > 0) return asPage(checkoutPage, request, tooManyRequests(wait));
     const order = await findOrder(deps, merchant, orderId);
     if (order === undefined || order.orderType !== 'COLLECTION') {
-      return page(404, noticePage('Order not found', 'There is no such payment request.'), CHECKOUT_CSP);
+      return checkoutPage.notice(request, 404, 'notFound');
     }
-    const view = toPayinAnswer(order, deps.assets, deps.clock.now());
-    const missing = order.amount - order.detectedAmount;
-    const missingAmount = missing > 0n ? formatAmount(missing, order.decimals, order.displayDecimals) : null;
-    const qrSvg = await draw(view.address);
-    return page(200, checkoutPage(view, { qrSvg, missingAmount }), CHECKOUT_CSP);
+    return checkoutPage.order(request, query, toPayinAnswer(order, deps.assets, deps.clock.now()));
   };
 }
 
-function asPage({ status, headers }: Answer): Answer {
-  const html =
-    status === 429
-      ? noticePage('Too many requests', 'Please slow down and try again in a few seconds.')
-      : noticePage('Link not valid', 'This payment link is not valid. Please go back to the shop.');
-  const answer = page(status, html, CHECKOUT_CSP);
+/** GET /checkout/assets/:name. */
+export function checkoutAssetRoute({ checkoutPage }: Pick<CheckoutRouteDeps, 'checkoutPage'>): Route {
+  return (request) => checkoutPage.asset(request, String(request.params['name'])) ?? refusal('NOT_FOUND');
+}
+
+function asPage(checkoutPage: CheckoutPage, request: Request, { status, headers }: Answer): Answer {
+  const notice: Notice = status === 429 ? 'tooManyRequests' : 'linkNotValid';
+  const answer = checkoutPage.notice(request, status, notice);
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 
 /** The page for an error that is ours. */
-export function checkoutErrorPage(status: number): Answer {
-  return page(
-    status,
-    noticePage('Not available', 'Please try again in a moment; what you have paid is not lost.'),
-    CHECKOUT_CSP,
-  );
+export function checkoutErrorPage({ checkoutPage }: Pick<CheckoutRouteDeps, 'checkoutPage'>) {
+  return (request: Request, status: number): Answer => checkoutPage.notice(request, status, 'notAvailable');
 }

@@ -27,7 +27,7 @@ interface Operation {
   readonly parameters: readonly { name: string; in: string; required: boolean; description: string }[];
   readonly requestBody?: { content: { 'application/json': { schema: JsonSchema } } };
   readonly responses: Readonly<
-    Record<string, { description: string; content: { 'application/json': { schema: JsonSchema } } }>
+    Record<string, { description: string; content: { 'application/json'?: { schema: JsonSchema } } }>
   >;
 }
 
@@ -55,6 +55,11 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     .join('')}</tbody></table>`;
 }
 
+/** What a success holds; nothing is said of what is no JSON. */
+function dataOf(schema: JsonSchema | undefined): string {
+  return schema === undefined ? '' : ` · <code>data</code>: ${linksTo(schema)}`;
+}
+
 function operationHtml(path: string, verb: string, operation: Operation): string {
   const parameters = operation.parameters.map((each) => [
     `<code>${escapeHtml(each.name)}</code>`,
@@ -65,7 +70,7 @@ function operationHtml(path: string, verb: string, operation: Operation): string
   const body = operation.requestBody?.content['application/json'].schema;
   const answers = Object.entries(operation.responses).map(([status, { description, content }]) => [
     status,
-    `${escapeHtml(description)}${status === '200' ? ` · <code>data</code>: ${linksTo(content['application/json'].schema)}` : ''}`,
+    `${escapeHtml(description)}${status === '200' ? dataOf(content['application/json']?.schema) : ''}`,
   ]);
   return `<h2 id="${operation.operationId}"><span class="verb">${verb.toUpperCase()}</span> <code>${escapeHtml(path)}</code></h2>
 <p>${prose(operation.summary)}. ${prose(operation.description ?? '')}</p>

@@ -203,7 +203,8 @@ export async function startTestApi(
     const response = await fetch(url + path, { method, redirect: 'manual', ...init });
     const answer = { status: response.status, headers: response.headers, text: await response.text() };
     const pathname = path.split('?', 1)[0] ?? path;
-    const isData = !['/docs', '/openapi.json', '/readyz'].includes(pathname) && !pathname.startsWith('/checkout');
+    const isData =
+      !['/docs', '/openapi.json', '/readyz'].includes(pathname) && !pathname.startsWith('/checkout');
     if (method !== 'HEAD' && isData) {
       expectDocumented(method, pathname, answer);
       return { ...answer, ...(JSON.parse(answer.text) as Pick<Answered, 'code' | 'msg' | 'data'>) };

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findAccessibilityProblems } from '../src/find-accessibility-problems.ts';
+import { injectWallet, type InjectedWallet } from '../src/injected-wallet.ts';
+import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
+import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+
+/** The checkout, as every change must leave it: paid from a wallet in the browser, and read by anybody. */
+export function describeCheckout(under: () => GatewayUnderTest): void {
+  describe('the checkout', () => {
+    let browser: BrowserUnderTest;
+    beforeAll(async () => {
+      browser = await openBrowser();
+    }, 300_000); // holds the installation of a browser
+    afterAll(async () => {
+      await browser?.close();
+    });
+
+    it('is paid by a wallet in the browser: the right chain, the exact amount, once', async () => {
+      const { ETH_SEPOLIA: eth, BSC_TEST: bsc } = under().chains;
+      const { data } = await under().merchant.createCollection({
+        orderId: under().newOrderId(),
+        amount: '12.345678',
+        symbol: 'USDT',
+        chain: eth.chain,
+        returnUrl: under().gateway.shopUrl,
+      });
+      let wallet: InjectedWallet | undefined;
+      const view = await browser.open(data!.paymentUrl!, {
+        phone: true,
+        async prepare(page) {
+          wallet = await injectWallet(page, [
+            { chainId: '0x61', rpcUrl: bsc.rpcUrl },
+            { chainId: '0xaa36a7', rpcUrl: eth.rpcUrl },
+          ]);
+        },
+      });
+      const { page } = view;
+      expect(await findAccessibilityProblems(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Pay with Test Wallet' }).click();
+      await page.waitForSelector('main[data-status=SUCCESS]', { timeout: 30_000 });
+      const sent = wallet!.calls.filter(({ method }) => method === 'eth_sendTransaction');
+      expect(sent).toHaveLength(1);
+      expect(await eth.balance('USDT', data!.address)).toBe(12_345_678n);
+      const pay = await under().merchant.pay(data!.orderId);
+      expect(pay.data).toMatchObject({ actualAmount: '12.345678', amount: '12.345678', status: 'SUCCESS' });
+      expect(await page.getByRole('link', { name: 'Back to the shop' }).getAttribute('href')).toMatch(
+        under().gateway.shopUrl,
+      );
+      expect(await findAccessibilityProblems(page)).toEqual([]);
+      await view.keepPicture('checkout-wallet-paid-phone');
+      expect(view.complaints).toEqual([]);
+      await page.close();
+    }, 60_000);
+  });
+}

@@ -1,0 +1,117 @@
+import { promisify } from 'node:util';
+import { gzip, gzipSync } from 'node:zlib';
+import type { IncomingMessage } from 'node:http';
+import type { PayinOrderAnswer } from '@opentill/contracts/http/answers';
+import { contentPolicy } from '@opentill/checkout/content-policy';
+import type { PageAssets } from '@opentill/checkout/page-assets';
+import type { LoadedTheme } from '@opentill/checkout/read-theme';
+import { ALL_TEXTS } from '@opentill/checkout/texts/all-texts';
+import { createSay } from '@opentill/checkout/texts/create-say';
+import type { TextName } from '@opentill/checkout/texts/en';
+import {
+  acceptedLanguages,
+  isLanguage,
+  preferredLanguage,
+  type Language,
+} from '@opentill/checkout/texts/languages';
+import { renderNotice, renderOrderDocument, type Frame } from '@opentill/checkout/view/render-document';
+import { themeStyle } from '@opentill/checkout/view/theme';
+import { page, type Answer } from './answer.ts';
+
+/** Why there is no order to show; each has a heading and an advice. */
+export type Notice = Extract<TextName, 'notFound' | 'linkNotValid' | 'tooManyRequests' | 'notAvailable'>;
+
+/** What the page is made of besides orders. */
+export interface CheckoutDesign extends LoadedTheme {
+  readonly assets: PageAssets;
+}
+
+/** The hosted page as answers, in the language of who asks. */
+export interface CheckoutPage {
+  order(request: IncomingMessage, query: URLSearchParams, order: PayinOrderAnswer): Promise<Answer>;
+  notice(request: IncomingMessage, status: number, notice: Notice): Answer;
+  /** A script or the logo; undefined when there is none of this name. */
+  asset(request: IncomingMessage, name: string): Answer | undefined;
+}
+
+/** Names are hashes of contents. */
+const FOR_EVER = 'public, max-age=31536000, immutable';
+const compress = promisify(gzip);
+
+/** Makes the page of what is built and configured. `baseUrl` is where people reach it, without a query. */
+export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): CheckoutPage {
+  const path = new URL(baseUrl).pathname.replace(/\/$/, '');
+  const assetUrl = (name: string) => `${path}/assets/${name}`;
+  // Where a proxy has put the page under a path of its own, the API is beside it.
+  const apiBase = path.endsWith('/checkout') ? path.slice(0, -'/checkout'.length) : '';
+  const { assets, logo } = design;
+  const theme = { ...design.theme, logoUrl: logo === null ? null : assetUrl(logo.name) };
+  const style = assets.style + themeStyle(theme);
+  const kept = keepAssets(design);
+
+  function frameFor(language: Language, scripts: boolean): Frame {
+    const ahead = [...assets.shared, assets.texts[language]].map(assetUrl);
+    return {
+      language,
+      say: createSay(language, ALL_TEXTS[language]),
+      theme,
+      style,
+      scripts: scripts ? { main: assetUrl(assets.script), ahead } : undefined,
+    };
+  }
+
+  return {
+    async order(request, query, order) {
+      const asked = query.get('lang');
+      const language = isLanguage(asked) ? asked : languageOf(request);
+      const data = { apiBase, language, order };
+      const html = renderOrderDocument(frameFor(language, true), order, data, query.toString());
+      const policy = contentPolicy({ style, scripts: true, chain: order.chain });
+      const answer = page(200, html, `${policy}; frame-ancestors 'none'`);
+      const headers = { ...answer.headers, Vary: 'Accept-Encoding, Accept-Language' };
+      if (!takesGzip(request)) return { ...answer, headers };
+      return { ...answer, headers: { ...headers, 'Content-Encoding': 'gzip' }, body: await compress(html) };
+    },
+    notice(request, status, notice) {
+      const language = languageOf(request);
+      const frame = frameFor(language, false);
+      const html = renderNotice(frame, frame.say(notice), frame.say(`${notice}Hint`));
+      const policy = contentPolicy({ style, scripts: false, chain: undefined });
+      return page(status, html, `${policy}; frame-ancestors 'none'`);
+    },
+    asset(request, name) {
+      const found = kept.get(name);
+      if (found === undefined) return undefined;
+      const small = takesGzip(request) && found.compressed !== undefined;
+      return {
+        status: 200,
+        body: small ? (found.compressed ?? found.body) : found.body,
+        contentType: found.contentType,
+        headers: {
+          'Cache-Control': FOR_EVER,
+          Vary: 'Accept-Encoding',
+          ...(small ? { 'Content-Encoding': 'gzip' } : {}),
+        },
+      };
+    },
+  };
+}
+
+/** Everything is small and asked for often: in memory, compressed once. Pictures are compressed already. */
+function keepAssets({ assets, logo }: CheckoutDesign) {
+  const files = logo === null ? assets.files : [...assets.files, logo];
+  return new Map(
+    files.map(({ name, body, contentType }) => {
+      const compressed = /^(text|image\/svg)/.test(contentType) ? gzipSync(body, { level: 9 }) : undefined;
+      return [name, { body, contentType, compressed }];
+    }),
+  );
+}
+
+function languageOf(request: IncomingMessage): Language {
+  return preferredLanguage(acceptedLanguages(request.headers['accept-language'] ?? ''));
+}
+
+function takesGzip(request: IncomingMessage): boolean {
+  return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\b)/i.test(String(request.headers['accept-encoding'] ?? ''));
+}

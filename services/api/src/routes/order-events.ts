@@ -1,0 +1,73 @@
+import { refusal, success, tooManyRequests, type Answer } from '../answer.ts';
+import { toPayinAnswer } from '../operations/order-answer.ts';
+import { ORDER_EVENTS_LIMIT } from '../rate-limits.ts';
+import type { OrderStreams, StreamedOrder } from '../order-streams.ts';
+import type { OrderRow } from '../store.ts';
+import { authenticateOrderId, refuseSignature } from '../authenticate.ts';
+import { findOrder, type OrderRouteDeps, type Route } from './order-routes.ts';
+import { queryOf, singleParameter } from './query.ts';
+
+export interface OrderEventsDeps extends OrderRouteDeps {
+  readonly streams: OrderStreams;
+}
+
+/** Seconds after which somebody without a place may ask again; until then there is polling. */
+const PLACE_AFTER_SECONDS = 30;
+const SETTLED: ReadonlySet<OrderRow['status']> = new Set(['SUCCESS', 'EXPIRED', 'FAILED']);
+
+/** GET /v1/order/events: collections alone; what GET pay answers, at once and whenever it changes. */
+export function orderEventsRoute(deps: OrderEventsDeps): Route {
+  return async (request, exchange) => {
+    const query = queryOf(request);
+    const sign = singleParameter(query, 'sign');
+    if (sign === undefined) return refuseSignature(deps, exchange, 'SIGN_BLANK');
+    const orderId = singleParameter(query, 'orderId');
+    if (orderId === undefined) return refusal('ORDER_ID_BLANK');
+    const merchant = await authenticateOrderId(deps, request, exchange, { orderId, sign });
+    if ('status' in merchant) return merchant;
+    exchange.orderId = orderId;
+    const key = { merchantId: merchant.merchantId, orderId };
+    const wait = await deps.limits.take('order:events', `${key.merchantId} ${orderId}`, ORDER_EVENTS_LIMIT);
+    if (wait > 0) return tooManyRequests(wait);
+    const place = deps.streams.enter(key, exchange.clientAddress);
+    if (typeof place === 'string') return noPlace(place);
+    try {
+      // First what tells a change, then what is told: what happens in between is told again.
+      const [watched] = await deps.store.watchOrders([key]);
+      const order = await findOrder(deps, merchant, orderId);
+      if (order === undefined || order.orderType !== 'COLLECTION') {
+        place.leave();
+        return refusal('ORDER_NOT_FOUND');
+      }
+      if (request.method === 'HEAD') {
+        place.leave();
+        return { ...success(null), contentType: EVENT_STREAM };
+      }
+      const first = { ...streamed(deps, order), fingerprint: watched?.fingerprint };
+      return {
+        status: 200,
+        body: '',
+        contentType: EVENT_STREAM,
+        // Proxies are asked to hand on what is said at once, as it is.
+        headers: { 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no' },
+        stream: (response) => place.begin(response, first),
+      };
+    } catch (error) {
+      place.leave();
+      throw error;
+    }
+  };
+}
+
+const EVENT_STREAM = 'text/event-stream; charset=utf-8';
+
+/** The order as its stream tells it. */
+export function streamed(deps: Pick<OrderRouteDeps, 'assets' | 'clock'>, order: OrderRow): StreamedOrder {
+  const data = JSON.stringify(toPayinAnswer(order, deps.assets, deps.clock.now()));
+  return { data, settled: SETTLED.has(order.status) };
+}
+
+function noPlace(reason: 'ORDER_FULL' | 'CLIENT_FULL' | 'FULL'): Answer {
+  if (reason !== 'FULL') return tooManyRequests(PLACE_AFTER_SECONDS);
+  return { ...refusal('SERVICE_UNAVAILABLE'), headers: { 'Retry-After': String(PLACE_AFTER_SECONDS) } };
+}

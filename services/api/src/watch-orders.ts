@@ -1,0 +1,30 @@
+import { sql } from 'kysely';
+import type { Db } from '@opentill/db/database';
+
+/** An order that somebody watches; the fingerprint differs whenever something of it that is shown may. */
+export interface WatchedOrder {
+  readonly merchantId: string;
+  readonly orderId: string;
+  readonly fingerprint: string;
+}
+
+/** What tells that watched orders have changed; a part of the store. */
+export function watching(db: Db) {
+  return {
+    /** Of many orders at once what tells whether they have changed; while money is on its way, so does each new head. */
+    async watchOrders(
+      keys: readonly { readonly merchantId: string; readonly orderId: string }[],
+    ): Promise<readonly WatchedOrder[]> {
+      const merchants = keys.map(({ merchantId }) => merchantId);
+      const orders = keys.map(({ orderId }) => orderId);
+      const { rows } = await sql<WatchedOrder>`
+        select o.merchant_id as "merchantId", o.order_id as "orderId",
+          concat_ws(' ', o.status, o.reason, o.detected_amount, o.actual_amount, extract(epoch from o.updated_at),
+            case when o.status in ('PENDING', 'PENDING_CONFIRMATION') then c.head_height end) as fingerprint
+        from unnest(${merchants}::text[], ${orders}::text[]) k (merchant_id, order_id)
+        join orders o using (merchant_id, order_id)
+        left join chain_cursor c on c.chain = o.chain`.execute(db);
+      return rows;
+    },
+  };
+}

@@ -1,0 +1,207 @@
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { signOrderId } from '@opentill/contracts/signing/verify-signature';
+import type { Database } from '@opentill/db/database';
+import { aChainCursor, aCollection, aMerchant, type OrderRow } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { NO_LIMITS, startTestApi, USDT_SEPOLIA, type TestApi } from './support/test-api.ts';
+
+const merchant = { token: 'token-of-shop' };
+const LIMITS = { perOrder: 2, perClientAddress: 3, whole: 4 };
+let testDatabase: TestDatabase;
+let admin: Database;
+let api: TestApi;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits: NO_LIMITS });
+  await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA', head_height: 100 });
+  api = await startTestApi(testDatabase, {
+    merchant,
+    streamLimits: LIMITS,
+    trustedProxies: ['127.0.0.1'],
+  });
+});
+afterAll(async () => {
+  await api.stop();
+  await admin.close();
+  await testDatabase.drop();
+});
+
+interface Listening {
+  readonly response: Response;
+  /** The orders told so far. */
+  readonly told: readonly Record<string, unknown>[];
+  readonly ended: () => boolean;
+  readonly text: () => string;
+  stop(): Promise<void>;
+}
+
+const collection = (): Promise<OrderRow> =>
+  aCollection(admin.kysely, { merchant_id: 'shop', contract_address: USDT_SEPOLIA });
+const urlOf = (orderId: string) =>
+  `${api.url}/v1/order/events?orderId=${orderId}&sign=${signOrderId(merchant.token, orderId)}`;
+
+async function listen(orderId: string, clientAddress = '203.0.113.1'): Promise<Listening> {
+  const abort = new AbortController();
+  const headers = { 'x-forwarded-for': clientAddress, origin: 'https://pay.example' };
+  const response = await fetch(urlOf(orderId), { headers, signal: abort.signal });
+  const told: Record<string, unknown>[] = [];
+  let [text, rest, ended] = ['', '', false];
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body!) {
+      const piece = decoder.decode(chunk, { stream: true });
+      text += piece;
+      const events = (rest + piece).split('\n\n');
+      rest = events.pop() ?? '';
+      for (const event of events) {
+        const data = /^event: order\ndata: (?<json>.*)$/.exec(event)?.groups?.['json'];
+        if (data !== undefined) told.push(JSON.parse(data) as Record<string, unknown>);
+      }
+    }
+    ended = true;
+  })().catch(() => undefined);
+  return {
+    response,
+    told,
+    text: () => text,
+    ended: () => ended,
+    async stop() {
+      abort.abort();
+      await reading;
+    },
+  };
+}
+
+const update = (order: OrderRow, set: Record<string, unknown>) =>
+  admin.kysely
+    .updateTable('orders')
+    .set({ updated_at: new Date(), ...set })
+    .where('order_pk', '=', order.order_pk)
+    .execute();
+
+describe('an order’s stream', () => {
+  it('tells the order at once and whenever it changes, and ends when it is settled', async () => {
+    const order = await collection();
+    const stream = await listen(order.order_id);
+    expect(stream.response.status).toBe(200);
+    expect(stream.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(stream.response.headers.get('cache-control')).toBe('no-store, no-transform');
+    expect(stream.response.headers.get('access-control-allow-origin')).toBe('*');
+    await waitUntil('the first is told', () => stream.told.length > 0);
+    const pay = await api.signedGet('pay', order.order_id);
+    expect(stream.told[0]).toEqual({ ...pay.data, serverTime: expect.any(Number) });
+
+    await update(order, { status: 'PENDING', detected_amount: 40_000_000n });
+    await waitUntil('the part is told', () => stream.told.at(-1)?.['receivedAmount'] === '40.00');
+    await update(order, { status: 'PENDING_CONFIRMATION', detected_amount: 250_000_000n });
+    await waitUntil('the rest is told', () => stream.told.at(-1)?.['status'] === 'PENDING_CONFIRMATION');
+    await update(order, { status: 'SUCCESS', actual_amount: 250_000_000n });
+    await waitUntil('it has ended', stream.ended);
+    expect(stream.told.at(-1)).toMatchObject({ status: 'SUCCESS', actualAmount: '250.00' });
+    expect(stream.text()).toMatch(/^retry: 2000\n\n/);
+    expect(stream.told).toHaveLength(4); // nothing twice
+  });
+
+  it('tells each new head while money is on its way, and no head before', async () => {
+    const [waiting, confirming] = [await collection(), await collection()];
+    await update(confirming, { status: 'PENDING_CONFIRMATION', detected_amount: 250_000_000n });
+    const [quiet, lively] = [await listen(waiting.order_id), await listen(confirming.order_id)];
+    await waitUntil('both have looked', () => quiet.told.length > 0 && lively.told.length > 0);
+    const before = quiet.told.length;
+    await admin.kysely.updateTable('chain_cursor').set({ head_height: 101 }).execute();
+    const told = lively.told.length;
+    await waitUntil('the head is told', () => lively.told.length > told);
+    expect(quiet.told).toHaveLength(before);
+    await Promise.all([quiet.stop(), lively.stop()]);
+  });
+
+  it('tells everybody who listens', async () => {
+    const order = await collection();
+    const streams = [await listen(order.order_id), await listen(order.order_id, '203.0.113.2')];
+    await waitUntil('both listen', () => streams.every(({ told }) => told.length > 0));
+    await update(order, { status: 'EXPIRED' });
+    await waitUntil('both have ended', () => streams.every(({ ended }) => ended()));
+  });
+
+  it('has a place for so many per order, per client and in all, and gives places back', async () => {
+    const orders = await Promise.all(Array.from({ length: 4 }, collection));
+    const id = (place: number) => orders[place]!.order_id;
+    const refused = async (place: number, client: string) => {
+      const { response } = await listen(id(place), client);
+      return [response.status, response.headers.get('retry-after')];
+    };
+    const taken = [await listen(id(0), '203.0.113.1'), await listen(id(0), '203.0.113.1')];
+    expect(await refused(0, '203.0.113.9')).toEqual([429, '30']);
+    taken.push(await listen(id(1), '203.0.113.1'));
+    expect(await refused(2, '203.0.113.1')).toEqual([429, '30']);
+    taken.push(await listen(id(2), '203.0.113.2'));
+    expect(await refused(3, '203.0.113.3')).toEqual([503, '30']);
+    await taken[0]!.stop();
+    const again = await (async () => {
+      for (;;) {
+        const stream = await listen(id(0), '203.0.113.5');
+        if (stream.response.status === 200) return stream;
+      }
+    })();
+    await Promise.all([...taken, again].map((stream) => stream.stop()));
+    // Refused ones take no place.
+    await waitUntil('all places are free', async () => {
+      const stream = await listen(id(3), '203.0.113.7');
+      const { status } = stream.response;
+      await stream.stop();
+      return status === 200;
+    });
+  });
+
+  it('is signed, for collections alone', async () => {
+    const order = await collection();
+    const ask = (query: string) => api.request('GET', `/v1/order/events?${query}`);
+    expect(await ask(`orderId=${order.order_id}`)).toMatchObject({ status: 401 });
+    expect(await ask(`orderId=${order.order_id}&sign=${'a'.repeat(64)}`)).toMatchObject({ status: 401 });
+    expect(await ask(`sign=${'a'.repeat(64)}`)).toMatchObject({ status: 400 });
+    expect(await ask(`orderId=none&sign=${signOrderId(merchant.token, 'none')}`)).toMatchObject({
+      status: 404,
+    });
+    const head = await fetch(urlOf(order.order_id), { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-type')]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+    ]);
+    const preflight = await fetch(urlOf(order.order_id), {
+      method: 'OPTIONS',
+      headers: { origin: 'https://pay.example' },
+    });
+    expect(preflight.headers.get('access-control-allow-methods')).toBe('GET');
+  });
+
+  it('outlives a client that goes away without a word', async () => {
+    const order = await collection();
+    const socket = connect(api.port, '127.0.0.1');
+    await once(socket, 'connect');
+    const { pathname, search } = new URL(urlOf(order.order_id));
+    socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await once(socket, 'readable');
+    socket.resetAndDestroy();
+    const stream = await listen(order.order_id);
+    await update(order, { status: 'PENDING' });
+    await waitUntil('others hear it', () => stream.told.at(-1)?.['status'] === 'PENDING');
+    await stream.stop();
+  });
+
+  it('ends at once when the service stops', async () => {
+    const other = await startTestApi(testDatabase, { merchant });
+    const order = await collection();
+    const sign = signOrderId(merchant.token, order.order_id);
+    const response = await fetch(`${other.url}/v1/order/events?orderId=${order.order_id}&sign=${sign}`);
+    const all = response.text();
+    const startedMs = performance.now();
+    await other.stop();
+    expect(await all).toContain('event: order');
+    expect(performance.now() - startedMs).toBeLessThan(4_000);
+  });
+});

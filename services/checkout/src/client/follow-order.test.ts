@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { anOrder } from '../../test/support/an-order.ts';
+import type { CheckoutOrder } from '../view/checkout-order.ts';
+import { followOrder } from './follow-order.ts';
+import type { OrderStream } from './keep-stream.ts';
+import type { Asked } from './order-client.ts';
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+const answered = <Data>(data: Data): Asked<Data> => ({ outcome: 'ANSWERED', data });
+
+/** A server whose answers the test decides, and what a page has heard of it. */
+function aPage(first: CheckoutOrder | null, { streams = true } = {}) {
+  const asked: string[] = [];
+  const told: CheckoutOrder[] = [];
+  const reach: boolean[] = [];
+  const refused: number[] = [];
+  const opened: {
+    listeners: Map<string, (event: { data?: unknown }) => void>;
+    state: number;
+    closed: boolean;
+  }[] = [];
+  const server = { order: first ?? anOrder(), answer: undefined as Asked<never> | undefined };
+  const following = followOrder(
+    {
+      client: {
+        eventsUrl: '/events',
+        async pay() {
+          asked.push('pay');
+          return server.answer ?? answered(server.order);
+        },
+        async status() {
+          asked.push('status');
+          return server.answer ?? answered({ status: server.order.status });
+        },
+      },
+      openStream: streams
+        ? () => {
+            const made = { listeners: new Map(), state: 0, closed: false };
+            opened.push(made);
+            const stream: OrderStream = {
+              get readyState() {
+                return made.state;
+              },
+              addEventListener: (name, listener) => void made.listeners.set(name, listener),
+              close: () => void (made.closed = true),
+            };
+            return stream;
+          }
+        : undefined,
+      isVisible: () => true,
+      onOrder: (order) => told.push(order),
+      onReachable: (reachable) => reach.push(reachable),
+      onRefused: (status) => refused.push(status),
+      random: () => 0.5,
+    },
+    first,
+  );
+  const say = (name: string, data?: unknown) =>
+    opened.at(-1)!.listeners.get(name)!(data === undefined ? {} : { data: JSON.stringify(data) });
+  return { asked, told, reach, refused, opened, server, following, say };
+}
+const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+
+describe('without a stream', () => {
+  test('asks for the status every three seconds, and for the order when that has changed', async () => {
+    const { asked, told, server } = aPage(anOrder(), { streams: false });
+    await pass(9_500);
+    expect(asked).toEqual(['status', 'status', 'status']);
+    server.order = anOrder({ status: 'PENDING', receivedAmount: '40.00', serverTime: 1_800_000_010 });
+    await pass(3_000);
+    expect(asked.slice(3)).toEqual(['status', 'pay']);
+    expect(told.map(({ receivedAmount }) => receivedAmount)).toEqual(['40.00']);
+    // From here on amounts and confirmations change while the status does not.
+    await pass(3_000);
+    expect(asked.slice(5)).toEqual(['pay']);
+  });
+
+  test('never asks more than twice a second of an endpoint, whatever happens', async () => {
+    const { asked, server, following } = aPage(anOrder(), { streams: false });
+    server.answer = { outcome: 'UNREACHABLE' };
+    await pass(10_000);
+    for (let i = 0; i < 3; i += 1) following.wake();
+    await pass(100);
+    expect(asked.length).toBeLessThan(12);
+  });
+
+  test('waits as long as a refusal says, and longer and longer while nothing answers', async () => {
+    const { asked, reach, server } = aPage(anOrder(), { streams: false });
+    server.answer = { outcome: 'SLOW_DOWN', waitMs: 20_000 };
+    await pass(22_000);
+    expect(asked).toHaveLength(1);
+    server.answer = { outcome: 'UNREACHABLE' };
+    await pass(120_000);
+    expect(reach).toEqual([false]);
+    expect(asked.length).toBeGreaterThan(5);
+    expect(asked.length).toBeLessThan(12);
+    server.answer = undefined;
+    await pass(30_000);
+    expect(reach).toEqual([false, true]);
+  });
+
+  test('ends when the order is settled, and with a link that is refused', async () => {
+    const settled = aPage(anOrder(), { streams: false });
+    settled.server.order = anOrder({ status: 'SUCCESS' });
+    await pass(4_000);
+    const before = settled.asked.length;
+    await pass(600_000);
+    expect([settled.asked.length, settled.told.length]).toEqual([before, 1]);
+    const refused = aPage(null, { streams: false });
+    refused.server.answer = { outcome: 'REFUSED', httpStatus: 404 };
+    await pass(600_000);
+    expect([refused.asked, refused.refused]).toEqual([['pay'], [404]]);
+  });
+
+  test('goes on slowly with an order that expired: it may be paid late', async () => {
+    const { asked, server, told } = aPage(anOrder({ status: 'EXPIRED' }), { streams: false });
+    await pass(3_500 + 30_000);
+    expect(asked).toEqual(['pay', 'pay', 'pay']);
+    server.order = anOrder({ status: 'EXPIRED', reason: 'Paid after expiry' });
+    await pass(15_000);
+    expect(told.at(-1)?.reason).toBe('Paid after expiry');
+  });
+});
+
+describe('with a stream', () => {
+  test('does not poll while it speaks', async () => {
+    const { asked, told, say } = aPage(anOrder());
+    say('order', anOrder({ status: 'PENDING' }));
+    for (let i = 0; i < 10; i += 1) {
+      await pass(15_000);
+      say('ping');
+    }
+    expect([asked, told.length]).toEqual([[], 1]);
+  });
+
+  test('polls until it speaks, and as soon as it breaks', async () => {
+    const page = aPage(anOrder());
+    await pass(3_500);
+    expect(page.asked).toEqual(['status']);
+    page.say('order', anOrder());
+    await pass(30_000);
+    expect(page.asked).toHaveLength(1);
+    page.opened[0]!.state = 0; // connecting again
+    page.say('error');
+    await pass(10);
+    expect(page.asked).toHaveLength(2);
+    expect(page.opened).toHaveLength(1);
+  });
+
+  test('opens it again after a refusal, and after silence', async () => {
+    const page = aPage(anOrder());
+    page.opened[0]!.state = 2; // 429 or 503
+    page.say('error');
+    await pass(31_000);
+    expect(page.opened).toHaveLength(2);
+    page.say('ping');
+    await pass(41_000);
+    expect(page.opened[1]!.closed).toBe(true);
+    const polls = page.asked.length;
+    await pass(4_000);
+    expect(page.asked.length).toBeGreaterThan(polls);
+    await pass(30_000);
+    expect(page.opened).toHaveLength(3);
+  });
+
+  test('leaves out what is older than what is shown', async () => {
+    const { told, say } = aPage(anOrder());
+    say('order', anOrder({ status: 'PENDING', serverTime: 1_800_000_020 }));
+    say('order', anOrder({ status: 'INIT', serverTime: 1_800_000_010 }));
+    expect(told.map(({ status }) => status)).toEqual(['PENDING']);
+  });
+
+  test('shows no answer to a question that is older than what the stream has said since', async () => {
+    const { told, say, following } = aPage(anOrder());
+    const refreshed = following.refresh(); // answered with INIT, of the same second
+    say('order', anOrder({ status: 'PENDING' }));
+    expect((await refreshed)?.status).toBe('PENDING');
+    expect(told.map(({ status }) => status)).toEqual(['PENDING']);
+  });
+
+  test('closes it when the order is settled', async () => {
+    const { opened, say, asked } = aPage(anOrder());
+    say('order', anOrder({ status: 'SUCCESS' }));
+    await pass(600_000);
+    expect([opened[0]!.closed, opened.length, asked]).toEqual([true, 1, []]);
+  });
+});

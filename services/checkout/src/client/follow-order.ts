@@ -1,0 +1,166 @@
+import { isOpen, type CheckoutOrder } from '../view/checkout-order.ts';
+import { keepStream, type KeptStream, type OrderStream } from './keep-stream.ts';
+import type { Asked, OrderClient } from './order-client.ts';
+
+export interface FollowDeps {
+  readonly client: OrderClient;
+  /** Undefined where the browser has no server-sent events. */
+  readonly openStream: ((url: string) => OrderStream) | undefined;
+  /** Whether somebody looks at the page; who doesn't is asked for less often. */
+  readonly isVisible: () => boolean;
+  readonly onOrder: (order: CheckoutOrder) => void;
+  /** Whether the API could be reached, at each edge. */
+  readonly onReachable: (reachable: boolean) => void;
+  /** The link is not valid, or names no order. Nothing follows. */
+  readonly onRefused: (httpStatus: 401 | 404) => void;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+export interface Following {
+  /** Asks now, and answers what is newest then; undefined when the API can't be reached. */
+  refresh(): Promise<CheckoutOrder | undefined>;
+  /** Somebody looks again, or the network is back. */
+  wake(): void;
+}
+
+/** An order's endpoints take two requests a second; a page that is open twice stays far below it. */
+const POLL_MS = 3_000;
+const POLL_UNSEEN_MS = 15_000;
+/** What expired may still be paid late, or be accepted by an operator. */
+const POLL_EXPIRED_MS = 15_000;
+const BACKOFF_FIRST_MS = 1_000;
+const BACKOFF_MAX_MS = 30_000;
+const JITTER_MS = 1_000;
+
+interface State {
+  latest: CheckoutOrder | null;
+  /** How often something was shown. What was asked for before may be older, within the same second. */
+  shown: number;
+  reachable: boolean;
+  failures: number;
+  stopped: boolean;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  stream: KeptStream | undefined;
+}
+
+/**
+ * Tells of every change of an order until it is settled.
+ *
+ * Two ways: the server's stream while it speaks; else polling. While the stream connects, has failed or is silent, the
+ * page polls, so that at no time it depends on the stream. Polling asks for the status alone while nothing has come,
+ * and for the whole order from then on. Answers that are older than what is shown are left out.
+ */
+export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Following {
+  const state: State = {
+    latest: first,
+    shown: 0,
+    reachable: true,
+    failures: 0,
+    stopped: false,
+    timer: undefined,
+    stream: undefined,
+  };
+  const { client, openStream } = deps;
+  const poll = (afterMs: number): void => {
+    clearTimeout(state.timer);
+    if (!state.stopped) state.timer = setTimeout(() => void pollOnce(), afterMs);
+  };
+  const pollOnce = async (): Promise<void> => {
+    const before = state.shown;
+    const pauseMs = hear(deps, state, await askNext(client, state.latest), before);
+    if (state.stream?.isSpeaking() !== true) poll(pauseMs);
+  };
+  state.stream = keepStream({
+    open: openStream === undefined ? undefined : () => openStream(client.eventsUrl),
+    onOrder(order) {
+      take(deps, state, order);
+      if (!isOpen(order)) poll(POLL_EXPIRED_MS);
+    },
+    onSpeaking() {
+      clearTimeout(state.timer);
+      setReachable(deps, state, true);
+    },
+    onSilent: () => poll(0),
+  });
+  if (first === null || isOpen(first)) state.stream.start();
+  if (first !== null && isSettled(first)) stop(state);
+  poll(first === null ? 0 : POLL_MS);
+  return {
+    async refresh() {
+      const before = state.shown;
+      const asked = await client.pay();
+      hear(deps, state, asked, before);
+      return asked.outcome === 'ANSWERED' ? (state.latest ?? undefined) : undefined;
+    },
+    wake() {
+      if (state.stream?.isSpeaking() !== true) poll(0);
+    },
+  };
+}
+
+/** The whole order, but for one that waits: of that the status, until it is another. */
+async function askNext(
+  client: OrderClient,
+  latest: CheckoutOrder | null,
+): Promise<Asked<CheckoutOrder | 'UNCHANGED'>> {
+  if (latest === null || latest.status !== 'INIT') return client.pay();
+  const asked = await client.status();
+  if (asked.outcome !== 'ANSWERED') return asked;
+  return asked.data.status === latest.status ? { ...asked, data: 'UNCHANGED' } : client.pay();
+}
+
+/** Takes an answer in; milliseconds until the next question. */
+function hear(
+  deps: FollowDeps,
+  state: State,
+  asked: Asked<CheckoutOrder | 'UNCHANGED'>,
+  shownBefore: number,
+): number {
+  switch (asked.outcome) {
+    case 'ANSWERED':
+      setReachable(deps, state, true);
+      if (asked.data !== 'UNCHANGED' && state.shown === shownBefore) take(deps, state, asked.data);
+      if (state.latest !== null && !isOpen(state.latest)) return POLL_EXPIRED_MS;
+      return deps.isVisible() ? POLL_MS : POLL_UNSEEN_MS;
+    case 'SLOW_DOWN':
+      return asked.waitMs + deps.random() * JITTER_MS;
+    case 'REFUSED':
+      if (!state.stopped) deps.onRefused(asked.httpStatus);
+      stop(state);
+      return POLL_MS;
+    case 'UNREACHABLE': {
+      setReachable(deps, state, false);
+      state.failures += 1;
+      const backoffMs = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (state.failures - 1));
+      return backoffMs * (0.5 + deps.random() / 2);
+    }
+  }
+}
+
+function setReachable(deps: FollowDeps, state: State, reachable: boolean): void {
+  if (reachable) state.failures = 0;
+  if (state.reachable === reachable || state.stopped) return;
+  state.reachable = reachable;
+  deps.onReachable(reachable);
+}
+
+function take(deps: FollowDeps, state: State, order: CheckoutOrder): void {
+  if (state.stopped || (state.latest !== null && order.serverTime < state.latest.serverTime)) return;
+  state.latest = order;
+  state.shown += 1;
+  deps.onOrder(order);
+  if (isSettled(order)) stop(state);
+  else if (!isOpen(order)) state.stream?.stop();
+}
+
+/** Nothing more will happen to it. */
+function isSettled({ status }: CheckoutOrder): boolean {
+  return status === 'SUCCESS' || status === 'FAILED';
+}
+
+function stop(state: State): void {
+  state.stopped = true;
+  state.stream?.stop();
+  clearTimeout(state.timer);
+}

@@ -1,0 +1,131 @@
+import { createSay, type Say } from '../texts/create-say.ts';
+import { isLanguage, preferredLanguage, type Language } from '../texts/languages.ts';
+import { renderLanguages, type PageData } from '../view/render-document.ts';
+import { directionOf } from '../view/theme.ts';
+import { copyText } from './copy-text.ts';
+import { followOrder } from './follow-order.ts';
+import { loadTexts } from './load-texts.ts';
+import { createOrderClient } from './order-client.ts';
+import { createAnnouncer, createScreen, type Screen } from './screen.ts';
+import { createSentPayments } from './sent-payments.ts';
+import { discoverWallets, type WalletScope } from './wallets/discover-wallets.ts';
+
+const COPIED_SHOWN_MS = 2_000;
+const TICK_MS = 1_000;
+
+/** Brings the page to life: what the server drew stays as it is until something changes. */
+async function start(): Promise<void> {
+  const data = JSON.parse(document.getElementById('page-data')?.textContent ?? '{}') as PageData;
+  const query = new URLSearchParams(location.search);
+  const language = data.language ?? chooseLanguage(query);
+  const say = createSay(language, await loadTexts(language));
+  if (data.language === null) speak(language, say);
+  const [orderId, sign] = [query.get('orderId') ?? '', query.get('sign') ?? ''];
+  const client = createOrderClient({ apiBase: data.apiBase, orderId, sign }, (...request) =>
+    fetch(...request),
+  );
+  let looking = false;
+  const screen = createScreen(
+    {
+      document,
+      say,
+      sent: createSentPayments(orderId, storageOf(window), Date.now),
+      nowMs: () => performance.now(),
+      refresh: async () => following.refresh(),
+    },
+    data.order,
+  );
+  const lookForWallets = (order: NonNullable<PageData['order']>): void => {
+    if (looking) return;
+    looking = true;
+    discoverWallets(window as unknown as WalletScope, order, screen.showWallets);
+  };
+  const following = followOrder(
+    {
+      client,
+      openStream: 'EventSource' in window ? (url) => new EventSource(url) : undefined,
+      isVisible: () => document.visibilityState === 'visible',
+      onOrder(order) {
+        screen.showOrder(order);
+        lookForWallets(order);
+      },
+      onReachable: screen.showReachable,
+      onRefused: (httpStatus) =>
+        httpStatus === 404
+          ? screen.showNotice(say('notFound'), say('notFoundHint'))
+          : screen.showNotice(say('linkNotValid'), say('linkNotValidHint')),
+      random: Math.random,
+    },
+    data.order,
+  );
+  listen(screen, say);
+  document.documentElement.classList.add('scripted');
+  if (data.order !== null) lookForWallets(data.order);
+  document.addEventListener('visibilitychange', () => following.wake());
+  addEventListener('online', () => following.wake());
+  setInterval(screen.tick, TICK_MS);
+}
+
+/** On a static host nobody has chosen yet: the address, else the browser. */
+function chooseLanguage(query: URLSearchParams): Language {
+  const asked = query.get('lang');
+  return isLanguage(asked) ? asked : preferredLanguage(navigator.languages);
+}
+
+/** Puts the page that came without a language into one. */
+function speak(language: Language, say: Say): void {
+  document.documentElement.lang = language;
+  document.documentElement.dir = directionOf(language);
+  const links = document.querySelector('.languages');
+  if (links !== null) links.outerHTML = renderLanguages(language, say, location.search).html;
+  const [heading, hint] = [document.querySelector('h1'), document.querySelector('noscript')];
+  if (heading !== null) heading.textContent = say('loading');
+  hint?.remove();
+}
+
+/** One listener for the page, since what it listens to comes and goes. */
+function listen(screen: Screen, say: Say): void {
+  const announce = createAnnouncer(document);
+  document.addEventListener('click', (event) => {
+    if (!(event.target instanceof Element)) return;
+    const wallet = event.target.closest<HTMLElement>('[data-wallet]')?.dataset['wallet'];
+    if (wallet !== undefined) void screen.payWith(wallet);
+    const button = event.target.closest<HTMLElement>('[data-copy]');
+    if (button !== null) void copy(button, say, announce);
+    const languages = document.querySelector<HTMLDetailsElement>('.languages[open]');
+    if (languages !== null && !languages.contains(event.target)) languages.open = false;
+  });
+  document.addEventListener('keydown', (event) => {
+    const languages = document.querySelector<HTMLDetailsElement>('.languages[open]');
+    if (event.key !== 'Escape' || languages === null) return;
+    languages.open = false;
+    languages.querySelector('summary')?.focus();
+  });
+}
+
+async function copy(button: HTMLElement, say: Say, announce: (text: string) => void): Promise<void> {
+  const words = button.querySelector('span');
+  if (words === null || 'said' in button.dataset) return;
+  const before = words.textContent;
+  const copied = await copyText(button.dataset['copy'] ?? '');
+  announce(say(copied ? 'copied' : 'copyFailed'));
+  if (!copied) return;
+  words.textContent = say('copied');
+  button.dataset['said'] = '';
+  setTimeout(() => {
+    announce('');
+    delete button.dataset['said'];
+    if (words.textContent === say('copied')) words.textContent = before;
+  }, COPIED_SHOWN_MS);
+}
+
+/** Reading it may be forbidden altogether. */
+function storageOf(scope: Window): Storage | undefined {
+  try {
+    return scope.sessionStorage;
+  } catch {
+    return undefined;
+  }
+}
+
+await start();

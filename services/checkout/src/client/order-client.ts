@@ -1,0 +1,58 @@
+import type { OrderStatus } from '@opentill/contracts/notify-order';
+import type { CheckoutOrder } from '../view/checkout-order.ts';
+
+/** What the API made of a question. */
+export type Asked<Data> =
+  | { readonly outcome: 'ANSWERED'; readonly data: Data }
+  /** The link names no order, or its signature is wrong: asking again changes nothing. */
+  | { readonly outcome: 'REFUSED'; readonly httpStatus: 401 | 404 }
+  | { readonly outcome: 'SLOW_DOWN'; readonly waitMs: number }
+  /** No network, no API, or an answer that is none. */
+  | { readonly outcome: 'UNREACHABLE' };
+
+/** The two questions that the page asks the API about its order. */
+export interface OrderClient {
+  pay(): Promise<Asked<CheckoutOrder>>;
+  status(): Promise<Asked<{ readonly status: OrderStatus }>>;
+  /** Where the server sends the order whenever it changes. */
+  readonly eventsUrl: string;
+}
+
+const TIMEOUT_MS = 10_000;
+const DEFAULT_WAIT_MS = 1_000;
+
+/** Asks GET pay and GET getOrderStatus. `apiBase` is what stands before `/v1`. */
+export function createOrderClient(
+  link: { readonly apiBase: string; readonly orderId: string; readonly sign: string },
+  fetchIt: typeof fetch,
+): OrderClient {
+  const query = new URLSearchParams({ orderId: link.orderId, sign: link.sign }).toString();
+  const urlOf = (endpoint: string) => `${link.apiBase}/v1/order/${endpoint}?${query}`;
+
+  async function ask<Data>(endpoint: string): Promise<Asked<Data>> {
+    try {
+      const response = await fetchIt(urlOf(endpoint), {
+        cache: 'no-store',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      if (response.status === 429) return { outcome: 'SLOW_DOWN', waitMs: waitOf(response) };
+      if (response.status === 401 || response.status === 404) {
+        return { outcome: 'REFUSED', httpStatus: response.status };
+      }
+      const { code, data } = (await response.json()) as { code: number; data: Data | null };
+      return code === 200 && data !== null ? { outcome: 'ANSWERED', data } : { outcome: 'UNREACHABLE' };
+    } catch {
+      return { outcome: 'UNREACHABLE' };
+    }
+  }
+  return {
+    pay: () => ask('pay'),
+    status: () => ask('getOrderStatus'),
+    eventsUrl: urlOf('events'),
+  };
+}
+
+function waitOf(response: Response): number {
+  const seconds = Number(response.headers.get('Retry-After'));
+  return seconds > 0 ? seconds * 1000 : DEFAULT_WAIT_MS;
+}

@@ -1,0 +1,159 @@
+import type { Say } from '../texts/create-say.ts';
+import {
+  dueAmount,
+  isPayable,
+  stateOf,
+  type CheckoutOrder,
+  type CheckoutState,
+} from '../view/checkout-order.ts';
+import { formatCountdown } from '../view/format-countdown.ts';
+import { markup, type Html } from '../view/html.ts';
+import { renderNoticeMain } from '../view/render-document.ts';
+import { renderOrder } from '../view/render-order.ts';
+import type { Surroundings, WalletNotice } from '../view/surroundings.ts';
+import { morph } from './morph.ts';
+import type { SentPayments } from './sent-payments.ts';
+import type { PayingWallet, WalletOutcome } from './wallets/wallet.ts';
+
+export interface ScreenDeps {
+  readonly document: Document;
+  readonly say: Say;
+  readonly sent: SentPayments;
+  /** Monotonic. */
+  readonly nowMs: () => number;
+  /** Asks the server once more before money is sent. */
+  readonly refresh: () => Promise<CheckoutOrder | undefined>;
+}
+
+/** What is on the screen, and everything that changes it. */
+export interface Screen {
+  showOrder(order: CheckoutOrder): void;
+  showReachable(reachable: boolean): void;
+  showWallets(wallets: readonly PayingWallet[]): void;
+  showNotice(title: string, text: string): void;
+  /** Every second. */
+  tick(): void;
+  payWith(walletId: string): Promise<void>;
+}
+
+const NOTICES: Readonly<Record<WalletOutcome['outcome'], WalletNotice['text']>> = {
+  SENT: 'walletSent',
+  REFUSED: 'walletRefused',
+  WRONG_NETWORK: 'walletWrongNetwork',
+  UNABLE: 'walletUnable',
+  FAILED: 'walletFailed',
+};
+
+interface State {
+  order: CheckoutOrder | null;
+  receivedAtMs: number;
+  offline: boolean;
+  wallets: readonly PayingWallet[];
+  /** A wallet is being asked. */
+  asking: boolean;
+  notice: WalletNotice | null;
+  shownState: CheckoutState | undefined;
+}
+
+/** Draws an order by the very functions that the server draws it by, and keeps what is on the screen in place. */
+export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Screen {
+  const state: State = {
+    order: first,
+    receivedAtMs: deps.nowMs(),
+    offline: false,
+    wallets: [],
+    asking: false,
+    notice: null,
+    shownState: undefined,
+  };
+  const { document } = deps;
+  const change = (changes: Partial<State>): void => {
+    Object.assign(state, changes);
+    show(deps, state);
+  };
+  return {
+    showOrder(order) {
+      const isOther = state.order !== null && dueAmount(state.order).text !== dueAmount(order).text;
+      change({ order, receivedAtMs: deps.nowMs(), ...(isOther && !state.asking ? { notice: null } : {}) });
+    },
+    showReachable: (reachable) => change({ offline: !reachable }),
+    showWallets: (wallets) => change({ wallets }),
+    showNotice(title, text) {
+      state.order = null;
+      put(document, renderNoticeMain(title, text));
+      document.title = title;
+    },
+    tick() {
+      if (state.order === null) return;
+      const nowSeconds = serverSeconds(deps, state, state.order);
+      if (stateOf(state.order, nowSeconds) !== state.shownState) return show(deps, state);
+      const clock = document.querySelector('[data-seconds-left]');
+      const text = formatCountdown(Math.max(0, state.order.expiredTime - nowSeconds));
+      if (clock !== null && clock.textContent !== text) clock.textContent = text;
+    },
+    async payWith(walletId) {
+      const wallet = state.wallets.find(({ id }) => id === walletId);
+      if (wallet === undefined || state.order === null) return;
+      if (surroundingsOf(deps, state, state.order).walletBusy) return;
+      change({ asking: true, notice: { text: 'walletAsked', wallet: wallet.name } });
+      const notice = await askToPay(deps, state, wallet);
+      change({ asking: false, notice });
+    },
+  };
+}
+
+/** Has the wallet pay what is due by the server's newest word; what is to be said about it. */
+async function askToPay(deps: ScreenDeps, state: State, wallet: PayingWallet): Promise<WalletNotice | null> {
+  const order = (await deps.refresh()) ?? state.order;
+  if (order === null || !isPayable(stateOf(order, serverSeconds(deps, state, order)))) return null;
+  const { outcome } = await wallet.pay(order);
+  if (outcome === 'SENT') deps.sent.remember(dueAmount(order).text, wallet.name);
+  return { text: NOTICES[outcome], wallet: wallet.name };
+}
+
+/** The server's clock: its time when it answered, and what has passed here since. */
+function serverSeconds(deps: ScreenDeps, state: State, order: CheckoutOrder): number {
+  return order.serverTime + Math.floor((deps.nowMs() - state.receivedAtMs) / 1000);
+}
+
+function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): Surroundings {
+  const { asking, notice, offline, wallets } = state;
+  const sender = deps.sent.find(dueAmount(order).text);
+  const sentNotice = sender === undefined ? null : ({ text: 'walletSent', wallet: sender } as const);
+  return {
+    nowSeconds: serverSeconds(deps, state, order),
+    offline,
+    wallets,
+    walletBusy: asking || sender !== undefined,
+    // That something was sent is said as long as it is held to be on its way.
+    walletNotice: notice === null || notice.text === 'walletSent' ? sentNotice : notice,
+  };
+}
+
+function show(deps: ScreenDeps, state: State): void {
+  const { order } = state;
+  if (order === null) return;
+  const around = surroundingsOf(deps, state, order);
+  put(deps.document, renderOrder(order, around, deps.say));
+  state.shownState = stateOf(order, around.nowSeconds);
+  deps.document.title = `${order.amount} ${order.symbol} · ${deps.say(state.shownState)}`;
+}
+
+function put(document: Document, wanted: Html): void {
+  const template = document.createElement('template');
+  template.innerHTML = wanted.html;
+  const next = template.content.firstElementChild;
+  const current = document.querySelector('main');
+  if (next !== null && current !== null) morph(current, next);
+}
+
+/** Where short things are said to screen readers; made once, empty. */
+export function createAnnouncer(document: Document): (text: string) => void {
+  const template = document.createElement('template');
+  template.innerHTML = markup`<p class="unseen" role="status"></p>`.html;
+  const region = template.content.firstElementChild;
+  if (region !== null) document.querySelector('.page')?.append(region);
+  return (text) => {
+    if (region !== null) region.textContent = text;
+  };
+}

@@ -1,0 +1,69 @@
+import { chainIdOf } from '@opentill/domain/chains';
+import { dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
+import { isRefusal, type WalletOutcome } from './wallet.ts';
+
+/** EIP-1193. */
+export interface EvmProvider {
+  request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
+}
+
+/** What eth_sendTransaction is asked to send. */
+export interface EvmTransfer {
+  readonly to: string;
+  readonly value: string;
+  readonly data?: string;
+}
+
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
+/** transfer(address,uint256) of ERC-20. */
+const TRANSFER_SELECTOR = '0xa9059cbb';
+
+/** The exact transfer of what is due, undefined when it can't be made. */
+export function evmTransfer(order: CheckoutOrder): EvmTransfer | undefined {
+  const { baseUnits } = dueAmount(order);
+  const { address, contractAddress } = order;
+  if (!ADDRESS.test(address)) return undefined;
+  if (contractAddress === null) return { to: address, value: hex(baseUnits) };
+  if (!ADDRESS.test(contractAddress)) return undefined;
+  const word = (digits: string) => digits.padStart(64, '0');
+  const data = `${TRANSFER_SELECTOR}${word(address.slice(2).toLowerCase())}${word(baseUnits.toString(16))}`;
+  return { to: contractAddress, value: '0x0', data };
+}
+
+/**
+ * Has an injected wallet send what is due: account, chain (changed to ours when it is another), exact transfer. The
+ * chain's id goes with the transaction as well, so that a wallet that changes chains meanwhile refuses it.
+ */
+export async function payWithEvmWallet(provider: EvmProvider, order: CheckoutOrder): Promise<WalletOutcome> {
+  const transfer = evmTransfer(order);
+  const id = chainIdOf(order.chain);
+  if (transfer === undefined || id === undefined) return { outcome: 'UNABLE' };
+  const chainId = hex(BigInt(id));
+  let from: unknown;
+  try {
+    [from] = (await provider.request({ method: 'eth_requestAccounts' })) as readonly unknown[];
+    if (typeof from !== 'string') return { outcome: 'REFUSED' };
+    if (!(await isOn(provider, chainId))) {
+      await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] });
+      if (!(await isOn(provider, chainId))) return { outcome: 'WRONG_NETWORK' };
+    }
+  } catch (error) {
+    // A refusal to change chains is one as well; a chain that the wallet does not know is an error of its own.
+    return { outcome: isRefusal(error) ? 'REFUSED' : 'WRONG_NETWORK' };
+  }
+  try {
+    await provider.request({ method: 'eth_sendTransaction', params: [{ from, chainId, ...transfer }] });
+    return { outcome: 'SENT' };
+  } catch (error) {
+    return { outcome: isRefusal(error) ? 'REFUSED' : 'FAILED' };
+  }
+}
+
+async function isOn(provider: EvmProvider, chainId: string): Promise<boolean> {
+  const current = await provider.request({ method: 'eth_chainId' });
+  return typeof current === 'string' && Number(current) === Number(chainId);
+}
+
+function hex(value: bigint): string {
+  return `0x${value.toString(16)}`;
+}

@@ -1,0 +1,143 @@
+import { dueAmount, type CheckoutOrder } from '../../view/checkout-order.ts';
+import { isRefusal, type WalletOutcome } from './wallet.ts';
+
+/** What of a wallet of the Wallet Standard is used (https://docs.sui.io/standards/wallet-standard). */
+export interface SuiWallet {
+  readonly name: string;
+  readonly icon: string;
+  readonly chains: readonly string[];
+  readonly accounts: readonly SuiAccount[];
+  readonly features: Readonly<Record<string, unknown>>;
+}
+
+interface SuiAccount {
+  readonly address: string;
+  readonly chains: readonly string[];
+}
+
+interface Connect {
+  connect(): Promise<{
+    readonly accounts: readonly SuiAccount[];
+    readonly supportedIntents?: readonly string[];
+  }>;
+}
+
+interface SignAndExecute {
+  signAndExecuteTransaction(input: {
+    readonly transaction: { toJSON(): Promise<string> };
+    readonly account: SuiAccount;
+    readonly chain: string;
+  }): Promise<{ readonly digest: string }>;
+}
+
+const CONNECT = 'standard:connect';
+const SIGN_AND_EXECUTE = 'sui:signAndExecuteTransaction';
+/** A wish for coins of a sum, which the wallet fulfils out of what its owner has. */
+const COIN_WITH_BALANCE = 'CoinWithBalance';
+const ADDRESS_BYTES = 32;
+const U64_BYTES = 8;
+
+/** The chain's name in the Wallet Standard. A test chain of ours may be any of theirs but the main one. */
+function suiChains(order: Pick<CheckoutOrder, 'chain'>): readonly string[] {
+  return order.chain === 'SUI' ? ['sui:mainnet'] : ['sui:testnet', 'sui:devnet', 'sui:localnet'];
+}
+
+/** Whether the wallet can send on the order's chain at all. */
+export function canPaySui(wallet: SuiWallet, order: Pick<CheckoutOrder, 'chain'>): boolean {
+  const { features, chains } = wallet;
+  return (
+    CONNECT in features &&
+    SIGN_AND_EXECUTE in features &&
+    suiChains(order).some((chain) => chains.includes(chain))
+  );
+}
+
+/**
+ * Has a wallet of the Wallet Standard send what is due. It is handed the transaction as the JSON that the Sui SDK
+ * calls version 2, and adds coins and gas itself: of SUI by splitting the gas coin, of a token by the intent
+ * CoinWithBalance, when it says that it knows it. The page knows no node to look for the owner's coins.
+ */
+export async function payWithSuiWallet(wallet: SuiWallet, order: CheckoutOrder): Promise<WalletOutcome> {
+  const connect = wallet.features[CONNECT] as Connect | undefined;
+  const execute = wallet.features[SIGN_AND_EXECUTE] as SignAndExecute | undefined;
+  if (connect === undefined || execute === undefined) return { outcome: 'UNABLE' };
+  let account: SuiAccount | undefined;
+  let chain: string | undefined;
+  try {
+    const { accounts, supportedIntents } = await connect.connect();
+    account = accounts[0] ?? wallet.accounts[0];
+    if (account === undefined) return { outcome: 'REFUSED' };
+    const usable: readonly string[] = account.chains;
+    chain = suiChains(order).find((each) => usable.includes(each));
+    if (chain === undefined) return { outcome: 'WRONG_NETWORK' };
+    const needsIntent = !isGasCoin(order);
+    if (needsIntent && supportedIntents?.includes(COIN_WITH_BALANCE) !== true) return { outcome: 'UNABLE' };
+  } catch (error) {
+    return { outcome: isRefusal(error) ? 'REFUSED' : 'UNABLE' };
+  }
+  try {
+    const json = suiTransferJson(order, account.address);
+    await execute.signAndExecuteTransaction({ transaction: { toJSON: async () => json }, account, chain });
+    return { outcome: 'SENT' };
+  } catch (error) {
+    return { outcome: isRefusal(error) ? 'REFUSED' : 'FAILED' };
+  }
+}
+
+function isGasCoin({ contractAddress }: CheckoutOrder): boolean {
+  return contractAddress === null || /^0x0*2::sui::SUI$/.test(contractAddress);
+}
+
+/** The transfer as JSON of version 2. */
+export function suiTransferJson(order: CheckoutOrder, sender: string): string {
+  const { baseUnits } = dueAmount(order);
+  const receiver = { Pure: { bytes: toBase64(addressBytes(order.address)) } };
+  const give = (place: number, argument: object) => ({
+    TransferObjects: { objects: [argument], address: { Input: place } },
+  });
+  const [inputs, commands] = isGasCoin(order)
+    ? [
+        [{ Pure: { bytes: toBase64(u64Bytes(baseUnits)) } }, receiver],
+        [
+          { SplitCoins: { coin: { GasCoin: true }, amounts: [{ Input: 0 }] } },
+          give(1, { NestedResult: [0, 0] }),
+        ],
+      ]
+    : [
+        [receiver],
+        [
+          {
+            $Intent: {
+              name: COIN_WITH_BALANCE,
+              inputs: {},
+              data: { type: order.contractAddress, balance: String(baseUnits), outputKind: 'coin' },
+            },
+          },
+          give(0, { Result: 0 }),
+        ],
+      ];
+  return JSON.stringify({
+    version: 2,
+    sender,
+    expiration: null,
+    gasData: { budget: null, price: null, owner: null, payment: null },
+    inputs,
+    commands,
+  });
+}
+
+function addressBytes(address: string): Uint8Array {
+  const digits = address.replace(/^0x/, '').padStart(2 * ADDRESS_BYTES, '0');
+  return Uint8Array.from({ length: ADDRESS_BYTES }, (_, i) =>
+    Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16),
+  );
+}
+
+/** Little-endian, as BCS has it. */
+function u64Bytes(value: bigint): Uint8Array {
+  return Uint8Array.from({ length: U64_BYTES }, (_, i) => Number((value >> BigInt(8 * i)) & 0xffn));
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
+}

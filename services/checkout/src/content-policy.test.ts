@@ -1,0 +1,17 @@
+import { expect, test } from '@jest/globals';
+import { contentPolicy } from './content-policy.ts';
+
+test('lets nothing be loaded from elsewhere, but TronLink its nodes', () => {
+  const policyOf = (chain: 'ETH' | 'SUI' | 'TRON' | undefined) =>
+    contentPolicy({ style: 'a{}', scripts: true, chain });
+  expect(policyOf('ETH')).toMatch(/; connect-src 'self'; style-src 'sha256-[\w+/=]+'; img-src 'self' data:;/);
+  expect(policyOf('ETH')).toMatch(/^default-src 'none'; script-src 'self';/);
+  expect(policyOf('SUI')).toContain("connect-src 'self';");
+  expect(policyOf('TRON')).toContain("connect-src 'self' https://*.trongrid.io;");
+  expect(
+    contentPolicy({ style: '', scripts: true, chain: undefined, apiOrigin: 'https://api.example' }),
+  ).toContain('connect-src https://api.example https://*.trongrid.io;');
+  expect(contentPolicy({ style: '', scripts: false, chain: undefined })).not.toMatch(
+    /script-src|connect-src/,
+  );
+});

@@ -1,0 +1,43 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { contentPolicy } from './content-policy.ts';
+import type { PageAssets } from './page-assets.ts';
+import type { LoadedTheme } from './read-theme.ts';
+import { ALL_TEXTS } from './texts/all-texts.ts';
+import { createSay } from './texts/create-say.ts';
+import { renderEmptyDocument } from './view/render-document.ts';
+import { themeStyle } from './view/theme.ts';
+
+/** What a static page is made of. */
+export interface ExportRequest extends LoadedTheme {
+  readonly assets: PageAssets;
+  /** The gateway that the page asks: `https://pay.example.com`. Its CORS_ORIGINS must let the page's origin in. */
+  readonly apiUrl: string;
+  /** Made when it is not there. */
+  readonly folder: string;
+}
+
+/**
+ * Writes the page as files for any static host: `index.html` and `assets/`. Point CHECKOUT_BASE_URL at it; it needs
+ * scripts, and asks GET pay, GET getOrderStatus and the events of the order that its address names.
+ */
+export async function exportPage({ assets, theme, logo, apiUrl, folder }: ExportRequest): Promise<void> {
+  const files = logo === null ? assets.files : [...assets.files, logo];
+  const url = (name: string) => `assets/${name}`;
+  const api = new URL(apiUrl);
+  const style = assets.style + themeStyle(theme);
+  const html = renderEmptyDocument(
+    {
+      language: 'en',
+      say: createSay('en', ALL_TEXTS.en),
+      theme: { ...theme, logoUrl: logo === null ? null : url(logo.name) },
+      style,
+      scripts: { main: url(assets.script), ahead: assets.shared.map(url) },
+      policy: contentPolicy({ style, scripts: true, chain: undefined, apiOrigin: api.origin }),
+    },
+    { apiBase: api.href.replace(/\/$/, ''), language: null, order: null },
+  );
+  await mkdir(join(folder, 'assets'), { recursive: true });
+  for (const { name, body } of files) await writeFile(join(folder, 'assets', name), body);
+  await writeFile(join(folder, 'index.html'), html);
+}

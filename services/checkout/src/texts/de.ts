@@ -1,0 +1,86 @@
+import type { Texts } from './en.ts';
+
+export const de: Texts = {
+  waiting: 'Warten auf Ihre Zahlung',
+  partial: 'Ein Teil der Zahlung ist angekommen',
+  timeOver: 'Die Zeit zum Bezahlen ist vorbei',
+  confirming: 'Zahlung gesehen, warten auf Bestätigungen',
+  paid: 'Bezahlt. Vielen Dank!',
+  expired: 'Diese Zahlungsanforderung ist abgelaufen',
+  underpaid: 'Abgelaufen: Es ist zu wenig angekommen',
+  late: 'Abgelaufen: Ihre Zahlung kam zu spät',
+  failed: 'Diese Zahlung ist fehlgeschlagen',
+
+  partialHint: '{received} von {amount} sind angekommen. Bitte senden Sie den Rest an dieselbe Adresse.',
+  timeOverHint:
+    'Bitte senden Sie nichts mehr. Falls Sie schon bezahlt haben, warten Sie einen Moment: Das Netzwerk wird noch gelesen.',
+  confirmingHint:
+    'Sie müssen nichts mehr tun. Sie können diese Seite schließen; der Shop erfährt es von selbst.',
+  finalHint: 'Das Netzwerk macht sie endgültig, das kann einige Minuten dauern.',
+  paidHint: 'Der Shop weiß Bescheid.',
+  expiredHint:
+    'Bitte senden Sie nichts mehr an die Adresse. Gehen Sie zurück zum Shop und beginnen Sie die Zahlung neu.',
+  underpaidHint:
+    '{received} von {amount} sind angekommen. Das ist vermerkt und nicht verloren. Bitte wenden Sie sich an den Shop und nennen Sie die Bestellung.',
+  lateHint:
+    'Was Sie gesendet haben, ist angekommen und vermerkt. Es ist nicht verloren. Bitte wenden Sie sich an den Shop und nennen Sie die Bestellung.',
+  failedHint:
+    'Bitte wenden Sie sich an den Shop und nennen Sie die Bestellung. Was angekommen ist, ist vermerkt.',
+
+  timeLeft: 'Verbleibende Zeit',
+  amountDue: 'Zu sendender Betrag',
+  amountMissing: 'Noch zu senden',
+  amountPaid: 'Betrag',
+  network: 'Netzwerk',
+  address: 'Adresse',
+  warning:
+    'Senden Sie nur {symbol} über {chain}. Alles andere, auch dieselbe Währung über ein anderes Netzwerk, kann verloren gehen.',
+  codeOfPayment: 'QR-Code der Zahlung: Adresse, Betrag und Netzwerk',
+  codeOfAddress: 'QR-Code der Adresse',
+  withAmount: 'Mit Betrag',
+  addressOnly: 'Nur Adresse',
+  chooseCode: 'Was der QR-Code enthält',
+  addressOnlyHint: 'Für Börsen und Wallets, die den Code mit Betrag nicht verstehen.',
+  copyAmount: 'Betrag kopieren',
+  copyAddress: 'Adresse kopieren',
+  copied: 'Kopiert',
+  copyFailed: 'Kopieren nicht möglich. Bitte markieren und von Hand kopieren.',
+
+  openWallet: 'In einer Wallet-App öffnen',
+  payWith: 'Mit {wallet} bezahlen',
+  walletAsked: 'Bitte bestätigen Sie in {wallet}.',
+  walletSent:
+    'Gesendet. Sobald das Netzwerk es zeigt, sehen Sie es hier. Bitte bezahlen Sie nicht ein zweites Mal.',
+  walletRefused: 'In {wallet} nicht bestätigt. Es wurde nichts gesendet.',
+  walletWrongNetwork:
+    '{wallet} ist mit einem anderen Netzwerk verbunden. Bitte wechseln Sie zu {chain} und versuchen Sie es noch einmal.',
+  walletFailed:
+    '{wallet} konnte nicht senden. Bitte sehen Sie in {wallet} nach, bevor Sie es noch einmal versuchen.',
+  walletUnable: '{wallet} kann das von hier aus nicht senden. Bitte bezahlen Sie an die Adresse.',
+
+  order: 'Bestellung',
+  received: 'Angekommen',
+  transaction: 'Transaktion',
+  viewTransaction: 'Im Block-Explorer ansehen',
+  confirmations: 'Bestätigungen',
+  countOf: '{count} von {total}',
+  note: 'Hinweis',
+  stepSeen: 'Gesehen',
+  stepConfirming: 'Wird bestätigt',
+  stepDone: 'Fertig',
+  backToShop: 'Zurück zum Shop',
+
+  offline: 'Keine Verbindung. Neuer Versuch läuft; was Sie bezahlt haben, ist nicht verloren.',
+  language: 'Sprache',
+  loading: 'Die Zahlungsanforderung wird geladen',
+  needsScript: 'Diese Seite braucht JavaScript.',
+
+  notFound: 'Bestellung nicht gefunden',
+  notFoundHint: 'Diese Zahlungsanforderung gibt es nicht.',
+  linkNotValid: 'Link ungültig',
+  linkNotValidHint: 'Dieser Zahlungslink ist ungültig. Bitte gehen Sie zurück zum Shop.',
+  tooManyRequests: 'Zu viele Anfragen',
+  tooManyRequestsHint: 'Bitte versuchen Sie es in einigen Sekunden noch einmal.',
+  notAvailable: 'Nicht verfügbar',
+  notAvailableHint: 'Bitte versuchen Sie es gleich noch einmal; was Sie bezahlt haben, ist nicht verloren.',
+};

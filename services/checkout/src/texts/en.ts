@@ -1,0 +1,82 @@
+/** All strings of the page. `{name}` is filled in; every language has the same names in the same string. */
+export const en = {
+  waiting: 'Waiting for your payment',
+  partial: 'Part of the payment has arrived',
+  timeOver: 'The time to pay is over',
+  confirming: 'Payment seen, waiting for confirmations',
+  paid: 'Paid. Thank you!',
+  expired: 'This payment request has expired',
+  underpaid: 'Expired: too little has arrived',
+  late: 'Expired: your payment came too late',
+  failed: 'This payment has failed',
+
+  partialHint: '{received} of {amount} has arrived. Please send the rest to the same address.',
+  timeOverHint:
+    'Please do not send anything any more. If you have already paid, wait a moment: the network is still being read.',
+  confirmingHint: 'There is nothing left to do. You may close this page; the shop is told by itself.',
+  finalHint: 'The network is making it final, which can take some minutes.',
+  paidHint: 'The shop has been told.',
+  expiredHint:
+    'Please do not send anything to its address any more. Go back to the shop and start the payment again.',
+  underpaidHint:
+    '{received} of {amount} has arrived. It is recorded and not lost. Please ask the shop about it and name the order.',
+  lateHint:
+    'What you sent has arrived and is recorded. It is not lost. Please ask the shop about it and name the order.',
+  failedHint: 'Please ask the shop about it and name the order. What has arrived is recorded.',
+
+  timeLeft: 'Time left',
+  amountDue: 'Amount to send',
+  amountMissing: 'Still to send',
+  amountPaid: 'Amount',
+  network: 'Network',
+  address: 'Address',
+  warning: 'Send only {symbol} on {chain}. Anything else, or the same coin on another network, may be lost.',
+  codeOfPayment: 'QR code of the payment: address, amount and network',
+  codeOfAddress: 'QR code of the address',
+  withAmount: 'With amount',
+  addressOnly: 'Address only',
+  chooseCode: 'What the QR code holds',
+  addressOnlyHint: 'For exchanges and wallets that do not understand the code with the amount.',
+  copyAmount: 'Copy amount',
+  copyAddress: 'Copy address',
+  copied: 'Copied',
+  copyFailed: 'Could not copy. Please mark it and copy it by hand.',
+
+  openWallet: 'Open in a wallet app',
+  payWith: 'Pay with {wallet}',
+  walletAsked: 'Please confirm in {wallet}.',
+  walletSent: 'Sent. As soon as the network shows it, you see it here. Please do not pay a second time.',
+  walletRefused: 'Not confirmed in {wallet}. Nothing was sent.',
+  walletWrongNetwork: '{wallet} is on another network. Please switch it to {chain} and try again.',
+  walletFailed: '{wallet} could not send it. Please look into {wallet} before you try again.',
+  walletUnable: '{wallet} cannot send this from here. Please pay to the address.',
+
+  order: 'Order',
+  received: 'Received',
+  transaction: 'Transaction',
+  viewTransaction: 'View it in the block explorer',
+  confirmations: 'Confirmations',
+  countOf: '{count} of {total}',
+  note: 'Note',
+  stepSeen: 'Seen',
+  stepConfirming: 'Confirming',
+  stepDone: 'Done',
+  backToShop: 'Back to the shop',
+
+  offline: 'No connection. Trying again; what you have paid is not lost.',
+  language: 'Language',
+  loading: 'Loading the payment request',
+  needsScript: 'This page needs JavaScript.',
+
+  notFound: 'Order not found',
+  notFoundHint: 'There is no such payment request.',
+  linkNotValid: 'Link not valid',
+  linkNotValidHint: 'This payment link is not valid. Please go back to the shop.',
+  tooManyRequests: 'Too many requests',
+  tooManyRequestsHint: 'Please slow down and try again in a few seconds.',
+  notAvailable: 'Not available',
+  notAvailableHint: 'Please try again in a moment; what you have paid is not lost.',
+};
+
+export type TextName = keyof typeof en;
+export type Texts = Readonly<Record<TextName, string>>;

@@ -1,0 +1,80 @@
+import { describe, expect, test } from '@jest/globals';
+import { ALL_TEXTS } from './all-texts.ts';
+import { createSay } from './create-say.ts';
+import { en, type TextName } from './en.ts';
+import { acceptedLanguages, LANGUAGE_VALUES, LANGUAGES, preferredLanguage } from './languages.ts';
+
+const NAMES = Object.keys(en) as TextName[];
+const namesIn = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).toSorted();
+/** Words that are the same in both languages. */
+const SAME_AS_ENGLISH: Readonly<Record<string, readonly string[]>> = {
+  fr: ['transaction', 'confirmations'],
+};
+
+test('there are twelve languages, two of them written from right to left', () => {
+  expect(LANGUAGE_VALUES).toHaveLength(12);
+  const rightToLeft = LANGUAGE_VALUES.filter((language) => LANGUAGES[language].direction === 'rtl');
+  expect(rightToLeft).toEqual(['ar', 'fa']);
+});
+
+describe.each(LANGUAGE_VALUES)('%s', (language) => {
+  const texts = ALL_TEXTS[language];
+
+  test('says everything', () => {
+    expect(Object.keys(texts)).toEqual(NAMES);
+    const blank = NAMES.filter((name) => texts[name].trim() === '' || texts[name] !== texts[name].trim());
+    expect(blank).toEqual([]);
+  });
+
+  test('fills in the same names', () => {
+    const others = NAMES.filter(
+      (name) => namesIn(texts[name]).join() !== [...new Set(namesIn(texts[name]))].join(),
+    );
+    const wrong = NAMES.filter(
+      (name) => [...new Set(namesIn(texts[name]))].join() !== [...new Set(namesIn(en[name]))].join(),
+    );
+    expect(wrong).toEqual([]);
+    // A name that comes twice in one language does so on purpose: only a wallet's does.
+    expect(others.every((name) => name.startsWith('wallet'))).toBe(true);
+  });
+
+  test('is translated', () => {
+    if (language === 'en') return;
+    const same = NAMES.filter((name) => texts[name] === en[name]);
+    expect(same).toEqual(SAME_AS_ENGLISH[language] ?? []);
+  });
+
+  test('is written in its own script', () => {
+    const scripts: Readonly<Record<string, RegExp>> = {
+      ar: /\p{Script=Arabic}/u,
+      fa: /\p{Script=Arabic}/u,
+      ru: /\p{Script=Cyrillic}/u,
+      zh: /\p{Script=Han}/u,
+    };
+    const script = scripts[language] ?? /\p{Script=Latin}/u;
+    const proper = NAMES.filter((name) => !script.test(texts[name].replace(/\{\w+\}/g, '')));
+    // `{count} / {total}` needs no letters.
+    expect(proper.filter((name) => name !== 'countOf')).toEqual([]);
+  });
+});
+
+test('a filled-in value keeps its own direction in a sentence from right to left', () => {
+  const say = createSay('ar', ALL_TEXTS.ar);
+  expect(say('warning', { symbol: 'USDT', chain: 'TRON' })).toContain('⁦USDT⁩');
+  expect(createSay('en', en)('countOf', { count: '1', total: '3' })).toBe('1 of 3');
+  expect(createSay('en', en)('countOf', { count: '1' })).toBe('1 of {total}');
+});
+
+test.each([
+  ['', 'en'],
+  ['de-AT,de;q=0.9,en;q=0.8', 'de'],
+  ['en;q=0.1, fa;q=0.7', 'fa'],
+  ['tlh, zh-TW;q=0.4', 'zh'],
+  ['de;q=0, es', 'es'],
+  ['IN', 'id'],
+  ['*', 'en'],
+  [`${'x'.repeat(10_000)},de`, 'en'],
+  ['constructor', 'en'],
+] as const)('Accept-Language %.40s: %s', (header, language) => {
+  expect(preferredLanguage(acceptedLanguages(header))).toBe(language);
+});

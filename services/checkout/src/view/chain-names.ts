@@ -1,0 +1,29 @@
+import type { Chain } from '@opentill/domain/chains';
+
+/** How people call a chain, and a token's kind on it as wallets and exchanges name it. */
+export interface ChainName {
+  readonly name: string;
+  readonly standard: string;
+}
+
+/** Names are the same in all languages: wallets and exchanges show these. */
+export const CHAIN_NAMES: Readonly<Record<Chain, ChainName>> = {
+  TRON: { name: 'TRON', standard: 'TRC-20' },
+  TRON_TEST: { name: 'TRON test network', standard: 'TRC-20' },
+  ETH: { name: 'Ethereum', standard: 'ERC-20' },
+  ETH_SEPOLIA: { name: 'Ethereum Sepolia', standard: 'ERC-20' },
+  BSC: { name: 'BNB Smart Chain', standard: 'BEP-20' },
+  BSC_TEST: { name: 'BNB Smart Chain Testnet', standard: 'BEP-20' },
+  POLYGON: { name: 'Polygon', standard: 'ERC-20' },
+  POLYGON_AMOY: { name: 'Polygon Amoy', standard: 'ERC-20' },
+  AVAX_C_CHAIN: { name: 'Avalanche C-Chain', standard: 'ERC-20' },
+  AVAX_FUJI_TEST: { name: 'Avalanche Fuji', standard: 'ERC-20' },
+  SUI: { name: 'Sui', standard: 'Sui' },
+  SUI_TEST: { name: 'Sui test network', standard: 'Sui' },
+};
+
+/** The chain with the kind of token, unless the name says it: `Ethereum (ERC-20)`. */
+export function fullChainName(chain: Chain, isToken: boolean): string {
+  const { name, standard } = CHAIN_NAMES[chain];
+  return isToken && standard !== name ? `${name} (${standard})` : name;
+}

@@ -1,0 +1,34 @@
+/** Markup that is safe to put into a page. Made by `markup` alone. */
+export interface Html {
+  readonly html: string;
+}
+
+type Value = Html | string | number | null | false | readonly Html[];
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text fit for an HTML element or a quoted attribute. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+}
+
+/**
+ * Markup from a template. Every text put into it is escaped, so attributes must be quoted; markup and lists of it go
+ * in as they are, null and false as nothing.
+ */
+export function markup(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
+  const html = parts.reduce((made, part, place) => made + toHtml(values[place - 1] ?? null) + part);
+  return { html };
+}
+
+function toHtml(value: Value): string {
+  if (value === null || value === false) return '';
+  if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value));
+  return 'html' in value ? value.html : value.map(({ html }) => html).join('');
+}

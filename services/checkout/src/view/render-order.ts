@@ -1,0 +1,70 @@
+import type { Say } from '../texts/create-say.ts';
+import type { TextName } from '../texts/en.ts';
+import { fullChainName } from './chain-names.ts';
+import { isOpen, isPayable, stateOf, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
+import { markup, type Html } from './html.ts';
+import { seal } from './icons.ts';
+import { renderPayment } from './render-payment.ts';
+import { renderConfirming, renderDetails } from './render-progress.ts';
+import type { Surroundings } from './surroundings.ts';
+
+const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
+  partial: 'partialHint',
+  timeOver: 'timeOverHint',
+  confirming: 'confirmingHint',
+  paid: 'paidHint',
+  expired: 'expiredHint',
+  underpaid: 'underpaidHint',
+  late: 'lateHint',
+  failed: 'failedHint',
+};
+
+/** The page's `main` for an order; the same function makes the server's first answer and every change in the browser. */
+export function renderOrder(order: CheckoutOrder, around: Surroundings, say: Say): Html {
+  const state = stateOf(order, around.nowSeconds);
+  const payable = isPayable(state);
+  return markup`<main
+    data-open="${String(isOpen(order))}"
+    data-status="${order.status}"
+    data-state="${state}"
+    data-chain="${order.chain}"
+  >
+    <div class="status" role="status">${sealOf(state)}<h1>${say(state)}</h1>${advice(order, state, say)}</div>
+    <p class="offline" role="status">${around.offline && say('offline')}</p>
+    ${order.description !== null && markup`<p class="description"><bdi>${order.description}</bdi></p>`}
+    ${payable ? renderPayment(order, around, say) : summary(order, state, say)}
+    ${state === 'confirming' && renderConfirming(order, say)} ${renderDetails(order, state, say)}
+    ${order.returnUrl !== null && wayBack(order.returnUrl, payable, say)}
+  </main>`;
+}
+
+/** What was to be paid, and where: nobody is asked for it any more. */
+function summary(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
+  const amount = state === 'paid' ? (order.actualAmount ?? order.amount) : order.amount;
+  return markup`<div class="sum">
+    <p class="label">${say('amountPaid')}</p>
+    <p class="amount"><bdi dir="ltr">${amount} ${order.symbol}</bdi></p>
+    <p class="soft"><bdi dir="ltr">${fullChainName(order.chain, order.contractAddress !== null)}</bdi></p>
+  </div>`;
+}
+
+function sealOf(state: CheckoutState): Html | null {
+  if (state === 'paid') return seal('done');
+  if (state === 'failed') return seal('close');
+  return ['expired', 'underpaid', 'late', 'timeOver'].includes(state) ? seal('time') : null;
+}
+
+function advice(order: CheckoutOrder, state: CheckoutState, say: Say): Html | null {
+  const name = ADVICE[state];
+  if (name === undefined) return null;
+  const received =
+    state === 'underpaid' ? (order.actualAmount ?? order.receivedAmount) : order.receivedAmount;
+  const values = { received, amount: `${order.amount} ${order.symbol}` };
+  return markup`<p class="advice">${say(name, values)}</p>`;
+}
+
+function wayBack(returnUrl: string, payable: boolean, say: Say): Html {
+  return markup`<p class="back">
+    <a class="${payable ? 'quiet' : 'button'}" href="${returnUrl}" rel="noreferrer noopener">${say('backToShop')}</a>
+  </p>`;
+}

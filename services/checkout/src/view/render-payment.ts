@@ -1,0 +1,91 @@
+import type { Say } from '../texts/create-say.ts';
+import { fullChainName } from './chain-names.ts';
+import { dueAmount, type CheckoutOrder } from './checkout-order.ts';
+import { formatCountdown } from './format-countdown.ts';
+import { markup, type Html } from './html.ts';
+import { ICONS } from './icons.ts';
+import { paymentUri } from './payment-uri.ts';
+import { qrCode } from './qr-code.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** Of an address, people compare the two ends. */
+const ADDRESS_END_LENGTH = 6;
+
+/** How to pay: what, on which network, to which address, until when. */
+export function renderPayment(order: CheckoutOrder, around: Surroundings, say: Say): Html {
+  const chain = fullChainName(order.chain, order.contractAddress !== null);
+  const uri = paymentUri(order);
+  return markup`<div class="payment" data-payable>
+    ${timeLeft(order, around, say)} ${sum(order, say)}
+    <p class="network">
+      <span class="label">${say('network')}</span> <strong><bdi dir="ltr">${chain}</bdi></strong>
+    </p>
+    ${codes(order, uri, say)}
+    <div class="address-box">
+      <p class="label">${say('address')}</p>
+      <code class="address" dir="ltr">${address(order.address)}</code>
+      ${copyButton('copyAddress', order.address, say)}
+    </div>
+    <p class="warn">${ICONS.warning}<span>${say('warning', { symbol: order.symbol, chain })}</span></p>
+    <div class="wallets">
+      ${walletButtons(around, say)}
+      ${uri !== null && markup`<a class="button plain open-wallet" href="${uri}">${ICONS.wallet}${say('openWallet')}</a>`}
+      <p class="notice" role="status">${walletNotice(chain, around, say)}</p>
+    </div>
+  </div>`;
+}
+
+function timeLeft(order: CheckoutOrder, around: Surroundings, say: Say): Html {
+  const seconds = Math.max(0, order.expiredTime - around.nowSeconds);
+  return markup`<p class="time-left">
+    <span class="label">${say('timeLeft')}</span>
+    <span role="timer" dir="ltr" data-seconds-left="${seconds}">${formatCountdown(seconds)}</span>
+  </p>`;
+}
+
+function sum(order: CheckoutOrder, say: Say): Html {
+  const { text } = dueAmount(order);
+  const label = order.status === 'PENDING' ? 'amountMissing' : 'amountDue';
+  return markup`<div class="sum">
+    <p class="label">${say(label)}</p>
+    <p class="amount"><bdi dir="ltr">${text} ${order.symbol}</bdi></p>
+    ${copyButton('copyAmount', text, say)}
+  </div>`;
+}
+
+/** The drawing with everything in it, and, to choose, the bare address for who cannot read that: both work without a script. */
+function codes(order: CheckoutOrder, uri: string | null, say: Say): Html {
+  const plain = () => qrCode(order.address, say('codeOfAddress'));
+  if (uri === null) return markup`<div class="codes"><div class="code qr">${plain()}</div></div>`;
+  return markup`<fieldset class="codes">
+    <legend class="unseen">${say('chooseCode')}</legend>
+    <input type="radio" name="code" id="code-amount" checked /><label for="code-amount">${say('withAmount')}</label>
+    <input type="radio" name="code" id="code-address" /><label for="code-address">${say('addressOnly')}</label>
+    <div class="code qr">${qrCode(uri, say('codeOfPayment'))}</div>
+    <div class="code bare">${plain()}</div>
+    <p class="soft bare">${say('addressOnlyHint')}</p>
+  </fieldset>`;
+}
+
+function address(text: string): Html {
+  const end = text.length - ADDRESS_END_LENGTH;
+  return markup`<b>${text.slice(0, ADDRESS_END_LENGTH)}</b>${text.slice(ADDRESS_END_LENGTH, end)}<b>${text.slice(end)}</b>`;
+}
+
+function copyButton(name: 'copyAmount' | 'copyAddress', text: string, say: Say): Html {
+  return markup`<button type="button" class="copy needs-script" data-copy="${text}" title="${say(name)}">
+    ${ICONS.copy}<span>${say(name)}</span>
+  </button>`;
+}
+
+function walletButtons({ wallets, walletBusy }: Surroundings, say: Say): Html[] {
+  return wallets.map(({ id, name, icon }) => {
+    const image = icon === null ? ICONS.wallet : markup`<img src="${icon}" alt="" width="24" height="24" />`;
+    const attributes = walletBusy ? markup` disabled` : null;
+    return markup`<button type="button" class="button wallet" data-wallet="${id}"${attributes}>${image}<span>${say('payWith', { wallet: name })}</span></button>`;
+  });
+}
+
+function walletNotice(chain: string, { walletNotice: notice }: Surroundings, say: Say): string | null {
+  return notice === null ? null : say(notice.text, { wallet: notice.wallet, chain });
+}

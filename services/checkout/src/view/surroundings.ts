@@ -1,0 +1,31 @@
+import type { TextName } from '../texts/en.ts';
+
+/** A wallet that announced itself to the page. */
+export interface WalletView {
+  readonly id: string;
+  readonly name: string;
+  /** A `data:` URL, else none is shown. */
+  readonly icon: string | null;
+}
+
+/** What was said about the last attempt to pay with a wallet. */
+export interface WalletNotice {
+  readonly text: Extract<TextName, `wallet${string}`>;
+  readonly wallet: string;
+}
+
+/** What the page knows beside the order. The server knows the time alone. */
+export interface Surroundings {
+  /** The server's time, Unix seconds. */
+  readonly nowSeconds: number;
+  readonly offline: boolean;
+  readonly wallets: readonly WalletView[];
+  /** A wallet has been asked, or has sent: no other may be. */
+  readonly walletBusy: boolean;
+  readonly walletNotice: WalletNotice | null;
+}
+
+/** How the server, and every page at first, sees an order. */
+export function bareSurroundings(nowSeconds: number): Surroundings {
+  return { nowSeconds, offline: false, wallets: [], walletBusy: false, walletNotice: null };
+}

@@ -1,0 +1,164 @@
+import { describe, expect, test } from '@jest/globals';
+import { CHAIN_VALUES } from '@opentill/domain/chains';
+import { anOrder } from '../../test/support/an-order.ts';
+import { ALL_TEXTS } from '../texts/all-texts.ts';
+import { createSay } from '../texts/create-say.ts';
+import { LANGUAGE_VALUES } from '../texts/languages.ts';
+import { CHAIN_NAMES, fullChainName } from './chain-names.ts';
+import { dueAmount, stateOf } from './checkout-order.ts';
+import { formatCountdown } from './format-countdown.ts';
+import { escapeHtml, markup } from './html.ts';
+import { paymentUri } from './payment-uri.ts';
+import { qrCode } from './qr-code.ts';
+import { renderOrder } from './render-order.ts';
+import { bareSurroundings } from './surroundings.ts';
+import { readableOn, themeStyle } from './theme.ts';
+
+const say = createSay('en', ALL_TEXTS.en);
+const NOW = 1_800_000_000;
+
+describe('markup', () => {
+  test('escapes what is put in, unless it is markup', () => {
+    const evil = `<a href='x' title="y">&`;
+    expect(markup`<p title="${evil}">${evil}</p>`.html).toBe(
+      `<p title="${escapeHtml(evil)}">${escapeHtml(evil)}</p>`,
+    );
+    expect(escapeHtml(evil)).not.toMatch(/[<>"']/);
+    expect(markup`${[markup`<b>1</b>`, markup`<i>2</i>`]}${null}${false}${0}`.html).toBe('<b>1</b><i>2</i>0');
+  });
+});
+
+describe('the state of an order', () => {
+  test.each([
+    ['waiting', {}],
+    ['timeOver', { expiredTime: NOW }],
+    ['partial', { status: 'PENDING', receivedAmount: '1.00' }],
+    ['timeOver', { status: 'PENDING', expiredTime: NOW - 1 }],
+    ['confirming', { status: 'PENDING_CONFIRMATION', expiredTime: NOW - 1 }],
+    ['paid', { status: 'SUCCESS' }],
+    ['failed', { status: 'FAILED' }],
+    ['expired', { status: 'EXPIRED' }],
+    ['underpaid', { status: 'EXPIRED', reason: 'Underpaid', actualAmount: '40.00' }],
+    ['late', { status: 'EXPIRED', reason: 'Paid after expiry', actualAmount: '250.00' }],
+    ['late', { status: 'EXPIRED', txid: '0x1' }],
+  ] as const)('%s', (state, fields) => {
+    expect(stateOf(anOrder(fields), NOW)).toBe(state);
+  });
+});
+
+describe('what is due', () => {
+  test.each([
+    [{}, '250.00', 250_000_000n],
+    [{ status: 'PENDING', receivedAmount: '40.50' }, '209.50', 209_500_000n],
+    [{ status: 'PENDING', amount: '0.123456', receivedAmount: '0.023456' }, '0.100000', 100_000n],
+    [{ status: 'PENDING', receivedAmount: '249.999999' }, '0.000001', 1n],
+    // Covered, with a tolerance or a transfer not settled yet: nobody is asked for nothing.
+    [{ status: 'PENDING', receivedAmount: '250.00' }, '250.00', 250_000_000n],
+    [{ amount: '7', receivedAmount: '0', decimals: 0 }, '7', 7n],
+    [{ decimals: 18, amount: '1.000000000000000001', receivedAmount: '1.00' }, '0.000000000000000001', 1n],
+  ] as const)('%j: %s', (fields, text, baseUnits) => {
+    expect(dueAmount(anOrder(fields))).toEqual({ text, baseUnits });
+  });
+});
+
+describe('a payment URI', () => {
+  test('of EVM names token, chain, receiver and base units (EIP-681)', () => {
+    expect(paymentUri(anOrder({ chain: 'BSC', decimals: 18 }))).toBe(
+      'ethereum:0x5FbDB2315678afecb367f032d93F642f64180aa3@56/transfer?address=0x70997970C51812dc3A010C7d01b50e0d17dc79C8&uint256=250000000000000000000',
+    );
+    expect(paymentUri(anOrder({ contractAddress: null, decimals: 18, amount: '0.5' }))).toBe(
+      'ethereum:0x70997970C51812dc3A010C7d01b50e0d17dc79C8@11155111?value=500000000000000000',
+    );
+    expect(paymentUri(anOrder({ receivedAmount: '249.00' }))).toMatch(/uint256=1000000$/);
+  });
+
+  test('is none where wallets agree on no form', () => {
+    for (const chain of ['TRON', 'TRON_TEST', 'SUI', 'SUI_TEST'] as const) {
+      expect(paymentUri(anOrder({ chain }))).toBeNull();
+    }
+  });
+});
+
+describe('an order on the screen', () => {
+  const draw = (fields: Parameters<typeof anOrder>[0], around = {}) =>
+    renderOrder(anOrder(fields), { ...bareSurroundings(NOW), ...around }, say).html;
+
+  test.each(CHAIN_VALUES)('on %s names the chain in the warning', (chain) => {
+    const html = draw({ chain });
+    expect(html).toContain(`Send only USDT on ${fullChainName(chain, true)}.`);
+    expect(html).toContain(CHAIN_NAMES[chain].name);
+    // One drawing where the address is all there is to say.
+    expect(html.match(/<svg viewBox="0 0 \d+ \d+" role="img"/g)).toHaveLength(
+      /^(TRON|SUI)/.test(chain) ? 1 : 2,
+    );
+  });
+
+  test.each(LANGUAGE_VALUES)('in %s leaves no name unfilled in any state', (language) => {
+    const speak = createSay(language, ALL_TEXTS[language]);
+    const wallets = [{ id: 'a', name: 'Wallet', icon: null }];
+    for (const fields of [
+      {},
+      { status: 'PENDING', receivedAmount: '1.00', txid: '0x1' },
+      { expiredTime: 1 },
+      { status: 'PENDING_CONFIRMATION', txid: '0x1', confirmedNum: 2 },
+      { status: 'PENDING_CONFIRMATION', requiredConfirmations: null },
+      { status: 'SUCCESS', returnUrl: 'https://shop.example' },
+      { status: 'EXPIRED', reason: 'Underpaid' },
+      { status: 'FAILED', reason: 'Refused' },
+    ] as const) {
+      for (const text of ['walletAsked', 'walletWrongNetwork', 'walletFailed'] as const) {
+        const around = { ...bareSurroundings(NOW), wallets, walletNotice: { text, wallet: 'Wallet' } };
+        expect(renderOrder(anOrder(fields), around, speak).html).not.toMatch(/\{\w+\}|undefined|\[object/);
+      }
+    }
+  });
+
+  test('shows confirmations up to what is required', () => {
+    const confirming = { status: 'PENDING_CONFIRMATION', txid: '0x1' } as const;
+    expect(draw({ ...confirming, confirmedNum: 2 })).toMatch(
+      /<progress [^>]*value="2" max="3">.*<b>2 of 3<\/b>/s,
+    );
+    expect(draw({ ...confirming, confirmedNum: 9 })).toContain('value="3" max="3"');
+    expect(draw({ ...confirming, requiredConfirmations: null })).toMatch(
+      /<progress aria-label="Confirmations">/,
+    );
+  });
+
+  test('escapes what merchants, wallets and explorers say', () => {
+    const evil = '"><script>x</script>';
+    const html = draw(
+      { description: evil, status: 'PENDING', txid: evil, explorerUrl: `https://x/${evil}`, symbol: evil },
+      { wallets: [{ id: evil, name: evil, icon: `data:image/png,${evil}` }] },
+    );
+    expect(html).not.toContain('<script');
+  });
+
+  test('offers no second payment while a wallet is at it', () => {
+    const wallets = [{ id: 'a', name: 'Wallet', icon: null }];
+    expect(draw({}, { wallets })).toMatch(/data-wallet="a">/);
+    expect(draw({}, { wallets, walletBusy: true })).toMatch(/data-wallet="a" disabled>/);
+  });
+});
+
+test('a QR code is drawn as one path, the same for the same text', () => {
+  const { html } = qrCode('hello', 'a <label>');
+  expect(html).toContain('aria-label="a &lt;label&gt;"');
+  expect(html).toBe(qrCode('hello', 'a <label>').html);
+  expect(html).not.toBe(qrCode('hellp', 'a <label>').html);
+});
+
+test.each([
+  [0, '0:00'],
+  [65, '1:05'],
+  [3_599, '59:59'],
+  [3_600, '1:00:00'],
+  [86_399, '23:59:59'],
+])('%d seconds are %s', (seconds, text) => expect(formatCountdown(seconds)).toBe(text));
+
+test('what stands on the accent can be read', () => {
+  expect(readableOn('#000000')).toBe('#fff');
+  expect(readableOn('#ffffff')).toBe('#000');
+  expect(readableOn('#0b6e4f')).toBe('#fff');
+  expect(readableOn('#ffcc00')).toBe('#000');
+  expect(themeStyle({ accent: '#0b6e4f', accentDark: '#3fc593' })).toContain('--on-accent:#000');
+});

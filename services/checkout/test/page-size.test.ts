@@ -1,0 +1,22 @@
+import { gzipSync } from 'node:zlib';
+import { expect, test } from '@jest/globals';
+import { readPageAssets } from '../src/page-assets.ts';
+import { LANGUAGE_VALUES } from '../src/texts/languages.ts';
+
+const KILOBYTE = 1_000;
+const { files, style, script, texts, shared } = readPageAssets();
+const compressedSize = (name: string): number =>
+  gzipSync(files.find((file) => file.name === name)!.body, { level: 9 }).length;
+
+test('a page loads less than 25 kB of compressed JavaScript, whatever its language', () => {
+  const own = [script, ...shared].reduce((sum, name) => sum + compressedSize(name), 0);
+  for (const language of LANGUAGE_VALUES) {
+    expect(own + compressedSize(texts[language])).toBeLessThan(25 * KILOBYTE);
+  }
+});
+
+test('the style sheet asks for nothing', () => {
+  expect(style.length).toBeLessThan(15 * KILOBYTE);
+  expect(style).not.toMatch(/@import|url\(/);
+  expect(gzipSync(style, { level: 9 }).length).toBeLessThan(4 * KILOBYTE);
+});
