@@ -58,7 +58,7 @@ export function createPostJson(url: string, headers: Readonly<Record<string, str
     scheduling: 'lifo' as const,
   };
   const agent = secure ? new HttpsAgent(pool) : new HttpAgent(pool);
-  const send = (path: string | undefined, { headers: own, ...options }: RequestOptions): ClientRequest => {
+  const send = (path: string | undefined, { headers: own, ...options }: OwnRequest): ClientRequest => {
     const place = path === undefined ? {} : { path: target.pathname.replace(/\/$/, '') + path };
     const all = { ...headers, ...own };
     return (secure ? httpsRequest : httpRequest)(target, { ...options, ...place, headers: all, agent });
@@ -97,10 +97,12 @@ class AnswerTooLong extends Error {}
 /** A server may close an idle connection just when a request is sent: nobody has read that request. */
 class KeptConnectionLost extends Error {}
 
+/** With headers by name, so that others can be put beside them. */
+type OwnRequest = RequestOptions & { readonly headers: Readonly<Record<string, string | number>> };
 type BoundExchange = PostJsonOptions & { readonly signal: AbortSignal };
 
 function exchange(
-  send: (options: RequestOptions) => ClientRequest,
+  send: (options: OwnRequest) => ClientRequest,
   payload: Buffer,
   options: BoundExchange,
 ): Promise<HttpAnswer> {

@@ -98,15 +98,11 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
   const epochMs = config.epochMs ?? Date.now;
   const random = config.random ?? Math.random;
   const { blockTimeMs, headStaleSeconds } = config;
-  const heads = createHeadWatch({
+  const staleSeconds = headStaleSecondsOf({
     blockTimeMs,
-    staleSeconds: headStaleSecondsOf({
-      blockTimeMs,
-      ...(headStaleSeconds === undefined ? {} : { headStaleSeconds }),
-    }),
-    nowMs,
-    epochSeconds: () => epochMs() / 1_000,
+    ...(headStaleSeconds === undefined ? {} : { headStaleSeconds }),
   });
+  const heads = createHeadWatch({ blockTimeMs, staleSeconds, nowMs, epochSeconds: () => epochMs() / 1_000 });
   const entries = config.createSources.map((createSource, place) =>
     createSourceEntry(place, createSourceRecord({ nowMs, random }), createSource),
   );
@@ -151,23 +147,25 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
       else entry.excludedSinceMs ??= nowMs();
     },
     health: () =>
-      entries.map((entry) => {
-        const trouble = ranking.troubleOf(entry);
-        const failingSinceMs = alone.failingSinceMs(entry);
-        return {
-          place: entry.place,
-          label: entry.source.label,
-          usable: trouble === null,
-          trouble,
-          failingSinceSeconds:
-            failingSinceMs === undefined ? null : Math.floor((epochMs() - nowMs() + failingSinceMs) / 1_000),
-          isAlone: alone.isAlone(entry),
-          score: entry.record.score(),
-          headLagBlocks: heads.lagBlocks(entry.place),
-          lastErrorCode: entry.record.lastErrorCode(),
-        };
-      }),
+      entries.map((entry) => ({
+        ...plainHealthOf(entry, ranking.troubleOf(entry)),
+        failingSinceSeconds: epochSecondsOf(alone.failingSinceMs(entry), epochMs() - nowMs()),
+        isAlone: alone.isAlone(entry),
+        headLagBlocks: heads.lagBlocks(entry.place),
+      })),
   };
+}
+
+function plainHealthOf<S extends Source>(
+  { place, source, record }: SourceEntry<S>,
+  trouble: SourceHealth['trouble'],
+): Omit<SourceHealth, 'failingSinceSeconds' | 'isAlone' | 'headLagBlocks'> {
+  const [score, lastErrorCode] = [record.score(), record.lastErrorCode()];
+  return { place, label: source.label, usable: trouble === null, trouble, score, lastErrorCode };
+}
+
+function epochSecondsOf(monotonicMs: number | undefined, offsetMs: number): number | null {
+  return monotonicMs === undefined ? null : Math.floor((offsetMs + monotonicMs) / 1_000);
 }
 
 async function runRanked<S extends Source, T>(

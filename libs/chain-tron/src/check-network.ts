@@ -1,7 +1,7 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
-import { isNothing, objectIn, listIn } from './node-value.ts';
+import { listIn, objectIn } from './node-value.ts';
 import type { TronCall } from './tron-client.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
@@ -97,8 +97,6 @@ async function checkTokens(
   if (tokens.length === 0) await readHeader(source, options);
   for (const { contract, hex, decimals } of tokens) {
     const context = { contract, decimals };
-    const code = await source.call({ side: 'wallet', method: 'getcontract', body: { value: hex } }, options);
-    if (isNothing(code)) throw readerError('TOKEN_MISMATCH', `there is no contract at ${contract}`, context);
     const found = await readDecimals(source, hex, options);
     if (found === undefined) throw readerError('TOKEN_MISMATCH', `there is no token at ${contract}`, context);
     if (found !== BigInt(decimals))
@@ -106,7 +104,10 @@ async function checkTokens(
   }
 }
 
-/** Undefined where the contract answers with anything but a number, or fails. */
+/**
+ * Undefined where there is no contract, which the node says in words, or where it answers with anything but a number, or
+ * fails. An empty answer is none, and never a reason to leave a source out: nodes that are behind give it.
+ */
 async function readDecimals(
   source: TronSource,
   hex: string,
@@ -120,6 +121,8 @@ async function readDecimals(
   };
   const raw = await source.call({ side: 'wallet', method: 'triggerconstantcontract', body }, options);
   const answer = objectIn(raw, 'answer to a call');
+  if (answer['result'] === undefined)
+    throw readerError('INCONSISTENT_ANSWER', 'the node did not answer a call', { contract: hex });
   const [word] = listIn(answer['constant_result'], 'constant_result');
   return typeof word === 'string' && WORD.test(word) ? BigInt(`0x${word}`) : undefined;
 }

@@ -71,7 +71,7 @@ function parse(body: Buffer): unknown {
 function errorSaidBy(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const { Error: ofNode, error, message, success } = value as Record<string, unknown>;
-  if (ofNode !== undefined) return String(ofNode);
+  if (ofNode !== undefined) return typeof ofNode === 'string' ? ofNode : JSON.stringify(ofNode);
   if (typeof error === 'string') return error;
   if (success === false) return typeof message === 'string' ? message : 'success: false';
   return undefined;

@@ -1,6 +1,7 @@
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
+import { askAgain } from '@opentill/chain-sources/ask-again';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import type { TronHeader } from './decode-block.ts';
 import { plainHeader } from './decode-block.ts';
@@ -72,14 +73,19 @@ async function testify(
   }
 }
 
-/** A few blocks with their receipts from one source, linked. */
+/**
+ * A few blocks with their receipts from one source, linked. Each is asked for again at once after a passing fault: of so
+ * many requests one fails often.
+ */
 export async function readBlocks(
   source: TronSource,
   side: Side,
   range: BlockRange,
   options: ReadOptions,
 ): Promise<readonly BlockAccount[]> {
-  const accounts = await ofEach(range, (height, own) => readBlock(source, side, height, own), options);
+  const read = (height: number, own: ReadOptions): Promise<BlockAccount> =>
+    askAgain(() => readBlock(source, side, height, own), own);
+  const accounts = await ofEach(range, read, options);
   mustBeLinked(accounts.map(({ header }) => header));
   return accounts;
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database, Db } from '@opentill/db/database';
 import { endSecretChange, rotateWebhookSecret } from '@opentill/db/merchants';
 import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '@opentill/db/service-schema';
-import { CHAIN_VALUES, familyOf } from '@opentill/domain/chains';
+import { CHAIN_VALUES, familyOf, type Chain } from '@opentill/domain/chains';
 import { aFate, aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import {
   aChainCursor,
@@ -106,6 +106,22 @@ const RESTORES: Record<string, Rights> = {
 };
 const HALT: Columns = ['halt_id', 'chain', 'wallet', 'kind', 'reason', 'set_by', 'set_at'];
 
+/** Of rows by policy those of its family. */
+const SCANNER: Record<string, Rights> = {
+  chain_cursor: { select: ALL, insert: ALL, update: ALL },
+  block: { select: ALL, insert: ALL, update: ALL, delete: true },
+  transfer: { select: ALL, insert: ALL, update: ALL },
+  deposit_address: READ,
+  rescan_request: { select: ALL, update: ['done_at', 'found', 'next_height'] },
+  chain_family: READ,
+  hot_wallet: READ,
+  wallet_nonce: READ,
+  chain_pause: READ,
+  own_transaction: { select: OWN_TRANSACTION },
+  payout_attempt: READ,
+  own_transaction_fate: { select: ALL, insert: ALL, update: ALL },
+};
+
 const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
   api: {
     merchant: {
@@ -161,6 +177,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     'tracker.lease': READ,
     'webhook.lease': READ,
     'scanner_evm.lease': READ,
+    'scanner_tron.lease': READ,
     'signer.lease': READ,
     'ops.lease': READ,
     hot_wallet: READ,
@@ -168,20 +185,8 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     own_transaction: { select: OWN_TRANSACTION },
     own_transaction_fate: READ,
   },
-  scanner_evm: {
-    chain_cursor: { select: ALL, insert: ALL, update: ALL },
-    block: { select: ALL, insert: ALL, update: ALL, delete: true },
-    transfer: { select: ALL, insert: ALL, update: ALL },
-    deposit_address: READ,
-    rescan_request: { select: ALL, update: ['done_at', 'found', 'next_height'] },
-    chain_family: READ,
-    hot_wallet: READ,
-    wallet_nonce: READ,
-    chain_pause: READ,
-    own_transaction: { select: OWN_TRANSACTION },
-    payout_attempt: READ,
-    own_transaction_fate: { select: ALL, insert: ALL, update: ALL }, // rows by policy: its family's
-  },
+  scanner_evm: SCANNER,
+  scanner_tron: SCANNER,
   tracker: {
     merchant: { select: ['merchant_id', 'notify_reverted', 'enabled'] },
     orders: {
@@ -308,6 +313,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'hot_wallet_balance',
         'api.lease',
         'scanner_evm.lease',
+        'scanner_tron.lease',
         'tracker.lease',
         'signer.lease',
         'webhook.lease',
@@ -367,6 +373,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'spend_nonce',
   ],
   scanner_evm: ['oldest_transaction_seconds', 'roll_inbox'],
+  scanner_tron: ['oldest_transaction_seconds', 'roll_inbox'],
   tracker: [
     'expire_payouts',
     'ledger_account_for',
@@ -401,18 +408,20 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
 const SEQUENCES: Record<ServiceSchema, readonly string[]> = {
   api: ['deposit_index_evm', 'deposit_index_sui', 'deposit_index_tron'],
   scanner_evm: [],
+  scanner_tron: [],
   tracker: [],
   signer: [],
   webhook: [],
   ops: [],
 };
 const USES_SCHEMAS: Record<ServiceSchema, readonly ServiceSchema[]> = {
-  api: ['api', 'ops', 'scanner_evm', 'signer', 'tracker', 'webhook'],
+  api: ['api', 'ops', 'scanner_evm', 'scanner_tron', 'signer', 'tracker', 'webhook'],
   scanner_evm: ['scanner_evm'],
+  scanner_tron: ['scanner_tron'],
   tracker: ['tracker'],
   signer: ['signer'],
   webhook: ['webhook'],
-  ops: ['api', 'ops', 'scanner_evm', 'signer', 'tracker', 'webhook'],
+  ops: ['api', 'ops', 'scanner_evm', 'scanner_tron', 'signer', 'tracker', 'webhook'],
 };
 
 let testDatabase: TestDatabase;
@@ -619,7 +628,7 @@ describe('attempts', () => {
     const order = await aCollection(admin.kysely);
     const { transfer_id: _, ...transfer } = await aTransfer(admin.kysely, order);
     const cursor = await aChainCursor(admin.kysely);
-    for (const role of SERVICE_SCHEMAS.filter((schema) => schema !== 'scanner_evm')) {
+    for (const role of SERVICE_SCHEMAS.filter((schema) => !schema.startsWith('scanner_'))) {
       const insert = as(role)
         .insertInto('transfer')
         .values({ ...transfer, position: `log:${role}` });
@@ -707,6 +716,30 @@ describe('attempts', () => {
     expect(touched.map((result) => result.numUpdatedRows)).toEqual([0n, 0n, 0n, 0n]);
     const gone = await scanner.deleteFrom('block').where('chain', '=', 'TRON').executeTakeFirst();
     expect(gone.numDeletedRows).toBe(0n);
+  });
+
+  test('of two scanners each has its own family, by the same policies', async () => {
+    const block = { height: 5, hash: 'a', parent_hash: 'b', block_time: new Date() };
+    const write = (role: ServiceSchema, chain: Chain): Promise<unknown> =>
+      as(role)
+        .insertInto('block')
+        .values({ ...block, chain, height: 88 })
+        .execute();
+    for (const chain of CHAIN_VALUES) {
+      const own = { EVM: 'scanner_evm', TRON: 'scanner_tron', SUI: undefined }[familyOf(chain)];
+      for (const role of ['scanner_evm', 'scanner_tron'] as const)
+        if (role === own) await write(role, chain);
+        else await expect(write(role, chain)).rejects.toMatchObject(refused);
+    }
+    const { rows } = await sql<{ policy: string; condition: string }>`
+      select role, json_agg(replace(replace(t, 'tron', 'evm'), 'TRON', 'EVM') order by t) as policies from (
+        select role, concat_ws(' ', tablename, policyname, cmd, qual, with_check) as t from pg_policies, unnest(roles) role
+        where role in ('opentill_scanner_evm', 'opentill_scanner_tron')) p group by role`.execute(
+      admin.kysely,
+    );
+    const [one, other] = rows as unknown as readonly { policies: readonly string[] }[];
+    expect(one!.policies.length).toBeGreaterThan(9);
+    expect(other!.policies).toEqual(one!.policies);
   });
 
   test('a scanner writes every chain of its family, by the table of chains and no list of their own', async () => {

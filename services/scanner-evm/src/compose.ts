@@ -1,48 +1,11 @@
-import { readNetworkFile } from '@opentill/contracts/read-network-file';
-import { openDatabase } from '@opentill/db/database';
-import { connectBroker } from '@opentill/messaging/connection';
-import { systemClock } from '@opentill/runtime/clock';
-import { newId } from '@opentill/runtime/ids';
-import { createLogger } from '@opentill/runtime/logger';
-import { createMetrics } from '@opentill/runtime/metrics';
-import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
-import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
+import { composeScannerOf } from '@opentill/scanner/compose-scanner';
 import { startScanner } from './app.ts';
-import { readScannerConfig, selectNetworks } from './config.ts';
-
-const SERVICE = 'scanner-evm';
+import { SCANNER_CONFIG_SCHEMA } from './config.ts';
 
 /** Opens what the service needs, and starts it: its composition root but for the process. */
-export const composeScanner: Compose = async (env, { fail, sharesProcess }) => {
-  const config = readScannerConfig(env);
-  const { instanceId } = config;
-  const logger = createLogger({ service: SERVICE, level: config.logLevel });
-  const file = await readNetworkFile(config.networksFile, env);
-  const networks = selectNetworks(file, config.chains);
-  const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
-  return openInTurn(async (onStop) => {
-    const database = openDatabase({
-      url: config.databaseUrl,
-      applicationName: `${SERVICE} ${instanceId}`,
-      poolMax: config.databasePoolMax,
-      onConnectionLost: (error) => logger.warn('database connection lost', { error }),
-    });
-    onStop(() => database.close(STOP_LIMITS_MS.database));
-    const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
-    onStop(() => broker.close());
-    const app = startScanner({
-      db: database.kysely,
-      broker,
-      logger,
-      metrics,
-      clock: systemClock,
-      newId,
-      networks,
-      instanceId,
-      fail,
-    });
-    onStop(() => app.stop());
-    const { healthPort: port, healthHost: host } = config;
-    return { checks: app.checks, metrics, health: { port, host } };
-  });
-};
+export const composeScanner = composeScannerOf({
+  service: 'scanner-evm',
+  family: 'EVM',
+  schema: SCANNER_CONFIG_SCHEMA,
+  startScanner,
+});

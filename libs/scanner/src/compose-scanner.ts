@@ -1,0 +1,62 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { openDatabase } from '@opentill/db/database';
+import type { Family } from '@opentill/domain/chains';
+import { connectBroker } from '@opentill/messaging/connection';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
+import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
+import { readScannerConfig, type scannerConfigSchema } from './scanner-config.ts';
+import { selectNetworks } from './select-networks.ts';
+import type { ScannerApp, ScannerDeps } from './start-scanner.ts';
+
+/** A scanner service of one family. */
+export interface ScannerService {
+  readonly service: string;
+  readonly family: Family;
+  readonly schema: ReturnType<typeof scannerConfigSchema>;
+  readonly startScanner: (
+    deps: Omit<ScannerDeps, 'schema' | 'openNetworks'> & { readonly networks: readonly NetworkConfig[] },
+  ) => ScannerApp;
+}
+
+/** Makes the composition root of a scanner service: it opens what the service needs, and starts it. */
+export function composeScannerOf({ service, family, schema, startScanner }: ScannerService): Compose {
+  return async (env, { fail, sharesProcess }) => {
+    const config = readScannerConfig(schema, env);
+    const { instanceId } = config;
+    const logger = createLogger({ service, level: config.logLevel });
+    const file = await readNetworkFile(config.networksFile, env);
+    const networks = selectNetworks(file, family, config.chains);
+    if (networks.length === 0) logger.warn(`nothing to scan: the network file enables no ${family} network`);
+    const metrics = createMetrics(service, { ofProcess: !sharesProcess });
+    return openInTurn(async (onStop) => {
+      const database = openDatabase({
+        url: config.databaseUrl,
+        applicationName: `${service} ${instanceId}`,
+        poolMax: config.databasePoolMax,
+        onConnectionLost: (error) => logger.warn('database connection lost', { error }),
+      });
+      onStop(() => database.close(STOP_LIMITS_MS.database));
+      const broker = connectBroker({ url: config.amqpUrl, logger, name: `${service} ${instanceId}` });
+      onStop(() => broker.close());
+      const app = startScanner({
+        db: database.kysely,
+        broker,
+        logger,
+        metrics,
+        clock: systemClock,
+        newId,
+        networks,
+        instanceId,
+        fail,
+      });
+      onStop(() => app.stop());
+      const { healthPort: port, healthHost: host } = config;
+      return { checks: app.checks, metrics, health: { port, host } };
+    });
+  };
+}

@@ -1,0 +1,100 @@
+import type { Chain } from '@opentill/domain/chains';
+import type { Logger } from '@opentill/runtime/logger';
+import type { Metrics } from '@opentill/runtime/metrics';
+import type { ScanObserver } from './observe.ts';
+
+/** What readers of every family tell of their nodes, for logs and metrics. */
+export interface NodeObserver {
+  (chain: Chain): {
+    readonly onExchange: (exchange: {
+      readonly endpoint: string;
+      /** Of each call in it. */
+      readonly methods: readonly string[];
+      readonly outcome: string;
+      readonly durationMs: number;
+      readonly requestBytes: number;
+      readonly answerBytes: number;
+    }) => void;
+    readonly onCompared: (comparison: {
+      readonly outcome: string;
+      readonly sources: readonly [string, string];
+      readonly height: number;
+    }) => void;
+    readonly onFinalityLag: (lag: {
+      readonly source: string;
+      readonly height: number;
+      readonly lagSeconds: number;
+    }) => void;
+    readonly onSourceChange: (change: {
+      readonly label: string;
+      readonly trouble: string | null;
+      readonly before: string | null;
+    }) => void;
+    readonly onFinding: (finding: {
+      readonly source: string;
+      readonly kind: string;
+      readonly error: unknown;
+    }) => void;
+  };
+}
+
+export interface NodeObserverDeps {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly scans: Pick<ScanObserver, 'finalityLags'>;
+}
+
+export function createNodeObserver({ logger, metrics, scans }: NodeObserverDeps): NodeObserver {
+  const { exchanges, calls, bytes, compared } = createNodeMeters(metrics);
+  const outcomes = new Map<Chain, string>();
+  return (chain) => ({
+    onExchange({ endpoint, methods, outcome, durationMs, requestBytes, answerBytes }) {
+      exchanges.observe({ chain, endpoint, outcome }, durationMs / 1_000);
+      bytes.inc({ chain, endpoint, direction: 'sent' }, requestBytes);
+      bytes.inc({ chain, endpoint, direction: 'received' }, answerBytes);
+      for (const method of methods) calls.inc({ chain, endpoint, method });
+    },
+    onCompared({ outcome, sources, height }) {
+      compared.inc({ chain, outcome });
+      // While two sources are on different forks every round says so: the log has the edges.
+      const isNews = outcomes.get(chain) !== outcome;
+      outcomes.set(chain, outcome);
+      if (isNews && outcome !== 'AGREED') logger.warn('sources differ', { chain, outcome, sources, height });
+    },
+    onFinalityLag({ source, height, lagSeconds }) {
+      scans.finalityLags(chain, source);
+      logger.debug('finality of a source passed over', { chain, source, height, lagSeconds });
+    },
+    onSourceChange(change) {
+      // A source rests for a moment after each failure; when it rests for long, an alarm says so.
+      const level = change.trouble === 'RESTING' || change.before === 'RESTING' ? 'debug' : 'info';
+      logger[level]('source changed', { chain, ...change });
+    },
+    onFinding: ({ source, kind, error }) =>
+      logger.warn('source found wanting', { chain, source, kind, error }),
+  });
+}
+
+function createNodeMeters(metrics: Metrics) {
+  const exchanges = metrics.histogram<'chain' | 'endpoint' | 'outcome'>({
+    name: 'scanner_rpc_duration_seconds',
+    help: 'HTTP exchanges with nodes, each one call or a batch',
+    labelNames: ['chain', 'endpoint', 'outcome'],
+  });
+  const calls = metrics.counter<'chain' | 'endpoint' | 'method'>({
+    name: 'scanner_rpc_calls_total',
+    help: 'Calls to nodes, each one of a batch',
+    labelNames: ['chain', 'endpoint', 'method'],
+  });
+  const bytes = metrics.counter<'chain' | 'endpoint' | 'direction'>({
+    name: 'scanner_rpc_bytes_total',
+    help: 'Bodies of requests to nodes and of their answers, as they went over the wire',
+    labelNames: ['chain', 'endpoint', 'direction'],
+  });
+  const compared = metrics.counter<'chain' | 'outcome'>({
+    name: 'scanner_compared_ranges_total',
+    help: 'Ranges of which two sources were asked, by what their answers came to',
+    labelNames: ['chain', 'outcome'],
+  });
+  return { exchanges, calls, bytes, compared };
+}
