@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
-import { payoutTermsOf } from '@opentill/contracts/payout-terms';
+import { payoutTermsOf, tronPayoutTermsOf } from '@opentill/contracts/payout-terms';
 import { CHAINS, CHAIN_VALUES, type Chain } from '@opentill/domain/chains';
 import { CHECKOUT } from '../src/read-markdown.ts';
 
@@ -59,16 +59,17 @@ const read = (name: string): readonly NetworkConfig[] => {
 };
 const mainnet = read('mainnet');
 const testnet = read('testnet');
-const shipped = [...mainnet, ...testnet];
+const shasta = read('shasta');
+const shipped = [...mainnet, ...testnet].filter(({ family }) => family === 'EVM');
 const each = shipped.map((network) => [network.chain, network] as const);
 
 describe.each([
   ['mainnet', 'main', mainnet],
   ['testnet', 'test', testnet],
 ] as const)('deploy/networks/%s.json', (_, kind, networks) => {
-  it('has every EVM chain of its kind once', () => {
+  it('has every chain of its kind once of which there is a scanner', () => {
     const wanted = CHAIN_VALUES.filter(
-      (chain) => CHAINS[chain].family === 'EVM' && CHAINS[chain].network === kind,
+      (chain) => CHAINS[chain].family !== 'SUI' && CHAINS[chain].network === kind,
     );
     expect(networks.map(({ chain }) => chain)).toEqual(wanted);
   });
@@ -123,5 +124,40 @@ describe.each(each)('%s', (chain, network) => {
     expect(network.finality?.minDepth).toBe({ BSC: 15, POLYGON: 16 }[chain.split('_')[0]!]);
     // Elsewhere a stalled finality is waited for: blocks below it were taken back before.
     expect(network.finality?.fallbackDepth).toBe(chain.startsWith('BSC') ? 240 : undefined);
+  });
+});
+
+/** Of TRON's own documentation (eth_chainId), and of Tether's and TRON's lists of contracts. */
+const TRON_NETWORKS = [
+  ['mainnet', mainnet, '0x2b6653dc', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', 2],
+  ['Nile', testnet, '0xcd8690dc', 'TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf', 2],
+  ['Shasta', shasta, '0x94a9059e', 'TG3XXyExBkPp9nzdajDZsozEu4BkaSJozs', 1],
+] as const;
+
+describe.each(TRON_NETWORKS)('TRON %s', (_, networks, genesisId, usdt, providers) => {
+  const network = networks.find(({ family }) => family === 'TRON')!;
+
+  it('is the network of that genesis, with its USDT and no token that is issued no more', () => {
+    expect(network.genesisId).toBe(genesisId);
+    expect(network.tokens).toMatchObject([{ symbol: 'USDT', contract: usdt, decimals: 6 }]);
+  });
+
+  it('reads by https, from as many providers as there are', () => {
+    const hosts = rpcEndpointsOf(network).map(({ url }) => new URL(url));
+    expect(new Set(hosts.map(({ hostname }) => hostname.split('.').slice(-2).join('.'))).size).toBe(
+      providers,
+    );
+    for (const { protocol, username } of hosts) expect([protocol, username]).toEqual(['https:', '']);
+  });
+
+  it('pays out: a transfer of USDT at its dearest energy and at twice today’s price fits, and not four of them', () => {
+    const terms = tronPayoutTermsOf(network)!;
+    const dearest = (130_285n * 100n * BigInt(100 + terms.energyMarginPercent)) / 100n;
+    expect(terms.maxFeeLimitSun).toBeGreaterThan(2n * dearest);
+    expect(terms.maxFeeLimitSun).toBeLessThan(4n * dearest);
+    expect(terms.lowGasBaseUnits).toBeGreaterThanOrEqual(terms.maxFeeLimitSun);
+    // What waits for the end of it must not wait long; what is sent needs some blocks.
+    expect(terms.expirationMs).toBeGreaterThanOrEqual(60_000);
+    expect(terms.expirationMs).toBeLessThanOrEqual(120_000);
   });
 });

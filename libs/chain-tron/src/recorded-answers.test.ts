@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import { addressOfHex, addressOfShortHex } from './address-codec.ts';
+import { decodeHeader, decodeTransaction, decodeTransactions } from './decode-block.ts';
+import { decodeInfo, decodeInfos, hasRun, transferIn, TRANSFER_TOPIC } from './decode-info.ts';
+import { indexOfLog, readBlock, transfersOf } from './read-block.ts';
+
+/** Answers of a java-tron 4.8.0 to one scenario; see libs/devnet/test/tron/recorded-scenario.ts. */
+const RECORDED = JSON.parse(
+  readFileSync(`${import.meta.dirname}/../../devnet/test/fixtures/java-tron-4.8.0-answers.json`, 'utf8'),
+) as Readonly<Record<string, unknown>>;
+const TOKEN_HEX = '499b6ecbd61fe1eea03e68261233aad66f383b82';
+const TOKEN = addressOfShortHex(TOKEN_HEX) as string as TokenContract;
+const TOKENS = new Map([[TOKEN_HEX, TOKEN]]);
+const READING = {
+  chain: 'TRON_TEST',
+  tokens: TOKENS,
+  native: true,
+  onCompared: () => undefined,
+  onAlone: () => undefined,
+} as const;
+const inconsistent = expect.objectContaining({ code: 'INCONSISTENT_ANSWER', retryable: true });
+type Raw = Record<string, unknown>;
+const copy = (name: string): Raw => structuredClone(RECORDED[name]) as Raw;
+
+/** A source that answers these, and counts nothing as new. */
+const sourceOf = (block: unknown, infos: unknown) => ({
+  call: ({ method }: { readonly method: string }) =>
+    Promise.resolve(method === 'getblockbynum' ? block : infos),
+});
+
+describe('a block of a real node', () => {
+  it('is read with its receipts', async () => {
+    const account = await readBlock(sourceOf(RECORDED['block'], RECORDED['infos']), 'wallet', 37, {});
+    expect(account.header).toMatchObject({
+      height: 37,
+      timeMs: 1_795_229_325_000,
+      timeSeconds: 1_795_229_325,
+    });
+    expect(transfersOf(READING, account)).toEqual([
+      {
+        txHash: '778e9d0eac501873d3283b4d6a5f9eb49360754fd6cc43c27db9d8e849d7f142',
+        blockHash: '00000000000000253c760fb546e03f9917aaf0d9b2bae9ea95f093fb7183d801',
+        blockHeight: 37,
+        indexInBlock: indexOfLog(0, 0),
+        contract: TOKEN,
+        from: addressOfHex('410eef60e8d8d92d7ff26594cc9453fd98d319055d'),
+        to: addressOfHex('41437b7a07cb8aff68bf82161a9718aad6b8dbcb16'),
+        amountBaseUnits: 1n,
+      },
+    ]);
+  });
+
+  it('that the node has not got is an error, of the block and of its receipts', async () => {
+    expect(() => decodeHeader(RECORDED['block.future'], 99)).toThrow(
+      expect.objectContaining({ code: 'BLOCK_NOT_FOUND', retryable: true }),
+    );
+    await expect(
+      readBlock(sourceOf(RECORDED['block.future'], RECORDED['infos.future']), 'wallet', 37, {}),
+    ).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
+    // The commonest false answer of hosted nodes: the block, and no receipts of it.
+    await expect(readBlock(sourceOf(RECORDED['block'], []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
+  });
+
+  const infos = (): readonly Raw[] => structuredClone(RECORDED['infos']) as readonly Raw[];
+  it.each<[string, unknown]>([
+    ['of another transaction', [{ ...infos()[0], id: 'ab'.repeat(32) }]],
+    ['of another height', [{ ...infos()[0], blockNumber: 36 }]],
+    ['of another time, so of another fork', [{ ...infos()[0], blockTimeStamp: 1_795_229_328_000 }]],
+    ['more than transactions', [...infos(), ...infos()]],
+    ['in no list', {}],
+    ['with a null', [null]],
+    ['with base58 addresses, as `visible` makes them', RECORDED['infos.visible']],
+  ])('is not believed with receipts %s', async (_, lie) => {
+    const reading = readBlock(sourceOf(RECORDED['block'], lie), 'wallet', 37, {});
+    if (lie === RECORDED['infos.visible']) expect(transfersOf(READING, await reading)).toEqual([]);
+    else await expect(reading).rejects.toEqual(inconsistent);
+  });
+
+  it('is not believed under another height, or with an id or a parent that is not of its height', () => {
+    expect(() => decodeHeader(RECORDED['block'], 38)).toThrow(inconsistent);
+    const block = copy('block') as { blockID: string; block_header: { raw_data: Raw } };
+    expect(() => decodeHeader({ ...block, blockID: `0000000000000026${block.blockID.slice(16)}` })).toThrow(
+      inconsistent,
+    );
+    const orphan = structuredClone(block);
+    orphan.block_header.raw_data['parentHash'] = block.blockID;
+    expect(() => decodeHeader(orphan)).toThrow(inconsistent);
+  });
+
+  it('is not believed where it calls a failure what the receipt calls a success', async () => {
+    const block = copy('block') as { transactions: { ret: Raw[] }[] };
+    block.transactions[0]!.ret[0]!['contractRet'] = 'REVERT';
+    const account = await readBlock(sourceOf(block, RECORDED['infos']), 'wallet', 37, {});
+    expect(() => transfersOf(READING, account)).toThrow(inconsistent);
+  });
+
+  it('without transactions has none, and block 0 has not even a number', () => {
+    const { transactions: _, ...empty } = copy('block');
+    expect(decodeTransactions(empty)).toEqual([]);
+    const {
+      number: __,
+      timestamp: ___,
+      ...ofGenesis
+    } = (copy('block') as { block_header: { raw_data: Raw } }).block_header.raw_data;
+    const genesis = { blockID: `${'0'.repeat(16)}${'a'.repeat(48)}`, block_header: { raw_data: ofGenesis } };
+    expect(decodeHeader(genesis, 0)).toMatchObject({ height: 0, timeMs: 0 });
+  });
+});
+
+describe('receipts of a real node', () => {
+  it.each(['fail.balance.info', 'fail.feelimit.info'])('%s: a failure is one', (name) => {
+    const info = decodeInfo(RECORDED[name])!;
+    expect([info.failed, hasRun(info), info.logs]).toEqual([true, false, []]);
+    expect(info.feeSun).toBeGreaterThan(0n);
+  });
+
+  it('of what only waits are none', () => {
+    expect(decodeInfo(RECORDED['pending.info'])).toBeUndefined();
+    // The transaction itself looks as if it had succeeded: it is no evidence.
+    expect(decodeTransaction(RECORDED['pending.byid'])).toMatchObject({ contractRet: 'SUCCESS' });
+  });
+
+  it('with the event of a contract that is no token are no transfers', () => {
+    const info = decodeInfo(RECORDED['fake.info'])!;
+    expect(hasRun(info)).toBe(true);
+    expect(info.logs.map((log) => transferIn(log, TOKENS))).toEqual([undefined]);
+  });
+
+  it('of transfers of TRX name no result, and the transaction names what it carries', () => {
+    const info = decodeInfo(RECORDED['trx.plain.info'])!;
+    expect([info.contractResult, info.failed, hasRun(info)]).toEqual([undefined, false, false]);
+    expect(decodeTransaction(RECORDED['trx.plain.tx']).trx).toEqual({
+      from: addressOfHex('41928c9af0651632157ef27a2cf17ca72c575a4d21'),
+      to: addressOfHex('410eef60e8d8d92d7ff26594cc9453fd98d319055d'),
+      sun: 1_000_000n,
+    });
+  });
+
+  it('state what arrived and all that was burnt', () => {
+    const info = decodeInfo(RECORDED['usdt.cold.info'])!;
+    expect(info).toMatchObject({ feeSun: 3_281_100n, contractResult: 'SUCCESS', failed: false, height: 35 });
+    expect(info.logs.map((log) => transferIn(log, TOKENS)?.amount)).toEqual([500_000_000n]);
+  });
+});
+
+describe('logs', () => {
+  const word = (hex: string): string => hex.padStart(64, '0');
+  const [from, to] = ['11'.repeat(20), '22'.repeat(20)];
+  const log = { address: TOKEN_HEX, topics: [TRANSFER_TOPIC, word(from), word(to)], data: word('7') };
+
+  it('state a transfer, also with the prefix that early compilers kept', () => {
+    const transfer = {
+      contract: TOKEN,
+      from: addressOfShortHex(from),
+      to: addressOfShortHex(to),
+      amount: 7n,
+    };
+    expect(transferIn(log, TOKENS)).toEqual(transfer);
+    const early = [TRANSFER_TOPIC, word(`41${from}`), word(`41${to}`)];
+    expect(transferIn({ ...log, topics: early }, TOKENS)).toEqual(transfer);
+  });
+
+  it.each<[string, Raw]>([
+    ['four topics', { topics: [...log.topics, word('1')] }],
+    ['two topics', { topics: log.topics.slice(0, 2) }],
+    ['no topics', { topics: undefined }],
+    ['another event', { topics: ['ab'.repeat(32), word(from), word(to)] }],
+    ['a recipient that is no address', { topics: [TRANSFER_TOPIC, word(from), 'ff'.repeat(32)] }],
+    ['half an amount', { data: '07' }],
+    ['no data', { data: undefined }],
+    ['data behind the amount', { data: word('7') + word('8') }],
+    ['nothing moved', { data: word('0') }],
+    ['another contract', { address: from }],
+  ])('with %s state none', (_, other) => {
+    expect(transferIn({ ...log, ...other }, TOKENS)).toBeUndefined();
+  });
+
+  it('that are none are the node’s fault', () => {
+    for (const bad of [null, 7, [], { address: 7 }])
+      expect(() => transferIn(bad, TOKENS)).toThrow(inconsistent);
+    expect(() => decodeInfos([{ id: 'short' }])).toThrow(inconsistent);
+    expect(() => decodeInfo({ id: 'ab'.repeat(32) as TxHash, fee: -1 })).toThrow(inconsistent);
+  });
+});

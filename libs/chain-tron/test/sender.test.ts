@@ -1,0 +1,338 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import type { ExpiringSender, Validity } from '@opentill/chain/expiring-sender';
+import type { SignerBackend } from '@opentill/chain/signer-backend';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { PaymentIntent } from '@opentill/chain/wallet-sender';
+import { addressOfShortHex } from '@opentill/chain-tron/address-codec';
+import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { baseUnits } from '@opentill/domain/money';
+import { signRecoverable } from 'tiny-secp256k1';
+import { TronWeb } from 'tronweb';
+
+const VALID_MS = 60_000;
+let devnet: TronDevnet;
+let usdt: TokenContract;
+let wallet: Address;
+let sender: ExpiringSender;
+const servers: Server[] = [];
+beforeAll(async () => {
+  devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: 3, seed: 'sender' });
+  usdt = devnet.tokens.USDT as TokenContract;
+  wallet = devnet.accounts[1]!.address as Address;
+  sender = senderOf([devnet.url]);
+  await sender.checkNetwork();
+});
+afterAll(async () => {
+  for (const server of servers) server.close();
+  await devnet.close();
+});
+
+/** Signs for the dev accounts. */
+const backend = (): SignerBackend => ({
+  addresses: devnet.accounts.map(({ address }) => address as Address),
+  sign(address, digest) {
+    const { privateKeyHex } = devnet.accounts.find((account) => account.address === address)!;
+    const { signature, recoveryId } = signRecoverable(digest, Buffer.from(privateKeyHex, 'hex'));
+    return Promise.resolve(Uint8Array.from([...signature, recoveryId]));
+  },
+});
+
+function senderOf(
+  rpcUrls: readonly string[],
+  payouts: Partial<NetworkConfig['payouts']> = {},
+): ExpiringSender {
+  const token = { displayDecimals: 2, minAmount: null, maxAmount: null };
+  const network: NetworkConfig = {
+    chain: 'TRON_TEST',
+    family: 'TRON',
+    enabled: true,
+    genesisId: devnet.chainId,
+    name: 'devnet',
+    rpcUrls,
+    nativeSymbol: 'TRX',
+    nativeDecimals: 6,
+    confirmations: 'finalized',
+    blockTimeMs: 3_000,
+    pollIntervalMs: 30,
+    reorgWindow: 60,
+    maxBlockRange: 50,
+    tokens: [{ symbol: 'USDT', contract: devnet.tokens.USDT, decimals: 6, ...token }],
+    payouts: {
+      maxOpenPayouts: 32,
+      expirationSeconds: VALID_MS / 1_000,
+      maxFeeLimitSun: '100000000',
+      energyMarginPercent: 0,
+      ...payouts,
+    },
+  };
+  return createTronSender(network, { backend: backend() });
+}
+
+const nobody = (): Address => addressOfShortHex(randomBytes(20).toString('hex'))!;
+const pay = (change: Partial<PaymentIntent> = {}): PaymentIntent => ({
+  from: wallet,
+  contract: usdt,
+  to: nobody(),
+  amountBaseUnits: baseUnits(5_000_000n),
+  ...change,
+});
+
+interface Header {
+  readonly blockID: BlockHash;
+  readonly block_header: { readonly raw_data: { readonly number: number; readonly timestamp: number } };
+}
+interface Info {
+  readonly fee?: number;
+  readonly receipt?: { readonly result?: string; readonly energy_usage_total?: number };
+}
+async function ask<T>(path: string, body: object): Promise<T> {
+  const answer = await fetch(`${devnet.url}/${path}`, { method: 'POST', body: JSON.stringify(body) });
+  return (await answer.json()) as T;
+}
+let uniqueMs = 1_795_000_000_000;
+/** Bounds of a transaction that may be taken now. */
+async function validity(change: Partial<Validity> = {}): Promise<Validity> {
+  const solid = await ask<Header>('walletsolidity/getblock', { detail: false });
+  uniqueMs += 1;
+  return {
+    expiresMs: devnet.control.summary().headTimeMs + VALID_MS,
+    reference: { height: solid.block_header.raw_data.number, hash: solid.blockID },
+    uniqueMs,
+    ...change,
+  };
+}
+const infoOf = (txHash: string) => ask<Info>('wallet/gettransactioninfobyid', { value: txHash });
+
+describe('a payment', () => {
+  test('that is prepared, signed and sent lands, and burns no more than was said', async () => {
+    for (const intent of [
+      pay(),
+      pay({ to: devnet.accounts[2]!.address as Address }),
+      pay({ contract: null }),
+    ]) {
+      const [prepared] = await sender.prepare([intent]);
+      if (prepared?.kind !== 'READY') throw new Error(JSON.stringify(prepared));
+      const signed = await sender.sign(intent, await validity(), prepared.feeLimitBaseUnits);
+      expect(await sender.broadcast([signed])).toEqual(['ACCEPTED']);
+      expect(await sender.broadcast([signed])).toEqual(['KNOWN']);
+      await devnet.control.mine();
+      expect(await sender.broadcast([signed])).toEqual(['KNOWN']);
+      const { fee = 0, receipt } = await infoOf(signed.txHash);
+      if (intent.contract !== null) expect(receipt?.result).toBe('SUCCESS');
+      expect(BigInt(fee)).toBeLessThanOrEqual(prepared.costBaseUnits);
+      // Nor much less: what is reserved of the wallet's coin is what may be needed.
+      expect(prepared.costBaseUnits - BigInt(fee)).toBeLessThan(400_000n);
+    }
+  });
+
+  test('is, to the byte, what TronWeb makes of the same', async () => {
+    const tronWeb = new TronWeb({ fullHost: devnet.url });
+    const bounds = await validity();
+    const { height, hash } = bounds.reference;
+    const blockHeader = {
+      ref_block_bytes: (height & 0xffff).toString(16).padStart(4, '0'),
+      ref_block_hash: hash.slice(16, 32),
+      expiration: bounds.expiresMs,
+      timestamp: bounds.uniqueMs,
+    };
+    const token = pay();
+    const ours = await sender.sign(token, bounds, 30_000_000n);
+    const { transaction: theirs } = await tronWeb.transactionBuilder.triggerSmartContract(
+      usdt,
+      'transfer(address,uint256)',
+      { feeLimit: 30_000_000, txLocal: true, blockHeader },
+      [
+        { type: 'address', value: token.to },
+        { type: 'uint256', value: '5000000' },
+      ],
+      wallet,
+    );
+    expect(ours.txHash).toBe(theirs.txID);
+    expect(Buffer.from(ours.raw).toString('hex')).toContain(theirs.raw_data_hex);
+    const native = pay({ contract: null });
+    const trx = await tronWeb.transactionBuilder.sendTrx(native.to, 5_000_000, wallet, { blockHeader });
+    expect((await sender.sign(native, bounds, 0n)).txHash).toBe(trx.txID);
+  });
+
+  test('that the chain would refuse is seen before it is signed', async () => {
+    const poor = pay({ from: nobody() });
+    const toContract = pay({ contract: null, to: usdt as string as Address });
+    const tooMuch = pay({ amountBaseUnits: baseUnits(10n ** 30n) });
+    const answers = await sender.prepare([poor, toContract, tooMuch, pay()]);
+    expect(answers.map((one) => (one.kind === 'READY' ? 'READY' : one.obstacle))).toEqual([
+      'WOULD_FAIL',
+      'WOULD_FAIL',
+      'WOULD_FAIL',
+      'READY',
+    ]);
+    const [capped] = await senderOf([devnet.url], { maxFeeLimitSun: '1000' }).prepare([pay()]);
+    expect(capped).toMatchObject({ kind: 'OBSTACLE', obstacle: 'FEES_ABOVE_CAP' });
+  });
+
+  test('in use more than others costs what the contract’s factor says, with the margin on top', async () => {
+    const intent = pay();
+    const [plain] = await sender.prepare([intent]);
+    const [careful] = await senderOf([devnet.url], { energyMarginPercent: 30 }).prepare([intent]);
+    await devnet.control.setEnergyFactor(usdt, 34_000);
+    const [dear] = await sender.prepare([intent]);
+    await devnet.control.setEnergyFactor(usdt, 0);
+    const limits = [plain, careful, dear].map((one) =>
+      one?.kind === 'READY' ? Number(one.feeLimitBaseUnits) : Number.NaN,
+    );
+    expect(limits[1]! / limits[0]!).toBeCloseTo(1.3, 2);
+    expect(limits[2]! / limits[0]!).toBeGreaterThan(4);
+  });
+});
+
+describe('what nodes answer to what is sent', () => {
+  test('is told as what it says of the node', async () => {
+    const { headTimeMs } = devnet.control.summary();
+    const cases: [Partial<PaymentIntent>, Partial<Validity>, string][] = [
+      [{}, { expiresMs: headTimeMs - 3_000 }, 'EXPIRED'],
+      [{}, { expiresMs: headTimeMs + 25 * 3_600_000 }, 'EXPIRED'],
+      [
+        {},
+        { reference: { height: 1, hash: `${'1'.padStart(16, '0')}${'f'.repeat(48)}` as BlockHash } },
+        'REFERENCE_UNKNOWN',
+      ],
+      [{ contract: null, amountBaseUnits: baseUnits(10n ** 17n) }, {}, 'NO_FUNDS'],
+      [{ contract: null, to: usdt as string as Address }, {}, 'REFUSED'],
+    ];
+    for (const [change, bounds, outcome] of cases) {
+      const intent = pay(change);
+      const signed = await sender.sign(
+        intent,
+        await validity(bounds),
+        intent.contract === null ? 0n : 30_000_000n,
+      );
+      expect({ outcome: await sender.broadcast([signed]) }).toEqual({ outcome: [outcome] });
+    }
+  });
+
+  test('is no answer where the node loses it; the bytes may have arrived', async () => {
+    devnet.control.fault({ kind: 'lose-broadcast-answer' });
+    const signed = await sender.sign(pay(), await validity(), 30_000_000n);
+    expect(await sender.broadcast([signed])).toEqual(['UNKNOWN']);
+    devnet.control.clearFaults();
+    expect(await sender.broadcast([signed])).toEqual(['KNOWN']);
+    await devnet.control.mine();
+  });
+});
+
+describe('balances', () => {
+  test('are what the wallet holds, with the block that they are not older than, and what its stake pays', async () => {
+    const { amounts, block, allowanceBaseUnits } = await sender.balances(wallet, [null, usdt]);
+    expect(amounts.get(null)).toBeGreaterThan(99_000_000n * 1_000_000n);
+    expect(amounts.get(usdt)).toBeGreaterThan(999_000_000n * 1_000_000n);
+    expect(block.height).toBe(devnet.control.summary().head);
+    expect(allowanceBaseUnits).toBe(0n);
+    const none = nobody();
+    const empty = await sender.balances(none, [null, usdt]);
+    expect([...empty.amounts.values()]).toEqual([0n, 0n]);
+  });
+});
+
+describe('whether blocks hold a transaction', () => {
+  /** Sends one, and gives what is needed to look for it. */
+  async function sendOne(mined: boolean): Promise<{ txHash: TxHash; bounds: Validity }> {
+    const bounds = await validity({ expiresMs: devnet.control.summary().headTimeMs + 9_000 });
+    const signed = await sender.sign(pay(), bounds, 30_000_000n);
+    if (mined) await sender.broadcast([signed]);
+    return { txHash: signed.txHash, bounds };
+  }
+  const search = (by: ExpiringSender, { txHash, bounds }: { txHash: TxHash; bounds: Validity }) =>
+    by.findInBlocks([txHash], { after: bounds.reference, untilMs: bounds.expiresMs });
+
+  test('is known when two solid blocks are past its end, and not before', async () => {
+    const [there, missing] = [await sendOne(true), await sendOne(false)];
+    // To the block of its very end, and one more; these are not solid yet.
+    await devnet.control.mine(4);
+    await expect(search(sender, there)).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
+    await devnet.control.mine(2);
+    await expect(search(sender, there)).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
+    await devnet.control.mine();
+    expect([...(await search(sender, there)).found]).toEqual([there.txHash]);
+    const { found, end } = await search(sender, missing);
+    expect(found.size).toBe(0);
+    expect(end[0].timeSeconds * 1_000).toBeGreaterThanOrEqual(missing.bounds.expiresMs);
+    expect(end[1].parentHash).toBe(end[0].hash);
+  });
+
+  test('nobody can say from a block that is not in the chain', async () => {
+    const one = await sendOne(false);
+    await devnet.control.mine(8);
+    const { height } = one.bounds.reference;
+    const reference = {
+      height,
+      hash: `${height.toString(16).padStart(16, '0')}${'a'.repeat(48)}` as BlockHash,
+    };
+    await expect(search(sender, { ...one, bounds: { ...one.bounds, reference } })).rejects.toMatchObject({
+      code: 'INCONSISTENT_ANSWER',
+    });
+  });
+
+  test('one node that leaves it out does not decide, with its receipts or without', async () => {
+    const one = await sendOne(true);
+    await devnet.control.mine(8);
+    const liar = await leavingOut(one.txHash, { receipts: true });
+    const clumsy = await leavingOut(one.txHash, { receipts: false });
+    await expect(search(senderOf([liar, devnet.url]), one)).rejects.toMatchObject({
+      code: 'INCONSISTENT_ANSWER',
+    });
+    await expect(search(senderOf([devnet.url, liar]), one)).rejects.toMatchObject({
+      code: 'INCONSISTENT_ANSWER',
+    });
+    await expect(search(senderOf([clumsy]), one)).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
+    // Of two that are configured one alone is not believed, however long the other is away.
+    const away = senderOf([devnet.url, 'http://127.0.0.1:1']);
+    await expect(search(away, one)).rejects.toMatchObject({ retryable: true });
+    expect([...(await search(senderOf([devnet.url]), one)).found]).toEqual([one.txHash]);
+  });
+});
+
+test('a payment of ours that is not known any more is read from the chain, and others are none', async () => {
+  const intent = pay();
+  const bounds = await validity();
+  const signed = await sender.sign(intent, bounds, 30_000_000n);
+  await sender.broadcast([signed]);
+  const reader = (txHash: TxHash) => sender.readPayment(txHash, { height: devnet.control.summary().solid });
+  expect(await reader(signed.txHash)).toBeUndefined();
+  await devnet.control.mine(5);
+  const found = await reader(signed.txHash);
+  expect(found).toMatchObject({ intent, feeLimitBaseUnits: 30_000_000n });
+  expect(found?.validity).toMatchObject({ expiresMs: bounds.expiresMs, uniqueMs: bounds.uniqueMs });
+  expect(found?.fate).toMatchObject({ succeeded: true, deliveredBaseUnits: 5_000_000n });
+  expect(await reader('ab'.repeat(32) as TxHash)).toBeUndefined();
+});
+
+/** The node without one transaction in its blocks, and its receipt. */
+async function leavingOut(txHash: string, { receipts }: { readonly receipts: boolean }): Promise<string> {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const answer = await fetch(`${devnet.url}${request.url ?? ''}`, {
+        method: 'POST',
+        body: Buffer.concat(chunks).toString(),
+      });
+      const value = (await answer.json()) as { transactions?: { txID: string }[] } | { id: string }[];
+      if (Array.isArray(value) && receipts) return value.filter(({ id }) => id !== txHash);
+      if (Array.isArray(value) || value.transactions === undefined) return value;
+      const transactions = value.transactions.filter(({ txID }) => txID !== txHash);
+      return { ...value, transactions };
+    })().then(
+      (value) => response.end(JSON.stringify(value)),
+      () => response.destroy(),
+    );
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
