@@ -367,7 +367,7 @@ export function createModelStore(
       }),
     haltRestored: (lease, mark, reason) =>
       write('haltRestored', lease, () => {
-        if (tables.haltedMark !== null) return false;
+        if (tables.haltedMark !== null || (tables.releasedMark ?? -1) >= mark) return false;
         tables.halted = reason;
         tables.haltedMark = mark;
         return true;

@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
-import type { Tx } from '@opentill/db/database';
-import type { BalanceRow } from '../payout-store.ts';
-import type { WalletKey } from '../wallet-facts.ts';
-import { ofWallet } from './rows.ts';
+import { sql } from "kysely";
+import type { Tx } from "@opentill/db/database";
+import type { BalanceRow } from "../payout-store.ts";
+import type { WalletKey } from "../wallet-facts.ts";
+import { ofWallet } from "./rows.ts";
 
 const MADE_AT_ONCE = 1_000;
 
@@ -50,8 +50,8 @@ export async function saveTaken(
 }
 
 /**
- * Halts the wallet because something was sent that this database does not know; nothing where such a halt is open. `mark`: the
- * nonce up to which that is known.
+ * Halts the wallet because something was sent that this database does not know; nothing where such a halt is open, or was
+ * released since whoever asks has looked. `mark`: the nonce up to which that is known.
  */
 export async function haltRestored(
   tx: Tx,
@@ -62,7 +62,9 @@ export async function haltRestored(
 ): Promise<boolean> {
   const { rows } = await sql`
     insert into wallet_halt (halt_id, chain, wallet, kind, mark, reason, set_by, set_at)
-    values (${haltId}, ${chain}, ${wallet}, 'RESTORED', ${mark}, ${reason}, 'payout-signer', clock_timestamp())
+    select ${haltId}::uuid, ${chain}, ${wallet}, 'RESTORED', ${mark}::int8, ${reason}, 'payout-signer', clock_timestamp()
+    where not exists (select from wallet_halt h where h.chain = ${chain} and h.wallet = ${wallet} and h.mark >= ${mark}::int8
+      and h.released_at is not null)
     on conflict (chain, coalesce(wallet, '')) where kind = 'RESTORED' and released_at is null do nothing
     returning 1`.execute(tx);
   return rows.length > 0;
@@ -72,7 +74,12 @@ export async function haltRestored(
  * Makes every nonce up to `mark` one that no payout gets: those given out go back, those never given out are made, all of
  * them free. `first`: where nonces begin, for a wallet that has none. @returns how many it made or freed
  */
-export async function keepFromPayouts(tx: Tx, key: WalletKey, mark: number, first: number): Promise<number> {
+export async function keepFromPayouts(
+  tx: Tx,
+  key: WalletKey,
+  mark: number,
+  first: number,
+): Promise<number> {
   const freed = await sql`
     update wallet_nonce n set order_pk = null, updated_at = now()
     where ${ofWallet(key)} and n.state = 'RESERVED' and n.order_pk is not null and n.nonce <= ${mark} returning 1`.execute(
@@ -88,10 +95,16 @@ export async function keepFromPayouts(tx: Tx, key: WalletKey, mark: number, firs
 }
 
 /** Frees the nonces that payouts hold. */
-export async function freeNoncesOf(tx: Tx, key: WalletKey, orderPks: readonly string[]): Promise<void> {
+export async function freeNoncesOf(
+  tx: Tx,
+  key: WalletKey,
+  orderPks: readonly string[],
+): Promise<void> {
   await sql`
     update wallet_nonce n set order_pk = null, updated_at = now()
-    where ${ofWallet(key)} and n.state = 'RESERVED' and n.order_pk = any(${orderPks}::uuid[])`.execute(tx);
+    where ${ofWallet(key)} and n.state = 'RESERVED' and n.order_pk = any(${orderPks}::uuid[])`.execute(
+    tx,
+  );
 }
 
 /** What the chain says the wallet holds, at a block. */
