@@ -98,7 +98,9 @@ class AnswerTooLong extends Error {}
 class KeptConnectionLost extends Error {}
 
 /** With headers by name, so that others can be put beside them. */
-type OwnRequest = RequestOptions & { readonly headers: Readonly<Record<string, string | number>> };
+type OwnRequest = Omit<RequestOptions, 'headers'> & {
+  readonly headers: Readonly<Record<string, string | number>>;
+};
 type BoundExchange = PostJsonOptions & { readonly signal: AbortSignal };
 
 function exchange(

@@ -60,7 +60,7 @@ export async function makeTronHarness(
     const answer = await wallet.trx.sendRawTransaction(signed as never);
     if (answer.result !== true) throw new Error(JSON.stringify(answer));
     const txHash = (signed as unknown as { txID: TxHash }).txID;
-    sent.set(txHash, signed);
+    sent.set(txHash, signed as unknown as object);
     return txHash;
   }
   async function mine(): Promise<number> {

@@ -1,0 +1,260 @@
+import { sql } from 'kysely';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Db } from '@opentill/db/database';
+import {
+  createLyingTronProxy,
+  type LyingTronProxy,
+  type TronNodeFault,
+} from '@opentill/testkit/lying-tron-proxy';
+import { seededRandom } from '@opentill/testkit/seeded-random';
+import { createScannerWorld, type ScannerWorld } from './scanner-world.ts';
+import { createTruthChain, type Deposit, type TruthChain } from './truth-chain.ts';
+import { createNaiveScanner } from './truth-naive.ts';
+
+export interface TruthPlan {
+  readonly name: string;
+  readonly seed: number;
+  readonly blocks: number;
+  /** So many, of depths 1 to 4, dropped or mined again in turn. */
+  readonly reorgs: number;
+  /** How many lying sources the scanner has. */
+  readonly sources: 1 | 2;
+  /** The second source is dead during the second third of the blocks. @default false */
+  readonly hasOutage?: boolean;
+  readonly network?: Partial<NetworkConfig>;
+  /** On top of FAULTS. */
+  readonly faults?: Partial<Record<TronNodeFault, number>>;
+}
+
+/** What the database says against what the node says. */
+export interface TruthFindings {
+  readonly deposits: number;
+  /** Deposits that are not live, verified and told as the node tells them. */
+  readonly missed: readonly string[];
+  /** Live rows of no deposit. */
+  readonly invented: readonly string[];
+  /** Whether the verified cursor passed the last deposit in time. */
+  readonly settled: boolean;
+  /** Deposits verified at one time and something else later. */
+  readonly unverified: number;
+  /** Verified rows that no event told of, or events of rows that are not verified. */
+  readonly untold: readonly string[];
+  /** Rows that a reorganisation or the verified pass took back at some time. */
+  readonly orphanings: number;
+  readonly sent: TruthChain['sent'];
+  readonly naive: { readonly missed: number; readonly invented: number };
+  /** What only the operator could mend, as the scanner said. */
+  readonly failures: readonly unknown[];
+  /** Lies told by each source. */
+  readonly lies: readonly LyingTronProxy['injected'][];
+  readonly seconds: number;
+}
+
+/** Chances of a fault; per request or per answer. A block takes two requests, so a few blocks take many. */
+export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
+  rateLimited: 0.001,
+  suspended: 0.001,
+  connectionReset: 0.005,
+  truncatedJson: 0.005,
+  unavailable: 0.003,
+  delayed: 0.01,
+  errorObject: 0.004,
+  laggingNode: 0.03,
+  jumpedHead: 0.03,
+  wrongGenesis: 0.02,
+  emptyObject: 0.015,
+  emptyInfos: 0.05,
+  truncatedInfos: 0.05,
+  otherInfos: 0.03,
+  swappedInfos: 0.05,
+  droppedLog: 0.03,
+  inventedLog: 0.03,
+  inventedSuccess: 0.1,
+};
+/** One source cannot be found out where its receipts say something else: two can. */
+const HONEST_ALONE: Partial<Record<TronNodeFault, number>> = {
+  droppedLog: 0,
+  inventedLog: 0,
+  inventedSuccess: 0,
+};
+const SOLID_LAG = 6;
+const ADDRESSES = 20;
+const REORG_DEPTH_MAX = 4;
+const PAUSE_MAX_MS = 5_000;
+const SETTLE_MAX_MS = 60_000;
+
+/** Runs a chain by the plan's seed, with the scanner and the naive one reading along, and compares at the end. */
+export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
+  const startedAt = performance.now();
+  const world = await createScannerWorld({
+    solidLagBlocks: SOLID_LAG,
+    ...(plan.network && { network: plan.network }),
+  });
+  const closers: (() => Promise<unknown>)[] = [() => world.close()];
+  try {
+    await auditTransfers(world.admin.kysely);
+    const chain = await createTruthChain(world.devnet, plan.seed);
+    const issued = new Set<string>();
+    const issue = async (): Promise<void> => {
+      const address = await world.newDepositAddress();
+      issued.add(address);
+      chain.addAddress(address);
+    };
+    for (let count = 0; count < ADDRESSES; count += 1) await issue();
+    const proxies = await openProxies(plan, world.devnet.url);
+    closers.unshift(...proxies.map((proxy) => () => proxy.close()));
+    const scanner = await world.startReplica({ rpcUrls: proxies.map(({ url }) => url) });
+    closers.unshift(() => scanner.stop());
+    await world.passed('seen', 0, SETTLE_MAX_MS);
+    const naive = createNaiveScanner({
+      url: proxies[0]!.url,
+      tokens: Object.values(world.devnet.tokens),
+      height: (await world.cursor()).verified,
+      isOurs: (address) => issued.has(address),
+    });
+    const start = (await world.cursor()).verified;
+    await playChain(plan, world, chain, { proxies, issue, step: () => naive.step() });
+    await world.devnet.control.mine();
+    const truth = (await chain.truth()).filter(({ height }) => height > start);
+    await world.devnet.control.mine(SOLID_LAG + 1);
+    const last = Math.max(...truth.map(({ height }) => height));
+    const settled = await world.passed('verified', last, SETTLE_MAX_MS);
+    const credited = new Set(truth.map(({ tx, amount }) => `${tx} ${amount}`));
+    return {
+      deposits: truth.length,
+      settled,
+      ...(await compare(world.admin.kysely, truth)),
+      untold: await untold(world),
+      sent: chain.sent,
+      naive: {
+        missed: [...credited].filter((key) => !naive.credited.has(key)).length,
+        invented: [...naive.credited].filter((key) => !credited.has(key)).length,
+      },
+      failures: scanner.failures,
+      lies: proxies.map(({ injected }) => injected),
+      seconds: Math.round((performance.now() - startedAt) / 100) / 10,
+    };
+  } finally {
+    for (const close of closers) await close();
+  }
+}
+
+/** One line for a run, so that one that fails can be run again. */
+export function reportOf(plan: TruthPlan, findings: TruthFindings): string {
+  const { missed, invented, untold: silent, failures, lies, ...rest } = findings;
+  const told = lies.map((injected) => Object.values(injected).reduce((a, b) => a + b, 0));
+  const figures = {
+    missed: missed.length,
+    invented: invented.length,
+    untold: silent.length,
+    failures: failures.length,
+  };
+  const { name, seed, blocks, reorgs } = plan;
+  return `truth: ${JSON.stringify({ name, seed, blocks, reorgs, ...figures, ...rest, lies: told })}`;
+}
+
+async function openProxies(plan: TruthPlan, upstreamUrl: string): Promise<readonly LyingTronProxy[]> {
+  const faults = { ...FAULTS, ...(plan.sources === 1 ? HONEST_ALONE : {}), ...plan.faults };
+  return Promise.all(
+    Array.from({ length: plan.sources }, (_, place) =>
+      createLyingTronProxy({
+        upstreamUrl,
+        seed: plan.seed * 1_000 + place,
+        faults,
+        lagBlocks: 2 + place,
+        delayMs: 100,
+        // No two sources can reveal what both say alike.
+        mayLieOf: (txHash) => plan.sources === 1 || Number.parseInt(txHash.at(-1) ?? '0', 16) % 2 === place,
+      }),
+    ),
+  );
+}
+
+/**
+ * The blocks and reorganisations of the plan, at the pace at which the scanner keeps near the head; but it is waited
+ * for only so long, as no chain waits at all.
+ */
+async function playChain(
+  plan: TruthPlan,
+  world: ScannerWorld,
+  chain: TruthChain,
+  on: { readonly proxies: readonly LyingTronProxy[]; issue(): Promise<void>; step(): Promise<void> },
+): Promise<void> {
+  const random = seededRandom(plan.seed + 7);
+  const everyBlocks = Math.floor(plan.blocks / (plan.reorgs + 1));
+  const head = (): number => world.devnet.control.summary().head;
+  for (let block = 1; block <= plan.blocks; block += 1) {
+    if (plan.hasOutage === true && block === Math.ceil(plan.blocks / 3))
+      on.proxies[1]?.setFaults({ connectionReset: 1 });
+    if (plan.hasOutage === true && block === Math.ceil((2 * plan.blocks) / 3))
+      on.proxies[1]?.setFaults({ ...FAULTS, ...plan.faults });
+    if (block % 10 === 0) await on.issue();
+    await chain.produceBlock();
+    await on.step();
+    const place = block / everyBlocks;
+    if (Number.isInteger(place) && place <= plan.reorgs) {
+      // Two of three find the scanner at the head, so that it has to take back what it saw.
+      if (random() < 0.67) await world.passed('seen', head(), PAUSE_MAX_MS);
+      await chain.reorganise(1 + ((place - 1) % REORG_DEPTH_MAX), place % 2 === 0);
+      await on.step();
+    }
+    await world.passed('seen', head() - Math.floor(random() * 3), PAUSE_MAX_MS);
+  }
+}
+
+/** Keeps every change of a transfer's state, in the database itself. */
+async function auditTransfers(db: Db): Promise<void> {
+  await sql`create table truth_audit (place bigserial, transfer_id bigint, was text, became text)`.execute(
+    db,
+  );
+  await sql`
+    create function truth_note() returns trigger language plpgsql security definer set search_path = public as $$
+    begin
+      insert into truth_audit (transfer_id, was, became)
+      values (new.transfer_id, case when tg_op = 'UPDATE' then old.state::text end, new.state::text);
+      return null;
+    end $$`.execute(db);
+  await sql`create trigger truth_note after insert or update on transfer for each row execute function truth_note()`.execute(
+    db,
+  );
+}
+
+async function compare(
+  db: Db,
+  truth: readonly Deposit[],
+): Promise<Pick<TruthFindings, 'missed' | 'invented' | 'unverified' | 'orphanings'>> {
+  const { rows } = await sql<Deposit & { readonly state: string }>`
+    select tx_hash as tx, position, contract_address as token, to_address as "to", amount::text as amount,
+      block_height as height, block_hash as block, state from transfer where state <> 'ORPHANED'`.execute(db);
+  const textOf = (row: Deposit, state: string): string =>
+    [row.tx, row.position, row.token, row.to, row.amount, row.height, row.block, state].join(' ');
+  const live = new Set(rows.map((row) => textOf(row, row.state)));
+  const expected = new Set(truth.map((deposit) => textOf(deposit, 'VERIFIED')));
+  const count = async (condition: ReturnType<typeof sql>): Promise<number> =>
+    (await sql<{ n: number }>`select count(*)::int as n from truth_audit where ${condition}`.execute(db))
+      .rows[0]!.n;
+  return {
+    missed: [...expected].filter((text) => !live.has(text)),
+    invented: [...live].filter((text) => !expected.has(text)),
+    unverified: await count(sql`was = 'VERIFIED' and became <> 'VERIFIED'`),
+    orphanings: await count(sql`became = 'ORPHANED'`),
+  };
+}
+
+/** Every verified transfer was told of in a block.verified, and nothing else was. */
+async function untold(world: ScannerWorld): Promise<readonly string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select transfer_id::text as id from transfer where state = 'VERIFIED'`.execute(world.admin.kysely);
+  const verified = new Set(rows.map((row) => row.id));
+  const told = new Set<string>();
+  const different = (): readonly string[] => [
+    ...[...verified].filter((id) => !told.has(id)),
+    ...[...told].filter((id) => !verified.has(id)),
+  ];
+  const deadline = performance.now() + PAUSE_MAX_MS;
+  do {
+    for (const event of await world.takeEvents('block.verified'))
+      for (const id of event.data.transferIds) told.add(id);
+  } while (different().length > 0 && performance.now() < deadline);
+  return different();
+}
