@@ -1,8 +1,8 @@
-import { sql } from "kysely";
-import type { Tx } from "@opentill/db/database";
-import type { BalanceRow } from "../payout-store.ts";
-import type { WalletKey } from "../wallet-facts.ts";
-import { ofWallet } from "./rows.ts";
+import { sql } from 'kysely';
+import type { Tx } from '@opentill/db/database';
+import type { BalanceRow } from '../payout-store.ts';
+import type { WalletKey } from '../wallet-facts.ts';
+import { ofWallet } from './rows.ts';
 
 const MADE_AT_ONCE = 1_000;
 
@@ -74,12 +74,7 @@ export async function haltRestored(
  * Makes every nonce up to `mark` one that no payout gets: those given out go back, those never given out are made, all of
  * them free. `first`: where nonces begin, for a wallet that has none. @returns how many it made or freed
  */
-export async function keepFromPayouts(
-  tx: Tx,
-  key: WalletKey,
-  mark: number,
-  first: number,
-): Promise<number> {
+export async function keepFromPayouts(tx: Tx, key: WalletKey, mark: number, first: number): Promise<number> {
   const freed = await sql`
     update wallet_nonce n set order_pk = null, updated_at = now()
     where ${ofWallet(key)} and n.state = 'RESERVED' and n.order_pk is not null and n.nonce <= ${mark} returning 1`.execute(
@@ -95,16 +90,10 @@ export async function keepFromPayouts(
 }
 
 /** Frees the nonces that payouts hold. */
-export async function freeNoncesOf(
-  tx: Tx,
-  key: WalletKey,
-  orderPks: readonly string[],
-): Promise<void> {
+export async function freeNoncesOf(tx: Tx, key: WalletKey, orderPks: readonly string[]): Promise<void> {
   await sql`
     update wallet_nonce n set order_pk = null, updated_at = now()
-    where ${ofWallet(key)} and n.state = 'RESERVED' and n.order_pk = any(${orderPks}::uuid[])`.execute(
-    tx,
-  );
+    where ${ofWallet(key)} and n.state = 'RESERVED' and n.order_pk = any(${orderPks}::uuid[])`.execute(tx);
 }
 
 /** What the chain says the wallet holds, at a block. */
