@@ -178,6 +178,13 @@ describe('a payout that was signed', () => {
     await setState(order, 'AUTHORISED');
   });
 
+  test('is sent only while it is signed', async () => {
+    const { order, attempt } = await aSigned();
+    await bury(attempt);
+    await setState(order, 'AUTHORISED');
+    await expect(send(admin.kysely, order)).rejects.toMatchObject(refused);
+  });
+
   test('by a nonce never goes back', async () => {
     const order = await aReservedPayout(admin.kysely);
     await setState(order, 'AUTHORISED');

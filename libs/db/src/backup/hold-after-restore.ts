@@ -98,6 +98,13 @@ async function stopClocks(client: pg.ClientBase, restoreId: string): Promise<num
        set restore_id = excluded.restore_id, decision = null, decided_by = null, decided_reason = null, decided_at = null`,
     [restoreId],
   );
+  // An attempt that was open then may have died since, and another one landed that is forgotten: it is not buried meanwhile.
+  await client.query(
+    `insert into doubtful_payout (order_pk, restore_id) select distinct order_pk, $1::uuid from payout_attempt where state = 'OPEN'
+     on conflict (order_pk) do update
+       set restore_id = excluded.restore_id, decision = null, decided_by = null, decided_reason = null, decided_at = null`,
+    [restoreId],
+  );
   await client.query(
     `update wallet_nonce set order_pk = null, updated_at = clock_timestamp() where state = 'RESERVED' and order_pk is not null`,
   );

@@ -72,6 +72,8 @@ begin
     raise exception 'payout % is % and does not become %', old.order_pk, old.state, new.state using errcode = 'integrity_constraint_violation';
   elsif old.first_sent_at is not null and new.first_sent_at is distinct from old.first_sent_at then
     raise exception 'payout % was sent', old.order_pk using errcode = 'integrity_constraint_violation';
+  elsif old.first_sent_at is null and new.first_sent_at is not null and new.state <> 'SIGNED' then
+    raise exception 'payout % is not signed', old.order_pk using errcode = 'integrity_constraint_violation';
   end if;
   return new;
 end $$;
