@@ -1,0 +1,67 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { boundedText } from '@opentill/chain-sources/node-text';
+import { hexOf } from '../address-codec.ts';
+import { countIn, listIn, objectIn } from '../node-value.ts';
+import type { TronSource } from '../tron-sources.ts';
+import { messageIn } from './send-outcome.ts';
+
+/** What a contract would do on the newest state. */
+export interface ConstantAnswer {
+  /** With the penalty of contracts that are used much. */
+  readonly energyUsed: number;
+  /** 32 bytes of hex each. */
+  readonly words: readonly string[];
+  /** As they came; undefined where the node tells none. */
+  readonly logs: readonly unknown[] | undefined;
+  /** Why it would not come to its end, in the node's words; undefined: it would. */
+  readonly failure: string | undefined;
+}
+
+/**
+ * Calls a contract without sending anything. `result.result` is true also of what reverts (tron.md section 4.5): the word is
+ * beside it, or in `transaction.ret`.
+ */
+export async function callConstant(
+  source: Pick<TronSource, 'call'>,
+  {
+    from,
+    contract,
+    data,
+  }: { readonly from: Address; readonly contract: TokenContract; readonly data: string },
+  options: ReadOptions,
+): Promise<ConstantAnswer> {
+  const body = {
+    owner_address: hexOf(from),
+    contract_address: hexOf(contract as string as Address),
+    data,
+    call_value: 0,
+    visible: false,
+  };
+  const raw = await source.call({ side: 'wallet', method: 'triggerconstantcontract', body }, options);
+  const answer = objectIn(raw, 'answer to a call');
+  const { logs } = answer;
+  return {
+    energyUsed: countIn(answer['energy_used'], 'energy_used'),
+    words: listIn(answer['constant_result'], 'constant_result').map(String),
+    logs: logs === undefined ? undefined : listIn(logs, 'logs'),
+    failure: failureIn(answer),
+  };
+}
+
+function failureIn(answer: Readonly<Record<string, unknown>>): string | undefined {
+  const result = objectIn(answer['result'], 'result');
+  const message = messageIn(result);
+  if (result['result'] !== true || message !== '') {
+    const code = typeof result['code'] === 'string' ? `${result['code']}: ` : '';
+    return boundedText(`${code}${message === '' ? 'the call failed' : message}`);
+  }
+  const { transaction } = answer;
+  if (transaction === undefined) return undefined;
+  const [ret] = listIn(objectIn(transaction, 'transaction')['ret'], 'ret');
+  const said = ret === undefined ? undefined : objectIn(ret, 'ret')['ret'];
+  return said === undefined || said === 'SUCESS' || said === 'SUCCESS'
+    ? undefined
+    : `the call ${String(said)}`;
+}

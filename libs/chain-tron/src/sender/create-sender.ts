@@ -1,0 +1,61 @@
+import type { ExpiringSender } from '@opentill/chain/expiring-sender';
+import type { SignerBackend } from '@opentill/chain/signer-backend';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { tronPayoutTermsOf } from '@opentill/contracts/payout-terms';
+import { hexOf, tronAddressCodec } from '../address-codec.ts';
+import { checkNetwork, type SourceFinding } from '../check-network.ts';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { createTronSources, type TronSourcesDeps } from '../tron-sources.ts';
+import { broadcast, type SendAnswer } from './broadcast.ts';
+import { findInBlocks } from './find-in-blocks.ts';
+import { preparePayments } from './prepare-payments.ts';
+import { readBalances } from './read-balances.ts';
+import { readPayment } from './read-payment.ts';
+import { differenceOfStored, signPayment } from './sign-payment.ts';
+
+/** What a sender needs, and tells of its work for metrics, logs and alarms. */
+export interface TronSenderDeps extends TronSourcesDeps {
+  readonly backend: SignerBackend;
+  /** What each source said to each transaction that was sent to it; `lied` is an alarm. */
+  readonly onSendAnswer?: (answer: SendAnswer) => void;
+  /** One source of several was believed alone: an alarm. */
+  readonly onAlone?: (source: { readonly label: string }) => void;
+  /** The check of the network found fault with a source. */
+  readonly onFinding?: (finding: SourceFinding) => void;
+}
+
+const ignore = (): void => undefined;
+
+/**
+ * Signs and sends payments of a TRON network by the HTTP API of its nodes. Throws TypeError for a network without `payouts` or
+ * without genesis id, or with a token contract that is no address.
+ */
+export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): ExpiringSender {
+  const terms = tronPayoutTermsOf(network);
+  if (terms === undefined) throw new TypeError(`the network ${network.chain} has no terms of payouts`);
+  const { backend, onSendAnswer = ignore, onAlone = ignore, onFinding = ignore } = deps;
+  const { maxFeeLimitSun, energyMarginPercent, expirationMs } = terms;
+  const sources = createTronSources(network, deps);
+  const tokens = network.tokens.flatMap(({ contract, decimals }) => {
+    if (contract === null) return [];
+    const address = tronAddressCodec.parse(contract);
+    if (address === undefined) throw new TypeError(`not the address of a token contract: ${contract}`);
+    return [{ contract: address as string as TokenContract, hex: hexOf(address), decimals }];
+  });
+  return {
+    chain: network.chain,
+    validForMs: expirationMs,
+    checkNetwork: (options = {}) => checkNetwork(sources, { tokens, onFinding }, options),
+    balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, options),
+    prepare: (intents, options = {}) =>
+      preparePayments(sources, { maxFeeLimitSun, energyMarginPercent }, intents, options),
+    sign: (intent, validity, feeLimit) =>
+      signPayment({ backend, maxFeeLimitSun }, intent, validity, feeLimit),
+    differenceOf: differenceOfStored,
+    broadcast: (signed, options = {}) => broadcast(sources, signed, onSendAnswer, options),
+    findInBlocks: (txHashes, stretch, options = {}) =>
+      findInBlocks(sources, txHashes, stretch, onAlone, options),
+    readPayment: (txHash, block, options = {}) => readPayment(sources, txHash, block, onAlone, options),
+    sources: () => sources.health(),
+  };
+}

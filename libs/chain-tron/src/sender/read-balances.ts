@@ -1,0 +1,95 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHeader } from '@opentill/chain/block';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { hexOf, shortHexOf } from '../address-codec.ts';
+import { inTurns } from '../confirm-transfers.ts';
+import { plainHeader } from '../decode-block.ts';
+import { countIn, isNothing, malformed, objectIn, sunIn, type Raw } from '../node-value.ts';
+import { readHeader, type TronSource, type TronSources } from '../tron-sources.ts';
+import { callConstant } from './call-constant.ts';
+import { readPrices } from './read-prices.ts';
+
+/** balanceOf(address) */
+const BALANCE_SELECTOR = '70a08231';
+const WORD = /^[0-9a-f]{64}$/;
+/** Bytes of a transaction are paid for all by the stake, or none: the last of a stake may be too few for one. */
+const BYTES_LEFT_OVER = 400;
+
+interface Balances {
+  readonly block: BlockHeader;
+  readonly amounts: ReadonlyMap<TokenContract | null, bigint>;
+  readonly allowanceBaseUnits: bigint;
+}
+
+/**
+ * See ExpiringSender.balances. The head is asked for first: what is read after it is not older, unless the nodes behind one URL
+ * differ.
+ */
+export function readBalances(
+  sources: TronSources,
+  wallet: Address,
+  contracts: readonly (TokenContract | null)[],
+  options: ReadOptions,
+): Promise<Balances> {
+  return sources.run((source, own) => readFrom(source, wallet, contracts, own), options);
+}
+
+async function readFrom(
+  source: TronSource,
+  wallet: Address,
+  contracts: readonly (TokenContract | null)[],
+  options: ReadOptions,
+): Promise<Balances> {
+  const block = plainHeader(await readHeader(source, options));
+  const amounts = await inTurns(contracts, (contract) =>
+    contract === null ? readSun(source, wallet, options) : readToken(source, wallet, contract, options),
+  );
+  return { block, amounts, allowanceBaseUnits: await readAllowance(source, wallet, options) };
+}
+
+/** An account that nobody ever sent TRX to has none. */
+async function readSun(source: TronSource, wallet: Address, options: ReadOptions): Promise<bigint> {
+  const account = await readAccount(source, wallet, options);
+  return account === undefined ? 0n : sunIn(account['balance'], 'balance');
+}
+
+/** Undefined for an address that is no account yet. */
+export async function readAccount(
+  source: Pick<TronSource, 'call'>,
+  address: Address,
+  options: ReadOptions,
+): Promise<Raw | undefined> {
+  const body = { address: hexOf(address) };
+  const raw = await source.call({ side: 'wallet', method: 'getaccount', body }, options);
+  if (isNothing(raw)) return undefined;
+  const account = objectIn(raw, 'account');
+  return account['address'] === hexOf(address) ? account : malformed('account.address', account['address']);
+}
+
+async function readToken(
+  source: TronSource,
+  wallet: Address,
+  contract: TokenContract,
+  options: ReadOptions,
+): Promise<bigint> {
+  const data = BALANCE_SELECTOR + shortHexOf(wallet).padStart(64, '0');
+  const { words } = await callConstant(source, { from: wallet, contract, data }, options);
+  const [word] = words;
+  return word !== undefined && WORD.test(word) ? BigInt(`0x${word}`) : malformed('balanceOf', word);
+}
+
+/** What the wallet's own stake pays of fees now. The free bytes of each day are left out: they are few. */
+async function readAllowance(source: TronSource, wallet: Address, options: ReadOptions): Promise<bigint> {
+  const body = { address: hexOf(wallet) };
+  const [raw, prices] = await Promise.all([
+    source.call({ side: 'wallet', method: 'getaccountresource', body }, options),
+    readPrices(source, options),
+  ]);
+  const resource = objectIn(raw, 'account resource');
+  const left = (limit: string, used: string): number =>
+    Math.max(0, countIn(resource[limit], limit) - countIn(resource[used], used));
+  const energy = left('EnergyLimit', 'EnergyUsed');
+  const bytes = Math.max(0, left('NetLimit', 'NetUsed') - BYTES_LEFT_OVER);
+  return BigInt(energy) * prices.energySun + BigInt(bytes) * prices.byteSun;
+}

@@ -1,0 +1,35 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { listIn, malformed, objectIn, sunIn } from '../node-value.ts';
+import type { TronSource } from '../tron-sources.ts';
+
+/** What the chain asks for its work now, in sun. Representatives change it at any maintenance: never written down here. */
+export interface ChainPrices {
+  /** Of one energy. */
+  readonly energySun: bigint;
+  /** Of one byte. */
+  readonly byteSun: bigint;
+  /** What the first TRX to an address costs whoever sends it, besides. */
+  readonly activationSun: bigint;
+}
+
+export async function readPrices(
+  source: Pick<TronSource, 'call'>,
+  options: ReadOptions,
+): Promise<ChainPrices> {
+  const raw = await source.call({ side: 'wallet', method: 'getchainparameters' }, options);
+  const parameters = new Map(
+    listIn(objectIn(raw, 'chain parameters')['chainParameter'], 'chainParameter').map((one) => {
+      const { key, value } = objectIn(one, 'chain parameter');
+      return [key, value] as const;
+    }),
+  );
+  const sunOf = (key: string): bigint =>
+    parameters.has(key) ? sunIn(parameters.get(key), key) : malformed('chain parameters', `no ${key}`);
+  const energySun = sunOf('getEnergyFee');
+  if (energySun === 0n) return malformed('getEnergyFee', energySun);
+  return {
+    energySun,
+    byteSun: sunOf('getTransactionFee'),
+    activationSun: sunOf('getCreateAccountFee') + sunOf('getCreateNewAccountFeeInSystemContract'),
+  };
+}

@@ -1,0 +1,55 @@
+import { EXPIRING_SEND_OUTCOMES, type ExpiringSendOutcome } from '@opentill/chain/expiring-sender';
+import { boundedText } from '@opentill/chain-sources/node-text';
+import { objectIn } from '../node-value.ts';
+
+/** What a node said to a transaction that was sent to it. */
+export interface SaidToSending {
+  readonly outcome: ExpiringSendOutcome;
+  /** In the node's own words, when it did not take it. */
+  readonly said?: string;
+  /** It named another transaction than was sent. */
+  readonly lied?: true;
+}
+
+/**
+ * `code` of broadcasthex (java-tron's `return.response_code`), as far as it says more than UNKNOWN. A duplicate is as good as
+ * taken, also one that the node only saw (`rpc.trxCacheEnable`).
+ */
+const BY_CODE: Readonly<Record<string, ExpiringSendOutcome>> = {
+  DUP_TRANSACTION_ERROR: 'KNOWN',
+  TRANSACTION_EXPIRATION_ERROR: 'EXPIRED',
+  TAPOS_ERROR: 'REFERENCE_UNKNOWN',
+  BANDWITH_ERROR: 'NO_FUNDS',
+  SIGERROR: 'REFUSED',
+  TOO_BIG_TRANSACTION_ERROR: 'REFUSED',
+  CONTRACT_VALIDATE_ERROR: 'REFUSED',
+  CONTRACT_EXE_ERROR: 'REFUSED',
+};
+/** Contracts are refused for many reasons, told by words alone. The wordings stand in the test of this file. */
+const LACKS_FUNDS =
+  /balance is not sufficient|insufficient balance|account \[?T\w{33}\]? does not exist|account resource insufficient/i;
+const HEX = /^(?:[0-9a-f]{2})+$/;
+
+/** What an answer to broadcasthex means. SERVER_BUSY, NO_CONNECTION and the like speak of the node alone. */
+export function sendOutcomeOf(raw: unknown, txHash: string): SaidToSending {
+  const answer = objectIn(raw, 'answer to a transaction');
+  const { code, txid, result } = answer;
+  const said = boundedText(`${typeof code === 'string' ? code : 'no code'}: ${messageIn(answer)}`);
+  if (txid !== undefined && txid !== txHash) return { outcome: 'UNKNOWN', said, lied: true };
+  if (result === true) return { outcome: 'ACCEPTED' };
+  if (typeof code !== 'string') return { outcome: 'UNKNOWN', said };
+  const isOfContract = code === 'CONTRACT_VALIDATE_ERROR' || code === 'CONTRACT_EXE_ERROR';
+  if (isOfContract && LACKS_FUNDS.test(said)) return { outcome: 'NO_FUNDS', said };
+  return { outcome: BY_CODE[code] ?? 'UNKNOWN', said };
+}
+
+/** The best of what several sources said. UNKNOWN when none said anything. */
+export function bestOutcome(outcomes: readonly ExpiringSendOutcome[]): ExpiringSendOutcome {
+  return EXPIRING_SEND_OUTCOMES.find((outcome) => outcomes.includes(outcome)) ?? 'UNKNOWN';
+}
+
+/** `message` of an answer: text, or the same in hex. */
+export function messageIn({ message }: Readonly<Record<string, unknown>>): string {
+  if (typeof message !== 'string') return '';
+  return HEX.test(message) ? Buffer.from(message, 'hex').toString('utf8') : message;
+}
