@@ -222,11 +222,15 @@ function startServices(world: World, keys: SignerBackend): { stop(): Promise<voi
   });
   const codec = evmFamily.addressCodec;
   const sender = createEvmSender(network, { backend: keys });
+  const terms = payoutTermsOf(network);
+  if (terms === undefined) throw new TypeError(`the network ${network.chain} has no terms of payouts`);
   const signer = startSigner({
     ...shared,
     db: signerPool.kysely,
     metrics: createMetrics('payout-signer'),
-    networks: [{ network, codec, sender, reader: evmFamily.createReader(network, {}) }],
+    networks: [
+      { kind: 'NONCES', network, terms, codec, sender, reader: evmFamily.createReader(network, {}) },
+    ],
     wallets: keys.addresses,
     policy: judgeByPolicy(undefined),
     stateDirectory: world.dir,

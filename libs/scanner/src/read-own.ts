@@ -32,18 +32,64 @@ export async function mayHaveOpenTransactions(db: Db, chain: Chain): Promise<boo
   const { rows } = await sql`
     select from wallet_nonce where chain = ${chain} and state = 'SIGNED'
     union all
+    select from payout_attempt where chain = ${chain} and state = 'OPEN'
+    union all
     select from own_transaction_fate where chain = ${chain} and state in ('MINED', 'ORPHANED')
     limit 1`.execute(db);
   return rows.length > 0;
 }
 
 /**
- * The own transactions of a chain of which the last word is not said: those of nonces that are signed and not used up,
- * or whose fate is not VERIFIED. Of several for one nonce only one can land: once one is VERIFIED the others are dead,
+ * The own transactions of a chain of which the last word is not said: those of nonces that are signed and not used up, those
+ * that end by time and are open, and those whose fate is not VERIFIED. Of several for one nonce only one can land: once one is VERIFIED the others are dead,
  * but for such as are recorded as MINED, which is to be taken back. With `aboveHeight` also what is VERIFIED in a block
  * above it, and what shares its nonce: a reorganisation opens them again.
  */
 export async function readOpenTransactions(
+  db: Db,
+  chain: Chain,
+  aboveHeight: number,
+): Promise<readonly OpenTransaction[]> {
+  const [byNonce, byTime] = await Promise.all([
+    readOpenOfNonces(db, chain, aboveHeight),
+    readOpenAttempts(db, chain, aboveHeight),
+  ]);
+  return [...byNonce, ...byTime];
+}
+
+/**
+ * Those that end by time instead of by a nonce: each stands for itself. One that is DEAD is asked for no more: its time was
+ * over, and no block held it.
+ */
+async function readOpenAttempts(
+  db: Db,
+  chain: Chain,
+  aboveHeight: number,
+): Promise<readonly OpenTransaction[]> {
+  const { rows } = await sql<OwnRow>`
+    with attempts as (
+      select tx_hash from payout_attempt where chain = ${chain} and state = 'OPEN'
+      union
+      select f.tx_hash from own_transaction_fate f join payout_attempt a using (chain, tx_hash)
+      where f.chain = ${chain} and (f.state = 'MINED' or f.state = 'ORPHANED' and a.state = 'SETTLED')
+      union
+      select f.tx_hash from own_transaction_fate f join payout_attempt a using (chain, tx_hash)
+      where f.chain = ${chain} and f.state <> 'ORPHANED' and f.block_height > ${aboveHeight}
+    ), own as (
+      select ${OWN_COLUMNS}, coalesce(f.state in ('MINED', 'VERIFIED'), false) as is_mined
+      from attempts a
+        join own_transaction o on o.chain = ${chain} and o.tx_hash = a.tx_hash
+        left join own_transaction_fate f on f.chain = o.chain and f.tx_hash = o.tx_hash
+      where f.state is distinct from 'VERIFIED' or f.block_height > ${aboveHeight}
+    )
+    (select ${READ_COLUMNS} from own where not is_mined order by signed_at, tx_hash limit ${UNMINED_MAX})
+    union all
+    (select ${READ_COLUMNS} from own where is_mined
+      order by block_height > ${aboveHeight} desc, block_height, tx_hash limit ${MINED_MAX})`.execute(db);
+  return rows.map(transactionIn);
+}
+
+async function readOpenOfNonces(
   db: Db,
   chain: Chain,
   aboveHeight: number,

@@ -2,20 +2,25 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { SignerMeters } from './signer-meters.ts';
 import type { WalletKey } from './wallet-facts.ts';
 
-/** What somebody should look at. */
-export type AlarmKind =
-  | 'halted'
-  | 'chain-ahead'
+/** What somebody should look at; label values of the metric `opentill_payout_alarm_bool`. */
+export const WALLET_ALARM_KINDS = [
+  'halted',
+  'chain-ahead',
   /** A source goes on saying that its pool holds more than we sent, alone: it lies or is broken, and is not waited for. */
-  | 'pool-disbelieved'
-  | 'nonce-gap'
+  'pool-disbelieved',
+  'nonce-gap',
   /** The lowest transaction on its way waits, and may offer no more: all behind it wait as well. */
-  | 'fees-at-cap'
+  'fees-at-cap',
   /** The database says of a signed transaction what its bytes do not: somebody wrote there who must not. */
-  | 'forged'
-  | 'low-gas'
-  | 'low-balance'
-  | 'above-float';
+  'forged',
+  /** A block holds a transaction of ours that the scanner should have recorded and has not. */
+  'unrecorded',
+  'low-gas',
+  'low-balance',
+  'above-float',
+] as const;
+
+export type AlarmKind = (typeof WALLET_ALARM_KINDS)[number];
 
 /** Keeps which alarms hold, and logs when one begins or ends. */
 export interface AlarmEdges {

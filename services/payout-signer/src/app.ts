@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { ExpiringSender } from '@opentill/chain/expiring-sender';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { payoutTermsOf } from '@opentill/contracts/payout-terms';
+import type { PayoutTerms, TronPayoutTerms } from '@opentill/contracts/payout-terms';
 import type { Db } from '@opentill/db/database';
 import { ROLLED_ROWS_MAX, rollInbox } from '@opentill/db/housekeeping';
 import { keepLease } from '@opentill/db/lease';
@@ -20,7 +21,9 @@ import type { Logger } from '@opentill/runtime/logger';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
-import { startDriver, type Driver } from './drive-wallet.ts';
+import { startDriver, startExpiringDriver, type Driver } from './drive-wallet.ts';
+import { openSendMark } from './expiring/send-mark.ts';
+import { createAttemptStore } from './expiring/store.ts';
 import { wakeDrivers, type WakingEvent } from './handlers/wake-drivers.ts';
 import { startMarkingUnpayable } from './mark-unpayable.ts';
 import { openNonceMark } from './nonce-mark.ts';
@@ -29,13 +32,28 @@ import type { PassTiming } from './pass-deps.ts';
 import type { PolicyJudge } from './policy-port.ts';
 import { createPayoutStore } from './store.ts';
 
-/** A network to pay on, and how its chain is spoken to. */
-export interface PayingNetwork {
+interface OfNetwork {
   readonly network: NetworkConfig;
   readonly codec: AddressCodec;
+}
+
+/** A network whose transactions are ordered by nonces. */
+export interface NoncePaying extends OfNetwork {
+  readonly kind: 'NONCES';
+  readonly terms: PayoutTerms;
   readonly sender: WalletSender;
   readonly reader: Pick<ChainReader, 'readFates'>;
 }
+
+/** A network whose transactions end by time. */
+export interface ExpiringPaying extends OfNetwork {
+  readonly kind: 'EXPIRING';
+  readonly terms: TronPayoutTerms;
+  readonly sender: ExpiringSender;
+}
+
+/** A network to pay on, and how its chain is spoken to. */
+export type PayingNetwork = NoncePaying | ExpiringPaying;
 
 export interface SignerDeps {
   /** As the role opentill_signer. */
@@ -47,13 +65,13 @@ export interface SignerDeps {
   readonly newId: NewId;
   readonly networks: readonly PayingNetwork[];
   /** Networks whose file does not say how payouts are paid: theirs are told so, and end when their time is up. */
-  readonly unpayable?: readonly Pick<PayingNetwork, 'network' | 'codec'>[];
+  readonly unpayable?: readonly OfNetwork[];
   /** Those that keys are held of, by family of the networks. */
   readonly wallets: readonly Address[];
   readonly policy: PolicyJudge;
   /** Unique to the process. */
   readonly instanceId: string;
-  /** Where the marks of the highest nonces sent are kept (nonce-mark.ts): must outlive the database. */
+  /** Where the marks of what was sent are kept (nonce-mark.ts, expiring/send-mark.ts): must outlive the database. */
   readonly stateDirectory: string;
   /** Told of what must not go on; the service then ends. */
   readonly fail: (error: unknown) => void;
@@ -97,6 +115,8 @@ const SERVICE = 'payout-signer';
 const PREFETCH = 20;
 const DRAIN_TIMEOUT_MS = 4_000;
 const HOUSEKEEPING_MS = 600_000;
+/** Pools forget after a minute what a transaction has but one or two of to live. */
+const EXPIRING_RESEND_MAX_MS = 10_000;
 /** A leader whose last pass was longer ago is not well. */
 const PASS_STALE_MS = 60_000;
 
@@ -154,40 +174,59 @@ function startDrivers(
   observe: Observe,
   relay: Relay,
 ): readonly Driver[] {
-  const { db, clock, newId, logger, instanceId } = deps;
-  return deps.networks.flatMap(({ network, codec, sender, reader }) => {
-    const terms = payoutTermsOf(network);
-    if (terms === undefined) throw new TypeError(`the network ${network.chain} has no terms of payouts`);
-    return deps.wallets
-      .filter((wallet) => codec.parse(wallet) === wallet)
-      .map((wallet) => {
-        const key = { chain: network.chain, wallet };
-        return startDriver({
-          key,
-          terms,
-          rules: { network, codec, ownWallets: deps.wallets, policy: deps.policy },
-          store: createPayoutStore(db, key, { newId, clock }),
-          sender,
-          reader,
-          mark: openNonceMark(deps.stateDirectory, key),
-          monotonicMs: () => performance.now(),
-          observe,
-          clock,
-          timing: { bumpAfterMs: terms.bumpAfterMs, ...timing },
-          onCommitted: () => relay.wake(),
-          leaseKeeper: keepLease({
-            db,
-            schema: SCHEMA,
-            name: `wallet/${network.chain}/${wallet}`,
-            holder: instanceId,
-            ttlMs: timing.leaseTtlMs,
-            logger,
-          }),
-          leaseIntervalMs: timing.leaseTtlMs / 3,
-          sweepMs: timing.sweepMs,
-          fail: deps.fail,
-        });
-      });
+  return deps.networks.flatMap((paying) =>
+    deps.wallets
+      .filter((wallet) => paying.codec.parse(wallet) === wallet)
+      .map((wallet) => startDriverOf(deps, timing, observe, relay, paying, wallet)),
+  );
+}
+
+function startDriverOf(
+  { db, clock, newId, logger, instanceId, wallets, policy, stateDirectory, fail }: SignerDeps,
+  timing: SignerTiming,
+  observe: Observe,
+  relay: Relay,
+  paying: PayingNetwork,
+  wallet: Address,
+): Driver {
+  const { network, codec } = paying;
+  const key = { chain: network.chain, wallet };
+  const neutral = {
+    key,
+    rules: { network, codec, ownWallets: wallets, policy },
+    monotonicMs: () => performance.now(),
+    observe,
+    clock,
+    onCommitted: () => relay.wake(),
+    leaseKeeper: keepLease({
+      db,
+      schema: SCHEMA,
+      name: `wallet/${network.chain}/${wallet}`,
+      holder: instanceId,
+      ttlMs: timing.leaseTtlMs,
+      logger,
+    }),
+    leaseIntervalMs: timing.leaseTtlMs / 3,
+    sweepMs: timing.sweepMs,
+    fail,
+  };
+  if (paying.kind === 'EXPIRING')
+    return startExpiringDriver({
+      ...neutral,
+      terms: paying.terms,
+      sender: paying.sender,
+      store: createAttemptStore(db, key, { newId, clock }),
+      mark: openSendMark(stateDirectory, key),
+      timing: { ...timing, resendMaxMs: Math.min(timing.resendMaxMs, EXPIRING_RESEND_MAX_MS) },
+    });
+  return startDriver({
+    ...neutral,
+    terms: paying.terms,
+    sender: paying.sender,
+    reader: paying.reader,
+    store: createPayoutStore(db, key, { newId, clock }),
+    mark: openNonceMark(stateDirectory, key),
+    timing: { bumpAfterMs: paying.terms.bumpAfterMs, ...timing },
   });
 }
 

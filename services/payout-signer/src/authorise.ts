@@ -1,7 +1,8 @@
-import { decideAuthorisations, type AuthorisationDecisions } from './decide-authorisations.ts';
+import { authoriseRequested } from './authorise-requested.ts';
 import type { ChainCounts, PassContext } from './pass-deps.ts';
 import type { SpentRow } from './payout-store.ts';
 import { freeSlots, lowestUnsigned } from './plan-nonces.ts';
+import type { PageOutcome } from './turn-page.ts';
 import type { Obstacle, WalletView } from './wallet-facts.ts';
 
 /** What the chain says of the wallet's nonces before any is given out. */
@@ -37,37 +38,18 @@ export async function openGate(
   return { pausedBy: isAhead && !isDisbelieved ? 'CHAIN_AHEAD' : undefined, nextNonce };
 }
 
-/**
- * Authorises what may be, oldest first, each with a nonce, all in one commit; notes why the others wait, and refuses what
- * the policy refuses. @returns WRITTEN: some were; TURNS: some wait for nothing but their turn; NOTHING: neither
- */
-export async function authorise(
+/** Authorises what may be, each with a nonce; see authoriseRequested. */
+export function authorise(
   context: PassContext,
   view: WalletView,
   gate: NonceGate,
   spent: () => Promise<readonly SpentRow[]>,
-): Promise<'WRITTEN' | 'TURNS' | 'NOTHING'> {
-  if (view.requested.length === 0) return 'NOTHING';
-  const { store, lease, observe, key, rules } = context;
-  const slots = freeSlots(view.nonces, context.terms.maxOpenNonces);
-  const decide = (rows: readonly SpentRow[]): AuthorisationDecisions =>
-    decideAuthorisations(view, rows, rules, { slots, pausedBy: gate.pausedBy });
-  const isFirstLook = view.requested.some(({ obstacle }) => obstacle === null);
-  // What was looked at before mostly goes on waiting: then nothing is to be written, and nobody is to wait for it.
-  const before = isFirstLook ? undefined : decide(await spent());
-  if (before !== undefined && !hasNews(before)) return before.waitForTurn > 0 ? 'TURNS' : 'NOTHING';
-
-  let decisions = before;
-  const done = await store.authorise(lease, gate.nextNonce, (rows) => (decisions = decide(rows)));
-  if (decisions === undefined) return 'NOTHING';
-  observe.authorised(key, { ...decisions, authorised: done });
-  const { refused, waitForTurn } = decisions;
-  if (refused.length > 0) context.onCommitted();
-  if (done.length > 0 || refused.length > 0) return 'WRITTEN';
-  return waitForTurn > 0 ? 'TURNS' : 'NOTHING';
-}
-
-function hasNews(decisions: AuthorisationDecisions): boolean {
-  const { authorised, needApproval, judgedAgain, refused, obstacles } = decisions;
-  return [authorised, needApproval, judgedAgain, refused, obstacles].some((list) => list.length > 0);
+): Promise<PageOutcome> {
+  const { store, lease, terms } = context;
+  return authoriseRequested(context, view, {
+    slots: freeSlots(view.nonces, terms.maxOpenNonces),
+    pausedBy: gate.pausedBy,
+    spent,
+    save: (decide) => store.authorise(lease, gate.nextNonce, decide),
+  });
 }

@@ -1,7 +1,9 @@
 import { evmFamily } from '@opentill/chain-evm/family';
 import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
+import { tronFamily } from '@opentill/chain-tron/family';
+import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { payoutTermsOf } from '@opentill/contracts/payout-terms';
+import { payoutTermsOf, tronPayoutTermsOf, type PayoutTerms } from '@opentill/contracts/payout-terms';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { connectBroker } from '@opentill/messaging/connection';
@@ -16,12 +18,12 @@ import { openPolicy } from '@opentill/wallet/policy/sealed-policy';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import { readPassphraseFile } from '@opentill/wallet/read-passphrase-file';
 import { refuseSecretsInEnvironment } from '@opentill/wallet/refuse-secrets-in-environment';
-import { startSigner, type PayingNetwork } from './app.ts';
+import { startSigner, type PayingNetwork, type SignerDeps } from './app.ts';
 import { readSignerConfig, selectNetworks, type SignerConfig } from './config.ts';
 import { judgeByPolicy } from './judge-by-policy.ts';
 
 const SERVICE = 'payout-signer';
-const CODECS = [evmFamily.addressCodec];
+const CODECS = [evmFamily.addressCodec, tronFamily.addressCodec];
 
 /** Opens what the service needs, and starts it: its composition root but for the process. */
 export const composePayoutSigner: Compose = async (env, { fail, sharesProcess }) => {
@@ -52,10 +54,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       metrics,
       clock: systemClock,
       newId,
-      networks: networks.filter(isPayable).map((network) => payOn(network, keys, logger)),
-      unpayable: networks
-        .filter((network) => !isPayable(network))
-        .map((network) => ({ network, codec: evmFamily.addressCodec })),
+      ...sortNetworks(networks, keys, logger),
       wallets: keys.addresses,
       policy: judgeByPolicy(policy),
       instanceId,
@@ -99,34 +98,86 @@ async function openKeys(
   return { keys, policy };
 }
 
-function isPayable(network: NetworkConfig): boolean {
-  return payoutTermsOf(network) !== undefined;
+/** Those that are paid on, and those whose file does not say how. */
+function sortNetworks(
+  networks: readonly NetworkConfig[],
+  keys: KeystoreSigner,
+  logger: Logger,
+): Pick<SignerDeps, 'networks' | 'unpayable'> {
+  const sorted = networks.map((network) => {
+    const codec = CODECS.find(({ family }) => family === network.family);
+    if (codec === undefined) throw new TypeError(`no payouts are known of the family ${network.family}`);
+    return { network, codec, paying: payOn(network, keys, logger) };
+  });
+  return {
+    networks: sorted.flatMap(({ paying }) => paying ?? []),
+    unpayable: sorted.filter(({ paying }) => paying === undefined),
+  };
 }
 
-function payOn(network: NetworkConfig, backend: KeystoreSigner, logger: Logger): PayingNetwork {
+function payOn(network: NetworkConfig, backend: KeystoreSigner, logger: Logger): PayingNetwork | undefined {
+  const ofEvm = payoutTermsOf(network);
+  if (ofEvm !== undefined) return payOnEvm(network, ofEvm, backend, logger);
+  const ofTron = tronPayoutTermsOf(network);
+  if (ofTron === undefined) return undefined;
+  return {
+    kind: 'EXPIRING',
+    network,
+    terms: ofTron,
+    codec: tronFamily.addressCodec,
+    sender: createTronSender(network, { backend, ...tellOfSources(network, logger) }),
+  };
+}
+
+function payOnEvm(
+  network: NetworkConfig,
+  terms: PayoutTerms,
+  backend: KeystoreSigner,
+  logger: Logger,
+): PayingNetwork {
   const { chain } = network;
   return {
+    kind: 'NONCES',
     network,
+    terms,
     codec: evmFamily.addressCodec,
     sender: createEvmSender(network, {
       backend,
-      onSendAnswer: (answer) => {
-        const isAlarming = answer.lied === true || answer.outcome === 'REFUSED';
-        logger[isAlarming ? 'warn' : 'debug']('a source answered what was sent', { chain, ...answer });
-      },
-      onAlone: ({ label }) => logger.debug('one source is believed alone', { chain, source: label }),
+      ...tellOfSources(network, logger),
       onCountRefuted: (count) =>
         logger.error('a source counts transactions of a wallet that the chain does not have', {
           chain,
           ...count,
         }),
-      onSourceChange: (change) => {
-        const isPassing = change.trouble === 'RESTING' || change.before === 'RESTING';
-        logger[isPassing ? 'debug' : 'info']('source changed', { chain, ...change });
-      },
-      onFinding: ({ source, kind, error }) =>
-        logger.warn('source found wanting', { chain, source, kind, error }),
     }),
     reader: evmFamily.createReader(network, {}),
   };
+}
+
+/** What senders of all families tell of their sources. */
+function tellOfSources({ chain }: NetworkConfig, logger: Logger) {
+  return {
+    onSendAnswer: (answer: { readonly outcome: string; readonly lied?: true }) => {
+      const isAlarming = answer.lied === true || answer.outcome === 'REFUSED';
+      logger[isAlarming ? 'warn' : 'debug']('a source answered what was sent', { chain, ...answer });
+    },
+    onAlone: ({ label }: { readonly label: string }) =>
+      logger.debug('one source is believed alone', { chain, source: label }),
+    onSourceChange: (change: SourceChange) => {
+      const isPassing = change.trouble === 'RESTING' || change.before === 'RESTING';
+      logger[isPassing ? 'debug' : 'info']('source changed', { chain, ...change });
+    },
+    onFinding: ({ source, kind, error }: SourceFinding) =>
+      logger.warn('source found wanting', { chain, source, kind, error }),
+  };
+}
+
+interface SourceChange {
+  readonly trouble: unknown;
+  readonly before: unknown;
+}
+interface SourceFinding {
+  readonly source: string;
+  readonly kind: string;
+  readonly error: unknown;
 }

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig, type Environment } from '@opentill/runtime/config';
 import {
@@ -76,17 +77,20 @@ export type SelectNetworksErrorCode =
   /** CHAINS names what is no enabled network of the file that payouts can be signed on. */
   'CHAINS_INVALID';
 
-/** The networks this process pays on: the enabled ones of the EVM family, of these the ones named. */
+/** Families whose payouts can be signed. */
+const PAYABLE: readonly Family[] = ['EVM', 'TRON'];
+
+/** The networks this process pays on: the enabled ones of the families it knows, of these the ones named. */
 export function selectNetworks(
   networks: readonly NetworkConfig[],
   chains: readonly string[] | undefined,
 ): readonly NetworkConfig[] {
-  const enabled = networks.filter((network) => network.family === 'EVM' && network.enabled);
+  const enabled = networks.filter((network) => PAYABLE.includes(network.family) && network.enabled);
   const unknown = (chains ?? []).filter((chain) => !enabled.some((network) => network.chain === chain));
   if (unknown.length > 0) {
     throw new GatewayError<SelectNetworksErrorCode>(
       'CHAINS_INVALID',
-      `CHAINS: not an enabled EVM network of the network file: ${unknown.join(', ')}`,
+      `CHAINS: not an enabled network of the network file that can be paid on: ${unknown.join(', ')}`,
       { retryable: false },
     );
   }

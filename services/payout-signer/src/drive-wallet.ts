@@ -2,11 +2,15 @@ import type { LeaseKeeper } from '@opentill/db/lease';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 import { startLoop } from '@opentill/runtime/loop';
+import { createExpiringPass } from './expiring/pass.ts';
+import type { ExpiringPassDeps } from './expiring/pass-deps.ts';
+import type { Observe } from './observe.ts';
 import { createPass, type Pass } from './pass.ts';
 import type { PassDeps } from './pass-deps.ts';
 import type { WalletKey } from './wallet-facts.ts';
 
-export interface DriverDeps extends PassDeps {
+/** What a wallet is driven by, whatever a pass over it does. */
+export interface DrivingDeps {
   readonly leaseKeeper: LeaseKeeper;
   readonly clock: Clock;
   /** How often the lease is renewed, or asked for: a third of its time to live. */
@@ -16,6 +20,11 @@ export interface DriverDeps extends PassDeps {
   /** Told of what must not go on: a node of another network, bytes that were signed otherwise than asked. */
   readonly fail: (error: unknown) => void;
 }
+
+export interface DriverDeps extends PassDeps, DrivingDeps {}
+
+/** Of a wallet whose transactions end by time. */
+export interface ExpiringDriverDeps extends ExpiringPassDeps, DrivingDeps {}
 
 /** The driver of one wallet. */
 export interface Driver {
@@ -32,11 +41,27 @@ export interface Driver {
 
 const MAX_BACKOFF_MS = 5_000;
 
+/** Drives a wallet whose transactions are ordered by nonces. */
+export function startDriver(deps: DriverDeps): Driver {
+  return drive(deps, () => createPass(deps));
+}
+
+/** Drives a wallet whose transactions end by time. */
+export function startExpiringDriver(deps: ExpiringDriverDeps): Driver {
+  return drive(deps, () => createExpiringPass(deps));
+}
+
+interface Driven extends DrivingDeps {
+  readonly key: WalletKey;
+  readonly observe: Observe;
+  readonly sender: { checkNetwork(options: { readonly signal: AbortSignal }): Promise<void> };
+}
+
 /**
  * Drives a wallet while this replica has its lease, and asks for the lease while it has not. Two loops beside each other, so
  * that slow nodes don't cost the lease.
  */
-export function startDriver(deps: DriverDeps): Driver {
+function drive(deps: Driven, newPass: () => Pass): Driver {
   const { key, leaseKeeper, observe, sender } = deps;
   let current: { readonly token: number; readonly pass: Pass } | undefined;
   let isNetworkChecked = false;
@@ -57,8 +82,7 @@ export function startDriver(deps: DriverDeps): Driver {
         if (!isNetworkChecked) await sender.checkNetwork({ signal });
         isNetworkChecked = true;
         // Whoever takes the lease anew knows nothing of what was sent meanwhile.
-        if (current?.token !== lease.fencingToken)
-          current = { token: lease.fencingToken, pass: createPass(deps) };
+        if (current?.token !== lease.fencingToken) current = { token: lease.fencingToken, pass: newPass() };
         const outcome = await current.pass(lease, signal);
         passedAtMs = deps.clock.now().getTime();
         observe.passed(key);

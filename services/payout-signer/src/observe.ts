@@ -4,7 +4,8 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { createAlarmEdges, type AlarmEdges } from './alarm-edges.ts';
 import type { AuthorisationDecisions } from './decide-authorisations.ts';
-import type { BalanceRow, Sent, SignedAttempt, TakenIn } from './payout-store.ts';
+import { observeAttempts, type ObserveAttempts } from './observe-attempts.ts';
+import type { BalanceRow, SignedAttempt, TakenIn } from './payout-store.ts';
 import { createSignerMeters, type SignerMeters } from './signer-meters.ts';
 import {
   inFlight,
@@ -15,7 +16,7 @@ import {
 } from './wallet-facts.ts';
 
 /** What happens in the signer, by name: logged and counted in one place. No key, no signed bytes. */
-export interface Observe {
+export interface Observe extends ObserveAttempts {
   takenIn(key: WalletKey, taken: TakenIn): void;
   looked(key: WalletKey, view: WalletView): void;
   authorised(key: WalletKey, decisions: AuthorisationDecisions): void;
@@ -24,7 +25,11 @@ export interface Observe {
   wouldFail(key: WalletKey, orderPk: string, detail: string): void;
   signed(key: WalletKey, attempts: readonly SignedAttempt[]): void;
   /** `first`: payouts that were sent for the first time. */
-  sent(key: WalletKey, sent: readonly Sent[], first: number): void;
+  sent(
+    key: WalletKey,
+    sent: readonly { readonly txHash: TxHash; readonly outcome: string }[],
+    first: number,
+  ): void;
   bumped(key: WalletKey, attempt: SignedAttempt, replaced: TxHash): void;
   cancelled(key: WalletKey, nonce: number, txHash: TxHash): void;
   /** How long the oldest gap has been open; 0: there is none. */
@@ -62,7 +67,8 @@ export interface ObserveDeps {
   readonly metrics: Metrics;
 }
 
-interface Parts {
+/** Where it is told. */
+export interface Parts {
   readonly logger: Logger;
   readonly meters: SignerMeters;
   readonly alarms: AlarmEdges;
@@ -74,6 +80,7 @@ export function createObserve({ logger, metrics }: ObserveDeps): Observe {
   return {
     ...observePayouts(parts),
     ...observeNonces(parts),
+    ...observeAttempts(parts),
     ...observeWallet(parts),
     ...observeService(parts),
   };

@@ -1,4 +1,3 @@
-import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Lease } from '@opentill/db/lease';
 import { authorise, openGate } from './authorise.ts';
 import { chooseSends, createSendMemory, forgetSettled } from './next-sends.ts';
@@ -6,10 +5,12 @@ import { createObstaclePauses } from './obstacle-pauses.ts';
 import type { ChainCounts, PassContext, PassDeps, PassMemory } from './pass-deps.ts';
 import { findGaps } from './plan-nonces.ts';
 import { bumpFees, closeGaps } from './replace-transactions.ts';
+import { readOnce, runStep } from './run-step.ts';
 import { createPoolClaims } from './pool-claims.ts';
 import { sendStored } from './send-stored.ts';
 import { settleDecisions } from './settle-decisions.ts';
 import { signPayouts } from './sign-payouts.ts';
+import { turnPage } from './turn-page.ts';
 import { vouchSiblings, withoutForged } from './vouch-attempts.ts';
 import { watchBalances } from './watch-balances.ts';
 import { watchForeign } from './watch-foreign.ts';
@@ -52,11 +53,11 @@ async function runPass(context: PassContext): Promise<void | 'again'> {
   observe.looked(key, view);
 
   await vouchSiblings(context, view.nonces);
-  await step(context, 'send', () => resend(context, view));
-  await step(context, 'decisions', () => settleDecisions(context, view));
-  const signed = await step(context, 'sign', () => admitAndSign(context, view));
-  await step(context, 'replace', () => bumpFees(context, view));
-  await step(context, 'balances', () => watchBalances(context));
+  await runStep(context, 'send', () => resend(context, view));
+  await runStep(context, 'decisions', () => settleDecisions(context, view));
+  const signed = await runStep(context, 'sign', () => admitAndSign(context, view));
+  await runStep(context, 'replace', () => bumpFees(context, view));
+  await runStep(context, 'balances', () => watchBalances(context));
   return signed === 'more' ? 'again' : undefined;
 }
 
@@ -124,45 +125,4 @@ async function countIfDue(context: PassContext, view: WalletView): Promise<Chain
   ]);
   memory.counts = { atMs, latest, pending };
   return memory.counts;
-}
-
-function readOnce<T>(read: () => Promise<T>): { read(): Promise<T>; forget(): void } {
-  let known: Promise<T> | undefined;
-  return { read: () => (known ??= read()), forget: () => void (known = undefined) };
-}
-
-/**
- * A page full of payouts of which none can be authorised now must not hide those behind it: the next pass looks there, and so
- * on to the end and round. While some wait for nothing but their turn, the oldest keep it. Those that nobody looked at yet
- * are on no page: they are never hidden.
- * @returns whether to look at the next page at once: in the first round of this process alone, later rounds take their time
- */
-function turnPage(
-  memory: PassMemory,
-  { pageEnd }: WalletView,
-  authorised: Awaited<ReturnType<typeof authorise>>,
-): boolean {
-  const keeps = authorised === 'TURNS' || authorised === 'WRITTEN';
-  const isFirst = memory.isFirstRound && !keeps;
-  memory.requestedAfter = keeps ? undefined : (pageEnd ?? undefined);
-  if (pageEnd === null && !keeps) memory.isFirstRound = false;
-  return isFirst && pageEnd !== null;
-}
-
-/** Runs a step. What a node failed to do is told, and left to the next pass; everything else ends the pass. */
-async function step<T>(context: PassContext, name: string, work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isNodesFault(error)) throw error;
-    context.observe.stepFailed(context.key, name, error);
-    return undefined;
-  }
-}
-
-/** Codes of a ReaderError: what nodes do or fail to do. */
-const NODES_FAULT = /^(RPC_|BLOCK_NOT_FOUND$|INCONSISTENT_ANSWER$|READ_ABORTED$|FINALITY_UNAVAILABLE$)/;
-
-function isNodesFault(error: unknown): boolean {
-  return error instanceof GatewayError && NODES_FAULT.test(error.code);
 }

@@ -1,15 +1,39 @@
 import type { TxHash } from '@opentill/chain/transfer';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { FoundPayment } from '@opentill/chain/wallet-sender';
-import { checkIntent } from './check-intent.ts';
+import type { Lease } from '@opentill/db/lease';
+import { checkIntent, type IntentRules } from './check-intent.ts';
+import type { Observe } from './observe.ts';
 import type { PassContext } from './pass-deps.ts';
-import type { PaidByDecision, UnsignedPayout, WalletView } from './wallet-facts.ts';
+import type { Adoption } from './payout-store.ts';
+import type { KnownBlock, PaidByDecision, UnsignedPayout, WalletKey, WalletView } from './wallet-facts.ts';
+
+/** What decisions are carried out with, whatever a family's transactions are ordered by. */
+export interface DecisionContext<Found> {
+  readonly key: WalletKey;
+  readonly rules: IntentRules;
+  readonly sender: {
+    readPayment(txHash: TxHash, block: KnownBlock, options: ReadOptions): Promise<Found | undefined>;
+  };
+  readonly store: {
+    adopt(lease: Lease, decision: PaidByDecision, found: Found): Promise<Adoption>;
+    dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
+  };
+  readonly lease: Lease;
+  readonly observe: Pick<Observe, 'decided'>;
+  readonly onCommitted: () => void;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Carries out what operators decided was paid by transactions that this database does not know, also while the wallet is
  * halted. An operator's word is not believed: the transaction must stand in a verified block, by two sources, and be this
  * payment, from this wallet, of this token, to this receiver, with this amount, and have delivered something.
  */
-export async function settleDecisions(context: PassContext, view: WalletView): Promise<void> {
+export async function settleDecisions<Found extends Pick<FoundPayment, 'intent' | 'fate'>>(
+  context: DecisionContext<Found>,
+  view: { readonly cursor: { readonly verified: KnownBlock } | null } & Pick<WalletView, 'paidBy'>,
+): Promise<void> {
   const { sender, store, lease, observe, key, signal } = context;
   if (view.cursor === null) return;
   for (const decision of view.paidBy) {
@@ -27,9 +51,9 @@ export async function settleDecisions(context: PassContext, view: WalletView): P
 }
 
 function whyNot(
-  { rules }: PassContext,
+  { rules }: { readonly rules: IntentRules },
   { payout }: PaidByDecision,
-  found: FoundPayment | undefined,
+  found: Pick<FoundPayment, 'intent' | 'fate'> | undefined,
 ): string | undefined {
   if (found === undefined) return 'no block that is verified holds a payment of this hash';
   const checked = checkIntent(payout, rules);

@@ -2,13 +2,12 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { PREPARE_MAX, type FeePrices, type PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { NonceGate } from './authorise.ts';
 import { checkIntent } from './check-intent.ts';
+import { chooseRefused, judgeAgain, type Hindered } from './judge-again.ts';
 import type { PassContext } from './pass-deps.ts';
-import { judge } from './decide-authorisations.ts';
 import type { SignedAttempt, SpentRow } from './payout-store.ts';
 import { noncesToSign } from './plan-nonces.ts';
 import { sendStored } from './send-stored.ts';
 import { chooseUnpaid } from './settle-decisions.ts';
-import { createSpending } from './spending.ts';
 import { withoutForged } from './vouch-attempts.ts';
 import { createBudget } from './wallet-budget.ts';
 import { inFlight, type Obstacle, type UnsignedPayout, type WalletView } from './wallet-facts.ts';
@@ -17,11 +16,6 @@ interface Ready {
   readonly payout: UnsignedPayout;
   readonly intent: PaymentIntent;
   readonly gasLimit: bigint;
-}
-
-interface Hindered {
-  readonly payout: UnsignedPayout;
-  readonly obstacle: Obstacle;
 }
 
 /** Payouts end while their transactions are being signed; then the rest is signed again without them, so often at most. */
@@ -53,7 +47,7 @@ export async function signPayouts(
     );
     return 0;
   }
-  const { allowed, refused } = await judgeAgain(context, view, due, spent);
+  const { allowed, refused } = await judgeUnpaid(context, view, due, spent);
   await hinder(context, refused);
   if (allowed.length === 0) return 0;
   const prices = await context.sender.currentPrices({ signal: context.signal });
@@ -75,51 +69,27 @@ function stopsAll({ rules, key }: PassContext, view: WalletView, gate: NonceGate
   return rules.policy.allowsChain(key.chain) ? undefined : 'NO_POLICY';
 }
 
-/**
- * Asks the policy once more, with what is authorised besides: what stands in a row is nobody's authorisation, and may have
- * got there otherwise. What was signed before must be proven unpaid.
- */
-async function judgeAgain(
+/** As judgeAgain; and what was signed before must be proven unpaid. */
+async function judgeUnpaid(
   context: PassContext,
   view: WalletView,
   due: readonly UnsignedPayout[],
   spent: () => Promise<readonly SpentRow[]>,
-): Promise<{ readonly allowed: readonly UnsignedPayout[]; readonly refused: readonly Hindered[] }> {
-  const { rules } = context;
-  const spending = createSpending(await spent(), false);
+): Promise<ReturnType<typeof judgeAgain>> {
+  const rows = await spent();
   const before = due.filter(({ isSignedBefore }) => isSignedBefore);
   const unpaid = await chooseUnpaid(context, view, before);
-  const allowed: UnsignedPayout[] = [];
-  const refused: Hindered[] = [];
-  for (const payout of due) {
-    const obstacle = obstacleTo(payout);
-    if (obstacle === undefined) allowed.push(payout);
-    else refused.push({ payout, obstacle });
-  }
-  return { allowed, refused };
-
-  function obstacleTo(payout: UnsignedPayout): Obstacle | undefined {
-    if (payout.isSignedBefore && !unpaid.has(payout.orderPk)) return 'MAYBE_PAID';
-    if (view.heldSymbols.has(payout.symbol)) return 'ASSET_HELD';
-    const verdict = judge(payout, spending.without(payout, payout.isCounted), rules, view.now);
-    if (verdict.kind === 'OBSTACLE') return verdict.obstacle;
-    return verdict.kind === 'AUTHORISED' ? undefined : 'POLICY_REFUSES';
-  }
-}
-
-/** The last word of the policy, with what counts besides these, each counted for the next: it may be more than it was a moment ago. */
-function chooseRefused(
-  { rules }: PassContext,
-  view: WalletView,
-  payouts: readonly UnsignedPayout[],
-  besides: readonly SpentRow[],
-): readonly string[] {
-  const spending = createSpending(besides, false);
-  return payouts.flatMap((payout) => {
-    if (judge(payout, spending.of(payout), rules, view.now).kind !== 'AUTHORISED') return [payout.orderPk];
-    spending.add(payout);
-    return [];
-  });
+  const mayBePaid = new Set(before.flatMap(({ orderPk }) => (unpaid.has(orderPk) ? [] : [orderPk])));
+  const { allowed, refused } = judgeAgain(
+    due.filter(({ orderPk }) => !mayBePaid.has(orderPk)),
+    rows,
+    context.rules,
+    view,
+  );
+  const doubtful = due.flatMap((payout): Hindered[] =>
+    mayBePaid.has(payout.orderPk) ? [{ payout, obstacle: 'MAYBE_PAID' }] : [],
+  );
+  return { allowed, refused: [...doubtful, ...refused] };
 }
 
 /** Tries each payment on the chain, and takes it out of what the wallet can still spend. */
@@ -179,7 +149,7 @@ async function signAndSave(
     const attempts = await signAll(context, view, gate, left, prices);
     const payouts = left.map(({ payout }) => payout);
     const outcome = await store.saveSigned(lease, attempts, (besides) =>
-      chooseRefused(context, view, payouts, besides),
+      chooseRefused(payouts, besides, context.rules, view.now),
     );
     if (outcome.kind === 'SAVED') {
       for (const { orderPk } of payouts) memory.pauses.forget(orderPk);

@@ -16,6 +16,7 @@ export interface SignerMeters {
   readonly sent: Count<'chain' | 'outcome'>;
   readonly firstSent: Count<'chain'>;
   readonly final: Count<'chain'>;
+  readonly dead: Count<'chain'>;
   readonly failures: Count<'chain' | 'step'>;
   readonly passes: Count<'chain'>;
   readonly inFlight: Level<'chain'>;
@@ -67,6 +68,11 @@ function createCounters(metrics: Metrics) {
     final: metrics.counter({
       name: 'opentill_payout_nonces_final_total',
       help: 'Nonces whose transaction was verified',
+      labelNames: ['chain'],
+    }),
+    dead: metrics.counter({
+      name: 'opentill_payout_attempts_dead_total',
+      help: 'Transactions that expired, proven to be in no block: their payouts may be signed anew',
       labelNames: ['chain'],
     }),
     failures: metrics.counter({

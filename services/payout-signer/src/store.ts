@@ -1,6 +1,5 @@
-import type { Db, Tx } from '@opentill/db/database';
-import { assertLease, type Lease } from '@opentill/db/lease';
-import type { PayoutStore, SaveOutcome } from './payout-store.ts';
+import type { Db } from '@opentill/db/database';
+import type { PayoutStore } from './payout-store.ts';
 import { adoptPayment, closeDecision } from './store/adopt.ts';
 import { look } from './store/look.ts';
 import { noteObstacles, saveAuthorisations } from './store/save-authorised.ts';
@@ -12,20 +11,15 @@ import {
   saveTaken,
 } from './store/save-findings.ts';
 import { readRaw, readTransactionsOf, saveSent, tellOfPayouts, type EventDeps } from './store/save-sent.ts';
-import { NotSaved, saveAllowed, saveReplacement } from './store/save-signed.ts';
+import { saveAllowed, saveReplacement } from './store/save-signed.ts';
 import { lockWindows, readSpent } from './store/spent.ts';
 import { findNews, takeIn } from './store/take-in.ts';
+import { outcomeOf, underLeaseOf } from './store/under-lease.ts';
 import type { WalletKey } from './wallet-facts.ts';
 
 /** The signer's SQL for one wallet; see PayoutStore for what each method promises. */
 export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): PayoutStore {
-  /** A transaction that another holder of the lease can't have overtaken. */
-  const underLease = <T>(lease: Lease, write: (tx: Tx, token: number) => Promise<T>): Promise<T> =>
-    db.transaction().execute(async (tx) => {
-      await assertLease(tx, 'signer', lease);
-      return write(tx, lease.fencingToken);
-    });
-
+  const underLease = underLeaseOf(db);
   return {
     look: (options) => look(db, key, options),
     async takeIn(lease, view) {
@@ -53,8 +47,9 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
         await freeNoncesOf(tx, key, hindered);
       }),
     saveSigned: (lease, attempts, chooseRefused) =>
-      saved(underLease(lease, (tx, token) => saveAllowed(tx, key, token, attempts, chooseRefused))),
-    saveReplacement: (lease, attempt) => saved(underLease(lease, (tx) => saveReplacement(tx, key, attempt))),
+      outcomeOf(underLease(lease, (tx, token) => saveAllowed(tx, key, token, attempts, chooseRefused))),
+    saveReplacement: (lease, attempt) =>
+      outcomeOf(underLease(lease, (tx) => saveReplacement(tx, key, attempt))),
     readRaw: (txHashes) => readRaw(db, key, txHashes),
     recordSent: (lease, sent) =>
       underLease(lease, async (tx, token) => {
@@ -81,15 +76,4 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
     dismiss: (lease, decisionId, why) => underLease(lease, (tx) => closeDecision(tx, decisionId, why)),
     saveBalances: (lease, block, rows) => underLease(lease, (tx) => saveBalances(tx, key, block, rows)),
   };
-}
-
-/** What became of a transaction that stores signed bytes. */
-async function saved(write: Promise<void>): Promise<SaveOutcome> {
-  try {
-    await write;
-    return { kind: 'SAVED' };
-  } catch (error) {
-    if (error instanceof NotSaved) return error.outcome;
-    throw error;
-  }
 }

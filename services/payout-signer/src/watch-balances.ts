@@ -1,10 +1,37 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHeader } from '@opentill/chain/block';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { TokenContract } from '@opentill/chain/transfer';
+import type { Lease } from '@opentill/db/lease';
+import type { AuthorisationRules } from './decide-authorisations.ts';
+import type { Observe } from './observe.ts';
 import type { PassContext } from './pass-deps.ts';
-import type { BalanceRow } from './payout-store.ts';
-import type { BalanceAlarms } from './wallet-facts.ts';
+import type { BalanceRow, PayoutStore } from './payout-store.ts';
+import type { BalanceAlarms, WalletKey } from './wallet-facts.ts';
+
+/** What balances are watched with, whatever a family's transactions are ordered by. */
+export interface BalanceContext {
+  readonly key: WalletKey;
+  readonly terms: Pick<PassContext['terms'], 'lowGasBaseUnits' | 'lowBalance' | 'float'>;
+  readonly rules: AuthorisationRules;
+  readonly sender: {
+    balances(
+      wallet: Address,
+      contracts: readonly (TokenContract | null)[],
+      options: ReadOptions,
+    ): Promise<{ readonly block: BlockHeader; readonly amounts: ReadonlyMap<TokenContract | null, bigint> }>;
+  };
+  readonly store: Pick<PayoutStore, 'saveBalances'>;
+  readonly lease: Lease;
+  readonly observe: Pick<Observe, 'balances'>;
+  readonly memory: { balancesAtMs: number };
+  readonly timing: { readonly balancesEveryMs: number };
+  readonly monotonicMs: () => number;
+  readonly signal: AbortSignal;
+}
 
 /** Writes down what the chain says the wallet holds, for operators, alarms and the reconciliation. */
-export async function watchBalances(context: PassContext): Promise<void> {
+export async function watchBalances(context: BalanceContext): Promise<void> {
   const nowMs = context.monotonicMs();
   const { sender, store, lease, observe, key, rules, memory, timing, signal } = context;
   if (nowMs - memory.balancesAtMs < timing.balancesEveryMs) return;
@@ -23,7 +50,7 @@ export async function watchBalances(context: PassContext): Promise<void> {
   observe.balances(key, rows, shortagesOf(context, rows));
 }
 
-function shortagesOf({ terms, key, rules }: PassContext, rows: readonly BalanceRow[]): BalanceAlarms {
+function shortagesOf({ terms, key, rules }: BalanceContext, rows: readonly BalanceRow[]): BalanceAlarms {
   const native = rows.find(({ contract }) => contract === null)?.amount ?? 0n;
   const { lowGasBaseUnits } = terms;
   const chosen = (isAlarming: (row: BalanceRow) => boolean) =>

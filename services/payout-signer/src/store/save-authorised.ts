@@ -8,13 +8,25 @@ import { lockPayouts, ofWallet } from './rows.ts';
 /** Obstacles that operators alone remove: while one of them stands the payout's clock may stand. */
 const WAITING: readonly Obstacle[] = ['NEEDS_APPROVAL', 'MAYBE_PAID'];
 
-/** Writes the decisions about payouts that are REQUESTED; those that are not any more are passed over. */
+/** Writes the decisions about payouts that are REQUESTED, with a nonce for each that is authorised. */
 export async function saveAuthorisations(
   tx: Tx,
   key: WalletKey,
   fencingToken: number,
   decisions: Authorisations,
   firstNonce: number,
+): Promise<readonly string[]> {
+  const authorised = await saveDecisions(tx, key, fencingToken, decisions);
+  await reserveNonces(tx, key, authorised, firstNonce);
+  return authorised;
+}
+
+/** The same where there are no nonces. Payouts that are not REQUESTED any more are passed over. */
+export async function saveDecisions(
+  tx: Tx,
+  key: WalletKey,
+  fencingToken: number,
+  decisions: Authorisations,
 ): Promise<readonly string[]> {
   await lockPayouts(tx, [
     ...decisions.authorised,
@@ -26,9 +38,7 @@ export async function saveAuthorisations(
   await askForApproval(tx, key, fencingToken, decisions.needApproval);
   await noteJudgedAgain(tx, decisions.judgedAgain);
   await writeObstacles(tx, key, fencingToken, decisions.obstacles);
-  const authorised = await moveToAuthorised(tx, key, fencingToken, decisions.authorised);
-  await reserveNonces(tx, key, authorised, firstNonce);
-  return authorised;
+  return moveToAuthorised(tx, key, fencingToken, decisions.authorised);
 }
 
 async function refuse(

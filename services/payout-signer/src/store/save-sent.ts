@@ -6,7 +6,7 @@ import type { Db, Tx } from '@opentill/db/database';
 import { appendToOutbox, newEvent } from '@opentill/db/outbox';
 import { familyOf } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
-import type { KnownTransaction, Sent } from '../payout-store.ts';
+import type { KnownTransaction } from '../payout-store.ts';
 import type { WalletKey } from '../wallet-facts.ts';
 import { lockPayouts } from './rows.ts';
 
@@ -15,12 +15,19 @@ export interface EventDeps {
   readonly clock: { now(): Date };
 }
 
+/** A transaction that was sent, of which payout it is, and what nodes said. */
+interface SentBytes {
+  readonly txHash: TxHash;
+  readonly orderPk: string | null;
+  readonly outcome: string;
+}
+
 /** Notes that stored bytes were sent, and what came of it. @returns payouts that were sent for the first time */
 export async function saveSent(
   tx: Tx,
   { chain, wallet }: WalletKey,
   fencingToken: number,
-  sent: readonly Sent[],
+  sent: readonly SentBytes[],
 ): Promise<readonly string[]> {
   await sql`
     update own_transaction t set first_sent_at = coalesce(t.first_sent_at, clock_timestamp()),

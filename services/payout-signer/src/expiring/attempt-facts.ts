@@ -1,0 +1,123 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { ExpiringSendOutcome, Validity } from '@opentill/chain/expiring-sender';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { BaseUnits } from '@opentill/domain/money';
+import type { KnownBlock, PaidByDecision, RequestedPayout, UnsignedPayout } from '../wallet-facts.ts';
+
+/*
+ * What the signer knows of a wallet on a chain without nonces, whose transactions end by time, and the states in it. What is
+ * said of payouts, of policies and of halts in ../wallet-facts.ts holds here as well.
+ *
+ * Nothing replaces a transaction there and nothing orders them: a second one is a second payment. So a payout has one attempt
+ * at a time, and gets another only when the first is proven to land nowhere.
+ *
+ *   | step                  | what is committed                                   | a crash behind it leaves                        |
+ *   |-----------------------|-----------------------------------------------------|-------------------------------------------------|
+ *   | created               | payout REQUESTED, its amount reserved               | a payout that waits                             |
+ *   | authorised            | payout AUTHORISED, counted by the policy            | a payout that waits, or expires                 |
+ *   | signed, OPEN          | bytes, txID, expiry, reference block, unique time;  | bytes that nobody has seen: they are sent now,  |
+ *   |                       | payout SIGNED, all in one commit                    | or expire unsent                                |
+ *   | sent, any number of   | first_sent_at, last_sent_at, outcome                | bytes that are sent again: the same             |
+ *   |  times                |                                                     |                                                 |
+ *   | included              | fate MINED (by the scanner)                         | –                                               |
+ *   | reorganised away      | fate ORPHANED (by the scanner)                      | sent again, the same bytes, while in time       |
+ *   | SETTLED               | fate VERIFIED (by the scanner): SUCCESS or FAILED,  | –                                               |
+ *   |                       | as the tracker says; never another attempt          |                                                 |
+ *   | DEAD                  | the proof below; payout AUTHORISED again, in one    | a payout that waits, expires, is refused, or is |
+ *   |                       | commit                                              | signed anew: by the policy, as any other        |
+ *
+ * The proof of death, all of it: (a) the gateway's own scan has verified two blocks that the chain itself calls final, both of
+ * the attempt's expiry or later by their own times (a trigger of the database insists: no node is asked, and no clock here);
+ * (b) the scanner has recorded it in no block that still counts (the same trigger); (c) every block between its reference block
+ * and the second of those past its expiry was read whole, from two sources that gave the same, each the parent of the next, and
+ * none holds it (ExpiringSender.findInBlocks); (d) its stored bytes say themselves when they expire, and are signed by our key.
+ *
+ * What proves nothing: that a node says it expired, is unknown, is refused or is a duplicate; that nobody answers; that some
+ * time went by here.
+ *
+ * Invariants, each held by one statement of the database and not by the order of things in this process:
+ *
+ *  1. What is sent was committed before: only bytes read from own_transaction are sent.
+ *  2. A payout has at most one attempt that is not DEAD (a unique index). So at most one transaction of it can land.
+ *  3. OPEN → DEAD needs (a) and (b), and DEAD is for ever; SIGNED → AUTHORISED needs all attempts DEAD (triggers).
+ *  4. No two attempts of a wallet have the same unique time (a unique index): equal payouts are different transactions.
+ *  5. AUTHORISED → SIGNED and → EXPIRED are compare-and-sets on the same row.
+ *  6. Every transaction that writes asserts the wallet's lease first.
+ *  7. A database that knows less than was sent signs nothing: what proves it is a file beside the keystore (send-mark.ts),
+ *     written before anything is sent; unique times grow, so the last one tells. Released by an operator, nothing is signed
+ *     before the chain's own final time is past everything that was sent.
+ */
+
+/** A transaction that may land yet, or is in a block that may be taken back. */
+export interface OpenAttempt {
+  readonly txHash: TxHash;
+  readonly orderPk: string;
+  readonly contract: TokenContract | null;
+  readonly to: Address;
+  readonly amountBaseUnits: BaseUnits;
+  readonly feeLimitBaseUnits: bigint;
+  /** What it costs at most, fees of every kind. */
+  readonly costBaseUnits: bigint;
+  readonly validity: Validity;
+  /** Whether its bytes are known here: of what was adopted they are not. */
+  readonly hasBytes: boolean;
+  readonly signedAt: Date;
+  readonly outcome: ExpiringSendOutcome | null;
+  /** The block that holds it, as far as the scanner has seen; null: none. */
+  readonly minedHeight: number | null;
+  /** Whether that block is deep enough to count for good. */
+  readonly isVerified: boolean;
+}
+
+/** A block of the stored chain with its own time. */
+export interface TimedBlock extends KnownBlock {
+  readonly timeMs: number;
+}
+
+/** Everything about a wallet at one moment. Read without locks: whatever is written on its strength is checked again. */
+export interface ExpiringView {
+  /** By the database's clock. */
+  readonly now: Date;
+  /** Where the scanner stands; null before its first commit. */
+  readonly cursor: {
+    readonly seen: TimedBlock;
+    readonly verified: TimedBlock;
+    /** Whatever expires at this time or before is over: two final blocks are not earlier. Null: nothing is known to be. */
+    readonly overMs: number | null;
+  } | null;
+  /** Why nothing new may be authorised or signed; null: it may. */
+  readonly halted: string | null;
+  /** See WalletView. */
+  readonly isUncertain: boolean;
+  /** Symbols on hold. */
+  readonly heldSymbols: ReadonlySet<string>;
+  /** Oldest first, bounded. */
+  readonly requested: readonly RequestedPayout[];
+  /** See WalletView. */
+  readonly pageEnd: string | null;
+  /** Oldest first, bounded. */
+  readonly unsigned: readonly UnsignedPayout[];
+  /** All that are OPEN, in the order of their unique times. */
+  readonly attempts: readonly OpenAttempt[];
+  /** The highest unique time of any attempt; null before the first. */
+  readonly lastUniqueMs: number | null;
+  /** Up to this unique time something unknown may have been sent, and an operator released the halt that said so. */
+  readonly releasedMark: number | null;
+  /** Not carried out yet, bounded. */
+  readonly paidBy: readonly PaidByDecision[];
+}
+
+/** Those that no block holds, as far as the scanner has seen. */
+export function inFlight(attempts: readonly OpenAttempt[]): readonly OpenAttempt[] {
+  return attempts.filter(({ minedHeight }) => minedHeight === null);
+}
+
+/** Those whose time is over by the chain's final blocks, and that no block is known to hold: to be proven dead. */
+export function overdue({
+  attempts,
+  cursor,
+}: Pick<ExpiringView, 'attempts' | 'cursor'>): readonly OpenAttempt[] {
+  const overMs = cursor?.overMs ?? null;
+  if (overMs === null) return [];
+  return inFlight(attempts).filter(({ validity }) => validity.expiresMs <= overMs);
+}

@@ -1,0 +1,95 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHeader } from '@opentill/chain/block';
+import type {
+  ExpiringSendOutcome,
+  FoundExpiringPayment,
+  SignedExpiring,
+} from '@opentill/chain/expiring-sender';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { Lease } from '@opentill/db/lease';
+import type { BaseUnits } from '@opentill/domain/money';
+import type {
+  Adoption,
+  Authorisations,
+  BalanceRow,
+  LookOptions,
+  SaveOutcome,
+  SpentRow,
+} from '../payout-store.ts';
+import type { Obstacle, PaidByDecision } from '../wallet-facts.ts';
+import type { ExpiringView } from './attempt-facts.ts';
+
+/** What became of facts that others wrote. */
+export interface TakenInAttempts {
+  /** Verified in a block. */
+  readonly settled: readonly TxHash[];
+  /** Settled before; a reorganisation took their block back. */
+  readonly reopened: readonly TxHash[];
+  readonly vetoedOrderPks: readonly string[];
+}
+
+/** A signed transaction and what it was signed for. */
+export interface SignedPayment {
+  readonly orderPk: string;
+  readonly contract: TokenContract | null;
+  readonly to: Address;
+  readonly amountBaseUnits: BaseUnits;
+  /** What it costs at most, fees of every kind. */
+  readonly costBaseUnits: bigint;
+  readonly signed: SignedExpiring;
+}
+
+export interface SentAttempt {
+  readonly txHash: TxHash;
+  readonly orderPk: string;
+  readonly outcome: ExpiringSendOutcome;
+}
+
+/**
+ * The signer's side of the database, for one wallet of a chain whose transactions end by time. Every method that takes a lease
+ * is one transaction that asserts it first: LEASE_LOST when another holds it, and nothing is written.
+ */
+export interface AttemptStore {
+  look(options: LookOptions): Promise<ExpiringView>;
+  /** Writes what follows from what others wrote: fates, vetoes. Undefined when nothing does, and nothing is. */
+  takeIn(lease: Lease, view: ExpiringView): Promise<TakenInAttempts | undefined>;
+  /** What counts against limits of an hour and of a day. */
+  spent(): Promise<readonly SpentRow[]>;
+  /** See PayoutStore.authorise; there are no nonces to give out. */
+  authorise(lease: Lease, decide: (spent: readonly SpentRow[]) => Authorisations): Promise<readonly string[]>;
+  /** Notes why payouts are not signed yet. */
+  saveObstacles(
+    lease: Lease,
+    obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[],
+  ): Promise<void>;
+  /** Stores signed bytes with their bounds, all or none: AUTHORISED → SIGNED while their time is not over. See PayoutStore. */
+  saveSigned(
+    lease: Lease,
+    payments: readonly SignedPayment[],
+    chooseRefused: (spent: readonly SpentRow[]) => readonly string[],
+  ): Promise<SaveOutcome>;
+  /** Stored bytes. What is sent comes from here and from nowhere else. */
+  readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
+  /** @returns payouts that were sent for the first time; of these the tracker is told. */
+  recordSent(lease: Lease, sent: readonly SentAttempt[]): Promise<readonly string[]>;
+  /**
+   * OPEN → DEAD of those that no block was found to hold up to `end`, and that the database agrees are over; their payouts go
+   * back to AUTHORISED. @returns those of which both was so
+   */
+  bury(
+    lease: Lease,
+    txHashes: readonly TxHash[],
+    end: Pick<BlockHeader, 'height' | 'hash'>,
+  ): Promise<readonly TxHash[]>;
+  /** Halts the wallet: up to the unique time `mark` something was sent that is not known here. @returns whether it was not halted so */
+  haltRestored(lease: Lease, mark: number, reason: string): Promise<boolean>;
+  /** Carries a decision out by the payment that was found, or notes why it can't be. */
+  adopt(lease: Lease, decision: PaidByDecision, found: FoundExpiringPayment): Promise<Adoption>;
+  /** Notes why a decision can't be carried out. */
+  dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
+  saveBalances(
+    lease: Lease,
+    block: { readonly height: number; readonly hash: string },
+    rows: readonly BalanceRow[],
+  ): Promise<void>;
+}

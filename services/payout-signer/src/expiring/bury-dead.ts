@@ -1,0 +1,70 @@
+import { overdue, type ExpiringView, type OpenAttempt } from './attempt-facts.ts';
+import type { ExpiringContext } from './pass-deps.ts';
+
+/** What is looked for in one go lies so near together: each block is read once for all of them. */
+const TOGETHER_MS = 60_000;
+const TOGETHER_MAX = 200;
+
+/**
+ * Buries attempts whose time is over and that landed nowhere, by the proof that attempt-facts.ts describes: their payouts may be
+ * signed anew from then on. Those that a block turns out to hold wait for the scanner to say so; what can't be proven now waits.
+ * @returns whether any was buried
+ */
+export async function buryDead(context: ExpiringContext, view: ExpiringView): Promise<boolean> {
+  const { sender, store, lease, memory, monotonicMs, observe, key, signal } = context;
+  const nowMs = monotonicMs();
+  const over = await chooseVouched(context, overdue(view));
+  const due = together(over.filter(({ txHash }) => memory.burials.isDue(txHash, nowMs)));
+  const [first] = due;
+  if (first === undefined) return false;
+  // Until it is proven it is not asked for with every pass.
+  for (const { txHash } of due) memory.burials.put(txHash, nowMs);
+  const hashes = due.map(({ txHash }) => txHash);
+  const untilMs = Math.max(...due.map(({ validity }) => validity.expiresMs));
+  const { found, end } = await sender.findInBlocks(
+    hashes,
+    { after: first.validity.reference, untilMs },
+    { signal },
+  );
+  if (found.size > 0) observe.unrecorded(key, [...found]);
+  const absent = hashes.filter((txHash) => !found.has(txHash));
+  const buried = absent.length === 0 ? [] : await store.bury(lease, absent, end[1]);
+  for (const txHash of buried) memory.burials.forget(txHash);
+  observe.buried(
+    key,
+    due.filter(({ txHash }) => buried.includes(txHash)),
+  );
+  return buried.length > 0;
+}
+
+/** The one with the lowest reference, and those that lie in nearly the same blocks. */
+function together(attempts: readonly OpenAttempt[]): readonly OpenAttempt[] {
+  const sorted = attempts.toSorted((a, b) => a.validity.reference.height - b.validity.reference.height);
+  const [first] = sorted;
+  if (first === undefined) return [];
+  return sorted
+    .filter(({ validity }) => validity.expiresMs <= first.validity.expiresMs + TOGETHER_MS)
+    .slice(0, TOGETHER_MAX);
+}
+
+/** Those whose stored bytes say what the database says of them, their end above all; the others are told of, and never buried. */
+async function chooseVouched(
+  { store, sender, observe, key }: ExpiringContext,
+  attempts: readonly OpenAttempt[],
+): Promise<readonly OpenAttempt[]> {
+  const known = attempts.filter(({ hasBytes }) => hasBytes);
+  const bytes = known.length === 0 ? new Map() : await store.readRaw(known.map(({ txHash }) => txHash));
+  const forged: string[] = [];
+  const vouched = known.filter(({ txHash, contract, to, amountBaseUnits, validity, feeLimitBaseUnits }) => {
+    const raw = bytes.get(txHash) as Uint8Array | undefined;
+    const intent = { from: key.wallet, contract, to, amountBaseUnits };
+    const difference =
+      raw === undefined
+        ? 'no bytes'
+        : sender.differenceOf({ txHash, raw }, { intent, validity, feeLimitBaseUnits });
+    if (difference !== undefined) forged.push(`${txHash}: ${difference}`);
+    return difference === undefined;
+  });
+  observe.forged(key, forged);
+  return vouched;
+}

@@ -1,0 +1,89 @@
+import { authoriseRequested } from '../authorise-requested.ts';
+import type { Pass } from '../pass.ts';
+import { createObstaclePauses } from '../obstacle-pauses.ts';
+import { readOnce, runStep } from '../run-step.ts';
+import { settleDecisions } from '../settle-decisions.ts';
+import { turnPage } from '../turn-page.ts';
+import { watchBalances } from '../watch-balances.ts';
+import { inFlight, type ExpiringView } from './attempt-facts.ts';
+import { buryDead } from './bury-dead.ts';
+import type { ExpiringContext, ExpiringMemory, ExpiringPassDeps } from './pass-deps.ts';
+import { chooseSends, forgetSettled, sendStored } from './send-attempts.ts';
+import { signAttempts } from './sign-attempts.ts';
+import { watchForgotten } from './watch-forgotten.ts';
+
+/** Payouts looked at in one pass. */
+const LIMITS = { requested: 200, unsigned: 200 } as const;
+const SENDS_AT_ONCE = 256;
+
+/** Makes the pass of one driver of a chain without nonces, with the memory of what it did. */
+export function createExpiringPass(deps: ExpiringPassDeps): Pass {
+  const memory: ExpiringMemory = {
+    sends: new Map(),
+    pauses: createObstaclePauses(),
+    burials: createObstaclePauses(),
+    requestedAfter: undefined,
+    isFirstRound: true,
+    balancesAtMs: Number.NEGATIVE_INFINITY,
+  };
+  return (lease, signal) => runPass({ ...deps, lease, memory, signal });
+}
+
+/**
+ * Each step is committed before the next one rests on it, and each may be the last that this process does. What others
+ * wrote comes first, then what is already promised to the chain, then what is new. A node that fails ends its step alone.
+ */
+async function runPass(context: ExpiringContext): Promise<void | 'again'> {
+  const { memory, observe, key } = context;
+  const view = await lookAndTakeIn(context);
+  forgetSettled(memory, view.attempts);
+  observe.attemptsLooked(key, view);
+
+  await runStep(context, 'send', () => resend(context, view));
+  const buried = await runStep(context, 'bury', () => buryDead(context, view));
+  // What was buried is unsigned again.
+  const after = buried === true ? await look(context) : view;
+  await runStep(context, 'decisions', () => settleDecisions(context, after));
+  const signed = await runStep(context, 'sign', () => admitAndSign(context, after));
+  await runStep(context, 'balances', () => watchBalances(context));
+  return signed === 'more' || buried === true ? 'again' : undefined;
+}
+
+async function lookAndTakeIn(context: ExpiringContext): Promise<ExpiringView> {
+  const { store, lease, observe, key } = context;
+  const view = await look(context);
+  const taken = await store.takeIn(lease, view);
+  if (taken === undefined) return view;
+  if (taken.vetoedOrderPks.length > 0) context.onCommitted();
+  observe.attemptsTakenIn(key, taken);
+  return look(context);
+}
+
+function look({ store, memory, rules }: ExpiringContext): Promise<ExpiringView> {
+  const { approvers, approvalWaitMs } = rules.policy;
+  const paging = { after: memory.requestedAfter, everyWaiting: memory.isFirstRound };
+  return store.look({ ...LIMITS, ...paging, approvers, approvalWaitMs });
+}
+
+function resend(context: ExpiringContext, view: ExpiringView): Promise<void> {
+  const { memory, timing, monotonicMs } = context;
+  return sendStored(context, chooseSends(view, memory, monotonicMs(), timing, SENDS_AT_ONCE));
+}
+
+async function admitAndSign(context: ExpiringContext, before: ExpiringView): Promise<'more' | 'done'> {
+  const { store, lease, memory, terms } = context;
+  const pausedBy = await watchForgotten(context, before);
+  const spent = readOnce(() => store.spent());
+  const authorised = await authoriseRequested(context, before, {
+    slots: terms.maxOpenPayouts - inFlight(before.attempts).length - before.unsigned.length,
+    pausedBy,
+    spent: spent.read,
+    save: (decide) => store.authorise(lease, decide),
+  });
+  const turned = turnPage(memory, before, authorised);
+  // What was authorised now counts.
+  if (authorised === 'WRITTEN') spent.forget();
+  const view = authorised === 'WRITTEN' ? await look(context) : before;
+  const signed = view.unsigned.length === 0 ? 0 : await signAttempts(context, view, pausedBy, spent.read);
+  return signed > 0 || turned || authorised === 'WRITTEN' ? 'more' : 'done';
+}

@@ -1,0 +1,68 @@
+import type { TxHash } from '@opentill/chain/transfer';
+import { inFlight, type ExpiringView, type OpenAttempt } from './attempt-facts.ts';
+import type { ExpiringContext, ExpiringMemory, ExpiringTiming } from './pass-deps.ts';
+
+/** What is to be sent: of which payout, and what the mark of sends has to know first. */
+export type Sendable = Pick<OpenAttempt, 'txHash' | 'orderPk' | 'validity'>;
+
+/**
+ * Which stored transactions to send now, the oldest first: all that this process has not sent yet, so everything after a start;
+ * then again after ever longer pauses while a block may take them, whatever nodes said. Not when the chain's own time is past
+ * their expiry; and one that a block holds needs no sending.
+ */
+export function chooseSends(
+  { attempts, cursor }: Pick<ExpiringView, 'attempts' | 'cursor'>,
+  memory: Pick<ExpiringMemory, 'sends'>,
+  nowMs: number,
+  timing: Pick<ExpiringTiming, 'resendMs' | 'resendMaxMs'>,
+  limit: number,
+): readonly Sendable[] {
+  const isDue = (txHash: TxHash): boolean => {
+    const sent = memory.sends.get(txHash);
+    if (sent === undefined) return true;
+    const pauseMs = Math.min(timing.resendMaxMs, timing.resendMs * 2 ** Math.min(sent.times - 1, 20));
+    return nowMs - sent.atMs >= pauseMs;
+  };
+  return inFlight(attempts)
+    .filter(({ hasBytes, validity }) => hasBytes && validity.expiresMs > (cursor?.seen.timeMs ?? 0))
+    .filter(({ txHash }) => isDue(txHash))
+    .slice(0, limit);
+}
+
+/** Forgets what is in a block or gone: should a reorganisation bring it back, it is sent at once. */
+export function forgetSettled(memory: Pick<ExpiringMemory, 'sends'>, attempts: readonly OpenAttempt[]): void {
+  const waiting = new Set(inFlight(attempts).map(({ txHash }) => txHash));
+  for (const txHash of memory.sends.keys()) if (!waiting.has(txHash)) memory.sends.delete(txHash);
+}
+
+/**
+ * Sends stored bytes, and records what came of it. The bytes are read from the database, so nothing can be sent that is not
+ * committed. Any outcome is fine: own blocks alone say what became of it.
+ */
+export async function sendStored(context: ExpiringContext, chosen: readonly Sendable[]): Promise<void> {
+  if (chosen.length === 0) return;
+  const { store, sender, lease, memory, mark, monotonicMs, observe, key, signal } = context;
+  const bytes = await store.readRaw(chosen.map(({ txHash }) => txHash));
+  // What is sent is known here from now on, whatever becomes of the database.
+  await mark.raise({
+    uniqueMs: Math.max(...chosen.map(({ validity }) => validity.uniqueMs)),
+    expiresMs: Math.max(...chosen.map(({ validity }) => validity.expiresMs)),
+  });
+  const signed = chosen.flatMap(({ txHash, orderPk }) => {
+    const raw = bytes.get(txHash);
+    return raw === undefined ? [] : [{ txHash, orderPk, raw }];
+  });
+  const outcomes = await sender.broadcast(signed, { signal });
+  const sent = signed.map(({ txHash, orderPk }, place) => {
+    return { txHash, orderPk, outcome: outcomes[place] ?? ('UNKNOWN' as const) };
+  });
+  // Remembered although recording may fail: the next record comes with the next send.
+  const atMs = monotonicMs();
+  for (const { txHash } of sent) {
+    const times = (memory.sends.get(txHash)?.times ?? 0) + 1;
+    memory.sends.set(txHash, { times, atMs });
+  }
+  const sentFirst = await store.recordSent(lease, sent);
+  observe.sent(key, sent, sentFirst.length);
+  if (sentFirst.length > 0) context.onCommitted();
+}

@@ -1,0 +1,60 @@
+import { sql } from 'kysely';
+import type { FoundExpiringPayment } from '@opentill/chain/expiring-sender';
+import type { Tx } from '@opentill/db/database';
+import { familyOf } from '@opentill/domain/chains';
+import type { Adoption } from '../../payout-store.ts';
+import type { PaidByDecision, WalletKey } from '../../wallet-facts.ts';
+
+/**
+ * Makes a found payment the payout's own, as if it had never been forgotten: the payout is SIGNED, by this transaction, whose
+ * bytes nobody here has; the scanner and the tracker see to the rest. Nothing is written when the payout ended otherwise, when
+ * an attempt of its own may still land, or when another payout has this transaction.
+ */
+export async function adoptExpiring(
+  tx: Tx,
+  key: WalletKey,
+  fencingToken: number,
+  { payout: { orderPk }, txHash }: PaidByDecision,
+  { intent, validity, feeLimitBaseUnits }: FoundExpiringPayment,
+): Promise<Adoption> {
+  const never = (why: string): Adoption => ({ kind: 'NOT_POSSIBLE', why });
+  const { rows } = await sql<{ state: string; is_alive: boolean; is_known: boolean; is_booked: boolean }>`
+    select p.state,
+      exists (select from payout_attempt a where a.order_pk = p.order_pk and a.state <> 'DEAD') as is_alive,
+      exists (select from own_transaction t where t.chain = ${key.chain} and t.tx_hash = ${txHash}) as is_known,
+      exists (
+        select from forgotten_payment f where f.chain = ${key.chain} and f.tx_hash = ${txHash} and f.decision = 'ORDER_LOST'
+      ) as is_booked
+    from payout p where p.order_pk = ${orderPk} and p.chain = ${key.chain} and p.wallet = ${key.wallet} for update`.execute(
+    tx,
+  );
+  const found = rows[0];
+  if (found === undefined || !['REQUESTED', 'AUTHORISED', 'SIGNED'].includes(found.state))
+    return never(`the payout is ${found?.state ?? 'not of this wallet'}`);
+  if (found.is_known)
+    return never('this transaction is known already, and stands for what it was signed for');
+  if (found.is_booked)
+    return never('a restore booked it as of a lost order: opentill restore decide-payment takes that back');
+  if (found.is_alive) return never('an attempt of its own is on its way, or landed');
+
+  await sql`
+    update payout set state = 'AUTHORISED', authorised_at = clock_timestamp(), waiting_since = null
+    where order_pk = ${orderPk} and state = 'REQUESTED'`.execute(tx);
+  await sql`
+    update payout p set state = 'SIGNED', first_sent_at = coalesce(p.first_sent_at, clock_timestamp()), obstacle = null,
+      obstacle_at = null, fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
+    where p.order_pk = ${orderPk}`.execute(tx);
+  const terms = JSON.stringify({ feeLimit: `${feeLimitBaseUnits}`, cost: '0' });
+  await sql`
+    insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount,
+      raw, fee_terms, signed_at, first_sent_at)
+    values (${key.chain}, ${txHash}, ${familyOf(key.chain)}, ${key.wallet}, null, 'PAYOUT', ${orderPk},
+      ${intent.contract}, ${intent.to}, ${intent.amountBaseUnits.toString()}::numeric, '', ${terms}::jsonb,
+      clock_timestamp(), clock_timestamp())`.execute(tx);
+  const { reference, uniqueMs, expiresMs } = validity;
+  await sql`
+    insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash)
+    values (${key.chain}, ${txHash}, ${key.wallet}, ${orderPk}, ${uniqueMs}, ${expiresMs}, ${reference.height},
+      ${reference.hash})`.execute(tx);
+  return { kind: 'DONE' };
+}

@@ -1,0 +1,131 @@
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import type { ExpiringSendOutcome } from '@opentill/chain/expiring-sender';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { Db } from '@opentill/db/database';
+import { baseUnits } from '@opentill/domain/money';
+import type { LookOptions } from '../../payout-store.ts';
+import { readPaidBy, readRequested, readUnsigned } from '../../store/read-payouts.ts';
+import { openHalts } from '../../store/rows.ts';
+import type { WalletKey } from '../../wallet-facts.ts';
+import type { ExpiringView, OpenAttempt } from '../attempt-facts.ts';
+import { ofWallet } from './rows.ts';
+
+/** Each is asked of nodes: more wait for the next pass. */
+const PAID_BY_MAX = 8;
+
+/** Reads everything that a pass decides by. Several statements, each bounded by an index; no locks. */
+export async function look(db: Db, key: WalletKey, options: LookOptions): Promise<ExpiringView> {
+  // The payouts before the attempts: a payout that is seen unsigned has its attempt, if it got one, in what is read later.
+  const [page, unsigned, paidBy] = await Promise.all([
+    readRequested(db, key, options),
+    readUnsigned(db, key, options),
+    readPaidBy(db, key, PAID_BY_MAX),
+  ]);
+  const [state, attempts] = await Promise.all([readState(db, key), readOpenAttempts(db, key)]);
+  return { ...state, ...page, unsigned, paidBy, attempts };
+}
+
+interface StateRow {
+  readonly now: Date;
+  readonly seen_height: number | null;
+  readonly seen_hash: BlockHash | null;
+  readonly seen_ms: number | null;
+  readonly verified_height: number | null;
+  readonly verified_hash: BlockHash | null;
+  readonly verified_ms: number | null;
+  readonly over_ms: number | null;
+  readonly halted: string | null;
+  readonly is_uncertain: boolean;
+  readonly held: string[];
+  readonly last_unique_ms: number | null;
+  readonly released_mark: number | null;
+}
+
+async function readState(
+  db: Db,
+  key: WalletKey,
+): Promise<Omit<ExpiringView, 'requested' | 'pageEnd' | 'unsigned' | 'paidBy' | 'attempts'>> {
+  const { rows } = await sql<StateRow>`
+    select clock_timestamp() as now, c.seen_height, c.seen_hash, c.verified_height, c.verified_hash,
+      (select (extract(epoch from b.block_time) * 1000)::int8 from block b where b.chain = c.chain and b.height = c.seen_height)
+        as seen_ms,
+      (extract(epoch from c.verified_time) * 1000)::int8 as verified_ms, chain_over_ms(c.chain) as over_ms,
+      (select h.reason ${openHalts(key)} order by h.set_at limit 1) as halted,
+      exists (select ${openHalts(key)} and h.kind in ('FOREIGN_NONCE', 'RESTORED')) as is_uncertain,
+      array(select distinct s.symbol from asset_hold s where s.chain = ${key.chain} and s.released_at is null) as held,
+      (select max(a.unique_ms) from payout_attempt a where ${ofWallet(key)}) as last_unique_ms,
+      (select max(h.mark) from wallet_halt h where h.chain = ${key.chain} and h.wallet = ${key.wallet}
+        and h.mark is not null and h.released_at is not null) as released_mark
+    from (select) one left join chain_cursor c on c.chain = ${key.chain}`.execute(db);
+  const row = rows[0];
+  if (row === undefined) throw new Error('a query of one row gave none');
+  return {
+    now: row.now,
+    cursor: cursorIn(row),
+    halted: row.halted,
+    isUncertain: row.is_uncertain,
+    heldSymbols: new Set(row.held),
+    lastUniqueMs: row.last_unique_ms,
+    releasedMark: row.released_mark,
+  };
+}
+
+function cursorIn(row: StateRow): ExpiringView['cursor'] {
+  const { seen_height, seen_hash, verified_height, verified_hash, verified_ms } = row;
+  if (seen_height === null || seen_hash === null) return null;
+  if (verified_height === null || verified_hash === null || verified_ms === null) return null;
+  return {
+    // The seen block is always among those that are kept.
+    seen: { height: seen_height, hash: seen_hash, timeMs: row.seen_ms ?? verified_ms },
+    verified: { height: verified_height, hash: verified_hash, timeMs: verified_ms },
+    overMs: row.over_ms,
+  };
+}
+
+interface AttemptRow {
+  readonly tx_hash: TxHash;
+  readonly order_pk: string;
+  readonly contract_address: TokenContract | null;
+  readonly to_address: Address;
+  readonly amount: bigint;
+  readonly fee_terms: { readonly feeLimit: string; readonly cost: string };
+  readonly has_bytes: boolean;
+  readonly unique_ms: number;
+  readonly expires_ms: number;
+  readonly reference_height: number;
+  readonly reference_hash: BlockHash;
+  readonly signed_at: Date;
+  readonly send_outcome: ExpiringSendOutcome | null;
+  readonly fate: 'MINED' | 'VERIFIED' | 'ORPHANED' | null;
+  readonly block_height: number | null;
+}
+
+async function readOpenAttempts(db: Db, key: WalletKey): Promise<readonly OpenAttempt[]> {
+  const { rows } = await sql<AttemptRow>`
+    select a.tx_hash, a.order_pk, t.contract_address, t.to_address, t.amount, t.fee_terms, length(t.raw) > 0 as has_bytes,
+      a.unique_ms, a.expires_ms, a.reference_height, a.reference_hash, t.signed_at, t.send_outcome, f.state as fate, f.block_height
+    from payout_attempt a join own_transaction t using (chain, tx_hash)
+      left join own_transaction_fate f using (chain, tx_hash)
+    where ${ofWallet(key)} and a.state = 'OPEN' order by a.unique_ms`.execute(db);
+  return rows.map((row) => ({
+    txHash: row.tx_hash,
+    orderPk: row.order_pk,
+    contract: row.contract_address,
+    to: row.to_address,
+    amountBaseUnits: baseUnits(row.amount),
+    feeLimitBaseUnits: BigInt(row.fee_terms.feeLimit),
+    costBaseUnits: BigInt(row.fee_terms.cost),
+    validity: {
+      expiresMs: row.expires_ms,
+      reference: { height: row.reference_height, hash: row.reference_hash },
+      uniqueMs: row.unique_ms,
+    },
+    hasBytes: row.has_bytes,
+    signedAt: row.signed_at,
+    outcome: row.send_outcome,
+    minedHeight: row.fate === 'MINED' || row.fate === 'VERIFIED' ? row.block_height : null,
+    isVerified: row.fate === 'VERIFIED',
+  }));
+}

@@ -1,0 +1,14 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { WalletKey } from '../../wallet-facts.ts';
+
+/** Whose attempts: `a` is payout_attempt. */
+export function ofWallet({ chain, wallet }: WalletKey): RawBuilder<boolean> {
+  return sql<boolean>`a.chain = ${chain} and a.wallet = ${wallet}`;
+}
+
+/** What a payout that gets its next attempt must not have: one that is not proven dead, or any transaction that a block holds. */
+export const hasNoLiveAttempt: RawBuilder<boolean> = sql<boolean>`(not exists (
+    select from payout_attempt live where live.order_pk = p.order_pk and live.state <> 'DEAD')
+  and not exists (
+    select from own_transaction t join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
+    where t.order_pk = p.order_pk and f.state in ('MINED', 'VERIFIED')))`;

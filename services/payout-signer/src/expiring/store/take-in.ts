@@ -1,0 +1,46 @@
+import { sql } from 'kysely';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { Db, Tx } from '@opentill/db/database';
+import { lockPayouts } from '../../store/rows.ts';
+import { VETOED } from '../../store/take-in.ts';
+import type { WalletKey } from '../../wallet-facts.ts';
+import type { ExpiringView } from '../attempt-facts.ts';
+import type { TakenInAttempts } from '../attempt-store.ts';
+import { ofWallet } from './rows.ts';
+
+/** What is to be written because of what others wrote. Those that are verified stand in the view. */
+export async function findNews(db: Db, key: WalletKey, view: ExpiringView): Promise<TakenInAttempts> {
+  const { rows } = await sql<{ reopened: TxHash[]; vetoed: string[] }>`
+    select array(select a.tx_hash from own_transaction_fate f join payout_attempt a using (chain, tx_hash)
+        where f.chain = ${key.chain} and f.state = 'ORPHANED' and ${ofWallet(key)} and a.state = 'SETTLED') as reopened,
+      array(select p.order_pk::text from payout_veto v join payout p using (order_pk)
+        where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state in ('REQUESTED', 'AUTHORISED')) as vetoed`.execute(
+    db,
+  );
+  const { reopened = [], vetoed = [] } = rows[0] ?? {};
+  return {
+    settled: view.attempts.flatMap(({ isVerified, txHash }) => (isVerified ? [txHash] : [])),
+    reopened,
+    vetoedOrderPks: vetoed,
+  };
+}
+
+/** Writes it; of each row only from the state that it was found in. @returns the payouts that were refused */
+export async function takeIn(
+  tx: Tx,
+  key: WalletKey,
+  fencingToken: number,
+  news: TakenInAttempts,
+): Promise<readonly string[]> {
+  await lockPayouts(tx, news.vetoedOrderPks);
+  const { rows } = await sql<{ order_pk: string }>`
+    update payout p set state = 'REFUSED', reason = ${VETOED}, obstacle = null, obstacle_at = null, waiting_since = null,
+      fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
+    where p.order_pk = any(${news.vetoedOrderPks}::uuid[]) and p.state in ('REQUESTED', 'AUTHORISED')
+    returning p.order_pk`.execute(tx);
+  await sql`
+    update payout_attempt a set updated_at = now(), state = case a.state when 'OPEN' then 'SETTLED' else 'OPEN' end
+    where ${ofWallet(key)} and (a.state = 'OPEN' and a.tx_hash = any(${news.settled}::text[])
+      or a.state = 'SETTLED' and a.tx_hash = any(${news.reopened}::text[]))`.execute(tx);
+  return rows.map((row) => row.order_pk);
+}

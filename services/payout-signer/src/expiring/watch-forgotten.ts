@@ -1,0 +1,24 @@
+import type { Obstacle } from '../wallet-facts.ts';
+import type { ExpiringView } from './attempt-facts.ts';
+import type { ExpiringContext } from './pass-deps.ts';
+
+/**
+ * Holds what the database knows against what was sent from here: one that knows less was restored, or lost commits, and signs
+ * nothing until an operator has seen to it. Then nothing is signed either before the chain's own final time is past all that was
+ * sent: forgotten bytes can't land beside what is signed after that. @returns what stops the wallet besides a halt
+ */
+export async function watchForgotten(
+  { mark, store, lease, observe, key }: ExpiringContext,
+  view: ExpiringView,
+): Promise<Obstacle | undefined> {
+  if (view.cursor === null) return 'CHAIN_BEHIND';
+  const sent = await mark.read();
+  const isForgotten = sent !== undefined && sent.uniqueMs > (view.lastUniqueMs ?? 0);
+  if (!isForgotten) return undefined;
+  if (sent.uniqueMs > (view.releasedMark ?? 0)) {
+    const reason = `transactions with unique times up to ${sent.uniqueMs} were sent from here, and this database knows of none above ${view.lastUniqueMs ?? 'any'}`;
+    if (await store.haltRestored(lease, sent.uniqueMs, reason)) observe.restored(key, reason);
+    return 'CHAIN_AHEAD';
+  }
+  return sent.expiresMs > (view.cursor.overMs ?? 0) ? 'CHAIN_AHEAD' : undefined;
+}

@@ -1,0 +1,59 @@
+import { judge, type AuthorisationRules } from './decide-authorisations.ts';
+import type { SpentRow } from './payout-store.ts';
+import { createSpending } from './spending.ts';
+import type { Obstacle, UnsignedPayout } from './wallet-facts.ts';
+
+/** A payout that is not signed now, and why. */
+export interface Hindered {
+  readonly payout: UnsignedPayout;
+  readonly obstacle: Obstacle;
+}
+
+/** What is known at the moment of signing. */
+interface Moment {
+  readonly now: Date;
+  readonly heldSymbols: ReadonlySet<string>;
+}
+
+/**
+ * Asks the policy once more, with what is authorised besides: what stands in a row is nobody's authorisation, and may have
+ * got there otherwise.
+ */
+export function judgeAgain(
+  due: readonly UnsignedPayout[],
+  spent: readonly SpentRow[],
+  rules: AuthorisationRules,
+  { now, heldSymbols }: Moment,
+): { readonly allowed: readonly UnsignedPayout[]; readonly refused: readonly Hindered[] } {
+  const spending = createSpending(spent, false);
+  const allowed: UnsignedPayout[] = [];
+  const refused: Hindered[] = [];
+  for (const payout of due) {
+    const obstacle = obstacleTo(payout);
+    if (obstacle === undefined) allowed.push(payout);
+    else refused.push({ payout, obstacle });
+  }
+  return { allowed, refused };
+
+  function obstacleTo(payout: UnsignedPayout): Obstacle | undefined {
+    if (heldSymbols.has(payout.symbol)) return 'ASSET_HELD';
+    const verdict = judge(payout, spending.without(payout, payout.isCounted), rules, now);
+    if (verdict.kind === 'OBSTACLE') return verdict.obstacle;
+    return verdict.kind === 'AUTHORISED' ? undefined : 'POLICY_REFUSES';
+  }
+}
+
+/** The last word of the policy, with what counts besides these, each counted for the next: it may be more than it was a moment ago. */
+export function chooseRefused(
+  payouts: readonly UnsignedPayout[],
+  besides: readonly SpentRow[],
+  rules: AuthorisationRules,
+  now: Date,
+): readonly string[] {
+  const spending = createSpending(besides, false);
+  return payouts.flatMap((payout) => {
+    if (judge(payout, spending.of(payout), rules, now).kind !== 'AUTHORISED') return [payout.orderPk];
+    spending.add(payout);
+    return [];
+  });
+}

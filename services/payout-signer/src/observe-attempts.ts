@@ -1,0 +1,58 @@
+import type { TxHash } from '@opentill/chain/transfer';
+import type { Parts } from './observe.ts';
+import { inFlight, type ExpiringView, type OpenAttempt } from './expiring/attempt-facts.ts';
+import type { SignedPayment, TakenInAttempts } from './expiring/attempt-store.ts';
+import type { WalletKey } from './wallet-facts.ts';
+
+/** What happens where transactions end by time, by name. */
+export interface ObserveAttempts {
+  attemptsLooked(key: WalletKey, view: ExpiringView): void;
+  attemptsTakenIn(key: WalletKey, taken: TakenInAttempts): void;
+  attemptsSigned(key: WalletKey, payments: readonly SignedPayment[]): void;
+  /** Proven to land nowhere, each of them; their payouts may be signed anew. */
+  buried(key: WalletKey, attempts: readonly OpenAttempt[]): void;
+  /** A block was found to hold these, and the scanner has not said so. */
+  unrecorded(key: WalletKey, txHashes: readonly TxHash[]): void;
+}
+
+export function observeAttempts({ logger, meters, alarms }: Parts): ObserveAttempts {
+  return {
+    attemptsLooked(key, view) {
+      const { chain } = key;
+      const flying = inFlight(view.attempts);
+      const signedAt = flying[0]?.signedAt.getTime();
+      const seconds = signedAt === undefined ? 0 : (view.now.getTime() - signedAt) / 1_000;
+      meters.inFlight.set({ chain }, flying.length);
+      meters.waiting.set({ chain }, view.requested.length + view.unsigned.length);
+      meters.oldestUnmined.set({ chain }, Math.max(0, seconds));
+      alarms.set('halted', key, view.halted ?? undefined);
+      // Said when the last look found something; over when nothing is in question any more.
+      if (flying.length === 0) alarms.set('unrecorded', key, undefined);
+    },
+    attemptsTakenIn({ chain }, { settled, reopened, vetoedOrderPks }) {
+      meters.final.inc({ chain }, settled.length);
+      if (reopened.length > 0)
+        logger.warn('final transactions were reorganised away', { chain, txHashes: reopened });
+      for (const orderPk of vetoedOrderPks) logger.info('payout vetoed', { chain, orderPk });
+    },
+    attemptsSigned({ chain }, payments) {
+      meters.signed.inc({ chain, purpose: 'PAYOUT' }, payments.length);
+      for (const { orderPk, signed } of payments) {
+        const { txHash, validity } = signed;
+        logger.info('payout signed', { chain, orderPk, txHash, expiresMs: validity.expiresMs });
+      }
+    },
+    buried({ chain }, attempts) {
+      meters.dead.inc({ chain }, attempts.length);
+      for (const { txHash, orderPk } of attempts)
+        logger.warn('a payout’s transaction expired and is in no block: it may be signed anew', {
+          chain,
+          orderPk,
+          txHash,
+        });
+    },
+    unrecorded(key, txHashes) {
+      alarms.set('unrecorded', key, txHashes.join(', '));
+    },
+  };
+}

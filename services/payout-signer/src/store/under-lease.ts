@@ -1,0 +1,26 @@
+import type { Db, Tx } from '@opentill/db/database';
+import { assertLease, type Lease } from '@opentill/db/lease';
+import type { SaveOutcome } from '../payout-store.ts';
+import { NotSaved } from './save-signed.ts';
+
+/** Runs transactions that another holder of the lease can't have overtaken. */
+export type UnderLease = <T>(lease: Lease, write: (tx: Tx, token: number) => Promise<T>) => Promise<T>;
+
+export function underLeaseOf(db: Db): UnderLease {
+  return (lease, write) =>
+    db.transaction().execute(async (tx) => {
+      await assertLease(tx, 'signer', lease);
+      return write(tx, lease.fencingToken);
+    });
+}
+
+/** What came of a transaction that throws NotSaved where things stand otherwise than planned. */
+export async function outcomeOf(write: Promise<void>): Promise<SaveOutcome> {
+  try {
+    await write;
+    return { kind: 'SAVED' };
+  } catch (error) {
+    if (error instanceof NotSaved) return error.outcome;
+    throw error;
+  }
+}

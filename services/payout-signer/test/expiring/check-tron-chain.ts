@@ -1,0 +1,65 @@
+import { shortHexOf } from '@opentill/chain-tron/address-codec';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { post, type TronWorld } from './tron-world.ts';
+
+interface RawBlock {
+  readonly transactions?: readonly {
+    readonly txID: string;
+    readonly ret: readonly { readonly contractRet?: string }[];
+    readonly raw_data: {
+      readonly contract: readonly {
+        readonly type: string;
+        readonly parameter: {
+          readonly value: {
+            readonly owner_address: string;
+            readonly to_address?: string;
+            readonly amount?: number;
+          };
+        };
+      }[];
+    };
+  }[];
+}
+interface RawInfo {
+  readonly id: string;
+  readonly receipt: { readonly result?: string };
+  readonly log?: readonly { readonly topics: readonly string[]; readonly data: string }[];
+}
+
+const TRANSFER = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+
+/**
+ * Reads every block and receipt of the chain, without any code of the gateway but its addresses, and counts what left the wallet
+ * for whom. @returns how many payouts there were, and what is not as it must be: not paid, paid twice, paid wrongly, to others
+ */
+export async function checkChain(
+  { devnet, wallet }: Pick<TronWorld, 'devnet' | 'wallet'>,
+  orders: readonly OrderRow[],
+): Promise<{ readonly payouts: number; readonly wrong: readonly string[] }> {
+  const own = shortHexOf(wallet);
+  const payments = new Map<string, bigint[]>();
+  const pay = (to: string, amount: bigint) => payments.set(to, [...(payments.get(to) ?? []), amount]);
+  const { head } = devnet.control.summary();
+  for (let num = 1; num <= head; num += 1) {
+    const { transactions = [] } = await post<RawBlock>(devnet.url, 'getblockbynum', { num });
+    if (transactions.length === 0) continue;
+    const infos = await post<RawInfo[]>(devnet.url, 'gettransactioninfobyblocknum', { num });
+    for (const { txID, ret, raw_data: raw } of transactions) {
+      const [contract] = raw.contract;
+      const value = contract?.parameter.value;
+      if (value?.owner_address !== `41${own}` || ret[0]?.contractRet !== 'SUCCESS') continue;
+      if (contract?.type === 'TransferContract') pay(value.to_address!.slice(2), BigInt(value.amount ?? 0));
+      for (const { topics, data } of infos.find(({ id }) => id === txID)?.log ?? [])
+        if (topics[0] === TRANSFER && topics[1]?.slice(24) === own)
+          pay(topics[2]?.slice(24) ?? '', BigInt(`0x${data}`));
+    }
+  }
+  const wrong = orders.flatMap(({ address, amount, order_id: id }) => {
+    const to = shortHexOf(address as Parameters<typeof shortHexOf>[0]);
+    const paid = payments.get(to) ?? [];
+    payments.delete(to);
+    return paid.length === 1 && paid[0] === amount ? [] : [`${id}: ${paid.join(' and ') || 'nothing'}`];
+  });
+  for (const [to, amounts] of payments) wrong.push(`to nobody's order: ${to} ${amounts.join(' and ')}`);
+  return { payouts: orders.length, wrong };
+}

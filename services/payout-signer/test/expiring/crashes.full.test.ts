@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { ExpiringSender } from '@opentill/chain/expiring-sender';
+import { createCrashPoints, type CrashPoints } from '@opentill/testkit/crash-points';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { seededRandom } from '@opentill/testkit/seeded-random';
+import { checkChain } from './check-tron-chain.ts';
+import { createTronWorld, ONE_TRX, type RunningDriver, type TronWorld } from './tron-world.ts';
+
+const SEED = Number(process.env['SEED'] ?? 20_261_121);
+const CRASHES = Number(process.env['CRASHES'] ?? 200);
+const PAYOUTS = 60;
+const DEADLINE_MS = 300_000;
+
+let world: TronWorld;
+beforeAll(async () => {
+  // Short lives, so that many end while nodes are down.
+  world = await createTronWorld({ expirationSeconds: 30 });
+});
+afterAll(() => world.close());
+
+/** A step on each side of everything that nodes are asked and told. */
+function wrapSender(sender: ExpiringSender, points: CrashPoints): ExpiringSender {
+  return {
+    ...sender,
+    balances: points.wrap('balances', sender.balances),
+    prepare: points.wrap('prepare', sender.prepare),
+    sign: points.wrap('sign', sender.sign),
+    broadcast: points.wrap('broadcast', sender.broadcast),
+    findInBlocks: points.wrap('findInBlocks', sender.findInBlocks),
+  };
+}
+
+interface Life {
+  readonly points: CrashPoints;
+  readonly runner: RunningDriver;
+}
+
+test(`two replicas that crash at every step before a rough chain pay everything exactly once (seed ${SEED})`, async () => {
+  const random = seededRandom(SEED);
+  const counts = { crashes: 0, lost: 0, outages: 0, reorgs: 0, swallowed: 0, lostReplies: 0 };
+  const diedAt = new Map<string, number>();
+  const orders: OrderRow[] = [];
+
+  async function beBorn(name: string): Promise<Life> {
+    const points = createCrashPoints();
+    const fault = random() < 0.85 ? 'crash' : 'lose';
+    if (counts.crashes < CRASHES) points.crashAt(1 + Math.floor(random() * 70), fault);
+    if (fault === 'lose') counts.lost += 1;
+    const runner = await world.start({
+      name,
+      leaseTtlMs: 250,
+      wrapPool: points.wrapPool,
+      sender: (sender) => wrapSender(sender, points),
+    });
+    return { points, runner };
+  }
+  async function bury(life: Life): Promise<void> {
+    const name = life.points.steps.at(-1) ?? '';
+    diedAt.set(name, (diedAt.get(name) ?? 0) + 1);
+    counts.crashes += 1;
+    await life.runner.stop();
+  }
+  /** What chains and nodes do. */
+  async function beRough(): Promise<void> {
+    const { control } = world.devnet;
+    const chance = random();
+    if (chance < 0.04) {
+      // The node takes nothing, until whatever was sent is over.
+      control.fault({ kind: 'swallow-broadcast' });
+      counts.outages += 1;
+      await world.mine(10 + Math.floor(random() * 8));
+      control.clearFaults();
+    } else if (chance < 0.08) {
+      control.fault({ kind: 'lose-broadcast-answer' });
+      counts.lostReplies += 1;
+    } else if (chance < 0.12) control.clearFaults();
+    else if (chance < 0.2) {
+      await control.reorganise(1 + Math.floor(random() * 2), { drop: random() < 0.5 });
+      counts.reorgs += 1;
+    } else if (chance < 0.6) await world.mine();
+  }
+
+  const replicas = [await beBorn('a'), await beBorn('b')];
+  const deadline = Date.now() + DEADLINE_MS;
+  const isDone = async (): Promise<boolean> => {
+    if (orders.length < PAYOUTS || counts.crashes < CRASHES) return false;
+    const { rows } = await sql<{ open: number }>`
+      select count(*)::int as open from payout p
+      where not exists (select from payout_attempt a where a.order_pk = p.order_pk and a.state = 'SETTLED')`.execute(
+      world.admin,
+    );
+    return rows[0]?.open === 0;
+  };
+  while (!(await isDone())) {
+    if (Date.now() > deadline) throw new Error(`not done in time: ${JSON.stringify(counts)}`);
+    // Payouts come as long as there are crashes to survive.
+    if (orders.length < (PAYOUTS * counts.crashes) / CRASHES + 3 && orders.length < PAYOUTS)
+      orders.push(random() < 0.8 ? await world.payout() : await world.nativePayout(3n * ONE_TRX));
+    for (const [place, life] of replicas.entries()) {
+      // Besides the step that it was born to die at: some end where they happen to be.
+      if (!life.points.crashed && random() < 0.02 && counts.crashes < CRASHES) life.points.crashAt(1);
+      if (!life.points.crashed) continue;
+      await bury(life);
+      replicas[place] = await beBorn(place === 0 ? 'a' : 'b');
+    }
+    await beRough();
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  for (const life of replicas) await life.runner.stop();
+
+  const found = await checkChain(world, orders);
+  const { rows } = await sql<{ attempts: number; dead: number; orphaned: number }>`
+    select count(*)::int as attempts, (count(*) filter (where state = 'DEAD'))::int as dead,
+      (select count(*)::int from own_transaction_fate where version > 2) as orphaned from payout_attempt`.execute(
+    world.admin,
+  );
+  process.stderr.write(`${JSON.stringify({ ...counts, ...rows[0], places: diedAt.size, ...found })}\n`);
+  expect(found).toEqual({ payouts: PAYOUTS, wrong: [] });
+  expect(counts.crashes).toBeGreaterThanOrEqual(CRASHES);
+  expect(diedAt.size).toBeGreaterThan(25);
+  expect(counts.outages).toBeGreaterThan(2);
+  expect(counts.reorgs).toBeGreaterThan(5);
+  // Attempts died, and others were made in their place: or nothing of this was tried.
+  expect(rows[0]!.dead).toBeGreaterThan(3);
+}, 600_000);

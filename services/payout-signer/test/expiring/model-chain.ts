@@ -1,0 +1,136 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash, BlockHeader } from '@opentill/chain/block';
+import type { ExpiringSendOutcome, SignedExpiring, Validity } from '@opentill/chain/expiring-sender';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { PaymentIntent } from '@opentill/chain/wallet-sender';
+
+/** A transaction as the model's chain knows it; `to` says whom it pays. */
+export interface ModelTx {
+  readonly txHash: TxHash;
+  readonly to: Address;
+  readonly expiresMs: number;
+  readonly uniqueMs: number;
+}
+
+export interface ModelBlock extends BlockHeader {
+  readonly txs: readonly ModelTx[];
+}
+
+/** So many blocks below the head nothing is taken back any more. */
+export const SOLID_LAG = 3;
+export const BLOCK_MS = 3_000;
+
+/** A chain without nonces, and one node that everybody asks. */
+export interface ModelChain {
+  readonly blocks: readonly ModelBlock[];
+  readonly head: () => ModelBlock;
+  readonly solidHeight: () => number;
+  heightOf(txHash: TxHash): number | undefined;
+  payments(): readonly ModelTx[];
+  send(raw: Uint8Array): ExpiringSendOutcome;
+  /** A block with everything that waits and whose time is not over. */
+  mine(): void;
+  /** The node forgets all that waits. */
+  dropPool(): void;
+  /** The next blocks are empty, whatever waits. */
+  stall(blocks: number): void;
+  /** The last blocks vanish, with what they held; nothing of it goes back to the pool. Never solid ones. */
+  reorganise(blocks: number): void;
+  /** The last blocks give way to others of the same times, which hold all that anybody ever heard of and that was in time. */
+  fork(blocks: number): void;
+  /** A node brings back everything that anybody ever heard of. */
+  remember(): void;
+}
+
+/** The same question has the same bytes, as on TRON. */
+export function modelSign(
+  intent: PaymentIntent,
+  validity: Validity,
+  feeLimitBaseUnits: bigint,
+): SignedExpiring {
+  const { to } = intent;
+  const { expiresMs, uniqueMs } = validity;
+  const txHash = `${to.slice(0, 4)}-${expiresMs}-${uniqueMs}` as TxHash;
+  const tx: ModelTx = { txHash, to, expiresMs, uniqueMs };
+  return { txHash, raw: Buffer.from(JSON.stringify(tx)), validity, feeLimitBaseUnits };
+}
+
+export function createModelChain(): ModelChain {
+  const blocks: ModelBlock[] = [];
+  const pool = new Map<TxHash, ModelTx>();
+  const heard = new Map<TxHash, ModelTx>();
+  let forks = 0;
+  let emptyUntil = 0;
+  /** The clock of the producers: a block that is taken back gives no time back. */
+  let slotMs = 1_800_000_000_000;
+  const head = (): ModelBlock => {
+    const last = blocks.at(-1);
+    if (last === undefined) throw new Error('a chain has a first block');
+    return last;
+  };
+  const append = (txs: readonly ModelTx[], atMs = (slotMs += BLOCK_MS)): void => {
+    const parent = blocks.at(-1);
+    const height = (parent?.height ?? -1) + 1;
+    blocks.push({
+      height,
+      hash: `b${height}f${forks}` as BlockHash,
+      parentHash: parent?.hash ?? ('none' as BlockHash),
+      timeSeconds: atMs / 1_000,
+      txs,
+    });
+  };
+  for (let i = 0; i < 10; i += 1) append([]);
+  const heightOf = (txHash: TxHash): number | undefined =>
+    blocks.find(({ txs }) => txs.some((tx) => tx.txHash === txHash))?.height;
+  const chain: ModelChain = {
+    blocks,
+    head,
+    solidHeight: () => head().height - SOLID_LAG,
+    heightOf,
+    payments: () => blocks.flatMap(({ txs }) => txs),
+    send(raw) {
+      const tx = JSON.parse(Buffer.from(raw).toString()) as ModelTx;
+      // Whatever a node answers, it may have passed it on.
+      heard.set(tx.txHash, tx);
+      if (heightOf(tx.txHash) !== undefined || pool.has(tx.txHash)) return 'KNOWN';
+      if (tx.expiresMs < head().timeSeconds * 1_000 + BLOCK_MS) return 'EXPIRED';
+      pool.set(tx.txHash, tx);
+      return 'ACCEPTED';
+    },
+    mine() {
+      const timeMs = slotMs + BLOCK_MS;
+      const isEmpty = head().height + 1 <= emptyUntil;
+      // What another branch holds already is not taken twice.
+      for (const txHash of pool.keys()) if (heightOf(txHash) !== undefined) pool.delete(txHash);
+      const taken = isEmpty ? [] : [...pool.values()].filter(({ expiresMs }) => timeMs <= expiresMs);
+      for (const [txHash, tx] of pool) if (taken.includes(tx) || timeMs > tx.expiresMs) pool.delete(txHash);
+      append(taken);
+    },
+    dropPool: () => pool.clear(),
+    stall(count) {
+      emptyUntil = head().height + count;
+    },
+    reorganise(count) {
+      forks += 1;
+      for (let i = 0; i < Math.min(count, SOLID_LAG - 1); i += 1) blocks.pop();
+      append([]);
+    },
+    fork(count) {
+      forks += 1;
+      const gone = blocks.splice(-Math.min(count, SOLID_LAG - 1));
+      for (const { timeSeconds } of gone) {
+        const timeMs = timeSeconds * 1_000;
+        const known = [...heard.values()].filter(({ txHash }) => heightOf(txHash) === undefined);
+        append(
+          known.filter(({ expiresMs }) => timeMs <= expiresMs),
+          timeMs,
+        );
+      }
+    },
+    remember() {
+      emptyUntil = 0;
+      for (const tx of heard.values()) if (heightOf(tx.txHash) === undefined) pool.set(tx.txHash, tx);
+    },
+  };
+  return chain;
+}

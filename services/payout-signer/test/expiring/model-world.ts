@@ -1,0 +1,360 @@
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { ExpiringSender } from '@opentill/chain/expiring-sender';
+import { readerError } from '@opentill/chain/reader-error';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { baseUnits } from '@opentill/domain/money';
+import type { AttemptStore } from '../../src/expiring/attempt-store.ts';
+import { createExpiringPass } from '../../src/expiring/pass.ts';
+import type { ExpiringPassDeps } from '../../src/expiring/pass-deps.ts';
+import type { MarkOfSends, SendMark } from '../../src/expiring/send-mark.ts';
+import type { Observe } from '../../src/observe.ts';
+import type { WalletKey } from '../../src/wallet-facts.ts';
+import { createModelChain, modelSign, type ModelChain } from './model-chain.ts';
+import {
+  createModelStore,
+  createModelTables,
+  expire,
+  RECEIVERS,
+  restoreTo,
+  scan,
+  USDT,
+  type ModelTables,
+} from './model-store.ts';
+
+/** What goes wrong, or merely happens, at a point. */
+export type FaultKind =
+  | 'crash'
+  | 'lost-request'
+  | 'lost-reply'
+  /** The node says that it expired, or that it is refused, and passes it on all the same. */
+  | 'lie'
+  /** The node forgets what waits. */
+  | 'drop'
+  | 'mine'
+  /** Blocks are empty for some time, but not until what waits expires. */
+  | 'stall'
+  /** Blocks are empty for so long that what waits expires. */
+  | 'outage'
+  | 'reorganise'
+  /** The last blocks give way to others of the same times, which hold all that was ever sent. */
+  | 'fork'
+  | 'expire'
+  | 'takeover'
+  /** A node brings back all that anybody ever heard of, and it is taken while it is in time. */
+  | 'remember'
+  /** The process dies, and the database is brought back to what it was some points before. */
+  | 'restore';
+
+export interface Fault {
+  /** The point, from 1, counted over all lives. */
+  readonly at: number;
+  readonly kind: FaultKind;
+}
+
+/** A way to build the signer otherwise, for the controls. */
+export interface Variant {
+  readonly store?: (store: AttemptStore, tables: ModelTables, chain: ModelChain) => AttemptStore;
+  readonly sender?: (sender: ExpiringSender, tables: ModelTables, chain: ModelChain) => ExpiringSender;
+  readonly mark?: (mark: SendMark) => SendMark;
+  /** Runs when a process starts. */
+  readonly onStart?: (tables: ModelTables) => void;
+  /** Runs after each pass. */
+  readonly onPass?: (tables: ModelTables, chain: ModelChain) => void;
+}
+
+export interface Outcome {
+  /** How many payments there are more than payouts that were not refused or expired. */
+  readonly doubles: number;
+  /** Payouts that were neither paid nor ended, or a wallet that never came to rest. */
+  readonly stuck: number;
+  /** Transactions signed and stored. */
+  readonly signed: number;
+  /** Points passed, with names. */
+  readonly points: readonly string[];
+}
+
+class Crash extends Error {}
+
+const KEY: WalletKey = { chain: 'TRON_TEST', wallet: `T${'f'.repeat(33)}` as Address };
+const PASSES_MAX = 160;
+/** So many points are taken back by a restore. */
+const RESTORED_POINTS = 14;
+/** Time between two passes: two blocks. */
+const PASS_MS = 6_000;
+const VALID_MS = 30_000;
+const STALLED_BLOCKS = 5;
+const OUTAGE_BLOCKS = 14;
+
+const observe = new Proxy({}, { get: () => () => undefined }) as Observe;
+const codec = { parse: (text: string) => text as Address, isZero: () => false } as unknown as AddressCodec;
+const network = {
+  chain: KEY.chain,
+  nativeSymbol: 'TRX',
+  tokens: [{ symbol: 'USDT', contract: USDT as string, decimals: 6 }],
+} as unknown as NetworkConfig;
+
+/** Lives of the signer in a world of maps, with faults at given points, until everything is at rest. */
+export async function runModel(faults: readonly Fault[], variant: Variant = {}): Promise<Outcome> {
+  const chain = createModelChain();
+  const tables = createModelTables(chain);
+  const points: string[] = [];
+  /** What the database was at each point; the file of the mark is no part of it. */
+  const backups: ModelTables[] = [];
+  const byPoint = new Map(faults.map(({ at, kind }) => [at, kind]));
+  const isRestoring = faults.some(({ kind }) => kind === 'restore');
+  let signedCount = 0;
+
+  async function point(name: string): Promise<FaultKind | undefined> {
+    points.push(name);
+    if (isRestoring) backups.push(structuredClone(tables));
+    const kind = byPoint.get(points.length);
+    switch (kind) {
+      case 'crash':
+        throw new Crash(name);
+      case 'restore':
+        restoreTo(tables, backups[Math.max(0, backups.length - RESTORED_POINTS)] ?? tables);
+        scan(tables, chain);
+        throw new Crash(name);
+      case 'drop':
+        chain.dropPool();
+        return kind;
+      case 'mine':
+        passTime(1);
+        return kind;
+      case 'stall':
+        chain.stall(STALLED_BLOCKS);
+        return kind;
+      case 'outage':
+        chain.stall(OUTAGE_BLOCKS);
+        return kind;
+      case 'reorganise':
+        chain.reorganise(2);
+        scan(tables, chain);
+        return kind;
+      case 'fork':
+        chain.fork(2);
+        scan(tables, chain);
+        return kind;
+      case 'remember':
+        chain.remember();
+        passTime(1);
+        return kind;
+      case 'expire':
+        expire(tables, 'payout-2');
+        return kind;
+      case 'takeover':
+        // While this process sleeps another one takes the lease and does all there is to do.
+        await live();
+        return kind;
+      default:
+        return kind;
+    }
+  }
+  function passTime(blocks: number): void {
+    for (let i = 0; i < blocks; i += 1) chain.mine();
+    tables.nowMs += blocks * 3_000;
+    scan(tables, chain);
+  }
+  async function around<T>(name: string, effect: () => T): Promise<T> {
+    await point(`before ${name}`);
+    const result = effect();
+    await point(`after ${name}`);
+    return result;
+  }
+  async function rpc<T>(name: string, effect: () => T, lost?: () => T, lied?: () => T): Promise<T> {
+    const lose = (): T => {
+      if (lost !== undefined) return lost();
+      throw readerError('RPC_UNAVAILABLE', name);
+    };
+    if ((await point(`before ${name}`)) === 'lost-request') return lose();
+    const result = effect();
+    const fault = await point(`after ${name}`);
+    if (fault === 'lie' && lied !== undefined) return lied();
+    return fault === 'lost-reply' ? lose() : result;
+  }
+
+  let marked: MarkOfSends | undefined;
+  const mark: SendMark = {
+    read: () => Promise.resolve(marked),
+    raise: (to) =>
+      around('mark.raise', () => {
+        marked = {
+          uniqueMs: Math.max(to.uniqueMs, marked?.uniqueMs ?? 0),
+          expiresMs: Math.max(to.expiresMs, marked?.expiresMs ?? 0),
+        };
+      }),
+  };
+  const own = createModelStore(tables, KEY, around);
+  const counted: AttemptStore = {
+    ...own,
+    async saveSigned(lease, payments, chooseRefused) {
+      const outcome = await own.saveSigned(lease, payments, chooseRefused);
+      if (outcome.kind === 'SAVED') signedCount += payments.length;
+      return outcome;
+    },
+  };
+  const plain = createModelSender(chain, rpc);
+  const deps: ExpiringPassDeps = {
+    key: KEY,
+    terms: { maxOpenPayouts: 16, lowGasBaseUnits: undefined, lowBalance: new Map(), float: new Map() },
+    rules: {
+      network,
+      codec,
+      ownWallets: [KEY.wallet],
+      policy: {
+        judge: () => ({ kind: 'AUTHORISED' }),
+        allowsChain: () => true,
+        approvers: [],
+        approvalWaitMs: 1,
+        floatOf: () => undefined,
+      },
+    },
+    store: variant.store?.(counted, tables, chain) ?? counted,
+    sender: variant.sender?.(plain, tables, chain) ?? plain,
+    mark: variant.mark?.(mark) ?? mark,
+    monotonicMs: () => tables.nowMs,
+    observe,
+    timing: { resendMs: 5_000, resendMaxMs: 10_000, balancesEveryMs: 3_600_000_000 },
+    onCommitted: () => undefined,
+  };
+
+  const isAtRest = (): boolean =>
+    [...tables.payouts.values()].every(({ state, orderPk }) => {
+      const settled = [...tables.attempts.values()].some(
+        (a) => a.orderPk === orderPk && a.state === 'SETTLED',
+      );
+      return state === 'EXPIRED' || (state === 'SIGNED' && settled);
+    }) && [...tables.attempts.values()].every(({ state }) => state !== 'OPEN');
+
+  let passes = 0;
+  /** Passes of one process until everything is at rest, or its end. */
+  async function live(): Promise<void> {
+    tables.token += 1;
+    variant.onStart?.(tables);
+    const token = tables.token;
+    const pass = createExpiringPass(deps);
+    while (!isAtRest() && passes < PASSES_MAX && tables.token === token) {
+      passes += 1;
+      await pass({ name: 'wallet', fencingToken: token }, NEVER).catch((error: unknown) => {
+        if (error instanceof Crash || (error as { code?: string }).code !== 'LEASE_LOST') throw error;
+      });
+      passTime(PASS_MS / 3_000);
+      variant.onPass?.(tables, chain);
+      beOperator(tables, chain);
+    }
+  }
+  while (!isAtRest() && passes < PASSES_MAX) {
+    try {
+      await live();
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      passTime(PASS_MS / 3_000);
+    }
+  }
+  // At the very end nodes bring back whatever they ever heard of.
+  for (let i = 0; i < 3; i += 1) {
+    chain.remember();
+    chain.mine();
+  }
+  return { ...judge(tables, chain, isAtRest()), signed: signedCount, points };
+}
+
+/**
+ * The operator looks at the chain: what paid a payout and is not known did pay it. He releases a halt when everything that he
+ * decided is carried out.
+ */
+function beOperator(tables: ModelTables, chain: ModelChain): void {
+  const assigned = new Set([...tables.attempts.keys(), ...tables.paidBy.values()]);
+  for (const { orderPk, to, state } of tables.payouts.values()) {
+    const isAlive = [...tables.attempts.values()].some((a) => a.orderPk === orderPk && a.state !== 'DEAD');
+    if (isAlive || state === 'EXPIRED' || state === 'REFUSED' || tables.paidBy.has(orderPk)) continue;
+    const unknown = chain.payments().find((tx) => tx.to === to && !assigned.has(tx.txHash));
+    if (unknown === undefined) continue;
+    assigned.add(unknown.txHash);
+    tables.paidBy.set(orderPk, unknown.txHash);
+  }
+  if (tables.halted === null || tables.paidBy.size > 0) return;
+  tables.releasedMark = Math.max(tables.haltedMark ?? 0, tables.releasedMark ?? 0);
+  Object.assign(tables, { halted: null, haltedMark: null });
+}
+
+const NEVER = new AbortController().signal;
+
+function judge(tables: ModelTables, chain: ModelChain, atRest: boolean): Pick<Outcome, 'doubles' | 'stuck'> {
+  let doubles = 0;
+  let stuck = atRest ? 0 : 1;
+  for (const to of new Set(RECEIVERS)) {
+    const paid = chain.payments().filter((tx) => tx.to === to).length;
+    const owed = [...tables.payouts.values()].filter((p) => p.to === to && p.state !== 'EXPIRED').length;
+    doubles += Math.max(0, paid - owed);
+    stuck += Math.max(0, owed - paid);
+  }
+  return { doubles, stuck };
+}
+
+function createModelSender(
+  chain: ModelChain,
+  rpc: <T>(name: string, effect: () => T, lost?: () => T, lied?: () => T) => Promise<T>,
+): ExpiringSender {
+  return {
+    chain: KEY.chain,
+    validForMs: VALID_MS,
+    checkNetwork: () => Promise.resolve(),
+    balances: () =>
+      rpc('balances', () => ({
+        block: chain.head(),
+        amounts: new Map<TokenContract | null, bigint>([
+          [null, 10n ** 18n],
+          [USDT, 1_000n],
+        ]),
+        allowanceBaseUnits: 0n,
+      })),
+    prepare: (intents) =>
+      rpc('prepare', () =>
+        intents.map(() => ({ kind: 'READY', feeLimitBaseUnits: 1n, costBaseUnits: 2n }) as const),
+      ),
+    sign: (intent, validity, feeLimit) => Promise.resolve(modelSign(intent, validity, feeLimit)),
+    differenceOf: ({ raw }) => (raw.length === 0 ? 'encoding' : undefined),
+    broadcast: (signed) =>
+      rpc(
+        'broadcast',
+        () => signed.map(({ raw }) => chain.send(raw)),
+        () => signed.map(() => 'UNKNOWN' as const),
+        () => signed.map(() => 'EXPIRED' as const),
+      ),
+    findInBlocks: (txHashes, { after, untilMs }) =>
+      rpc('findInBlocks', () => {
+        const start = chain.blocks[after.height];
+        if (start?.hash !== after.hash) throw readerError('INCONSISTENT_ANSWER', 'another block');
+        const solid = chain.blocks.slice(0, chain.solidHeight() + 1);
+        const first = solid.findIndex(({ timeSeconds }) => timeSeconds * 1_000 >= untilMs);
+        const [one, two] = [solid[first], solid[first + 1]];
+        if (one === undefined || two === undefined) throw readerError('BLOCK_NOT_FOUND', 'not so far');
+        const inThem = solid.slice(after.height + 1, first + 2).flatMap(({ txs }) => txs);
+        const found = new Set(txHashes.filter((txHash) => inThem.some((tx) => tx.txHash === txHash)));
+        return { found, end: [one, two] as const };
+      }),
+    readPayment: (txHash, { height }) =>
+      rpc('readPayment', () => {
+        const tx = chain.payments().find((paid) => paid.txHash === txHash);
+        const blockHeight = chain.heightOf(txHash);
+        if (tx === undefined || blockHeight === undefined || blockHeight > height) return undefined;
+        const { to, expiresMs, uniqueMs } = tx;
+        const { hash } = chain.blocks[blockHeight]!;
+        return {
+          intent: { from: KEY.wallet, contract: USDT, to, amountBaseUnits: baseUnits(5n) },
+          validity: { expiresMs, uniqueMs, reference: { height: 0, hash } },
+          feeLimitBaseUnits: 1n,
+          fate: {
+            txHash,
+            blockHeight,
+            blockHash: hash,
+            succeeded: true,
+            deliveredBaseUnits: 5n,
+            feeBaseUnits: 1n,
+          },
+        };
+      }),
+  };
+}

@@ -1,0 +1,193 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { checkChain } from './check-tron-chain.ts';
+import {
+  aTronAddress,
+  createTronWorld,
+  ONE_TRX,
+  ONE_USDT,
+  post,
+  type RunningDriver,
+  type TronWorld,
+} from './tron-world.ts';
+
+let world: TronWorld;
+let drivers: RunningDriver[] = [];
+const paid: OrderRow[] = [];
+beforeAll(async () => {
+  world = await createTronWorld();
+});
+afterEach(async () => {
+  world.devnet.control.clearFaults();
+  const failures = drivers.flatMap((driver) => driver.failures);
+  for (const driver of drivers) await driver.stop();
+  drivers = [];
+  expect(failures).toEqual([]);
+});
+afterAll(() => world.close());
+
+const start = async (...given: Parameters<TronWorld['start']>): Promise<RunningDriver> => {
+  const driver = await world.start(...given);
+  drivers.push(driver);
+  return driver;
+};
+const sent = (order: OrderRow) => waitUntil('sent', async () => (await world.payoutOf(order)).sent, 10_000);
+const hindered = (order: OrderRow, obstacle: string) =>
+  waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, 10_000);
+
+/** The payouts arrived once, by as many attempts as said, and the database says the same. */
+async function landsOnce(orders: readonly OrderRow[], attempts = 1): Promise<void> {
+  await world.land(orders);
+  for (const order of orders) {
+    expect(await world.received(order)).toBe(order.amount);
+    const tried = await world.attemptsOf(order);
+    expect(tried.map(({ state }) => state)).toEqual([
+      ...Array.from({ length: attempts - 1 }, () => 'DEAD'),
+      'SETTLED',
+    ]);
+    expect(tried.at(-1)).toMatchObject({ fate: 'VERIFIED', succeeded: true });
+    expect(await world.payoutOf(order)).toEqual({ state: 'SIGNED', obstacle: null, sent: true });
+    paid.push(order);
+  }
+}
+
+describe('a payout', () => {
+  test('arrives with its exact amount, of a token and of TRX, equal ones each for itself', async () => {
+    await start();
+    const address = aTronAddress();
+    const twins = [await world.payout({ address }), await world.payout({ address })];
+    const orders = [await world.payout(), await world.nativePayout(3n * ONE_TRX + 7n)];
+    await world.land(twins);
+    await landsOnce(orders);
+    expect(await world.received(twins[0]!)).toBe(10n * ONE_USDT);
+    const told = await sql<{ payload: string }>`select payload from signer.outbox`.execute(world.admin);
+    const named = told.rows.flatMap(
+      (row) => (JSON.parse(row.payload) as { data: { orderPks: string[] } }).data.orderPks,
+    );
+    expect(named.toSorted()).toEqual([...twins, ...orders].map((order) => order.order_pk).toSorted());
+    const balances = await sql<{ symbol: string }>`select symbol from hot_wallet_balance order by 1`.execute(
+      world.admin,
+    );
+    expect(balances.rows.map(({ symbol }) => symbol)).toEqual(['TRX', 'USDT']);
+  });
+
+  test('whose answer was lost is sent again, and nothing else', async () => {
+    const outcomes: string[] = [];
+    let losing = true;
+    await start({
+      sender: (sender) => ({
+        ...sender,
+        async broadcast(...given) {
+          const real = await sender.broadcast(...given);
+          outcomes.push(...real);
+          return losing ? real.map(() => 'UNKNOWN' as const) : real;
+        },
+      }),
+    });
+    const order = await world.payout();
+    await waitUntil('known', () => outcomes.includes('KNOWN'));
+    losing = false;
+    await landsOnce([order]);
+  });
+
+  test('that a reorganisation took away is sent again, the same bytes', async () => {
+    await start();
+    const order = await world.payout();
+    await sent(order);
+    await world.mine();
+    await world.until('mined', order, ([one]) => one?.fate === 'MINED');
+    await world.devnet.control.reorganise(1, { drop: true });
+    await world.until('taken back', order, ([one]) => one?.fate === 'ORPHANED');
+    await landsOnce([order]);
+  });
+
+  test('whose time went by while the node took nothing is signed anew, when its end is final, and lands once', async () => {
+    await start();
+    world.devnet.control.fault({ kind: 'swallow-broadcast' });
+    const order = await world.payout();
+    await sent(order);
+    const { expirationSeconds } = world.network.payouts as { expirationSeconds: number };
+    // To its very end by the head; not one more attempt while the blocks there are not solid.
+    await world.mine(expirationSeconds / 3 + 1);
+    expect(await world.attemptsOf(order)).toHaveLength(1);
+    world.devnet.control.clearFaults();
+    await world.mine(5);
+    await world.until('signed anew', order, ({ length }) => length === 2);
+    const [dead] = await world.attemptsOf(order);
+    expect(dead).toMatchObject({ state: 'DEAD', fate: null });
+    const gone = await post<object>(world.devnet.url, 'gettransactionbyid', { value: dead!.tx_hash });
+    expect(gone).toEqual({});
+    await landsOnce([order], 2);
+  });
+
+  test('of which a node says that it expired, or that it has it already, is not signed anew for that', async () => {
+    let saying: 'EXPIRED' | 'KNOWN' | 'REFUSED' | undefined = 'EXPIRED';
+    await start({
+      sender: (sender) => ({
+        ...sender,
+        broadcast: (signed, options) =>
+          saying === undefined
+            ? sender.broadcast(signed, options)
+            : Promise.resolve(signed.map(() => saying!)),
+      }),
+    });
+    const order = await world.payout();
+    for (const word of ['EXPIRED', 'KNOWN', 'REFUSED'] as const) {
+      saying = word;
+      await world.until(word, order, ([one]) => one?.send_outcome === word);
+      await world.mine();
+      expect(await world.attemptsOf(order)).toHaveLength(1);
+    }
+    saying = undefined;
+    await landsOnce([order]);
+  });
+
+  test('that would revert is seen before it is signed; when it can be paid it is', async () => {
+    await start();
+    const order = await world.payout({ amount: 900_000n * ONE_USDT });
+    const other = await world.payout({ amount: 500_000n * ONE_USDT }).catch(() => undefined);
+    expect(other).toBeUndefined();
+    await landsOnce([order]);
+  });
+
+  test('that needs more energy than the cap lets it burn waits, and costs nothing', async () => {
+    await start();
+    world.devnet.control.setChainParameter('getEnergyFee', 100_000);
+    const order = await world.payout();
+    await hindered(order, 'FEES_ABOVE_CAP');
+    expect(await world.attemptsOf(order)).toEqual([]);
+    world.devnet.control.setChainParameter('getEnergyFee', 100);
+    await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', 10_000);
+    await landsOnce([order]);
+  });
+
+  test('under a halt is not signed, also not anew; what is signed is still sent', async () => {
+    await start();
+    world.devnet.control.fault({ kind: 'swallow-broadcast' });
+    const order = await world.payout();
+    await sent(order);
+    await sql`insert into wallet_halt (halt_id, chain, kind, reason, set_by) values (gen_random_uuid(), 'TRON_TEST', 'OPERATOR', 'stop', 'test')`.execute(
+      world.admin,
+    );
+    world.devnet.control.clearFaults();
+    await world.passExpiry();
+    await world.until('settled or dead', order, ([one]) => one?.state === 'DEAD' || one?.state === 'SETTLED');
+    if ((await world.attemptsOf(order))[0]?.state === 'DEAD') await hindered(order, 'HALTED');
+    expect(await world.attemptsOf(order)).toHaveLength(1);
+    await sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'done'`.execute(
+      world.admin,
+    );
+    await world.land([order]);
+    expect(await world.received(order)).toBe(order.amount);
+    paid.push(order);
+  });
+});
+
+test('and the chain says the same: everything once, to nobody else', async () => {
+  const { wrong } = await checkChain(world, paid);
+  // The twins of one address are two payments to it.
+  expect(wrong.filter((line) => !line.startsWith("to nobody's order"))).toEqual([]);
+  expect(wrong).toHaveLength(1);
+});

@@ -1,0 +1,392 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { ExpiringSender } from '@opentill/chain/expiring-sender';
+import { addressOfShortHex, shortHexOf } from '@opentill/chain-tron/address-codec';
+import { tronFamily } from '@opentill/chain-tron/family';
+import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
+import type { NetworkConfig, TronPayoutsConfig } from '@opentill/contracts/network-config';
+import { tronPayoutTermsOf } from '@opentill/contracts/payout-terms';
+import { openDatabase, type Database, type DatabaseOptions, type Db } from '@opentill/db/database';
+import { keepLease, type LeaseKeeper } from '@opentill/db/lease';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { createScanObserver } from '@opentill/scanner/observe';
+import { startChainScan, type ChainScan } from '@opentill/scanner/scan-chain';
+import { scanNetworkOf } from '@opentill/scanner/scan-network';
+import { createScanStore } from '@opentill/scanner/store';
+import { aPayout, type OrderRow } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { seedFingerprint } from '@opentill/wallet/derivation';
+import { createKeystore } from '@opentill/wallet/keystore';
+import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
+import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
+import { startExpiringDriver, type Driver } from '../../src/drive-wallet.ts';
+import type { AttemptStore } from '../../src/expiring/attempt-store.ts';
+import type { ExpiringTiming } from '../../src/expiring/pass-deps.ts';
+import { openSendMark } from '../../src/expiring/send-mark.ts';
+import { createAttemptStore } from '../../src/expiring/store.ts';
+import { judgeByPolicy } from '../../src/judge-by-policy.ts';
+import { createObserve, type Observe } from '../../src/observe.ts';
+import type { PolicyJudge } from '../../src/policy-port.ts';
+
+export const CHAIN = 'TRON_TEST';
+export const ONE_TRX = 1_000_000n;
+export const ONE_USDT = 1_000_000n;
+const PASSPHRASE = 'a passphrase of the tests';
+const SOLID_LAG_BLOCKS = 3;
+
+/** Impatient, so that tests need not wait. */
+const QUICK: ExpiringTiming & { readonly sweepMs: number } = {
+  sweepMs: 30,
+  resendMs: 60,
+  resendMaxMs: 120,
+  balancesEveryMs: 200,
+};
+
+export interface DriverOptions {
+  readonly policy?: PolicyJudge;
+  readonly sender?: (sender: ExpiringSender) => ExpiringSender;
+  readonly store?: (store: AttemptStore) => AttemptStore;
+  readonly wrapPool?: DatabaseOptions['wrapPool'];
+  readonly observe?: Partial<Observe>;
+  readonly leaseTtlMs?: number;
+  readonly name?: string;
+}
+
+export interface RunningDriver {
+  readonly driver: Driver;
+  readonly lease: LeaseKeeper;
+  /** What it said must not go on. */
+  readonly failures: unknown[];
+  stop(): Promise<void>;
+}
+
+export interface AttemptRow {
+  readonly tx_hash: string;
+  readonly state: string;
+  readonly send_outcome: string | null;
+  readonly fate: string | null;
+  readonly succeeded: boolean | null;
+}
+
+/** The signer on Postgres before a TRON node, with the scanner beside it. Blocks come when told, 3 s of chain time apart. */
+export interface TronWorld {
+  readonly devnet: TronDevnet;
+  readonly admin: Db;
+  readonly wallet: Address;
+  readonly network: NetworkConfig;
+  readonly usdt: string;
+  /** A payout of 5 USDT to nobody in particular, reserved, for half an hour. */
+  payout(overrides?: Parameters<typeof aPayout>[1]): Promise<OrderRow>;
+  nativePayout(amount: bigint): Promise<OrderRow>;
+  start(options?: DriverOptions): Promise<RunningDriver>;
+  payoutOf(order: OrderRow): Promise<{ state: string; obstacle: string | null; sent: boolean }>;
+  attemptsOf(order: OrderRow): Promise<readonly AttemptRow[]>;
+  /** Makes blocks and waits until the scanner has seen them. */
+  mine(blocks?: number): Promise<void>;
+  /** Mines a block at a time until every one of the payouts is settled in a solid block. */
+  land(orders: readonly OrderRow[], timeoutMs?: number): Promise<void>;
+  /** Lets the chain's time go on past whatever is signed now, in empty blocks or full ones as it comes. */
+  passExpiry(): Promise<void>;
+  received(order: OrderRow): Promise<bigint>;
+  scannerAtHead(): Promise<void>;
+  until(what: string, order: OrderRow, is: (attempts: readonly AttemptRow[]) => boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function createTronWorld(
+  payouts: Partial<TronPayoutsConfig> = {},
+  wallet: { readonly trxSun?: bigint; readonly usdt?: bigint } = {},
+): Promise<TronWorld> {
+  const [devnet, database, keys, dir] = await Promise.all([
+    startTronDevnet({ blockTimeMs: 0, solidLagBlocks: SOLID_LAG_BLOCKS, seed: `signer ${randomUUID()}` }),
+    createTestDatabase(),
+    createKeys(),
+    mkdtemp(join(tmpdir(), 'payout-signer-tron-')),
+  ]);
+  const address = keys.addresses[0]!;
+  const { trxSun = 10_000n * ONE_TRX, usdt = 1_000_000n * ONE_USDT } = wallet;
+  await devnet.control.fund(address, { trxSun, symbol: 'USDT', amountBaseUnits: usdt });
+  await devnet.control.mine(SOLID_LAG_BLOCKS + 1);
+  const network = networkOf(devnet, payouts);
+  const adminDatabase = database.open('admin');
+  const admin = adminDatabase.kysely;
+  await sql`insert into hot_wallet (family, address) values ('TRON', ${address})`.execute(admin);
+  for (const [symbol, amount] of [
+    ['USDT', usdt],
+    ['TRX', trxSun],
+  ] as const)
+    await sql`select book_top_up(${`${CHAIN}:0x1:${symbol}`}, ${CHAIN}, ${symbol}, ${amount})`.execute(admin);
+  const scanDatabase = database.open('scanner_tron');
+  const scan = startScan(network, scanDatabase.kysely);
+  const running = new Set<RunningDriver>();
+  const parts: Parts = { database, network, keys, wallet: address, dir, running };
+  const world: TronWorld = {
+    ...reading(admin, devnet),
+    devnet,
+    admin,
+    wallet: address,
+    network,
+    usdt: devnet.tokens.USDT,
+    async payout(given = {}) {
+      const amount = given.amount ?? 5n * ONE_USDT;
+      const order = await aPayout(admin, {
+        chain: CHAIN,
+        family: 'TRON',
+        symbol: 'USDT',
+        contract_address: devnet.tokens.USDT,
+        decimals: 6,
+        accepted_amount: amount,
+        address: aTronAddress(),
+        source_address: address,
+        ...given,
+        amount,
+      });
+      const { rows } = await sql<{ done: boolean }>`select reserve(${order.order_pk}) as done`.execute(admin);
+      if (rows[0]?.done !== true) throw new Error('not reserved');
+      return order;
+    },
+    nativePayout: (amount) => world.payout({ symbol: 'TRX', contract_address: null, decimals: 6, amount }),
+    start: (options = {}) => Promise.resolve(runDriver(parts, options)),
+    async mine(blocks = 1) {
+      await devnet.control.mine(blocks);
+      await world.scannerAtHead();
+    },
+    async land(orders, timeoutMs = 20_000) {
+      await waitUntil(
+        'every payout is settled',
+        async () => {
+          const { rows } = await sql<{ n: number }>`
+            select count(*)::int as n from payout p where p.order_pk = any(${orders.map((o) => o.order_pk)}::uuid[])
+              and not exists (select from payout_attempt a where a.order_pk = p.order_pk and a.state = 'SETTLED')`.execute(
+            admin,
+          );
+          if (rows[0]?.n === 0) return true;
+          await world.mine();
+          return false;
+        },
+        timeoutMs,
+      );
+    },
+    async passExpiry() {
+      const seconds = (network.payouts as TronPayoutsConfig).expirationSeconds;
+      await world.mine(Math.ceil(seconds / 3) + SOLID_LAG_BLOCKS + 2);
+    },
+    scannerAtHead: () =>
+      waitUntil('the scanner is at the head', async () => {
+        const { head, solid } = devnet.control.summary();
+        const { rows } = await sql<{ seen: number; verified: number }>`
+          select seen_height as seen, verified_height as verified from chain_cursor where chain = ${CHAIN}`.execute(
+          admin,
+        );
+        return rows[0]?.seen === head && rows[0].verified === solid;
+      }),
+    until: (what, order, is) => waitUntil(what, async () => is(await world.attemptsOf(order)), 10_000),
+    async close() {
+      for (const driver of running) await driver.stop();
+      await scan.stop();
+      await scanDatabase.close();
+      await adminDatabase.close();
+      keys.close();
+      await database.drop();
+      await devnet.close();
+      await rm(dir, { recursive: true });
+    },
+  };
+  await world.scannerAtHead();
+  return world;
+}
+
+/** An address that nobody has the key of, and that is no account yet. */
+export function aTronAddress(): string {
+  return addressOfShortHex(randomBytes(20).toString('hex'))!;
+}
+
+function reading(admin: Db, devnet: TronDevnet): Pick<TronWorld, 'payoutOf' | 'attemptsOf' | 'received'> {
+  return {
+    async payoutOf(order) {
+      const { rows } = await sql<{ state: string; obstacle: string | null; sent: boolean }>`
+        select state, obstacle, first_sent_at is not null as sent from payout where order_pk = ${order.order_pk}`.execute(
+        admin,
+      );
+      return rows[0]!;
+    },
+    async attemptsOf(order) {
+      const { rows } = await sql<AttemptRow>`
+        select a.tx_hash, a.state, t.send_outcome, f.state as fate, f.succeeded
+        from payout_attempt a join own_transaction t using (chain, tx_hash) left join own_transaction_fate f using (chain, tx_hash)
+        where a.order_pk = ${order.order_pk} order by a.unique_ms`.execute(admin);
+      return rows;
+    },
+    async received({ contract_address: contract, address }) {
+      if (contract === null) {
+        const account = await post<{ balance?: number }>(devnet.url, 'getaccount', {
+          address,
+          visible: true,
+        });
+        return BigInt(account.balance ?? 0);
+      }
+      const parameter = shortHexOf(address as Address).padStart(64, '0');
+      const answer = await post<{ constant_result: string[] }>(devnet.url, 'triggerconstantcontract', {
+        owner_address: devnet.accounts[0]!.address,
+        contract_address: contract,
+        function_selector: 'balanceOf(address)',
+        parameter,
+        visible: true,
+      });
+      return BigInt(`0x${answer.constant_result[0]}`);
+    },
+  };
+}
+
+/** Asks the node itself, without any code of the gateway. */
+export async function post<T>(url: string, method: string, body: object): Promise<T> {
+  const answer = await fetch(`${url}/wallet/${method}`, { method: 'POST', body: JSON.stringify(body) });
+  return (await answer.json()) as T;
+}
+
+interface Parts {
+  readonly database: TestDatabase;
+  readonly network: NetworkConfig;
+  readonly keys: KeystoreSigner;
+  readonly wallet: Address;
+  readonly dir: string;
+  readonly running: Set<RunningDriver>;
+}
+
+let started = 0;
+
+function runDriver(
+  { database, network, keys, wallet, dir, running }: Parts,
+  options: DriverOptions,
+): RunningDriver {
+  started += 1;
+  const name = `${options.name ?? 'signer'}-${started}`;
+  const db: Database = openDatabase({
+    url: database.url('signer'),
+    applicationName: name,
+    poolMax: 6,
+    ...(options.wrapPool === undefined ? {} : { wrapPool: options.wrapPool }),
+  });
+  const level = process.env['TEST_LOG'] === undefined ? 'silent' : 'debug';
+  const logger = createLogger({ service: 'payout-signer', level });
+  const key = { chain: CHAIN, wallet } as const;
+  const ttlMs = options.leaseTtlMs ?? 1_500;
+  const sender = createTronSender(network, { backend: keys });
+  const store = createAttemptStore(db.kysely, key, { newId, clock: systemClock });
+  const lease = keepLease({
+    db: db.kysely,
+    schema: 'signer',
+    name: `wallet/${CHAIN}/${wallet}`,
+    holder: name,
+    ttlMs,
+  });
+  const failures: unknown[] = [];
+  const driver = startExpiringDriver({
+    key,
+    terms: tronPayoutTermsOf(network)!,
+    rules: {
+      network,
+      codec: tronFamily.addressCodec,
+      ownWallets: keys.addresses,
+      policy: options.policy ?? judgeByPolicy(undefined),
+    },
+    store: options.store?.(store) ?? store,
+    sender: options.sender?.(sender) ?? sender,
+    mark: openSendMark(dir, key),
+    monotonicMs: () => performance.now(),
+    observe: { ...createObserve({ logger, metrics: createMetrics('payout-signer') }), ...options.observe },
+    clock: systemClock,
+    timing: QUICK,
+    onCommitted: () => undefined,
+    leaseKeeper: lease,
+    leaseIntervalMs: ttlMs / 3,
+    sweepMs: QUICK.sweepMs,
+    fail: (error) => failures.push(error),
+  });
+  const runner: RunningDriver = {
+    driver,
+    lease,
+    failures,
+    async stop() {
+      if (!running.delete(runner)) return;
+      await driver.stop();
+      await db.close();
+    },
+  };
+  running.add(runner);
+  return runner;
+}
+
+async function createKeys(): Promise<KeystoreSigner> {
+  const dir = await mkdtemp(join(tmpdir(), 'payout-signer-'));
+  const seed = seedOf(generateMnemonic());
+  const keystoreFile = join(dir, 'keystore.json');
+  const sealed = { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed } as const;
+  await createKeystore(keystoreFile, sealed, PASSPHRASE);
+  const codecs = [tronFamily.addressCodec];
+  const keys = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs });
+  await rm(dir, { recursive: true });
+  return keys;
+}
+
+function startScan(config: NetworkConfig, db: Db): ChainScan {
+  const logger = createLogger({ service: 'scanner-tron', level: 'silent' });
+  return startChainScan({
+    network: scanNetworkOf(config, tronFamily.addressCodec.parse),
+    reader: tronFamily.createReader(config, {}),
+    store: createScanStore({ db, schema: 'scanner_tron', clock: systemClock, newId }),
+    observe: createScanObserver({ logger, metrics: createMetrics('scanner-tron'), clock: systemClock }),
+    clock: systemClock,
+    lease: keepLease({
+      db,
+      schema: 'scanner_tron',
+      name: `chain:${CHAIN}`,
+      holder: randomUUID(),
+      ttlMs: 5_000,
+    }),
+    leaseIntervalMs: 1_000,
+    onCommitted: () => undefined,
+    onMisconfigured: (error) => {
+      throw error;
+    },
+  });
+}
+
+function networkOf(devnet: TronDevnet, payouts: Partial<TronPayoutsConfig>): NetworkConfig {
+  const token = { displayDecimals: 2, minAmount: null, maxAmount: null };
+  return {
+    chain: CHAIN,
+    family: 'TRON',
+    enabled: true,
+    genesisId: devnet.chainId,
+    name: 'devnet',
+    rpcUrls: [devnet.url],
+    nativeSymbol: 'TRX',
+    nativeDecimals: 6,
+    confirmations: 'finalized',
+    blockTimeMs: 3_000,
+    pollIntervalMs: 30,
+    reorgWindow: 60,
+    maxBlockRange: 50,
+    tokens: [
+      { symbol: 'USDT', contract: devnet.tokens.USDT, decimals: 6, ...token },
+      { symbol: 'TRX', contract: null, decimals: 6, ...token },
+    ],
+    payouts: {
+      maxOpenPayouts: 32,
+      expirationSeconds: 60,
+      maxFeeLimitSun: '100000000',
+      energyMarginPercent: 30,
+      ...payouts,
+    },
+  };
+}
