@@ -6,7 +6,7 @@ import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
 import { nextOrderStatus, type CallbackBook } from './callbacks.ts';
 import type { DevnetWallet } from './devnet-wallet.ts';
-import { DevnetRefusal } from './devnet-wallet.ts';
+import { DevnetRefusal } from './devnet-refusal.ts';
 import { GatewayRefusal, type GatewayClient } from './gateway-client.ts';
 import { callbacksPage, PRODUCTS, shopPage, type ShopOrder } from './pages.ts';
 

@@ -1,17 +1,10 @@
-import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { findToken, rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
+import type { Family } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
-
-/**
- * The customer of the devnets: anvil's second default account. The mnemonic behind it is published with anvil, so
- * this key is worth nothing anywhere else.
- */
-const EVM_CUSTOMER = {
-  address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
-  privateKey: '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d',
-};
-const TRANSFER_SELECTOR = 'a9059cbb';
-const REQUEST_TIMEOUT_MS = 10_000;
+import { DevnetRefusal } from './devnet-refusal.ts';
+import { payOnEvm, EVM_CUSTOMER } from './pay-on-evm.ts';
+import { payOnTron, TRON_CUSTOMER } from './pay-on-tron.ts';
+import type { TokenPayment } from './token-payment.ts';
 
 export interface DevnetPayment {
   readonly chain: string;
@@ -28,12 +21,21 @@ export interface DevnetWallet {
   pay(payment: DevnetPayment): Promise<string>;
 }
 
-/** The payment asked for is not possible; the message says what to mend. */
-export class DevnetRefusal extends Error {}
+interface Customer {
+  /** An account with money whose key everybody knows. */
+  readonly account: { readonly address: string; readonly privateKey: string };
+  /** Sends it and answers the transaction's hash. Throws DevnetRefusal. */
+  readonly pay: (payment: TokenPayment) => Promise<string>;
+}
+
+const CUSTOMERS: Readonly<Partial<Record<Family, Customer>>> = {
+  EVM: { account: EVM_CUSTOMER, pay: payOnEvm },
+  TRON: { account: TRON_CUSTOMER, pay: payOnTron },
+};
 
 /**
- * The devnets' customer wallet. The nodes hold its key and give out the nonces, one payment after the other: anvil
- * gives two that come at once the same nonce.
+ * The devnets' customer wallet. The nodes hold its keys, and pay one payment after the other: anvil gives two that come at
+ * once the same nonce.
  */
 export function createDevnetWallet(networks: readonly NetworkConfig[]): DevnetWallet {
   const lastSent = new Map<string, Promise<unknown>>();
@@ -50,19 +52,21 @@ export function createDevnetWallet(networks: readonly NetworkConfig[]): DevnetWa
     async pay(payment) {
       const network = networks.find((n) => n.chain === payment.chain);
       const token = network && findToken(network, payment.symbol);
-      if (!network || !token || token.contract === null) {
+      const customer = network && CUSTOMERS[network.family];
+      if (!network || !customer || !token || token.contract === null) {
         throw new DevnetRefusal(
           `${payment.symbol} on ${payment.chain} is not a token of the devnets; GET /devnet lists them.`,
         );
       }
-      const to = evmAddressCodec.parse(payment.to);
-      if (to === undefined) throw new DevnetRefusal(`${payment.to} is not an address of ${payment.chain}.`);
       const amount = parseAmount(payment.amount, token.decimals);
       if (!amount.ok)
         throw new DevnetRefusal(`${payment.amount} is not an amount of ${token.symbol}: ${amount.problem}.`);
-      const data = `0x${TRANSFER_SELECTOR}${word(BigInt(to))}${word(amount.value)}`;
-      const transaction = { from: EVM_CUSTOMER.address, to: token.contract, data };
-      return inTurn(network.chain, () => sendTransaction(network, transaction));
+      const rpcUrl = rpcEndpointsOf(network)[0]?.url ?? '';
+      const payable = { ...token, contract: token.contract };
+      const { to } = payment;
+      return inTurn(network.chain, async () =>
+        customer.pay({ network, rpcUrl, token: payable, to, amountBaseUnits: amount.value }),
+      );
     },
   };
 }
@@ -71,34 +75,11 @@ function describeNetwork(network: NetworkConfig): object {
   return {
     chain: network.chain,
     family: network.family,
-    chainId: network.chainId,
+    ...(network.chainId === undefined ? {} : { chainId: network.chainId }),
+    ...(network.genesisId === undefined ? {} : { genesisId: network.genesisId }),
     rpcUrl: rpcEndpointsOf(network)[0]?.url,
     confirmations: network.confirmations,
     tokens: network.tokens.map(({ symbol, contract, decimals }) => ({ symbol, contract, decimals })),
-    customer: EVM_CUSTOMER,
+    customer: CUSTOMERS[network.family]?.account,
   };
-}
-
-function word(value: bigint): string {
-  return value.toString(16).padStart(64, '0');
-}
-
-async function sendTransaction(
-  network: NetworkConfig,
-  transaction: { readonly from: string; readonly to: string; readonly data: string },
-): Promise<string> {
-  const rpcUrl = rpcEndpointsOf(network)[0]?.url ?? '';
-  const response = await fetch(rpcUrl, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendTransaction', params: [transaction] }),
-    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-  });
-  const answer = (await response.json()) as { result?: string; error?: { message: string } };
-  if (answer.result === undefined) {
-    throw new DevnetRefusal(
-      `The node of ${network.chain} refused the payment: ${answer.error?.message ?? 'no answer'}.`,
-    );
-  }
-  return answer.result;
 }

@@ -5,7 +5,7 @@ import { headHeight, mine, payToken, reorg, setBlockTime, tokenBalance } from '@
 import { waitForReceipt } from '@opentill/devnet/evm-transactions';
 import { callRpc } from '@opentill/devnet/json-rpc';
 import { parseAmount } from '@opentill/domain/money';
-import type { RunningChain } from '@opentill/local/start-chains';
+import type { RunningEvmChain } from '@opentill/local/start-chains';
 
 /** A payment by a customer of the devnet. */
 export interface Payment {
@@ -31,7 +31,7 @@ export interface MinedTransaction {
 /** Where a devnet answers, and what its gateway knows of it. */
 export interface ReachableChain {
   readonly network: NetworkConfig;
-  readonly node: Pick<RunningChain['node'], 'rpcUrl'>;
+  readonly node: Pick<RunningEvmChain['node'], 'rpcUrl'>;
 }
 
 /** A devnet in the hands of a test. */

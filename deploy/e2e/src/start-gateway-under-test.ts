@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { findFreePort } from '@opentill/devnet/free-port';
 import { findFreePorts } from '@opentill/local/find-free-ports';
-import type { DevnetChain, GatewayOptions } from '@opentill/local/gateway-options';
+import type { EvmDevnetChain, GatewayOptions } from '@opentill/local/gateway-options';
 import { startGateway, type Gateway } from '@opentill/local/start-gateway';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startCallbackReceiver, type CallbackReceiver } from './callback-receiver.ts';
@@ -24,7 +24,7 @@ export interface GatewayUnderTest {
   readonly gateway: Gateway;
   readonly merchant: MerchantClient;
   readonly receiver: CallbackReceiver;
-  readonly chains: Readonly<Record<DevnetChain, ChainUnderTest>>;
+  readonly chains: Readonly<Record<EvmDevnetChain, ChainUnderTest>>;
   /** The database as its owner, for looking. */
   readonly database: Database;
   readonly merchantToken: string;
@@ -76,7 +76,7 @@ function createGatewayUnderTest(parts: {
   const database = openDatabase({ url: gateway.database.url, applicationName: 'e2e', poolMax: 4 });
   const chains = Object.fromEntries(
     gateway.chains.map((running) => [running.network.chain, createChainUnderTest(running)]),
-  ) as Record<DevnetChain, ChainUnderTest>;
+  ) as Record<EvmDevnetChain, ChainUnderTest>;
   let orders = 0;
   return {
     gateway,

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { getAddress, hexlify, randomBytes } from 'ethers';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import { formatAmount } from '@opentill/domain/money';
-import type { DevnetChain } from '@opentill/local/gateway-options';
+import type { EvmDevnetChain } from '@opentill/local/gateway-options';
 import { DENIED_RECEIVER } from '@opentill/local/prepare-policy';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
@@ -57,7 +57,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
     const rows = await under()
       .database.kysely.selectFrom('ledger_account')
       .select(({ fn }) => ['kind', fn.sum<bigint>('balance').as('balance')])
-      .where('chain', '=', chain.chain as DevnetChain)
+      .where('chain', '=', chain.chain as EvmDevnetChain)
       .where('symbol', '=', symbol)
       .groupBy('kind')
       .execute();
@@ -70,7 +70,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
   };
 
   /** One payout, looked at from everywhere: the merchant's side, the chain's, the ledger's. */
-  async function payAndLook(name: DevnetChain): Promise<void> {
+  async function payAndLook(name: EvmDevnetChain): Promise<void> {
     const chain = under().chains[name];
     const before = await accounts(chain);
     const to = receiver();

@@ -8,7 +8,7 @@ import { restoreSnapshot, takeSnapshot } from '@opentill/devnet/evm-devnet';
 import { callRpc } from '@opentill/devnet/json-rpc';
 import { contractInterface } from '@opentill/devnet/contract-artifacts';
 import { formatAmount } from '@opentill/domain/money';
-import type { DevnetChain } from '@opentill/local/gateway-options';
+import type { EvmDevnetChain } from '@opentill/local/gateway-options';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { ReceivedCallback } from '../src/callback-receiver.ts';
 import {
@@ -154,7 +154,7 @@ describe('a collection', () => {
   ] as const)(
     'on %s in %s of %s goes from order to signed callbacks, amounts exact',
     async (chainName, symbol, amount, shown, way) => {
-      const chain = test.chains[chainName as DevnetChain];
+      const chain = test.chains[chainName as EvmDevnetChain];
       const collection = await order(chain, { symbol, amount });
       expect(collection).toMatchObject({ amount: shown, symbol, chain: chainName, uid: null });
       expect(collection.address).toBe(getAddress(collection.address.toLowerCase()));
@@ -546,7 +546,7 @@ describe('reorganisations', () => {
       const cursor = await test.database.kysely
         .selectFrom('chain_cursor')
         .select('verified_height')
-        .where('chain', '=', chain.chain as DevnetChain)
+        .where('chain', '=', chain.chain as EvmDevnetChain)
         .executeTakeFirst();
       return cursor?.verified_height === head - CONFIRMATIONS + 1;
     });

@@ -17,12 +17,13 @@ export async function findFreePorts(): Promise<GatewayPorts> {
     health: {
       api: await next(),
       'scanner-evm': await next(),
+      'scanner-tron': await next(),
       'confirmation-tracker': await next(),
       'webhook-sender': await next(),
       'payout-signer': await next(),
       ops: await next(),
       'demo-shop': await next(),
     },
-    chains: { ETH_SEPOLIA: await next(), BSC_TEST: await next() },
+    chains: { ETH_SEPOLIA: await next(), BSC_TEST: await next(), TRON_TEST: await next() },
   };
 }

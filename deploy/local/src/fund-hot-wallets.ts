@@ -4,7 +4,9 @@ import { openDatabase } from '@opentill/db/database';
 import { devAccount, DEPLOYER_INDEX } from '@opentill/devnet/evm-accounts';
 import { mine, payNative, payToken, tokenBalance } from '@opentill/devnet/evm-devnet';
 import { waitForReceipt } from '@opentill/devnet/evm-transactions';
-import type { RunningChain } from './start-chains.ts';
+import { payOnTronDevnet, tronTokenBalance, waitForTronReceipt } from '@opentill/devnet/tron-payments';
+import type { WalletFiles } from './prepare-keys.ts';
+import type { RunningChains, RunningEvmChain, RunningTronChain } from './start-chains.ts';
 
 /** What a hot wallet gets of every token and of the native coin, in whole units. */
 const TOKENS = 1_000_000n;
@@ -27,15 +29,18 @@ export interface TopUp {
  * that a start cut short between the two is mended by the next; booking twice is booking once.
  */
 export async function fundHotWallets(funding: {
-  readonly chains: readonly RunningChain[];
-  readonly hotWallet: string;
+  readonly chains: RunningChains;
+  readonly wallet: Pick<WalletFiles, 'evmHotWallet' | 'tronHotWallet'>;
   /** Takes the payments that wait to be booked. */
   readonly file: string;
   /** As the operators' role. */
   readonly databaseUrl: string;
 }): Promise<void> {
-  const { chains, hotWallet, file, databaseUrl } = funding;
-  const paid = await Promise.all(chains.map(async (chain) => fundHotWallet(chain, hotWallet)));
+  const { chains, wallet, file, databaseUrl } = funding;
+  const paid = await Promise.all([
+    ...chains.evm.map(async (chain) => fundOnEvm(chain, wallet.evmHotWallet)),
+    ...(chains.tron === undefined ? [] : [fundOnTron(chains.tron, wallet.tronHotWallet)]),
+  ]);
   const unbooked = [...readUnbooked(file), ...paid.flat()];
   writeFileSync(file, JSON.stringify(unbooked), { mode: 0o600 });
   await bookAll(databaseUrl, unbooked);
@@ -61,7 +66,7 @@ function readUnbooked(file: string): TopUp[] {
 }
 
 /** The payments, which a block holds by then. */
-async function fundHotWallet({ network, node }: RunningChain, to: string): Promise<TopUp[]> {
+async function fundOnEvm({ network, node }: RunningEvmChain, to: string): Promise<TopUp[]> {
   const { rpcUrl } = node;
   const fromKey = devAccount(DEPLOYER_INDEX).privateKey;
   const topUps: TopUp[] = [];
@@ -90,4 +95,27 @@ async function fundHotWallet({ network, node }: RunningChain, to: string): Promi
   await mine({ rpcUrl, blocks: 1 });
   for (const { txid } of topUps) await waitForReceipt(rpcUrl, txid);
   return topUps;
+}
+
+async function fundOnTron({ network, node }: RunningTronChain, to: string): Promise<TopUp[]> {
+  const { chain, nativeSymbol, nativeDecimals } = network;
+  const topUps: TopUp[] = [];
+  const pay = async (symbol: string, amount: bigint, isCoinForFees: boolean): Promise<void> => {
+    const gift = isCoinForFees ? { trxSun: amount } : { symbol: devTokenOf(symbol), amountBaseUnits: amount };
+    const [txid = ''] = await payOnTronDevnet({ url: node.url, to, ...gift });
+    topUps.push({ chain, symbol, amount: `${amount}`, txid, isCoinForFees });
+  };
+  for (const { symbol, contract, decimals } of network.tokens) {
+    if (contract === null || (await tronTokenBalance(node.url, contract, to)) > 0n) continue;
+    await pay(symbol, TOKENS * 10n ** BigInt(decimals), false);
+  }
+  if (topUps.length === 0) return [];
+  await pay(nativeSymbol, COINS * 10n ** BigInt(nativeDecimals), true);
+  for (const { txid } of topUps) await waitForTronReceipt(node.url, txid);
+  return topUps;
+}
+
+function devTokenOf(symbol: string): 'USDT' | 'USDC' {
+  if (symbol === 'USDT' || symbol === 'USDC') return symbol;
+  throw new TypeError(`the TRON devnet has no ${symbol}`);
 }

@@ -4,6 +4,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 export const SERVICE_NAMES = [
   'api',
   'scanner-evm',
+  'scanner-tron',
   'confirmation-tracker',
   'webhook-sender',
   'payout-signer',
@@ -16,9 +17,11 @@ export type ServiceName = (typeof SERVICE_NAMES)[number];
 export type BrokerService = Exclude<ServiceName, 'demo-shop'>;
 export const BROKER_SERVICES = SERVICE_NAMES.filter((name): name is BrokerService => name !== 'demo-shop');
 
-/** The chains that the local profile brings a devnet for. */
-export const DEVNET_CHAINS = ['ETH_SEPOLIA', 'BSC_TEST'] as const;
-export type DevnetChain = (typeof DEVNET_CHAINS)[number];
+/** The EVM chains that the local profile brings a devnet for. */
+export const EVM_DEVNET_CHAINS = ['ETH_SEPOLIA', 'BSC_TEST'] as const;
+export type EvmDevnetChain = (typeof EVM_DEVNET_CHAINS)[number];
+/** All of them. */
+export type DevnetChain = EvmDevnetChain | 'TRON_TEST';
 
 /** Ports of 127.0.0.1 (the API and the shop also elsewhere, as their configuration says). */
 export interface GatewayPorts {
@@ -39,13 +42,14 @@ export const LOCAL_PORTS: GatewayPorts = {
   health: {
     api: 3020,
     'scanner-evm': 3021,
+    'scanner-tron': 3027,
     'confirmation-tracker': 3022,
     'webhook-sender': 3023,
     'payout-signer': 3024,
     ops: 3025,
     'demo-shop': 3029,
   },
-  chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546 },
+  chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546, TRON_TEST: 9090 },
 };
 
 /** The merchant that exists from the start. */
@@ -69,11 +73,14 @@ export interface GatewayOptions {
   readonly durable?: boolean;
   /** Default 1. */
   readonly blockTimeSeconds?: number;
-  /** Changes to every network of deploy/networks/local.json; the RPC addresses follow `ports` anyway. */
+  /** Changes to every EVM network of deploy/networks/local.json; the RPC addresses follow `ports` anyway. */
   readonly networkChanges?: Partial<Pick<NetworkConfig, 'confirmations' | 'pollIntervalMs' | 'reorgWindow'>>;
   /** Further environment variables of single services, over the ones of service-environments.ts. */
   readonly extraEnvironment?: Readonly<Partial<Record<ServiceName, Readonly<Record<string, string>>>>>;
-  /** The services to start. Default all. Without payout-signer the networks are configured without payouts. */
+  /**
+   * The services to start. Default all. Without payout-signer the networks are configured without payouts; without
+   * scanner-tron there is neither network nor devnet of TRON.
+   */
   readonly services?: readonly ServiceName[];
   /** Gets a line for every step. */
   readonly say?: (line: string) => void;

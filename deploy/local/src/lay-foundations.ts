@@ -12,9 +12,9 @@ import { preparePolicy, type PolicyFiles } from './prepare-policy.ts';
 import { resetGivenDatabase } from './reset-database.ts';
 import { runOpentill } from './run-command.ts';
 import { operatorEnvironment, setupEnvironment, type EnvironmentSource } from './service-environments.ts';
-import { startChains, type RunningChain } from './start-chains.ts';
+import { nodesOf, startChains, type RunningChains } from './start-chains.ts';
 import { readOrMakeSecrets, type LocalSecrets, type StateDirectory } from './state-directory.ts';
-import { writeNetworks, type DevnetNetwork } from './write-networks.ts';
+import { devnetNetworks, writeNetworks, type DevnetNetworks } from './write-networks.ts';
 
 const SETUP_DEADLINE_MS = 90_000;
 
@@ -22,8 +22,8 @@ const SETUP_DEADLINE_MS = 90_000;
 export interface Foundations {
   readonly source: EnvironmentSource;
   readonly servers: Servers;
-  readonly chains: readonly RunningChain[];
-  readonly networks: readonly DevnetNetwork[];
+  readonly chains: RunningChains;
+  readonly networks: DevnetNetworks;
   readonly wallet: WalletFiles;
   readonly policy: PolicyFiles;
 }
@@ -38,7 +38,11 @@ export async function layFoundations(
   const say = options.say ?? (() => undefined);
   const secrets = readOrMakeSecrets(directory);
   const networks = writeNetworks(directory.networksFile, options);
-  say(`database, broker, ${networks.map(({ chain }) => chain).join(', ')}`);
+  say(
+    `database, broker, ${devnetNetworks(networks)
+      .map(({ chain }) => chain)
+      .join(', ')}`,
+  );
   const [servers, chains, { wallet, policy }] = await settleAll([
     bringServers(options, directory, members, secrets),
     bringChains(networks, options, directory, members),
@@ -63,7 +67,7 @@ export async function layFoundations(
   await settleAll([
     fundHotWallets({
       chains,
-      hotWallet: wallet.evmHotWallet,
+      wallet,
       file: directory.topUpsFile,
       databaseUrl: roleUrl(source.adminUrl, 'ops', secrets.rolePasswords.ops),
     }),
@@ -75,11 +79,11 @@ export async function layFoundations(
 async function prepareWallet(
   directory: StateDirectory,
   secrets: LocalSecrets,
-  networks: readonly DevnetNetwork[],
+  networks: DevnetNetworks,
   { signal, say }: GatewayOptions,
 ): Promise<{ readonly wallet: WalletFiles; readonly policy: PolicyFiles }> {
   const wallet = await prepareKeys(directory, secrets, signal, say);
-  return { wallet, policy: await preparePolicy(directory, secrets, wallet, networks) };
+  return { wallet, policy: await preparePolicy(directory, secrets, wallet, devnetNetworks(networks)) };
 }
 
 async function bringServers(
@@ -104,13 +108,13 @@ async function bringServers(
 }
 
 async function bringChains(
-  networks: readonly DevnetNetwork[],
+  networks: DevnetNetworks,
   options: GatewayOptions,
   directory: StateDirectory,
   members: Members,
-): Promise<readonly RunningChain[]> {
+): Promise<RunningChains> {
   const chains = await startChains(networks, directory, options);
-  for (const { network, node } of chains) {
+  for (const { network, node } of nodesOf(chains)) {
     const stop = async (): Promise<void> => node.stop(options.durable === false ? 'kill' : 'graceful');
     members.add('chains and broker', { ...node, name: `the devnet ${network.chain}`, stop });
   }

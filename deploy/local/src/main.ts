@@ -48,7 +48,12 @@ try {
       operatorTokenFile: gateway.directory.operatorTokenFile,
       approver: gateway.policy,
       merchant: options.merchant,
-      chains: gateway.chains.map(({ network, node }) => ({ chain: network.chain, rpcUrl: node.rpcUrl })),
+      chains: [
+        ...gateway.chains.map(({ network, node }) => ({ chain: network.chain, rpcUrl: node.rpcUrl })),
+        ...(gateway.tron === undefined
+          ? []
+          : [{ chain: gateway.tron.network.chain, rpcUrl: gateway.tron.node.url }]),
+      ],
       database: withoutPassword(gateway.database.url),
       broker: withoutPassword(gateway.broker.url),
       logs: gateway.directory.logs,

@@ -1,7 +1,9 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
-import { parsePublicKeys } from '@opentill/wallet/public-keys';
+import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
+import { openKeystore } from '@opentill/wallet/keystore';
+import { publicKeysOf, readPublicKeys, writePublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
 import { runOpentill } from './run-command.ts';
 import type { LocalSecrets, StateDirectory } from './state-directory.ts';
 
@@ -12,7 +14,12 @@ export interface WalletFiles {
   readonly publicKeysFile: string;
   /** The hot wallet of the EVM chains. */
   readonly evmHotWallet: string;
+  /** That of TRON. */
+  readonly tronHotWallet: string;
 }
+
+/** Addresses of the families that the local profile has a chain of. */
+export const LOCAL_CODECS = [evmAddressCodec, tronAddressCodec];
 
 /** The wallet's 24 words, written once when it is made; whoever keeps them elsewhere may remove the file. */
 export function wordsFileOf({ keys }: Pick<StateDirectory, 'keys'>): string {
@@ -56,7 +63,28 @@ export async function prepareKeys(
     });
     say(`the wallet's 24 words are in ${wordsFile}: nowhere else, and in no log`);
   }
-  const keys = parsePublicKeys(readFileSync(publicKeysFile, 'utf8'), [evmAddressCodec]);
-  const [evmHotWallet = ''] = keys.families.EVM.hotWallets;
-  return { keystoreFile, passphraseFile, publicKeysFile, evmHotWallet };
+  const keys = await readOrRenew(publicKeysFile, keystoreFile, secrets);
+  const [[evmHotWallet = ''], [tronHotWallet = '']] = [
+    keys.families.EVM.hotWallets,
+    keys.families.TRON.hotWallets,
+  ];
+  return { keystoreFile, passphraseFile, publicKeysFile, evmHotWallet, tronHotWallet };
+}
+
+/** A file of a version that knew fewer families has no hot wallet of the others: it is written anew from the keystore. */
+async function readOrRenew(
+  publicKeysFile: string,
+  keystoreFile: string,
+  { keystorePassphrase }: LocalSecrets,
+): Promise<PublicKeys> {
+  const keys = await readPublicKeys(publicKeysFile, LOCAL_CODECS);
+  if (LOCAL_CODECS.every(({ family }) => keys.families[family].hotWallets.length > 0)) return keys;
+  const { secret } = await openKeystore(keystoreFile, 'seed', keystorePassphrase);
+  try {
+    const renewed = publicKeysOf(secret, LOCAL_CODECS);
+    await writePublicKeys(publicKeysFile, renewed);
+    return renewed;
+  } finally {
+    secret.fill(0);
+  }
 }

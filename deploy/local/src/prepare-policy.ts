@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { evmAddressCodec } from '@opentill/chain-evm/address';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { createApproverKey } from '@opentill/wallet/policy/approver-key';
 import { sealPolicy } from '@opentill/wallet/policy/sealed-policy';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
-import type { WalletFiles } from './prepare-keys.ts';
+import { LOCAL_CODECS, type WalletFiles } from './prepare-keys.ts';
 import type { LocalSecrets, StateDirectory } from './state-directory.ts';
-import type { DevnetNetwork } from './write-networks.ts';
 
 /** The signer's policy and the key by which the local operator approves payouts. */
 export interface PolicyFiles {
@@ -29,7 +28,6 @@ const LIMITS = {
 } as const;
 /** Nobody has its key: what goes there is gone. On the deny list, so that a refusal can be tried. */
 export const DENIED_RECEIVER = '0x000000000000000000000000000000000000dEaD';
-const CODECS = [evmAddressCodec];
 
 /**
  * Seals the policy of the local profile, and makes the approver's key at the first run in a state directory: what
@@ -40,21 +38,27 @@ export async function preparePolicy(
   directory: StateDirectory,
   secrets: LocalSecrets,
   { publicKeysFile }: WalletFiles,
-  networks: readonly DevnetNetwork[],
+  networks: readonly NetworkConfig[],
 ): Promise<PolicyFiles> {
   const policyFile = join(directory.keys, 'policy.sealed.json');
   const digestFile = join(directory.keys, 'policy.sealed-for');
   const { publicKey, ...approver } = await prepareApprover(directory, secrets);
-  const { fingerprint } = await readPublicKeys(publicKeysFile, CODECS);
+  const { fingerprint } = await readPublicKeys(publicKeysFile, LOCAL_CODECS);
   const text = JSON.stringify(localPolicy(networks, publicKey), null, 2);
-  const sealed = networks.map(({ chain, chainId, payouts, tokens }) => ({ chain, chainId, payouts, tokens }));
+  const sealed = networks.map(({ chain, chainId, genesisId, payouts, tokens }) => ({
+    chain,
+    chainId,
+    genesisId,
+    payouts,
+    tokens,
+  }));
   const sealedFor = createHash('sha256').update(JSON.stringify({ text, sealed, fingerprint })).digest('hex');
   const files = { policyFile, ...approver };
   if (existsSync(policyFile) && existsSync(digestFile) && readFileSync(digestFile, 'utf8') === sealedFor)
     return files;
   writeFileSync(join(directory.keys, 'policy.json'), text, { mode: 0o600 }); // for people
   const passphrase = secrets.keystorePassphrase;
-  const surroundings = { networks, codecs: CODECS, policyFile, fingerprint, passphrase };
+  const surroundings = { networks, codecs: LOCAL_CODECS, policyFile, fingerprint, passphrase };
   await sealPolicy({ ...surroundings, text, now: new Date() });
   writeFileSync(digestFile, sealedFor, { mode: 0o600 });
   return files;
@@ -73,7 +77,7 @@ async function prepareApprover(
   return { approverKeyFile, approverPassphraseFile, publicKey };
 }
 
-function localPolicy(networks: readonly DevnetNetwork[], approver: string): object {
+function localPolicy(networks: readonly NetworkConfig[], approver: string): object {
   const chains = networks.map(({ chain, tokens }) => {
     const assets = Object.fromEntries(tokens.map(({ symbol }) => [symbol, LIMITS]));
     return [chain, { enabled: true, assets }] as const;

@@ -13,7 +13,7 @@ test('the local profile without any settings', () => {
       callbackUrl: 'http://localhost:3011/callbacks',
       version: 'V3',
     },
-    ports: { api: 3010, chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546 } },
+    ports: { api: 3010, chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546, TRON_TEST: 9090 } },
   });
 });
 

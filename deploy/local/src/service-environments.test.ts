@@ -11,6 +11,7 @@ const source: EnvironmentSource = {
     rolePasswords: {
       api: 'pw-api',
       scanner_evm: 'pw-scanner',
+      scanner_tron: 'pw-tron',
       tracker: 'pw-tracker',
       signer: 'pw-signer',
       webhook: 'pw-webhook',
@@ -19,6 +20,7 @@ const source: EnvironmentSource = {
     brokerPasswords: {
       api: 'mq-api',
       'scanner-evm': 'mq-scanner',
+      'scanner-tron': 'mq-tron',
       'confirmation-tracker': 'mq-tracker',
       'webhook-sender': 'mq-webhook',
       'payout-signer': 'mq-signer',
@@ -53,6 +55,7 @@ test('every service has its own database role, broker user and health port, and 
   expect(holdersOf('admin-password')).toEqual([]);
   expect(holdersOf('pw-api')).toEqual(['api']);
   expect(holdersOf('pw-scanner')).toEqual(['scanner-evm']);
+  expect(holdersOf('pw-tron')).toEqual(['scanner-tron']);
   expect(holdersOf('pw-tracker')).toEqual(['confirmation-tracker']);
   expect(holdersOf('pw-webhook')).toEqual(['webhook-sender']);
   expect(holdersOf('pw-signer')).toEqual(['payout-signer']);
@@ -62,7 +65,7 @@ test('every service has its own database role, broker user and health port, and 
   for (const name of Object.keys(source.secrets.brokerPasswords))
     expect(holdersOf(source.secrets.brokerPasswords[name as 'ops'])).toEqual([name]);
   const ports = SERVICE_NAMES.map((service) => SERVICE_ENVIRONMENTS[service](source)['HEALTH_PORT']);
-  expect(ports).toEqual(['3020', '3021', '3022', '3023', '3024', '3025', '3029']);
+  expect(ports).toEqual(['3020', '3021', '3027', '3022', '3023', '3024', '3025', '3029']);
 });
 
 test('secrets go only where they are needed', () => {
@@ -83,6 +86,7 @@ test('setup gets the administrator and a password for every role', () => {
   expect(setupEnvironment(source)).toMatchObject({
     DATABASE_ADMIN_URL: source.adminUrl,
     DATABASE_PASSWORD_SCANNER_EVM: 'pw-scanner',
+    DATABASE_PASSWORD_SCANNER_TRON: 'pw-tron',
     MERCHANT_TOKEN: 'the-token',
   });
 });

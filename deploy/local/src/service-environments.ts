@@ -68,8 +68,12 @@ export function apiEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
-export function scannerEnvironment(source: EnvironmentSource): Environment {
+export function scannerEvmEnvironment(source: EnvironmentSource): Environment {
   return { ...common(source, 'scanner-evm', 'scanner_evm'), NETWORKS_FILE: source.networksFile };
+}
+
+export function scannerTronEnvironment(source: EnvironmentSource): Environment {
+  return { ...common(source, 'scanner-tron', 'scanner_tron'), NETWORKS_FILE: source.networksFile };
 }
 
 export function trackerEnvironment(source: EnvironmentSource): Environment {
@@ -121,7 +125,8 @@ export function shopEnvironment(source: EnvironmentSource): Environment {
 export const SERVICE_ENVIRONMENTS: Readonly<Record<ServiceName, (source: EnvironmentSource) => Environment>> =
   {
     api: apiEnvironment,
-    'scanner-evm': scannerEnvironment,
+    'scanner-evm': scannerEvmEnvironment,
+    'scanner-tron': scannerTronEnvironment,
     'confirmation-tracker': trackerEnvironment,
     'webhook-sender': webhookSenderEnvironment,
     'payout-signer': signerEnvironment,

@@ -17,10 +17,9 @@ import { createMembers, type Members } from './members.ts';
 import type { WalletFiles } from './prepare-keys.ts';
 import type { PolicyFiles } from './prepare-policy.ts';
 import { operatorEnvironment, SERVICE_ENVIRONMENTS, type Environment } from './service-environments.ts';
-import type { RunningChain } from './start-chains.ts';
+import type { RunningEvmChain, RunningTronChain } from './start-chains.ts';
 import { isReady, startService } from './start-service.ts';
 import { prepareStateDirectory, type StateDirectory } from './state-directory.ts';
-import type { DevnetNetwork } from './write-networks.ts';
 
 /** - `GATEWAY_NOT_READY`: all services run, but the API does not call the whole ready. */
 export type StartGatewayErrorCode = 'GATEWAY_NOT_READY';
@@ -34,8 +33,10 @@ export interface Gateway {
   readonly directory: StateDirectory;
   readonly database: FoundServer;
   readonly broker: FoundServer;
-  readonly chains: readonly RunningChain[];
-  readonly networks: readonly DevnetNetwork[];
+  /** The EVM devnets. */
+  readonly chains: readonly RunningEvmChain[];
+  /** The TRON devnet; undefined where nobody scans it. */
+  readonly tron: RunningTronChain | undefined;
   readonly wallet: WalletFiles;
   readonly policy: PolicyFiles;
   /** Running services by name; `pid` is the service's own process. */
@@ -89,7 +90,7 @@ function createGateway(
   options: GatewayOptions,
   directory: StateDirectory,
   members: Members,
-  { source, servers, chains, networks, wallet, policy }: Foundations,
+  { source, servers, chains, wallet, policy }: Foundations,
 ): Gateway {
   const services = new Map<string, ProcessGroup>();
   const environmentOf = (service: ServiceName): Environment => ({
@@ -103,8 +104,8 @@ function createGateway(
     directory,
     database: servers.database,
     broker: servers.broker,
-    chains,
-    networks,
+    chains: chains.evm,
+    tron: chains.tron,
     wallet,
     policy,
     services,

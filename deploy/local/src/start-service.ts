@@ -16,6 +16,7 @@ const PROBE_TIMEOUT_MS = 3_000;
 const PACKAGES: Readonly<Record<ServiceName, string>> = {
   api: 'services/api',
   'scanner-evm': 'services/scanner-evm',
+  'scanner-tron': 'services/scanner-tron',
   'confirmation-tracker': 'services/confirmation-tracker',
   'webhook-sender': 'services/webhook-sender',
   'payout-signer': 'services/payout-signer',

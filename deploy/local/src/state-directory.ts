@@ -91,17 +91,23 @@ export function readOrMakeSecrets(directory: StateDirectory): LocalSecrets {
   const secrets: LocalSecrets = {
     secretsKey: randomBytes(32).toString('base64'),
     keystorePassphrase: randomBytes(24).toString('base64url'),
-    rolePasswords: Object.fromEntries(
-      SERVICE_SCHEMAS.map((schema) => [schema, randomBytes(18).toString('base64url')]),
-    ) as Record<ServiceSchema, string>,
-    brokerPasswords: Object.fromEntries(
-      BROKER_SERVICES.map((service) => [service, randomBytes(18).toString('base64url')]),
-    ) as Record<BrokerService, string>,
     approverPassphrase: randomBytes(24).toString('base64url'),
     ...known,
+    rolePasswords: passwordsOf<ServiceSchema>(SERVICE_SCHEMAS, known.rolePasswords),
+    brokerPasswords: passwordsOf<BrokerService>(BROKER_SERVICES, known.brokerPasswords),
   };
   writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 });
   return secrets;
+}
+
+/** The known passwords, and new ones of those that have none. */
+function passwordsOf<Name extends string>(
+  names: readonly Name[],
+  known: Partial<Record<Name, string>> = {},
+): Record<Name, string> {
+  return Object.fromEntries(
+    names.map((name) => [name, known[name] ?? randomBytes(18).toString('base64url')]),
+  ) as Record<Name, string>;
 }
 
 /** What a JSON file of the state directory holds; its text, which has secrets, is in no error. */

@@ -6,6 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import pg from 'pg';
 import { tokenBalance } from '@opentill/devnet/evm-devnet';
 import { callRpc } from '@opentill/devnet/json-rpc';
+import { tronTokenBalance } from '@opentill/devnet/tron-payments';
+import { waitUntil } from '@opentill/testkit/wait-until';
 import { findFreePorts } from '../src/find-free-ports.ts';
 import type { GatewayOptions } from '../src/gateway-options.ts';
 import { startGateway, type Gateway } from '../src/start-gateway.ts';
@@ -37,7 +39,7 @@ async function optionsOf(changes: Partial<GatewayOptions> = {}): Promise<Gateway
       version: 'V3',
     },
     given: {},
-    services: ['demo-shop'],
+    services: ['demo-shop', 'scanner-tron'],
     ...changes,
   };
 }
@@ -70,6 +72,25 @@ async function bookedEntries(running: Gateway): Promise<number> {
   }
 }
 
+/** How far scanner-tron has verified: whether it finds the chain again that it knows. */
+async function solidHeight(running: Gateway): Promise<number> {
+  const client = new pg.Client({ connectionString: running.database.url });
+  await client.connect();
+  try {
+    let height = 0;
+    await waitUntil('TRON is read', async () => {
+      const { rows } = await client.query<{ height: number }>(
+        `select verified_height::int as height from chain_cursor where chain = 'TRON_TEST' and updated_at > now() - interval '5 seconds'`,
+      );
+      height = rows[0]?.height ?? 0;
+      return height > 0;
+    });
+    return height;
+  } finally {
+    await client.end();
+  }
+}
+
 /** Each test goes on with the gateway that the one before it left: to start one takes long. */
 describe('a gateway', () => {
   beforeAll(makeStateDirectory);
@@ -83,7 +104,13 @@ describe('a gateway', () => {
     const usdt = chain!.network.tokens[0]!.contract!;
     const genesis = await callRpc<{ hash: string }>(rpcUrl, 'eth_getBlockByNumber', ['0x0', false]);
     expect(await tokenBalance(rpcUrl, usdt, wallet)).toBe(1_000_000_000_000n);
+    const { tronHotWallet } = gateway.wallet;
+    const usdtOnTron = gateway.tron!.network.tokens[0]!.contract!;
+    expect(await tronTokenBalance(gateway.tron!.node.url, usdtOnTron, tronHotWallet)).toBe(
+      1_000_000_000_000n,
+    );
     const booked = await bookedEntries(gateway);
+    const height = await solidHeight(gateway);
     expect(booked).toBeGreaterThan(0);
     await gateway.stop();
     expect(processesOf(stateDir)).toEqual([]);
@@ -94,6 +121,10 @@ describe('a gateway', () => {
       hash: genesis.hash,
     });
     expect(await tokenBalance(keptUrl, usdt, wallet)).toBe(1_000_000_000_000n);
+    expect(await tronTokenBalance(gateway.tron!.node.url, usdtOnTron, tronHotWallet)).toBe(
+      1_000_000_000_000n,
+    );
+    expect(await solidHeight(gateway)).toBeGreaterThanOrEqual(height);
     expect(await bookedEntries(gateway)).toBe(booked);
     await gateway.stop();
 

@@ -1,4 +1,3 @@
-import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { readPageAssets } from '@opentill/checkout/page-assets';
 import { readTheme } from '@opentill/checkout/read-theme';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
@@ -16,6 +15,7 @@ import { createMetrics } from '@opentill/runtime/metrics';
 import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
+import { ADDRESS_CODECS } from './address-codecs.ts';
 import { createApp } from './app.ts';
 import { createDerivationThread } from './derive-in-worker.ts';
 import { API_CONFIG_SCHEMA, toSettings, type ApiConfig } from './config.ts';
@@ -28,10 +28,9 @@ const RELAY_GATHER_MS = 20;
 export const composeApi: Compose = async (env, { sharesProcess }) => {
   const config = readConfig<ApiConfig>(API_CONFIG_SCHEMA, env);
   const logger = createLogger({ service: SERVICE, level: config.LOG_LEVEL });
-  const codecs = [evmAddressCodec];
   const secretsKey = parseSecretsKey(config.SECRETS_KEY);
   const networks = await readNetworkFile(config.NETWORKS_FILE, env);
-  const publicKeys = await readPublicKeys(config.PUBLIC_KEYS_FILE, codecs);
+  const publicKeys = await readPublicKeys(config.PUBLIC_KEYS_FILE, ADDRESS_CODECS);
   const checkout = { ...(await readTheme(config.CHECKOUT_THEME_FILE)), assets: readPageAssets() };
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
   return openInTurn(async (onStop) => {
@@ -60,7 +59,7 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
     const app = createApp({
       database,
       networks,
-      codecs,
+      codecs: ADDRESS_CODECS,
       publicKeys,
       deriveAddresses: derivation.derive,
       secretsKey,

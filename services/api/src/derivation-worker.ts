@@ -1,11 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
+import { ADDRESS_CODECS } from './address-codecs.ts';
 import type { DerivationAnswer, DerivationRequest, DerivationWorkerData } from './derive-in-worker.ts';
 
 /** A thread's entry: derives addresses on request, so that the thread that serves merchants never has to. */
 const { publicKeys } = workerData as DerivationWorkerData;
-const deriver = createDepositDeriver(publicKeys, [evmAddressCodec]);
+const deriver = createDepositDeriver(publicKeys, ADDRESS_CODECS);
 
 parentPort?.on('message', ({ id, family, indexes }: DerivationRequest) => {
   let answer: DerivationAnswer;

@@ -1,3 +1,4 @@
+import { scannerSchemaOf } from '@opentill/db/scanner-schema';
 import type { CheckResult, Checks } from '@opentill/runtime/health';
 import { withDeadline } from '@opentill/runtime/deadline';
 import type { Answer } from './answer.ts';
@@ -59,11 +60,25 @@ export function gatewayChecks(deps: ReadinessDeps): Checks {
         detail: behind.length === 0 ? 'followed' : `waiting for ${behind.join(', ')}`,
       };
     },
-    scanner: present('scanner_evm'),
+    scanner: () => scannersPresent(deps),
     tracker: present('tracker'),
     webhookSender: present('webhook'),
     ...(assets.payoutChains.length === 0 ? {} : { payoutSigner: present('signer') }),
     ops: async () => ({ ...(await present('ops')()), ok: true }),
+  };
+}
+
+/** Every family with an enabled chain has a scanner of its own. */
+async function scannersPresent({ store, assets }: ReadinessDeps): Promise<CheckResult> {
+  const counts = await Promise.all(
+    assets.enabledFamilies.map(async (family) => {
+      const schema = scannerSchemaOf(family);
+      return { family, alive: schema === undefined ? 0 : (await store.listPresence(schema)).length };
+    }),
+  );
+  return {
+    ok: counts.every(({ alive }) => alive > 0),
+    detail: counts.map(({ family, alive }) => `${family}: ${alive} alive`).join(', '),
   };
 }
 

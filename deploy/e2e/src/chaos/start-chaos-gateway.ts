@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { findFreePort } from '@opentill/devnet/free-port';
 import { findFreePorts } from '@opentill/local/find-free-ports';
-import type { DevnetChain, ServiceName } from '@opentill/local/gateway-options';
+import type { EvmDevnetChain, ServiceName } from '@opentill/local/gateway-options';
 import { startGateway, type Gateway } from '@opentill/local/start-gateway';
 import { startTcpProxy, type TcpProxy } from '@opentill/testkit/tcp-proxy';
 import { createChainUnderTest, type ChainUnderTest } from '../chain-under-test.ts';
@@ -17,7 +17,7 @@ export interface ChaosGateway {
   readonly servers: RestartableServers;
   /** Two: what becomes of the one's server is nothing to the other. */
   readonly shops: readonly [OpenShop, OpenShop];
-  readonly chains: Readonly<Record<DevnetChain, ChainUnderTest>>;
+  readonly chains: Readonly<Record<EvmDevnetChain, ChainUnderTest>>;
   /** The database as its owner, by a cable of its own. */
   readonly database: Database;
   readonly instances: readonly string[];
@@ -122,7 +122,7 @@ async function start(
     shops: [open(first, gateway.apiUrl), open(second, gateway.apiUrl)],
     chains: Object.fromEntries(
       gateway.chains.map((running) => [running.network.chain, createChainUnderTest(running)]),
-    ) as Record<DevnetChain, ChainUnderTest>,
+    ) as Record<EvmDevnetChain, ChainUnderTest>,
     database,
     instances: Object.keys(INSTANCES),
     links,

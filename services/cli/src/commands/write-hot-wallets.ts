@@ -1,8 +1,8 @@
-import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { openDatabase } from '@opentill/db/database';
 import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
 import { FAMILIES } from '@opentill/domain/chains';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
+import { FAMILY_CODECS } from './keys/family-codecs.ts';
 
 /**
  * Tells the database which addresses payouts leave from: what comes in there is the operator's. Those of before stay,
@@ -10,7 +10,7 @@ import { readPublicKeys } from '@opentill/wallet/public-keys';
  * @throws GatewayError FILE_UNREADABLE, PUBLIC_KEYS_INVALID and what the database refuses
  */
 export async function writeHotWallets(adminUrl: string, publicKeysFile: string): Promise<string> {
-  const keys = await readPublicKeys(publicKeysFile, [evmAddressCodec]);
+  const keys = await readPublicKeys(publicKeysFile, FAMILY_CODECS);
   const wallets = FAMILIES.flatMap((family) =>
     keys.families[family].hotWallets.map((address) => ({ family, address, label: 'hot wallet' })),
   );

@@ -1,7 +1,9 @@
 import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { listPresence } from '@opentill/db/presence';
+import { scannerSchemaOf } from '@opentill/db/scanner-schema';
 import type { ServiceSchema } from '@opentill/db/service-schema';
+import { FAMILIES } from '@opentill/domain/chains';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
 import { notFound, refuse } from '../refuse.ts';
@@ -32,8 +34,9 @@ type ChainOperation =
   | 'getRescan'
   | 'requestRescan';
 
+const SCANNERS = FAMILIES.map(scannerSchemaOf).filter((schema) => schema !== undefined);
 /** Services that announce themselves. */
-const PRESENT: readonly ServiceSchema[] = ['scanner_evm', 'tracker', 'signer', 'webhook', 'ops'];
+const PRESENT: readonly ServiceSchema[] = [...SCANNERS, 'tracker', 'signer', 'webhook', 'ops'];
 const RESCAN_BLOCKS_MAX = 10_000_000;
 
 /** Networks, and who reads them. */
@@ -42,14 +45,14 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
     async listChains() {
       const [cursors, scanners, signers, pauses, rescans] = await Promise.all([
         readCursors(db),
-        readLeases(db, 'scanner_evm', 'chain:'),
+        Promise.all(SCANNERS.map((schema) => readLeases(db, schema, 'chain:'))),
         readLeases(db, 'signer', 'wallet/'),
         readPauses(db),
         countOpenRescans(db),
       ]);
       return assets.networks.map((network) => {
         const cursor = cursors.find((row) => row.chain === network.chain);
-        const scanner = scanners.find(({ name }) => name === `chain:${network.chain}`);
+        const scanner = scanners.flat().find(({ name }) => name === `chain:${network.chain}`);
         const pause = pauses.find((row) => row.chain === network.chain);
         const paying = signers.filter(({ name }) => name.split('/')[1] === network.chain);
         return {
