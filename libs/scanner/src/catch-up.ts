@@ -1,6 +1,7 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { blockAt, seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
+import { lookUpTogether } from './look-up-together.ts';
 import { createReadAhead } from './read-ahead.ts';
 import { readSegment, segmentsOf, type Segment, type SegmentRead } from './read-segment.ts';
 import { notFound, type ScanChange } from './scan-change.ts';
@@ -26,8 +27,10 @@ export interface CaughtUp {
   readonly failure?: Error;
 }
 
-/** Parts being read, or read and waiting for their turn. Their raw answers, not the results, are what takes memory. */
-const SEGMENTS_AHEAD = 6;
+/** Parts being read, or read and waiting for their turn. The raw answers of those being read are what takes memory. */
+const SEGMENTS_AHEAD = 8;
+/** Recipients of so many parts are looked up by one statement, for which the first of them waits so long. */
+const LOOK_UP = { together: 3, withinMs: 50 };
 /** Parts that one commit may take in: the fewer commits, the faster; the more, the longer is nothing shown. */
 const SEGMENTS_PER_COMMIT = 5;
 /** A commit waits so long for a further part to take in: what is read already must not wait for a source that hangs. */
@@ -54,9 +57,14 @@ export async function catchUp(
   options: ReadOptions,
 ): Promise<CaughtUp> {
   const heights = { ...goal, fromState: before };
+  const { store } = scanning;
+  const reading = {
+    ...scanning,
+    store: { ...store, findRecipients: lookUpTogether(store.findRecipients, LOOK_UP) },
+  };
   const reads = createReadAhead<Segment, SegmentRead>({
     items: segmentsOf(heights, segmentBlocks(scanning)),
-    read: (segment, signal) => readSegment(scanning, before, segment, { signal }),
+    read: (segment, signal) => readSegment(reading, before, segment, { signal }),
     ahead: SEGMENTS_AHEAD,
     signal: options.signal,
   });

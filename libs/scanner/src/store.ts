@@ -72,7 +72,7 @@ export interface ScanStoreDeps {
 }
 
 /** Most addresses looked up by one statement. */
-const ADDRESSES_PER_LOOKUP = 10_000;
+const ADDRESSES_PER_LOOKUP = 20_000;
 
 /** The SQL of a scanner; the statements that write stand in write-chain.ts. */
 export function createScanStore(deps: ScanStoreDeps): ScanStore {

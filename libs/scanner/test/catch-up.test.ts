@@ -20,7 +20,7 @@ import {
   type TestScanOptions,
 } from './scan-harness.ts';
 
-const [ALICE, STRANGER] = [address('alice'), address('stranger')];
+const [ALICE, CAROL, STRANGER] = [address('alice'), address('carol'), address('stranger')];
 const FIRST_HEAD = 20;
 
 let database: TestDatabase;
@@ -99,7 +99,7 @@ describe('catching up', () => {
       { method: 'readSeen', from: 119, to: 120 },
     ]);
     expect(node.callsAtOnce()).toBeGreaterThan(2);
-    expect(node.callsAtOnce()).toBeLessThanOrEqual(6);
+    expect(node.callsAtOnce()).toBeLessThanOrEqual(8);
     const events = await outboxEvents(admin.kysely);
     const heights = events
       .filter((event) => event.type === 'block.verified')
@@ -133,6 +133,30 @@ describe('catching up', () => {
     });
     await scan.settle();
     expect(gaps).toEqual([]);
+  });
+
+  it('knows an address that was given out while blocks are read: recipients are looked up after the reading', async () => {
+    await leftBehind(60);
+    const early = aTx({ to: CAROL, amount: 1n }); // a stranger's until then
+    const payment = aTx({ to: CAROL, amount: 2n });
+    node.reorg(60, [early], ...Array.from({ length: 58 }, () => []), [payment]);
+    let isGivenOut = false;
+    const scan = await open({
+      wrapStore: (store) => ({
+        ...store,
+        async findRecipients(...args) {
+          const found = await store.findRecipients(...args);
+          if (!isGivenOut) {
+            isGivenOut = true;
+            await giveOut(admin.kysely, [CAROL]);
+          }
+          return found;
+        },
+      }),
+    });
+    await scan.settle();
+    const recorded = await recordedTransfers(admin.kysely);
+    expect(recorded.filter(({ tx }) => tx === payment.hash)).toMatchObject([{ to: CAROL, height: 80 }]);
   });
 
   it('verifies nothing that is not deep under blocks that were read, whatever head is claimed', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import type { Database } from '@opentill/db/database';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
@@ -44,6 +45,14 @@ describe('who of the recipients is ours', () => {
     expect(await found(BOB, STRANGERS[0]!)).toEqual([BOB]);
     expect(await found(STRANGERS[0]!)).toEqual([]);
     expect(await found()).toEqual([]);
+  });
+
+  it('however many there are, and whatever became of their orders', async () => {
+    const many = Array.from({ length: 1_100 }, (_, i) => address(`ours${i}`));
+    await giveOut(admin.kysely, many);
+    await sql`update orders set status = 'EXPIRED' where order_pk in (
+      select order_pk from deposit_address where derivation_index % 2 = 0)`.execute(admin.kysely);
+    expect(await found(...STRANGERS.slice(0, 500), ...many)).toEqual(many.toSorted());
   });
 
   it('wherever among many they stand', async () => {

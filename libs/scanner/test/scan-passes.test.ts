@@ -362,6 +362,24 @@ describe('a reorganisation', () => {
     expect(after.rows).toEqual([{ t: firstTime.rows[0]!.t, height: 22 }]);
   });
 
+  it('that mines a payment again as a failed transaction takes it back, and no depth brings it', async () => {
+    const scan = await open();
+    const tx = aTx({ to: ALICE, amount: 1n });
+    node.mine(tx);
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 DETECTED`]);
+    await clearOutbox();
+    node.faults.failed.add(tx.hash);
+    node.reorg(1, [], [tx]);
+    await scan.settle();
+    mineEmpty(5);
+    await scan.settle();
+    expect(await states()).toEqual([`${tx.hash} 21 ORPHANED`]);
+    const ofTransfers = (await eventTypes()).filter((type) => type.startsWith('transfer'));
+    expect(ofTransfers).toEqual(['transfer.orphaned']);
+    expect(await storedCursor(admin.kysely)).toMatchObject({ seen: 27 });
+  });
+
   it('to a shorter branch is followed when that stays', async () => {
     const scan = await open();
     const tx = aTx({ to: ALICE, amount: 1n });

@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import { lookUpTogether } from './look-up-together.ts';
+
+const address = (name: string): Address => name as Address;
+const [A, B, C, D] = ['a', 'b', 'c', 'd'].map(address) as [Address, Address, Address, Address];
+const LONG_MS = 60_000;
+
+interface Asked {
+  readonly addresses: readonly string[];
+  answer(...ours: readonly Address[]): void;
+  fail(error: Error): void;
+}
+
+function aLookUp(options: { readonly withinMs: number; readonly together: number }) {
+  const asked: Asked[] = [];
+  const find = lookUpTogether((_, addresses) => {
+    const { promise, resolve, reject } = Promise.withResolvers<ReadonlySet<Address>>();
+    asked.push({ addresses, answer: (...ours) => resolve(new Set(ours)), fail: reject });
+    return promise;
+  }, options);
+  return { asked, find: (...addresses: readonly Address[]) => find('EVM', addresses) };
+}
+
+describe('look-ups that come together', () => {
+  it('are one statement, and all get its answer', async () => {
+    const { asked, find } = aLookUp({ withinMs: LONG_MS, together: 3 });
+    const first = find(A, B);
+    const second = find(B, C);
+    expect(asked).toEqual([]);
+    const third = find(A, D);
+    expect(asked.map(({ addresses }) => addresses)).toEqual([[A, B, B, C, A, D]]);
+    asked[0]!.answer(C, D);
+    for (const answer of [first, second, third]) expect(await answer).toEqual(new Set([C, D]));
+  });
+
+  it('wait for no others longer than they should', async () => {
+    const { asked, find } = aLookUp({ withinMs: 1, together: 3 });
+    const first = find(A);
+    while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    asked[0]!.answer();
+    expect(await first).toEqual(new Set());
+  });
+
+  it('never join a statement that is under way: its answer may be older than the blocks', async () => {
+    const { asked, find } = aLookUp({ withinMs: LONG_MS, together: 2 });
+    const first = [find(A), find(B)];
+    const later = [find(A), find(B)];
+    expect(asked).toHaveLength(2);
+    asked[0]!.answer();
+    asked[1]!.answer(A);
+    for (const answer of first) expect(await answer).toEqual(new Set());
+    for (const answer of later) expect(await answer).toEqual(new Set([A]));
+  });
+
+  it('fail together, and the next try is a new one', async () => {
+    const { asked, find } = aLookUp({ withinMs: LONG_MS, together: 2 });
+    const failing = [find(A), find(B)];
+    asked[0]!.fail(new Error('away'));
+    for (const answer of failing) await expect(answer).rejects.toThrow('away');
+    const again = [find(A), find(B)];
+    asked[1]!.answer(B);
+    for (const answer of again) expect(await answer).toEqual(new Set([B]));
+  });
+});
