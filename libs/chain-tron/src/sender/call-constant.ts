@@ -63,5 +63,5 @@ function failureIn(answer: Readonly<Record<string, unknown>>): string | undefine
   const said = ret === undefined ? undefined : objectIn(ret, 'ret')['ret'];
   return said === undefined || said === 'SUCESS' || said === 'SUCCESS'
     ? undefined
-    : `the call ${String(said)}`;
+    : boundedText(`the call: ${JSON.stringify(said)}`);
 }
