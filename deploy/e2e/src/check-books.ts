@@ -1,12 +1,26 @@
 import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
-import type { ChainUnderTest } from './chain-under-test.ts';
+import { familyOf, type Chain } from '@opentill/domain/chains';
 import { firstArrivals, type ReceivedCallback } from './callback-receiver.ts';
 
 /*
  * What must hold of a gateway at rest, whatever happened to it before. Each function answers with one line per
  * problem, none when all is well; the database is opened as its owner.
  */
+
+/** A chain that books are held against. */
+export interface BookedChain {
+  readonly chain: string;
+  /** Native coin of a holder, in the head block. */
+  coins(holder: string): Promise<bigint>;
+  balance(symbol: string, holder: string): Promise<bigint>;
+}
+
+/** Who pays on which chain. */
+export interface HotWallets {
+  readonly evmHotWallet: string;
+  readonly tronHotWallet: string;
+}
 
 /** The ledger against itself, and against what the tracker says of transfers and orders. */
 export async function findLedgerProblems(db: Db): Promise<string[]> {
@@ -52,15 +66,16 @@ export async function findLedgerProblems(db: Db): Promise<string[]> {
 }
 
 /** The ledger against the chains: what lies on all deposit addresses is what DEPOSIT says, to the base unit. */
-export async function findChainProblems(db: Db, chains: readonly ChainUnderTest[]): Promise<string[]> {
+export async function findChainProblems(db: Db, chains: readonly BookedChain[]): Promise<string[]> {
   const problems: string[] = [];
-  const holders = await db.selectFrom('deposit_address').select('address').execute();
+  const addresses = await db.selectFrom('deposit_address').select(['family', 'address']).execute();
   const booked = await db
     .selectFrom('ledger_account')
     .select(['chain', 'symbol', 'balance'])
     .where('kind', '=', 'DEPOSIT')
     .execute();
   for (const chain of chains) {
+    const holders = addresses.filter(({ family }) => family === familyOf(chain.chain as Chain));
     for (const symbol of ['USDT', 'USDC']) {
       const balances = await Promise.all(holders.map(async ({ address }) => chain.balance(symbol, address)));
       const onChain = balances.reduce((sum, balance) => sum + balance, 0n);
@@ -73,11 +88,11 @@ export async function findChainProblems(db: Db, chains: readonly ChainUnderTest[
   return problems;
 }
 
-/** Payouts against their transactions, the ledger against the hot wallets. `hotWallet` pays on every chain. */
+/** Payouts against their transactions, the ledger against the hot wallets. */
 export async function findPayoutProblems(
   db: Db,
-  chains: readonly ChainUnderTest[],
-  hotWallet: string,
+  chains: readonly BookedChain[],
+  { evmHotWallet, tronHotWallet }: HotWallets,
 ): Promise<string[]> {
   const { rows } = await sql<{ problem: string }>`
     with landed as (
@@ -104,6 +119,7 @@ export async function findPayoutProblems(
     .execute();
   for (const { chain, symbol, balance } of accounts) {
     const there = chains.find((one) => one.chain === chain);
+    const hotWallet = familyOf(chain as Chain) === 'TRON' ? tronHotWallet : evmHotWallet;
     const onChain = await (symbol.startsWith('USD')
       ? there?.balance(symbol, hotWallet)
       : there?.coins(hotWallet));

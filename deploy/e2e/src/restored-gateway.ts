@@ -23,6 +23,7 @@ export interface AnotherMachine {
 const SCHEMA_OF: Readonly<Partial<Record<ServiceName, ServiceSchema>>> = {
   api: 'api',
   'scanner-evm': 'scanner_evm',
+  'scanner-tron': 'scanner_tron',
   'confirmation-tracker': 'tracker',
   'webhook-sender': 'webhook',
   'payout-signer': 'signer',

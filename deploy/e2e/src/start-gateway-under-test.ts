@@ -18,6 +18,7 @@ import {
   undeliveredCount,
 } from './check-books.ts';
 import { createMerchantClient, type MerchantClient } from './merchant-client.ts';
+import { createTronUnderTest, type TronUnderTest } from './tron-under-test.ts';
 
 /** A whole gateway of processes with a merchant who buys, and hands on everything that happens. */
 export interface GatewayUnderTest {
@@ -25,6 +26,8 @@ export interface GatewayUnderTest {
   readonly merchant: MerchantClient;
   readonly receiver: CallbackReceiver;
   readonly chains: Readonly<Record<EvmDevnetChain, ChainUnderTest>>;
+  /** Undefined where nobody scans TRON. */
+  readonly tron: TronUnderTest | undefined;
   /** The database as its owner, for looking. */
   readonly database: Database;
   readonly merchantToken: string;
@@ -77,11 +80,14 @@ function createGatewayUnderTest(parts: {
   const chains = Object.fromEntries(
     gateway.chains.map((running) => [running.network.chain, createChainUnderTest(running)]),
   ) as Record<EvmDevnetChain, ChainUnderTest>;
+  const tron = gateway.tron === undefined ? undefined : createTronUnderTest(gateway.tron);
+  const booked = [...Object.values(chains), ...(tron === undefined ? [] : [tron])];
   let orders = 0;
   return {
     gateway,
     receiver,
     chains,
+    tron,
     database,
     merchant: createMerchantClient(gateway.apiUrl, token),
     merchantToken: token,
@@ -90,8 +96,8 @@ function createGatewayUnderTest(parts: {
       const { kysely: db } = database;
       const find = async () => [
         ...(await findLedgerProblems(db)),
-        ...(await findChainProblems(db, Object.values(chains))),
-        ...(await findPayoutProblems(db, Object.values(chains), gateway.wallet.evmHotWallet)),
+        ...(await findChainProblems(db, booked)),
+        ...(await findPayoutProblems(db, booked, gateway.wallet)),
         ...(await findCallbackProblems(db, receiver.received)),
       ];
       const isAtRest = async () => (await undeliveredCount(db)) === 0 && (await find()).length === 0;

@@ -119,11 +119,13 @@ async function callbacksOf(orderId: string): Promise<readonly { notifyType: stri
 /** What is wrong with the books when everything has come to rest. */
 async function findProblems(): Promise<string[]> {
   const { kysely: db } = database;
-  const [hotWallet] = await db.selectFrom('hot_wallet').select('address').execute();
+  const wallets = await db.selectFrom('hot_wallet').select(['family', 'address']).execute();
+  const walletOf = (family: 'EVM' | 'TRON') => wallets.find((one) => one.family === family)?.address ?? '';
+  const hotWallets = { evmHotWallet: walletOf('EVM'), tronHotWallet: walletOf('TRON') };
   const find = async () => [
     ...(await findLedgerProblems(db)),
     ...(await findChainProblems(db, chains)),
-    ...(await findPayoutProblems(db, chains, hotWallet?.address ?? '')),
+    ...(await findPayoutProblems(db, chains, hotWallets)),
   ];
   const isAtRest = async () => (await undeliveredCount(db)) === 0 && (await find()).length === 0;
   await waitUntil('everything is at rest', isAtRest, 60_000).catch(() => undefined);

@@ -24,6 +24,7 @@ import { describeAttackers } from './describe-attackers.ts';
 import { describeCheckout } from './describe-checkout.ts';
 import { describePayouts } from './describe-payouts.ts';
 import { describeSecrets } from './describe-secrets.ts';
+import { describeTron } from './describe-tron.ts';
 
 const CREATED = 'ORDER_PENDING INIT';
 const PARTLY_PAID = 'ORDER_PENDING PENDING';
@@ -584,6 +585,7 @@ describe('reorganisations', () => {
 });
 
 describePayouts(() => test);
+describeTron(() => test);
 describeCheckout(() => test);
 
 describe('the pages', () => {
@@ -706,8 +708,8 @@ describe('the checks of the books see', () => {
       await sql.raw(tampering).execute(tx);
       problems = [
         ...(await findLedgerProblems(tx)),
-        ...(await findChainProblems(tx, [eth, bsc])),
-        ...(await findPayoutProblems(tx, [eth, bsc], test.gateway.wallet.evmHotWallet)),
+        ...(await findChainProblems(tx, [eth, bsc, test.tron!])),
+        ...(await findPayoutProblems(tx, [eth, bsc, test.tron!], test.gateway.wallet)),
         ...(await findCallbackProblems(tx, test.receiver.received)),
       ];
       throw new Undone();

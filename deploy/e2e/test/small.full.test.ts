@@ -19,9 +19,10 @@ let gateway: ProcessGroup;
 let signer: ProcessGroup;
 
 beforeAll(async () => {
-  // The signer of a process of its own is there for the networks' configuration, and gives way.
-  test = await startGatewayUnderTest({ services: ['payout-signer'] });
+  // Processes of their own are there for the networks' configuration, and give way.
+  test = await startGatewayUnderTest({ services: ['payout-signer', 'scanner-tron'] });
   await test.gateway.stopService('payout-signer');
+  await test.gateway.stopService('scanner-tron');
   [gateway, signer] = await Promise.all([
     startSmallProcess(test.gateway, 'gateway'),
     startSmallProcess(test.gateway, 'signer'),
@@ -61,13 +62,14 @@ it('a payment in and a payment out go through the two processes', async () => {
   expect(await test.findProblems()).toEqual([]);
 }, 120_000);
 
-it('one port tells the readiness of all five, and each metric once, by service', async () => {
+it('one port tells the readiness of all six, and each metric once, by service', async () => {
   const readiness = (await (await healthOf('/readyz')).json()) as { status: string; checks: object };
   expect(readiness.status).toBe('ready');
   const services = Object.keys(readiness.checks).map((check) => check.split(':', 1)[0]);
   expect([...new Set(services)]).toEqual([
     'api',
     'scanner-evm',
+    'scanner-tron',
     'confirmation-tracker',
     'webhook-sender',
     'ops',

@@ -1,0 +1,84 @@
+import { findToken } from '@opentill/contracts/network-config';
+import {
+  payOnTronDevnet,
+  tronBalance,
+  tronTokenBalance,
+  waitForTronReceipt,
+} from '@opentill/devnet/tron-payments';
+import { parseAmount } from '@opentill/domain/money';
+import type { RunningTronChain } from '@opentill/local/start-chains';
+import type { BookedChain } from './check-books.ts';
+
+/** What TRON's node says of a transaction in a block. */
+export interface MinedTronTransaction {
+  readonly blockNum: number;
+  /** Seconds since 1970. */
+  readonly timestamp: number;
+  /** In sun. */
+  readonly fee: bigint;
+}
+
+/** The TRON devnet in the hands of a test. */
+export interface TronUnderTest extends BookedChain {
+  /** For TronWeb. */
+  readonly url: string;
+  contractOf(symbol: string): string;
+  baseUnits(symbol: string, amount: string): bigint;
+  /** Pays from the devnet's first account; the transaction's id, before any block holds it. */
+  pay(payment: {
+    readonly to: string;
+    readonly amount: string;
+    readonly symbol?: 'USDT' | 'USDC';
+  }): Promise<string>;
+  mined(txid: string): Promise<MinedTronTransaction>;
+  /** `POST /devnet/<name>`. */
+  control(name: string, body?: object): Promise<void>;
+}
+
+export function createTronUnderTest({ network, node }: RunningTronChain): TronUnderTest {
+  const { url } = node;
+  const tokenOf = (symbol: string) => {
+    const token = findToken(network, symbol);
+    if (token === undefined || token.contract === null) throw new Error(`no token ${symbol} on TRON`);
+    return { contract: token.contract, decimals: token.decimals };
+  };
+  const baseUnits = (symbol: string, amount: string): bigint => {
+    const parsed = parseAmount(amount, tokenOf(symbol).decimals);
+    if (!parsed.ok) throw new Error(`${amount} is not an amount of ${symbol}: ${parsed.problem}`);
+    return parsed.value;
+  };
+  return {
+    chain: network.chain,
+    url,
+    contractOf: (symbol) => tokenOf(symbol).contract,
+    baseUnits,
+    balance: async (symbol, holder) => tronTokenBalance(url, tokenOf(symbol).contract, holder),
+    coins: async (holder) => tronBalance(url, holder),
+    async pay({ to, amount, symbol = 'USDT' }) {
+      const [txid = ''] = await payOnTronDevnet({
+        url,
+        to,
+        symbol,
+        amountBaseUnits: baseUnits(symbol, amount),
+      });
+      return txid;
+    },
+    async mined(txid) {
+      const receipt = (await waitForTronReceipt(url, txid)) as {
+        readonly blockNumber: number;
+        readonly blockTimeStamp: number;
+        readonly fee?: number;
+      };
+      return {
+        blockNum: receipt.blockNumber,
+        timestamp: Math.floor(receipt.blockTimeStamp / 1_000),
+        fee: BigInt(receipt.fee ?? 0),
+      };
+    },
+    async control(name, body = {}) {
+      const response = await fetch(`${url}/devnet/${name}`, { method: 'POST', body: JSON.stringify(body) });
+      const answer = await response.text();
+      if (!response.ok || answer.includes('"Error"')) throw new Error(`devnet/${name}: ${answer}`);
+    },
+  };
+}

@@ -1,0 +1,238 @@
+import { describe, expect, it } from '@jest/globals';
+import { TronWeb, utils } from 'tronweb';
+import type { OrderAnswer } from '@opentill/contracts/http/answers';
+import { formatAmount } from '@opentill/domain/money';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { runOpentill } from '../src/run-opentill.ts';
+import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import type { TronUnderTest } from '../src/tron-under-test.ts';
+
+const CREATED = 'ORDER_PENDING INIT';
+const SENT = 'ORDER_PENDING PENDING';
+const PARTLY_PAID = 'ORDER_PENDING PENDING';
+const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
+const PAID = 'ORDER_SUCCESS SUCCESS';
+const CHAIN = 'TRON_TEST';
+/** The devnet's first account, whose key GET /devnet tells everybody. */
+const CUSTOMER = 'TYutY94JEfgZtSByUA9E3RSR1ghfSH5ox1';
+const TOLD_WITHIN_MS = 30_000;
+const FEE_LIMIT_SUN = 100_000_000;
+
+/** TRON through a whole gateway: in and out, as a merchant and a customer with TronWeb see it. */
+export function describeTron(under: () => GatewayUnderTest): void {
+  const tron = (): TronUnderTest => under().tron!;
+
+  async function order(fields: Readonly<Record<string, string>> = {}): Promise<OrderAnswer> {
+    const orderId = under().newOrderId();
+    const all = { orderId, amount: '100', symbol: 'USDT', chain: CHAIN, ...fields };
+    const answer = await under().merchant.createCollection(all);
+    expect(answer).toMatchObject({ httpStatus: 200, code: 200, msg: 'success' });
+    expect(answer.data!.address).toMatch(/^T[1-9A-HJ-NP-Za-km-z]{33}$/);
+    return answer.data!;
+  }
+
+  async function payOut(fields: Readonly<Record<string, string>>) {
+    return under().merchant.createPayout({
+      orderId: under().newOrderId(),
+      amount: '12.34',
+      symbol: 'USDT',
+      chain: CHAIN,
+      ...fields,
+    });
+  }
+
+  async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
+    const told = () => under().receiver.story(orderId);
+    const isTold = () => told().length >= story.length;
+    await waitUntil(`${orderId}: ${story.join(', ')}`, isTold, TOLD_WITHIN_MS).catch(() => undefined);
+    expect(told()).toEqual(story); // what came instead says more
+  }
+
+  const lastOf = ({ orderId }: OrderAnswer) => under().receiver.of(orderId).at(-1)!.data;
+
+  async function payThroughShop({ orderId }: OrderAnswer): Promise<string> {
+    const response = await fetch(`${under().gateway.shopUrl}/devnet/pay`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ orderId }),
+    });
+    const answer = (await response.json()) as { txid: string };
+    expect({ status: response.status, answer }).toEqual({
+      status: 200,
+      answer: { txid: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    });
+    return answer.txid;
+  }
+
+  /** What GET /devnet tells newcomers of TRON. */
+  async function devnet(): Promise<{ rpcUrl: string; customer: { address: string; privateKey: string } }> {
+    const response = await fetch(`${under().gateway.shopUrl}/devnet`);
+    const { networks } = (await response.json()) as { networks: { chain: string }[] };
+    return networks.find(({ chain }) => chain === CHAIN) as never;
+  }
+
+  /** A token transfer by TronWeb as it is, with the key that GET /devnet tells. */
+  async function payByTronWeb(to: string, amountBaseUnits: bigint, symbol = 'USDT'): Promise<string> {
+    const { rpcUrl, customer } = await devnet();
+    expect({ rpcUrl, address: customer.address }).toEqual({ rpcUrl: tron().url, address: CUSTOMER });
+    const tronWeb = new TronWeb({ fullHost: rpcUrl, privateKey: customer.privateKey });
+    const { transaction } = await tronWeb.transactionBuilder.triggerSmartContract(
+      tron().contractOf(symbol),
+      'transfer(address,uint256)',
+      { feeLimit: FEE_LIMIT_SUN, txLocal: true } as never,
+      [
+        { type: 'address', value: to },
+        { type: 'uint256', value: `${amountBaseUnits}` },
+      ],
+      customer.address,
+    );
+    const sent = await tronWeb.trx.sendRawTransaction(await tronWeb.trx.sign(transaction));
+    expect(sent).toMatchObject({ result: true });
+    return transaction.txID;
+  }
+
+  async function transactionOf(collection: OrderAnswer, txid: string, amount: string) {
+    const mined = await tron().mined(txid);
+    return {
+      chain: CHAIN,
+      symbol: collection.symbol,
+      contractAddress: tron().contractOf(collection.symbol),
+      decimals: 6,
+      txid,
+      from: CUSTOMER,
+      to: collection.address,
+      amount,
+      blockNum: mined.blockNum,
+      timestamp: mined.timestamp,
+      txGas: formatAmount(mined.fee, 6, 0),
+    };
+  }
+
+  /** A collection from its payment to the last callback, held against what the chain itself says. */
+  async function payAndLook(
+    fields: Readonly<Record<string, string>>,
+    shown: string,
+    pay: (collection: OrderAnswer) => Promise<string>,
+  ): Promise<void> {
+    const collection = await order(fields);
+    const txid = await pay(collection);
+    await untilStory(collection, [CREATED, CONFIRMING, PAID]);
+    const transaction = await transactionOf(collection, txid, shown);
+    const callbacks = under().receiver.of(collection.orderId);
+    expect(callbacks.flatMap(({ problems }) => problems)).toEqual([]); // signatures, by both schemes
+    const [, confirming, paid] = callbacks.map(({ data }) => data);
+    expect(confirming!.transaction).toMatchObject({ ...transaction, status: 'PENDING' });
+    expect(paid).toMatchObject({ status: 'SUCCESS', amount: shown, actualAmount: shown });
+    expect(paid!.transaction).toMatchObject({ ...transaction, status: 'SUCCESS' });
+    expect((await under().merchant.status(collection.orderId)).data).toMatchObject({
+      status: 'SUCCESS',
+      transaction: { txid, from: CUSTOMER, to: collection.address },
+    });
+  }
+
+  describe('on TRON', () => {
+    it('a collection goes from order to signed callbacks, paid through the shop or by TronWeb', async () => {
+      await Promise.all([
+        payAndLook({ amount: '12.5' }, '12.50', payThroughShop),
+        payAndLook({ amount: '0.010001', symbol: 'USDC' }, '0.010001', async ({ address }) =>
+          payByTronWeb(address, 10_001n, 'USDC'),
+        ),
+      ]);
+    }, 60_000);
+
+    it('part of it, more than it, the wrong token and a transfer that failed are what they are', async () => {
+      const inParts = async (): Promise<void> => {
+        const collection = await order();
+        await tron().pay({ to: collection.address, amount: '40' });
+        await untilStory(collection, [CREATED, PARTLY_PAID]);
+        const txid = await tron().pay({ to: collection.address, amount: '60.5' });
+        await untilStory(collection, [CREATED, PARTLY_PAID, CONFIRMING, PAID]);
+        expect(lastOf(collection)).toMatchObject({
+          amount: '100.00',
+          actualAmount: '100.50',
+          transaction: { txid, amount: '60.50' },
+        });
+      };
+      const otherwise = async (): Promise<void> => {
+        const collection = await order();
+        const failed = await payByTronWeb(collection.address, 10n ** 30n); // nobody has so much
+        await tron().pay({ to: collection.address, amount: '100', symbol: 'USDC' });
+        const txid = await payByTronWeb(collection.address, tron().baseUnits('USDT', '100'));
+        await untilStory(collection, [CREATED, CONFIRMING, PAID]);
+        expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
+        await tron().mined(failed); // it is in a block, for all that
+        const transfers = await under()
+          .database.kysely.selectFrom('transfer as t')
+          .leftJoin('unmatched_deposit as u', 'u.transfer_id', 't.transfer_id')
+          .select(['t.tx_hash', 't.symbol', 'u.reason'])
+          .where('t.to_address', '=', collection.address)
+          .orderBy('t.symbol')
+          .execute();
+        expect(transfers).toEqual([
+          { tx_hash: expect.any(String), symbol: 'USDC', reason: 'WRONG_TOKEN' },
+          { tx_hash: txid, symbol: 'USDT', reason: null },
+        ]);
+      };
+      await Promise.all([inParts(), otherwise()]);
+    }, 60_000);
+
+    it('a payment that a fork drops is taken back, and counts when it comes again', async () => {
+      const collection = await order();
+      await tron().control('pause');
+      await tron().pay({ to: collection.address, amount: '100' });
+      await tron().control('mine');
+      await untilStory(collection, [CREATED, CONFIRMING]);
+      await tron().control('reorganise', { depth: 1, drop: true });
+      await tron().control('resume');
+      await untilStory(collection, [CREATED, CONFIRMING, CREATED]);
+      expect(lastOf(collection)).toMatchObject({ reason: 'Reorganised' });
+      const txid = await payThroughShop(collection);
+      await untilStory(collection, [CREATED, CONFIRMING, CREATED, CONFIRMING, PAID]);
+      expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
+    }, 60_000);
+
+    it('a payout arrives, told at each step; nobody is paid who may not be', async () => {
+      const receiver = utils.accounts.generateAccount().address.base58;
+      const { address: deposit } = await order();
+      const { tronHotWallet, evmHotWallet } = under().gateway.wallet;
+      const refused = { httpStatus: 400, code: 400, msg: 'ReceiveAddress error', data: null };
+      for (const receiveAddress of [deposit, tronHotWallet, evmHotWallet, tron().contractOf('USDC')])
+        expect(await payOut({ receiveAddress })).toMatchObject(refused);
+
+      const { data: payout } = await payOut({ receiveAddress: receiver });
+      expect(payout).toMatchObject({ amount: '12.34', address: tronHotWallet, paymentUrl: null });
+      await untilStory(payout!, [CREATED, SENT, CONFIRMING, PAID]);
+      expect(await tron().balance('USDT', receiver)).toBe(tron().baseUnits('USDT', '12.34'));
+      const { txid } = lastOf(payout!).transaction!;
+      const mined = await tron().mined(txid);
+      expect(lastOf(payout!)).toMatchObject({
+        orderType: 'PAYOUT',
+        actualAmount: '12.34',
+        transaction: {
+          chain: CHAIN,
+          contractAddress: tron().contractOf('USDT'),
+          from: tronHotWallet,
+          to: receiver,
+          blockNum: mined.blockNum,
+          txGas: formatAmount(mined.fee, 6, 0),
+        },
+      });
+    }, 60_000);
+
+    it('operators see who reads it, and find its books equal to the chain', async () => {
+      const { out } = await runOpentill(under().gateway, ['chain', 'list']);
+      expect(out).toMatch(/TRON_TEST.*scanner-tron/);
+      const compare = () => runOpentill(under().gateway, ['reconcile', '--chain', CHAIN]);
+      await waitUntil('ledger and chain are equal', async () => (await compare()).code === 0, 20_000).catch(
+        () => undefined, // what the last one says tells more
+      );
+      const { code, out: found, errors } = await compare();
+      expect({ code, errors, differences: found.match(/ DIFF .*/g) }).toEqual({
+        code: 0,
+        errors: '',
+        differences: null,
+      });
+      expect(found.match(/ hot wallets .* equal/g)).toHaveLength(3); // two tokens and the coin
+    }, 60_000);
+  });
+}
