@@ -37,6 +37,12 @@ const sent = (order: OrderRow) => waitUntil('sent', async () => (await world.pay
 const hindered = (order: OrderRow, obstacle: string) =>
   waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, 10_000);
 
+/** As the books say, and the chain does not. */
+const bookMore = (amount: bigint) =>
+  sql`select book_top_up(${`TRON_TEST:${aTronAddress()}:USDT`}, 'TRON_TEST', 'USDT', ${amount})`.execute(
+    world.admin,
+  );
+
 /** The payouts arrived once, by as many attempts as said, and the database says the same. */
 async function landsOnce(orders: readonly OrderRow[], attempts = 1): Promise<void> {
   await world.land(orders);
@@ -144,11 +150,14 @@ describe('a payout', () => {
     await landsOnce([order]);
   });
 
-  test('that would revert is seen before it is signed; when it can be paid it is', async () => {
+  test('that the wallet can’t pay is not signed, and costs nothing; when it can be paid it is', async () => {
     await start();
-    const order = await world.payout({ amount: 900_000n * ONE_USDT });
-    const other = await world.payout({ amount: 500_000n * ONE_USDT }).catch(() => undefined);
-    expect(other).toBeUndefined();
+    await bookMore(1_500_000n * ONE_USDT);
+    const order = await world.payout({ amount: 2_000_000n * ONE_USDT });
+    await hindered(order, 'NO_TOKENS');
+    expect(await world.attemptsOf(order)).toEqual([]);
+    await world.devnet.control.fund(world.wallet, { symbol: 'USDT', amountBaseUnits: 1_500_000n * ONE_USDT });
+    await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', 10_000);
     await landsOnce([order]);
   });
 
@@ -182,6 +191,65 @@ describe('a payout', () => {
     await world.land([order]);
     expect(await world.received(order)).toBe(order.amount);
     paid.push(order);
+  });
+});
+
+describe('a payout that fails on the chain', () => {
+  /** A node that finds nothing wrong with any payment, and names this fee limit. */
+  const blind = (feeLimitBaseUnits: bigint): NonNullable<Parameters<TronWorld['start']>[0]> => ({
+    sender: (sender) => ({
+      ...sender,
+      prepare: (intents) =>
+        Promise.resolve(
+          intents.map(
+            () => ({ kind: 'READY', feeLimitBaseUnits, costBaseUnits: feeLimitBaseUnits }) as const,
+          ),
+        ),
+      async balances(...given) {
+        const real = await sender.balances(...given);
+        return {
+          ...real,
+          amounts: new Map([...real.amounts.keys()].map((contract) => [contract, 10n ** 15n])),
+        };
+      },
+    }),
+  });
+  const settledBadly = (order: OrderRow) =>
+    world.until('settled', order, ([one]) => one?.state === 'SETTLED' && one.succeeded === false);
+  test('out of energy is over with that, and is not signed anew: it may have another try by another order', async () => {
+    await start(blind(ONE_TRX));
+    const order = await world.payout();
+    await sent(order);
+    await world.mine(5);
+    await settledBadly(order);
+    await world.passExpiry();
+    expect(await world.attemptsOf(order)).toMatchObject([{ state: 'SETTLED', fate: 'VERIFIED' }]);
+    expect(await world.received(order)).toBe(0n);
+  });
+
+  test('and whose block is taken back is sent again, the same bytes, and lands if it can by then', async () => {
+    await start(blind(50n * ONE_TRX));
+    await bookMore(1_000_000n * ONE_USDT);
+    const order = await world.payout({ amount: 500_000n * ONE_USDT });
+    await sent(order);
+    await world.mine();
+    await world.until('reverted', order, ([one]) => one?.fate === 'MINED' && one.succeeded === false);
+    await world.devnet.control.reorganise(1, { drop: true });
+    await world.until('taken back', order, ([one]) => one?.fate === 'ORPHANED');
+    await world.devnet.control.fund(world.wallet, { symbol: 'USDT', amountBaseUnits: 1_000_000n * ONE_USDT });
+    await landsOnce([order]);
+  });
+
+  test('by a revert stays failed when that is final', async () => {
+    await start(blind(50n * ONE_TRX));
+    await bookMore(3_000_000n * ONE_USDT);
+    const order = await world.payout({ amount: 2_500_000n * ONE_USDT });
+    await sent(order);
+    await world.mine(5);
+    await settledBadly(order);
+    await world.passExpiry();
+    expect(await world.attemptsOf(order)).toHaveLength(1);
+    expect(await world.received(order)).toBe(0n);
   });
 });
 
