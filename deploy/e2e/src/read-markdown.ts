@@ -4,14 +4,23 @@ import { join } from 'node:path';
 /** The root of the repository: this file lies in deploy/e2e/src. */
 export const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 
-/** A document of the repository's root. */
+/** A document of the repository. */
 export interface MarkdownFile {
+  /** Its path from the root. */
   readonly name: string;
   readonly text: string;
 }
 
+const GUIDES = 'deploy/guides';
+const ELSEWHERE = ['deploy/bench/FIGURES.md', 'libs/sdk/README.md'];
+
+/** Those of the root, the guides, and what packages say of themselves. */
 export function readMarkdownFiles(): readonly MarkdownFile[] {
-  const names = readdirSync(CHECKOUT).filter((name) => name.endsWith('.md'));
+  const names = [
+    ...readdirSync(CHECKOUT).filter((name) => name.endsWith('.md')),
+    ...readdirSync(join(CHECKOUT, GUIDES)).map((name) => `${GUIDES}/${name}`),
+    ...ELSEWHERE,
+  ];
   return names.map((name) => ({ name, text: readFileSync(join(CHECKOUT, name), 'utf8') }));
 }
 
@@ -39,7 +48,7 @@ export function anchorsOf(text: string): readonly string[] {
   );
 }
 
-/** The rows of the first table under a heading, cell by cell, without head and rule. */
+/** The rows of the first table under a heading of the second level, cell by cell, without head and rule. */
 export function tableUnder(text: string, heading: string): readonly (readonly string[])[] {
   const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
   const lines = section.split('\n').filter((line) => line.startsWith('|'));

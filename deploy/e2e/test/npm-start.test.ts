@@ -7,6 +7,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { openBrowser } from '../src/open-browser.ts';
 import { CHECKOUT, markedBlocks } from '../src/read-markdown.ts';
 import { processesOf, runNpmStart, takenPorts, type NpmStart } from '../src/run-npm-start.ts';
+import { describeGuides } from './describe-guides.ts';
 
 const API = 'http://localhost:3010';
 const SHOP = 'http://localhost:3011';
@@ -134,6 +135,8 @@ it('the operators command line works on the running gateway', async () => {
   expect(told).toContain('12.50 USDT on ETH_SEPOLIA at 0x');
   expect(told).toMatch(/callback 3 ORDER_SUCCESS \S+: DELIVERED after 1 attempts/);
 }, 60_000);
+
+describeGuides(() => stateDir, API);
 
 it('a newcomer buys in the shop with the mouse', async () => {
   const browser = await openBrowser();

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { ALARM_KINDS } from '../../../libs/scanner/src/alarms.ts';
 import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
 import { BROKER_SERVICES } from '../../../libs/messaging/src/write-broker-users.ts';
 import type { ConfigSchema } from '@opentill/runtime/config';
@@ -12,6 +13,8 @@ import {
 } from '../../../services/cli/src/config.ts';
 import { createProgram } from '../../../services/cli/src/program.ts';
 import { TRACKER_CONFIG_SCHEMA } from '../../../services/confirmation-tracker/src/config.ts';
+import { INCIDENTS } from '../../../libs/db/src/migrations/0009-payout-hardening/incidents.ts';
+import { WALLET_ALARM_KINDS } from '../../../services/payout-signer/src/alarm-edges.ts';
 import { OPS_CONFIG_SCHEMA } from '../../../services/ops/src/config.ts';
 import { SIGNER_CONFIG_SCHEMA } from '../../../services/payout-signer/src/config.ts';
 import { SCANNER_CONFIG_SCHEMA } from '../../../services/scanner-evm/src/config.ts';
@@ -35,15 +38,16 @@ const rootPackage = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf
 /** Not in a fresh checkout. */
 const MADE_BY_COMMANDS: ReadonlySet<string> = new Set(['deploy/bench/results']);
 
-describe.each(documents)('$name', ({ text }) => {
+describe.each(documents)('$name', ({ name, text }) => {
   it('links only to what is there', () => {
     const broken = linksOf(text).filter((target) => {
       if (/^https?:/.test(target)) return false; // somebody else's
       const [path = '', anchor] = target.split('#');
       const linked = path === '' ? text : undefined;
-      if (linked === undefined && !existsSync(join(CHECKOUT, path))) return true;
+      const file = join(CHECKOUT, dirname(name), path);
+      if (linked === undefined && !existsSync(file)) return true;
       if (anchor === undefined) return false;
-      return !anchorsOf(linked ?? readFileSync(join(CHECKOUT, path), 'utf8')).includes(anchor);
+      return !anchorsOf(linked ?? readFileSync(file, 'utf8')).includes(anchor);
     });
     expect(broken).toEqual([]);
   });
@@ -62,6 +66,43 @@ describe.each(documents)('$name', ({ text }) => {
     expect(scripts.filter((name) => !(name in rootPackage.scripts) && !ofPnpm.includes(name))).toEqual([]);
   });
 });
+
+describe('deploy/guides/operations.md', () => {
+  const operations = documents.find(({ name }) => name === 'deploy/guides/operations.md')!.text;
+  const named = (heading: string) =>
+    tableUnder(operations, heading).flatMap(([cell = '']) => codeSpans(cell));
+
+  it('says of every kind of incident and alarm what to do', () => {
+    const incidents =
+      /incident_kind_check check \(kind in\s*\(([^)]*)\)/.exec(INCIDENTS.join('\n'))?.[1] ?? '';
+    expect(named('Incidents').toSorted()).toEqual(
+      incidents
+        .split(',')
+        .map((kind) => kind.trim().slice(1, -1))
+        .toSorted(),
+    );
+    expect(named('Alarms of a chain').toSorted()).toEqual([...ALARM_KINDS].toSorted());
+    expect(named('Alarms of a wallet').toSorted()).toEqual([...WALLET_ALARM_KINDS].toSorted());
+  });
+
+  it('names only metrics that there are', () => {
+    const sources = ['libs', 'services'].flatMap((folder) => sourcesOf(join(CHECKOUT, folder)));
+    const metrics = named('Alerts');
+    expect(metrics.length).toBeGreaterThan(5);
+    expect(metrics.filter((metric) => !sources.some((text) => text.includes(`'${metric}'`)))).toEqual([]);
+  });
+});
+
+/** The texts of all sources of the packages of a folder, tests left out. */
+function sourcesOf(folder: string): readonly string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const src = join(folder, name, 'src');
+    if (!existsSync(src)) return [];
+    return readdirSync(src, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+      .map((file) => readFileSync(join(src, file), 'utf8'));
+  });
+}
 
 it('README.md marks the commands of the first payment for the test that runs them', () => {
   expect(markedBlocks(readme, 'first-payment')).toHaveLength(3);

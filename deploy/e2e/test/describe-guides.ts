@@ -1,0 +1,153 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { CHECKOUT, markedBlocks } from '../src/read-markdown.ts';
+
+const GUIDES = join(CHECKOUT, 'deploy', 'guides');
+const POLICY = {
+  version: 1,
+  chains: {
+    ETH_SEPOLIA: {
+      enabled: true,
+      assets: {
+        USDT: {
+          maxPerPayout: '100',
+          maxPerHour: '200',
+          maxPerDay: '500',
+          maxPerMerchantPerDay: '500',
+          approvalAbove: '50',
+        },
+      },
+    },
+  },
+  approvers: [],
+  approvalsRequired: 1,
+};
+
+/** The commands of the guides, as they stand there, on the gateway of `npm start`. */
+export function describeGuides(stateDir: () => string, apiUrl: string): void {
+  let folder: string;
+  let proxy: ChildProcess | undefined;
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'opentill-guides-'));
+    mkdirSync(join(folder, 'bin'));
+    mkdirSync(join(folder, 'backups'));
+    const shim = `#!/bin/sh\nexec npm --prefix '${CHECKOUT}' run -s opentill -- "$@"\n`;
+    writeFileSync(join(folder, 'bin', 'opentill'), shim, { mode: 0o755 });
+    for (const name of ['passphrase', 'approver-passphrase'])
+      writeFileSync(join(folder, name), 'a passphrase of the tests\n', { mode: 0o600 });
+    cpSync(join(CHECKOUT, 'deploy', 'networks', 'local.json'), join(folder, 'networks.json'));
+    writeFileSync(join(folder, 'policy.json'), JSON.stringify(POLICY));
+  });
+  afterAll(async () => {
+    if (proxy !== undefined && proxy.exitCode === null) {
+      const closed = new Promise((resolve) => proxy?.once('close', resolve));
+      proxy.kill('SIGTERM');
+      await closed;
+    }
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const guide = (name: string): string => readFileSync(join(GUIDES, `${name}.md`), 'utf8');
+  function blockOf(name: string, mark: string): string {
+    const [block, ...more] = markedBlocks(guide(name), `guide-${mark}`);
+    if (block === undefined || more.length > 0) throw new Error(`${name}.md: not one block guide-${mark}`);
+    return block;
+  }
+
+  /** Runs what stands there; what it printed. Standard error is progress, and not looked at. */
+  async function run(commands: string): Promise<string> {
+    const env = {
+      ...process.env,
+      PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
+      OPENTILL_STATE_DIR: stateDir(),
+    };
+    const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands], { cwd: folder, env });
+    let [out, errors] = ['', ''];
+    shell.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+    shell.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+    shell.stdin.end();
+    const code = await new Promise((resolve) => void shell.once('close', resolve));
+    expect({ commands, code, errors: code === 0 ? '' : errors }).toEqual({ commands, code: 0, errors: '' });
+    return out;
+  }
+
+  describe('going to mainnet', () => {
+    it('looks at the networks', async () => {
+      expect(await run(blockOf('going-to-mainnet', 'doctor'))).toContain('ETH_SEPOLIA');
+    }, 60_000);
+
+    it('makes a wallet, and finds it again from its words alone', async () => {
+      const made = blockOf('going-to-mainnet', 'keys').replace('keys init', 'keys init --words-to words');
+      await run(made);
+      await run(blockOf('going-to-mainnet', 'drill'));
+      const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8'));
+      expect(read('recovered-keys.json')).toEqual(read('public-keys.json'));
+    }, 60_000);
+
+    it('seals a policy', async () => {
+      expect(await run(blockOf('going-to-mainnet', 'policy'))).toContain('ETH_SEPOLIA');
+      expect(readFileSync(join(folder, 'policy.sealed.json'), 'utf8')).not.toContain('maxPerPayout');
+    }, 60_000);
+
+    it('makes a key for an approver', async () => {
+      expect(await run(blockOf('going-to-mainnet', 'approver'))).toContain('publicKey');
+    }, 60_000);
+
+    it('puts TLS in front, where nginx is installed', async () => {
+      if (spawnSync('nginx', ['-v']).error !== undefined) return;
+      const port = await findFreePort();
+      const [certificate, key] = [join(folder, 'pay.pem'), join(folder, 'pay.key')];
+      await run(
+        `openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=pay.example.com -keyout ${key} -out ${certificate} 2>/dev/null`,
+      );
+      const server = blockOf('going-to-mainnet', 'proxy')
+        .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+        .replace('/etc/ssl/pay.example.com.pem', certificate)
+        .replace('/etc/ssl/pay.example.com.key', key)
+        .replace('http://127.0.0.1:3010', apiUrl.replace('localhost', '127.0.0.1'));
+      const config = `pid ${folder}/nginx.pid; error_log stderr; events {}\nhttp { access_log off; client_body_temp_path ${folder}; proxy_temp_path ${folder};\n${server}\n}`;
+      writeFileSync(join(folder, 'nginx.conf'), config);
+      chmodSync(folder, 0o755); // its workers are another user
+      proxy = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-g', 'daemon off;']);
+      const ask = () => statusOf(port, '/v1/symbol/supportSymbols');
+      await waitUntil('the proxy passes it on', async () => (await ask()) === 200);
+    }, 60_000);
+  });
+
+  describe('operations', () => {
+    it('looks at everything every day', async () => {
+      const told = await run(blockOf('operations', 'daily'));
+      expect(told).toContain('ETH_SEPOLIA');
+      expect(told).not.toContain('DIFF');
+    }, 60_000);
+
+    it('stops payouts, and lets them go on', async () => {
+      expect(await run(blockOf('operations', 'halt'))).toContain('looking into it');
+    }, 60_000);
+
+    it('makes a backup', async () => {
+      await run(blockOf('operations', 'backup'));
+      expect(readFileSync(join(folder, 'backups', 'monday', 'SHA256SUMS'), 'utf8')).toContain('manifest');
+    }, 60_000);
+  });
+}
+
+/** By a certificate that nobody knows. */
+function statusOf(port: number, path: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path, rejectUnauthorized: false };
+    const asked = request(options, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    asked.once('error', reject);
+    asked.end();
+  });
+}
