@@ -22,8 +22,14 @@ export const CHAIN_NAMES: Readonly<Record<Chain, ChainName>> = {
   SUI_TEST: { name: 'Sui test network', standard: 'Sui' },
 };
 
-/** The chain with the kind of token, unless the name says it: `Ethereum (ERC-20)`. */
-export function fullChainName(chain: Chain, isToken: boolean): string {
+/** `(ERC-20)`; null of a native coin, and where the chain's own name says it. */
+export function tokenKind(chain: Chain, isToken: boolean): string | null {
   const { name, standard } = CHAIN_NAMES[chain];
-  return isToken && standard !== name ? `${name} (${standard})` : name;
+  return isToken && standard !== name ? `(${standard})` : null;
+}
+
+/** The chain with the kind of token: `Ethereum (ERC-20)`. */
+export function fullChainName(chain: Chain, isToken: boolean): string {
+  const kind = tokenKind(chain, isToken);
+  return kind === null ? CHAIN_NAMES[chain].name : `${CHAIN_NAMES[chain].name} ${kind}`;
 }

@@ -93,7 +93,7 @@ function renderDocument(frame: Frame, { title, head, main, data, query }: Conten
   return `<!doctype html>
 ${
   markup`<html lang="${language}" dir="${directionOf(language)}">
-<head><meta charset="utf-8" />${policy !== undefined && markup`<meta http-equiv="Content-Security-Policy" content="${policy}" />`}<meta name="viewport" content="width=device-width,initial-scale=1" /><meta name="robots" content="noindex" /><meta name="referrer" content="no-referrer" /><meta name="color-scheme" content="light dark" /><title>${title}</title>${head}<style>${{ html: style }}</style>${loads}</head>
+<head><meta charset="utf-8" />${policy !== undefined && markup`<meta http-equiv="Content-Security-Policy" content="${policy}" />`}<meta name="viewport" content="width=device-width,initial-scale=1" /><meta name="robots" content="noindex" /><meta name="referrer" content="no-referrer" /><link rel="icon" href="data:," /><meta name="color-scheme" content="light dark" /><title>${title}</title>${head}<style>${{ html: style }}</style>${loads}</head>
 <body><div class="page"><header>${renderBrand(theme)}${links}</header>
 ${main}</div>${data !== null && markup`<script type="application/json" id="page-data">${{ html: toJson(data) }}</script>`}</body></html>`
     .html

@@ -1,5 +1,5 @@
 import type { Say } from '../texts/create-say.ts';
-import { fullChainName } from './chain-names.ts';
+import { CHAIN_NAMES, fullChainName, tokenKind } from './chain-names.ts';
 import { dueAmount, type CheckoutOrder } from './checkout-order.ts';
 import { formatCountdown } from './format-countdown.ts';
 import { markup, type Html } from './html.ts';
@@ -13,12 +13,13 @@ const ADDRESS_END_LENGTH = 6;
 
 /** How to pay: what, on which network, to which address, until when. */
 export function renderPayment(order: CheckoutOrder, around: Surroundings, say: Say): Html {
-  const chain = fullChainName(order.chain, order.contractAddress !== null);
+  const isToken = order.contractAddress !== null;
+  const chain = fullChainName(order.chain, isToken);
   const uri = paymentUri(order);
   return markup`<div class="payment" data-payable>
     ${timeLeft(order, around, say)} ${sum(order, say)}
     <p class="network">
-      <span class="label">${say('network')}</span> <strong><bdi dir="ltr">${chain}</bdi></strong>
+      <span class="label">${say('network')}</span> <strong><bdi dir="ltr">${CHAIN_NAMES[order.chain].name} <span class="kind">${tokenKind(order.chain, isToken)}</span></bdi></strong>
     </p>
     ${codes(order, uri, say)}
     <div class="address-box">
