@@ -31,6 +31,7 @@ export interface GatewayUnderTest {
   /** The database as its owner, for looking. */
   readonly database: Database;
   readonly merchantToken: string;
+  readonly webhookSecret: string;
   /** An order id that was not used before. */
   newOrderId(): string;
   /** What is wrong with ledger, chains and callbacks once everything has come to rest. */
@@ -61,7 +62,7 @@ export async function startGatewayUnderTest(
       merchant: { token, webhookSecret, callbackUrl: receiver.url, version: 'V3' },
     });
     receiver.forwardTo(`${gateway.shopUrl}/callbacks`);
-    return createGatewayUnderTest({ gateway, token, receiver, removeFiles });
+    return createGatewayUnderTest({ gateway, token, webhookSecret, receiver, removeFiles });
   } catch (error) {
     await receiver.close();
     removeFiles();
@@ -72,10 +73,11 @@ export async function startGatewayUnderTest(
 function createGatewayUnderTest(parts: {
   readonly gateway: Gateway;
   readonly token: string;
+  readonly webhookSecret: string;
   readonly receiver: CallbackReceiver;
   readonly removeFiles: () => void;
 }): GatewayUnderTest {
-  const { gateway, token, receiver, removeFiles } = parts;
+  const { gateway, token, webhookSecret, receiver, removeFiles } = parts;
   const database = openDatabase({ url: gateway.database.url, applicationName: 'e2e', poolMax: 4 });
   const chains = Object.fromEntries(
     gateway.chains.map((running) => [running.network.chain, createChainUnderTest(running)]),
@@ -91,6 +93,7 @@ function createGatewayUnderTest(parts: {
     database,
     merchant: createMerchantClient(gateway.apiUrl, token),
     merchantToken: token,
+    webhookSecret,
     newOrderId: () => `order-${(orders += 1)}-${randomBytes(3).toString('hex')}`,
     async findProblems() {
       const { kysely: db } = database;

@@ -23,6 +23,7 @@ import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gatew
 import { describeAttackers } from './describe-attackers.ts';
 import { describeCheckout } from './describe-checkout.ts';
 import { describePayouts } from './describe-payouts.ts';
+import { describeSdk } from './describe-sdk.ts';
 import { describeSecrets } from './describe-secrets.ts';
 import { describeTron } from './describe-tron.ts';
 
@@ -587,6 +588,7 @@ describe('reorganisations', () => {
 describePayouts(() => test);
 describeTron(() => test);
 describeCheckout(() => test);
+describeSdk(() => test);
 
 describe('the pages', () => {
   let browser: BrowserUnderTest;
