@@ -84,15 +84,20 @@ function finishBill(file) {
   bill.metadata.timestamp = new Date(Number(epoch) * 1_000).toISOString();
   delete bill.serialNumber; // random
   const refOf = (id) => said.get(id)['bom-ref'];
-  bill.components.sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1)); // they come in the order in which they were read
+  bill.components.sort((a, b) => byText(a['bom-ref'], b['bom-ref'])); // they come in the order in which they were read
   // pnpm tells of what several packages depend on once alone, of whichever it read first.
   bill.dependencies = [...there]
-    .map(([id, reached]) => ({ ref: refOf(id), dependsOn: [...reached].map(refOf).sort() }))
-    .sort((a, b) => (a.ref < b.ref ? -1 : 1));
+    .map(([id, reached]) => ({ ref: refOf(id), dependsOn: [...reached].map(refOf).sort(byText) }))
+    .sort((a, b) => byText(a.ref, b.ref));
   const digest = createHash('sha256').update(JSON.stringify(bill)).digest('hex');
   const id = [8, 12, 16, 20, 32].map((end, i, ends) => digest.slice(ends[i - 1] ?? 0, end));
   writeFileSync(file, `${JSON.stringify({ ...bill, serialNumber: `urn:uuid:${id.join('-')}` }, null, 1)}\n`);
   return there.size;
+}
+
+/** By code units: the same on every machine, whatever its language. */
+function byText(a, b) {
+  return a < b ? -1 : 1;
 }
 
 function isNeeded(path) {
