@@ -1,5 +1,13 @@
 /** The schemas of the services: each holds one service's outbox, inbox and leases. */
-export const SERVICE_SCHEMAS = ['api', 'scanner_evm', 'scanner_tron', 'tracker', 'signer', 'webhook', 'ops'] as const;
+export const SERVICE_SCHEMAS = [
+  'api',
+  'scanner_evm',
+  'scanner_tron',
+  'tracker',
+  'signer',
+  'webhook',
+  'ops',
+] as const;
 
 /** A service's schema; its database role is `opentill_<schema>`. */
 export type ServiceSchema = (typeof SERVICE_SCHEMAS)[number];

@@ -1,7 +1,8 @@
 import type { TxHash } from '@opentill/chain/transfer';
-import type { Parts } from './observe.ts';
+
 import { inFlight, type ExpiringView, type OpenAttempt } from './expiring/attempt-facts.ts';
 import type { SignedPayment, TakenInAttempts } from './expiring/attempt-store.ts';
+import type { Telling } from './telling.ts';
 import type { WalletKey } from './wallet-facts.ts';
 
 /** What happens where transactions end by time, by name. */
@@ -15,7 +16,7 @@ export interface ObserveAttempts {
   unrecorded(key: WalletKey, txHashes: readonly TxHash[]): void;
 }
 
-export function observeAttempts({ logger, meters, alarms }: Parts): ObserveAttempts {
+export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAttempts {
   return {
     attemptsLooked(key, view) {
       const { chain } = key;

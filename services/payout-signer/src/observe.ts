@@ -2,11 +2,12 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { Rolled } from '@opentill/db/housekeeping';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
-import { createAlarmEdges, type AlarmEdges } from './alarm-edges.ts';
+import { createAlarmEdges } from './alarm-edges.ts';
 import type { AuthorisationDecisions } from './decide-authorisations.ts';
 import { observeAttempts, type ObserveAttempts } from './observe-attempts.ts';
 import type { BalanceRow, SignedAttempt, TakenIn } from './payout-store.ts';
-import { createSignerMeters, type SignerMeters } from './signer-meters.ts';
+import { createSignerMeters } from './signer-meters.ts';
+import type { Telling } from './telling.ts';
 import {
   inFlight,
   type BalanceAlarms,
@@ -67,13 +68,6 @@ export interface ObserveDeps {
   readonly metrics: Metrics;
 }
 
-/** Where it is told. */
-export interface Parts {
-  readonly logger: Logger;
-  readonly meters: SignerMeters;
-  readonly alarms: AlarmEdges;
-}
-
 export function createObserve({ logger, metrics }: ObserveDeps): Observe {
   const meters = createSignerMeters(metrics);
   const parts = { logger, meters, alarms: createAlarmEdges(logger, meters) };
@@ -86,7 +80,7 @@ export function createObserve({ logger, metrics }: ObserveDeps): Observe {
   };
 }
 
-function observePayouts({ logger, meters }: Parts) {
+function observePayouts({ logger, meters }: Telling) {
   return {
     authorised({ chain }, { authorised, needApproval, refused, obstacles }) {
       meters.authorised.inc({ chain }, authorised.length);
@@ -124,7 +118,7 @@ function observePayouts({ logger, meters }: Parts) {
 
 const GAP_ALARM_MS = 60_000;
 
-function observeNonces({ logger, meters, alarms }: Parts) {
+function observeNonces({ logger, meters, alarms }: Telling) {
   return {
     takenIn({ chain }, { finalNonces, reopenedNonces, freedNonces, vetoedOrderPks }) {
       meters.final.inc({ chain }, finalNonces.length);
@@ -171,7 +165,7 @@ function observeNonces({ logger, meters, alarms }: Parts) {
   } satisfies Partial<Observe>;
 }
 
-function observeWallet({ logger, meters, alarms }: Parts) {
+function observeWallet({ logger, meters, alarms }: Telling) {
   return {
     looked(key, view) {
       const { chain } = key;
@@ -209,7 +203,7 @@ function observeWallet({ logger, meters, alarms }: Parts) {
   } satisfies Partial<Observe>;
 }
 
-function observeService({ logger }: Parts) {
+function observeService({ logger }: Telling) {
   return {
     notConfigured: (chain) =>
       logger.warn('payouts of this network are not configured: none is signed', { chain }),

@@ -9,8 +9,7 @@ import type { ObstaclePauses } from './obstacle-pauses.ts';
 import type { Observe } from './observe.ts';
 import type { PayoutStore } from './payout-store.ts';
 import type { PoolClaims } from './pool-claims.ts';
-import type { Vouches } from './vouch-attempts.ts';
-import type { WalletKey } from './wallet-facts.ts';
+import type { Vouches, WalletKey } from './wallet-facts.ts';
 
 export interface PassTiming extends SendTiming {
   /** A free nonce below signed ones waits so long for a payout before a transaction that moves nothing fills it. */

@@ -1,9 +1,5 @@
-import type { TxHash } from '@opentill/chain/transfer';
 import type { PassContext, PassMemory } from './pass-deps.ts';
-import { inFlight, type OpenNonce, type OwnAttempt } from './wallet-facts.ts';
-
-/** What is known of attempts, by their own bytes: undefined where our key signed just that, else what differs. */
-export type Vouches = Map<TxHash, string | undefined>;
+import { inFlight, type OpenNonce, type OwnAttempt, type Vouches } from './wallet-facts.ts';
 
 /** A row costs a signature to be looked at: however many somebody writes, a pass looks at no more. */
 const VOUCHED_AT_ONCE = 64;

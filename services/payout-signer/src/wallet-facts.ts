@@ -121,6 +121,9 @@ export interface OwnAttempt {
   readonly isVerified: boolean;
 }
 
+/** What is known of attempts, by their own bytes: undefined where our key signed just that, else what differs. */
+export type Vouches = Map<TxHash, string | undefined>;
+
 /** A nonce that is given out and not final. */
 export interface OpenNonce {
   readonly nonce: number;
