@@ -12,6 +12,7 @@ import { TRACKER_CONFIG_SCHEMA } from '../../../services/confirmation-tracker/sr
 import { OPS_CONFIG_SCHEMA } from '../../../services/ops/src/config.ts';
 import { SIGNER_CONFIG_SCHEMA } from '../../../services/payout-signer/src/config.ts';
 import { SCANNER_CONFIG_SCHEMA } from '../../../services/scanner-evm/src/config.ts';
+import { SCANNER_CONFIG_SCHEMA as SCANNER_TRON_CONFIG_SCHEMA } from '../../../services/scanner-tron/src/config.ts';
 import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '../../../services/webhook-sender/src/config.ts';
 import { SHOP_CONFIG_SCHEMA } from '../../demo-shop/src/config.ts';
 import { CHAIN_CONFIG_SCHEMA, FUND_CONFIG_SCHEMA } from './config.ts';
@@ -59,6 +60,7 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   owner: OPERATOR_CONFIG_SCHEMA,
   api: API_CONFIG_SCHEMA,
   'scanner-evm': SCANNER_CONFIG_SCHEMA,
+  'scanner-tron': SCANNER_TRON_CONFIG_SCHEMA,
   'confirmation-tracker': TRACKER_CONFIG_SCHEMA,
   'webhook-sender': WEBHOOK_SENDER_CONFIG_SCHEMA,
   'payout-signer': SIGNER_CONFIG_SCHEMA,
@@ -66,6 +68,7 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   'demo-shop': SHOP_CONFIG_SCHEMA,
   'eth-sepolia': CHAIN_CONFIG_SCHEMA,
   'bsc-test': CHAIN_CONFIG_SCHEMA,
+  'tron-test': CHAIN_CONFIG_SCHEMA,
   'devnet-funds': FUND_CONFIG_SCHEMA,
 };
 /** Steps whose scripts call opentill with options instead. */
@@ -134,9 +137,12 @@ describe('.env.example', () => {
       expect(interpolate(file, example)).toBe(`${example['SECRETS_DIR']}/${name}`);
   });
 
-  test('names endpoints of every EVM chain', () => {
-    const chains = CHAIN_VALUES.filter((chain) => CHAINS[chain].family === 'EVM');
-    const expected = chains.flatMap((chain) => [`${chain}_RPC_URLS`, `${chain}_WS_URL`]);
+  test('names endpoints of every chain of which there is a scanner', () => {
+    const chainsOf = (family: string) => CHAIN_VALUES.filter((chain) => CHAINS[chain].family === family);
+    const expected = [
+      ...chainsOf('EVM').flatMap((chain) => [`${chain}_RPC_URLS`, `${chain}_WS_URL`]),
+      ...chainsOf('TRON').map((chain) => `${chain}_RPC_URLS`), // TRON's nodes have no WebSocket
+    ];
     expect(
       Object.keys(example)
         .filter((name) => ENDPOINT.test(name))
@@ -242,7 +248,14 @@ describe('the signer', () => {
     const neighbours = Object.entries(compose.services)
       .filter(([, { networks = [] }]) => networks.some((network) => signer?.networks?.includes(network)))
       .map(([name]) => name);
-    expect(neighbours.sort()).toEqual(['bsc-test', 'eth-sepolia', 'payout-signer', 'postgres', 'rabbitmq']);
+    expect(neighbours.sort()).toEqual([
+      'bsc-test',
+      'eth-sepolia',
+      'payout-signer',
+      'postgres',
+      'rabbitmq',
+      'tron-test',
+    ]);
   });
 
   const holders = (holds: (service: ComposeService) => boolean) =>
@@ -349,15 +362,17 @@ describe('what runs', () => {
   });
 });
 
-describe('scanners, one container per chain', () => {
+describe('scanners, one container per EVM chain', () => {
   test.each(scannerFiles)('%s', (file) => {
     const { services } = parse(read(`deploy/compose/${file}`), { merge: true }) as ComposeFile;
     const { 'scanner-evm': whole, ...single } = services;
     expect(whole).toEqual({ scale: 0 });
     const networks = file.includes('devnet') ? 'local' : file.split('.')[1];
     const configured = (
-      JSON.parse(read(`deploy/networks/${networks}.json`)) as { networks: { chain: string }[] }
-    ).networks;
+      JSON.parse(read(`deploy/networks/${networks}.json`)) as {
+        networks: { chain: string; family: string }[];
+      }
+    ).networks.filter(({ family }) => family === 'EVM');
     expect(Object.values(single).map(({ environment }) => environment?.['CHAINS'])).toEqual(
       configured.map(({ chain }) => chain),
     );

@@ -1,4 +1,5 @@
 import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { waitUntil } from '@opentill/devnet/wait-until';
@@ -51,7 +52,8 @@ async function runChain(): Promise<void> {
     logger,
     start: async (_signal, fail) => {
       const config = readConfig<ChainVariables>(CHAIN_CONFIG_SCHEMA, process.env);
-      const { node, checks } = await startChain(await readNetworkFile(config.NETWORKS_FILE, {}), config);
+      const chain = await startChain(await readNetworkFile(config.NETWORKS_FILE, {}), config);
+      const { checks } = chain;
       const metrics = createMetrics('devnet');
       const health = createHealthServer({
         port: config.HEALTH_PORT,
@@ -61,14 +63,14 @@ async function runChain(): Promise<void> {
       });
       await health.start();
       let stopping = false;
-      void node.exited.then(() => {
-        if (!stopping) fail(new Error(`the node ended: ${node.lastLogLines(5)}`));
+      void chain.ended.then((lastWords) => {
+        if (!stopping) fail(new Error(`the node ended: ${lastWords}`));
       });
       return {
         stop: async () => {
           stopping = true;
           await health.stop();
-          await node.stop();
+          await chain.stop();
         },
       };
     },
@@ -78,12 +80,13 @@ async function runChain(): Promise<void> {
 async function fund(): Promise<void> {
   const config = readConfig<FundVariables>(FUND_CONFIG_SCHEMA, process.env);
   const networks = await readNetworkFile(config.NETWORKS_FILE, process.env);
-  const keys = await readPublicKeys(config.PUBLIC_KEYS_FILE, [evmAddressCodec]);
-  const [hotWallet = ''] = keys.families.EVM.hotWallets;
+  const keys = await readPublicKeys(config.PUBLIC_KEYS_FILE, [evmAddressCodec, tronAddressCodec]);
   await waitForGateway(config.GATEWAY_URL);
   const database = openDatabase({ url: config.DATABASE_URL, applicationName: 'devnet-fund', poolMax: 1 });
   try {
-    for (const network of networks.filter(({ enabled, family }) => enabled && family === 'EVM')) {
+    for (const network of networks.filter(({ enabled }) => enabled)) {
+      const [hotWallet] = keys.families[network.family].hotWallets;
+      if (hotWallet === undefined) continue;
       const sent = await fundHotWallet(database.kysely, network, hotWallet);
       logger.info('hot wallet', { chain: network.chain, hotWallet, sent });
     }

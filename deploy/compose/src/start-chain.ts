@@ -1,38 +1,54 @@
+import { join } from 'node:path';
 import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
-import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
+import { startAnvil } from '@opentill/devnet/anvil';
 import { deployDevTokens } from '@opentill/devnet/evm-devnet';
 import { callRpc } from '@opentill/devnet/json-rpc';
+import { startTronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Checks } from '@opentill/runtime/health';
 import type { ChainVariables } from './config.ts';
 
-/** - `CHAIN_NOT_LOCAL`: the networks file has no EVM network of this name. */
+/** - `CHAIN_NOT_LOCAL`: the networks file has no network of this name that there is a devnet for. */
 export type StartChainErrorCode = 'CHAIN_NOT_LOCAL';
 
 /** A local chain that containers reach, with its test tokens. */
 export interface RunningChain {
-  readonly node: Anvil;
   readonly checks: Checks;
+  /** Resolves with the last words of a node that ended by itself. */
+  readonly ended: Promise<string>;
+  stop(): Promise<void>;
 }
 
-/** Starts the node on all addresses of the container and deploys the tokens, unless the kept chain has them. */
+const EVERYWHERE = '0.0.0.0';
+/** As in the local profile. */
+const TRON_SOLID_LAG_BLOCKS = 3;
+
+/** Starts the node on all addresses of the container, with the state that an earlier one left. */
 export async function startChain(
   networks: readonly NetworkConfig[],
   config: ChainVariables,
 ): Promise<RunningChain> {
-  const network = networks.find(({ chain, family }) => chain === config.CHAIN && family === 'EVM');
-  if (network?.chainId === undefined) {
-    throw new GatewayError<StartChainErrorCode>(
-      'CHAIN_NOT_LOCAL',
-      `${config.NETWORKS_FILE} has no EVM network ${config.CHAIN}.`,
-      { retryable: false },
-    );
-  }
+  const network = networks.find(({ chain }) => chain === config.CHAIN);
+  if (network?.family === 'TRON') return startTronChain(config);
+  if (network?.family === 'EVM' && network.chainId !== undefined)
+    return startEvmChain(network, network.chainId, config);
+  throw new GatewayError<StartChainErrorCode>(
+    'CHAIN_NOT_LOCAL',
+    `${config.NETWORKS_FILE} has no network ${config.CHAIN} that there is a devnet for.`,
+    { retryable: false },
+  );
+}
+
+async function startEvmChain(
+  network: NetworkConfig,
+  chainId: number,
+  config: ChainVariables,
+): Promise<RunningChain> {
   const node = await startAnvil({
     dir: config.STATE_DIR,
-    host: '0.0.0.0',
+    host: EVERYWHERE,
     port: config.RPC_PORT,
-    chainId: network.chainId,
+    chainId,
     blockTimeSeconds: config.BLOCK_TIME_SECONDS,
     keepState: true,
   });
@@ -50,5 +66,24 @@ export async function startChain(
     ok: true,
     detail: `block ${Number(await callRpc<string>(node.rpcUrl, 'eth_blockNumber', []))}`,
   });
-  return { node, checks: { node: answers } };
+  return {
+    checks: { node: answers },
+    ended: node.exited.then(() => node.lastLogLines(5)),
+    stop: async () => node.stop(),
+  };
+}
+
+async function startTronChain(config: ChainVariables): Promise<RunningChain> {
+  const node = await startTronDevnet({
+    host: EVERYWHERE,
+    port: config.RPC_PORT,
+    blockTimeMs: config.BLOCK_TIME_SECONDS * 1_000,
+    solidLagBlocks: TRON_SOLID_LAG_BLOCKS,
+    stateFile: join(config.STATE_DIR, 'state.bin'),
+  });
+  return {
+    checks: { node: () => Promise.resolve({ ok: true, detail: `block ${node.control.summary().head}` }) },
+    ended: new Promise(() => undefined), // it is this very process
+    stop: async () => node.close(),
+  };
 }

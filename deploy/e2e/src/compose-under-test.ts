@@ -33,7 +33,10 @@ export interface ContainerFacts {
 export interface ComposeUnderTest {
   readonly project: string;
   readonly ports: Readonly<
-    Record<'API_PORT' | 'OPS_PORT' | 'SHOP_PORT' | 'ETH_SEPOLIA_PORT' | 'BSC_TEST_PORT', number>
+    Record<
+      'API_PORT' | 'OPS_PORT' | 'SHOP_PORT' | 'ETH_SEPOLIA_PORT' | 'BSC_TEST_PORT' | 'TRON_TEST_PORT',
+      number
+    >
   >;
   secret(name: string): string;
   /** Runs compose, with further files (of deploy/compose) after the first; what it wrote. */
@@ -83,6 +86,7 @@ export async function prepareCompose(): Promise<ComposeUnderTest> {
     SHOP_PORT: await findFreePort(),
     ETH_SEPOLIA_PORT: await findFreePort(),
     BSC_TEST_PORT: await findFreePort(),
+    TRON_TEST_PORT: await findFreePort(),
   };
   const secrets = await prepareFiles(directory, ports);
   const engine = async (args: readonly string[]) =>

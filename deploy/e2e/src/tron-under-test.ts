@@ -1,4 +1,4 @@
-import { findToken } from '@opentill/contracts/network-config';
+import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
 import {
   payOnTronDevnet,
   tronBalance,
@@ -6,7 +6,6 @@ import {
   waitForTronReceipt,
 } from '@opentill/devnet/tron-payments';
 import { parseAmount } from '@opentill/domain/money';
-import type { RunningTronChain } from '@opentill/local/start-chains';
 import type { BookedChain } from './check-books.ts';
 
 /** What TRON's node says of a transaction in a block. */
@@ -16,6 +15,12 @@ export interface MinedTronTransaction {
   readonly timestamp: number;
   /** In sun. */
   readonly fee: bigint;
+}
+
+/** Where the devnet answers, and what its gateway knows of it. */
+export interface ReachableTron {
+  readonly network: NetworkConfig;
+  readonly node: { readonly url: string };
 }
 
 /** The TRON devnet in the hands of a test. */
@@ -35,7 +40,7 @@ export interface TronUnderTest extends BookedChain {
   control(name: string, body?: object): Promise<void>;
 }
 
-export function createTronUnderTest({ network, node }: RunningTronChain): TronUnderTest {
+export function createTronUnderTest({ network, node }: ReachableTron): TronUnderTest {
   const { url } = node;
   const tokenOf = (symbol: string) => {
     const token = findToken(network, symbol);

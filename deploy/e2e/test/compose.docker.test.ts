@@ -16,6 +16,7 @@ import {
 import { prepareCompose, type ComposeUnderTest } from '../src/compose-under-test.ts';
 import { createMerchantClient, type MerchantClient } from '../src/merchant-client.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
+import { createTronUnderTest, type TronUnderTest } from '../src/tron-under-test.ts';
 
 /*
  * docker-compose.yml as it is: images built, the gateway started with its local chains, paid through, rearranged while
@@ -25,6 +26,7 @@ import { CHECKOUT } from '../src/read-markdown.ts';
 const SERVICES = [
   'api',
   'scanner-evm',
+  'scanner-tron',
   'confirmation-tracker',
   'webhook-sender',
   'payout-signer',
@@ -32,6 +34,8 @@ const SERVICES = [
 ] as const;
 const PER_CHAIN = ['scanner-eth-sepolia', 'scanner-bsc-test'] as const;
 const SCANNERS_FILE = 'scanners.devnet.yml';
+/** Of the words `abandon … about`. */
+const TRON_RECEIVER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
 const BUILD_TIMEOUT_MS = 1_200_000;
 const PAYMENT_PAUSE_MS = 400;
 /** Of the payments made while scanners change places, the least that makes the test one. */
@@ -41,6 +45,7 @@ let docker: ComposeUnderTest;
 let merchant: MerchantClient;
 let database: Database;
 let chains: readonly ChainUnderTest[];
+let tron: TronUnderTest;
 
 beforeAll(async () => {
   docker = await prepareCompose();
@@ -56,7 +61,7 @@ beforeAll(async () => {
     `http://127.0.0.1:${docker.ports.API_PORT}`,
     docker.secret('merchant_token'),
   );
-  chains = reachChains();
+  [chains, tron] = reachChains();
   database = await openAsOwner();
 }, BUILD_TIMEOUT_MS + 600_000);
 
@@ -72,15 +77,21 @@ async function untilHealthy(services: readonly string[]): Promise<void> {
   }
 }
 
-function reachChains(): readonly ChainUnderTest[] {
+function reachChains(): [readonly ChainUnderTest[], TronUnderTest] {
   const file = join(CHECKOUT, 'deploy/networks/local.json');
   const ports: Readonly<Record<string, number>> = {
     ETH_SEPOLIA: docker.ports.ETH_SEPOLIA_PORT,
     BSC_TEST: docker.ports.BSC_TEST_PORT,
+    TRON_TEST: docker.ports.TRON_TEST_PORT,
   };
-  return parseNetworkFile(readFileSync(file, 'utf8'), file).map((network) =>
-    createChainUnderTest({ network, node: { rpcUrl: `http://127.0.0.1:${ports[network.chain]}` } }),
-  );
+  const networks = parseNetworkFile(readFileSync(file, 'utf8'), file);
+  const urlOf = (chain: string) => `http://127.0.0.1:${ports[chain]}`;
+  const evm = networks
+    .filter(({ family }) => family === 'EVM')
+    .map((network) => createChainUnderTest({ network, node: { rpcUrl: urlOf(network.chain) } }));
+  const network = networks.find(({ family }) => family === 'TRON');
+  if (network === undefined) throw new Error('no TRON network');
+  return [evm, createTronUnderTest({ network, node: { url: urlOf(network.chain) } })];
 }
 
 /** By the container's own address, which this machine reaches though no port is published. */
@@ -92,7 +103,7 @@ async function openAsOwner(): Promise<Database> {
 }
 
 /** As a merchant's server does: 503 says to ask again, and the same order twice is one. */
-async function order(orderId: string, chain: ChainUnderTest, amount = '10'): Promise<string> {
+async function order(orderId: string, chain: Pick<ChainUnderTest, 'chain'>, amount = '10'): Promise<string> {
   const create = async () =>
     merchant.createCollection({ orderId, amount, symbol: 'USDT', chain: chain.chain });
   let answer = await create();
@@ -124,8 +135,8 @@ async function findProblems(): Promise<string[]> {
   const hotWallets = { evmHotWallet: walletOf('EVM'), tronHotWallet: walletOf('TRON') };
   const find = async () => [
     ...(await findLedgerProblems(db)),
-    ...(await findChainProblems(db, chains)),
-    ...(await findPayoutProblems(db, chains, hotWallets)),
+    ...(await findChainProblems(db, [...chains, tron])),
+    ...(await findPayoutProblems(db, [...chains, tron], hotWallets)),
   ];
   const isAtRest = async () => (await undeliveredCount(db)) === 0 && (await find()).length === 0;
   await waitUntil('everything is at rest', isAtRest, 60_000).catch(() => undefined);
@@ -133,12 +144,12 @@ async function findProblems(): Promise<string[]> {
 }
 
 test('a collection and a payout go through the containers, told by signed callbacks', async () => {
-  for (const chain of chains) {
+  for (const chain of [...chains, tron]) {
     const orderId = `in-${chain.chain}`;
     await chain.pay({ to: await order(orderId, chain), amount: '10' });
     await untilStatus(orderId, 'SUCCESS');
     const payout = { orderId: `out-${chain.chain}`, amount: '3', symbol: 'USDT', chain: chain.chain };
-    const receiver = devAccount(8).address;
+    const receiver = chain === tron ? TRON_RECEIVER : devAccount(8).address;
     const before = await chain.balance('USDT', receiver);
     expect(await merchant.createPayout({ ...payout, receiveAddress: receiver })).toMatchObject({ code: 200 });
     await untilStatus(payout.orderId, 'SUCCESS');
@@ -203,7 +214,14 @@ describe('what the containers may do', () => {
     expect((await docker.exec('payout-signer', look)).output).toMatch(
       /keystore_passphrase[^]*keystore\.json/,
     );
-    for (const service of ['api', 'ops', 'webhook-sender', 'scanner-evm', 'confirmation-tracker'])
+    for (const service of [
+      'api',
+      'ops',
+      'webhook-sender',
+      'scanner-evm',
+      'scanner-tron',
+      'confirmation-tracker',
+    ])
       expect([service, (await docker.exec(service, look)).output]).toEqual([
         service,
         expect.not.stringContaining('keystore'),

@@ -5,7 +5,8 @@ import { readConfig } from '@opentill/runtime/config';
 import { createMetrics, joinMetrics } from '@opentill/runtime/metrics';
 import type { Compose, ComposedService } from '@opentill/runtime/run-alone';
 import type { Checks } from '@opentill/runtime/health';
-import { composeScanner } from '@opentill/scanner-evm/compose';
+import { composeScanner as composeScannerEvm } from '@opentill/scanner-evm/compose';
+import { composeScanner as composeScannerTron } from '@opentill/scanner-tron/compose';
 import { composeWebhookSender } from '@opentill/webhook-sender/compose';
 import { environmentOf, type SmallService } from './environment-of.ts';
 import { refuseKeystore } from './refuse-keystore.ts';
@@ -13,7 +14,8 @@ import { refuseKeystore } from './refuse-keystore.ts';
 /** All that has no keys. Each keeps its own database role, broker user, pool, outbox and checks. */
 const PARTS: Readonly<Partial<Record<SmallService, Compose>>> = {
   api: composeApi,
-  'scanner-evm': composeScanner,
+  'scanner-evm': composeScannerEvm,
+  'scanner-tron': composeScannerTron,
   'confirmation-tracker': composeTracker,
   'webhook-sender': composeWebhookSender,
   ops: composeOps,

@@ -16,11 +16,12 @@ const SECRETS_KEY = { SECRETS_KEY_FILE: 'secrets_key' };
 
 /**
  * The services, and what is smaller here. Each connection costs Postgres some megabytes; with these pools all services
- * together hold at most 32.
+ * together hold at most 36.
  */
 const SERVICES = {
   api: { schema: 'api', secrets: SECRETS_KEY, defaults: { DATABASE_POOL_MAX: '4' } },
   'scanner-evm': { schema: 'scanner_evm', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
+  'scanner-tron': { schema: 'scanner_tron', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
   'confirmation-tracker': { schema: 'tracker', secrets: {}, defaults: { DATABASE_POOL_MAX: '6' } },
   'webhook-sender': {
     schema: 'webhook',

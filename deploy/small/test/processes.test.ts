@@ -124,6 +124,7 @@ test('an order through the public process is told to its merchant; both processe
     ...(await urlsOf([
       ['api', 'api'],
       ['scanner-evm', 'scanner_evm'],
+      ['scanner-tron', 'scanner_tron'],
       ['confirmation-tracker', 'tracker'],
       ['webhook-sender', 'webhook'],
       ['ops', 'ops'],
