@@ -61,7 +61,7 @@ const AMOUNT = 1_000_000n;
 const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase();
 const BLOCK_TIME_SECONDS = 1;
 const DEADLINE_MS = 300_000;
-/** The cap of the shipped networks, and none to speak of. */
+/** The cap of BSC and of the local chains (ETH, POLYGON and AVAX_C_CHAIN ship with 16), and none to speak of. */
 const CAPS = [64, PAYOUTS];
 
 /**
