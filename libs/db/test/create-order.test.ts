@@ -18,6 +18,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   merchantId = (await aMerchant(admin.kysely)).merchantId;
+  await admin.kysely.insertInto('hot_wallet').values({ family: 'EVM', address: HOT_WALLET }).execute();
 });
 afterAll(async () => {
   await Promise.all([admin.close(), api.close()]);
@@ -26,6 +27,8 @@ afterAll(async () => {
 
 type Fields = Record<string, unknown>;
 let nextIndex = 0;
+/** Whose money payouts are of. */
+const HOT_WALLET = anEvmAddress();
 const future = () => new Date(Date.now() + 600_000).toISOString();
 
 function anOrder(overrides: Fields): Fields {
@@ -77,7 +80,7 @@ function payoutRequest(overrides: Fields = {}, envelope: Fields = {}): Fields {
     orderType: 'PAYOUT',
     amount: '100',
     acceptedAmount: '100',
-    sourceAddress: anEvmAddress(),
+    sourceAddress: HOT_WALLET,
     confirmationsRequired: null,
     ...overrides,
   });

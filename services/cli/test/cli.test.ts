@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import { queues } from '@opentill/contracts/topology';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
@@ -197,7 +198,7 @@ describe('setup', () => {
     expect(run).toMatchObject({ code: 0, errors: [] });
     expect(run.out).toEqual([
       expect.stringMatching(/^database: applied 0001-foundations/),
-      'database: passwords set for 0 of 6 roles',
+      'database: passwords set for 0 of 7 roles',
       'merchant: default (V3) written from the settings',
       'broker: queues declared, canary came back',
     ]);
@@ -462,8 +463,8 @@ describe('keys init', () => {
     expect(words.split(' ')).toHaveLength(24);
     const { secret } = await openKeystore(keystore, 'seed', PASSPHRASE);
     expect(Buffer.from(secret)).toEqual(Buffer.from(seedOf(parseMnemonic(words))));
-    const written = parsePublicKeys(readFileSync(publicKeys, 'utf8'), [evmAddressCodec]);
-    expect(written).toEqual(publicKeysOf(secret, [evmAddressCodec]));
+    const written = parsePublicKeys(readFileSync(publicKeys, 'utf8'), [evmAddressCodec, tronAddressCodec]);
+    expect(written).toEqual(publicKeysOf(secret, [evmAddressCodec, tronAddressCodec]));
     expect(run.out).toContain(`Hot wallet EVM: ${written.families.EVM.hotWallets[0]}`);
     expect(statSync(keystore).mode & 0o777).toBe(0o600);
     expect(readFileSync(keystore, 'utf8') + readFileSync(publicKeys, 'utf8')).not.toContain(words);
