@@ -12,7 +12,7 @@ import { checkChain } from './check-chain.ts';
 import { createSignerWorld, type DriverOptions, type SignerWorld } from './signer-world.ts';
 
 /*
- * A database that was brought back to what it was before payouts were signed and sent, on a real chain. restore-model.test.ts
+ * A database that was brought back to what it was before payouts were signed and sent, on a real chain. restore-model.full.test.ts
  * does the same at every point; here are the worst of them, and what each safeguard is worth alone.
  */
 
