@@ -29,6 +29,28 @@ describe('the pool of deposit addresses', () => {
     for (const fresh of taken) expect(fresh.address).toBe(`EVM-${fresh.derivationIndex}`);
   });
 
+  it('fills families in turn: one that is large keeps nobody waiting in another, nor does one that fails', async () => {
+    let isDown = true;
+    const indexes = { EVM: 0, TRON: 0, SUI: 0 };
+    const pool = createDepositAddressPool({
+      families: ['SUI', 'EVM', 'TRON'],
+      reserveIndexes: (family, count) => {
+        if (family === 'SUI' && isDown) return Promise.reject(new Error('no database'));
+        return Promise.resolve(Array.from({ length: count }, () => indexes[family]++));
+      },
+      derive: (family, wanted) => Promise.resolve(wanted.map((index) => `${family}-${index}` as Address)),
+      observe: { depositAddressesLow: () => undefined },
+      target: 100_000,
+      waitMs: 2_000,
+    });
+    pool.start();
+    expect((await pool.take('TRON')).address).toMatch(/^TRON-/);
+    expect(indexes.EVM).toBeLessThanOrEqual(256);
+    isDown = false;
+    expect((await pool.take('EVM')).address).toMatch(/^EVM-/);
+    await pool.stop();
+  });
+
   it('reserves no more than it needs', async () => {
     const { pool, reserved } = poolWith({ target: 64 });
     pool.start();

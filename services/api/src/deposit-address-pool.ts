@@ -75,19 +75,35 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
     ready.get(fresh.family)?.push(fresh);
   }
 
-  async function refill(family: Family, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && (ready.get(family)?.length ?? 0) < target) {
-      const inRush = (taken.get(family) ?? 0) > 0;
-      taken.set(family, 0);
-      if (inRush && !isShort(family)) return;
-      const indexes = await options.reserveIndexes(family, BLOCK);
-      if (indexes.some((index) => index >= INDEX_END)) throw exhausted(family, false);
-      const addresses = await options.derive(family, indexes);
-      for (const [place, address] of addresses.entries()) {
-        const derivationIndex = indexes[place];
-        if (derivationIndex !== undefined) put({ family, derivationIndex, address });
-      }
+  /** Derives a block more; false when the family has enough for now. */
+  async function refill(family: Family): Promise<boolean> {
+    if ((ready.get(family)?.length ?? 0) >= target) return false;
+    const inRush = (taken.get(family) ?? 0) > 0;
+    taken.set(family, 0);
+    if (inRush && !isShort(family)) return false;
+    const indexes = await options.reserveIndexes(family, BLOCK);
+    if (indexes.some((index) => index >= INDEX_END)) throw exhausted(family, false);
+    const addresses = await options.derive(family, indexes);
+    for (const [place, address] of addresses.entries()) {
+      const derivationIndex = indexes[place];
+      if (derivationIndex !== undefined) put({ family, derivationIndex, address });
     }
+    return true;
+  }
+
+  /** A block of each in turn: an order of one family does not wait until another is full, nor for one that fails. */
+  async function refillAll(signal: AbortSignal): Promise<void> {
+    const failures: unknown[] = [];
+    let wanting = options.families;
+    while (wanting.length > 0 && !signal.aborted) {
+      const next: Family[] = [];
+      for (const family of wanting) {
+        const wantsMore = await refill(family).catch((error: unknown) => void failures.push(error));
+        if (wantsMore === true) next.push(family);
+      }
+      wanting = next;
+    }
+    if (failures.length > 0) throw failures[0];
   }
 
   const isShort = (family: Family) => (ready.get(family)?.length ?? 0) < target / 4;
@@ -111,9 +127,7 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
         name: 'deposit addresses',
         intervalMs: 1_000,
         maxBackoffMs: 2_000,
-        run: async (signal) => {
-          for (const family of options.families) await refill(family, signal);
-        },
+        run: refillAll,
         onError: (error) => options.observe.depositAddressesLow(error),
       });
     },

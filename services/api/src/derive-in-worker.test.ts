@@ -3,6 +3,7 @@ import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf } from '@opentill/wallet/public-keys';
+import { ADDRESS_CODECS } from './address-codecs.ts';
 import { createDerivationThread } from './derive-in-worker.ts';
 
 const keys = publicKeysOf(
@@ -20,8 +21,16 @@ describe('the derivation thread', () => {
     expect(answers).toEqual(calls.map((indexes) => indexes.map((index) => deriver.address('EVM', index))));
   });
 
+  it('derives for every family that orders can be in', async () => {
+    const words = `${'abandon '.repeat(11)}about`;
+    const tron = createDerivationThread(publicKeysOf(seedOf(parseMnemonic(words)), ADDRESS_CODECS));
+    // The first of m/44'/195'/0'/0 that TronWeb and every wallet give for these words.
+    expect(await tron.derive('TRON', [0])).toEqual(['TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH']);
+    await tron.stop();
+  });
+
   it('says when it cannot, and goes on', async () => {
-    await expect(thread.derive('TRON', [1])).rejects.toMatchObject({
+    await expect(thread.derive('SUI', [1])).rejects.toMatchObject({
       code: 'DERIVATION_FAILED',
       retryable: true,
     });

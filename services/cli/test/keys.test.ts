@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import type { Database } from '@opentill/db/database';
 import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
 import { devAccount } from '@opentill/devnet/evm-accounts';
@@ -27,9 +28,10 @@ import { runCli } from '../src/run-cli.ts';
 const PASSPHRASE = 'a passphrase of the tests';
 /** BIP-39's second vector of 12 words: a checksum that holds, and nobody's money. */
 const WORDS = 'legal winner thank year wave sausage worth useful legal winner thank yellow';
-const WALLET = publicKeysOf(seedOf(parseMnemonic(WORDS)), [evmAddressCodec]);
+const WALLET = publicKeysOf(seedOf(parseMnemonic(WORDS)), [evmAddressCodec, tronAddressCodec]);
 const DERIVER = createDepositDeriver(WALLET, [evmAddressCodec]);
 const HOT_WALLET = WALLET.families.EVM.hotWallets[0]!;
+const TRON_HOT_WALLET = WALLET.families.TRON.hotWallets[0]!;
 
 let folder: string;
 let keystore: string;
@@ -91,6 +93,7 @@ beforeAll(async () => {
     `Wallet ${WALLET.fingerprint}.`,
     `Keystore ${keystore} (for payout-signer alone), public keys ${publicKeys}.`,
     `Hot wallet EVM: ${HOT_WALLET}`,
+    `Hot wallet TRON: ${TRON_HOT_WALLET}`,
   ]);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -146,7 +149,7 @@ describe('keys show-xpub', () => {
     expect(text).toContain(`Wallet ${WALLET.fingerprint}.`);
     for (const family of ['EVM', 'TRON', 'SUI'] as const)
       expect(text).toContain(WALLET.families[family].depositXpub);
-    expect(text).toContain(`${HOT_WALLET} (hot wallet)`);
+    for (const address of [HOT_WALLET, TRON_HOT_WALLET]) expect(text).toContain(`${address} (hot wallet)`);
     const both = ['keys', 'show-xpub', '--public-keys', publicKeys, '--keystore', keystore];
     expect((await opentill(both, { answers: [PASSPHRASE] })).out).toEqual(alone.out);
   });
@@ -204,7 +207,7 @@ describe('policy', () => {
       `never approved by people, contract ${DEV_TOKEN_ADDRESSES.USDC.toLowerCase()} with 6 decimals`,
     'EVM receivers: only these, 24 hours after they were added',
     `  ${devAccount(8).address} from 2026-11-22T00:00:00.000Z on`,
-    'Approvers: 1 needed of 1',
+    'Approvers: 1 needed of 1, waited for 24 hours',
     '  alice  d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
     'Whatever is not named here is refused.',
   ];
@@ -376,7 +379,7 @@ describe('keys recover', () => {
     expect(run).toMatchObject({ code: 0, errors: [] });
     const at = (index: number) => evmAddressCodec.format(DERIVER.address('EVM', index));
     const last = 301 + 2 * GAP - 1;
-    expect(run.out.slice(3)).toEqual([
+    expect(run.out.slice(4)).toEqual([
       `EVM hot wallet ${evmAddressCodec.format(HOT_WALLET)}: 1.00 ETH on ETH_SEPOLIA, 9.00 USDT on ETH_SEPOLIA`,
       `EVM 0 ${at(0)}: 250.00 USDT on ETH_SEPOLIA`,
       `EVM 3 ${at(3)}: 0.000000000000000007 ETH on ETH_SEPOLIA, 0.000001 USDC on ETH_SEPOLIA`,

@@ -2,11 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { readPageAssets } from '@opentill/checkout/page-assets';
 import { PLAIN_THEME } from '@opentill/checkout/view/theme';
-import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
 import { signOrderId, signText } from '@opentill/contracts/signing/verify-signature';
 import { openDatabase, type Database } from '@opentill/db/database';
+import { FAMILIES } from '@opentill/domain/chains';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
@@ -16,6 +16,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import type { TestDatabase } from '@opentill/testkit/test-database';
 import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf } from '@opentill/wallet/public-keys';
+import { ADDRESS_CODECS } from '../../src/address-codecs.ts';
 import { createApp, type Api, type ApiSettings } from '../../src/app.ts';
 import type { CheckoutDesign } from '../../src/checkout-page.ts';
 import { createDerivationThread } from '../../src/derive-in-worker.ts';
@@ -24,7 +25,7 @@ import { expectDocumented, type WireAnswer } from './answer-schemas.ts';
 
 /** The seed that the tests know, so that they can derive what the api must answer. */
 export const TEST_SEED = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
-export const TEST_PUBLIC_KEYS = publicKeysOf(TEST_SEED, [evmAddressCodec]);
+export const TEST_PUBLIC_KEYS = publicKeysOf(TEST_SEED, ADDRESS_CODECS);
 export const USDT_SEPOLIA = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
 export const USDC_SEPOLIA = '0xe7f1725e7734ce288f8367e1bb143e90bb3f0512';
 /** Somebody outside of the gateway. */
@@ -170,7 +171,7 @@ export async function startTestApi(
   const app = createApp({
     database,
     networks: options.networks ?? TEST_NETWORKS,
-    codecs: [evmAddressCodec],
+    codecs: ADDRESS_CODECS,
     publicKeys: TEST_PUBLIC_KEYS,
     deriveAddresses: derivation.derive,
     secretsKey: TEST_SECRETS_KEY,
@@ -285,10 +286,9 @@ export function payoutData(overrides: Record<string, unknown> = {}): Record<stri
 /** As `opentill setup` does. */
 async function writeHotWallets(testDatabase: TestDatabase): Promise<void> {
   const admin = testDatabase.open('admin');
-  const rows = TEST_PUBLIC_KEYS.families.EVM.hotWallets.map((address) => ({
-    family: 'EVM' as const,
-    address,
-  }));
+  const rows = FAMILIES.flatMap((family) =>
+    TEST_PUBLIC_KEYS.families[family].hotWallets.map((address) => ({ family, address })),
+  );
   await admin.kysely
     .insertInto('hot_wallet')
     .values(rows)

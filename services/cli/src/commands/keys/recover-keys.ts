@@ -41,6 +41,7 @@ export async function recoverKeys(context: CliContext, options: RecoverOptions):
   try {
     const outcomes: SearchOutcome[] = [];
     for (const { family } of FAMILY_CODECS) {
+      if (!networks.some((network) => network.family === family)) continue; // nobody could be asked
       const mark = marks.get(family) ?? 0;
       const outcome = await searchFamily({ publicKeys, family, mark, gap, networks, report });
       context.print(`${family}: ${outcome.end} deposit addresses looked at, next index ${mark}.`);
