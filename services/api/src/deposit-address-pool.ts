@@ -91,21 +91,6 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
     return true;
   }
 
-  /** A block of each in turn: an order of one family does not wait until another is full, nor for one that fails. */
-  async function refillAll(signal: AbortSignal): Promise<void> {
-    const failures: unknown[] = [];
-    let wanting = options.families;
-    while (wanting.length > 0 && !signal.aborted) {
-      const next: Family[] = [];
-      for (const family of wanting) {
-        const wantsMore = await refill(family).catch((error: unknown) => void failures.push(error));
-        if (wantsMore === true) next.push(family);
-      }
-      wanting = next;
-    }
-    if (failures.length > 0) throw failures[0];
-  }
-
   const isShort = (family: Family) => (ready.get(family)?.length ?? 0) < target / 4;
 
   function wait(family: Family): Promise<FreshAddress> {
@@ -127,7 +112,7 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
         name: 'deposit addresses',
         intervalMs: 1_000,
         maxBackoffMs: 2_000,
-        run: refillAll,
+        run: async (signal) => refillInTurn(options.families, refill, signal),
         onError: (error) => options.observe.depositAddressesLow(error),
       });
     },
@@ -144,6 +129,25 @@ export function createDepositAddressPool(options: DepositAddressPoolOptions): De
     giveBack: put,
     level: (family) => ready.get(family)?.length ?? 0,
   };
+}
+
+/** A block of each in turn: an order of one family does not wait until another is full, nor for one that fails. */
+async function refillInTurn(
+  families: readonly Family[],
+  refill: (family: Family) => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<void> {
+  const failures: unknown[] = [];
+  let wanting = families;
+  while (wanting.length > 0 && !signal.aborted) {
+    const next: Family[] = [];
+    for (const family of wanting) {
+      const wantsMore = await refill(family).catch((error: unknown) => void failures.push(error));
+      if (wantsMore === true) next.push(family);
+    }
+    wanting = next;
+  }
+  if (failures.length > 0) throw failures[0];
 }
 
 function exhausted(family: Family, retryable = true): GatewayError<DepositAddressPoolErrorCode> {
