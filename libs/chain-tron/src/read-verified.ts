@@ -2,6 +2,7 @@ import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { askAgain } from '@opentill/chain-sources/ask-again';
+import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import type { TronHeader } from './decode-block.ts';
 import { plainHeader } from './decode-block.ts';
@@ -12,12 +13,14 @@ import type { BlockRange, Reading, SourceComparison } from './reading.ts';
 import type { Side } from './tron-client.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 
+interface ReadBlock {
+  readonly header: TronHeader;
+  readonly transfers: readonly CandidateTransfer[];
+}
+
 /** What one source says of a few blocks. */
 interface Testimony {
-  readonly blocks: readonly {
-    readonly header: TronHeader;
-    readonly transfers: readonly CandidateTransfer[];
-  }[];
+  readonly blocks: readonly ReadBlock[];
   /** Whether it calls them all solid itself. */
   readonly isSolid: boolean;
 }
@@ -40,11 +43,8 @@ export async function readVerifiedBlocks(
   sources.noteCompleteness(first.source, true);
   if (!first.answer.isSolid && second?.answer.isSolid !== true)
     throw readerError('BLOCK_NOT_FOUND', 'the block is not solid', { height: range.to });
-  if (second !== undefined) {
-    sources.noteCompleteness(second.source, true);
-    mustAgree(reading, [first.source.label, second.source.label], first.answer, second.answer);
-  }
-  const { blocks } = first.answer;
+  const blocks =
+    second === undefined ? first.answer.blocks : await agreedBlocks(reading, sources, first, second, options);
   return {
     headers: blocks.map(({ header }) => plainHeader(header)),
     transfers: blocks.flatMap(({ transfers }) => transfers),
@@ -90,27 +90,58 @@ export async function readBlocks(
   return accounts;
 }
 
-/** Two sources on different forks, or with different contents of one block: nothing says which of them is right. */
-function mustAgree(
+/**
+ * The blocks that both tell alike. Of a block whose contents differ both are asked once more, and again: what passes must
+ * not undo all the others. Two sources on different forks, or that stay with different contents of one block: nothing says
+ * which of them is right.
+ */
+async function agreedBlocks(
   reading: Reading,
-  labels: readonly [string, string],
-  ours: Testimony,
-  theirs: Testimony,
-): void {
-  const tell = (outcome: SourceComparison['outcome'], height: number): void =>
-    reading.onCompared({ outcome, sources: labels, height });
-  for (const [place, { header, transfers }] of ours.blocks.entries()) {
-    const other = theirs.blocks[place];
-    const { height } = header;
-    const isSame = other?.header.hash === header.hash;
-    if (isSame && other.header.timeMs === header.timeMs && sameTransfers(transfers, other.transfers))
-      continue;
-    const outcome = isSame ? 'CONTENTS_DIFFER' : 'FORKED';
-    tell(outcome, height);
-    const what = isSame ? 'give different contents of a block' : 'have different blocks';
-    throw readerError('INCONSISTENT_ANSWER', `two sources ${what}`, { outcome, sources: labels, height });
+  sources: TronSources,
+  first: Said<TronSource, Testimony>,
+  second: Said<TronSource, Testimony>,
+  options: ReadOptions,
+): Promise<readonly ReadBlock[]> {
+  sources.noteCompleteness(second.source, true);
+  const labels = [first.source.label, second.source.label] as const;
+  const agreed: ReadBlock[] = [];
+  for (const [place, own] of first.answer.blocks.entries()) {
+    const { height } = own.header;
+    let [ours, theirs]: readonly (ReadBlock | undefined)[] = [own, second.answer.blocks[place]];
+    for (let times = 0; times < ASKED_AGAIN && areOtherContents(ours, theirs); times += 1)
+      [ours, theirs] = await Promise.all(
+        [first, second].map(async ({ source }) => {
+          const range = { from: height, to: height };
+          return (await askAgain(() => testify(reading, source, range, options), options)).blocks[0];
+        }),
+      );
+    if (ours === undefined || theirs?.header.hash !== ours.header.hash)
+      throw differing(reading, 'FORKED', labels, height);
+    if (areOtherContents(ours, theirs)) throw differing(reading, 'CONTENTS_DIFFER', labels, height);
+    agreed.push(ours);
   }
-  tell('AGREED', ours.blocks.at(-1)?.header.height ?? 0);
+  reading.onCompared({ outcome: 'AGREED', sources: labels, height: agreed.at(-1)?.header.height ?? 0 });
+  mustBeLinked(agreed.map(({ header }) => header));
+  return agreed;
+}
+
+const ASKED_AGAIN = 3;
+
+/** The same block, told otherwise. */
+function areOtherContents(ours: ReadBlock | undefined, theirs: ReadBlock | undefined): boolean {
+  if (ours === undefined || theirs === undefined || ours.header.hash !== theirs.header.hash) return false;
+  return ours.header.timeMs !== theirs.header.timeMs || !sameTransfers(ours.transfers, theirs.transfers);
+}
+
+function differing(
+  reading: Reading,
+  outcome: SourceComparison['outcome'],
+  sources: readonly [string, string],
+  height: number,
+): Error {
+  reading.onCompared({ outcome, sources, height });
+  const what = outcome === 'FORKED' ? 'have different blocks' : 'give different contents of a block';
+  return readerError('INCONSISTENT_ANSWER', `two sources ${what}`, { outcome, sources, height });
 }
 
 /** Whether two lists, both in the order of the block, name the same transfers at the same places. */

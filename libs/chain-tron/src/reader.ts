@@ -2,6 +2,7 @@ import type { BlockHash } from '@opentill/chain/block';
 import type { ChainReader, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
+import { askAgain } from '@opentill/chain-sources/ask-again';
 import type { Finalized, FinalityLag } from '@opentill/chain-sources/read-finality';
 import { createFinalityReader } from '@opentill/chain-sources/read-finality';
 import { vouchForBlock } from '@opentill/chain-sources/vouch-for-block';
@@ -167,20 +168,30 @@ async function readNotedHead(
   return head;
 }
 
-/** The newest solid block of one source; its head is noted besides, so that one that hangs is known. */
+/**
+ * The newest solid block of one source, which must have it under that height as well: what is once called solid counts from
+ * then on, so a height that is made up, or of a node that is on its way, must not pass. Its head is noted besides, so that
+ * one that hangs is known.
+ */
 async function readSolid(
   sources: TronSources,
   source: TronSource,
   options: ReadOptions,
 ): Promise<Finalized<TronSource>> {
-  const [solid] = await Promise.all([
-    readHeader(source, options, undefined, 'walletsolidity').catch((error: unknown) => {
-      if (!isReaderError(error, 'BLOCK_NOT_FOUND')) throw error;
-      throw readerError('FINALITY_UNAVAILABLE', 'the node has no solid block', { endpoint: source.label });
-    }),
-    readNotedHead(sources, source, options),
-  ]);
-  return { ...plainHeader(solid), source };
+  try {
+    const read = (height?: number): ReturnType<typeof readHeader> =>
+      askAgain(() => readHeader(source, options, height, 'walletsolidity'), options);
+    const [solid] = await Promise.all([read(), readNotedHead(sources, source, options)]);
+    const again = await read(solid.height);
+    if (again.hash !== solid.hash)
+      throw readerError('INCONSISTENT_ANSWER', 'the solid block is another one under its height', {
+        height: solid.height,
+      });
+    return { ...plainHeader(solid), source };
+  } catch (error) {
+    if (!isReaderError(error, 'BLOCK_NOT_FOUND')) throw error;
+    throw readerError('FINALITY_UNAVAILABLE', 'the node has no solid block', { endpoint: source.label });
+  }
 }
 
 async function hasBlock(

@@ -1,3 +1,4 @@
+import { isReaderError } from '@opentill/chain/reader-error';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { rpcEndpointsOf } from '@opentill/contracts/network-config';
 import type { SourceChange } from '@opentill/chain-sources/rank-sources';
@@ -93,7 +94,7 @@ function createTronSource(
     waitMs: client.waitMs,
     async call(call, options) {
       try {
-        const value = await client.call(call, options);
+        const value = await insist(() => client.call(call, options), options);
         notes.noteAnswer();
         return value;
       } catch (error) {
@@ -102,4 +103,22 @@ function createTronSource(
       }
     },
   };
+}
+
+/** A fault as slow as this is no passing one. */
+const PATIENCE_MS = 1_000;
+
+/**
+ * Makes a call once more whose connection broke or whose answer was none. Each block takes two calls, so that one of many
+ * fails often: that must not have the source rest as if it were away.
+ */
+async function insist<T>(work: () => Promise<T>, options: AskOptions | undefined): Promise<T> {
+  const startedAt = performance.now();
+  try {
+    return await work();
+  } catch (error) {
+    const isPassing = isReaderError(error, 'RPC_UNAVAILABLE') && performance.now() - startedAt < PATIENCE_MS;
+    if (!isPassing || options?.signal?.aborted === true) throw error;
+    return work();
+  }
 }
