@@ -125,6 +125,10 @@ describe('receipts', () => {
       txHash: LOG.transactionHash,
     });
     expect(receipt.logs).toEqual([decodeLog(LOG)]);
+    const sender = '0xAb'.padEnd(42, '0');
+    expect(decodeReceipt({ ...RECEIPT, from: sender }, false).from).toBe(sender.toLowerCase());
+    for (const from of [undefined, null, '0x1'])
+      expect(decodeReceipt({ ...RECEIPT, from }, false).from).toBeUndefined();
     expect(decodeReceipt({ ...RECEIPT, status: '0x0', logs: [] }, false).succeeded).toBe(false);
   });
 

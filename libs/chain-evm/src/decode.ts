@@ -50,6 +50,8 @@ export interface EvmLog {
 
 export interface EvmReceipt {
   readonly txHash: TxHash;
+  /** Who signed the transaction. Undefined where the node leaves it out. */
+  readonly from: Address | undefined;
   readonly blockHash: BlockHash;
   readonly blockHeight: number;
   readonly succeeded: boolean;
@@ -223,6 +225,7 @@ export function decodeReceipt(raw: unknown, hasStateSync: boolean): EvmReceipt {
   if (status > 1) malformed('receipt.status', raw);
   const decoded = {
     txHash: word(receipt['transactionHash'], 'receipt.transactionHash') as TxHash,
+    from: senderOf(receipt['from']),
     blockHash: word(receipt['blockHash'], 'receipt.blockHash') as BlockHash,
     blockHeight: decodeInteger(receipt['blockNumber'], 'receipt.blockNumber'),
     succeeded: status === 1,
@@ -241,4 +244,9 @@ export function decodeReceipt(raw: unknown, hasStateSync: boolean): EvmReceipt {
   });
   if (!decoded.succeeded && decoded.logs.length > 0) malformed('a failed transaction with logs', raw);
   return decoded;
+}
+
+/** Asked for of own transactions alone: what a node says of others must not fail for it. */
+function senderOf(raw: unknown): Address | undefined {
+  return typeof raw === 'string' && ADDRESS_GRAMMAR.test(raw) ? (raw.toLowerCase() as Address) : undefined;
 }

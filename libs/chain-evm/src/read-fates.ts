@@ -10,8 +10,12 @@ import { decodeInteger, transferOf } from './decode.ts';
 import type { Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/** What one source answered of each transaction; 'unsound' where that is no receipt of it. */
-type Account = ReadonlyMap<TxHash, TransactionFate | 'none' | 'unsound'>;
+/**
+ * What one source answered of a transaction. 'unsound': what is no receipt of it. 'foreign': the receipt of one that another
+ * wallet sent; the source may be right, and whoever asks be wrong about whose it is.
+ */
+type Answer = TransactionFate | 'none' | 'unsound' | 'foreign';
+type Account = ReadonlyMap<TxHash, Answer>;
 
 /** Reads what became of own transactions; see ChainReader.readFates. */
 export async function readFates(
@@ -80,14 +84,11 @@ async function readAccount(
   );
 }
 
-function fateIn(
-  { hasStateSync }: Pick<Reading, 'hasStateSync'>,
-  own: OwnTransaction,
-  raw: unknown,
-): TransactionFate | 'none' | 'unsound' {
+function fateIn({ hasStateSync }: Pick<Reading, 'hasStateSync'>, own: OwnTransaction, raw: unknown): Answer {
   try {
     const receipt = soundReceipt(own.txHash, raw, hasStateSync);
-    return receipt === undefined ? 'none' : fateOf(own, receipt);
+    if (receipt === undefined) return 'none';
+    return receipt.from === own.from ? fateOf(own, receipt) : 'foreign';
   } catch (error) {
     if (isReaderError(error, 'INCONSISTENT_ANSWER')) return 'unsound';
     throw error;
@@ -116,20 +117,23 @@ function deliveredBy(own: OwnTransaction, { succeeded, logs }: EvmReceipt): bigi
   }, 0n);
 }
 
-/** What all accounts say alike. Which of two is right is never guessed. */
+/**
+ * What all accounts say alike. Which of two is right is never guessed. Of what another wallet sent no fate is told, by however
+ * many: the row that names it as ours is wrong, and says nothing of the bytes that we signed.
+ */
 function agreedBy(own: readonly OwnTransaction[], accounts: readonly Account[]): FatesRead {
   const fates: TransactionFate[] = [];
   const disputed: TxHash[] = [];
   for (const { txHash } of own) {
     const [first, ...others] = accounts.map((account) => account.get(txHash));
-    if (first === undefined || first === 'unsound' || !others.every((other) => isSame(first, other)))
-      disputed.push(txHash);
+    const isTold = first !== undefined && first !== 'unsound' && first !== 'foreign';
+    if (!isTold || !others.every((other) => isSame(first, other))) disputed.push(txHash);
     else if (first !== 'none') fates.push(first);
   }
   return { fates, disputed };
 }
 
-function isSame(a: TransactionFate | 'none', b: TransactionFate | 'none' | 'unsound' | undefined): boolean {
+function isSame(a: TransactionFate | 'none', b: Answer | undefined): boolean {
   if (typeof a === 'string' || typeof b !== 'object') return a === b;
   return (
     a.blockHash === b.blockHash &&

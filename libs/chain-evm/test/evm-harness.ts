@@ -69,6 +69,8 @@ export async function makeEvmHarness(
     sent.set(txHash, raw);
     return txHash;
   }
+  // Another account each time: a transaction sent again must not meet its own nonce.
+  const nextWallet = () => wallets[sent.size % wallets.length] ?? wallet;
   async function mine(): Promise<number> {
     await rpc('evm_mine');
     return Number(await rpc('eth_blockNumber'));
@@ -112,11 +114,14 @@ export async function makeEvmHarness(
     },
     ...ADDRESSES,
     newAddress: () => hexlify(randomBytes(20)) as Address,
+    nextSender: () => nextWallet().address.toLowerCase() as Address,
     submit: (movements, options = {}) => {
       const logs = movements.flatMap((movement) => logsOf(movement, [tokenA, tokenB], fake, wallet.address));
-      // Another account each time: a transaction sent again must not meet its own nonce.
-      const sender = wallets[sent.size % wallets.length] ?? wallet;
-      return send(sender, fake, emitter.abi.encodeFunctionData('emitAll', [logs, options.fails ?? false]));
+      return send(
+        nextWallet(),
+        fake,
+        emitter.abi.encodeFunctionData('emitAll', [logs, options.fails ?? false]),
+      );
     },
     resubmit: async (txHash) => {
       await rpc('eth_sendRawTransaction', sent.get(txHash));

@@ -114,6 +114,7 @@ describe('a payment that this gateway does not know', () => {
     blockHash: BLOCK,
     blockNumber: '0x9',
     status: '0x1',
+    from: WALLET,
     gasUsed: '0x5208',
     effectiveGasPrice: '0x1',
     logsBloom: undefined,

@@ -122,7 +122,7 @@ export async function readInfo(
 }
 
 /** Says nothing of inclusion: a transaction that only waits looks the same. Its receipt says that. */
-async function readTransaction(
+export async function readTransaction(
   source: TronSource,
   txHash: TxHash,
   options: ReadOptions,

@@ -24,6 +24,8 @@ export interface TronTransaction {
   /** SUCCESS, REVERT, OUT_OF_ENERGY …; undefined where it is not said. */
   readonly contractRet: string | undefined;
   readonly type: string;
+  /** Who signed it, and whose it is. Undefined where the node shows it otherwise than chains do. */
+  readonly owner: Address | undefined;
   /** Undefined for any other type. */
   readonly trx: CarriedTrx | undefined;
 }
@@ -83,7 +85,17 @@ export function decodeTransaction(raw: unknown): TronTransaction {
   const contractRet = ret === undefined ? undefined : objectIn(ret, 'ret')['contractRet'];
   if (contractRet !== undefined && typeof contractRet !== 'string')
     return malformed('contractRet', contractRet);
-  return { txHash, contractRet, type, trx: type === 'TransferContract' ? carriedBy(contract) : undefined };
+  const trx = type === 'TransferContract' ? carriedBy(contract) : undefined;
+  return { txHash, contractRet, type, owner: ownerOf(contract), trx };
+}
+
+/** Asked for of own transactions alone: what a node says of others must not fail for it. */
+function ownerOf(contract: Raw): Address | undefined {
+  const { parameter } = contract;
+  if (typeof parameter !== 'object' || parameter === null || !('value' in parameter)) return undefined;
+  const { value } = parameter;
+  if (typeof value !== 'object' || value === null || !('owner_address' in value)) return undefined;
+  return typeof value.owner_address === 'string' ? addressOfHex(value.owner_address) : undefined;
 }
 
 function carriedBy(contract: Raw): CarriedTrx {

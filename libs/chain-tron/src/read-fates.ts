@@ -4,16 +4,20 @@ import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { shortHexOf } from './address-codec.ts';
-import { inTurns, readInfo } from './confirm-transfers.ts';
-import type { TronHeader } from './decode-block.ts';
+import { inTurns, readInfo, readTransaction } from './confirm-transfers.ts';
+import type { TronHeader, TronTransaction } from './decode-block.ts';
 import type { TronInfo } from './decode-info.ts';
 import { hasRun, transferIn } from './decode-info.ts';
 import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
-/** What one source answered of each transaction; 'unsound' where that is no receipt of it. */
-type Account = ReadonlyMap<TxHash, TransactionFate | 'none' | 'unsound'>;
+/**
+ * What one source answered of a transaction. 'unsound': what is no receipt of it. 'foreign': that another wallet sent it; the
+ * source may be right, and whoever asks be wrong about whose it is.
+ */
+type Answer = TransactionFate | 'none' | 'unsound' | 'foreign';
+type Account = ReadonlyMap<TxHash, Answer>;
 
 /** Reads what became of own transactions; see ChainReader.readFates. */
 export async function readFates(
@@ -76,13 +80,42 @@ async function readAccount(
     [...infos.values()].flatMap((info) => (typeof info === 'object' ? [info.height] : [])),
   );
   const headers = await inTurns([...heights], (at) => readHeader(source, options, at));
-  const account = new Map<TxHash, TransactionFate | 'none' | 'unsound'>();
-  for (const transaction of own) {
+  const told = own.map((transaction) => {
     const info = infos.get(transaction.txHash) ?? 'none';
-    const fate = typeof info === 'string' ? info : fateOf(transaction, info, headers.get(info.height));
-    account.set(transaction.txHash, fate);
+    return typeof info === 'string' ? info : fateOf(transaction, info, headers.get(info.height));
+  });
+  const unproven = own.filter((transaction, place) => needsOwner(transaction, told[place]));
+  const owners = await inTurns(
+    unproven.map(({ txHash }) => txHash),
+    (txHash) => soundOwner(source, txHash, options),
+  );
+  return new Map(
+    own.map((transaction, place): [TxHash, Answer] => {
+      const { txHash, from } = transaction;
+      const answer = told[place] ?? 'none';
+      if (!needsOwner(transaction, answer)) return [txHash, answer];
+      const owner = owners.get(txHash);
+      return [txHash, owner === from ? answer : owner === undefined ? 'unsound' : 'foreign'];
+    }),
+  );
+}
+
+/** A receipt does not say who sent it. What a token's log moved out of the wallet is the wallet's; anything else may be anybody's. */
+function needsOwner({ contract }: OwnTransaction, answer: Answer | undefined): boolean {
+  return typeof answer === 'object' && (contract === null || answer.deliveredBaseUnits === 0n);
+}
+
+async function soundOwner(
+  source: TronSource,
+  txHash: TxHash,
+  options: ReadOptions,
+): Promise<TronTransaction['owner']> {
+  try {
+    return (await readTransaction(source, txHash, options)).owner;
+  } catch (error) {
+    if (isReaderError(error, 'INCONSISTENT_ANSWER')) return undefined;
+    throw error;
   }
-  return account;
 }
 
 async function soundInfo(
@@ -126,20 +159,23 @@ function deliveredBy({ contract, from, to, amountBaseUnits }: OwnTransaction, { 
   }, 0n);
 }
 
-/** What all accounts say alike. Which of two is right is never guessed. */
+/**
+ * What all accounts say alike. Which of two is right is never guessed. Of what another wallet sent no fate is told, by however
+ * many: the row that names it as ours is wrong, and says nothing of the bytes that we signed.
+ */
 function agreedBy(own: readonly OwnTransaction[], accounts: readonly Account[]): FatesRead {
   const fates: TransactionFate[] = [];
   const disputed: TxHash[] = [];
   for (const { txHash } of own) {
     const [first, ...others] = accounts.map((account) => account.get(txHash));
-    if (first === undefined || first === 'unsound' || !others.every((other) => isSame(first, other)))
-      disputed.push(txHash);
+    const isTold = first !== undefined && first !== 'unsound' && first !== 'foreign';
+    if (!isTold || !others.every((other) => isSame(first, other))) disputed.push(txHash);
     else if (first !== 'none') fates.push(first);
   }
   return { fates, disputed };
 }
 
-function isSame(a: TransactionFate | 'none', b: TransactionFate | 'none' | 'unsound' | undefined): boolean {
+function isSame(a: TransactionFate | 'none', b: Answer | undefined): boolean {
   if (typeof a === 'string' || typeof b !== 'object') return a === b;
   return (
     a.blockHash === b.blockHash &&

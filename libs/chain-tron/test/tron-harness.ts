@@ -63,6 +63,7 @@ export async function makeTronHarness(
     sent.set(txHash, signed as unknown as object);
     return txHash;
   }
+  const nextWallet = () => wallets[sent.size % wallets.length]!;
   async function mine(): Promise<number> {
     return (await devnet.control.mine()).head;
   }
@@ -113,8 +114,9 @@ export async function makeTronHarness(
     },
     ...ADDRESSES,
     newAddress: () => addressOfShortHex(randomBytes(20).toString('hex'))!,
+    nextSender: () => nextWallet().defaultAddress.base58 as Address,
     submit: async (movements, { fails = false } = {}) => {
-      const wallet = wallets[sent.size % wallets.length]!;
+      const wallet = nextWallet();
       const payer = `0x${(wallet.defaultAddress.hex as string).slice(2)}`;
       const logs = movements.flatMap((movement) => logsOf(shortOf(movement), [tokenA, tokenB], fake, payer));
       const input = emitter.abi.encodeFunctionData('emitAll', [logs, fails]).slice(2);

@@ -35,6 +35,9 @@ export interface TransactionFate {
 /** What became of own transactions; those asked for that are in neither list have no receipt. */
 export interface FatesRead {
   readonly fates: readonly TransactionFate[];
-  /** Of which two sources say different things, or one knows nothing, or an answer was no receipt of it: to be asked again. */
+  /**
+   * Of which two sources say different things, or one knows nothing, or an answer was no receipt of it: to be asked again. And
+   * those that another wallet than `from` sent, for ever: they are none of ours, whoever says so.
+   */
   readonly disputed: readonly TxHash[];
 }

@@ -32,6 +32,8 @@ export interface ChainHarness {
   readonly acceptedAddresses: readonly (readonly [text: string, canonical: string])[];
   /** An address that was never used. */
   newAddress(): Address;
+  /** Who signs what is submitted next: another one each time. */
+  nextSender(): Address;
   /** Sends one transaction with all these movements; it waits for `mine`. With `fails` it is mined and undone. */
   submit(movements: readonly Movement[], options?: { readonly fails?: boolean }): Promise<TxHash>;
   /** Sends a transaction of before once more, the same bytes. */

@@ -16,8 +16,8 @@ export function describeFates(get: () => ChainHarness): void {
 
   /** A transaction that is meant to move 7 of the first token, and the movements that do it. */
   function intended(): { readonly intent: Omit<OwnTransaction, 'txHash'>; readonly movement: Movement } {
-    const { newAddress, tokens } = get();
-    const [from, to] = [newAddress(), newAddress()];
+    const { nextSender, newAddress, tokens } = get();
+    const [from, to] = [nextSender(), newAddress()];
     return {
       intent: { from, contract: tokens[0], to, amountBaseUnits: baseUnits(7n) },
       movement: { kind: 'transfer', token: 0, from, to, amount: 7n },
@@ -53,6 +53,22 @@ export function describeFates(get: () => ChainHarness): void {
       const { fates } = await fatesOf([{ ...intent, txHash }]);
       expect(fates).toMatchObject([{ txHash, succeeded: false, deliveredBaseUnits: 0n }]);
       expect(fates[0]!.feeBaseUnits).toBeGreaterThan(0n);
+    });
+
+    it('have no fate where another wallet sent what is named as theirs, whatever it did and failed to do', async () => {
+      const { submit, mine, newAddress, tokens } = get();
+      const [others, to] = [newAddress(), newAddress()];
+      const told: OwnTransaction[] = [];
+      for (const fails of [false, true]) {
+        const txHash = await submit([{ kind: 'transfer', token: 1, to, amount: 3n }], { fails });
+        for (const contract of [tokens[0], null])
+          told.push({ txHash, from: others, contract, to, amountBaseUnits: baseUnits(7n) });
+      }
+      await mine();
+      for (const own of told) {
+        const { fates, disputed } = await fatesOf([own]);
+        expect({ fates, disputed }).toEqual({ fates: [], disputed: [own.txHash] });
+      }
     });
 
     it('that are in no block are in no list, and are found where a reorganisation moved them', async () => {
