@@ -11,7 +11,7 @@ import { sendStored } from './send-stored.ts';
 import { settleDecisions } from './settle-decisions.ts';
 import { signPayouts } from './sign-payouts.ts';
 import { turnPage } from './turn-page.ts';
-import { vouchSiblings, withoutForged } from './vouch-attempts.ts';
+import { vouchSiblings, withoutForged, withVouchedFates } from './vouch-attempts.ts';
 import { watchBalances } from './watch-balances.ts';
 import { watchForeign } from './watch-foreign.ts';
 import { watchRestored } from './watch-restored.ts';
@@ -52,7 +52,6 @@ async function runPass(context: PassContext): Promise<void | 'again'> {
   forgetSettled(memory.sends, view.nonces);
   observe.looked(key, view);
 
-  await vouchSiblings(context, view.nonces);
   await runStep(context, 'send', () => resend(context, view));
   await runStep(context, 'decisions', () => settleDecisions(context, view));
   const signed = await runStep(context, 'sign', () => admitAndSign(context, view));
@@ -63,12 +62,19 @@ async function runPass(context: PassContext): Promise<void | 'again'> {
 
 async function lookAndTakeIn(context: PassContext): Promise<WalletView> {
   const { store, lease, observe, key } = context;
-  const view = await look(context);
+  const view = await lookVouched(context);
   const taken = await store.takeIn(lease, view);
   if (taken === undefined) return view;
   if (taken.vetoedOrderPks.length > 0) context.onCommitted();
   observe.takenIn(key, taken);
-  return look(context);
+  return lookVouched(context);
+}
+
+/** What landed is believed of what our key signed alone. */
+async function lookVouched(context: PassContext): Promise<WalletView> {
+  const view = await look(context);
+  await vouchSiblings(context, view.nonces);
+  return { ...view, nonces: withVouchedFates(context.memory, view.nonces) };
 }
 
 function look({ store, memory, rules }: PassContext): Promise<WalletView> {
@@ -102,7 +108,7 @@ async function admitAndSign(context: PassContext, before: WalletView): Promise<'
   const turned = turnPage(context.memory, before, authorised);
   // What was authorised now counts.
   if (authorised === 'WRITTEN') spent.forget();
-  const view = authorised === 'WRITTEN' ? await look(context) : before;
+  const view = authorised === 'WRITTEN' ? await lookVouched(context) : before;
   const next = { ...gate, nextNonce: view.nextNonce ?? gate.nextNonce };
   const signed = view.unsigned.length === 0 ? 0 : await signPayouts(context, view, next, spent.read);
   if (signed === 0) await closeGaps(context, view, gaps);

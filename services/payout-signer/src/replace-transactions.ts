@@ -33,7 +33,7 @@ export async function bumpFees(context: PassContext, view: WalletView): Promise<
   observe.feesAtCap(key, atCap?.nonce);
   // What was known of them may have been changed since.
   const vouched = await vouch(context, bumps);
-  if (vouched.length < bumps.length) tellOfForged(context, inFlight(view.nonces));
+  if (vouched.length < bumps.length) tellOfForged(context, view.nonces);
   for (const bump of vouched) {
     const attempt = await signBump(context, bump);
     if ((await store.saveReplacement(lease, attempt)).kind !== 'SAVED') continue;

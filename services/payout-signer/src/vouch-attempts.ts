@@ -1,29 +1,29 @@
 import type { PassContext, PassMemory } from './pass-deps.ts';
-import { inFlight, type OpenNonce, type OwnAttempt, type Vouches } from './wallet-facts.ts';
+import type { OpenNonce, OwnAttempt, Vouches } from './wallet-facts.ts';
 
 /** A row costs a signature to be looked at: however many somebody writes, a pass looks at no more. */
 const VOUCHED_AT_ONCE = 64;
 
 /**
  * Looks at the bytes of attempts that stand beside others of their nonce and that nobody looked at yet: which of them is the
- * newest must not be said by rows that anybody wrote. One that stands alone is looked at when it is to be replaced.
+ * newest, and whether one landed, must not be said by rows that anybody wrote. One that stands alone is looked at when it is
+ * to be replaced.
  */
 export async function vouchSiblings(context: PassContext, nonces: readonly OpenNonce[]): Promise<void> {
   const { memory } = context;
-  const flying = inFlight(nonces);
-  forgetOthers(memory.vouches, flying);
-  const unknown = flying
+  forgetOthers(memory.vouches, nonces);
+  const unknown = nonces
     .filter(({ attempts }) => attempts.length > 1)
     .flatMap((nonce) => nonce.attempts.map((attempt) => ({ nonce, attempt })))
     .filter(({ attempt }) => !memory.vouches.has(attempt.txHash))
     .slice(0, VOUCHED_AT_ONCE);
   if (unknown.length > 0) await vouch(context, unknown);
-  tellOfForged(context, flying);
+  tellOfForged(context, nonces);
 }
 
-/** The alarm holds while a forged one stands beside, or in the place of, what is on its way. */
-export function tellOfForged({ memory, observe, key }: PassContext, flying: readonly OpenNonce[]): void {
-  const forged = flying.flatMap(({ nonce, attempts }) =>
+/** The alarm holds while a forged one stands beside, or in the place of, what is not final. */
+export function tellOfForged({ memory, observe, key }: PassContext, nonces: readonly OpenNonce[]): void {
+  const forged = nonces.flatMap(({ nonce, attempts }) =>
     attempts.flatMap(({ txHash }) => {
       const difference = memory.vouches.get(txHash);
       return difference === undefined ? [] : [`nonce ${nonce}, ${txHash}: ${difference}`];
@@ -64,7 +64,28 @@ export function withoutForged(
   });
 }
 
-function forgetOthers(vouches: Vouches, flying: readonly OpenNonce[]): void {
-  const waiting = new Set(flying.flatMap(({ attempts }) => attempts.map(({ txHash }) => txHash)));
+/**
+ * The nonces with the fates of what our key is known to have signed alone, where there are several: by a row that somebody put
+ * beside ours, with the hash of whatever stands in a block, no nonce is used up, and our bytes go on as long as they may land.
+ */
+export function withVouchedFates(
+  { vouches }: Pick<PassMemory, 'vouches'>,
+  nonces: readonly OpenNonce[],
+): readonly OpenNonce[] {
+  const isOurs = ({ txHash }: OwnAttempt): boolean =>
+    vouches.has(txHash) && vouches.get(txHash) === undefined;
+  return nonces.map((nonce) => {
+    const { attempts } = nonce;
+    if (attempts.length < 2 || attempts.every((attempt) => !attempt.isMined || isOurs(attempt))) return nonce;
+    const nowhere = { isMined: false, isVerified: false };
+    return {
+      ...nonce,
+      attempts: attempts.map((attempt) => (isOurs(attempt) ? attempt : { ...attempt, ...nowhere })),
+    };
+  });
+}
+
+function forgetOthers(vouches: Vouches, nonces: readonly OpenNonce[]): void {
+  const waiting = new Set(nonces.flatMap(({ attempts }) => attempts.map(({ txHash }) => txHash)));
   for (const txHash of vouches.keys()) if (!waiting.has(txHash)) vouches.delete(txHash);
 }

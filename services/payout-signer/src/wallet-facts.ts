@@ -42,7 +42,8 @@ import type { BaseUnits } from '@opentill/domain/money';
  *     an operator, the nonces up to there are used up by transactions that move nothing, and payouts wait for those to be
  *     final: bytes that were forgotten can't land beside them.
  *  9. What stands in a row is no authorisation: the policy is asked again when a payout is signed, and a dearer transaction
- *     is signed only in the place of bytes that our own key signed for the same.
+ *     is signed only in the place of bytes that our own key signed for the same. Of several rows of a nonce none is taken for
+ *     landed but by such bytes.
  */
 
 /** A wallet on a chain: what one driver drives, and one lease protects. */

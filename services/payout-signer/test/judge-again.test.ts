@@ -240,6 +240,54 @@ describe('a dearer transaction', () => {
     },
   );
 
+  /** As the scanner would say of a transaction that stands deep in the chain. */
+  const land = (txHash: string) =>
+    sql`insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded,
+        delivered, network_fee)
+      select chain, tx_hash, family, 100, '0x', now(), 'VERIFIED', true, 0, 1 from own_transaction
+      where tx_hash = ${txHash}`.execute(world.admin);
+  const nonceStateOf = async (order: OrderRow) => {
+    const { rows } = await sql<{ state: string }>`
+      select state from wallet_nonce where order_pk = ${order.order_pk}`.execute(world.admin);
+    return rows.map(({ state }) => state);
+  };
+
+  test('that landed uses the nonce up, and so does the one before it: the control', async () => {
+    for (const landing of [0, 1]) {
+      const { order, driver } = await waitingInPools();
+      await world.wait(...LATE);
+      await driver.pass();
+      const both = await transactionsOf(order);
+      expect(both).toHaveLength(2);
+      await land(both[landing]!.tx_hash);
+      await driver.pass();
+      expect(await nonceStateOf(order)).toEqual(['FINAL']);
+    }
+  });
+
+  test('does not land because a row that somebody put beside ours names one that did: ours goes on', async () => {
+    const { order, driver } = await waitingInPools();
+    const ours = (await transactionsOf(order))[0]!;
+    const { txHash, raw } = await world.sender.sign(intentTo(evil), (await nonceOf(order)) + 7, terms);
+    await forge(order, txHash, raw);
+    await land(txHash);
+    for (const running of [driver, world.driver()]) {
+      world.broadcasts.length = 0;
+      world.forged.length = 0;
+      await world.wait(5_000, 0);
+      await running.pass();
+      expect(await nonceStateOf(order)).toEqual(['SIGNED']);
+      expect(world.broadcasts.flat()).toEqual([ours.tx_hash]);
+      expect(new Set(world.forged).size).toBe(1);
+    }
+    await world.wait(...LATE);
+    await driver.pass();
+    expect((await transactionsOf(order)).map(({ tx_hash: hash }) => hash)).toHaveLength(3);
+    await land(ours.tx_hash);
+    await driver.pass();
+    expect(await nonceStateOf(order)).toEqual(['FINAL']);
+  });
+
   async function nonceOf(order: OrderRow): Promise<number> {
     return (await transactionsOf(order))[0]!.nonce;
   }
