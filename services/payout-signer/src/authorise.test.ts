@@ -6,13 +6,15 @@ import type { OpenNonce, WalletView } from './wallet-facts.ts';
 
 const key = { chain: 'ETH', wallet: '0xf' };
 const LIMIT_MS = 600_000;
+const STEP_MS = 60_000;
 /** A driver that begins now, and whether it tells of a pool that it does not believe. */
 function aDriver() {
   const told: number[] = [];
-  const memory = { poolClaims: createPoolClaims() };
+  const memory = { poolClaims: createPoolClaims(STEP_MS) };
   const timing = { poolBelievedMs: LIMIT_MS };
   const observe = { poolDisbelieved: (_key: unknown, by: number) => void told.push(by) };
-  return { context: { key, memory, timing, observe } as unknown as PassContext, told };
+  const context = { key, memory, timing, observe } as unknown as PassContext;
+  return { context, told };
 }
 const nonce = (n: number, state: OpenNonce['state'], orderPk: string | null = null): OpenNonce => {
   return { nonce: n, state, orderPk, purpose: 'PAYOUT', attempts: [] };
@@ -47,13 +49,15 @@ test('what waits in the pool of a single source is enough to wait', async () => 
 describe('the pool of one source alone, which the other one contradicts,', () => {
   const alone = { highest: 6, agreed: 3, answers: 2 };
   const quiet = { highest: 3, agreed: 3, answers: 2 };
-  /** Looks a minute after another; what each of them says of the wallet whose next nonce is 3. */
-  async function looks(...pendings: readonly (typeof alone)[]) {
+  /** Looks a minute after another; what each of them says of the wallet whose next nonce is 3. 'behind': no scan is there. */
+  async function looks(...pendings: readonly (typeof alone | 'behind')[]) {
     const { context, told } = aDriver();
     const paused: boolean[] = [];
-    for (const [minute, pending] of pendings.entries()) {
-      const atMs = minute * 60_000;
-      const { pausedBy: by } = await openGate(context, view(3), { atMs, latest: 3, pending });
+    for (const [minute, said] of pendings.entries()) {
+      const atMs = minute * STEP_MS;
+      const [seen, pending] =
+        said === 'behind' ? ([{ ...view(3), cursor: null }, quiet] as const) : ([view(3), said] as const);
+      const { pausedBy: by } = await openGate(context, seen, { atMs, latest: 3, pending });
       paused.push(by === 'CHAIN_AHEAD');
     }
     return { paused, told };
@@ -64,6 +68,16 @@ describe('the pool of one source alone, which the other one contradicts,', () =>
     const { paused, told } = await looks(...times(13, alone));
     expect(paused).toEqual([...times(10, true), ...times(3, false)]);
     expect(told).toEqual([...times(10, 0), ...times(3, 3)]);
+  });
+
+  test('spends nothing of its time while nobody looks, and little by one look after a long while', async () => {
+    const { context } = aDriver();
+    const isPaused = async (atMs: number) =>
+      (await openGate(context, view(3), { atMs, latest: 3, pending: alone })).pausedBy === 'CHAIN_AHEAD';
+    for (let look = 0; look < 10; look += 1) expect(await isPaused(look * 86_400_000)).toBe(true);
+    expect(await isPaused(10 * 86_400_000)).toBe(false);
+    const { paused } = await looks(...times(12, [alone, 'behind' as const]).flat());
+    expect(paused).toEqual(times(12, [true, false]).flat());
   });
 
   test('wins nothing by stopping now and then', async () => {

@@ -25,8 +25,11 @@ export async function openGate(
   view: WalletView,
   { atMs, latest, pending }: ChainCounts,
 ): Promise<NonceGate> {
-  if (view.cursor === null) return { pausedBy: 'CHAIN_BEHIND', nextNonce: 0 };
   const { sender, key, signal, memory, timing, observe } = context;
+  if (view.cursor === null) {
+    memory.poolClaims.note('QUIET', atMs);
+    return { pausedBy: 'CHAIN_BEHIND', nextNonce: 0 };
+  }
   const nextNonce = view.nextNonce ?? (await sender.countAt(key.wallet, view.cursor.verified, { signal }));
   const lowest = lowestUnsigned(view.nonces, nextNonce);
   const isAhead = Math.max(latest, pending.highest) > lowest;

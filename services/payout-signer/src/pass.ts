@@ -36,7 +36,7 @@ export function createPass(deps: PassDeps): Pass {
     isFirstRound: true,
     balancesAtMs: Number.NEGATIVE_INFINITY,
     counts: undefined,
-    poolClaims: createPoolClaims(),
+    poolClaims: createPoolClaims(2 * deps.timing.idleCountEveryMs),
     ahead: undefined,
   };
   return (lease, signal) => runPass({ ...deps, lease, memory, signal });

@@ -8,6 +8,7 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { SendOutcome, SourcesCount, WalletSender } from '@opentill/chain/wallet-sender';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
+import { signNothing, type SigningDeps } from '@opentill/chain-evm/sender/sign-payment';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { openDatabase, type Database, type Db } from '@opentill/db/database';
 import { keepLease } from '@opentill/db/lease';
@@ -114,10 +115,15 @@ export async function createStillWorld(): Promise<StillWorld> {
   await aChainCursor(admin, { chain: CHAIN });
   const network = networkOf();
   const chain: StillChain = { gasMoney: 100n * ONE_ETH, outcome: 'ACCEPTED', count: 0 };
+  const signing: SigningDeps = {
+    chainId: network.chainId!,
+    bounds: { minPriorityFeePerGas: 1n, maxPriorityFeePerGas: 10n ** 11n, maxFeePerGas: 10n ** 12n },
+    backend: keys,
+  };
   const calls = new Map<string, number>();
   const broadcasts: (readonly TxHash[])[] = [];
   const sender = countCalls(
-    standStill(createEvmSender(network, { backend: keys }), chain, broadcasts),
+    standStill(createEvmSender(network, { backend: keys }), signing, chain, broadcasts),
     calls,
   );
   const store = createPayoutStore(db, key, { newId, clock: systemClock });
@@ -188,7 +194,7 @@ export async function createStillWorld(): Promise<StillWorld> {
           bumpAfterMs: 30_000,
           cancelGapAfterMs: 600_000,
           balancesEveryMs: 600_000,
-          idleCountEveryMs: 0,
+          idleCountEveryMs: 30_000,
           countEveryMs: 0,
           aheadHaltAfterMs: 600_000,
           poolBelievedMs: 600_000,
@@ -242,6 +248,7 @@ export async function createStillWorld(): Promise<StillWorld> {
 /** Signs as ever; everything that would be asked of nodes is answered from here. */
 function standStill(
   sender: WalletSender,
+  signing: SigningDeps,
   chain: StillChain,
   broadcasts: (readonly TxHash[])[],
 ): WalletSender {
@@ -254,6 +261,8 @@ function standStill(
     pendingCount: () =>
       Promise.resolve({ highest: chain.count, agreed: chain.count, answers: 1, ...chain.pool }),
     readPayment: () => Promise.resolve(undefined),
+    signCancel: (wallet, nonce, prices) =>
+      signNothing(signing, wallet, nonce, { ...prices, gasLimit: 26_250n }),
     balances: (_wallet, contracts) =>
       Promise.resolve({
         block: { ...block, parentHash: block.hash, timeSeconds: 1 },
