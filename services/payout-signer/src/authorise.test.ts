@@ -12,9 +12,10 @@ function aDriver() {
   const told: number[] = [];
   const memory = { poolClaims: createPoolClaims(STEP_MS) };
   const timing = { poolBelievedMs: LIMIT_MS };
+  const terms = { maxOpenNonces: 4 };
   const observe = { poolDisbelieved: (_key: unknown, by: number) => void told.push(by) };
-  const context = { key, memory, timing, observe } as unknown as PassContext;
-  return { context, told };
+  const context = { key, memory, terms, timing, observe } as unknown as PassContext;
+  return { context, told, leftTo: memory.poolClaims.leftTo };
 }
 const nonce = (n: number, state: OpenNonce['state'], orderPk: string | null = null): OpenNonce => {
   return { nonce: n, state, orderPk, purpose: 'PAYOUT', attempts: [] };
@@ -51,7 +52,7 @@ describe('the pool of one source alone, which the other one contradicts,', () =>
   const quiet = { highest: 3, agreed: 3, answers: 2 };
   /** Looks a minute after another; what each of them says of the wallet whose next nonce is 3. 'behind': no scan is there. */
   async function looks(...pendings: readonly (typeof alone | 'behind')[]) {
-    const { context, told } = aDriver();
+    const { context, told, leftTo } = aDriver();
     const paused: boolean[] = [];
     for (const [minute, said] of pendings.entries()) {
       const atMs = minute * STEP_MS;
@@ -60,14 +61,23 @@ describe('the pool of one source alone, which the other one contradicts,', () =>
       const { pausedBy: by } = await openGate(context, seen, { atMs, latest: 3, pending });
       paused.push(by === 'CHAIN_AHEAD');
     }
-    return { paused, told };
+    return { paused, told, leftTo: leftTo() };
   }
   const times = <T>(count: number, what: T) => Array.from({ length: count }, () => what);
 
-  test('stops signing for so long and no longer, with an alarm', async () => {
-    const { paused, told } = await looks(...times(13, alone));
+  test('stops signing for so long and no longer, with an alarm; no payout gets what it claims', async () => {
+    const { paused, told, leftTo } = await looks(...times(13, alone));
     expect(paused).toEqual([...times(10, true), ...times(3, false)]);
     expect(told).toEqual([...times(10, 0), ...times(3, 3)]);
+    expect(leftTo).toBe(5);
+    expect((await looks(...times(10, alone))).leftTo).toBe(-1);
+  });
+
+  test('has no more nonces used up than were ever on their way at once, however much it claims and goes on to claim', async () => {
+    const claims = (highest: number) => ({ ...alone, highest });
+    expect((await looks(...times(11, claims(1_000)))).leftTo).toBe(6);
+    const growing = Array.from({ length: 40 }, (_, minute) => claims(4 + minute));
+    expect((await looks(...times(10, alone), ...growing)).leftTo).toBe(6);
   });
 
   test('spends nothing of its time while nobody looks, and little by one look after a long while', async () => {
@@ -78,6 +88,17 @@ describe('the pool of one source alone, which the other one contradicts,', () =>
     expect(await isPaused(10 * 86_400_000)).toBe(false);
     const { paused } = await looks(...times(12, [alone, 'behind' as const]).flat());
     expect(paused).toEqual(times(12, [true, false]).flat());
+  });
+
+  test('is waited for by who begins while its nonces are being filled', async () => {
+    const { context, leftTo } = aDriver();
+    const filling = (n: number): OpenNonce => ({ ...nonce(n, 'SIGNED'), purpose: 'CANCEL' });
+    const look = (seen: WalletView) => openGate(context, seen, { atMs: 0, latest: 3, pending: quiet });
+    await look(view(6, filling(3), filling(4), nonce(5, 'SIGNED', 'a')));
+    expect(leftTo()).toBe(4);
+    // What is filled later is a gap of its own, and nobody's claim.
+    await look(view(8, filling(7)));
+    expect(leftTo()).toBe(4);
   });
 
   test('wins nothing by stopping now and then', async () => {

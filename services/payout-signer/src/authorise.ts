@@ -18,16 +18,19 @@ export interface NonceGate {
  * two sources; from then on the database counts, and more in the chain or in a pool than there are bytes of ours for, means
  * that somebody else has our key, or that this database is older than what was signed: then nothing is signed until that is
  * settled. Nonces that were given out and are free again hide nothing: no bytes of ours explain that the chain has them.
- * One source's word is enough to wait; of its pool alone, which no block refutes, for so long and no longer (pool-claims.ts).
+ * One source's word is enough to wait; of its pool alone, which no block refutes, for so long and no longer: then what it claims
+ * is left to transactions that move nothing (pool-claims.ts, watch-restored.ts), and payouts get what comes after.
  */
 export async function openGate(
   context: PassContext,
   view: WalletView,
   { atMs, latest, pending }: ChainCounts,
 ): Promise<NonceGate> {
-  const { sender, key, signal, memory, timing, observe } = context;
+  const { sender, key, signal, memory, terms, timing, observe } = context;
+  const { poolClaims } = memory;
+  poolClaims.inherit(view.nonces);
   if (view.cursor === null) {
-    memory.poolClaims.note('QUIET', atMs);
+    poolClaims.note('QUIET', atMs);
     return { pausedBy: 'CHAIN_BEHIND', nextNonce: 0 };
   }
   const nextNonce = view.nextNonce ?? (await sender.countAt(key.wallet, view.cursor.verified, { signal }));
@@ -35,8 +38,9 @@ export async function openGate(
   const isAhead = Math.max(latest, pending.highest) > lowest;
   const isProven = Math.max(latest, pending.agreed) > lowest;
   const isAlone = isAhead && !isProven && pending.answers > 1;
-  memory.poolClaims.note(isAlone ? 'ALONE' : isProven ? 'BORNE_OUT' : 'QUIET', atMs);
-  const isDisbelieved = isAlone && !memory.poolClaims.isBelieved(timing.poolBelievedMs);
+  poolClaims.note(isAlone ? 'ALONE' : isProven ? 'BORNE_OUT' : 'QUIET', atMs);
+  const isDisbelieved = isAlone && !poolClaims.isBelieved(timing.poolBelievedMs);
+  if (isDisbelieved) poolClaims.leave(lowest, pending.highest, terms.maxOpenNonces);
   observe.poolDisbelieved(key, isDisbelieved ? pending.highest - lowest : 0);
   return { pausedBy: isAhead && !isDisbelieved ? 'CHAIN_AHEAD' : undefined, nextNonce };
 }

@@ -22,7 +22,7 @@ export interface PassTiming extends SendTiming {
   readonly countEveryMs: number;
   /** A chain that is ahead for so long halts the wallet. */
   readonly aheadHaltAfterMs: number;
-  /** The pool of one source alone, which another one contradicts, stops signing for so long in all. */
+  /** The pool of one source alone, which another one contradicts, stops signing for so long in all before its claims are used up. */
   readonly poolBelievedMs: number;
 }
 

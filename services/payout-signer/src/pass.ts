@@ -14,7 +14,7 @@ import { turnPage } from './turn-page.ts';
 import { vouchSiblings, withoutForged, withVouchedFates } from './vouch-attempts.ts';
 import { watchBalances } from './watch-balances.ts';
 import { watchForeign } from './watch-foreign.ts';
-import { watchRestored } from './watch-restored.ts';
+import { usedUpTo, watchRestored } from './watch-restored.ts';
 import { inFlight, type WalletView } from './wallet-facts.ts';
 
 /** Payouts looked at in one pass. */
@@ -122,7 +122,7 @@ async function countIfDue(context: PassContext, view: WalletView): Promise<Chain
   const ageMs = memory.counts === undefined ? Infinity : atMs - memory.counts.atMs;
   const isBusy =
     view.requested.length + view.unsigned.length + inFlight(view.nonces).length > 0 ||
-    findGaps(view.nonces, view.releasedMark ?? -1).length > 0;
+    findGaps(view.nonces, usedUpTo(memory, view)).length > 0;
   if (!isBusy && ageMs < timing.idleCountEveryMs) return undefined;
   if (memory.counts !== undefined && ageMs < timing.countEveryMs) return memory.counts;
   const [latest, pending] = await Promise.all([

@@ -40,7 +40,7 @@ import type { BaseUnits } from '@opentill/domain/money';
  *  8. A database that knows less than was sent signs nothing: what proves it is a file beside the keystore (nonce-mark.ts),
  *     written before anything is sent with a new nonce, the chain's count, and what waits in the pools of nodes. Released by
  *     an operator, the nonces up to there are used up by transactions that move nothing, and payouts wait for those to be
- *     final: bytes that were forgotten can't land beside them.
+ *     final: bytes that were forgotten can't land beside them. So are those that the pool of one source alone claims for long.
  *  9. What stands in a row is no authorisation: the policy is asked again when a payout is signed, and a dearer transaction
  *     is signed only in the place of bytes that our own key signed for the same. Of several rows of a nonce none is taken for
  *     landed but by such bytes.

@@ -1,5 +1,5 @@
 import type { NonceGate } from './authorise.ts';
-import type { ChainCounts, PassContext } from './pass-deps.ts';
+import type { ChainCounts, PassContext, PassMemory } from './pass-deps.ts';
 import { lowestUnsigned } from './plan-nonces.ts';
 import type { WalletView } from './wallet-facts.ts';
 
@@ -10,7 +10,8 @@ const LOOKS_BEFORE_HALT = 2;
  * Holds what the database knows against what was sent: a database that knows less was restored, or lost commits, and signs
  * nothing until an operator has seen to it. The mark of this machine is proof at once; a chain that is ahead is, by two
  * sources (or the only one), when it stays so. Also when it is released, the nonces up to there are of no payout: whatever
- * forgotten bytes are still about may land there, and nowhere else.
+ * forgotten bytes are still about may land there, and nowhere else. So is what the pool of one source goes on claiming alone
+ * (pool-claims.ts), which halts nothing.
  *
  * @returns the gate, closed where payouts have to wait; and the highest nonce that none may get
  */
@@ -22,10 +23,16 @@ export async function watchRestored(
 ): Promise<{ readonly gate: NonceGate; readonly usedUp: number }> {
   const released = view.releasedMark ?? -1;
   const isHalted = await haltIfOlder(context, view, gate, counts, released);
-  const waits = gate.pausedBy !== 'CHAIN_BEHIND' && (isHalted || isBelow(view, released));
-  if (waits && !isHalted && view.halted === null && hasPayoutsUpTo(view, released))
-    await context.store.keepFromPayouts(context.lease, released, gate.nextNonce);
-  return { gate: waits ? { ...gate, pausedBy: 'CHAIN_AHEAD' } : gate, usedUp: released };
+  const usedUp = usedUpTo(context.memory, view);
+  const waits = gate.pausedBy !== 'CHAIN_BEHIND' && (isHalted || isBelow(view, usedUp));
+  if (waits && !isHalted && view.halted === null && hasPayoutsUpTo(view, usedUp))
+    await context.store.keepFromPayouts(context.lease, usedUp, gate.nextNonce);
+  return { gate: waits ? { ...gate, pausedBy: 'CHAIN_AHEAD' } : gate, usedUp };
+}
+
+/** The highest nonce that no payout may get; -1 where there is none. */
+export function usedUpTo({ poolClaims }: Pick<PassMemory, 'poolClaims'>, view: WalletView): number {
+  return Math.max(view.releasedMark ?? -1, poolClaims.leftTo());
 }
 
 /** Whether a nonce up to there is not used up for good: by bytes of ours that are final, or by something unknown. */

@@ -295,20 +295,47 @@ describe('a dearer transaction', () => {
 
 describe('a source that says for ever that its pool holds more', () => {
   beforeEach(() => world.settle());
-  test('holds payouts up for ten minutes and no longer, and has no wallet halted', async () => {
+  test('holds payouts up for ten minutes, then until what it claims is used up, and has no wallet halted', async () => {
     const { chain } = world;
     const count = 1 + Math.max(-1, ...(await world.transactions()).map(({ nonce }) => nonce));
+    const nextOnes = async () => (await world.transactions()).filter(({ nonce }) => nonce >= count);
     chain.pool = { highest: count + 3, agreed: count, answers: 2 };
-    const [order, driver] = [await world.payout(), world.driver()];
-    for (let minute = 0; minute < 10; minute += 1) {
+    const order = await world.payout();
+    let driver = world.driver();
+    const waits = async () => {
       await driver.pass();
       expect(await world.payoutOf(order)).toEqual({ state: 'REQUESTED', obstacle: 'CHAIN_AHEAD' });
+    };
+    for (let minute = 0; minute < 10; minute += 1) {
+      await waits();
       await world.wait(60_000, 1);
+      expect(await nextOnes()).toEqual([]);
     }
+    // What that pool may really hold lands at one of these or nowhere; none of them is a payout's.
+    for (let round = 0; round < 2; round += 1) {
+      await waits();
+      await world.wait(600_000, 1);
+    }
+    await waits();
+    const fillers = await nextOnes();
+    expect(fillers.map(({ nonce, order_pk: orderPk }) => ({ nonce, orderPk }))).toEqual(
+      [0, 1, 2].map((place) => ({ nonce: count + place, orderPk: null })),
+    );
+    // Who takes over knows nothing of what that source said, and waits for them all the same.
+    delete chain.pool;
+    driver = world.driver();
+    await waits();
+    await waits();
+    expect(await nextOnes()).toHaveLength(3);
+    await sql`
+      insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded,
+        delivered, network_fee)
+      select chain, tx_hash, family, 100, '0x', now(), 'VERIFIED', true, 0, 1 from own_transaction
+      where nonce >= ${count}`.execute(world.admin);
     await driver.pass();
     expect(await world.payoutOf(order)).toEqual({ state: 'SIGNED', obstacle: null });
+    expect((await nextOnes()).at(-1)).toMatchObject({ nonce: count + 3, order_pk: order.order_pk });
     const { rows } = await sql`select from wallet_halt where kind = 'RESTORED'`.execute(world.admin);
     expect(rows).toEqual([]);
-    delete chain.pool;
   });
 });
