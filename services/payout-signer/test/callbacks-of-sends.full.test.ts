@@ -219,20 +219,44 @@ test('its time ends while it is signed: expired and never paid, or paid and neve
   for (const order of short) expect(await world.transactionsOf(order)).toEqual([]);
   expect(await available()).toBe(before - 10_000_000n);
   await world.rest();
+});
 
-  // And with nothing in its way: whichever comes first, of many at once around that moment.
-  const soon = await Promise.all(Array.from({ length: 24 }, (_, i) => world.payout(inMs(40 + 12 * i))));
-  const [first = soon[0]!] = soon;
-  await waitUntil('the first time is nearly over', () => Date.now() >= first.expires_at.getTime() - 20);
+test('many whose times end one after the other while few can be signed at once: whichever comes first, and the money with it', async () => {
+  const before = await available();
   await world.drive({ maxOpenNonces: 3 });
+  const soon = await Promise.all(
+    Array.from({ length: 24 }, (_, i) => world.payout({ expires_at: new Date(Date.now() + 500 + 25 * i) })),
+  );
+  const stateOf = async (order: OrderRow) => (await world.payoutOf(order)).state;
+  const states = () => Promise.all(soon.map(stateOf));
+  // All nonces that may be open are signed for, and without blocks none is free: so one expires before the last is signed.
+  await waitUntil('the first has expired', async () => (await states()).includes('EXPIRED'));
+  const ends = { signed: 0, expired: 0 };
   for (const order of soon) {
     await waitUntil('decided', async () => {
       await world.mine();
-      return ['SIGNED', 'EXPIRED'].includes((await world.payoutOf(order)).state);
+      return ['SIGNED', 'EXPIRED'].includes(await stateOf(order));
     });
-    if ((await world.payoutOf(order)).state === 'SIGNED') await world.succeeds(order);
-    else await world.fails(order, 'Payout expired');
+    if ((await stateOf(order)) === 'SIGNED') {
+      await world.succeeds(order);
+      expect(await world.transactionsOf(order)).toHaveLength(1);
+      ends.signed += 1;
+    } else {
+      await world.fails(order, 'Payout expired');
+      expect(await world.transactionsOf(order)).toEqual([]);
+      ends.expired += 1;
+    }
   }
+  expect(ends.signed).toBeGreaterThanOrEqual(3);
+  expect(ends.expired).toBeGreaterThanOrEqual(1);
+  expect(await available()).toBe(before - 5_000_000n * BigInt(ends.signed));
+  const { rows } = await sql<{ money: string; state: string; n: number }>`
+    select state, money, count(*)::int as n from payout where order_pk = any(${soon.map((order) => order.order_pk)}::uuid[])
+    group by state, money order by state`.execute(world.admin);
+  expect(rows).toEqual([
+    { state: 'EXPIRED', money: 'RELEASED', n: ends.expired },
+    { state: 'SIGNED', money: 'PAID_OUT', n: ends.signed },
+  ]);
 });
 
 test('signed in time and sent in vain until long after its time: never expired, one success', async () => {
