@@ -1,4 +1,4 @@
-import type { Chain } from '@opentill/domain/chains';
+import type { Chain, Family } from '@opentill/domain/chains';
 import type { Store } from './store.ts';
 
 /** Whether chains take orders. */
@@ -8,11 +8,17 @@ export interface ChainReadiness {
    * true, so a yes is remembered; a no is asked again.
    */
   isReady(chain: Chain): Promise<boolean>;
+  /**
+   * True once `opentill setup` has written the hot wallet down: nothing is reserved from another. It is never taken back, so a
+   * yes is remembered; a no is asked again.
+   */
+  isHotWallet(family: Family, address: string): Promise<boolean>;
 }
 
-/** Asks the database until a chain is ready, then never again. */
-export function createChainReadiness(store: Pick<Store, 'readCursorAges'>): ChainReadiness {
+/** Asks the database until a chain is ready, or a wallet known, then never again. */
+export function createChainReadiness(store: Pick<Store, 'readCursorAges' | 'isHotWallet'>): ChainReadiness {
   const ready = new Set<string>();
+  const wallets = new Set<string>();
   let reading: Promise<void> | undefined;
 
   async function read(): Promise<void> {
@@ -23,6 +29,11 @@ export function createChainReadiness(store: Pick<Store, 'readCursorAges'>): Chai
       if (ready.has(chain)) return true;
       await (reading ??= read().finally(() => (reading = undefined)));
       return ready.has(chain);
+    },
+    async isHotWallet(family, address) {
+      const key = `${family} ${address}`;
+      if (!wallets.has(key) && (await store.isHotWallet(family, address))) wallets.add(key);
+      return wallets.has(key);
     },
   };
 }

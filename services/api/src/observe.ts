@@ -55,6 +55,7 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
       orders.inc({ type: orderType, chain, symbol });
       logger.info('order created', { orderPk, orderType, merchantId, orderId, chain, symbol });
     },
+    ...payoutRefusals(logger),
     merchantUnreadable(merchantId: string, error: unknown): void {
       logger.error('merchant left out: its token cannot be opened', { merchantId, error });
     },
@@ -79,6 +80,18 @@ export function createObserve({ logger, metrics }: { readonly logger: Logger; re
     },
     listening(port: number): void {
       logger.info('listening', { port });
+    },
+  };
+}
+
+/** What keeps payouts from being taken until somebody acts. */
+function payoutRefusals(logger: Logger) {
+  return {
+    hotWalletUnknown(family: string, address: string): void {
+      logger.error('payout refused: opentill setup with PUBLIC_KEYS_FILE has to write the hot wallet down', {
+        family,
+        address,
+      });
     },
   };
 }

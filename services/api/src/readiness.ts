@@ -1,10 +1,13 @@
 import { scannerSchemaOf } from '@opentill/db/scanner-schema';
+import { familyOf } from '@opentill/domain/chains';
 import type { CheckResult, Checks } from '@opentill/runtime/health';
 import { withDeadline } from '@opentill/runtime/deadline';
 import type { Answer } from './answer.ts';
 import type { AssetBook } from './asset-book.ts';
+import type { ChainReadiness } from './chain-readiness.ts';
 import type { DepositAddressPool } from './deposit-address-pool.ts';
 import type { MerchantBook } from './merchant-book.ts';
+import type { OrderDeps } from './operations/order-deps.ts';
 import type { Store } from './store.ts';
 
 export interface ReadinessDeps {
@@ -12,6 +15,8 @@ export interface ReadinessDeps {
   readonly assets: AssetBook;
   readonly merchants: MerchantBook;
   readonly pool: Pick<DepositAddressPool, 'level'>;
+  readonly chains: Pick<ChainReadiness, 'isHotWallet'>;
+  readonly hotWallets: OrderDeps['hotWallets'];
   /** Whether the relay's broker connection stands. Shown alone: events wait in the database without it. */
   readonly brokerConnected: () => boolean;
 }
@@ -20,8 +25,9 @@ export interface ReadinessDeps {
 const CURSOR_AGE_MAX_SECONDS = 60;
 const CHECK_TIMEOUT_MS = 2_000;
 
-/** What this service needs to serve merchants. */
-export function apiChecks({ store, assets, merchants, pool, brokerConnected }: ReadinessDeps): Checks {
+/** What this service needs to serve merchants. Payouts without their wallet are shown alone: collections need none. */
+export function apiChecks(deps: ReadinessDeps): Checks {
+  const { store, assets, merchants, pool, brokerConnected } = deps;
   return {
     database: async () => {
       await store.readCursorAges();
@@ -35,6 +41,9 @@ export function apiChecks({ store, assets, merchants, pool, brokerConnected }: R
     },
     broker: () =>
       Promise.resolve({ ok: true, detail: brokerConnected() ? 'connected' : 'not connected, events wait' }),
+    ...(assets.payoutChains.length === 0
+      ? {}
+      : { payoutWallets: async () => ({ ...(await payoutWalletsKnown(deps)), ok: true }) }),
   };
 }
 
@@ -63,9 +72,23 @@ export function gatewayChecks(deps: ReadinessDeps): Checks {
     scanner: () => scannersPresent(deps),
     tracker: present('tracker'),
     webhookSender: present('webhook'),
-    ...(assets.payoutChains.length === 0 ? {} : { payoutSigner: present('signer') }),
+    ...(assets.payoutChains.length === 0
+      ? {}
+      : { payoutWallets: () => payoutWalletsKnown(deps), payoutSigner: present('signer') }),
     ops: async () => ({ ...(await present('ops')()), ok: true }),
   };
+}
+
+/** The database has the wallets that payouts of this api leave from. */
+async function payoutWalletsKnown({ assets, chains, hotWallets }: ReadinessDeps): Promise<CheckResult> {
+  const unknown: string[] = [];
+  for (const family of new Set(assets.payoutChains.map(familyOf))) {
+    const [wallet] = hotWallets.get(family) ?? [];
+    if (wallet !== undefined && !(await chains.isHotWallet(family, wallet))) unknown.push(family);
+  }
+  if (unknown.length === 0) return { ok: true, detail: 'known' };
+  const detail = `opentill setup with PUBLIC_KEYS_FILE has to write the hot wallet of ${unknown.join(', ')} down`;
+  return { ok: false, detail };
 }
 
 /** Every family with an enabled chain has a scanner of its own. */

@@ -304,6 +304,13 @@ function upkeep(db: Db) {
       return new Map(rows.map((row) => [row.chain, row.age]));
     },
 
+    /** Whether payouts may be reserved from this address. */
+    async isHotWallet(family: Family, address: string): Promise<boolean> {
+      const { rows } = await sql`
+        select from hot_wallet where family = ${family} and address = ${address}`.execute(db);
+      return rows.length > 0;
+    },
+
     listPresence(schema: ServiceSchema): Promise<readonly string[]> {
       return listPresence(db, schema);
     },

@@ -245,6 +245,71 @@ describe('the fields of a payout', () => {
   });
 });
 
+describe('a hot wallet that setup has not written down', () => {
+  const PAYOUTS = {
+    maxOpenNonces: 16,
+    minPriorityFeePerGas: '1',
+    maxPriorityFeePerGas: '1',
+    maxFeePerGas: '1',
+    bumpAfterSeconds: 60,
+  };
+  const written = async () => {
+    const { rows } = await sql`
+      select (select count(*) from orders) as orders, (select count(*) from notification) as notifications,
+        (select count(*) from api.outbox) as events, (select count(*) from request_nonce) as nonces,
+        (select count(*) from ledger_transaction) as bookings, (select count(*) from payout) as payouts`.execute(
+      admin.kysely,
+    );
+    return rows[0];
+  };
+
+  it('pays nothing: 503, nothing half done, no nonce spent, and readiness says what to run; from then on it pays', async () => {
+    const known = payoutData();
+    expect((await pay(known)).code).toBe(200);
+    const late = await startTestApi(testDatabase, {
+      merchant: v3,
+      profile: 'local',
+      networks: TEST_NETWORKS.map((each) =>
+        each.chain === 'ETH_SEPOLIA' && each.family === 'EVM' ? { ...each, payouts: PAYOUTS } : each,
+      ),
+    });
+    try {
+      await sql`delete from hot_wallet where address = ${HOT_WALLET}`.execute(admin.kysely);
+      const before = await written();
+      const [data, nonce] = [payoutData(), 'waits-for-setup'];
+      for (const _ of [1, 2]) {
+        expect(await late.post(PAYOUT, data, { nonce })).toMatchObject({ code: 503, msg: 'Chain not ready' });
+      }
+      expect(await written()).toEqual(before);
+      expect(late.logLines().filter(({ level }) => level === 'error')).toMatchObject([
+        { family: 'EVM', address: HOT_WALLET },
+        { family: 'EVM', address: HOT_WALLET },
+      ]);
+      // What was accepted before is answered, and collections are taken.
+      expect((await late.post(PAYOUT, known)).code).toBe(200);
+      expect((await late.post(COLLECTION, collectionData())).code).toBe(200);
+
+      const whatToRun = 'opentill setup with PUBLIC_KEYS_FILE has to write the hot wallet of EVM down';
+      const readiness = async () =>
+        (JSON.parse((await late.request('GET', '/readyz')).text) as { checks: Record<string, unknown> })
+          .checks;
+      expect(await readiness()).toMatchObject({ payoutWallets: { ok: false, detail: whatToRun } });
+      expect(await late.app.checks['payoutWallets']!()).toEqual({ ok: true, detail: whatToRun });
+
+      await admin.kysely.insertInto('hot_wallet').values({ family: 'EVM', address: HOT_WALLET }).execute();
+      expect((await late.post(PAYOUT, data, { nonce })).code).toBe(200);
+      expect(await readiness()).toMatchObject({ payoutWallets: { ok: true, detail: 'known' } });
+    } finally {
+      await admin.kysely
+        .insertInto('hot_wallet')
+        .values({ family: 'EVM', address: HOT_WALLET })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      await late.stop();
+    }
+  });
+});
+
 describe('the same payout again', () => {
   it('with orderId is answered as first created and reserves nothing more', async () => {
     const data = payoutData({ amount: '3' });

@@ -55,7 +55,7 @@ export const API_ERRORS = {
   HEADERS_TOO_LARGE: { status: 431, msg: 'Request header fields too large' },
   INTERNAL: { status: 500, msg: 'Internal server error.' },
   SERVICE_UNAVAILABLE: { status: 503, msg: 'Service unavailable' },
-  /** The chain's scanner has not committed a first cursor yet. */
+  /** The chain's scanner has not committed a first cursor yet; or of payouts, `opentill setup` has not written the hot wallet down. */
   CHAIN_NOT_READY: { status: 503, msg: 'Chain not ready' },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly msg: string }>>;
 

@@ -46,6 +46,10 @@ export async function createPayout(deps: OrderDeps, input: PayoutInput): Promise
     return refuseUnlessCreated(deps, request, 'RECEIVE_ADDRESS_WRONG');
   }
   if (!(await deps.chains.isReady(asset.chain))) return refuseUnlessCreated(deps, request, 'CHAIN_NOT_READY');
+  if (!(await deps.chains.isHotWallet(asset.family, hotWallet))) {
+    deps.observe.hotWalletUnknown(asset.family, hotWallet);
+    return refuseUnlessCreated(deps, request, 'CHAIN_NOT_READY');
+  }
 
   const order = newPayout(deps, input, asset, amount.value, receiver, hotWallet, signedDataHash);
   const result = await deps.store.createPayout({ order, nonce, ...firstWords(deps, order) });

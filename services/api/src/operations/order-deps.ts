@@ -14,9 +14,9 @@ export interface OrderDeps {
   readonly pool: DepositAddressPool;
   readonly clock: Clock;
   readonly newId: NewId;
-  readonly observe: Pick<Observe, 'orderCreated'>;
+  readonly observe: Pick<Observe, 'orderCreated' | 'hotWalletUnknown'>;
   readonly checkoutBaseUrl: string;
-  /** The hot wallet of a family, where payouts are sent from; undefined when it has none. */
+  /** The hot wallets of a family in the public key file; payouts are sent from the first. */
   readonly hotWallets: ReadonlyMap<string, readonly string[]>;
   /** Tells the relay that events wait; right after a commit. */
   readonly wakeRelay: () => void;
