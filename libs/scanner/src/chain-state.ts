@@ -25,6 +25,8 @@ export interface ChainStep {
   readonly ancestorHeight: number;
   /** Follow the ancestor, linked. */
   readonly newBlocks: readonly BlockHeader[];
+  /** Stored blocks, by the same hashes, that the verified read tells otherwise than one source did when they were seen. */
+  readonly corrected?: readonly BlockHeader[];
 }
 
 /** The newest stored block. */
@@ -50,7 +52,10 @@ export function verifiedBlock(state: ChainState): BlockHeader {
 /** The state after a step, with the blocks dropped that are more than `reorgWindow` below the verified block. */
 export function takeStep(state: ChainState, step: ChainStep, reorgWindow: number): ChainState {
   const oldestKept = step.verifiedHeight - reorgWindow;
-  const kept = state.blocks.filter((block) => block.height <= step.ancestorHeight);
+  const corrected = new Map(step.corrected?.map((block) => [block.height, block]));
+  const kept = state.blocks
+    .filter((block) => block.height <= step.ancestorHeight)
+    .map((block) => corrected.get(block.height) ?? block);
   return checkState({
     head: step.head,
     finalizedHeight: step.finalizedHeight,

@@ -93,7 +93,10 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
         await assertLease(tx, schema, lease);
         await moveCursor(tx, network.chain, before, {
           state,
-          newBlocks: state.blocks.filter((block) => block.height > change.step.ancestorHeight),
+          newBlocks: [
+            ...(change.step.corrected ?? []),
+            ...state.blocks.filter((block) => block.height > change.step.ancestorHeight),
+          ],
           token: lease.fencingToken,
         });
         const transfers = {

@@ -24,11 +24,16 @@ export async function planVerifiedPass(
   const { network, observe } = scanning;
   const from = state.verifiedHeight + 1;
   const to = Math.min(target, state.verifiedHeight + network.maxBlockRange);
-  const { matched, live } = await readAnew(scanning, state, from, to, options);
+  const { headers, matched, live } = await readAnew(scanning, state, from, to, options);
   const refuted = notFound(live, matched);
   if (refuted.length > 0) observe.seenButNotVerified(network.chain, refuted);
   return {
-    step: { ...standStill(state), finalizedHeight, verifiedHeight: to },
+    step: {
+      ...standStill(state),
+      finalizedHeight,
+      verifiedHeight: to,
+      corrected: otherTimes(state, headers),
+    },
     matched,
     matchedState: 'VERIFIED',
     orphanedIds: refuted.map((transfer) => transfer.transferId),
@@ -65,6 +70,16 @@ function checkAgainstStored(state: ChainState, range: RangeRead): void {
       });
     }
   }
+}
+
+/**
+ * A hash is compared by every source, and the time beside it was one source's word when the block was seen. Orders expire by the
+ * verified block's time: it has to be the one of the read that verifies.
+ */
+function otherTimes(state: ChainState, headers: readonly BlockHeader[]): readonly BlockHeader[] {
+  return headers.filter(
+    ({ height, timeSeconds }) => (blockAt(state, height)?.timeSeconds ?? timeSeconds) !== timeSeconds,
+  );
 }
 
 /** A step that changes nothing. */

@@ -79,7 +79,8 @@ export async function moveCursor(
 
 /**
  * Records transfers by their natural key. One that is known is changed only when its block, its contents or its state
- * differ; then its version grows, and the time it was first mined stays. Gives the ids of new and changed rows.
+ * differ; then its version grows, and the time it was first mined stays, unless it was told wrongly of this same block. Gives
+ * the ids of new and changed rows.
  */
 export async function recordTransfers(
   tx: Tx,
@@ -116,7 +117,8 @@ export async function recordTransfers(
       set contract_address = excluded.contract_address, symbol = excluded.symbol, from_address = excluded.from_address,
         to_address = excluded.to_address, amount = excluded.amount, network_fee = excluded.network_fee,
         block_height = excluded.block_height, block_hash = excluded.block_hash, block_time = excluded.block_time,
-        first_block_time = least(t.first_block_time, excluded.first_block_time),
+        first_block_time = case when t.block_hash = excluded.block_hash and t.first_block_time = t.block_time
+          then excluded.block_time else least(t.first_block_time, excluded.first_block_time) end,
         state = excluded.state, verified_at = excluded.verified_at, version = t.version + 1, updated_at = now()
       where (t.block_hash, t.contract_address, t.from_address, t.to_address, t.amount)
           is distinct from (excluded.block_hash, excluded.contract_address, excluded.from_address, excluded.to_address,

@@ -83,6 +83,49 @@ describe('the first cursor', () => {
   });
 });
 
+describe('the time of a block', () => {
+  const DAY_SECONDS = 86_400;
+
+  it.each([
+    ['in the future', DAY_SECONDS],
+    ['in the past', -DAY_SECONDS],
+  ])('that one source told as %s is the one of the verified read', async (_name, lieSeconds) => {
+    const lying: typeof node.reader = {
+      ...node.reader,
+      readSeen: async (from, to, options) => {
+        const range = await node.reader.readSeen(from, to, options);
+        const headers = range.headers.map((header) => ({
+          ...header,
+          timeSeconds: header.timeSeconds + lieSeconds,
+        }));
+        return { ...range, headers };
+      },
+    };
+    const scan = await openScan({ db: scanner.kysely, reader: lying });
+    await scan.settle();
+    const block = node.mine(aTx({ to: ALICE, amount: 5n }));
+    const timesOf = async () => {
+      const { rows } = await sql<{ block: number; transfer: number; first: number; verified: number }>`
+        select extract(epoch from b.block_time)::int8 as block, extract(epoch from t.block_time)::int8 as transfer,
+          extract(epoch from t.first_block_time)::int8 as first, extract(epoch from c.verified_time)::int8 as verified
+        from chain_cursor c join block b using (chain) join transfer t using (chain)
+        where b.height = ${block.height} and t.block_height = ${block.height}`.execute(admin.kysely);
+      return rows;
+    };
+    await scan.settle();
+    const told = block.timeSeconds + lieSeconds;
+    expect(await timesOf()).toEqual([
+      { block: told, transfer: told, first: told, verified: expect.any(Number) as number },
+    ]);
+    mineEmpty(2);
+    await scan.settle();
+    const { timeSeconds } = block;
+    expect(await timesOf()).toEqual([
+      { block: timeSeconds, transfer: timeSeconds, first: timeSeconds, verified: timeSeconds },
+    ]);
+  });
+});
+
 describe('a deposit', () => {
   it('is detected in the head and verified at its depth', async () => {
     const scan = await open();
