@@ -126,6 +126,7 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
         [
           ['api', 'api'],
           ['scanner-evm', 'scanner_evm'],
+          ['scanner-tron', 'scanner_tron'],
           ['confirmation-tracker', 'tracker'],
           ['webhook-sender', 'webhook'],
           ['payout-signer', 'signer'],
