@@ -247,6 +247,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
       ],
     },
     ...RESTORES,
+    'signer.policy_windows': { select: ALL, insert: ALL, update: ALL }, // an update right is what a row lock takes
     wallet_nonce: { select: ALL, insert: ALL, update: ALL },
     payout_attempt: {
       select: ALL,

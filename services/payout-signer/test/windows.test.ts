@@ -178,6 +178,48 @@ describe('two wallets of a chain', () => {
     }
   });
 
+  test('are held up by no other role: what they lock is a row that only the signer’s can take', async () => {
+    const lowered = maker.policy({ maxPerDay: '100' });
+    await sql`delete from signer.policy_windows`.execute(world.admin);
+    const wallet = await aWallet('locked', lowered);
+    await api.kysely.transaction().execute(async (tx) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended('opentill policy windows ' || ${CHAIN}::text, 0))`.execute(
+        tx,
+      );
+      await sql`set local statement_timeout = '5s'`.execute(tx);
+      const undone = new Promise<never>((_, reject) =>
+        setTimeout(() => reject(new Error('held up')), 10_000).unref(),
+      );
+      expect(await Promise.race([wallet.authorise(), undone])).toHaveLength(10);
+    });
+    for (const statement of [
+      'select from signer.policy_windows for update',
+      'select from signer.policy_windows for key share',
+      'lock table signer.policy_windows in access share mode',
+      `insert into signer.policy_windows values ('${CHAIN}')`,
+      'delete from signer.policy_windows',
+    ])
+      await expect(
+        api.kysely.transaction().execute((tx) => sql.raw(statement).execute(tx)),
+      ).rejects.toMatchObject({ code: 'DATABASE_FORBIDDEN' });
+    await expect(sql`delete from signer.policy_windows`.execute(signer.kysely)).rejects.toMatchObject({
+      code: 'DATABASE_FORBIDDEN',
+    });
+    // It still keeps the wallets of the chain apart.
+    await signer.kysely.transaction().execute(async (tx) => {
+      await sql`select from signer.policy_windows for no key update`.execute(tx);
+      const { rows } = await sql`
+        select chain from signer.policy_windows where chain = ${CHAIN} for no key update skip locked`.execute(
+        signer.kysely,
+      );
+      expect(rows).toEqual([]);
+    });
+    await sql`update payout set state = 'REFUSED', reason = 'over'
+      where order_pk = any(${wallet.orderPks}::uuid[]) and state in ('REQUESTED', 'AUTHORISED')`.execute(
+      world.admin,
+    );
+  });
+
   test('sign nothing that the policy does not let pass at that very moment', async () => {
     const order = await world.payout();
     const policy = maker.policy();

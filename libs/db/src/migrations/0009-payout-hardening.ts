@@ -1,9 +1,10 @@
 import { INCIDENTS } from './0009-payout-hardening/incidents.ts';
+import { POLICY_WINDOWS } from './0009-payout-hardening/policy-windows.ts';
 import { RESERVATIONS } from './0009-payout-hardening/reservations.ts';
 
 /**
  * Payouts that stand in nobody's way: none is reserved that nobody could ever pay or that would never end; many that wait
- * cost a look nothing; a wallet that sent what its database forgot is an incident.
+ * cost a look nothing; a wallet that sent what its database forgot is an incident; nobody but the signer can hold what it locks.
  */
 export const name = '0009-payout-hardening';
 
@@ -41,4 +42,4 @@ const INDEXES: readonly string[] = [
   `create index concurrently if not exists ${index} on ${columns}`,
 ]);
 
-export const sql = [...INDEXES, RESERVATIONS, ...INCIDENTS];
+export const sql = [...INDEXES, RESERVATIONS, ...INCIDENTS, POLICY_WINDOWS];

@@ -47,10 +47,13 @@ export async function readSpent(
 
 /**
  * Until its transaction ends no other wallet of the chain authorises or signs: limits are of all of them together. What is
- * read from now on says what they did.
+ * read from now on says what they did. The lock is a row that no other role can take.
  */
 export async function lockWindows(tx: Tx, { chain }: WalletKey): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended('opentill policy windows ' || ${chain}::text, 0))`.execute(
-    tx,
-  );
+  const lock = () =>
+    sql`select chain from signer.policy_windows where chain = ${chain} for no key update`.execute(tx);
+  if ((await lock()).rows.length > 0) return;
+  // The first time on this chain. Whoever makes the row holds it; another one waits for that here, and then for the lock.
+  await sql`insert into signer.policy_windows (chain) values (${chain}) on conflict do nothing`.execute(tx);
+  await lock();
 }
