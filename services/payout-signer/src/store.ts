@@ -36,9 +36,9 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
       underLease(lease, async (tx, token) => {
         await lockWindows(tx, key);
         const decisions = decide(await readSpent(tx, key));
-        const refused = decisions.refused.map(({ orderPk }) => orderPk);
-        await tellOfPayouts(tx, key, refused, deps);
-        return saveAuthorisations(tx, key, token, decisions, firstNonce);
+        const saved = await saveAuthorisations(tx, key, token, decisions, firstNonce);
+        await tellOfPayouts(tx, key, saved.refused, deps);
+        return saved.authorised;
       }),
     saveObstacles: (lease, obstacles) =>
       underLease(lease, async (tx, token) => {

@@ -33,10 +33,9 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps): Att
       underLease(lease, async (tx, token) => {
         await lockWindows(tx, key);
         const decisions = decide(await readSpent(tx, key));
-        const authorised = await saveDecisions(tx, key, token, decisions);
-        const refused = decisions.refused.map(({ orderPk }) => orderPk);
-        await tellOfPayouts(tx, key, refused, deps);
-        return authorised;
+        const saved = await saveDecisions(tx, key, token, decisions);
+        await tellOfPayouts(tx, key, saved.refused, deps);
+        return saved.authorised;
       }),
     saveObstacles: (lease, obstacles) =>
       underLease(lease, (tx, token) => noteObstacles(tx, key, token, obstacles)),

@@ -8,6 +8,13 @@ import { lockPayouts, ofWallet } from './rows.ts';
 /** Obstacles that operators alone remove: while one of them stands the payout's clock may stand. */
 const WAITING: readonly Obstacle[] = ['NEEDS_APPROVAL', 'MAYBE_PAID'];
 
+/** What was written; a payout that was not REQUESTED any more is in neither list. */
+export interface SavedDecisions {
+  /** In the order asked for. */
+  readonly authorised: readonly string[];
+  readonly refused: readonly string[];
+}
+
 /** Writes the decisions about payouts that are REQUESTED, with a nonce for each that is authorised. */
 export async function saveAuthorisations(
   tx: Tx,
@@ -15,10 +22,10 @@ export async function saveAuthorisations(
   fencingToken: number,
   decisions: Authorisations,
   firstNonce: number,
-): Promise<readonly string[]> {
-  const authorised = await saveDecisions(tx, key, fencingToken, decisions);
-  await reserveNonces(tx, key, authorised, firstNonce);
-  return authorised;
+): Promise<SavedDecisions> {
+  const saved = await saveDecisions(tx, key, fencingToken, decisions);
+  await reserveNonces(tx, key, saved.authorised, firstNonce);
+  return saved;
 }
 
 /** The same where there are no nonces. Payouts that are not REQUESTED any more are passed over. */
@@ -27,34 +34,35 @@ export async function saveDecisions(
   key: WalletKey,
   fencingToken: number,
   decisions: Authorisations,
-): Promise<readonly string[]> {
+): Promise<SavedDecisions> {
   await lockPayouts(tx, [
     ...decisions.authorised,
     ...decisions.needApproval,
     ...decisions.judgedAgain,
     ...[...decisions.refused, ...decisions.obstacles].map(({ orderPk }) => orderPk),
   ]);
-  await refuse(tx, key, fencingToken, decisions.refused);
+  const refused = await refuse(tx, key, fencingToken, decisions.refused);
   await askForApproval(tx, key, fencingToken, decisions.needApproval);
   await noteJudgedAgain(tx, decisions.judgedAgain);
   await writeObstacles(tx, key, fencingToken, decisions.obstacles);
-  return moveToAuthorised(tx, key, fencingToken, decisions.authorised);
+  return { authorised: await moveToAuthorised(tx, key, fencingToken, decisions.authorised), refused };
 }
 
+/** @returns those that are refused now */
 async function refuse(
   tx: Tx,
   key: WalletKey,
   token: number,
   refused: Authorisations['refused'],
-): Promise<void> {
-  if (refused.length === 0) return;
-  await sql`
+): Promise<readonly string[]> {
+  if (refused.length === 0) return [];
+  const { rows } = await sql<{ order_pk: string }>`
     update payout p set state = 'REFUSED', reason = r.reason, obstacle = null, obstacle_at = null, waiting_since = null,
       fencing_token = ${token}, version = p.version + 1, updated_at = now()
     from unnest(${refused.map((r) => r.orderPk)}::uuid[], ${refused.map((r) => r.reason)}::text[]) as r (order_pk, reason)
-    where p.order_pk = r.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'REQUESTED'`.execute(
-    tx,
-  );
+    where p.order_pk = r.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'REQUESTED'
+    returning p.order_pk`.execute(tx);
+  return rows.map((row) => row.order_pk);
 }
 
 /**
