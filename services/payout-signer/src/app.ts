@@ -231,14 +231,12 @@ function startDriverOf(
 }
 
 function startMarking(deps: SignerDeps, { leaseTtlMs }: SignerTiming, observe: Observe): readonly Loop[] {
-  const { db, logger, instanceId, unpayable = [] } = deps;
+  const { unpayable = [] } = deps;
   return unpayable.flatMap(({ network: { chain }, codec }) => {
     observe.notConfigured(chain);
     return deps.wallets
       .filter((wallet) => codec.parse(wallet) === wallet)
-      .map((wallet) =>
-        startMarkingUnpayable({ db, logger, observe, key: { chain, wallet }, instanceId, leaseTtlMs }),
-      );
+      .map((wallet) => startMarkingUnpayable({ ...deps, observe, key: { chain, wallet }, leaseTtlMs }));
   });
 }
 

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
-import type { Database } from '@opentill/db/database';
+import type { Database, Db } from '@opentill/db/database';
 import { keepLease } from '@opentill/db/lease';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import { anEvmAddress, type OrderRow } from '@opentill/testkit/scenario';
@@ -10,7 +12,8 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startMarkingUnpayable } from '../src/mark-unpayable.ts';
 import type { Observe } from '../src/observe.ts';
-import { markUnpayable } from '../src/store/mark-unpayable.ts';
+import type { TakenIn } from '../src/payout-store.ts';
+import { markUnpayable, refuseUnpayable } from '../src/store/mark-unpayable.ts';
 
 const wallet = anEvmAddress() as Address;
 const key = { chain: 'ETH_SEPOLIA', wallet } as const;
@@ -38,11 +41,21 @@ async function rowOf(order: OrderRow) {
   );
   return rows[0];
 }
-function start(): { stop(): Promise<void>; hindered: string[] } {
+/** As after a restore. */
+async function putInDoubt(order: OrderRow): Promise<void> {
+  await sql`insert into restoration (restore_id, backup_id, taken_at)
+    select gen_random_uuid(), 'b', now() where not exists (select from restoration)`.execute(admin.kysely);
+  await sql`insert into doubtful_payout (order_pk, restore_id)
+    select ${order.order_pk}, restore_id from restoration`.execute(admin.kysely);
+  await set(order, `obstacle = 'MAYBE_PAID', obstacle_at = now(), waiting_since = now()`);
+}
+function start(): { stop(): Promise<void>; hindered: string[]; vetoed: string[] } {
   const hindered: string[] = [];
+  const vetoed: string[] = [];
   const logger = createLogger({ service: 'payout-signer', level: 'silent' });
   const observe = {
     hindered: (_key: unknown, orderPk: string) => void hindered.push(orderPk),
+    takenIn: (_key: unknown, taken: TakenIn) => void vetoed.push(...taken.vetoedOrderPks),
     passFailed: (_key: unknown, error: unknown) => expect(error).toBeUndefined(),
   } as unknown as Observe;
   const loop = startMarkingUnpayable({
@@ -52,8 +65,10 @@ function start(): { stop(): Promise<void>; hindered: string[] } {
     key,
     instanceId: 'test',
     leaseTtlMs: 300,
+    newId,
+    clock: systemClock,
   });
-  return { stop: () => loop.stop(), hindered };
+  return { stop: () => loop.stop(), hindered, vetoed };
 }
 
 const NOT_CONFIGURED = 'PAYOUTS_NOT_CONFIGURED';
@@ -72,7 +87,7 @@ test('payouts that nobody can sign say why, and end when their time is up, also 
     values (${key.chain}, ${wallet}, 0, 'RESERVED', ${authorised.order_pk})`.execute(admin.kysely);
   await set(held, `obstacle = 'HALTED', obstacle_at = now()`);
   const doubtful = await reserved(soon());
-  await set(doubtful, `obstacle = 'MAYBE_PAID', obstacle_at = now(), waiting_since = now()`);
+  await putInDoubt(doubtful);
   const elsewhere = await reserved({ source_address: anEvmAddress() });
   const { order: signed } = await aSignedPayout(admin.kysely, { source_address: wallet });
 
@@ -104,6 +119,41 @@ test('payouts that nobody can sign say why, and end when their time is up, also 
   expect(await rowOf(waiting)).toMatchObject({ state: 'EXPIRED', obstacle: NOT_CONFIGURED });
 }, 20_000);
 
+test('what may have been paid ends once operators have said that it was not, whichever way they say it goes on', async () => {
+  const [toPay, toRefuse, open] = [await reserved(), await reserved(), await reserved()];
+  for (const order of [toPay, toRefuse, open]) await putInDoubt(order);
+  const marking = start();
+  // As `opentill restore decide-payout` writes it.
+  const decide = (db: Db, order: OrderRow, decision: string) =>
+    sql`update doubtful_payout set decision = ${decision}, decided_by = 'alice', decided_reason = 'looked',
+      decided_at = clock_timestamp() where order_pk = ${order.order_pk}`.execute(db);
+  await decide(admin.kysely, toPay, 'PAY');
+  await set(
+    toPay,
+    `waiting_since = clock_timestamp(), expires_at = clock_timestamp() + interval '700 milliseconds'`,
+  );
+  await admin.kysely.transaction().execute(async (tx) => {
+    await decide(tx, toRefuse, 'REFUSE');
+    await sql`insert into payout_veto (order_pk, operator, reason)
+      values (${toRefuse.order_pk}, 'alice', 'looked')`.execute(tx);
+  });
+  await waitUntil('marked', async () => (await rowOf(toPay))?.obstacle === NOT_CONFIGURED);
+  await waitUntil('refused', async () => (await rowOf(toRefuse))?.state === 'REFUSED');
+  const { rows: told } = await sql<{ payload: string }>`select payload from signer.outbox`.execute(
+    admin.kysely,
+  );
+  expect(told.map(({ payload }) => (JSON.parse(payload) as { data: unknown }).data)).toEqual([
+    { orderPks: [toRefuse.order_pk] },
+  ]);
+  await waitUntil('ended', async () => {
+    await sql`select expire_payouts(array[${toPay.order_pk}::uuid])`.execute(admin.kysely);
+    return (await rowOf(toPay))?.state === 'EXPIRED';
+  });
+  expect(await rowOf(open)).toEqual({ state: 'REQUESTED', obstacle: 'MAYBE_PAID', waits: true });
+  await marking.stop();
+  expect(marking).toMatchObject({ hindered: [toPay.order_pk], vetoed: [toRefuse.order_pk] });
+});
+
 test('nothing is written by who has lost the wallet’s lease', async () => {
   const lease = (holder: string) =>
     keepLease({ db: signer.kysely, schema: 'signer', name: `wallet/${wallet}`, holder, ttlMs: 60_000 });
@@ -113,6 +163,15 @@ test('nothing is written by who has lost the wallet’s lease', async () => {
   expect(await after.acquire()).toBeDefined();
   const order = await reserved();
   await expect(markUnpayable(signer.kysely, key, lost!)).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  const vetoed = await reserved();
+  await sql`insert into payout_veto (order_pk, operator, reason) values (${vetoed.order_pk}, 'alice', 'no')`.execute(
+    admin.kysely,
+  );
+  const deps = { newId, clock: systemClock };
+  await expect(refuseUnpayable(signer.kysely, key, lost!, deps)).rejects.toMatchObject({
+    code: 'LEASE_LOST',
+  });
+  expect(await refuseUnpayable(signer.kysely, key, after.current()!, deps)).toEqual([vetoed.order_pk]);
   expect(await rowOf(order)).toMatchObject({ obstacle: null });
   expect(await markUnpayable(signer.kysely, key, after.current()!)).toEqual({
     orderPks: [order.order_pk],

@@ -4,13 +4,16 @@ import { assertLease, type Lease } from '@opentill/db/lease';
 import type { Obstacle, WalletKey } from '../wallet-facts.ts';
 import { freeNoncesOf } from './save-findings.ts';
 import { noteObstacles } from './save-authorised.ts';
+import { tellOfPayouts, type EventDeps } from './save-sent.ts';
+import { refuseVetoed } from './take-in.ts';
 
 const MARKED_AT_ONCE = 500;
 const OBSTACLE: Obstacle = 'PAYOUTS_NOT_CONFIGURED';
 
 /**
  * Notes why payouts that could still be signed are not, and lets the clocks of those that waited for approval go on. Those that
- * may have been paid go on waiting for an operator's word. @returns those that it was news of, and whether these are all
+ * may have been paid go on waiting for an operator's word, and no longer.
+ * @returns those that it was news of, and whether these are all
  */
 export async function markUnpayable(
   db: Db,
@@ -19,7 +22,8 @@ export async function markUnpayable(
 ): Promise<{ readonly orderPks: readonly string[]; readonly isAll: boolean }> {
   const { rows } = await sql<{ order_pk: string }>`
     (select p.order_pk from payout p where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'REQUESTED'
-      and (p.obstacle is null or p.obstacle not in (${OBSTACLE}, 'MAYBE_PAID')) limit ${MARKED_AT_ONCE})
+      and p.obstacle is distinct from ${OBSTACLE}
+      and not (coalesce(p.obstacle = 'MAYBE_PAID', false) and may_have_been_paid(p.order_pk)) limit ${MARKED_AT_ONCE})
     union all
     (select p.order_pk from payout p where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'AUTHORISED'
       and p.obstacle is distinct from ${OBSTACLE} limit ${MARKED_AT_ONCE})`.execute(db);
@@ -32,4 +36,26 @@ export async function markUnpayable(
       await freeNoncesOf(tx, key, orderPks);
     });
   return { orderPks, isAll: orderPks.length < MARKED_AT_ONCE };
+}
+
+/** Takes in what operators refused, as a driver would. @returns the payouts that are refused now */
+export async function refuseUnpayable(
+  db: Db,
+  key: WalletKey,
+  lease: Lease,
+  deps: EventDeps,
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ order_pk: string }>`
+    select p.order_pk from payout_veto v join payout p using (order_pk)
+    where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state in ('REQUESTED', 'AUTHORISED')
+    limit ${MARKED_AT_ONCE}`.execute(db);
+  if (rows.length === 0) return [];
+  const vetoed = rows.map((row) => row.order_pk);
+  return db.transaction().execute(async (tx) => {
+    await assertLease(tx, 'signer', lease);
+    const refused = await refuseVetoed(tx, lease.fencingToken, vetoed);
+    await freeNoncesOf(tx, key, refused);
+    await tellOfPayouts(tx, key, refused, deps);
+    return refused;
+  });
 }

@@ -4,7 +4,7 @@ import type { TakenIn } from '../payout-store.ts';
 import type { WalletKey, WalletView } from '../wallet-facts.ts';
 import { lockPayouts, ofWallet } from './rows.ts';
 
-export const VETOED = 'Refused by operator';
+const VETOED = 'Refused by operator';
 
 /**
  * What is to be written because of what others wrote. The nonces that landed stand in the view; the rest is looked up by
@@ -43,12 +43,7 @@ export async function takeIn(
   fencingToken: number,
   news: TakenIn,
 ): Promise<readonly string[]> {
-  await lockPayouts(tx, news.vetoedOrderPks);
-  const { rows } = await sql<{ order_pk: string }>`
-    update payout p set state = 'REFUSED', reason = ${VETOED}, obstacle = null, obstacle_at = null, waiting_since = null,
-      fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
-    where p.order_pk = any(${news.vetoedOrderPks}::uuid[]) and p.state in ('REQUESTED', 'AUTHORISED')
-    returning p.order_pk`.execute(tx);
+  const refused = await refuseVetoed(tx, fencingToken, news.vetoedOrderPks);
   await sql`
     update wallet_nonce n set updated_at = now(), state = case n.state when 'SIGNED' then 'FINAL' else 'SIGNED' end
     where ${ofWallet(key)} and (n.state = 'SIGNED' and n.nonce = any(${news.finalNonces}::int8[])
@@ -59,6 +54,21 @@ export async function takeIn(
       and not exists (select from payout p where p.order_pk = n.order_pk and p.state = 'AUTHORISED')`.execute(
     tx,
   );
+  return refused;
+}
+
+/** What operators refused before it was signed. @returns those that are refused now */
+export async function refuseVetoed(
+  tx: Tx,
+  fencingToken: number,
+  orderPks: readonly string[],
+): Promise<readonly string[]> {
+  await lockPayouts(tx, orderPks);
+  const { rows } = await sql<{ order_pk: string }>`
+    update payout p set state = 'REFUSED', reason = ${VETOED}, obstacle = null, obstacle_at = null, waiting_since = null,
+      fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
+    where p.order_pk = any(${orderPks}::uuid[]) and p.state in ('REQUESTED', 'AUTHORISED')
+    returning p.order_pk`.execute(tx);
   return rows.map((row) => row.order_pk);
 }
 

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Db, Tx } from '@opentill/db/database';
-import { lockPayouts } from '../../store/rows.ts';
-import { VETOED } from '../../store/take-in.ts';
+import { refuseVetoed } from '../../store/take-in.ts';
 import type { WalletKey } from '../../wallet-facts.ts';
 import type { ExpiringView } from '../attempt-facts.ts';
 import type { TakenInAttempts } from '../attempt-store.ts';
@@ -32,15 +31,10 @@ export async function takeIn(
   fencingToken: number,
   news: TakenInAttempts,
 ): Promise<readonly string[]> {
-  await lockPayouts(tx, news.vetoedOrderPks);
-  const { rows } = await sql<{ order_pk: string }>`
-    update payout p set state = 'REFUSED', reason = ${VETOED}, obstacle = null, obstacle_at = null, waiting_since = null,
-      fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
-    where p.order_pk = any(${news.vetoedOrderPks}::uuid[]) and p.state in ('REQUESTED', 'AUTHORISED')
-    returning p.order_pk`.execute(tx);
+  const refused = await refuseVetoed(tx, fencingToken, news.vetoedOrderPks);
   await sql`
     update payout_attempt a set updated_at = now(), state = case a.state when 'OPEN' then 'SETTLED' else 'OPEN' end
     where ${ofWallet(key)} and (a.state = 'OPEN' and a.tx_hash = any(${news.settled}::text[])
       or a.state = 'SETTLED' and a.tx_hash = any(${news.reopened}::text[]))`.execute(tx);
-  return rows.map((row) => row.order_pk);
+  return refused;
 }
