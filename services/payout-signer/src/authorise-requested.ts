@@ -54,6 +54,8 @@ export async function authoriseRequested(
 }
 
 function hasNews(decisions: AuthorisationDecisions): boolean {
-  const { authorised, needApproval, judgedAgain, refused, obstacles } = decisions;
-  return [authorised, needApproval, judgedAgain, refused, obstacles].some((list) => list.length > 0);
+  const { authorised, needApproval, judgedAgain, heldBack, refused, obstacles } = decisions;
+  return [authorised, needApproval, judgedAgain, heldBack, refused, obstacles].some(
+    (list) => list.length > 0,
+  );
 }

@@ -16,6 +16,8 @@ export interface AuthorisationDecisions {
   readonly needApproval: readonly string[];
   /** Those that were waiting for approval and still are, after something was handed in. */
   readonly judgedAgain: readonly string[];
+  /** Those that waited for approval and need none any more, but something else keeps them: they keep their place in the day. */
+  readonly heldBack: readonly string[];
   readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
   readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
   /** How many wait for nothing but their turn. Nothing is noted of them. */
@@ -24,9 +26,9 @@ export interface AuthorisationDecisions {
 
 /**
  * Decides about the payouts that wait to be authorised, oldest first, each counted for the next; also what only waits for
- * approval, as its money is kept for it (countAuthorised). What a policy refuses is
- * refused also while the wallet is halted: it would not become right. But nothing is refused while something unknown may
- * have paid it.
+ * approval, as its money is kept for it (readSpent): also once it is approved, until it is authorised, whatever stops the
+ * wallet meanwhile. What a policy refuses is refused also while the wallet is halted: it would not become right. But nothing
+ * is refused while something unknown may have paid it.
  *
  * @param slots how many may be authorised now
  * @param pausedBy what stops all of the wallet besides a halt
@@ -39,10 +41,18 @@ export function decideAuthorisations(
 ): AuthorisationDecisions {
   const spent = createSpending(spentRows, true);
   let waitForTurn = 0;
-  const decisions = { authorised: [], needApproval: [], judgedAgain: [], refused: [], obstacles: [] } as {
+  const decisions = {
+    authorised: [],
+    needApproval: [],
+    judgedAgain: [],
+    heldBack: [],
+    refused: [],
+    obstacles: [],
+  } as {
     authorised: string[];
     needApproval: string[];
     judgedAgain: string[];
+    heldBack: string[];
     refused: { orderPk: string; reason: string }[];
     obstacles: { orderPk: string; obstacle: Obstacle }[];
   };
@@ -69,10 +79,14 @@ export function decideAuthorisations(
       spent.addWaiting(payout);
       if (!isWaiting) decisions.needApproval.push(orderPk);
       else if (isSpokenOf(payout)) decisions.judgedAgain.push(orderPk);
-    } else if (obstacle !== undefined) decisions.obstacles.push({ orderPk, obstacle });
-    else if (decisions.authorised.length >= slots) {
-      waitForTurn += 1;
-      if (isWaiting) spent.addWaiting(payout);
+    } else if (obstacle !== undefined && !(isWaiting && verdict.kind === 'AUTHORISED'))
+      decisions.obstacles.push({ orderPk, obstacle });
+    else if (obstacle !== undefined || decisions.authorised.length >= slots) {
+      if (obstacle === undefined) waitForTurn += 1;
+      if (!isWaiting) continue;
+      spent.addWaiting(payout);
+      if (payout.obstacleAt !== null && (obstacle !== undefined || !isSpokenOf(payout)))
+        decisions.heldBack.push(orderPk);
     } else {
       decisions.authorised.push(orderPk);
       spent.add(payout);
@@ -92,8 +106,9 @@ function waitsForApproval({ waitingSince, obstacle }: RequestedPayout): boolean 
   return waitingSince !== null && obstacle === 'NEEDS_APPROVAL';
 }
 
+/** Since it was judged last; also one that needed nothing but its turn then. */
 function isSpokenOf({ approvals, obstacleAt }: RequestedPayout): boolean {
-  return approvals.some(({ approvedAt }) => obstacleAt === null || approvedAt >= obstacleAt);
+  return obstacleAt === null || approvals.some(({ approvedAt }) => approvedAt >= obstacleAt);
 }
 
 /** CHAIN_AHEAD keeps a payout from expiring for as long as it is said anew (expire_payouts). */

@@ -33,6 +33,8 @@ export interface Authorisations {
   readonly needApproval: readonly string[];
   /** Those that were waiting for approval and still are, after something was handed in. */
   readonly judgedAgain: readonly string[];
+  /** Those that waited for approval and need none any more, and still wait: they are looked at as what something else hinders. */
+  readonly heldBack: readonly string[];
   readonly refused: readonly { readonly orderPk: string; readonly reason: string }[];
   readonly obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[];
 }

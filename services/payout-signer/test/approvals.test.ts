@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 afterEach(async () => {
-  await sql`update wallet_halt set released_at = now() where released_at is null`.execute(world.admin);
+  await resume();
   await world.settle();
   // The windows are empty for the next.
   await sql`update payout set authorised_at = now() - interval '2 days' where state = 'SIGNED'`.execute(
@@ -39,6 +39,27 @@ async function rowOf(order: OrderRow) {
 }
 const waits = { state: 'REQUESTED', obstacle: 'NEEDS_APPROVAL', reason: null };
 const refused = (reason: string) => ({ state: 'REFUSED', obstacle: null, reason });
+const halt = (kind: string) =>
+  sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by)
+    values (gen_random_uuid(), ${CHAIN}, ${world.wallet}, ${kind}, 'a test', 'test')`.execute(world.admin);
+/** What stops the wallet, and whether the policy's word is final meanwhile. */
+const STOPS: readonly (readonly [string, boolean, () => unknown])[] = [
+  ['a halt of operators', true, () => halt('OPERATOR')],
+  ['a halt after a restore', false, () => halt('RESTORED')],
+  [
+    'a hold of its asset',
+    true,
+    () =>
+      sql`insert into asset_hold (hold_id, chain, symbol, reason, set_at)
+        values (gen_random_uuid(), ${CHAIN}, 'USDT', 'a test', now())`.execute(world.admin),
+  ],
+  ['a chain that is ahead', false, () => (world.chain.count = 1_000)],
+];
+async function resume(): Promise<void> {
+  await sql`update wallet_halt set released_at = now() where released_at is null`.execute(world.admin);
+  await sql`update asset_hold set released_at = now() where released_at is null`.execute(world.admin);
+  world.chain.count = 0;
+}
 /** Its wait began so long ago. */
 const waited = (order: OrderRow, ago: string) =>
   sql`update payout set waiting_since = now() - ${ago}::interval, obstacle_at = now() - ${ago}::interval
@@ -83,6 +104,32 @@ describe('what waits for approval', () => {
     await maker.approve(one);
     await driver().pass();
     expect(await rowOf(one)).toMatchObject({ state: 'SIGNED' });
+  });
+
+  test.each(STOPS)('keeps its place once it is approved, under %s', async (_what, isFinal, stop) => {
+    const shop = await merchant();
+    const first = await asked(40, shop);
+    const running = driver();
+    await running.pass();
+    expect(await rowOf(first)).toEqual(waits);
+    await stop();
+    await maker.approve(first);
+    for (let i = 0; i < 3; i += 1) await running.pass();
+    expect(await rowOf(first)).toEqual(waits);
+    const [tooMuch, fits] = [await asked(21, shop), await asked(20, shop)];
+    for (let i = 0; i < 3; i += 1) await running.pass();
+    if (isFinal) expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
+    else expect(await rowOf(tooMuch)).toMatchObject({ state: 'REQUESTED' });
+    expect(await rowOf(fits)).toEqual(waits);
+    // Whoever handed the approval in had begun before it was judged, and everything is long ago.
+    await sql`update payout_approval set approved_at = now() - interval '2 hours'
+      where order_pk = ${first.order_pk}`.execute(world.admin);
+    await running.pass();
+    await resume();
+    for (let i = 0; i < 4; i += 1) await running.pass();
+    expect(await rowOf(first)).toMatchObject({ state: 'SIGNED', obstacle: null });
+    expect(await rowOf(tooMuch)).toEqual(refused('Limit per merchant and day exceeded'));
+    expect(await rowOf(fits)).toEqual(waits);
   });
 
   test('does not hold up what is authorised', async () => {
@@ -171,6 +218,53 @@ describe('what waits for approval', () => {
     await driver().pass();
     expect(await rowOf(order)).toMatchObject({ state: 'SIGNED' });
   });
+});
+
+describe('approvals that are not enough', () => {
+  const HALF = 229;
+
+  test('hide none that are, however many there are and however late they came', async () => {
+    const shop = await merchant();
+    const orders = await Promise.all(Array.from({ length: HALF + 1 }, () => asked(5, shop)));
+    const approved = orders.pop()!;
+    const bob = maker.another();
+    const both = maker.policy({ approvalAbove: '4' }, { approvalsRequired: 2, approvers: bob.approvers });
+    const running = world.driver({ policy: both });
+    await running.pass();
+    while ((await running.pass()) === 'again');
+    await Promise.all(orders.map((order) => maker.approve(order)));
+    for (let i = 0; i < 3; i += 1) await running.pass();
+    // These were judged a while ago, of each of them its one approval within the seconds that one may come late.
+    await sql`update payout set obstacle_at = now() - interval '20 seconds'
+      where obstacle = 'NEEDS_APPROVAL' and order_pk <> ${approved.order_pk}`.execute(world.admin);
+    await sql`update payout_approval set approved_at = now() - interval '21 seconds'`.execute(world.admin);
+    const look = (requested: number) =>
+      world.store.look({
+        requested,
+        unsigned: 1,
+        everyWaiting: false,
+        approvers: both.approvers,
+        approvalWaitMs: 86_400_000,
+      });
+    expect((await look(200)).requested).toEqual([]);
+    // Another word of each of them is news; the latest comes first.
+    await sql`update payout_approval set approved_at = now()`.execute(world.admin);
+    expect((await look(200)).requested).toHaveLength(200);
+    await maker.approve(approved);
+    await bob.approve(approved);
+    expect((await look(1)).requested).toMatchObject([{ orderPk: approved.order_pk }]);
+    await running.pass();
+    expect(await rowOf(approved)).toMatchObject({ state: 'SIGNED' });
+    // Who handed one in before its payout was judged and committed later is heard all the same.
+    const late = orders[0]!;
+    await sql`update payout_approval set approved_at = now() - interval '20 seconds'`.execute(world.admin);
+    await bob.approve(late);
+    await sql`update payout set obstacle_at = clock_timestamp() where order_pk = ${late.order_pk}`.execute(
+      world.admin,
+    );
+    for (let i = 0; i < 3; i += 1) await running.pass();
+    expect(await rowOf(late)).toMatchObject({ state: 'SIGNED' });
+  }, 60_000);
 });
 
 describe('approvals by keys that the policy does not name', () => {

@@ -14,11 +14,12 @@ export interface PolicyMaker {
   /** Display units; what is not named limits nothing here. */
   policy(limits?: Readonly<Record<string, string>>, more?: Readonly<Record<string, unknown>>): PolicyJudge;
   approve(order: OrderRow): Promise<void>;
+  /** Another approver, and the two of them as a policy names them. */
+  another(): { readonly approvers: readonly unknown[]; approve(order: OrderRow): Promise<void> };
 }
 
 export function policyFor({ network, admin, wallet }: StillWorld): PolicyMaker {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const approver = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');
+  const alice = createApprover();
   const high = '1000000';
   return {
     policy(limits = {}, more = {}) {
@@ -26,27 +27,46 @@ export function policyFor({ network, admin, wallet }: StillWorld): PolicyMaker {
       const policy = {
         version: 1,
         chains: { [CHAIN]: { enabled: true, assets: { USDT: { ...unlimited, ...limits } } } },
-        approvers: [{ name: 'alice', publicKey: approver }],
+        approvers: [{ name: 'alice', publicKey: alice.publicKey }],
         approvalsRequired: 1,
         ...more,
       };
       const known = { networks: [network], codecs: [evmFamily.addressCodec] };
       return judgeByPolicy(parsePolicy(JSON.stringify(policy), known));
     },
-    async approve(order) {
-      const text = approvalText({
-        chain: CHAIN,
-        wallet,
-        contract: USDT,
-        symbol: 'USDT',
-        amountBaseUnits: order.amount,
-        receiver: order.address as Address,
-        merchantId: order.merchant_id,
-        orderPk: order.order_pk,
-      });
-      const signature = sign(null, Buffer.from(text), privateKey);
-      await sql`insert into payout_approval (order_pk, approver, signature)
-        values (${order.order_pk}, ${approver}, ${signature})`.execute(admin);
+    approve: (order) => approve(order, alice),
+    another() {
+      const bob = createApprover();
+      const approvers = Object.entries({ alice, bob }).map(([name, { publicKey }]) => ({ name, publicKey }));
+      return { approvers, approve: (order) => approve(order, bob) };
     },
+  };
+
+  async function approve(order: OrderRow, { publicKey, sign: signText }: Approver): Promise<void> {
+    const text = approvalText({
+      chain: CHAIN,
+      wallet,
+      contract: USDT,
+      symbol: 'USDT',
+      amountBaseUnits: order.amount,
+      receiver: order.address as Address,
+      merchantId: order.merchant_id,
+      orderPk: order.order_pk,
+    });
+    await sql`insert into payout_approval (order_pk, approver, signature)
+      values (${order.order_pk}, ${publicKey}, ${signText(text)})`.execute(admin);
+  }
+}
+
+interface Approver {
+  readonly publicKey: string;
+  sign(text: string): Buffer;
+}
+
+function createApprover(): Approver {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  return {
+    publicKey: publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex'),
+    sign: (text) => sign(null, Buffer.from(text), privateKey),
   };
 }

@@ -37,6 +37,7 @@ test('of payouts that are refused the tracker is told once their rows are locked
     authorised: [],
     needApproval: [],
     judgedAgain: [],
+    heldBack: [],
     refused: [order, ended].map(({ order_pk: orderPk }) => ({ orderPk, reason })),
     obstacles: [],
   };

@@ -21,7 +21,7 @@ const INDEXES: readonly string[] = [
   ],
   [
     'payout_hindered',
-    "payout (chain, wallet, requested_at, order_pk) where state = 'REQUESTED' and obstacle is not null and obstacle <> 'NEEDS_APPROVAL'",
+    "payout (chain, wallet, requested_at, order_pk) where state = 'REQUESTED' and obstacle is not null and (obstacle <> 'NEEDS_APPROVAL' or obstacle_at is null)",
   ],
   [
     'payout_for_approval',

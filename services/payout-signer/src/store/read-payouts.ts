@@ -92,12 +92,16 @@ interface RequestedRow extends JudgedRow {
   readonly kind: 'FRESH' | 'STUCK' | 'APPROVED' | 'WAITED';
 }
 
-/** An approval is looked at for so long after its payout was: whoever handed it in may have committed later than that. */
+/**
+ * For so long after a payout was looked at its approvals are: whoever handed one in may have committed later than that. Those
+ * that were judged and are not enough leave the page then, so that they hide no other one.
+ */
 const APPROVAL_GRACE = sql`interval '15 seconds'`;
 
 /**
- * Those that nobody looked at yet; a page of those that something stands in the way of; and of those that wait for
- * approval, which no pass can help, the ones that an approver spoke of since, and those that waited long enough.
+ * Those that nobody looked at yet; a page of those that something stands in the way of, with what was approved meanwhile
+ * (no moment is noted of it); and of those that wait for approval, which no pass can help, the ones that an approver spoke of
+ * since, the latest first, and those that waited long enough.
  */
 export async function readRequested(
   db: Db,
@@ -112,7 +116,7 @@ export async function readRequested(
       : sql`(p.requested_at, p.order_pk) > (select a.requested_at, a.order_pk from payout a where a.order_pk = ${after}::uuid)`;
   const stuck: RawBuilder<unknown> = everyWaiting
     ? sql`p.obstacle is not null`
-    : sql`p.obstacle is not null and p.obstacle <> 'NEEDS_APPROVAL'`;
+    : sql`p.obstacle is not null and (p.obstacle <> 'NEEDS_APPROVAL' or p.obstacle_at is null)`;
   const { rows } = await sql<RequestedRow>`
     with page as (
       (select p.order_pk, 'FRESH' as kind from payout p where ${ofThis} and p.obstacle is null and ${inTime}
@@ -121,10 +125,11 @@ export async function readRequested(
       (select p.order_pk, 'STUCK' from payout p where ${ofThis} and ${stuck} and ${inTime} and ${behind}
         order by p.requested_at, p.order_pk limit ${limit})
       union all
-      (select distinct p.order_pk, 'APPROVED' from payout_approval a join payout p using (order_pk)
-        where a.approver = any(${approvers}::text[]) and a.approved_at > now() - interval '1 day'
-          and ${ofThis} and p.obstacle = 'NEEDS_APPROVAL'
-          and a.approved_at >= p.obstacle_at - ${APPROVAL_GRACE} limit ${limit})
+      (select p.order_pk, 'APPROVED' from payout_approval a join payout p using (order_pk)
+        where a.approver = any(${approvers}::text[])
+          and a.approved_at > now() - interval '1 day' and ${ofThis} and p.obstacle = 'NEEDS_APPROVAL'
+          and (a.approved_at >= p.obstacle_at or p.obstacle_at > now() - ${APPROVAL_GRACE})
+        group by p.order_pk order by max(a.approved_at) desc, p.order_pk limit ${limit})
       union all
       (select p.order_pk, 'WAITED' from payout p where ${ofThis} and p.obstacle = 'NEEDS_APPROVAL'
           and p.waiting_since <= now() - ${approvalWaitMs} * interval '1 millisecond'

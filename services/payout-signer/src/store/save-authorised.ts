@@ -39,11 +39,13 @@ export async function saveDecisions(
     ...decisions.authorised,
     ...decisions.needApproval,
     ...decisions.judgedAgain,
+    ...decisions.heldBack,
     ...[...decisions.refused, ...decisions.obstacles].map(({ orderPk }) => orderPk),
   ]);
   const refused = await refuse(tx, key, fencingToken, decisions.refused);
   await askForApproval(tx, key, fencingToken, decisions.needApproval);
   await noteJudgedAgain(tx, decisions.judgedAgain);
+  await holdBack(tx, decisions.heldBack);
   await writeObstacles(tx, key, fencingToken, decisions.obstacles);
   return { authorised: await moveToAuthorised(tx, key, fencingToken, decisions.authorised), refused };
 }
@@ -91,6 +93,16 @@ async function noteJudgedAgain(tx: Tx, orderPks: readonly string[]): Promise<voi
   if (orderPks.length === 0) return;
   await sql`
     update payout p set obstacle_at = clock_timestamp(), updated_at = now()
+    where p.order_pk = any(${orderPks}::uuid[]) and p.state = 'REQUESTED' and p.obstacle = 'NEEDS_APPROVAL'`.execute(
+    tx,
+  );
+}
+
+/** No moment says when it was judged: it is looked at again and again (readRequested). */
+async function holdBack(tx: Tx, orderPks: readonly string[]): Promise<void> {
+  if (orderPks.length === 0) return;
+  await sql`
+    update payout p set obstacle_at = null, updated_at = now()
     where p.order_pk = any(${orderPks}::uuid[]) and p.state = 'REQUESTED' and p.obstacle = 'NEEDS_APPROVAL'`.execute(
     tx,
   );
