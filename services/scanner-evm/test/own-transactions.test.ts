@@ -345,7 +345,7 @@ describe('of two sources, one of which lies about receipts', () => {
       ...log,
       transactionHash: payout.txHash,
     }));
-    invented = { ...real, logs, transactionHash: payout.txHash };
+    invented = { ...real, logs, transactionHash: payout.txHash, from: HOT.address };
     await world.mine();
     await waitUntil('it is shown', async () => (await fateOf(payout)) !== undefined);
     expect(await fateOf(payout)).toMatch(/^MINED/);
