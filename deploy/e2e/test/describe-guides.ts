@@ -21,13 +21,10 @@ const POLICY = {
           maxPerHour: '200',
           maxPerDay: '500',
           maxPerMerchantPerDay: '500',
-          approvalAbove: '50',
         },
       },
     },
   },
-  approvers: [],
-  approvalsRequired: 1,
 };
 
 /** The commands of the guides, as they stand there, on the gateway of `npm start`. */
