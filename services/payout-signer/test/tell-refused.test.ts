@@ -26,9 +26,13 @@ afterAll(async () => {
   await world.close();
 });
 
-const lastId = async () =>
-  (await sql<{ id: number }>`select last_value::int as id from signer.outbox_id_seq`.execute(world.admin))
-    .rows[0]?.id;
+async function lastId(): Promise<number | undefined> {
+  const { rows } = await sql<{ id: number }>`
+    select case when is_called then last_value else 0 end::int as id from signer.outbox_id_seq`.execute(
+    world.admin,
+  );
+  return rows[0]?.id;
+}
 
 test('of payouts that are refused the tracker is told once their rows are locked, and only of those', async () => {
   const [order, ended] = [await world.payout(), await world.payout()];
