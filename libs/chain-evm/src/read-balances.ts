@@ -2,29 +2,15 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError, type ReaderError } from '@opentill/chain/reader-error';
-import type { TokenContract } from '@opentill/chain/transfer';
-import { askTwoSources, type Said } from '@opentill/chain-sources/ask-two-sources';
+import type { Holding, StateNumber } from '@opentill/chain/state-number';
+import { agreeOnNumber } from '@opentill/chain-sources/agree-on-number';
+import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { blockRequest, hexQuantity } from './block-requests.ts';
 import type { RpcRequest } from './client.ts';
 import { decodeHeader } from './decode.ts';
 import type { EvmNetwork, EvmReaderDeps } from './reader.ts';
-import type { EvmSource, EvmSources } from './sources.ts';
+import type { EvmSources } from './sources.ts';
 import { sourcesOfNetwork } from './sources-of-network.ts';
-
-/** Something that an account has a balance of; null: the native coin. */
-export interface Holding {
-  readonly holder: Address;
-  readonly contract: TokenContract | null;
-}
-
-/** A number of the state at one block, by two sources (by the only one where one is configured). */
-export type StateNumber =
-  | { readonly kind: 'AGREED'; readonly value: bigint }
-  /** Two sources say different things of one block: one of them lies, and which is not guessed. */
-  | {
-      readonly kind: 'DISPUTED';
-      readonly said: readonly { readonly label: string; readonly value: bigint }[];
-    };
 
 /**
  * Reads numbers of the state at the end of one block, for comparing books with the chain. Answers stand in the order
@@ -129,7 +115,7 @@ async function askCall(
     },
     options,
   );
-  return questions.map((_, place) => agreedOn(said, place));
+  return questions.map((_, place) => agreeOnNumber(said, place));
 }
 
 /** Whether a read failed because the nodes keep no state so old: a newer block, or an archive node, is needed. */
@@ -173,18 +159,4 @@ function isAboutLostState(error: unknown): error is ReaderError {
 function stateDiscarded(height: number, cause: ReaderError): ReaderError {
   const message = `the node has thrown away the state of block ${height}`;
   return readerError('BLOCK_NOT_FOUND', message, { ...cause.context, height, stateDiscarded: true }, cause);
-}
-
-function agreedOn(
-  said: readonly [Said<EvmSource, readonly bigint[]>, Said<EvmSource, readonly bigint[]> | undefined],
-  place: number,
-): StateNumber {
-  const [first, second] = said;
-  const value = first.answer[place] ?? 0n;
-  if (second === undefined || second.answer[place] === value) return { kind: 'AGREED', value };
-  const of = ({ source, answer }: Said<EvmSource, readonly bigint[]>) => ({
-    label: source.label,
-    value: answer[place] ?? 0n,
-  });
-  return { kind: 'DISPUTED', said: [of(first), of(second)] };
 }

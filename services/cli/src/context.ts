@@ -27,6 +27,8 @@ export type CliErrorCode =
   | 'DOCTOR_FAILED'
   /** `reconcile` found that ledger and chain differ; its report names how. */
   | 'BOOKS_DIFFER'
+  /** A chain could not be compared: its scanner is behind what the chain calls final, or money moved all the time; to be tried again. */
+  | 'CHAIN_NOT_AT_REST'
   /** Between measuring coin for fees and booking it somebody booked some; to be measured again. */
   | 'GAS_BOOKED_MEANWHILE'
   /** No scanner answered in time; the request stays and is answered when one runs. */

@@ -4,6 +4,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { boundedText } from '@opentill/chain-sources/node-text';
 import { hexOf } from '../address-codec.ts';
 import { countIn, listIn, objectIn } from '../node-value.ts';
+import type { Side } from '../tron-client.ts';
 import type { TronSource } from '../tron-sources.ts';
 import { messageIn } from './send-outcome.ts';
 
@@ -31,6 +32,7 @@ export async function callConstant(
     data,
   }: { readonly from: Address; readonly contract: TokenContract; readonly data: string },
   options: ReadOptions,
+  side: Side = 'wallet',
 ): Promise<ConstantAnswer> {
   const body = {
     owner_address: hexOf(from),
@@ -39,7 +41,7 @@ export async function callConstant(
     call_value: 0,
     visible: false,
   };
-  const raw = await source.call({ side: 'wallet', method: 'triggerconstantcontract', body }, options);
+  const raw = await source.call({ side, method: 'triggerconstantcontract', body }, options);
   const answer = objectIn(raw, 'answer to a call');
   const { logs } = answer;
   return {

@@ -6,6 +6,7 @@ import { hexOf, shortHexOf } from '../address-codec.ts';
 import { inTurns } from '../confirm-transfers.ts';
 import { plainHeader } from '../decode-block.ts';
 import { countIn, isNothing, malformed, objectIn, sunIn, type Raw } from '../node-value.ts';
+import type { Side } from '../tron-client.ts';
 import { readHeader, type TronSource, type TronSources } from '../tron-sources.ts';
 import { callConstant } from './call-constant.ts';
 import { readPrices } from './read-prices.ts';
@@ -59,9 +60,10 @@ export async function readAccount(
   source: Pick<TronSource, 'call'>,
   address: Address,
   options: ReadOptions,
+  side: Side = 'wallet',
 ): Promise<Raw | undefined> {
   const body = { address: hexOf(address) };
-  const raw = await source.call({ side: 'wallet', method: 'getaccount', body }, options);
+  const raw = await source.call({ side, method: 'getaccount', body }, options);
   if (isNothing(raw)) return undefined;
   const account = objectIn(raw, 'account');
   return account['address'] === hexOf(address) ? account : malformed('account.address', account['address']);

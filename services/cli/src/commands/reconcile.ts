@@ -1,4 +1,5 @@
 import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
+import { createTronStateReader } from '@opentill/chain-tron/read-state';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase, type Db } from '@opentill/db/database';
@@ -8,7 +9,9 @@ import type { CliContext, CliErrorCode } from '../context.ts';
 import { jsonLines } from '../print-table.ts';
 import { bookGas, gasBroughtSoFar, unbookedGasOf } from '../reconcile/book-gas.ts';
 import { reconciliationJson, reconciliationLines } from '../reconcile/print-reconciliation.ts';
-import { reconcileChain, type Reconciliation } from '../reconcile/reconcile-chain.ts';
+import { reconcileChain } from '../reconcile/reconcile-chain.ts';
+import { reconcileTron } from '../reconcile/reconcile-tron.ts';
+import type { Reconciliation } from '../reconcile/reconciliation.ts';
 import { shownAmount } from '../reconcile/shown-amount.ts';
 
 export interface ReconcileOptions {
@@ -67,26 +70,33 @@ async function reconcileNetwork(
   network: NetworkConfig,
   options: ReconcileOptions,
 ): Promise<Reconciliation | undefined> {
-  const state = createEvmStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
-  const work = {
-    db,
-    state,
-    network,
-    paidOnly: options.paidOnly === true,
-    onProgress: progressOf(context, network),
-  };
+  const onProgress = progressOf(context, network);
+  const compare = comparisonOf({ db, network, paidOnly: options.paidOnly === true, onProgress });
   const broughtBefore = await gasBroughtSoFar(db, network.chain, network.nativeSymbol);
-  let one = await reconcileChain(work);
+  let one = await compare();
   const gas = one === undefined || options.bookGas !== true ? undefined : unbookedGasOf(one);
   if (one !== undefined && gas !== undefined) {
     await bookGas(db, gas, broughtBefore);
     const amount = shownAmount(one.books, gas.symbol, gas.amountBaseUnits);
     say(context, options, `Booked ${amount} on ${gas.chain} as coin for fees, as of block ${gas.height}.`);
-    one = await reconcileChain(work);
+    one = await compare();
   }
   if (one !== undefined && options.json !== true)
     for (const line of reconciliationLines(one)) context.print(line);
   return one;
+}
+
+/** How a chain's books are held against it: by its family. */
+function comparisonOf(
+  work: Omit<Parameters<typeof reconcileChain>[0], 'state'>,
+): () => Promise<Reconciliation | undefined> {
+  const deps = { requestTimeoutMs: REQUEST_TIMEOUT_MS };
+  if (work.network.family === 'TRON') {
+    const state = createTronStateReader(work.network, deps);
+    return () => reconcileTron({ ...work, state });
+  }
+  const state = createEvmStateReader(work.network, deps);
+  return () => reconcileChain({ ...work, state });
 }
 
 /** With --json the answer is for programs, and everything else goes beside it. */
@@ -110,8 +120,10 @@ function chosen(
   file: string,
   chain: string | undefined,
 ): readonly NetworkConfig[] {
-  const evm = networks.filter(({ family, chainId }) => family === 'EVM' && chainId !== undefined);
-  const wanted = evm.filter((network) => (chain === undefined ? network.enabled : network.chain === chain));
+  const readable = networks.filter(({ family }) => family === 'EVM' || family === 'TRON');
+  const wanted = readable.filter((network) =>
+    chain === undefined ? network.enabled : network.chain === chain,
+  );
   if (wanted.length > 0) return wanted;
   const message =
     chain === undefined ? `No network is enabled in ${file}.` : `${chain} is not configured in ${file}.`;

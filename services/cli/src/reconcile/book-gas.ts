@@ -4,7 +4,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { sql } from 'kysely';
 import type { CliErrorCode } from '../context.ts';
 import { leftOver } from './compare-hot-wallets.ts';
-import type { Reconciliation } from './reconcile-chain.ts';
+import type { Reconciliation } from './reconciliation.ts';
 
 /** Native coin in the hot wallets that nobody booked, at one block. */
 export interface UnbookedGas {

@@ -1,7 +1,7 @@
 import type { Books } from './books.ts';
 import { leftOver } from './compare-hot-wallets.ts';
 import type { Difference, Line } from './difference.ts';
-import type { Reconciliation } from './reconcile-chain.ts';
+import type { Reconciliation } from './reconciliation.ts';
 import { shownAmount } from './shown-amount.ts';
 
 /** Lines for a terminal: what was compared at which block, then each difference with what it may be. */

@@ -50,3 +50,21 @@ export async function addressesAfter(
   }
   return [...addresses.values()];
 }
+
+/** What each of the addresses received by verified transfers up to a block, by symbol; nothing of those that none came to. */
+export async function receivedBy(
+  db: Db,
+  { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
+  addresses: readonly Address[],
+  height: number,
+): Promise<ReadonlyMap<Address, ReadonlyMap<string, bigint>>> {
+  const { rows } = await sql<{ address: Address; symbol: string; amount: bigint }>`
+    select t.to_address as address, t.symbol, sum(t.amount) as amount from transfer t
+    where t.family = ${family} and t.chain = ${chain} and t.to_address = any(${addresses})
+      and t.state = 'VERIFIED' and t.block_height <= ${height}
+    group by t.to_address, t.symbol`.execute(db);
+  const received = new Map<Address, Map<string, bigint>>();
+  for (const { address, symbol, amount } of rows)
+    received.set(address, (received.get(address) ?? new Map<string, bigint>()).set(symbol, amount));
+  return received;
+}

@@ -1,8 +1,9 @@
 import type { Address } from '@opentill/chain/address-codec';
-import type { TokenContract } from '@opentill/chain/transfer';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db, Tx } from '@opentill/db/database';
+import type { Family } from '@opentill/domain/chains';
 import { sql } from 'kysely';
+import { canonicalContract } from '../canonical-contract.ts';
 import type { Account, Anchor, Asset, Books, Doubt, HotWallet } from './books.ts';
 import { readOpenItems } from './read-open-items.ts';
 
@@ -41,11 +42,11 @@ export async function readAnchor(db: Db | Tx, chain: string): Promise<Anchor | u
 
 /** The configured tokens, and the native coin, which pays the fees, in any case. */
 export function assetsOf(
-  network: Pick<NetworkConfig, 'tokens' | 'nativeSymbol' | 'nativeDecimals'>,
+  network: Pick<NetworkConfig, 'family' | 'tokens' | 'nativeSymbol' | 'nativeDecimals'>,
 ): readonly Asset[] {
   const tokens = network.tokens.map(({ symbol, contract, decimals, displayDecimals }) => ({
     symbol,
-    contract: contract === null ? null : (contract.toLowerCase() as TokenContract),
+    contract: contract === null ? null : canonicalContract(network.family, contract),
     decimals,
     displayDecimals,
     isConfigured: true,
@@ -103,6 +104,17 @@ async function readUnmatched(tx: Tx, chain: string): Promise<ReadonlyMap<string,
     where t.chain = ${chain} and s.booked and not s.credited and not u.withdrawn
     group by s.booked_symbol`.execute(tx);
   return new Map(rows.map(({ symbol, amount }) => [symbol, amount]));
+}
+
+/** The family's hot wallets, in the order of readBooks. */
+export async function readHotWalletAddresses(db: Db, family: Family): Promise<readonly Address[]> {
+  const rows = await db
+    .selectFrom('hot_wallet')
+    .select('address')
+    .where('family', '=', family)
+    .orderBy('address')
+    .execute();
+  return rows.map(({ address }) => address as Address);
 }
 
 /** A nonce counts from 0, and the first that is known may be a later one, of a wallet that was used before. */

@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createEvmStateReader, type EvmStateReader } from '@opentill/chain-evm/read-balances';
+import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
 import { createEvmReader } from '@opentill/chain-evm/reader';
+import { createTronStateReader } from '@opentill/chain-tron/read-state';
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { Holding, StateNumber } from '@opentill/chain/state-number';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Chain } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { canonicalContract } from '../../canonical-contract.ts';
 
 /** A balance that is not zero. */
 export interface Money {
@@ -41,34 +44,44 @@ const FIRST_PAUSE_MS = 500;
 /** So far below the head that the second source has the block as well; far above what nodes throw away. */
 const BLOCKS_BELOW_HEAD = 2;
 
-/** A reader of an EVM network: its tokens and its native coin, agreed by two sources. Opens nothing before `read`. */
+/** A reader of a network: its tokens and its native coin, agreed by two sources. Opens nothing before `read`. */
 export function createMoneyReader(network: NetworkConfig): MoneyReader {
+  const { chain } = network;
+  const assets = assetsOf(network);
+  const readBalances = network.family === 'TRON' ? ofTron(network) : ofEvm(network);
+  return { chain, read: (addresses) => repeat(() => readOnce({ chain, assets, readBalances }, addresses)) };
+}
+
+type ReadBalances = (holdings: readonly Holding[]) => Promise<readonly StateNumber[]>;
+
+function ofEvm(network: NetworkConfig): ReadBalances {
   const reader = createEvmReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
   const state = createEvmStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
-  const assets = assetsOf(network);
-  return {
-    chain: network.chain,
-    read: (addresses) => repeat(() => readOnce({ reader, state, chain: network.chain, assets }, addresses)),
-  };
+  return async (holdings) => state.balances(holdings, await blockBelowHead(reader));
+}
+
+/** What moves between one source's reading and the other's comes out as disputed: read again, it is not. */
+function ofTron(network: NetworkConfig): ReadBalances {
+  const state = createTronStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
+  return async (holdings) => (await state.solidBalances(holdings)).balances;
 }
 
 /** The native coin is looked for even where it is no token of the file: it pays fees, and people send it. */
-function assetsOf({ tokens, nativeSymbol, nativeDecimals }: NetworkConfig): readonly Asset[] {
+function assetsOf({ family, tokens, nativeSymbol, nativeDecimals }: NetworkConfig): readonly Asset[] {
   const native = { symbol: nativeSymbol, contract: null, decimals: nativeDecimals, displayDecimals: 2 };
-  const others = tokens
-    .filter(({ contract }) => contract !== null)
-    .map((token) => ({ ...token, contract: token.contract?.toLowerCase() as TokenContract }));
+  const others = tokens.flatMap((token) =>
+    token.contract === null ? [] : [{ ...token, contract: canonicalContract(family, token.contract) }],
+  );
   return [native, ...others];
 }
 
 async function readOnce(
-  from: { reader: ChainReader; state: EvmStateReader; chain: Chain; assets: readonly Asset[] },
+  from: { chain: Chain; assets: readonly Asset[]; readBalances: ReadBalances },
   addresses: readonly Address[],
 ): Promise<readonly (readonly Money[])[]> {
   const { chain, assets } = from;
-  const block = await blockBelowHead(from.reader);
   const holdings = addresses.flatMap((holder) => assets.map(({ contract }) => ({ holder, contract })));
-  const numbers = await from.state.balances(holdings, block);
+  const numbers = await from.readBalances(holdings);
   return addresses.map((_, place) =>
     assets.flatMap(({ symbol, decimals, displayDecimals }, within) => {
       const number = numbers[place * assets.length + within];

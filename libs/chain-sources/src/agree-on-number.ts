@@ -1,0 +1,15 @@
+import type { StateNumber } from '@opentill/chain/state-number';
+import type { Said } from './ask-two-sources.ts';
+import type { Source } from './source.ts';
+
+/** What two sources say of the question at one place; of one alone, what that says. */
+export function agreeOnNumber<S extends Source>(
+  [first, second]: readonly [Said<S, readonly bigint[]>, Said<S, readonly bigint[]> | undefined],
+  place: number,
+): StateNumber {
+  const valueOf = ({ answer }: Said<S, readonly bigint[]>): bigint => answer[place] ?? 0n;
+  const value = valueOf(first);
+  if (second === undefined || second.answer[place] === value) return { kind: 'AGREED', value };
+  const said = [first, second].map((one) => ({ label: one.source.label, value: valueOf(one) }));
+  return { kind: 'DISPUTED', said };
+}

@@ -1,0 +1,115 @@
+import type { BlockHeader } from '@opentill/chain/block';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { Holding, StateNumber } from '@opentill/chain/state-number';
+import { agreeOnNumber } from '@opentill/chain-sources/agree-on-number';
+import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { shortHexOf } from './address-codec.ts';
+import { plainHeader } from './decode-block.ts';
+import { malformed, sunIn } from './node-value.ts';
+import { ofEach } from './read-range.ts';
+import { callConstant } from './sender/call-constant.ts';
+import { readAccount } from './sender/read-balances.ts';
+import {
+  createTronSources,
+  readHeader,
+  type TronSource,
+  type TronSourcesDeps,
+  type TronSourcesNetwork,
+} from './tron-sources.ts';
+
+/**
+ * Balances of the solid state. TRON's nodes keep no state of blocks before: what is read stood somewhere between the solid
+ * block before the reading and the one after it; of one block, where the two are the same.
+ */
+export interface SolidBalances {
+  /** The lower of the sources' solid blocks before, the higher of those after. */
+  readonly from: BlockHeader;
+  readonly to: BlockHeader;
+  /** In the order of the questions. */
+  readonly balances: readonly StateNumber[];
+}
+
+/** Reads numbers of the state, for comparing books with the chain. Throws a GatewayError with a ReaderErrorCode. */
+export interface TronStateReader {
+  solidBalances(holdings: readonly Holding[], options?: ReadOptions): Promise<SolidBalances>;
+}
+
+interface Testimony {
+  readonly from: BlockHeader;
+  readonly to: BlockHeader;
+  readonly balances: readonly bigint[];
+}
+
+/** balanceOf(address) */
+const BALANCE_SELECTOR = '70a08231';
+const WORD = /^[0-9a-f]{64}$/;
+/** A call each; more of them at once gain nothing. */
+const CALLS_AT_ONCE = 8;
+
+/** Throws TypeError for a network without genesis id. Opens nothing until the first call. */
+export function createTronStateReader(
+  network: TronSourcesNetwork,
+  deps: TronSourcesDeps = {},
+): TronStateReader {
+  const sources = createTronSources(network, deps);
+  return {
+    async solidBalances(holdings, options = {}) {
+      const [first, second] = await askTwoSources(
+        sources,
+        {
+          ask: (source, own) => testify(source, holdings, own),
+          height: undefined,
+          onAlone: () => undefined, // the reader of the scanner raises the alarm
+        },
+        options,
+      );
+      const all = second === undefined ? [first.answer] : [first.answer, second.answer];
+      const numbersOf = ({ source, answer }: typeof first) => ({ source, answer: answer.balances });
+      const said = [numbersOf(first), second === undefined ? undefined : numbersOf(second)] as const;
+      return {
+        from: all.map(({ from }) => from).reduce((a, b) => (b.height < a.height ? b : a)),
+        to: all.map(({ to }) => to).reduce((a, b) => (b.height > a.height ? b : a)),
+        balances: holdings.map((_, place) => agreeOnNumber(said, place)),
+      };
+    },
+  };
+}
+
+async function testify(
+  source: TronSource,
+  holdings: readonly Holding[],
+  options: ReadOptions,
+): Promise<Testimony> {
+  const solid = async (): Promise<BlockHeader> =>
+    plainHeader(await readHeader(source, options, undefined, 'walletsolidity'));
+  const from = await solid();
+  const balances: bigint[] = [];
+  while (balances.length < holdings.length) {
+    const next = holdings.slice(balances.length, balances.length + CALLS_AT_ONCE);
+    const read = await ofEach(
+      { from: 0, to: next.length - 1 },
+      (place, own) => readBalance(source, next[place] as Holding, own),
+      options,
+    );
+    balances.push(...read);
+  }
+  return { from, to: await solid(), balances };
+}
+
+async function readBalance(
+  source: TronSource,
+  { holder, contract }: Holding,
+  options: ReadOptions,
+): Promise<bigint> {
+  if (contract === null) {
+    const account = await readAccount(source, holder, options, 'walletsolidity');
+    return account === undefined ? 0n : sunIn(account['balance'], 'balance');
+  }
+  const data = BALANCE_SELECTOR + shortHexOf(holder).padStart(64, '0');
+  const call = { from: holder, contract, data };
+  const { words, failure } = await callConstant(source, call, options, 'walletsolidity');
+  const [word] = words;
+  if (failure !== undefined || word === undefined || !WORD.test(word))
+    return malformed('balanceOf', failure ?? word);
+  return BigInt(`0x${word}`);
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { createTronStateReader } from '../src/read-state.ts';
+import { networkOf } from './tron-harness.ts';
+
+/* Balances of the solid state, on our node: between which blocks they stood, and what two nodes that differ come to. */
+
+const LAG = 3;
+const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
+let devnet: TronDevnet;
+let other: TronDevnet;
+let usdt: TokenContract;
+
+beforeAll(async () => {
+  [devnet, other] = await Promise.all([
+    startTronDevnet({ blockTimeMs: 0, solidLagBlocks: LAG }),
+    startTronDevnet({ blockTimeMs: 0, solidLagBlocks: LAG }),
+  ]);
+  usdt = devnet.tokens.USDT as TokenContract;
+});
+afterAll(async () => {
+  await Promise.all([devnet.close(), other.close()]);
+});
+
+const holdings = () => [
+  { holder: HOLDER, contract: null },
+  { holder: HOLDER, contract: usdt },
+];
+const agreed = (...values: readonly bigint[]) => values.map((value) => ({ kind: 'AGREED', value }));
+
+test('what came counts when its block is solid, not before; who never got anything has nothing', async () => {
+  const reader = createTronStateReader(networkOf(devnet, [devnet.tokens.USDT]));
+  expect((await reader.solidBalances(holdings())).balances).toEqual(agreed(0n, 0n));
+  await devnet.control.fund(HOLDER, { trxSun: 5_000_000n, symbol: 'USDT', amountBaseUnits: 12n });
+  expect((await reader.solidBalances(holdings())).balances).toEqual(agreed(0n, 0n));
+  await devnet.control.mine(LAG);
+  const { from, to, balances } = await reader.solidBalances(holdings());
+  expect(balances).toEqual(agreed(5_000_000n, 12n));
+  const { solid } = devnet.control.summary();
+  expect([from.height, to.height]).toEqual([solid, solid]);
+  expect(from.hash).toBe(to.hash);
+});
+
+test('blocks that come while it reads are named: the balances stood somewhere in between', async () => {
+  const reader = createTronStateReader(networkOf(devnet, [devnet.tokens.USDT]));
+  const before = devnet.control.summary().solid;
+  devnet.control.fault({ kind: 'latency', path: 'triggerconstantcontract', delayMs: 300 });
+  const reading = reader.solidBalances(holdings());
+  await devnet.control.mine(2);
+  const { from, to } = await reading;
+  devnet.control.clearFaults();
+  expect(to.height).toBe(before + 2);
+  expect(from.height).toBeGreaterThanOrEqual(before);
+});
+
+test('two nodes that say different things are both quoted', async () => {
+  const two = networkOf(devnet, [devnet.tokens.USDT], { rpcUrls: [devnet.url, other.url] });
+  const { balances } = await createTronStateReader(two).solidBalances(holdings());
+  expect(balances[1]).toEqual({
+    kind: 'DISPUTED',
+    said: expect.arrayContaining([
+      { label: new URL(devnet.url).host, value: 12n },
+      { label: new URL(other.url).host, value: 0n },
+    ]),
+  });
+});
+
+test('a contract that is none is told, not taken for an empty wallet', async () => {
+  const reader = createTronStateReader(networkOf(devnet, [devnet.tokens.USDT]));
+  const nobody = [{ holder: HOLDER, contract: HOLDER as string as TokenContract }];
+  await expect(reader.solidBalances(nobody)).rejects.toMatchObject({ code: expect.any(String) });
+});
