@@ -13,7 +13,7 @@ export interface ReceiveOptions extends VerifyOptions {
    * when it rejects, or takes longer than 10 s, the same callback comes again.
    */
   readonly onCallback: (callback: Callback) => void | Promise<void>;
-  /** Told of what was refused (CallbackError), and of what `onCallback` threw. */
+  /** Told of what was refused (CallbackError), and of what `onCallback` threw. What it throws itself is dropped. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -65,9 +65,18 @@ async function answerTo(
     await onCallback(verifyCallback({ body, headers }, verifying));
     return { status: 200, text: 'ok' };
   } catch (error) {
-    onError?.(error);
+    tell(onError, error);
     if (!(error instanceof CallbackError)) return { status: 500, text: 'not taken' };
     return { status: error.code === 'BODY_UNREADABLE' ? 400 : 401, text: error.message };
+  }
+}
+
+/** The gateway is answered whatever the shop's own reporting does. */
+function tell(onError: ReceiveOptions['onError'], error: unknown): void {
+  try {
+    onError?.(error);
+  } catch {
+    // There is nobody left to tell.
   }
 }
 

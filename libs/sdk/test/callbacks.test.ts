@@ -221,6 +221,15 @@ describe('receivers', () => {
     expect(await post(kind, received, make())).toEqual({ status: 500, text: 'not taken' });
   });
 
+  it.each(kinds)('%s: answers although onError throws', async (kind) => {
+    const onError = () => {
+      throw new Error('the log is full');
+    };
+    const received = { ...options, onCallback: () => Promise.reject(new Error('away')), onError };
+    expect(await post(kind, received, make())).toEqual({ status: 500, text: 'not taken' });
+    expect(await post(kind, received, make({ secret: 'stranger' }))).toMatchObject({ status: 401 });
+  });
+
   it.each(['node:http', 'fetch'])('%s: what is longer than any callback is not read', async (kind) => {
     const { headers } = make();
     const received = { ...options, onCallback: () => undefined };
