@@ -1,6 +1,9 @@
 /** Why a call of the gateway did not succeed. */
 export type OpentillErrorCode =
-  /** 400, 405, 413, 415: a field is missing or wrong; the message says which. Asking again the same way helps nothing. */
+  /**
+   * 400, 405, 413, 415: a field is missing or wrong; the message says which. Also every other 4xx that has no code of
+   * its own here. Asking again the same way helps nothing.
+   */
   | 'INVALID_REQUEST'
   /** 401: token, clock or nonce. The message says which; a wrong token and an unknown merchant look the same. */
   | 'UNAUTHORIZED'
@@ -14,7 +17,7 @@ export type OpentillErrorCode =
   | 'RATE_LIMITED'
   /** 503: nothing was done; it will come back. */
   | 'UNAVAILABLE'
-  /** Another status: the gateway's fault, or that of something before it. What was asked for may have been done. */
+  /** 408, 5xx, or another status: the gateway's fault, or that of something before it. What was asked for may have been done. */
   | 'SERVER_FAULT'
   /** Refused, reset, or nothing in time. What was asked for may have been done: ask again under the same order id. */
   | 'NO_ANSWER'
@@ -69,11 +72,6 @@ const PASSING: ReadonlySet<OpentillErrorCode> = new Set<OpentillErrorCode>([
 /** The code of an HTTP status that is no success. */
 export function errorCodeOf(httpStatus: number): OpentillErrorCode {
   switch (httpStatus) {
-    case 400:
-    case 405:
-    case 413:
-    case 415:
-      return 'INVALID_REQUEST';
     case 401:
       return 'UNAUTHORIZED';
     case 404:
@@ -86,7 +84,9 @@ export function errorCodeOf(httpStatus: number): OpentillErrorCode {
       return 'RATE_LIMITED';
     case 503:
       return 'UNAVAILABLE';
-    default:
+    case 408: // it did not hear the whole request in time
       return 'SERVER_FAULT';
+    default:
+      return httpStatus >= 400 && httpStatus < 500 ? 'INVALID_REQUEST' : 'SERVER_FAULT';
   }
 }
