@@ -114,6 +114,19 @@ describe('without a stream', () => {
     expect([refused.asked, refused.refused]).toEqual([['pay'], [404]]);
   });
 
+  test('keeps an order that was shown, although it is refused later', async () => {
+    const { asked, reach, refused, server, told } = aPage(anOrder(), { streams: false });
+    server.answer = { outcome: 'REFUSED', httpStatus: 404 };
+    await pass(20_000);
+    expect([reach, refused]).toEqual([[false], []]);
+    expect(asked.length).toBeGreaterThan(1);
+    server.answer = undefined;
+    server.order = anOrder({ status: 'PENDING', serverTime: 1_800_000_030 });
+    await pass(31_000);
+    expect(reach).toEqual([false, true]);
+    expect(told.at(-1)?.status).toBe('PENDING');
+  });
+
   test('goes on slowly with an order that expired: it may be paid late', async () => {
     const { asked, server, told } = aPage(anOrder({ status: 'EXPIRED' }), { streams: false });
     await pass(3_500 + 30_000);

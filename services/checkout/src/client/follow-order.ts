@@ -11,7 +11,7 @@ export interface FollowDeps {
   readonly onOrder: (order: CheckoutOrder) => void;
   /** Whether the API could be reached, at each edge. */
   readonly onReachable: (reachable: boolean) => void;
-  /** The link is not valid, or names no order. Nothing follows. */
+  /** The link is not valid, or names no order: said only while no order was shown. Nothing follows. */
   readonly onRefused: (httpStatus: 401 | 404) => void;
   /** In [0, 1). */
   readonly random: () => number;
@@ -126,16 +126,22 @@ function hear(
     case 'SLOW_DOWN':
       return asked.waitMs + deps.random() * JITTER_MS;
     case 'REFUSED':
+      // An order that was shown exists, and nobody who may have paid it is left without it.
+      if (state.latest !== null) return backOff(deps, state);
       if (!state.stopped) deps.onRefused(asked.httpStatus);
       stop(state);
       return POLL_MS;
-    case 'UNREACHABLE': {
-      setReachable(deps, state, false);
-      state.failures += 1;
-      const backoffMs = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (state.failures - 1));
-      return backoffMs * (0.5 + deps.random() / 2);
-    }
+    case 'UNREACHABLE':
+      return backOff(deps, state);
   }
+}
+
+/** Nothing was heard; milliseconds until the next question. */
+function backOff(deps: FollowDeps, state: State): number {
+  setReachable(deps, state, false);
+  state.failures += 1;
+  const backoffMs = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (state.failures - 1));
+  return backoffMs * (0.5 + deps.random() / 2);
 }
 
 function setReachable(deps: FollowDeps, state: State, reachable: boolean): void {

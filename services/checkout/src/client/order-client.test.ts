@@ -34,6 +34,9 @@ test.each([
   ['SLOW_DOWN', () => json(429, null)],
   ['UNREACHABLE', () => json(503, null)],
   ['UNREACHABLE', () => new Response('<html>proxy</html>', { status: 200 })],
+  ['UNREACHABLE', () => new Response('<html>proxy</html>', { status: 404 })],
+  ['UNREACHABLE', () => new Response('{"message":"log in"}', { status: 401 })],
+  ['UNREACHABLE', () => new Response('{"code":404}', { status: 401 })],
   [
     'UNREACHABLE',
     () => {

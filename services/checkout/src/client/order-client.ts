@@ -36,10 +36,11 @@ export function createOrderClient(
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       if (response.status === 429) return { outcome: 'SLOW_DOWN', waitMs: waitOf(response) };
-      if (response.status === 401 || response.status === 404) {
-        return { outcome: 'REFUSED', httpStatus: response.status };
-      }
       const { code, data } = (await response.json()) as { code: number; data: Data | null };
+      // A proxy or a static host refuses as well, but it doesn't know the order.
+      if (code === response.status && (code === 401 || code === 404)) {
+        return { outcome: 'REFUSED', httpStatus: code };
+      }
       return code === 200 && data !== null ? { outcome: 'ANSWERED', data } : { outcome: 'UNREACHABLE' };
     } catch {
       return { outcome: 'UNREACHABLE' };
