@@ -177,17 +177,28 @@ const SIGNED = {
 };
 const ENDED = { state: 'EXPIRED', money: 'RELEASED', signed: false, held: false, waits: false };
 
+/** The tracker, told of all of them again and again until the signers are done. */
+async function besideTracker<T>(orders: readonly OrderRow[], signers: Promise<T>): Promise<T> {
+  let isOver = false;
+  const tracking = [expire, book, book].map(async (act) => {
+    while (!isOver) await act(orders);
+  });
+  const settled = signers.finally(() => (isOver = true));
+  await Promise.all([settled, ...tracking]);
+  return settled;
+}
+
 /** Everything at once, of both wallets and of the tracker. @returns what each wallet signed and authorised, in its order */
 function race(work: readonly AtWork[]) {
   const orders = work.flatMap(({ authorised, requested }) => [...authorised, ...requested]);
-  return Promise.all([
-    Promise.all(work.map((one) => signUntilNoneIsLeft(one, one.attempts))),
-    Promise.all(work.map((one) => one.store.authorise(one.lease, one.nonce, () => one.decisions))),
-    ...work.map((one) => one.store.saveObstacles(one.lease, one.obstacles)),
-    expire(orders),
-    expire(orders),
-    book(orders),
-  ]);
+  return besideTracker(
+    orders,
+    Promise.all([
+      Promise.all(work.map((one) => signUntilNoneIsLeft(one, one.attempts))),
+      Promise.all(work.map((one) => one.store.authorise(one.lease, one.nonce, () => one.decisions))),
+      ...work.map((one) => one.store.saveObstacles(one.lease, one.obstacles)),
+    ]),
+  );
 }
 
 test('two wallets that authorise, sign and note why not, beside expiring and booking of the same payouts: nobody waits in a circle, each ends one way', async () => {
