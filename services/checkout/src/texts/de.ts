@@ -17,7 +17,7 @@ export const de: Texts = {
   confirmingHint:
     'Sie müssen nichts mehr tun. Sie können diese Seite schließen; der Shop erfährt es von selbst.',
   finalHint: 'Das Netzwerk macht sie endgültig, das kann einige Minuten dauern.',
-  paidHint: 'Der Shop weiß Bescheid.',
+  paidHint: 'Der Shop erfährt es von selbst.',
   expiredHint:
     'Bitte senden Sie nichts mehr an die Adresse. Gehen Sie zurück zum Shop und beginnen Sie die Zahlung neu.',
   underpaidHint:

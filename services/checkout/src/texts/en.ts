@@ -15,7 +15,7 @@ export const en = {
     'Please do not send anything any more. If you have already paid, wait a moment: the network is still being read.',
   confirmingHint: 'There is nothing left to do. You may close this page; the shop is told by itself.',
   finalHint: 'The network is making it final, which can take some minutes.',
-  paidHint: 'The shop has been told.',
+  paidHint: 'The shop is told by itself.',
   expiredHint:
     'Please do not send anything to its address any more. Go back to the shop and start the payment again.',
   underpaidHint:

@@ -15,7 +15,7 @@ export const es: Texts = {
   timeOverHint: 'No envíes nada más. Si ya has pagado, espera un momento: la red todavía se está leyendo.',
   confirmingHint: 'No tienes que hacer nada más. Puedes cerrar esta página; la tienda recibirá el aviso.',
   finalHint: 'La red lo está haciendo definitivo; puede tardar unos minutos.',
-  paidHint: 'La tienda ya lo sabe.',
+  paidHint: 'La tienda recibirá el aviso automáticamente.',
   expiredHint: 'No envíes nada más a su dirección. Vuelve a la tienda y empieza el pago de nuevo.',
   underpaidHint:
     'Han llegado {received} de {amount}. Está registrado y no se ha perdido. Consulta a la tienda e indica el pedido.',

@@ -16,7 +16,7 @@ export const fr: Texts = {
     'N’envoyez plus rien. Si vous avez déjà payé, patientez un instant : le réseau est encore en cours de lecture.',
   confirmingHint: 'Vous n’avez plus rien à faire. Vous pouvez fermer cette page ; la boutique sera prévenue.',
   finalHint: 'Le réseau le rend définitif, cela peut prendre quelques minutes.',
-  paidHint: 'La boutique est prévenue.',
+  paidHint: 'La boutique est prévenue automatiquement.',
   expiredHint: 'N’envoyez plus rien à son adresse. Retournez à la boutique et recommencez le paiement.',
   underpaidHint:
     '{received} sur {amount} sont arrivés. C’est enregistré et rien n’est perdu. Contactez la boutique en indiquant la commande.',

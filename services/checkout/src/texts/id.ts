@@ -15,7 +15,7 @@ export const id: Texts = {
   timeOverHint: 'Jangan kirim apa pun lagi. Jika sudah membayar, tunggu sebentar: jaringan masih dibaca.',
   confirmingHint: 'Tidak ada lagi yang perlu dilakukan. Halaman ini boleh ditutup; toko akan diberi tahu.',
   finalHint: 'Jaringan sedang menjadikannya final, ini dapat memakan beberapa menit.',
-  paidHint: 'Toko sudah diberi tahu.',
+  paidHint: 'Toko akan diberi tahu secara otomatis.',
   expiredHint: 'Jangan kirim apa pun lagi ke alamatnya. Kembali ke toko dan mulai pembayaran lagi.',
   underpaidHint:
     '{received} dari {amount} telah tiba. Sudah tercatat dan tidak hilang. Silakan hubungi toko dan sebutkan pesanannya.',

@@ -15,7 +15,7 @@ export const pt: Texts = {
   timeOverHint: 'Não envie mais nada. Se já pagou, aguarde um momento: a rede ainda está sendo lida.',
   confirmingHint: 'Não é preciso fazer mais nada. Pode fechar esta página; a loja será avisada.',
   finalHint: 'A rede está tornando o pagamento definitivo, o que pode levar alguns minutos.',
-  paidHint: 'A loja já foi avisada.',
+  paidHint: 'A loja é avisada automaticamente.',
   expiredHint: 'Não envie mais nada para o endereço. Volte à loja e comece o pagamento de novo.',
   underpaidHint:
     'Chegaram {received} de {amount}. Está registrado e não se perdeu. Fale com a loja e informe o pedido.',

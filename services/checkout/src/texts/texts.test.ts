@@ -58,6 +58,10 @@ describe.each(LANGUAGE_VALUES)('%s', (language) => {
   });
 });
 
+test('a paid order does not claim that the shop has been told: its callback may still wait', () => {
+  expect(en.paidHint).toBe('The shop is told by itself.');
+});
+
 test('a filled-in value keeps its own direction in a sentence from right to left', () => {
   const say = createSay('ar', ALL_TEXTS.ar);
   expect(say('warning', { symbol: 'USDT', chain: 'TRON' })).toContain('⁦USDT⁩');

@@ -15,7 +15,7 @@ export const tr: Texts = {
   timeOverHint: 'Lütfen artık bir şey göndermeyin. Ödediyseniz biraz bekleyin: ağ hâlâ okunuyor.',
   confirmingHint: 'Yapmanız gereken başka bir şey yok. Bu sayfayı kapatabilirsiniz; mağazaya haber verilir.',
   finalHint: 'Ağ ödemeyi kesinleştiriyor, bu birkaç dakika sürebilir.',
-  paidHint: 'Mağazaya haber verildi.',
+  paidHint: 'Mağazaya otomatik olarak haber verilir.',
   expiredHint: 'Lütfen adrese artık bir şey göndermeyin. Mağazaya dönüp ödemeyi yeniden başlatın.',
   underpaidHint:
     '{amount} tutarın {received} kadarı geldi. Kaydedildi, kaybolmadı. Lütfen sipariş numarasıyla mağazaya başvurun.',

@@ -16,7 +16,7 @@ export const vi: Texts = {
     'Vui lòng không gửi thêm gì nữa. Nếu bạn đã thanh toán, hãy chờ một chút: mạng vẫn đang được đọc.',
   confirmingHint: 'Bạn không cần làm gì thêm. Có thể đóng trang này; cửa hàng sẽ được báo.',
   finalHint: 'Mạng đang hoàn tất khoản thanh toán, có thể mất vài phút.',
-  paidHint: 'Cửa hàng đã được báo.',
+  paidHint: 'Cửa hàng sẽ được báo tự động.',
   expiredHint: 'Vui lòng không gửi gì đến địa chỉ này nữa. Hãy quay lại cửa hàng và thanh toán lại.',
   underpaidHint:
     'Đã nhận {received} trên {amount}. Khoản này đã được ghi lại và không mất. Vui lòng hỏi cửa hàng và nêu mã đơn hàng.',

@@ -15,7 +15,7 @@ export const zh: Texts = {
   timeOverHint: '请不要再发送任何款项。如果您已付款，请稍候：仍在读取网络。',
   confirmingHint: '您无需再做任何操作。可以关闭此页面，商店会自动收到通知。',
   finalHint: '网络正在最终确认，可能需要几分钟。',
-  paidHint: '商店已收到通知。',
+  paidHint: '商店会自动收到通知。',
   expiredHint: '请不要再向该地址发送任何款项。请返回商店重新付款。',
   underpaidHint: '已收到 {received}，共需 {amount}。款项已记录，不会丢失。请联系商店并提供订单号。',
   lateHint: '您发送的款项已到账并记录，不会丢失。请联系商店并提供订单号。',
