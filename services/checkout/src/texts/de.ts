@@ -4,6 +4,7 @@ export const de: Texts = {
   waiting: 'Warten auf Ihre Zahlung',
   partial: 'Ein Teil der Zahlung ist angekommen',
   timeOver: 'Die Zeit zum Bezahlen ist vorbei',
+  reorganised: 'Das Netzwerk ordnet Ihre Zahlung neu ein',
   confirming: 'Zahlung gesehen, warten auf Bestätigungen',
   paid: 'Bezahlt. Vielen Dank!',
   expired: 'Diese Zahlungsanforderung ist abgelaufen',
@@ -14,6 +15,8 @@ export const de: Texts = {
   partialHint: '{received} von {amount} sind angekommen. Bitte senden Sie den Rest an dieselbe Adresse.',
   timeOverHint:
     'Bitte senden Sie nichts mehr. Falls Sie schon bezahlt haben, warten Sie einen Moment: Das Netzwerk wird noch gelesen.',
+  reorganisedHint:
+    'Bitte senden Sie nicht noch einmal. Das Netzwerk ordnet seine Blöcke neu; Ihre Zahlung wird darin von selbst gesucht.',
   confirmingHint:
     'Sie müssen nichts mehr tun. Sie können diese Seite schließen; der Shop erfährt es von selbst.',
   finalHint: 'Das Netzwerk macht sie endgültig, das kann einige Minuten dauern.',

@@ -3,6 +3,7 @@ export const en = {
   waiting: 'Waiting for your payment',
   partial: 'Part of the payment has arrived',
   timeOver: 'The time to pay is over',
+  reorganised: 'The network is re-ordering your payment',
   confirming: 'Payment seen, waiting for confirmations',
   paid: 'Paid. Thank you!',
   expired: 'This payment request has expired',
@@ -13,6 +14,8 @@ export const en = {
   partialHint: '{received} of {amount} has arrived. Please send the rest to the same address.',
   timeOverHint:
     'Please do not send anything any more. If you have already paid, wait a moment: the network is still being read.',
+  reorganisedHint:
+    'Please do not send it again. The network is putting its blocks in another order; your payment is looked for in them by itself.',
   confirmingHint: 'There is nothing left to do. You may close this page; the shop is told by itself.',
   finalHint: 'The network is making it final, which can take some minutes.',
   paidHint: 'The shop is told by itself.',

@@ -4,6 +4,7 @@ export const es: Texts = {
   waiting: 'Esperando tu pago',
   partial: 'Ha llegado una parte del pago',
   timeOver: 'El tiempo para pagar ha terminado',
+  reorganised: 'La red está reordenando tu pago',
   confirming: 'Pago detectado, esperando confirmaciones',
   paid: 'Pagado. ¡Gracias!',
   expired: 'Esta solicitud de pago ha caducado',
@@ -13,6 +14,8 @@ export const es: Texts = {
 
   partialHint: 'Han llegado {received} de {amount}. Envía el resto a la misma dirección.',
   timeOverHint: 'No envíes nada más. Si ya has pagado, espera un momento: la red todavía se está leyendo.',
+  reorganisedHint:
+    'No lo envíes otra vez. La red está reordenando sus bloques; tu pago se busca en ellos automáticamente.',
   confirmingHint: 'No tienes que hacer nada más. Puedes cerrar esta página; la tienda recibirá el aviso.',
   finalHint: 'La red lo está haciendo definitivo; puede tardar unos minutos.',
   paidHint: 'La tienda recibirá el aviso automáticamente.',

@@ -4,6 +4,7 @@ export const fr: Texts = {
   waiting: 'En attente de votre paiement',
   partial: 'Une partie du paiement est arrivée',
   timeOver: 'Le délai de paiement est écoulé',
+  reorganised: 'Le réseau réordonne votre paiement',
   confirming: 'Paiement détecté, en attente de confirmations',
   paid: 'Payé. Merci !',
   expired: 'Cette demande de paiement a expiré',
@@ -14,6 +15,8 @@ export const fr: Texts = {
   partialHint: '{received} sur {amount} sont arrivés. Veuillez envoyer le reste à la même adresse.',
   timeOverHint:
     'N’envoyez plus rien. Si vous avez déjà payé, patientez un instant : le réseau est encore en cours de lecture.',
+  reorganisedHint:
+    'Ne l’envoyez pas une seconde fois. Le réseau réordonne ses blocs ; votre paiement y est recherché automatiquement.',
   confirmingHint: 'Vous n’avez plus rien à faire. Vous pouvez fermer cette page ; la boutique sera prévenue.',
   finalHint: 'Le réseau le rend définitif, cela peut prendre quelques minutes.',
   paidHint: 'La boutique est prévenue automatiquement.',

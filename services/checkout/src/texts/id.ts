@@ -4,6 +4,7 @@ export const id: Texts = {
   waiting: 'Menunggu pembayaran Anda',
   partial: 'Sebagian pembayaran telah tiba',
   timeOver: 'Waktu pembayaran telah habis',
+  reorganised: 'Jaringan sedang mengurutkan ulang pembayaran Anda',
   confirming: 'Pembayaran terlihat, menunggu konfirmasi',
   paid: 'Lunas. Terima kasih!',
   expired: 'Permintaan pembayaran ini telah kedaluwarsa',
@@ -13,6 +14,8 @@ export const id: Texts = {
 
   partialHint: '{received} dari {amount} telah tiba. Silakan kirim sisanya ke alamat yang sama.',
   timeOverHint: 'Jangan kirim apa pun lagi. Jika sudah membayar, tunggu sebentar: jaringan masih dibaca.',
+  reorganisedHint:
+    'Jangan kirim lagi. Jaringan sedang mengurutkan ulang bloknya; pembayaran Anda dicari di dalamnya secara otomatis.',
   confirmingHint: 'Tidak ada lagi yang perlu dilakukan. Halaman ini boleh ditutup; toko akan diberi tahu.',
   finalHint: 'Jaringan sedang menjadikannya final, ini dapat memakan beberapa menit.',
   paidHint: 'Toko akan diberi tahu secara otomatis.',

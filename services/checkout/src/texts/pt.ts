@@ -4,6 +4,7 @@ export const pt: Texts = {
   waiting: 'Aguardando o seu pagamento',
   partial: 'Parte do pagamento chegou',
   timeOver: 'O tempo para pagar terminou',
+  reorganised: 'A rede está reordenando o seu pagamento',
   confirming: 'Pagamento detectado, aguardando confirmações',
   paid: 'Pago. Obrigado!',
   expired: 'Este pedido de pagamento expirou',
@@ -13,6 +14,8 @@ export const pt: Texts = {
 
   partialHint: 'Chegaram {received} de {amount}. Envie o restante para o mesmo endereço.',
   timeOverHint: 'Não envie mais nada. Se já pagou, aguarde um momento: a rede ainda está sendo lida.',
+  reorganisedHint:
+    'Não envie de novo. A rede está reordenando os seus blocos; o seu pagamento é procurado neles automaticamente.',
   confirmingHint: 'Não é preciso fazer mais nada. Pode fechar esta página; a loja será avisada.',
   finalHint: 'A rede está tornando o pagamento definitivo, o que pode levar alguns minutos.',
   paidHint: 'A loja é avisada automaticamente.',

@@ -4,6 +4,7 @@ export const tr: Texts = {
   waiting: 'Ödemeniz bekleniyor',
   partial: 'Ödemenin bir kısmı geldi',
   timeOver: 'Ödeme süresi doldu',
+  reorganised: 'Ağ ödemenizi yeniden sıralıyor',
   confirming: 'Ödeme görüldü, onaylar bekleniyor',
   paid: 'Ödendi. Teşekkürler!',
   expired: 'Bu ödeme isteğinin süresi doldu',
@@ -13,6 +14,8 @@ export const tr: Texts = {
 
   partialHint: '{amount} tutarın {received} kadarı geldi. Lütfen kalanı aynı adrese gönderin.',
   timeOverHint: 'Lütfen artık bir şey göndermeyin. Ödediyseniz biraz bekleyin: ağ hâlâ okunuyor.',
+  reorganisedHint:
+    'Lütfen yeniden göndermeyin. Ağ bloklarını yeniden sıralıyor; ödemeniz bunların içinde otomatik olarak aranıyor.',
   confirmingHint: 'Yapmanız gereken başka bir şey yok. Bu sayfayı kapatabilirsiniz; mağazaya haber verilir.',
   finalHint: 'Ağ ödemeyi kesinleştiriyor, bu birkaç dakika sürebilir.',
   paidHint: 'Mağazaya otomatik olarak haber verilir.',

@@ -4,6 +4,7 @@ export const vi: Texts = {
   waiting: 'Đang chờ bạn thanh toán',
   partial: 'Đã nhận được một phần khoản thanh toán',
   timeOver: 'Đã hết thời gian thanh toán',
+  reorganised: 'Mạng đang sắp xếp lại khoản thanh toán của bạn',
   confirming: 'Đã thấy khoản thanh toán, đang chờ xác nhận',
   paid: 'Đã thanh toán. Cảm ơn bạn!',
   expired: 'Yêu cầu thanh toán này đã hết hạn',
@@ -14,6 +15,8 @@ export const vi: Texts = {
   partialHint: 'Đã nhận {received} trên {amount}. Vui lòng gửi phần còn lại đến cùng địa chỉ.',
   timeOverHint:
     'Vui lòng không gửi thêm gì nữa. Nếu bạn đã thanh toán, hãy chờ một chút: mạng vẫn đang được đọc.',
+  reorganisedHint:
+    'Vui lòng không gửi lại. Mạng đang sắp xếp lại các khối; khoản thanh toán của bạn được tự động tìm trong đó.',
   confirmingHint: 'Bạn không cần làm gì thêm. Có thể đóng trang này; cửa hàng sẽ được báo.',
   finalHint: 'Mạng đang hoàn tất khoản thanh toán, có thể mất vài phút.',
   paidHint: 'Cửa hàng sẽ được báo tự động.',

@@ -4,6 +4,7 @@ export const zh: Texts = {
   waiting: '等待您付款',
   partial: '已收到部分款项',
   timeOver: '付款时间已结束',
+  reorganised: '网络正在重新排列您的付款',
   confirming: '已看到付款，正在等待确认',
   paid: '付款成功，谢谢！',
   expired: '此付款请求已过期',
@@ -13,6 +14,7 @@ export const zh: Texts = {
 
   partialHint: '已收到 {received}，共需 {amount}。请将剩余金额发送到同一地址。',
   timeOverHint: '请不要再发送任何款项。如果您已付款，请稍候：仍在读取网络。',
+  reorganisedHint: '请不要再次发送。网络正在重新排列区块，系统会自动在其中查找您的付款。',
   confirmingHint: '您无需再做任何操作。可以关闭此页面，商店会自动收到通知。',
   finalHint: '网络正在最终确认，可能需要几分钟。',
   paidHint: '商店会自动收到通知。',

@@ -1,5 +1,6 @@
 import type { PayinOrderAnswer } from '@opentill/contracts/http/answers';
 import { formatAmount, parseAmount } from '@opentill/domain/money';
+import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 
 /** What the page shows of an order: the answer of GET pay. */
 export type CheckoutOrder = PayinOrderAnswer;
@@ -12,6 +13,8 @@ export type CheckoutState =
   | 'partial'
   /** Nothing new may be sent; whether something came in time is not settled yet. */
   | 'timeOver'
+  /** What was seen fell out of its block; as a rule it comes back in another one. Who sent again would pay twice. */
+  | 'reorganised'
   /** All of it is in blocks that are not deep enough yet. */
   | 'confirming'
   | 'paid'
@@ -29,6 +32,7 @@ export function stateOf(order: CheckoutOrder, nowSeconds: number): CheckoutState
     case 'INIT':
     case 'PENDING':
       if (nowSeconds >= order.expiredTime) return 'timeOver';
+      if (order.reason === COLLECTION_REASONS.reorganised) return 'reorganised';
       return order.status === 'INIT' ? 'waiting' : 'partial';
     case 'PENDING_CONFIRMATION':
       return 'confirming';

@@ -11,6 +11,7 @@ import type { Surroundings } from './surroundings.ts';
 const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
   partial: 'partialHint',
   timeOver: 'timeOverHint',
+  reorganised: 'reorganisedHint',
   confirming: 'confirmingHint',
   paid: 'paidHint',
   expired: 'expiredHint',

@@ -34,6 +34,9 @@ describe('the state of an order', () => {
     ['timeOver', { expiredTime: NOW }],
     ['partial', { status: 'PENDING', receivedAmount: '1.00' }],
     ['timeOver', { status: 'PENDING', expiredTime: NOW - 1 }],
+    ['reorganised', { reason: 'Reorganised' }],
+    ['reorganised', { status: 'PENDING', reason: 'Reorganised', receivedAmount: '1.00' }],
+    ['timeOver', { reason: 'Reorganised', expiredTime: NOW }],
     ['confirming', { status: 'PENDING_CONFIRMATION', expiredTime: NOW - 1 }],
     ['paid', { status: 'SUCCESS' }],
     ['failed', { status: 'FAILED' }],
@@ -100,6 +103,7 @@ describe('an order on the screen', () => {
       {},
       { status: 'PENDING', receivedAmount: '1.00', txid: '0x1' },
       { expiredTime: 1 },
+      { reason: 'Reorganised' },
       { status: 'PENDING_CONFIRMATION', txid: '0x1', confirmedNum: 2 },
       { status: 'PENDING_CONFIRMATION', requiredConfirmations: null },
       { status: 'SUCCESS', returnUrl: 'https://shop.example' },
@@ -111,6 +115,15 @@ describe('an order on the screen', () => {
         expect(renderOrder(anOrder(fields), around, speak).html).not.toMatch(/\{\w+\}|undefined|\[object/);
       }
     }
+  });
+
+  test.each(['INIT', 'PENDING'] as const)('asks for nothing while a payment is re-ordered (%s)', (status) => {
+    const wallets = [{ id: 'a', name: 'Wallet', icon: null }];
+    const html = draw({ status, reason: 'Reorganised', txid: '0x1' }, { wallets });
+    expect(html).toContain('Please do not send it again.');
+    expect(html).toContain('data-state="reorganised"');
+    expect(html).toContain('data-open="true"');
+    expect(html).not.toMatch(/data-wallet|data-payable|open-wallet|role="img"|data-copy/);
   });
 
   test('shows confirmations up to what is required', () => {
