@@ -45,9 +45,13 @@ export interface OrderStreamsDeps {
 export interface OrderStreams {
   /**
    * Takes the place of one more stream, or says which limit stands against it. The place is given back when the
-   * response closes, or by `leave`.
+   * response closes, from now on and whether or not the stream begins; by `leave`; or when it has not begun in time.
    */
-  enter(key: OrderKey, clientAddress: string): StreamPlace | 'ORDER_FULL' | 'CLIENT_FULL' | 'FULL';
+  enter(
+    key: OrderKey,
+    clientAddress: string,
+    response: ServerResponse,
+  ): StreamPlace | 'ORDER_FULL' | 'CLIENT_FULL' | 'FULL';
   count(): number;
   start(): void;
   /** Ends all streams, so that their browsers connect again, to another replica where there is one. */
@@ -55,8 +59,8 @@ export interface OrderStreams {
 }
 
 export interface StreamPlace {
-  /** Begins to speak on the response, with the order as it is. */
-  begin(response: ServerResponse, first: FirstOrder): void;
+  /** Begins to speak on the response, with the order as it is; ends it where the place is given back already. */
+  begin(first: FirstOrder): void;
   leave(): void;
 }
 
@@ -65,6 +69,8 @@ const LOOK_EVERY_MS = 500;
 const PING_EVERY_MS = 15_000;
 /** So that streams spread over replicas that came later, and nothing lives for ever. */
 const LIFETIME_MS = 15 * 60_000;
+/** Longer than the queries before a stream may take. */
+const BEGIN_WITHIN_MS = 30_000;
 /** Orders read at a time after a look. */
 const READS_AT_ONCE = 4;
 /** Who doesn't take what was said is dropped; an order is about a kilobyte. */
@@ -77,6 +83,7 @@ interface Stream {
   response: ServerResponse | undefined;
   /** What was known of the order when it was last told. */
   seen: string | undefined;
+  /** Until it begins: the end of its place. From then on: its own end. */
   lifetime: NodeJS.Timeout | undefined;
 }
 
@@ -95,7 +102,7 @@ export function createOrderStreams(deps: OrderStreamsDeps): OrderStreams {
   };
   return {
     count: () => streams.size,
-    enter(key, clientAddress) {
+    enter(key, clientAddress, response) {
       const full = fullLimit(streams, deps.limits, key, clientAddress);
       if (full !== undefined) return full;
       const stream: Stream = {
@@ -106,11 +113,18 @@ export function createOrderStreams(deps: OrderStreamsDeps): OrderStreams {
         lifetime: undefined,
       };
       streams.add(stream);
+      // A client that goes while its order is being read never gets to `begin`.
+      response.once('close', () => leave(stream));
+      stream.lifetime = setTimeout(() => leave(stream), BEGIN_WITHIN_MS).unref();
+      if (response.destroyed) leave(stream);
       return {
         leave: () => leave(stream),
-        begin(response, first) {
-          response.once('close', () => leave(stream));
-          if (response.destroyed) return leave(stream);
+        begin(first) {
+          clearTimeout(stream.lifetime);
+          if (!streams.has(stream)) {
+            response.end();
+            return;
+          }
           stream.response = response;
           stream.seen = first.fingerprint;
           stream.lifetime = setTimeout(() => response.end(), LIFETIME_MS);

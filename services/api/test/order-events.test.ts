@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import type { Database } from '@opentill/db/database';
 import { aChainCursor, aCollection, aMerchant, type OrderRow } from '@opentill/testkit/scenario';
@@ -190,6 +191,29 @@ describe('an order’s stream', () => {
     const stream = await listen(order.order_id);
     await update(order, { status: 'PENDING' });
     await waitUntil('others hear it', () => stream.told.at(-1)?.['status'] === 'PENDING');
+    await stream.stop();
+  });
+
+  it('gives the place back of a client that goes while its order is being read', async () => {
+    const order = await collection();
+    const gone = new AbortController();
+    const isStuck = async () => {
+      const { rows } = await sql`
+        select 1 from pg_locks join pg_database on pg_database.oid = pg_locks.database
+        where not granted and datname = current_database()`.execute(admin.kysely);
+      return rows.length >= LIMITS.perOrder;
+    };
+    await admin.kysely.transaction().execute(async (transaction) => {
+      await sql`lock table orders in access exclusive mode`.execute(transaction);
+      const asked = Array.from({ length: LIMITS.perOrder }, () =>
+        fetch(urlOf(order.order_id), { signal: gone.signal }).catch(() => undefined),
+      );
+      await waitUntil('all of its places are taken', isStuck);
+      gone.abort();
+      await Promise.all(asked);
+    });
+    const stream = await listen(order.order_id);
+    expect(stream.response.status).toBe(200);
     await stream.stop();
   });
 

@@ -1,3 +1,4 @@
+import type { Request, Response } from 'express';
 import { refusal, success, tooManyRequests, type Answer } from '../answer.ts';
 import { toPayinAnswer } from '../operations/order-answer.ts';
 import { ORDER_EVENTS_LIMIT } from '../rate-limits.ts';
@@ -29,7 +30,7 @@ export function orderEventsRoute(deps: OrderEventsDeps): Route {
     const key = { merchantId: merchant.merchantId, orderId };
     const wait = await deps.limits.take('order:events', `${key.merchantId} ${orderId}`, ORDER_EVENTS_LIMIT);
     if (wait > 0) return tooManyRequests(wait);
-    const place = deps.streams.enter(key, exchange.clientAddress);
+    const place = deps.streams.enter(key, exchange.clientAddress, responseOf(request));
     if (typeof place === 'string') return noPlace(place);
     try {
       // First what tells a change, then what is told: what happens in between is told again.
@@ -50,13 +51,18 @@ export function orderEventsRoute(deps: OrderEventsDeps): Route {
         contentType: EVENT_STREAM,
         // Proxies are asked to hand on what is said at once, as it is.
         headers: { 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no' },
-        stream: (response) => place.begin(response, first),
+        stream: () => place.begin(first),
       };
     } catch (error) {
       place.leave();
       throw error;
     }
   };
+}
+
+function responseOf({ res }: Request): Response {
+  if (res === undefined) throw new Error('express gives every request its response');
+  return res;
 }
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
