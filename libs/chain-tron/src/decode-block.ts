@@ -31,6 +31,7 @@ export interface TronTransaction {
 }
 
 const HEIGHT_DIGITS = 16;
+const EMPTY_ROOT = '0'.repeat(64);
 
 /**
  * A header, of an answer with or without transactions. Throws BLOCK_NOT_FOUND for the empty answer; INCONSISTENT_ANSWER
@@ -70,6 +71,12 @@ export function plainHeader({ height, hash, parentHash, timeSeconds }: TronHeade
 /** The transactions of a block that was asked for with them. */
 export function decodeTransactions(raw: unknown): readonly TronTransaction[] {
   return listIn(objectIn(raw, 'block')['transactions'], 'transactions').map(decodeTransaction);
+}
+
+/** Whether the header says that the block has no transactions: nodes write a root of zeros into just these. */
+export function hasEmptyRoot(raw: unknown): boolean {
+  const data = objectIn(objectIn(raw, 'block')['block_header'], 'block_header')['raw_data'];
+  return objectIn(data, 'block_header.raw_data')['txTrieRoot'] === EMPTY_ROOT;
 }
 
 export function decodeTransaction(raw: unknown): TronTransaction {

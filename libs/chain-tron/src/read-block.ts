@@ -3,7 +3,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import type { TronHeader, TronTransaction } from './decode-block.ts';
-import { decodeHeader, decodeTransactions } from './decode-block.ts';
+import { decodeHeader, decodeTransactions, hasEmptyRoot } from './decode-block.ts';
 import type { TronInfo } from './decode-info.ts';
 import { decodeInfos, hasRun, transferIn } from './decode-info.ts';
 import type { Reading } from './reading.ts';
@@ -34,7 +34,8 @@ export function logPlaceOf(indexInBlock: number): number | undefined {
 /**
  * Reads a block and its receipts from one source; only together they are an answer. Hosted nodes that are behind give
  * an empty list of receipts, or part of it (tron.md section 3.2): INCONSISTENT_ANSWER unless there is one for each
- * transaction, in the order of the block, of its height and its time. BLOCK_NOT_FOUND where it has not got the block.
+ * transaction, in the order of the block, of its height and its time; nor is a block without transactions believed whose
+ * header has the root of some. BLOCK_NOT_FOUND where it has not got the block.
  */
 export async function readBlock(
   source: Pick<TronSource, 'call'>,
@@ -51,6 +52,8 @@ export async function readBlock(
   const header = decodeHeader(rawBlock, height);
   if (height === 0) return { header, entries: [] };
   const transactions = decodeTransactions(rawBlock);
+  if (transactions.length === 0 && !hasEmptyRoot(rawBlock))
+    throw inconsistent(header, 'no transactions under a header with the root of some');
   const infos = decodeInfos(rawInfos);
   if (infos.length !== transactions.length)
     throw inconsistent(header, `${infos.length} receipts of ${transactions.length} transactions`);

@@ -63,6 +63,16 @@ describe('a block of a real node', () => {
     await expect(readBlock(sourceOf(RECORDED['block'], []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
   });
 
+  it('without transactions is believed when its header says so', async () => {
+    const { transactions: _, ...rest } = copy('block');
+    await expect(readBlock(sourceOf(rest, []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
+    const header = rest['block_header'] as { raw_data: Raw };
+    delete header.raw_data['txTrieRoot'];
+    await expect(readBlock(sourceOf(rest, []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
+    header.raw_data['txTrieRoot'] = '0'.repeat(64);
+    expect((await readBlock(sourceOf(rest, []), 'wallet', 37, {})).entries).toEqual([]);
+  });
+
   const infos = (): readonly Raw[] => structuredClone(RECORDED['infos']) as readonly Raw[];
   it.each<[string, unknown]>([
     ['of another transaction', [{ ...infos()[0], id: 'ab'.repeat(32) }]],

@@ -30,6 +30,8 @@ export type TronNodeFault =
   | 'emptyObject'
   /** `[]` where there are receipts. */
   | 'emptyInfos'
+  /** A block without its transactions, and no receipts of it; the header is as it was. */
+  | 'emptyBlock'
   /** The last receipts of a block are left out. */
   | 'truncatedInfos'
   /** The receipts of the block before. */
@@ -121,6 +123,20 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     return head.block_header?.raw_data.number ?? 0;
   };
 
+  /** Blocks whose first half, transactions or receipts, has been asked for: whether the other one is left out as well. */
+  const emptied = new Map<number, { readonly method: string; readonly lie: boolean }>();
+  function isEmptied(method: string, height: number): boolean {
+    if (faults.emptyBlock === undefined) return false;
+    const half = emptied.get(height);
+    if (half !== undefined && half.method !== method) {
+      emptied.delete(height);
+      return half.lie;
+    }
+    const lie = happens('emptyBlock');
+    emptied.set(height, { method, lie });
+    return lie;
+  }
+
   /** What a node that is behind answers, in the place of the truth. */
   async function asOfBefore({ path, method, body }: Asked, truth: unknown): Promise<unknown> {
     const [, side = 'wallet'] = path.split('/');
@@ -139,6 +155,8 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
         return happens('wrongGenesis') ? told('wrongGenesis', ofAnotherChain(truth)) : truth;
       if (body['id_or_num'] === undefined && happens('jumpedHead')) return told('jumpedHead', jumped(truth));
     }
+    const isWhole = method === 'getblockbynum' || method === 'gettransactioninfobyblocknum';
+    if (isWhole && isEmptied(method, Number(body['num']))) return withoutTransactions(truth, told);
     if (isObject(truth) && happens('emptyObject')) return told('emptyObject', {});
     if (method === 'gettransactioninfobyid' && isObject(truth)) return lieOfOne(truth as RawInfo);
     if (method !== 'gettransactioninfobyblocknum' || !Array.isArray(truth) || truth.length === 0)
@@ -211,6 +229,13 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function withoutTransactions(truth: unknown, told: (fault: 'emptyBlock', lie: unknown) => unknown): unknown {
+  if (Array.isArray(truth)) return truth.length === 0 ? truth : told('emptyBlock', []);
+  if (!isObject(truth) || !('transactions' in truth)) return truth;
+  const { transactions: _, ...rest } = truth;
+  return told('emptyBlock', rest);
 }
 
 /** The height that an answer is about. */

@@ -68,6 +68,7 @@ export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
   emptyObject: 0.015,
   emptyInfos: 0.05,
   truncatedInfos: 0.05,
+  emptyBlock: 0.02,
   otherInfos: 0.03,
   swappedInfos: 0.05,
   droppedLog: 0.03,
