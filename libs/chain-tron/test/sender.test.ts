@@ -13,6 +13,7 @@ import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
 import { baseUnits } from '@opentill/domain/money';
+import { createLyingTronProxy } from '@opentill/testkit/lying-tron-proxy';
 import { signRecoverable } from 'tiny-secp256k1';
 import { TronWeb } from 'tronweb';
 
@@ -176,6 +177,19 @@ describe('a payment', () => {
     expect(capped).toMatchObject({ kind: 'OBSTACLE', obstacle: 'FEES_ABOVE_CAP' });
   });
 
+  test('whose price is above the cap by the word of one node waits, whichever is asked first', async () => {
+    const dear = await changing((value) =>
+      isList(value) || value['energy_used'] === undefined
+        ? value
+        : { ...value, energy_used: Number(value['energy_used']) * 100 },
+    );
+    for (const urls of [
+      [dear, devnet.url],
+      [devnet.url, dear],
+    ])
+      expect(await senderOf(urls).prepare([pay()])).toMatchObject([{ obstacle: 'FEES_ABOVE_CAP' }]);
+  });
+
   test('in use more than others costs what the contract’s factor says, with the margin on top', async () => {
     const intent = pay();
     const [plain] = await sender.prepare([intent]);
@@ -278,6 +292,17 @@ describe('whether blocks hold a transaction', () => {
     });
   });
 
+  test('a node does not know that shows its block as an empty one', async () => {
+    const one = await sendOne(true);
+    await devnet.control.mine(8);
+    const liar = await createLyingTronProxy({ upstreamUrl: devnet.url, seed: 1, faults: { emptyBlock: 1 } });
+    await expect(search(senderOf([liar.url]), one)).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
+    expect(liar.injected.emptyBlock).toBeGreaterThan(0);
+    liar.setFaults({});
+    expect([...(await search(senderOf([liar.url]), one)).found]).toEqual([one.txHash]);
+    await liar.close();
+  });
+
   test('one node that leaves it out does not decide, with its receipts or without', async () => {
     const one = await sendOne(true);
     await devnet.control.mine(8);
@@ -313,7 +338,23 @@ test('a payment of ours that is not known any more is read from the chain, and o
 });
 
 /** The node without one transaction in its blocks, and its receipt. */
-async function leavingOut(txHash: string, { receipts }: { readonly receipts: boolean }): Promise<string> {
+function leavingOut(txHash: string, { receipts }: { readonly receipts: boolean }): Promise<string> {
+  return changing((value) => {
+    if (isList(value))
+      return receipts ? (value as { id: string }[]).filter(({ id }) => id !== txHash) : value;
+    const { transactions } = value as { transactions?: { txID: string }[] };
+    if (transactions === undefined) return value;
+    return { ...value, transactions: transactions.filter(({ txID }) => txID !== txHash) };
+  });
+}
+
+type Answer = Readonly<Record<string, unknown>> | readonly unknown[];
+function isList(value: Answer): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+/** The node with other answers. */
+async function changing(change: (value: Answer) => unknown): Promise<string> {
   const server = createServer((request, response) => {
     void (async () => {
       const chunks: Buffer[] = [];
@@ -322,11 +363,7 @@ async function leavingOut(txHash: string, { receipts }: { readonly receipts: boo
         method: 'POST',
         body: Buffer.concat(chunks).toString(),
       });
-      const value = (await answer.json()) as { transactions?: { txID: string }[] } | { id: string }[];
-      if (Array.isArray(value) && receipts) return value.filter(({ id }) => id !== txHash);
-      if (Array.isArray(value) || value.transactions === undefined) return value;
-      const transactions = value.transactions.filter(({ txID }) => txID !== txHash);
-      return { ...value, transactions };
+      return change((await answer.json()) as Answer);
     })().then(
       (value) => response.end(JSON.stringify(value)),
       () => response.destroy(),

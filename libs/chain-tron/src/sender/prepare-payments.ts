@@ -26,7 +26,7 @@ const RESULT_BYTES = 64;
 const SIGNATURE_BYTES = 65;
 
 /**
- * See ExpiringSender.prepare. Two sources are asked: one that lies or lags holds up no payment, and none gets too little of a fee
+ * See ExpiringSender.prepare. Two sources are asked: one that lies or lags holds up no payment but by a price above the cap, and none gets too little of a fee
  * limit by its word, which would burn all of it for nothing.
  */
 export async function preparePayments(
@@ -58,8 +58,13 @@ export async function preparePayments(
   return intents.map((_, place) => settle(said.flatMap((all) => all.slice(place, place + 1))));
 }
 
-/** What counts of the verdicts: that it can be paid, at the most that is named; else why not. */
+/**
+ * What counts of the verdicts: that it costs more than the cap, whoever says so, or it would run out of energy by the word of
+ * the other; that it can be paid, at the most that is named; else why not.
+ */
 function settle(verdicts: readonly PreparedExpiring[]): PreparedExpiring {
+  const tooDear = verdicts.find((one) => one.kind === 'OBSTACLE' && one.obstacle === 'FEES_ABOVE_CAP');
+  if (tooDear !== undefined) return tooDear;
   const ready = verdicts.flatMap((verdict) => (verdict.kind === 'READY' ? [verdict] : []));
   const [first] = verdicts;
   if (ready.length === 0) return first ?? obstacle('UNCLEAR', 'no node says');
