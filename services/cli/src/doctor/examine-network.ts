@@ -4,16 +4,19 @@ import { createHeadWatch, type HeadWatch } from '@opentill/chain-sources/watch-h
 import { checkBloom } from './check-bloom.ts';
 import { checkHeadsSocket } from './check-heads-socket.ts';
 import { examineTokens } from './check-tokens.ts';
+import { checkSources } from './check-sources.ts';
 import { compareEndpoints } from './compare-endpoints.ts';
 import { openEndpoints, readHeader, type ReachedEndpoint } from './endpoint.ts';
 import { examineEndpoint } from './examine-endpoint.ts';
+import { examineTronNetwork } from './examine-tron-network.ts';
 import { findingOf, type Finding } from './finding.ts';
 
 const CLOCK_SECONDS = 30;
 
-/** Holds an EVM network of the file against its endpoints: they against the file, and against each other. */
+/** Holds a network of the file against its endpoints: they against the file, and against each other. */
 export async function examineNetwork(network: NetworkConfig, clock: Clock): Promise<readonly Finding[]> {
   const { chainId } = network;
+  if (network.family === 'TRON') return examineTronNetwork(network, clock);
   if (network.family !== 'EVM' || chainId === undefined) {
     const detail = `This version reads no network of the family ${network.family}.`;
     const mend = 'Nothing to mend: wait for a version that does.';
@@ -62,22 +65,6 @@ function watchHeads(endpoints: readonly ReachedEndpoint[], network: NetworkConfi
   for (let look = 0; look < 2; look += 1)
     for (const [place, { head }] of endpoints.entries()) watch.note(place, head);
   return watch;
-}
-
-function checkSources(network: NetworkConfig, usable: number): Finding {
-  const found = { subject: network.chain, check: 'sources' };
-  const hosts = rpcEndpointsOf(network).map(({ url }) => new URL(url).hostname);
-  if (usable === 0) {
-    const mend = `Set ${network.chain}_RPC_URLS or rpcUrls to endpoints that answer.`;
-    return { ...found, outcome: 'fail', detail: 'No endpoint can be used.', mend };
-  }
-  const mend = `Name two endpoints of different providers in ${network.chain}_RPC_URLS: one cannot be compared.`;
-  if (hosts.length < 2) return { ...found, outcome: 'warn', detail: 'One endpoint is configured.', mend };
-  if (new Set(hosts).size < 2)
-    return { ...found, outcome: 'warn', detail: `All endpoints are at ${hosts[0] ?? ''}.`, mend };
-  const detail = `${usable} of ${hosts.length} endpoints can be used.`;
-  if (usable >= 2) return { ...found, outcome: 'ok', detail };
-  return { ...found, outcome: 'warn', detail, mend: 'Mend the others: one endpoint cannot be compared.' };
 }
 
 function checkHead(
