@@ -13,12 +13,14 @@ export async function watchForgotten(
 ): Promise<Obstacle | undefined> {
   if (view.cursor === null) return 'CHAIN_BEHIND';
   const sent = await mark.read();
-  const isForgotten = sent !== undefined && sent.uniqueMs > (view.lastUniqueMs ?? 0);
-  if (!isForgotten) return undefined;
-  if (sent.uniqueMs > (view.releasedMark ?? 0)) {
+  if (sent === undefined) return undefined;
+  const isReleased = sent.uniqueMs <= (view.releasedMark ?? 0);
+  // Also when the last of what was sent is known again: what was sent before it may still be unknown.
+  if (isReleased) return sent.expiresMs > (view.cursor.overMs ?? 0) ? 'CHAIN_AHEAD' : undefined;
+  if (sent.uniqueMs > (view.lastUniqueMs ?? 0)) {
     const reason = `transactions with unique times up to ${sent.uniqueMs} were sent from here, and this database knows of none above ${view.lastUniqueMs ?? 'any'}`;
     if (await store.haltRestored(lease, sent.uniqueMs, reason)) observe.restored(key, reason);
     return 'CHAIN_AHEAD';
   }
-  return sent.expiresMs > (view.cursor.overMs ?? 0) ? 'CHAIN_AHEAD' : undefined;
+  return undefined;
 }

@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import type { ExpiringView } from './attempt-facts.ts';
+import type { ExpiringContext } from './pass-deps.ts';
+import type { MarkOfSends } from './send-mark.ts';
+import { watchForgotten } from './watch-forgotten.ts';
+
+const OVER_MS = 50_000;
+
+async function watch(
+  sent: MarkOfSends | undefined,
+  { lastUniqueMs, releasedMark }: Pick<ExpiringView, 'lastUniqueMs' | 'releasedMark'>,
+) {
+  const halts: number[] = [];
+  const context = {
+    mark: { read: () => Promise.resolve(sent) },
+    store: { haltRestored: (_: unknown, mark: number) => Promise.resolve(halts.push(mark) > 0) },
+    observe: { restored: () => undefined },
+  } as unknown as ExpiringContext;
+  const view = { cursor: { overMs: OVER_MS }, lastUniqueMs, releasedMark } as unknown as ExpiringView;
+  return { pausedBy: await watchForgotten(context, view), halts };
+}
+
+const GOING_ON = { pausedBy: undefined, halts: [] };
+const WAITING = { pausedBy: 'CHAIN_AHEAD', halts: [] };
+const inTime = { uniqueMs: 7, expiresMs: OVER_MS + 1 };
+
+test('what the database knows stops nothing', async () => {
+  expect(await watch(undefined, { lastUniqueMs: null, releasedMark: null })).toEqual(GOING_ON);
+  expect(await watch(inTime, { lastUniqueMs: 7, releasedMark: null })).toEqual(GOING_ON);
+  expect(await watch(inTime, { lastUniqueMs: 8, releasedMark: 6 })).toEqual(GOING_ON);
+});
+
+test('what it does not know halts the wallet, also after a release of less', async () => {
+  const halted = { pausedBy: 'CHAIN_AHEAD', halts: [7] };
+  expect(await watch(inTime, { lastUniqueMs: null, releasedMark: null })).toEqual(halted);
+  expect(await watch(inTime, { lastUniqueMs: 6, releasedMark: 6 })).toEqual(halted);
+});
+
+test('released, it waits until nothing forgotten can land, also when the last payment of them was adopted', async () => {
+  for (const lastUniqueMs of [null, 6, 7])
+    expect(await watch(inTime, { lastUniqueMs, releasedMark: 7 })).toEqual(WAITING);
+  const over = { uniqueMs: 7, expiresMs: OVER_MS };
+  for (const lastUniqueMs of [null, 6, 7])
+    expect(await watch(over, { lastUniqueMs, releasedMark: 7 })).toEqual(GOING_ON);
+});
