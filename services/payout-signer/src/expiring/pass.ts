@@ -5,6 +5,7 @@ import { readOnce, runStep } from '../run-step.ts';
 import { settleDecisions } from '../settle-decisions.ts';
 import { turnPage } from '../turn-page.ts';
 import { watchBalances } from '../watch-balances.ts';
+import type { Obstacle } from '../wallet-facts.ts';
 import { inFlight, type ExpiringView } from './attempt-facts.ts';
 import { buryDead } from './bury-dead.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringPassDeps } from './pass-deps.ts';
@@ -40,11 +41,13 @@ async function runPass(context: ExpiringContext): Promise<void | 'again'> {
   observe.attemptsLooked(key, view);
 
   await runStep(context, 'send', () => resend(context, view));
+  // Before a payout is unsigned again, and may expire: whether the database knows of everything that may have paid it.
+  const pausedBy = await watchForgotten(context, view);
   const buried = await runStep(context, 'bury', () => buryDead(context, view));
   // What was buried is unsigned again.
   const after = buried === true ? await look(context) : view;
   await runStep(context, 'decisions', () => settleDecisions(context, after));
-  const signed = await runStep(context, 'sign', () => admitAndSign(context, after));
+  const signed = await runStep(context, 'sign', () => admitAndSign(context, after, pausedBy));
   await runStep(context, 'balances', () => watchBalances(context));
   return signed === 'more' || buried === true ? 'again' : undefined;
 }
@@ -70,9 +73,12 @@ function resend(context: ExpiringContext, view: ExpiringView): Promise<void> {
   return sendStored(context, chooseSends(view, memory, monotonicMs(), timing, SENDS_AT_ONCE));
 }
 
-async function admitAndSign(context: ExpiringContext, before: ExpiringView): Promise<'more' | 'done'> {
+async function admitAndSign(
+  context: ExpiringContext,
+  before: ExpiringView,
+  pausedBy: Obstacle | undefined,
+): Promise<'more' | 'done'> {
   const { store, lease, memory, terms } = context;
-  const pausedBy = await watchForgotten(context, before);
   const spent = readOnce(() => store.spent());
   const authorised = await authoriseRequested(context, before, {
     slots: terms.maxOpenPayouts - inFlight(before.attempts).length - before.unsigned.length,

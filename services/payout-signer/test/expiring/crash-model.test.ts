@@ -133,6 +133,23 @@ describe('three payouts, two of them equal,', () => {
     }
     expect(scenarios).toBeGreaterThan(80);
   });
+
+  test('are unsigned again by a database that was brought back only when it is halted for what it forgot', async () => {
+    const { points } = await runModel([]);
+    const outage: Fault = { at: points.indexOf('before broadcast') + 1, kind: 'outage' };
+    const alone = await runModel([outage]);
+    let buriedUnderHalt = 0;
+    for (let at = outage.at + 1; at <= alone.points.length; at += 1) {
+      const restored = await runModel([outage, { at, kind: 'restore' }]);
+      const later = restored.points.slice(at);
+      const halted = later.indexOf('after haltRestored');
+      if (halted < 0) continue;
+      expect({ at, buried: later.slice(0, halted).includes('before bury') }).toEqual({ at, buried: false });
+      if (later.slice(halted).includes('after bury')) buriedUnderHalt += 1;
+      expect(restored).toMatchObject({ doubles: 0, stuck: 0 });
+    }
+    expect(buriedUnderHalt).toBeGreaterThan(0);
+  });
 });
 
 /*
