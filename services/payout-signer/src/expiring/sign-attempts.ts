@@ -22,6 +22,11 @@ interface Ready {
  * what it likes, and what is signed by it could not be proven dead for as long.
  */
 const BEHIND_MS = 60_000;
+/**
+ * What the own scan has seen may itself be one node's word. What it has verified is not, and lies not further behind the head
+ * than this: a time that one node made up keeps a payout waiting for its end no longer.
+ */
+const AHEAD_OF_VERIFIED_MS = 600_000;
 /** Payouts end while their transactions are being signed; then the rest is signed again without them, so often at most. */
 const ROUNDS_MAX = 4;
 
@@ -58,8 +63,9 @@ export async function signAttempts(
   await hinder(context, hindered);
   if (funds === undefined || ready.length === 0) return 0;
   const seenMs = view.cursor?.seen.timeMs ?? 0;
+  const verifiedMs = view.cursor?.verified.timeMs ?? 0;
   const headMs = Math.max(funds.block.timeSeconds * 1_000, seenMs);
-  if (headMs - seenMs > BEHIND_MS) {
+  if (headMs - seenMs > BEHIND_MS || headMs - verifiedMs > AHEAD_OF_VERIFIED_MS) {
     await hinder(
       context,
       ready.map(({ payout }) => ({ payout, obstacle: 'CHAIN_BEHIND' })),

@@ -37,6 +37,15 @@ const sent = (order: OrderRow) => waitUntil('sent', async () => (await world.pay
 const hindered = (order: OrderRow, obstacle: string) =>
   waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, 10_000);
 
+const halt = () =>
+  sql`insert into wallet_halt (halt_id, chain, kind, reason, set_by) values (gen_random_uuid(), 'TRON_TEST', 'OPERATOR', 'stop', 'test')`.execute(
+    world.admin,
+  );
+const release = () =>
+  sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'done'`.execute(
+    world.admin,
+  );
+
 /** As the books say, and the chain does not. */
 const bookMore = (amount: bigint) =>
   sql`select book_top_up(${`TRON_TEST:${aTronAddress()}:USDT`}, 'TRON_TEST', 'USDT', ${amount})`.execute(
@@ -172,22 +181,47 @@ describe('a payout', () => {
     await landsOnce([order]);
   });
 
+  test('is not signed by a time far ahead of all that is verified, which would lock it until then', async () => {
+    const HOUR_MS = 3_600_000;
+    const misled = await start({
+      store: (store) => ({
+        ...store,
+        async look(options) {
+          const view = await store.look(options);
+          if (view.cursor === null) return view;
+          const { seen } = view.cursor;
+          return { ...view, cursor: { ...view.cursor, seen: { ...seen, timeMs: seen.timeMs + HOUR_MS } } };
+        },
+      }),
+      sender: (sender) => ({
+        ...sender,
+        async balances(...given) {
+          const real = await sender.balances(...given);
+          const { block } = real;
+          return { ...real, block: { ...block, timeSeconds: block.timeSeconds + HOUR_MS / 1_000 } };
+        },
+      }),
+    });
+    const order = await world.payout();
+    await hindered(order, 'CHAIN_BEHIND');
+    expect(await world.attemptsOf(order)).toEqual([]);
+    await misled.stop();
+    await start();
+    await landsOnce([order]);
+  });
+
   test('under a halt is not signed, also not anew; what is signed is still sent', async () => {
     await start();
     world.devnet.control.fault({ kind: 'swallow-broadcast' });
     const order = await world.payout();
     await sent(order);
-    await sql`insert into wallet_halt (halt_id, chain, kind, reason, set_by) values (gen_random_uuid(), 'TRON_TEST', 'OPERATOR', 'stop', 'test')`.execute(
-      world.admin,
-    );
+    await halt();
     world.devnet.control.clearFaults();
     await world.passExpiry();
     await world.until('settled or dead', order, ([one]) => one?.state === 'DEAD' || one?.state === 'SETTLED');
     if ((await world.attemptsOf(order))[0]?.state === 'DEAD') await hindered(order, 'HALTED');
     expect(await world.attemptsOf(order)).toHaveLength(1);
-    await sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'done'`.execute(
-      world.admin,
-    );
+    await release();
     await world.land([order]);
     expect(await world.received(order)).toBe(order.amount);
     paid.push(order);
