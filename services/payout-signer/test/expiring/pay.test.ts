@@ -1,5 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { checkChain } from './check-tron-chain.ts';
@@ -208,6 +212,50 @@ describe('a payout', () => {
     await misled.stop();
     await start();
     await landsOnce([order]);
+  });
+
+  test('is not said to be paid by what has a timestamp that can’t stand among ours; and passes go on', async () => {
+    const orders = [await world.payout(), await world.payout(), await world.payout()];
+    const { rows } = await sql<{ taken: number }>`
+      select max(unique_ms) as taken from payout_attempt where wallet = ${world.wallet}`.execute(world.admin);
+    const stamps = new Map(
+      [0, Number(rows[0]?.taken), 2 ** 53].map((ms, place) => [`${place}`.repeat(64), ms]),
+    );
+    await halt();
+    await start({
+      sender: (sender) => ({
+        ...sender,
+        readPayment(txHash) {
+          const { address, amount } = orders[Number(txHash[0])]!;
+          const to = address as Address;
+          const amountBaseUnits = baseUnits(amount);
+          const intent = { from: world.wallet, contract: world.usdt as TokenContract, to, amountBaseUnits };
+          const [blockHeight, blockHash] = [1, 'b'.repeat(64) as BlockHash];
+          const reference = { height: blockHeight, hash: blockHash };
+          const delivered = { succeeded: true, deliveredBaseUnits: amount, feeBaseUnits: 0n };
+          return Promise.resolve({
+            intent,
+            validity: { uniqueMs: stamps.get(txHash)!, expiresMs: Date.now(), reference },
+            feeLimitBaseUnits: 1n,
+            fate: { txHash, blockHeight, blockHash, ...delivered },
+          });
+        },
+      }),
+    });
+    for (const [place, txHash] of [...stamps.keys()].entries())
+      await sql`insert into payout_decision (decision_id, order_pk, decision, tx_hash, operator, reason)
+        values (gen_random_uuid(), ${orders[place]!.order_pk}, 'PAID_BY', ${txHash}, 'test', 'looked')`.execute(
+        world.admin,
+      );
+    await waitUntil('answered', async () => {
+      const answers = await sql<{ detail: string }>`
+        select detail from payout_decision where outcome = 'NOT_POSSIBLE' and detail like '%timestamp%'`.execute(
+        world.admin,
+      );
+      return answers.rows.length === orders.length;
+    });
+    await release();
+    await landsOnce(orders);
   });
 
   test('under a halt is not signed, also not anew; what is signed is still sent', async () => {

@@ -5,10 +5,14 @@ import { familyOf } from '@opentill/domain/chains';
 import type { Adoption } from '../../payout-store.ts';
 import type { PaidByDecision, WalletKey } from '../../wallet-facts.ts';
 
+/** All that is signed after it gets a later time: one from far ahead would be used up with it. */
+const FAR_MS = 86_400_000;
+
 /**
  * Makes a found payment the payout's own, as if it had never been forgotten: the payout is SIGNED, by this transaction, whose
  * bytes nobody here has; the scanner and the tracker see to the rest. Nothing is written when the payout ended otherwise, when
- * an attempt of its own may still land, or when another payout has this transaction.
+ * an attempt of its own may still land, when another payout has this transaction, or when its unique time, which some other
+ * software may have chosen, can't stand among ours.
  */
 export async function adoptExpiring(
   tx: Tx,
@@ -18,13 +22,25 @@ export async function adoptExpiring(
   { intent, validity, feeLimitBaseUnits }: FoundExpiringPayment,
 ): Promise<Adoption> {
   const never = (why: string): Adoption => ({ kind: 'NOT_POSSIBLE', why });
-  const { rows } = await sql<{ state: string; is_alive: boolean; is_known: boolean; is_booked: boolean }>`
+  const { reference, uniqueMs, expiresMs } = validity;
+  const isPossible = Number.isSafeInteger(uniqueMs) && uniqueMs > 0 && uniqueMs <= expiresMs + FAR_MS;
+  const { rows } = await sql<{
+    state: string;
+    is_alive: boolean;
+    is_known: boolean;
+    is_booked: boolean;
+    is_time_taken: boolean;
+  }>`
     select p.state,
       exists (select from payout_attempt a where a.order_pk = p.order_pk and a.state <> 'DEAD') as is_alive,
       exists (select from own_transaction t where t.chain = ${key.chain} and t.tx_hash = ${txHash}) as is_known,
       exists (
         select from forgotten_payment f where f.chain = ${key.chain} and f.tx_hash = ${txHash} and f.decision = 'ORDER_LOST'
-      ) as is_booked
+      ) as is_booked,
+      exists (
+        select from payout_attempt a where a.chain = ${key.chain} and a.wallet = ${key.wallet}
+          and a.unique_ms = ${isPossible ? uniqueMs : 0}
+      ) as is_time_taken
     from payout p where p.order_pk = ${orderPk} and p.chain = ${key.chain} and p.wallet = ${key.wallet} for update`.execute(
     tx,
   );
@@ -36,6 +52,8 @@ export async function adoptExpiring(
   if (found.is_booked)
     return never('a restore booked it as of a lost order: opentill restore decide-payment takes that back');
   if (found.is_alive) return never('an attempt of its own is on its way, or landed');
+  if (!isPossible) return never(`its timestamp is ${uniqueMs}, which no transaction from here has`);
+  if (found.is_time_taken) return never('another transaction of the wallet has its timestamp');
 
   await sql`
     update payout set state = 'AUTHORISED', authorised_at = clock_timestamp(), waiting_since = null
@@ -51,7 +69,6 @@ export async function adoptExpiring(
     values (${key.chain}, ${txHash}, ${familyOf(key.chain)}, ${key.wallet}, null, 'PAYOUT', ${orderPk},
       ${intent.contract}, ${intent.to}, ${intent.amountBaseUnits.toString()}::numeric, '', ${terms}::jsonb,
       clock_timestamp(), clock_timestamp())`.execute(tx);
-  const { reference, uniqueMs, expiresMs } = validity;
   await sql`
     insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash)
     values (${key.chain}, ${txHash}, ${key.wallet}, ${orderPk}, ${uniqueMs}, ${expiresMs}, ${reference.height},
