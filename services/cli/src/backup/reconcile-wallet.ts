@@ -17,9 +17,11 @@ import {
   type StoredPayment,
 } from './restore-store.ts';
 
-/** How things stand with one held wallet. Nothing is open when all lists are empty. */
+/** How things stand with one held wallet. Nothing is open when all lists are empty. It is never released when it can't be read. */
 export interface WalletState {
   readonly hold: Hold;
+  /** Whether what the wallet did since the backup can be read from chains of its family. */
+  readonly isReadable: boolean;
   /** What has to come about by itself, or be mended: sentences. */
   readonly waitsFor: readonly string[];
   /** Whose order is not known. */
@@ -44,6 +46,7 @@ const PROVEN = {
  * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
 export async function reconcileWallet(db: Db, network: NetworkConfig, hold: Hold): Promise<WalletState> {
+  if (network.family !== 'EVM') return unreadable(db, network, hold);
   const anchor = await readAnchor(db, hold.chain);
   const history = createWalletHistory(network);
   const newest = await history.newestCount(hold.wallet);
@@ -68,7 +71,23 @@ export async function reconcileWallet(db: Db, network: NetworkConfig, hold: Hold
   }
   const payments = await readPayments(db, { hold });
   const payouts = await readDoubtful(db, hold);
-  return { hold, waitsFor, payments, payouts, adopted, silent: newest.silent };
+  return { hold, isReadable: true, waitsFor, payments, payouts, adopted, silent: newest.silent };
+}
+
+/** Without nonces no count tells that nothing is missing: what was sent and forgotten can't be ruled out. */
+async function unreadable(db: Db, { family }: NetworkConfig, hold: Hold): Promise<WalletState> {
+  const waitsFor = [
+    `a way to read what wallets of ${family} sent since the backup: there is none, so it stays held and never signs again`,
+  ];
+  return {
+    hold,
+    isReadable: false,
+    waitsFor,
+    payments: await readPayments(db, { hold }),
+    payouts: await readDoubtful(db, hold),
+    adopted: 0,
+    silent: [],
+  };
 }
 
 async function countAt(

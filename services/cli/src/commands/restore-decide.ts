@@ -158,6 +158,8 @@ async function readFate(
 ): Promise<{ readonly fate: TransactionFate; readonly network: NetworkConfig }> {
   const networks = await readNetworkFile(requiredVariable(context, 'NETWORKS_FILE'), context.env);
   const network = networks.find((one) => one.chain === chain);
+  if (network !== undefined && network.family !== 'EVM')
+    throw usage(`Payments on ${chain} can't be decided: what becomes of them is only read on EVM chains.`);
   const anchor = await readAnchor(db, chain);
   if (network === undefined || anchor === undefined)
     throw backupError('RESTORE_NOT_RECONCILED', `${chain} is not configured, or nothing of it is verified`);

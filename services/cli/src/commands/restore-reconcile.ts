@@ -21,14 +21,15 @@ export interface ReleaseOptions extends ReconcileRestoreOptions {
 
 /**
  * Holds every wallet that a restore stopped against its chain: takes over what is proven, and names what somebody has to
- * decide or wait for. Changes nothing on any chain.
+ * decide or wait for. Changes nothing on any chain. Wallets of a family that it can't read stay held, and hold up no others.
  * @throws GatewayError RESTORE_NOT_RECONCILED while something is open
  */
 export async function reconcileRestore(context: CliContext, options: ReconcileRestoreOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
     const states = await readStates(context, db, options);
     const open = states.filter(isOpen).length;
-    if (open > 0)
+    const stays = states.filter(({ isReadable }) => !isReadable).length;
+    if (open > stays || (open > 0 && open === states.length))
       throw backupError(
         'RESTORE_NOT_RECONCILED',
         `${open} of ${states.length} held wallets are not reconciled.`,
@@ -37,25 +38,31 @@ export async function reconcileRestore(context: CliContext, options: ReconcileRe
     context.print(
       states.length === 0
         ? 'No wallet is held.'
-        : 'Nothing is open. opentill restore release lets them sign again.',
+        : stays === 0
+          ? 'Nothing is open. opentill restore release lets them sign again.'
+          : `Nothing else is open. opentill restore release lets all but ${stays} of ${states.length} sign again.`,
     );
   });
 }
 
 /**
- * Lets the wallets sign again whose chains have been reconciled, in the name of an operator. Reconciles once more before.
+ * Lets the wallets sign again whose chains have been reconciled, in the name of an operator. Reconciles once more before. Those
+ * that can't be reconciled stay held.
  * @throws GatewayError RESTORE_NOT_RECONCILED when something is open: then nothing is released
  */
 export async function releaseRestore(context: CliContext, options: ReleaseOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
     const operator = await requireOperator(context, db, MAY_RELEASE);
     const states = await readStates(context, db, options);
-    if (states.some(isOpen))
+    const readable = states.filter(({ isReadable }) => isReadable);
+    if (readable.some(isOpen) || (states.length > 0 && readable.length === 0))
       throw backupError('RESTORE_NOT_RECONCILED', 'Nothing is released: see above what is open.', {
         retryable: true,
       });
-    for (const { hold } of states) await release(db, hold, operator, options.reason);
-    context.print(`${states.length} wallets sign again, released by ${operator}.`);
+    for (const { hold } of readable) await release(db, hold, operator, options.reason);
+    context.print(`${readable.length} wallets sign again, released by ${operator}.`);
+    if (readable.length < states.length)
+      context.print(`${states.length - readable.length} stay held: see above.`);
   });
 }
 
