@@ -60,9 +60,12 @@ async function start(): Promise<void> {
   );
   listen(screen, say);
   document.documentElement.classList.add('scripted');
+  // The server doesn't know what a wallet was asked for before the page was loaded again.
+  screen.redraw();
   if (data.order !== null) lookForWallets(data.order);
   document.addEventListener('visibilitychange', () => following.wake());
   addEventListener('online', () => following.wake());
+  addEventListener('storage', screen.redraw);
   setInterval(screen.tick, TICK_MS);
 }
 
@@ -90,6 +93,7 @@ function listen(screen: Screen, say: Say): void {
     if (!(event.target instanceof Element)) return;
     const wallet = event.target.closest<HTMLElement>('[data-wallet]')?.dataset['wallet'];
     if (wallet !== undefined) void screen.payWith(wallet);
+    if (event.target.closest('[data-pay-again]') !== null) screen.allowAgain();
     const button = event.target.closest<HTMLElement>('[data-copy]');
     if (button !== null) void copy(button, say, announce);
     const languages = document.querySelector<HTMLDetailsElement>('.languages[open]');
@@ -122,7 +126,7 @@ async function copy(button: HTMLElement, say: Say, announce: (text: string) => v
 /** Reading it may be forbidden altogether. */
 function storageOf(scope: Window): Storage | undefined {
   try {
-    return scope.sessionStorage;
+    return scope.localStorage;
   } catch {
     return undefined;
   }

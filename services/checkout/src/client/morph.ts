@@ -28,7 +28,8 @@ function kindOf(element: Element): string {
 
 function morphAttributes(current: Element, wanted: Element): void {
   for (const name of current.getAttributeNames()) {
-    if (!wanted.hasAttribute(name)) current.removeAttribute(name);
+    // Whether a fold is open is its reader's choice.
+    if (name !== 'open' && !wanted.hasAttribute(name)) current.removeAttribute(name);
   }
   for (const { name, value } of wanted.attributes) {
     if (current.getAttribute(name) !== value) current.setAttribute(name, value);

@@ -1,7 +1,7 @@
 import type { Say } from '../texts/create-say.ts';
 import {
   dueAmount,
-  isPayable,
+  isOpen,
   stateOf,
   type CheckoutOrder,
   type CheckoutState,
@@ -11,9 +11,11 @@ import { markup, type Html } from '../view/html.ts';
 import { renderNoticeMain } from '../view/render-document.ts';
 import { renderOrder } from '../view/render-order.ts';
 import type { Surroundings, WalletNotice } from '../view/surroundings.ts';
+import { askWallet } from './ask-wallet.ts';
+import { describeSurroundings } from './describe-surroundings.ts';
 import { morph } from './morph.ts';
 import type { SentPayments } from './sent-payments.ts';
-import type { PayingWallet, WalletOutcome } from './wallets/wallet.ts';
+import type { PayingWallet } from './wallets/wallet.ts';
 
 export interface ScreenDeps {
   readonly document: Document;
@@ -34,15 +36,11 @@ export interface Screen {
   /** Every second. */
   tick(): void;
   payWith(walletId: string): Promise<void>;
+  /** The payer has looked into the wallet: it has not sent. Only then may a wallet be asked again. */
+  allowAgain(): void;
+  /** Another tab has asked a wallet. */
+  redraw(): void;
 }
-
-const NOTICES: Readonly<Record<WalletOutcome['outcome'], WalletNotice['text']>> = {
-  SENT: 'walletSent',
-  REFUSED: 'walletRefused',
-  WRONG_NETWORK: 'walletWrongNetwork',
-  UNABLE: 'walletUnable',
-  FAILED: 'walletFailed',
-};
 
 interface State {
   order: CheckoutOrder | null;
@@ -74,6 +72,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
   return {
     showOrder(order) {
       const isOther = state.order !== null && dueAmount(state.order).text !== dueAmount(order).text;
+      if (!isOpen(order)) deps.sent.forget();
       change({ order, receivedAtMs: deps.nowMs(), ...(isOther && !state.asking ? { notice: null } : {}) });
     },
     showReachable: (reachable) => change({ offline: !reachable }),
@@ -94,21 +93,20 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     async payWith(walletId) {
       const wallet = state.wallets.find(({ id }) => id === walletId);
       if (wallet === undefined || state.order === null) return;
-      if (surroundingsOf(deps, state, state.order).walletBusy) return;
+      // What another tab has begun is not drawn here yet.
+      if (surroundingsOf(deps, state, state.order).walletBusy) return show(deps, state);
       change({ asking: true, notice: { text: 'walletAsked', wallet: wallet.name } });
-      const notice = await askToPay(deps, state, wallet);
+      const nowSeconds = (order: CheckoutOrder) => serverSeconds(deps, state, order);
+      const notice = await askWallet({ sent: deps.sent, refresh: deps.refresh, nowSeconds }, wallet);
       change({ asking: false, notice });
     },
+    allowAgain() {
+      if (state.order === null || !surroundingsOf(deps, state, state.order).unsure) return;
+      deps.sent.forget();
+      change({ notice: null });
+    },
+    redraw: () => show(deps, state),
   };
-}
-
-/** Has the wallet pay what is due by the server's newest word; what is to be said about it. */
-async function askToPay(deps: ScreenDeps, state: State, wallet: PayingWallet): Promise<WalletNotice | null> {
-  const order = (await deps.refresh()) ?? state.order;
-  if (order === null || !isPayable(stateOf(order, serverSeconds(deps, state, order)))) return null;
-  const { outcome } = await wallet.pay(order);
-  if (outcome === 'SENT') deps.sent.remember(dueAmount(order).text, wallet.name);
-  return { text: NOTICES[outcome], wallet: wallet.name };
 }
 
 /** The server's clock: its time when it answered, and what has passed here since. */
@@ -118,16 +116,9 @@ function serverSeconds(deps: ScreenDeps, state: State, order: CheckoutOrder): nu
 
 function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): Surroundings {
   const { asking, notice, offline, wallets } = state;
-  const sender = deps.sent.find(dueAmount(order).text);
-  const sentNotice = sender === undefined ? null : ({ text: 'walletSent', wallet: sender } as const);
-  return {
-    nowSeconds: serverSeconds(deps, state, order),
-    offline,
-    wallets,
-    walletBusy: asking || sender !== undefined,
-    // That something was sent is said as long as it is held to be on its way.
-    walletNotice: notice === null || notice.text === 'walletSent' ? sentNotice : notice,
-  };
+  const nowSeconds = serverSeconds(deps, state, order);
+  const held = deps.sent.find(order, nowSeconds);
+  return describeSurroundings({ nowSeconds, asking, notice, offline, wallets, held });
 }
 
 function show(deps: ScreenDeps, state: State): void {

@@ -1,37 +1,64 @@
 import { expect, test } from '@jest/globals';
+import { aStorage } from '../../test/support/a-storage.ts';
+import { anOrder } from '../../test/support/an-order.ts';
 import { createSentPayments } from './sent-payments.ts';
 
-function aStorage() {
-  const kept = new Map<string, string>();
-  return {
-    getItem: (key: string) => kept.get(key) ?? null,
-    setItem: (key: string, value: string) => void kept.set(key, value),
-  };
-}
+const NOW = 1_800_000_000;
+const UNSURE = { wallet: 'MetaMask', state: 'UNSURE' };
+const partly = (receivedAmount: string) => anOrder({ status: 'PENDING', receivedAmount });
 
-test('what a wallet has sent is known after a reload, for the same sum of the same order, for a while', () => {
+test('what a wallet is asked for is known in every tab, also when the page goes before the wallet answers', () => {
   const storage = aStorage();
-  let now = 0;
-  const open = (orderId: string) => createSentPayments(orderId, storage, () => now);
-  open('a').remember('250.00', 'MetaMask');
-  expect(open('a').find('250.00')).toBe('MetaMask');
-  expect(open('a').find('40.00')).toBeUndefined();
-  expect(open('b').find('250.00')).toBeUndefined();
-  now = 5 * 60_000;
-  expect(open('a').find('250.00')).toBeUndefined();
+  const open = (orderId: string) => createSentPayments(orderId, storage, () => 0);
+  open('a').begin(anOrder(), 'MetaMask');
+  expect(open('a').find(anOrder(), NOW)).toEqual(UNSURE);
+  expect(open('b').find(anOrder(), NOW)).toBeUndefined();
+  expect(open('a').find(anOrder({ address: '0x1' }), NOW)).toBeUndefined();
+});
+
+test('what was sent is held until the order has received that much more, or its time is over', () => {
+  const sent = createSentPayments('a', aStorage(), () => 0);
+  sent.begin(partly('40.00'), 'MetaMask').sent();
+  const held = { wallet: 'MetaMask', state: 'SENT' };
+  expect(sent.find(partly('40.00'), NOW + 1_799)).toEqual(held);
+  // Somebody else's part is not the wallet's payment.
+  expect(sent.find(partly('249.99'), NOW)).toEqual(held);
+  expect(sent.find(partly('250.00'), NOW)).toBeUndefined();
+  // It fell out of its block.
+  expect(sent.find(partly('40.00'), NOW)).toEqual(held);
+  expect(sent.find(partly('40.00'), NOW + 1_800)).toBeUndefined();
+});
+
+test('is cleared by a wallet that has sent nothing, unless another tab has asked since', () => {
+  const storage = aStorage();
+  let nowMs = 0;
+  const sent = createSentPayments('a', storage, () => nowMs);
+  const refused = sent.begin(anOrder(), 'MetaMask');
+  refused.nothingSent();
+  expect(sent.find(anOrder(), NOW)).toBeUndefined();
+  const slow = sent.begin(anOrder(), 'Rabby');
+  nowMs = 1;
+  createSentPayments('a', storage, () => nowMs).begin(anOrder(), 'MetaMask');
+  slow.nothingSent();
+  expect(sent.find(anOrder(), NOW)).toEqual(UNSURE);
+  sent.forget();
+  expect(sent.find(anOrder(), NOW)).toBeUndefined();
 });
 
 test('works where nothing may be stored', () => {
-  const forbidden = {
-    getItem: () => {
-      throw new Error('forbidden');
-    },
-    setItem: () => {
-      throw new Error('full');
-    },
+  const forbid = () => {
+    throw new Error('forbidden');
   };
-  const sent = createSentPayments('a', forbidden, () => 0);
-  expect(sent.find('1')).toBeUndefined();
-  sent.remember('1', 'Wallet');
-  expect(sent.find('1')).toBe('Wallet');
+  for (const storage of [undefined, { getItem: forbid, setItem: forbid, removeItem: forbid }]) {
+    const sent = createSentPayments('a', storage, () => 0);
+    expect(sent.find(anOrder(), NOW)).toBeUndefined();
+    const asked = sent.begin(anOrder(), 'MetaMask');
+    expect(sent.find(anOrder(), NOW)).toEqual(UNSURE);
+    asked.nothingSent();
+    expect(sent.find(anOrder(), NOW)).toBeUndefined();
+  }
+});
+
+test.each(['{', 'null', '{"due":"250.00","wallet":"MetaMask","atMs":1}'])('holds nothing by %s', (text) => {
+  expect(createSentPayments('a', aStorage(text), () => 0).find(anOrder(), NOW)).toBeUndefined();
 });

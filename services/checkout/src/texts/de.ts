@@ -58,7 +58,10 @@ export const de: Texts = {
   walletWrongNetwork:
     '{wallet} ist mit einem anderen Netzwerk verbunden. Bitte wechseln Sie zu {chain} und versuchen Sie es noch einmal.',
   walletFailed:
-    '{wallet} konnte nicht senden. Bitte sehen Sie in {wallet} nach, bevor Sie es noch einmal versuchen.',
+    'Es ist nicht sicher, ob {wallet} gesendet hat. Bitte sehen Sie in {wallet} nach, bevor Sie noch einmal bezahlen.',
+  walletNotAsked:
+    'Keine Antwort vom Server des Shops, deshalb wurde {wallet} nicht gefragt. Bitte versuchen Sie es gleich noch einmal.',
+  payAgain: 'Ich habe nachgesehen: Es wurde nichts gesendet. Noch einmal bezahlen',
   walletUnable: '{wallet} kann das von hier aus nicht senden. Bitte bezahlen Sie an die Adresse.',
 
   order: 'Bestellung',

@@ -51,7 +51,11 @@ export const en = {
   walletSent: 'Sent. As soon as the network shows it, you see it here. Please do not pay a second time.',
   walletRefused: 'Not confirmed in {wallet}. Nothing was sent.',
   walletWrongNetwork: '{wallet} is on another network. Please switch it to {chain} and try again.',
-  walletFailed: '{wallet} could not send it. Please look into {wallet} before you try again.',
+  walletFailed:
+    'It is not certain whether {wallet} has sent it. Please look into {wallet} before you pay again.',
+  walletNotAsked:
+    'No answer from the shop’s server, so {wallet} was not asked. Please try again in a moment.',
+  payAgain: 'I have looked: nothing was sent. Pay again',
   walletUnable: '{wallet} cannot send this from here. Please pay to the address.',
 
   order: 'Order',

@@ -51,7 +51,10 @@ export const es: Texts = {
   walletSent: 'Enviado. En cuanto la red lo muestre, lo verás aquí. No pagues por segunda vez.',
   walletRefused: 'No se confirmó en {wallet}. No se ha enviado nada.',
   walletWrongNetwork: '{wallet} está en otra red. Cámbialo a {chain} e inténtalo de nuevo.',
-  walletFailed: '{wallet} no pudo enviarlo. Mira en {wallet} antes de intentarlo de nuevo.',
+  walletFailed: 'No es seguro si {wallet} lo ha enviado. Mira en {wallet} antes de pagar de nuevo.',
+  walletNotAsked:
+    'El servidor de la tienda no responde, así que no se ha pedido nada a {wallet}. Inténtalo de nuevo en un momento.',
+  payAgain: 'Lo he comprobado: no se envió nada. Pagar de nuevo',
   walletUnable: '{wallet} no puede enviar esto desde aquí. Paga a la dirección.',
 
   order: 'Pedido',

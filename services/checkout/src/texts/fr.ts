@@ -52,7 +52,11 @@ export const fr: Texts = {
   walletSent: 'Envoyé. Dès que le réseau l’affiche, vous le verrez ici. Ne payez pas une seconde fois.',
   walletRefused: 'Non confirmé dans {wallet}. Rien n’a été envoyé.',
   walletWrongNetwork: '{wallet} est sur un autre réseau. Passez à {chain} et réessayez.',
-  walletFailed: '{wallet} n’a pas pu l’envoyer. Vérifiez dans {wallet} avant de réessayer.',
+  walletFailed:
+    'Il n’est pas certain que {wallet} l’ait envoyé. Vérifiez dans {wallet} avant de payer à nouveau.',
+  walletNotAsked:
+    'Pas de réponse du serveur de la boutique : rien n’a été demandé à {wallet}. Réessayez dans un instant.',
+  payAgain: 'J’ai vérifié : rien n’a été envoyé. Payer à nouveau',
   walletUnable: '{wallet} ne peut pas l’envoyer d’ici. Veuillez payer à l’adresse.',
 
   order: 'Commande',

@@ -51,7 +51,10 @@ export const id: Texts = {
   walletSent: 'Terkirim. Begitu jaringan menampilkannya, Anda melihatnya di sini. Jangan membayar dua kali.',
   walletRefused: 'Tidak dikonfirmasi di {wallet}. Tidak ada yang dikirim.',
   walletWrongNetwork: '{wallet} berada di jaringan lain. Pindahkan ke {chain} lalu coba lagi.',
-  walletFailed: '{wallet} tidak dapat mengirimnya. Periksa di {wallet} sebelum mencoba lagi.',
+  walletFailed: 'Belum pasti apakah {wallet} sudah mengirimnya. Periksa di {wallet} sebelum membayar lagi.',
+  walletNotAsked:
+    'Tidak ada jawaban dari server toko, jadi {wallet} tidak diminta membayar. Coba lagi sebentar lagi.',
+  payAgain: 'Sudah saya periksa: tidak ada yang terkirim. Bayar lagi',
   walletUnable: '{wallet} tidak dapat mengirim ini dari sini. Silakan bayar ke alamatnya.',
 
   order: 'Pesanan',

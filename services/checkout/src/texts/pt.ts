@@ -50,7 +50,10 @@ export const pt: Texts = {
   walletSent: 'Enviado. Assim que a rede mostrar, você verá aqui. Não pague uma segunda vez.',
   walletRefused: 'Não confirmado em {wallet}. Nada foi enviado.',
   walletWrongNetwork: '{wallet} está em outra rede. Mude para {chain} e tente de novo.',
-  walletFailed: '{wallet} não conseguiu enviar. Verifique em {wallet} antes de tentar de novo.',
+  walletFailed: 'Não é certo se {wallet} enviou. Verifique em {wallet} antes de pagar de novo.',
+  walletNotAsked:
+    'O servidor da loja não respondeu, por isso nada foi pedido a {wallet}. Tente de novo em um momento.',
+  payAgain: 'Verifiquei: nada foi enviado. Pagar de novo',
   walletUnable: '{wallet} não consegue enviar isto daqui. Pague para o endereço.',
 
   order: 'Pedido',

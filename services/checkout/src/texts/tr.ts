@@ -51,7 +51,10 @@ export const tr: Texts = {
   walletSent: 'Gönderildi. Ağ gösterir göstermez burada görürsünüz. Lütfen ikinci kez ödemeyin.',
   walletRefused: '{wallet} içinde onaylanmadı. Hiçbir şey gönderilmedi.',
   walletWrongNetwork: '{wallet} başka bir ağda. Lütfen {chain} ağına geçip yeniden deneyin.',
-  walletFailed: '{wallet} gönderemedi. Yeniden denemeden önce lütfen {wallet} içine bakın.',
+  walletFailed: '{wallet} gönderdi mi, kesin değil. Yeniden ödemeden önce lütfen {wallet} içine bakın.',
+  walletNotAsked:
+    'Mağazanın sunucusundan yanıt gelmedi, bu yüzden {wallet} ile ödeme istenmedi. Lütfen biraz sonra yeniden deneyin.',
+  payAgain: 'Baktım: hiçbir şey gönderilmedi. Yeniden öde',
   walletUnable: '{wallet} bunu buradan gönderemiyor. Lütfen adrese ödeyin.',
 
   order: 'Sipariş',

@@ -50,7 +50,11 @@ export const vi: Texts = {
   walletSent: 'Đã gửi. Khi mạng hiển thị, bạn sẽ thấy ở đây. Vui lòng không thanh toán lần thứ hai.',
   walletRefused: 'Chưa được xác nhận trong {wallet}. Không có gì được gửi.',
   walletWrongNetwork: '{wallet} đang ở mạng khác. Vui lòng chuyển sang {chain} và thử lại.',
-  walletFailed: '{wallet} không gửi được. Vui lòng kiểm tra trong {wallet} trước khi thử lại.',
+  walletFailed:
+    'Không chắc {wallet} đã gửi hay chưa. Vui lòng kiểm tra trong {wallet} trước khi thanh toán lại.',
+  walletNotAsked:
+    'Máy chủ của cửa hàng không trả lời nên chưa yêu cầu {wallet}. Vui lòng thử lại sau giây lát.',
+  payAgain: 'Tôi đã kiểm tra: chưa gửi gì. Thanh toán lại',
   walletUnable: '{wallet} không thể gửi từ đây. Vui lòng thanh toán đến địa chỉ.',
 
   order: 'Đơn hàng',

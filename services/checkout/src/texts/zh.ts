@@ -47,7 +47,9 @@ export const zh: Texts = {
   walletSent: '已发送。网络显示后，您会在此看到。请不要重复付款。',
   walletRefused: '未在 {wallet} 中确认，没有发送任何款项。',
   walletWrongNetwork: '{wallet} 处于其他网络。请切换到 {chain} 后重试。',
-  walletFailed: '{wallet} 未能发送。重试前请先在 {wallet} 中查看。',
+  walletFailed: '不确定 {wallet} 是否已发送。再次付款前请先在 {wallet} 中查看。',
+  walletNotAsked: '商店服务器没有响应，因此未请求 {wallet} 付款。请稍后重试。',
+  payAgain: '我已查看：没有发送任何款项。再次付款',
   walletUnable: '{wallet} 无法从这里发送。请直接向地址付款。',
 
   order: '订单',

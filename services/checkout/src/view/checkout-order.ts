@@ -66,10 +66,15 @@ export interface DueAmount {
 /** What is still to be sent. Where what came covers the amount already, the whole amount, which nobody is asked for then. */
 export function dueAmount(order: CheckoutOrder): DueAmount {
   const asked = baseUnitsOf(order.amount, order.decimals);
-  const missing = asked - baseUnitsOf(order.receivedAmount, order.decimals);
+  const missing = asked - receivedBaseUnits(order);
   if (missing <= 0n || missing === asked) return { text: order.amount, baseUnits: asked };
   const shown = Math.min(decimalsShown(order.amount), decimalsShown(order.receivedAmount));
   return { text: formatAmount(missing, order.decimals, shown), baseUnits: missing };
+}
+
+/** What was seen to come in time. */
+export function receivedBaseUnits(order: CheckoutOrder): bigint {
+  return baseUnitsOf(order.receivedAmount, order.decimals);
 }
 
 function baseUnitsOf(amount: string, decimals: number): bigint {

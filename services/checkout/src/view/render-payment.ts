@@ -21,7 +21,7 @@ export function renderPayment(order: CheckoutOrder, around: Surroundings, say: S
     <p class="network">
       <span class="label">${say('network')}</span> <strong><bdi dir="ltr">${CHAIN_NAMES[order.chain].name} <span class="kind">${tokenKind(order.chain, isToken)}</span></bdi></strong>
     </p>
-    ${codes(order, uri, say)}
+    ${around.onItsWay ? folded(codes(order, uri, say), say) : codes(order, uri, say)}
     <div class="address-box">
       <p class="label">${say('address')}</p>
       <code class="address" dir="ltr">${address(order.address)}</code>
@@ -30,8 +30,9 @@ export function renderPayment(order: CheckoutOrder, around: Surroundings, say: S
     <p class="warn">${ICONS.warning}<span>${say('warning', { symbol: order.symbol, chain })}</span></p>
     <div class="wallets">
       ${walletButtons(around, say)}
-      ${uri !== null && markup`<a class="button plain open-wallet" href="${uri}">${ICONS.wallet}${say('openWallet')}</a>`}
       <p class="notice" role="status">${walletNotice(chain, around, say)}</p>
+      ${uri !== null && !around.onItsWay && markup`<a class="button plain open-wallet" href="${uri}">${ICONS.wallet}${say('openWallet')}</a>`}
+      ${around.unsure && markup`<button type="button" class="button plain" data-pay-again>${say('payAgain')}</button>`}
     </div>
   </div>`;
 }
@@ -66,6 +67,11 @@ function codes(order: CheckoutOrder, uri: string | null, say: Say): Html {
     <div class="code bare">${plain()}</div>
     <p class="soft bare">${say('addressOnlyHint')}</p>
   </fieldset>`;
+}
+
+/** For who has to see the code again although a payment is on its way. */
+function folded(content: Html, say: Say): Html {
+  return markup`<details><summary>${say('codeOfPayment')}</summary>${content}</details>`;
 }
 
 function address(text: string): Html {

@@ -20,12 +20,24 @@ export interface Surroundings {
   readonly nowSeconds: number;
   readonly offline: boolean;
   readonly wallets: readonly WalletView[];
-  /** A wallet has been asked, or has sent: no other may be. */
+  /** A wallet has been asked or may have sent, or the server can't be asked: no wallet may be asked now. */
   readonly walletBusy: boolean;
+  /** A payment is, or may be, on its way: nothing invites to a second one. */
+  readonly onItsWay: boolean;
+  /** Whether a wallet has sent is not known: who has looked may say that it has not. */
+  readonly unsure: boolean;
   readonly walletNotice: WalletNotice | null;
 }
 
 /** How the server, and every page at first, sees an order. */
 export function bareSurroundings(nowSeconds: number): Surroundings {
-  return { nowSeconds, offline: false, wallets: [], walletBusy: false, walletNotice: null };
+  return {
+    nowSeconds,
+    offline: false,
+    wallets: [],
+    walletBusy: false,
+    onItsWay: false,
+    unsure: false,
+    walletNotice: null,
+  };
 }

@@ -110,7 +110,7 @@ describe('an order on the screen', () => {
       { status: 'EXPIRED', reason: 'Underpaid' },
       { status: 'FAILED', reason: 'Refused' },
     ] as const) {
-      for (const text of ['walletAsked', 'walletWrongNetwork', 'walletFailed'] as const) {
+      for (const text of ['walletAsked', 'walletWrongNetwork', 'walletFailed', 'walletNotAsked'] as const) {
         const around = { ...bareSurroundings(NOW), wallets, walletNotice: { text, wallet: 'Wallet' } };
         expect(renderOrder(anOrder(fields), around, speak).html).not.toMatch(/\{\w+\}|undefined|\[object/);
       }
@@ -144,6 +144,15 @@ describe('an order on the screen', () => {
       { wallets: [{ id: evil, name: evil, icon: `data:image/png,${evil}` }] },
     );
     expect(html).not.toContain('<script');
+  });
+
+  test('invites to no second payment while one may be on its way', () => {
+    const around = { walletBusy: true, onItsWay: true };
+    expect(draw({})).toMatch(/open-wallet/);
+    expect(draw({})).not.toMatch(/<details>|data-pay-again/);
+    expect(draw({}, around)).not.toMatch(/open-wallet|data-pay-again/);
+    expect(draw({}, around)).toMatch(/<details><summary>[^<]+<\/summary><fieldset class="codes">/);
+    expect(draw({}, { ...around, unsure: true })).toMatch(/data-pay-again>I have looked/);
   });
 
   test('offers no second payment while a wallet is at it', () => {

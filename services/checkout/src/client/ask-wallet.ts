@@ -1,0 +1,45 @@
+import { isPayable, stateOf, type CheckoutOrder } from '../view/checkout-order.ts';
+import type { WalletNotice } from '../view/surroundings.ts';
+import type { SentPayments } from './sent-payments.ts';
+import type { PayingWallet, WalletOutcome } from './wallets/wallet.ts';
+
+export interface AskWalletDeps {
+  readonly sent: SentPayments;
+  /** Asks the server once more before money is sent; undefined when it doesn't answer. */
+  readonly refresh: () => Promise<CheckoutOrder | undefined>;
+  /** The server's clock, Unix seconds. */
+  readonly nowSeconds: (order: CheckoutOrder) => number;
+}
+
+const NOTICES: Readonly<Record<WalletOutcome['outcome'], WalletNotice['text']>> = {
+  SENT: 'walletSent',
+  REFUSED: 'walletRefused',
+  WRONG_NETWORK: 'walletWrongNetwork',
+  UNABLE: 'walletUnable',
+  FAILED: 'walletFailed',
+};
+
+/**
+ * Has the wallet pay what is due by the server's newest word, and by no other; what is to be said about it. Nothing is
+ * asked while an earlier payment, of this tab or another, may be on its way.
+ */
+export async function askWallet(deps: AskWalletDeps, wallet: PayingWallet): Promise<WalletNotice | null> {
+  const order = await deps.refresh();
+  if (order === undefined) return { text: 'walletNotAsked', wallet: wallet.name };
+  const nowSeconds = deps.nowSeconds(order);
+  if (!isPayable(stateOf(order, nowSeconds))) return null;
+  if (deps.sent.find(order, nowSeconds) !== undefined) return null;
+  const asked = deps.sent.begin(order, wallet.name);
+  const outcome = await outcomeOf(wallet, order);
+  if (outcome === 'SENT') asked.sent();
+  else if (outcome !== 'FAILED') asked.nothingSent();
+  return { text: NOTICES[outcome], wallet: wallet.name };
+}
+
+async function outcomeOf(wallet: PayingWallet, order: CheckoutOrder): Promise<WalletOutcome['outcome']> {
+  try {
+    return (await wallet.pay(order)).outcome;
+  } catch {
+    return 'FAILED';
+  }
+}

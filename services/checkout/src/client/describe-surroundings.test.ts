@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals';
+import { describeSurroundings, type Known } from './describe-surroundings.ts';
+
+const described = (known: Partial<Known>) => {
+  const nothing = {
+    nowSeconds: 1,
+    offline: false,
+    wallets: [],
+    asking: false,
+    notice: null,
+    held: undefined,
+  };
+  const { walletBusy, onItsWay, unsure, walletNotice } = describeSurroundings({ ...nothing, ...known });
+  return [walletBusy, onItsWay, unsure, walletNotice?.text];
+};
+const notice = (text: 'walletAsked' | 'walletSent' | 'walletFailed' | 'walletRefused') => ({
+  text,
+  wallet: 'Wallet',
+});
+const unsure = { wallet: 'Wallet', state: 'UNSURE' } as const;
+const sent = { wallet: 'Wallet', state: 'SENT' } as const;
+
+test.each([
+  [{}, [false, false, false, undefined]],
+  [{ notice: notice('walletRefused') }, [false, false, false, 'walletRefused']],
+  [{ offline: true }, [true, false, false, undefined]],
+  // Its own wallet is still being asked: nobody else may be, and there is nothing to be unsure of yet.
+  [{ asking: true, notice: notice('walletAsked'), held: unsure }, [true, true, false, 'walletAsked']],
+  [{ held: sent }, [true, true, false, 'walletSent']],
+  // After a reload, in another tab, or after a failure.
+  [{ held: unsure }, [true, true, true, 'walletFailed']],
+  [{ held: unsure, notice: notice('walletRefused') }, [true, true, true, 'walletFailed']],
+  // It has come: what was said of it is over.
+  [{ notice: notice('walletSent') }, [false, false, false, undefined]],
+  [{ notice: notice('walletFailed') }, [false, false, false, undefined]],
+] as const)('%j', (known, expected) => {
+  expect(described(known)).toEqual(expected);
+});

@@ -1,0 +1,37 @@
+import type { Surroundings, WalletNotice, WalletView } from '../view/surroundings.ts';
+import type { HeldPayment } from './sent-payments.ts';
+
+export interface Known {
+  /** The server's time, Unix seconds. */
+  readonly nowSeconds: number;
+  readonly offline: boolean;
+  readonly wallets: readonly WalletView[];
+  /** A wallet is being asked by this page. */
+  readonly asking: boolean;
+  /** What was said last. */
+  readonly notice: WalletNotice | null;
+  /** What may be on its way. */
+  readonly held: HeldPayment | undefined;
+}
+
+/** What the browser knows beside the order, as the order is drawn by it. */
+export function describeSurroundings(known: Known): Surroundings {
+  const { nowSeconds, offline, wallets, asking, notice, held } = known;
+  return {
+    nowSeconds,
+    offline,
+    wallets,
+    walletBusy: asking || offline || held !== undefined,
+    onItsWay: asking || held !== undefined,
+    unsure: !asking && held?.state === 'UNSURE',
+    walletNotice: asking ? notice : noticeOf(held, notice),
+  };
+}
+
+/** That something may be on its way is said as long as it is held to be. */
+function noticeOf(held: HeldPayment | undefined, notice: WalletNotice | null): WalletNotice | null {
+  if (held !== undefined) {
+    return { text: held.state === 'SENT' ? 'walletSent' : 'walletFailed', wallet: held.wallet };
+  }
+  return notice?.text === 'walletSent' || notice?.text === 'walletFailed' ? null : notice;
+}
