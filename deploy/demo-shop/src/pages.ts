@@ -54,8 +54,11 @@ function page(title: string, body: string): string {
 <nav><a href="/">Shop</a> · <a href="/callbacks">Callbacks</a> · <a href="/devnet">Devnet</a></nav><h1>${escapeHtml(title)}</h1>${body}${FOLLOW}</body></html>`;
 }
 
-/** Anvil's tenth account: somebody to pay, whose key everybody knows. */
-const RECEIVER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
+/** Somebody to pay, whose keys everybody knows: anvil's tenth account, and the first of the words `abandon … about`. */
+const RECEIVERS = {
+  EVM: '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720',
+  TRON: 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH',
+};
 
 /** After these callbacks an order wants no payment any more. */
 const CLOSED: ReadonlySet<string> = new Set(['ORDER_SUCCESS', 'ORDER_EXPIRED', 'ORDER_FAILED']);
@@ -73,8 +76,11 @@ export function shopPage(networks: readonly NetworkConfig[], orders: readonly Sh
 <input type="hidden" name="product" value="${p.id}"><label class="soft">Pay with <select name="asset">${choices}</select></label>
 <button>Buy</button></form>`,
   ).join('');
+  const receivers = Object.entries(RECEIVERS)
+    .map(([family, address]) => `<option value="${address}">${family}</option>`)
+    .join('');
   const payOut = `<form class="card" method="post" action="/pay-out"><h2>Pay out</h2>
-<label class="soft">To <input name="receiver" value="${RECEIVER}"></label><label class="soft">Amount <input name="amount" value="5.00"></label>
+<label class="soft">To <input name="receiver" list="receivers" value="${RECEIVERS.EVM}"></label><datalist id="receivers">${receivers}</datalist><label class="soft">Amount <input name="amount" value="5.00"></label>
 <label class="soft">In <select name="asset">${choices}</select></label><button>Send</button></form>`;
   const rows = orders.map(orderRow).join('');
   const table = `<table><tr><th>Order</th><th>What</th><th>Amount</th><th>Last callback</th><th></th></tr>${rows}</table>`;

@@ -258,7 +258,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
         errors: '',
         differences: null,
       });
-      expect(out.match(/ hot wallets .* equal/g)).toHaveLength(6); // two tokens and the coin, on two chains
+      expect(out.match(/ hot wallets .* equal/g)).toHaveLength(9); // two tokens and the coin, on three chains
     }, 60_000);
   });
 }

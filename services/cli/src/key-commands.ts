@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { importKeys, type ImportOptions } from './commands/keys/import-keys.ts';
 import { initKeys, type InitKeysOptions } from './commands/keys/init-keys.ts';
 import { recoverKeys, type RecoverOptions } from './commands/keys/recover-keys.ts';
+import { renewPublicKeys, type RenewPublicKeysOptions } from './commands/keys/renew-public-keys.ts';
 import { replacePassphrase, type ReplacePassphraseOptions } from './commands/keys/replace-passphrase.ts';
 import { showXpub, type ShowXpubOptions } from './commands/keys/show-xpub.ts';
 import type { CliContext } from './context.ts';
@@ -25,6 +26,10 @@ export function addKeys(program: Command, context: CliContext): void {
     .option(...WORDS_FILE)
     .option(...PASSPHRASE_FILE)
     .action((options: ImportOptions) => importKeys(context, options));
+  withFiles(keys.command('renew-public'))
+    .description('write the public key file anew from the keystore: after an update that knows more families')
+    .option(...PASSPHRASE_FILE)
+    .action((options: RenewPublicKeysOptions) => renewPublicKeys(context, options));
   keys
     .command('show-xpub')
     .description('extended public keys and hot wallets; with both files, whether they belong together')

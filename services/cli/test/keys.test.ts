@@ -170,6 +170,32 @@ describe('keys show-xpub', () => {
   });
 });
 
+describe('keys renew-public', () => {
+  const args = (file: string) =>
+    words(
+      `keys renew-public --keystore ${keystore} --public-keys ${file} --passphrase-file ${passphraseFile}`,
+    );
+
+  it('gives a file of before the hot wallets of families that it did not know, and writes one that is missing', async () => {
+    const before = JSON.parse(readFileSync(publicKeys, 'utf8')) as typeof WALLET;
+    const { families } = before;
+    const old = { ...before, families: { ...families, TRON: { ...families.TRON, hotWallets: [] } } };
+    for (const file of [secretFile('old-public.json', JSON.stringify(old)), join(folder, 'none-yet.json')]) {
+      const run = await opentill(args(file));
+      expect(run).toMatchObject({ code: 0, errors: [] });
+      expect(run.out).toContain(`Hot wallet TRON: ${TRON_HOT_WALLET}`);
+      expect(readFileSync(file, 'utf8')).toBe(readFileSync(publicKeys, 'utf8'));
+    }
+  });
+
+  it('leaves the file of another wallet alone', async () => {
+    const text = readFileSync(publicKeys, 'utf8').replace(WALLET.fingerprint, '00000000');
+    const file = secretFile('other-public.json', text);
+    expectRefusal(await opentill(args(file)), 1, /is of the wallet 00000000, .*stays as it is/);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+});
+
 describe('policy', () => {
   const limits = {
     maxPerPayout: '5000',

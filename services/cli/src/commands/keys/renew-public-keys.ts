@@ -1,0 +1,32 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { readPublicKeys, writePublicKeys } from '@opentill/wallet/public-keys';
+import type { CliContext, CliErrorCode } from '../../context.ts';
+import { FAMILY_CODECS } from './family-codecs.ts';
+import { publicKeysOfKeystore } from './public-keys-of-keystore.ts';
+import { isThere, printWallet, type WalletFiles } from './write-wallet.ts';
+
+export interface RenewPublicKeysOptions extends WalletFiles {
+  readonly passphraseFile?: string;
+}
+
+/**
+ * Writes the public key file anew from the keystore: one of a version before has no hot wallet of families that it did not
+ * know, so that nothing can be paid out on them. Replaces no file of another wallet.
+ * @throws GatewayError CLI_USAGE, NO_TERMINAL, or a WalletErrorCode
+ */
+export async function renewPublicKeys(context: CliContext, options: RenewPublicKeysOptions): Promise<void> {
+  const { keystore, publicKeys: file, passphraseFile } = options;
+  const derived = await publicKeysOfKeystore(context, keystore, passphraseFile);
+  if (await isThere(file)) {
+    const { fingerprint } = await readPublicKeys(file, FAMILY_CODECS);
+    if (fingerprint !== derived.fingerprint)
+      throw new GatewayError<CliErrorCode>(
+        'CLI_USAGE',
+        `${file} is of the wallet ${fingerprint}, and ${keystore} of ${derived.fingerprint}: it stays as it is.`,
+        { retryable: false },
+      );
+  }
+  await writePublicKeys(file, derived);
+  printWallet(context, options, derived);
+  context.print('Give it to the api and the signer, and run opentill setup with it.');
+}
