@@ -15,10 +15,10 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   admin = testDatabase.open('admin');
   api = testDatabase.open('api');
+  await admin.kysely.insertInto('hot_wallet').values({ family: 'EVM', address: HOT_WALLET }).execute();
 });
 beforeEach(async () => {
   merchantId = (await aMerchant(admin.kysely)).merchantId;
-  await admin.kysely.insertInto('hot_wallet').values({ family: 'EVM', address: HOT_WALLET }).execute();
 });
 afterAll(async () => {
   await Promise.all([admin.close(), api.close()]);
