@@ -151,7 +151,9 @@ test('what may have been paid ends once operators have said that it was not, whi
   });
   expect(await rowOf(open)).toEqual({ state: 'REQUESTED', obstacle: 'MAYBE_PAID', waits: true });
   await marking.stop();
-  expect(marking).toMatchObject({ hindered: [toPay.order_pk], vetoed: [toRefuse.order_pk] });
+  expect(marking.vetoed).toEqual([toRefuse.order_pk]);
+  // One that is refused between the two looks of a round is marked first, and refused in the next.
+  expect(marking.hindered.filter((orderPk) => orderPk !== toRefuse.order_pk)).toEqual([toPay.order_pk]);
 });
 
 test('nothing is written by who has lost the wallet’s lease', async () => {
