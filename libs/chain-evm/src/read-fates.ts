@@ -1,8 +1,7 @@
 import type { FateOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import type { FatesRead, OwnTransaction, TransactionFate } from '@opentill/chain/own-transaction';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
-import type { TxHash } from '@opentill/chain/transfer';
-import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { askFates, type FateAccount, type FateAnswer } from '@opentill/chain-sources/ask-fates';
 import { headHeightRequest, receiptRequest } from './block-requests.ts';
 import { soundReceipt } from './confirm-transfers.ts';
 import type { EvmReceipt } from './decode.ts';
@@ -10,57 +9,16 @@ import { decodeInteger, transferOf } from './decode.ts';
 import type { Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
-/**
- * What one source answered of a transaction. 'unsound': what is no receipt of it. 'foreign': the receipt of one that another
- * wallet sent; the source may be right, and whoever asks be wrong about whose it is.
- */
-type Answer = TransactionFate | 'none' | 'unsound' | 'foreign';
-type Account = ReadonlyMap<TxHash, Answer>;
-
 /** Reads what became of own transactions; see ChainReader.readFates. */
 export async function readFates(
   reading: Pick<Reading, 'hasStateSync' | 'onAlone'>,
   sources: EvmSources,
   own: readonly OwnTransaction[],
-  { byOneSource = false, atHeight, neverAlone, ...options }: FateOptions,
+  options: FateOptions,
 ): Promise<FatesRead> {
-  if (own.length === 0) return { fates: [], disputed: [] };
-  const ask = (source: EvmSource, askOptions: ReadOptions): Promise<Account> =>
-    readAccount(reading, source, own, atHeight, askOptions);
-  if (byOneSource) return agreedBy(own, [await askOneSource(sources, ask, options)]);
-  const { onAlone } = reading;
-  const said = await askTwoSources(sources, { ask, height: atHeight, onAlone, neverAlone }, options);
-  return agreedBy(
-    own,
-    said.flatMap((one) => (one === undefined ? [] : [one.answer])),
-  );
-}
-
-/** The first sound account of all transactions, else the last one that was sound of some. */
-async function askOneSource(
-  sources: EvmSources,
-  ask: (source: EvmSource, options: ReadOptions) => Promise<Account>,
-  options: ReadOptions,
-): Promise<Account> {
-  let partly: Account | undefined;
-  try {
-    return await sources.run(
-      async (source, runOptions) => {
-        const account = await ask(source, runOptions);
-        const unsound = [...account].filter(([, answer]) => answer === 'unsound').map(([txHash]) => txHash);
-        if (unsound.length === 0) return account;
-        partly = account;
-        throw readerError('INCONSISTENT_ANSWER', 'the node answered no receipts of the transactions', {
-          txHashes: unsound,
-        });
-      },
-      { ...options, hedge: true },
-    );
-  } catch (error) {
-    // One transaction that every source gets wrong must not keep the others waiting.
-    if (partly === undefined || !isReaderError(error, 'INCONSISTENT_ANSWER')) throw error;
-    return partly;
-  }
+  const ask = (source: EvmSource, askOptions: ReadOptions): Promise<FateAccount> =>
+    readAccount(reading, source, own, options.atHeight, askOptions);
+  return askFates(sources, own, { ask, onAlone: reading.onAlone }, options);
 }
 
 /** One batch, so one node: whether it has the block of `atHeight` speaks for its receipts. */
@@ -70,7 +28,7 @@ async function readAccount(
   own: readonly OwnTransaction[],
   atHeight: number | undefined,
   options: ReadOptions,
-): Promise<Account> {
+): Promise<FateAccount> {
   // The height is asked for first: a node that had it before answered the receipts with all blocks up to it.
   const answers = await source.batch(
     [headHeightRequest(), ...own.map(({ txHash }) => receiptRequest(txHash))],
@@ -84,7 +42,11 @@ async function readAccount(
   );
 }
 
-function fateIn({ hasStateSync }: Pick<Reading, 'hasStateSync'>, own: OwnTransaction, raw: unknown): Answer {
+function fateIn(
+  { hasStateSync }: Pick<Reading, 'hasStateSync'>,
+  own: OwnTransaction,
+  raw: unknown,
+): FateAnswer {
   try {
     const receipt = soundReceipt(own.txHash, raw, hasStateSync);
     if (receipt === undefined) return 'none';
@@ -115,31 +77,4 @@ function deliveredBy(own: OwnTransaction, { succeeded, logs }: EvmReceipt): bigi
     const transfer = transferOf(log, tokens);
     return transfer?.from === own.from && transfer.to === own.to ? sum + transfer.amountBaseUnits : sum;
   }, 0n);
-}
-
-/**
- * What all accounts say alike. Which of two is right is never guessed. Of what another wallet sent no fate is told, by however
- * many: the row that names it as ours is wrong, and says nothing of the bytes that we signed.
- */
-function agreedBy(own: readonly OwnTransaction[], accounts: readonly Account[]): FatesRead {
-  const fates: TransactionFate[] = [];
-  const disputed: TxHash[] = [];
-  for (const { txHash } of own) {
-    const [first, ...others] = accounts.map((account) => account.get(txHash));
-    const isTold = first !== undefined && first !== 'unsound' && first !== 'foreign';
-    if (!isTold || !others.every((other) => isSame(first, other))) disputed.push(txHash);
-    else if (first !== 'none') fates.push(first);
-  }
-  return { fates, disputed };
-}
-
-function isSame(a: TransactionFate | 'none', b: Answer | undefined): boolean {
-  if (typeof a === 'string' || typeof b !== 'object') return a === b;
-  return (
-    a.blockHash === b.blockHash &&
-    a.blockHeight === b.blockHeight &&
-    a.succeeded === b.succeeded &&
-    a.deliveredBaseUnits === b.deliveredBaseUnits &&
-    a.feeBaseUnits === b.feeBaseUnits
-  );
 }

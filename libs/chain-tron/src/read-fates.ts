@@ -2,7 +2,7 @@ import type { FateOptions, ReadOptions } from '@opentill/chain/chain-reader';
 import type { FatesRead, OwnTransaction, TransactionFate } from '@opentill/chain/own-transaction';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { askFates, type FateAccount, type FateAnswer } from '@opentill/chain-sources/ask-fates';
 import { shortHexOf } from './address-codec.ts';
 import { inTurns, readInfo, readTransaction } from './confirm-transfers.ts';
 import type { TronHeader, TronTransaction } from './decode-block.ts';
@@ -12,53 +12,16 @@ import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
-/**
- * What one source answered of a transaction. 'unsound': what is no receipt of it. 'foreign': that another wallet sent it; the
- * source may be right, and whoever asks be wrong about whose it is.
- */
-type Answer = TransactionFate | 'none' | 'unsound' | 'foreign';
-type Account = ReadonlyMap<TxHash, Answer>;
-
 /** Reads what became of own transactions; see ChainReader.readFates. */
 export async function readFates(
   { onAlone }: Pick<Reading, 'onAlone'>,
   sources: TronSources,
   own: readonly OwnTransaction[],
-  { byOneSource = false, atHeight, neverAlone, ...options }: FateOptions,
+  options: FateOptions,
 ): Promise<FatesRead> {
-  if (own.length === 0) return { fates: [], disputed: [] };
-  const ask = (source: TronSource, askOptions: ReadOptions): Promise<Account> =>
-    readAccount(sources, source, own, atHeight, askOptions);
-  if (byOneSource) return agreedBy(own, [await askOneSource(sources, ask, options)]);
-  const said = await askTwoSources(sources, { ask, height: atHeight, onAlone, neverAlone }, options);
-  return agreedBy(
-    own,
-    said.flatMap((one) => (one === undefined ? [] : [one.answer])),
-  );
-}
-
-/** The first sound account of all transactions, else the last one that was sound of some. */
-async function askOneSource(
-  sources: TronSources,
-  ask: (source: TronSource, options: ReadOptions) => Promise<Account>,
-  options: ReadOptions,
-): Promise<Account> {
-  let partly: Account | undefined;
-  try {
-    return await sources.run(
-      async (source, runOptions) => {
-        const account = await ask(source, runOptions);
-        if (![...account.values()].includes('unsound')) return account;
-        partly = account;
-        throw readerError('INCONSISTENT_ANSWER', 'the node answered no receipts of the transactions');
-      },
-      { ...options, hedge: true },
-    );
-  } catch (error) {
-    // One transaction that every source gets wrong must not keep the others waiting.
-    if (partly === undefined || !isReaderError(error, 'INCONSISTENT_ANSWER')) throw error;
-    return partly;
-  }
+  const ask = (source: TronSource, askOptions: ReadOptions): Promise<FateAccount> =>
+    readAccount(sources, source, own, options.atHeight, askOptions);
+  return askFates(sources, own, { ask, onAlone }, options);
 }
 
 /** The head is asked for first: a node that had the block before answered the receipts with all blocks up to it. */
@@ -68,7 +31,7 @@ async function readAccount(
   own: readonly OwnTransaction[],
   atHeight: number | undefined,
   options: ReadOptions,
-): Promise<Account> {
+): Promise<FateAccount> {
   const { height } = await sources.readHead(source, options);
   if (atHeight !== undefined && height < atHeight)
     throw readerError('BLOCK_NOT_FOUND', 'the node is behind the block', { height: atHeight, head: height });
@@ -90,7 +53,7 @@ async function readAccount(
     (txHash) => soundOwner(source, txHash, options),
   );
   return new Map(
-    own.map((transaction, place): [TxHash, Answer] => {
+    own.map((transaction, place): [TxHash, FateAnswer] => {
       const { txHash, from } = transaction;
       const answer = told[place] ?? 'none';
       if (!needsOwner(transaction, answer)) return [txHash, answer];
@@ -101,7 +64,7 @@ async function readAccount(
 }
 
 /** A receipt does not say who sent it. What a token's log moved out of the wallet is the wallet's; anything else may be anybody's. */
-function needsOwner({ contract }: OwnTransaction, answer: Answer | undefined): boolean {
+function needsOwner({ contract }: OwnTransaction, answer: FateAnswer | undefined): boolean {
   return typeof answer === 'object' && (contract === null || answer.deliveredBaseUnits === 0n);
 }
 
@@ -157,31 +120,4 @@ function deliveredBy({ contract, from, to, amountBaseUnits }: OwnTransaction, { 
     const transfer = transferIn(log, tokens);
     return transfer?.from === from && transfer.to === to ? sum + transfer.amount : sum;
   }, 0n);
-}
-
-/**
- * What all accounts say alike. Which of two is right is never guessed. Of what another wallet sent no fate is told, by however
- * many: the row that names it as ours is wrong, and says nothing of the bytes that we signed.
- */
-function agreedBy(own: readonly OwnTransaction[], accounts: readonly Account[]): FatesRead {
-  const fates: TransactionFate[] = [];
-  const disputed: TxHash[] = [];
-  for (const { txHash } of own) {
-    const [first, ...others] = accounts.map((account) => account.get(txHash));
-    const isTold = first !== undefined && first !== 'unsound' && first !== 'foreign';
-    if (!isTold || !others.every((other) => isSame(first, other))) disputed.push(txHash);
-    else if (first !== 'none') fates.push(first);
-  }
-  return { fates, disputed };
-}
-
-function isSame(a: TransactionFate | 'none', b: Answer | undefined): boolean {
-  if (typeof a === 'string' || typeof b !== 'object') return a === b;
-  return (
-    a.blockHash === b.blockHash &&
-    a.blockHeight === b.blockHeight &&
-    a.succeeded === b.succeeded &&
-    a.deliveredBaseUnits === b.deliveredBaseUnits &&
-    a.feeBaseUnits === b.feeBaseUnits
-  );
 }

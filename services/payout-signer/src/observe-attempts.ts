@@ -1,5 +1,4 @@
 import type { TxHash } from '@opentill/chain/transfer';
-
 import { inFlight, type ExpiringView, type OpenAttempt } from './expiring/attempt-facts.ts';
 import type { SignedPayment, TakenInAttempts } from './expiring/attempt-store.ts';
 import type { Telling } from './telling.ts';

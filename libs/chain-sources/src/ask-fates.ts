@@ -1,0 +1,88 @@
+import type { FateOptions, ReadOptions } from '@opentill/chain/chain-reader';
+import type { FatesRead, OwnTransaction, TransactionFate } from '@opentill/chain/own-transaction';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import type { TxHash } from '@opentill/chain/transfer';
+import { askTwoSources, type TwoSourcesQuestion } from './ask-two-sources.ts';
+import type { Source } from './source.ts';
+import type { Sources } from './sources.ts';
+
+/**
+ * What one source answered of a transaction. 'unsound': what is no receipt of it. 'foreign': that another wallet sent it; the
+ * source may be right, and whoever asks be wrong about whose it is.
+ */
+export type FateAnswer = TransactionFate | 'none' | 'unsound' | 'foreign';
+
+/** Of each transaction that was asked for. */
+export type FateAccount = ReadonlyMap<TxHash, FateAnswer>;
+
+export type FateQuestion<S extends Source> = Pick<TwoSourcesQuestion<S, FateAccount>, 'ask' | 'onAlone'>;
+
+/** Asks what became of own transactions, and tells what is agreed; see ChainReader.readFates. */
+export async function askFates<S extends Source>(
+  sources: Sources<S>,
+  own: readonly OwnTransaction[],
+  { ask, onAlone }: FateQuestion<S>,
+  { byOneSource = false, atHeight, neverAlone, ...options }: FateOptions,
+): Promise<FatesRead> {
+  if (own.length === 0) return { fates: [], disputed: [] };
+  if (byOneSource) return agreedBy(own, [await askOneSource(sources, ask, options)]);
+  const said = await askTwoSources(sources, { ask, height: atHeight, onAlone, neverAlone }, options);
+  return agreedBy(
+    own,
+    said.flatMap((one) => (one === undefined ? [] : [one.answer])),
+  );
+}
+
+/** The first sound account of all transactions, else the last one that was sound of some. */
+async function askOneSource<S extends Source>(
+  sources: Sources<S>,
+  ask: FateQuestion<S>['ask'],
+  options: ReadOptions,
+): Promise<FateAccount> {
+  let partly: FateAccount | undefined;
+  try {
+    return await sources.run(
+      async (source, runOptions) => {
+        const account = await ask(source, runOptions);
+        const unsound = [...account].filter(([, answer]) => answer === 'unsound').map(([txHash]) => txHash);
+        if (unsound.length === 0) return account;
+        partly = account;
+        throw readerError('INCONSISTENT_ANSWER', 'the node answered no receipts of the transactions', {
+          txHashes: unsound,
+        });
+      },
+      { ...options, hedge: true },
+    );
+  } catch (error) {
+    // One transaction that every source gets wrong must not keep the others waiting.
+    if (partly === undefined || !isReaderError(error, 'INCONSISTENT_ANSWER')) throw error;
+    return partly;
+  }
+}
+
+/**
+ * What all accounts say alike. Which of two is right is never guessed. Of what another wallet sent no fate is told, by however
+ * many: the row that names it as ours is wrong, and says nothing of the bytes that we signed.
+ */
+function agreedBy(own: readonly OwnTransaction[], accounts: readonly FateAccount[]): FatesRead {
+  const fates: TransactionFate[] = [];
+  const disputed: TxHash[] = [];
+  for (const { txHash } of own) {
+    const [first, ...others] = accounts.map((account) => account.get(txHash));
+    const isTold = first !== undefined && first !== 'unsound' && first !== 'foreign';
+    if (!isTold || !others.every((other) => isSame(first, other))) disputed.push(txHash);
+    else if (first !== 'none') fates.push(first);
+  }
+  return { fates, disputed };
+}
+
+function isSame(a: TransactionFate | 'none', b: FateAnswer | undefined): boolean {
+  if (typeof a === 'string' || typeof b !== 'object') return a === b;
+  return (
+    a.blockHash === b.blockHash &&
+    a.blockHeight === b.blockHeight &&
+    a.succeeded === b.succeeded &&
+    a.deliveredBaseUnits === b.deliveredBaseUnits &&
+    a.feeBaseUnits === b.feeBaseUnits
+  );
+}
