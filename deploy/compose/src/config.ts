@@ -26,9 +26,8 @@ export const CHAIN_CONFIG_SCHEMA: ConfigSchema = {
   },
 };
 
-/** The environment of the step that funds the hot wallet. */
+/** The environment of the step that funds the hot wallets. */
 export interface FundVariables {
-  readonly GATEWAY_URL: string;
   /** As ops. */
   readonly DATABASE_URL: string;
   readonly NETWORKS_FILE: string;
@@ -37,9 +36,8 @@ export interface FundVariables {
 
 /** JSON Schema of the environment of `fund`, read by readConfig. */
 export const FUND_CONFIG_SCHEMA: ConfigSchema = {
-  required: ['GATEWAY_URL', 'DATABASE_URL', 'NETWORKS_FILE', 'PUBLIC_KEYS_FILE'],
+  required: ['DATABASE_URL', 'NETWORKS_FILE', 'PUBLIC_KEYS_FILE'],
   properties: {
-    GATEWAY_URL: { type: 'string', pattern: '^https?://' },
     DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://' },
     NETWORKS_FILE: { type: 'string', minLength: 1 },
     PUBLIC_KEYS_FILE: { type: 'string', minLength: 1 },

@@ -2,8 +2,6 @@ import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
-import { waitUntil } from '@opentill/devnet/wait-until';
-import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig } from '@opentill/runtime/config';
 import { createHealthServer } from '@opentill/runtime/health';
 import { createLogger } from '@opentill/runtime/logger';
@@ -16,17 +14,17 @@ import {
   type ChainVariables,
   type FundVariables,
 } from './config.ts';
-import { fundHotWallet } from './fund-hot-wallet.ts';
+import { fundHotWallets } from './fund-hot-wallets.ts';
 import { startChain } from './start-chain.ts';
 
 /*
  * The local chains of docker-compose's profile devnet:
  *   chain   a node of the chain that CHAIN names, with the test tokens
- *   fund    waits for the gateway, gives its hot wallet coin and tokens, ends
+ *   fund    waits for the scanners, gives the hot wallets coin and tokens, ends
  */
 const [command = ''] = process.argv.slice(2);
 const logger = createLogger({ service: `devnet-${command}`, level: 'info' });
-const GATEWAY_DEADLINE_MS = 180_000;
+const SCANNERS_DEADLINE_MS = 180_000;
 
 switch (command) {
   case 'chain':
@@ -81,24 +79,16 @@ async function fund(): Promise<void> {
   const config = readConfig<FundVariables>(FUND_CONFIG_SCHEMA, process.env);
   const networks = await readNetworkFile(config.NETWORKS_FILE, process.env);
   const keys = await readPublicKeys(config.PUBLIC_KEYS_FILE, [evmAddressCodec, tronAddressCodec]);
-  await waitForGateway(config.GATEWAY_URL);
   const database = openDatabase({ url: config.DATABASE_URL, applicationName: 'devnet-fund', poolMax: 1 });
   try {
-    for (const network of networks.filter(({ enabled }) => enabled)) {
-      const [hotWallet] = keys.families[network.family].hotWallets;
-      if (hotWallet === undefined) continue;
-      const sent = await fundHotWallet(database.kysely, network, hotWallet);
-      logger.info('hot wallet', { chain: network.chain, hotWallet, sent });
-    }
+    await fundHotWallets({
+      db: database.kysely,
+      networks: networks.filter(({ enabled }) => enabled),
+      hotWalletOf: (family) => keys.families[family].hotWallets[0],
+      deadlineMs: SCANNERS_DEADLINE_MS,
+      onFunded: (funded) => logger.info('hot wallet', { ...funded }),
+    });
   } finally {
     await database.close();
   }
-}
-
-/** What comes before the first cursor is not seen: the chains must be followed. */
-async function waitForGateway(url: string): Promise<void> {
-  const isReady = async () => (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(3_000) })).ok;
-  const polls = { deadlineMs: GATEWAY_DEADLINE_MS, pollIntervalMs: 500 };
-  if (await waitUntil(async () => isReady().catch(() => false), polls)) return;
-  throw new GatewayError('GATEWAY_NOT_READY', `${url}/readyz does not say ready.`, { retryable: true });
 }

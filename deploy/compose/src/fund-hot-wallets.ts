@@ -5,11 +5,17 @@ import { devAccount, DEPLOYER_INDEX } from '@opentill/devnet/evm-accounts';
 import { payNative, payToken, tokenBalance } from '@opentill/devnet/evm-devnet';
 import { waitForReceipt } from '@opentill/devnet/evm-transactions';
 import { payOnTronDevnet, tronTokenBalance, waitForTronReceipt } from '@opentill/devnet/tron-payments';
-import type { Family } from '@opentill/domain/chains';
+import { waitUntil } from '@opentill/devnet/wait-until';
+import type { Chain, Family } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+/** - `CHAINS_NOT_FOLLOWED`: no scanner has begun to read some chains within the time; nothing was sent on them. */
+export type FundErrorCode = 'CHAINS_NOT_FOLLOWED';
 
 /** What a hot wallet gets of every token and of the native coin, in whole units. */
 const TOKENS = 1_000_000n;
 const COINS = 1_000n;
+const POLL_INTERVAL_MS = 500;
 
 /** How money is sent on the devnets of a family; each resolves with the transaction's hash once a block has it. */
 interface Sender {
@@ -53,11 +59,67 @@ async function minedOnTron(url: string, [txid = '']: readonly string[]): Promise
   return txid;
 }
 
+/** What became of a hot wallet on one chain. */
+export interface Funded {
+  readonly chain: Chain;
+  readonly hotWallet: string;
+  /** Nothing where it had tokens already. */
+  readonly sent: readonly string[];
+}
+
+/** Whose hot wallets are funded, and where. */
+export interface Funding {
+  /** As ops. */
+  readonly db: Db;
+  readonly networks: readonly NetworkConfig[];
+  readonly hotWalletOf: (family: Family) => string | undefined;
+  /** How long scanners may take until they read their chains, all together. */
+  readonly deadlineMs: number;
+  readonly onFunded: (funded: Funded) => void;
+}
+
+/**
+ * Gives the hot wallets of local chains coin and tokens, each once a scanner reads its chain: what comes before a chain's
+ * first cursor is never seen. Of a chain that nobody reads the others do not suffer.
+ * @throws GatewayError CHAINS_NOT_FOLLOWED, when the others are done
+ */
+export async function fundHotWallets({
+  db,
+  networks,
+  hotWalletOf,
+  deadlineMs,
+  onFunded,
+}: Funding): Promise<void> {
+  const end = performance.now() + deadlineMs;
+  const fundWhenFollowed = async (network: NetworkConfig): Promise<Chain | undefined> => {
+    const { chain, family } = network;
+    const hotWallet = hotWalletOf(family);
+    if (hotWallet === undefined) return undefined;
+    const polls = { deadlineMs: end - performance.now(), pollIntervalMs: POLL_INTERVAL_MS };
+    if (!(await waitUntil(async () => isFollowed(db, chain), polls))) return chain;
+    onFunded({ chain, hotWallet, sent: await fundHotWallet(db, network, hotWallet) });
+    return undefined;
+  };
+  const unfollowed: Chain[] = [];
+  for (const network of networks) {
+    const chain = await fundWhenFollowed(network);
+    if (chain !== undefined) unfollowed.push(chain);
+  }
+  if (unfollowed.length === 0) return;
+  const message = `No scanner reads ${unfollowed.join(', ')}.`;
+  throw new GatewayError<FundErrorCode>('CHAINS_NOT_FOLLOWED', message, { retryable: true });
+}
+
+async function isFollowed(db: Db, chain: Chain): Promise<boolean> {
+  const cursor = await db.selectFrom('chain_cursor').select('chain').where('chain', '=', chain).execute();
+  return cursor.length > 0;
+}
+
 /**
  * Gives the hot wallet of a local chain coin and tokens, unless it has tokens. The gateway sees the tokens come and books
  * them by itself; the coin, which is no asset of orders, is booked here. Answers what it sent.
  */
-export async function fundHotWallet(db: Db, network: NetworkConfig, to: string): Promise<readonly string[]> {
+async function fundHotWallet(db: Db, network: NetworkConfig, to: string): Promise<readonly string[]> {
   const rpcUrl = rpcEndpointsOf(network)[0]?.url ?? '';
   const sender = SENDERS[network.family];
   const sent: string[] = [];

@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import type { Database } from '@opentill/db/database';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { tronBalance, tronTokenBalance } from '@opentill/devnet/tron-payments';
+import { aChainCursor } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { fundHotWallets, type Funded } from '../src/fund-hot-wallets.ts';
+
+const NETWORKS = join(import.meta.dirname, '../../networks/local.json');
+/** Of the words `abandon … about`. */
+const HOT_WALLET = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
+const LONG_MS = 30_000;
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let ops: Database;
+let node: TronDevnet;
+let tron: NetworkConfig;
+let unread: NetworkConfig;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  [admin, ops] = [testDatabase.open('admin'), testDatabase.open('ops')];
+  node = await startTronDevnet({ blockTimeMs: 100, solidLagBlocks: 3 });
+  const networks = await readNetworkFile(NETWORKS, { TRON_TEST_RPC_URLS: node.url });
+  const named = (chain: string) => networks.find((network) => network.chain === chain)!;
+  [tron, unread] = [named('TRON_TEST'), named('BSC_TEST')];
+});
+afterAll(async () => {
+  await node.close();
+  await Promise.all([admin.close(), ops.close()]);
+  await testDatabase.drop();
+});
+
+const funded: Funded[] = [];
+const fund = async (networks: readonly NetworkConfig[], deadlineMs: number) =>
+  fundHotWallets({
+    db: ops.kysely,
+    networks,
+    hotWalletOf: () => HOT_WALLET,
+    deadlineMs,
+    onFunded: (one) => funded.push(one),
+  });
+const balances = async () => [
+  await tronBalance(node.url, HOT_WALLET),
+  ...(await Promise.all(
+    Object.values(node.tokens).map((token) => tronTokenBalance(node.url, token, HOT_WALLET)),
+  )),
+];
+const SENT = [1_000n * 10n ** 6n, 1_000_000n * 10n ** 6n, 1_000_000n * 10n ** 6n];
+
+test('sends nothing on a chain that no scanner reads: it would never be seen', async () => {
+  await expect(fund([tron, unread], 0)).rejects.toMatchObject({
+    code: 'CHAINS_NOT_FOLLOWED',
+    message: 'No scanner reads TRON_TEST, BSC_TEST.',
+  });
+  expect(await balances()).toEqual([0n, 0n, 0n]);
+});
+
+test('sends coin, booked for fees, and tokens as soon as one reads it, whatever other chains do', async () => {
+  const funding = fund([tron, unread], 2_000);
+  await aChainCursor(admin.kysely, { chain: 'TRON_TEST' });
+  await expect(funding).rejects.toMatchObject({ message: 'No scanner reads BSC_TEST.' });
+  expect(funded).toEqual([
+    { chain: 'TRON_TEST', hotWallet: HOT_WALLET, sent: ['1000 TRX', '1000000 USDT', '1000000 USDC'] },
+  ]);
+  expect(await balances()).toEqual(SENT);
+  const gas = await admin.kysely
+    .selectFrom('ledger_account')
+    .select(['chain', 'symbol', 'balance'])
+    .where('kind', '=', 'HOT_GAS')
+    .execute();
+  expect(gas).toEqual([{ chain: 'TRON_TEST', symbol: 'TRX', balance: SENT[0] }]);
+});
+
+test('sends nothing to a wallet that has tokens', async () => {
+  funded.length = 0;
+  await fund([tron], LONG_MS);
+  expect(funded).toEqual([{ chain: 'TRON_TEST', hotWallet: HOT_WALLET, sent: [] }]);
+  expect(await balances()).toEqual(SENT);
+});
