@@ -41,6 +41,8 @@ export interface ComposeUnderTest {
   secret(name: string): string;
   /** Runs compose, with further files (of deploy/compose) after the first; what it wrote. */
   compose(args: readonly string[], files?: readonly string[], timeoutMs?: number): Promise<string>;
+  /** Runs compose with bytes for its standard input; the bytes that it wrote. */
+  pipe(args: readonly string[], input?: Buffer): Promise<Buffer>;
   /** The container of a service that is there. */
   inspect(service: string): Promise<ContainerFacts>;
   /** The services that have a running container. */
@@ -50,6 +52,8 @@ export interface ComposeUnderTest {
     service: string,
     command: readonly string[],
   ): Promise<{ readonly code: number; readonly output: string }>;
+  /** Kills and removes services at once, and removes volumes, as when a disk is lost. */
+  lose(services: readonly string[], volumes: readonly string[]): Promise<void>;
   /** Takes everything down, volumes included. */
   remove(): Promise<void>;
 }
@@ -80,23 +84,18 @@ export async function prepareCompose(): Promise<ComposeUnderTest> {
   const directory = mkdtempSync(join(tmpdir(), 'opentill-compose-'));
   chmodSync(directory, 0o711);
   const project = `opentill-test-${randomBytes(3).toString('hex')}`;
-  const ports = {
-    API_PORT: await findFreePort(),
-    OPS_PORT: await findFreePort(),
-    SHOP_PORT: await findFreePort(),
-    ETH_SEPOLIA_PORT: await findFreePort(),
-    BSC_TEST_PORT: await findFreePort(),
-    TRON_TEST_PORT: await findFreePort(),
-  };
+  const ports = await findPorts();
   const secrets = await prepareFiles(directory, ports);
   const engine = async (args: readonly string[]) =>
     (await run('docker', args, { maxBuffer: OUTPUT_MAX, timeout: COMMAND_TIMEOUT_MS })).stdout;
-  const compose: ComposeUnderTest['compose'] = async (args, files = [], timeoutMs = COMMAND_TIMEOUT_MS) => {
+  const argumentsOf = (args: readonly string[], files: readonly string[] = []) => {
     const given = ['docker-compose.yml', ...files.map((file) => `deploy/compose/${file}`)];
     const options = ['--project-directory', CHECKOUT, '--env-file', join(directory, '.env'), '-p', project];
-    const all = [...before, ...given.flatMap((file) => ['-f', join(CHECKOUT, file)]), ...options, ...args];
-    const { stdout } = await run(command, all, { cwd: CHECKOUT, maxBuffer: OUTPUT_MAX, timeout: timeoutMs });
-    return stdout;
+    return [...before, ...given.flatMap((file) => ['-f', join(CHECKOUT, file)]), ...options, ...args];
+  };
+  const compose: ComposeUnderTest['compose'] = async (args, files, timeoutMs = COMMAND_TIMEOUT_MS) => {
+    const options = { cwd: CHECKOUT, maxBuffer: OUTPUT_MAX, timeout: timeoutMs };
+    return (await run(command, argumentsOf(args, files), options)).stdout;
   };
   const idOf = async (service: string): Promise<string> => {
     const filters = ['project', 'service'].map(
@@ -112,6 +111,12 @@ export async function prepareCompose(): Promise<ComposeUnderTest> {
     project,
     ports,
     compose,
+    pipe: async (args, input = Buffer.alloc(0)) => {
+      const options = { cwd: CHECKOUT, maxBuffer: OUTPUT_MAX, timeout: COMMAND_TIMEOUT_MS };
+      const running = run(command, argumentsOf(args), { ...options, encoding: 'buffer' });
+      running.child.stdin?.end(input);
+      return (await running).stdout;
+    },
     secret: (name) => readFileSync(join(secrets, name), 'utf8'),
     inspect: async (service) =>
       (JSON.parse(await engine(['inspect', await idOf(service)])) as [ContainerFacts])[0],
@@ -127,10 +132,26 @@ export async function prepareCompose(): Promise<ComposeUnderTest> {
           output: `${error.stdout ?? ''}${error.stderr ?? ''}`,
         }),
       ),
+    lose: async (services, volumes) => {
+      await compose(['kill', ...services]);
+      await compose(['rm', '--force', ...services]);
+      await engine(['volume', 'rm', ...volumes.map((volume) => `${project}_${volume}`)]);
+    },
     remove: async () => {
       await compose(['down', '--volumes', '--remove-orphans', '--timeout', '15']);
       rmSync(directory, { recursive: true, force: true });
     },
+  };
+}
+
+async function findPorts(): Promise<ComposeUnderTest['ports']> {
+  return {
+    API_PORT: await findFreePort(),
+    OPS_PORT: await findFreePort(),
+    SHOP_PORT: await findFreePort(),
+    ETH_SEPOLIA_PORT: await findFreePort(),
+    BSC_TEST_PORT: await findFreePort(),
+    TRON_TEST_PORT: await findFreePort(),
   };
 }
 

@@ -364,3 +364,93 @@ test('a stop is clean, and a start goes on where it was', async () => {
   await untilStatus('over-the-stop', 'SUCCESS');
   expect(await findProblems()).toEqual([]);
 }, 300_000);
+
+/** What a lost machine had; the chains are elsewhere, and so is the shop. */
+const OF_THE_MACHINE = [
+  'postgres',
+  'rabbitmq',
+  'wallet',
+  'setup',
+  'devnet-keys',
+  'devnet-funds',
+  ...SERVICES,
+];
+const VOLUMES_OF_THE_MACHINE = [
+  'postgres',
+  'rabbitmq',
+  'keys',
+  'signer-state',
+  'public-keys',
+  'operator',
+  'backups',
+];
+
+test('a backup is brought back on an empty machine: no address twice, no payout twice, what came in between is found', async () => {
+  const [chain, other] = chains;
+  if (chain === undefined || other === undefined) throw new Error('no chains');
+  const run = async (...args: readonly string[]) => docker.compose(['run', '--rm', '-T', ...args]);
+  const receiver = devAccount(7).address;
+  const payOut = async (orderId: string, of: ChainUnderTest = chain) =>
+    merchant.createPayout({
+      orderId,
+      amount: '4',
+      symbol: 'USDT',
+      chain: of.chain,
+      receiveAddress: receiver,
+    });
+  const before = await chain.balance('USDT', receiver);
+
+  const keptAddress = await order('kept', chain);
+  await run('archive', 'backup', '--out', '/var/lib/opentill/backups/monday');
+  const tar = ['run', '--rm', '-T', '--entrypoint', 'tar', 'archive', '-C', '/var/lib/opentill/backups'];
+  const backup = await docker.pipe([...tar, '-c', 'monday']);
+  // What the backup does not know: a payment to an order that it has, an order and its payment, a payout.
+  await chain.pay({ to: keptAddress, amount: '10' });
+  const forgottenAddress = await order('forgotten', chain);
+  await chain.pay({ to: forgottenAddress, amount: '10' });
+  expect(await payOut('out-forgotten')).toMatchObject({ code: 200 });
+  for (const orderId of ['kept', 'forgotten', 'out-forgotten']) await untilStatus(orderId, 'SUCCESS');
+
+  await database.close();
+  await docker.lose(OF_THE_MACHINE, VOLUMES_OF_THE_MACHINE);
+
+  await docker.pipe([...tar, '-x'], backup);
+  const [kept, keys] = ['/var/lib/opentill/backups/monday', '/var/lib/opentill/keys'];
+  const files = ['--keystore', `${keys}/keystore.json`, '--policy', `${keys}/policy.sealed.json`];
+  const publicKeys = ['--public-keys', '/var/lib/opentill/public/public-keys.json'];
+  await run('archive', 'restore', '--from', kept, ...files, ...publicKeys);
+  await docker.compose(['up', '-d', '--no-build']);
+  await untilHealthy(SERVICES);
+  database = await openAsOwner();
+  await run('cli', 'operator', 'recover', 'me', '--token-file', '/var/lib/opentill/operator/token');
+
+  await untilStatus('kept', 'SUCCESS');
+  expect((await merchant.status('forgotten')).data?.status).toBeUndefined();
+  const freshAddress = await order('fresh', chain);
+  expect([keptAddress, forgottenAddress]).not.toContain(freshAddress);
+  await chain.pay({ to: freshAddress, amount: '10' });
+  await untilStatus('fresh', 'SUCCESS');
+
+  // Its merchant asks for the payout again, which waits until it is said that this is the one.
+  expect(await payOut('out-forgotten')).toMatchObject({ code: 200 });
+  let report = '';
+  const reconcile = async () => {
+    const failed = (error: { readonly stdout?: string }) => error.stdout ?? '';
+    report = await run('owner', 'restore', 'reconcile', '--chain', chain.chain).catch(failed);
+    return report.includes('decide payment') && !report.includes('waits for');
+  };
+  await waitUntil('what is left is to be decided', reconcile, 90_000).catch(() => undefined);
+  expect(report).toMatch(/decide payment 0x\S+ \(nonce /);
+  const [, txid = ''] = /decide payment (0x\S+)/.exec(report) ?? [];
+  const reason = ['--reason', 'asked for again'];
+  await run('owner', 'restore', 'decide-payment', txid, '--order', 'out-forgotten', ...reason);
+  const release = async () => run('owner', 'restore', 'release', '--reason', 'restored').catch(() => '');
+  await waitUntil('the wallets sign again', async () => (await release()).includes('sign again'), 90_000);
+  await untilStatus('out-forgotten', 'SUCCESS');
+  expect((await chain.balance('USDT', receiver)) - before).toBe(chain.baseUnits('USDT', '4'));
+  for (const on of [chain, other]) {
+    expect(await payOut(`out-fresh-${on.chain}`, on)).toMatchObject({ code: 200 });
+    await untilStatus(`out-fresh-${on.chain}`, 'SUCCESS');
+  }
+  expect((await chain.balance('USDT', receiver)) - before).toBe(chain.baseUnits('USDT', '8'));
+}, 420_000);
