@@ -36,7 +36,7 @@ const STALE_AFTER_SECONDS = 3_600;
 const CLOSING_MS = 3_000;
 const OWN_CONNECTION = 'opentill-testkit';
 
-/** Creates a virtual host and declares the gateway's queues in it: about a second. Call `drop` in afterAll. */
+/** Creates a virtual host and declares the gateway's queues in it: about half a second. Call `drop` in afterAll. */
 export async function createTestBroker(options: TestBrokerOptions = {}): Promise<TestBroker> {
   const api = createManagementApi();
   await dropStale(api);
@@ -165,7 +165,10 @@ async function connectionsLeft(api: ManagementApi, virtualHost: string): Promise
 function createInspector(url: string): { channel(): Promise<ConfirmChannel>; close(): Promise<void> } {
   let opened: Promise<{ model: ChannelModel; channel: ConfirmChannel }> | undefined;
   const open = async () => {
-    const model = await connect(url, { clientProperties: { connection_name: OWN_CONNECTION } });
+    const model = await connect(url, {
+      noDelay: true,
+      clientProperties: { connection_name: OWN_CONNECTION },
+    });
     const forget = () => (opened = undefined);
     model.on('error', forget).on('close', forget);
     const channel = await model.createConfirmChannel();
