@@ -1,6 +1,15 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -29,6 +38,12 @@ export interface ContainerFacts {
   };
 }
 
+/** Whose docker-compose.yml, and what its images are called by. */
+export interface ComposeSource {
+  readonly checkout: string;
+  readonly imageTag: string;
+}
+
 /** docker-compose.yml with its devnet, under a project name, secrets and ports of its own. */
 export interface ComposeUnderTest {
   readonly project: string;
@@ -52,6 +67,8 @@ export interface ComposeUnderTest {
     service: string,
     command: readonly string[],
   ): Promise<{ readonly code: number; readonly output: string }>;
+  /** The same project by the files and images of another version, with the secrets that it has besides. */
+  moveTo(source: ComposeSource): Promise<ComposeUnderTest>;
   /** Kills and removes services at once, and removes volumes, as when a disk is lost. */
   lose(services: readonly string[], volumes: readonly string[]): Promise<void>;
   /** Takes everything down, volumes included. */
@@ -74,8 +91,22 @@ async function findCompose(): Promise<readonly string[] | undefined> {
   return (await answers('docker-compose', 'version')) ? ['docker-compose'] : undefined;
 }
 
+/** What stays the same when a project moves from one version to another. */
+interface Project {
+  readonly command: string;
+  /** Arguments before all others. */
+  readonly before: readonly string[];
+  readonly name: string;
+  /** Has .env. */
+  readonly directory: string;
+  readonly secrets: string;
+  readonly ports: ComposeUnderTest['ports'];
+}
+
 /** Prepares the project; nothing is built or started. Throws when no engine answers, or no compose is there. */
-export async function prepareCompose(): Promise<ComposeUnderTest> {
+export async function prepareCompose(
+  source: ComposeSource = { checkout: CHECKOUT, imageTag: 'latest' },
+): Promise<ComposeUnderTest> {
   const [command, ...before] = (await findCompose()) ?? [];
   if (command === undefined)
     throw new Error(
@@ -83,65 +114,88 @@ export async function prepareCompose(): Promise<ComposeUnderTest> {
     );
   const directory = mkdtempSync(join(tmpdir(), 'opentill-compose-'));
   chmodSync(directory, 0o711);
-  const project = `opentill-test-${randomBytes(3).toString('hex')}`;
-  const ports = await findPorts();
-  const secrets = await prepareFiles(directory, ports);
-  const engine = async (args: readonly string[]) =>
-    (await run('docker', args, { maxBuffer: OUTPUT_MAX, timeout: COMMAND_TIMEOUT_MS })).stdout;
+  const name = `opentill-test-${randomBytes(3).toString('hex')}`;
+  const secrets = join(directory, 'secrets');
+  const project = { command, before, name, directory, secrets, ports: await findPorts() };
+  await prepareFiles(project, source);
+  return useProject(project, source);
+}
+
+async function engine(args: readonly string[]): Promise<string> {
+  return (await run('docker', args, { maxBuffer: OUTPUT_MAX, timeout: COMMAND_TIMEOUT_MS })).stdout;
+}
+
+/** The engine's id of a service's container. */
+async function idOf(project: string, service: string): Promise<string> {
+  const filters = ['project', 'service'].map(
+    (name, i) => `label=com.docker.compose.${name}=${[project, service][i]}`,
+  );
+  const ids = await engine(['ps', '-aq', ...filters.flatMap((filter) => ['--filter', filter])]);
+  const [id = ''] = ids.split('\n');
+  if (id === '') throw new Error(`${service} has no container`);
+  return id;
+}
+
+function useProject(project: Project, source: ComposeSource): ComposeUnderTest {
+  const { command, before, name, directory, secrets, ports } = project;
+  const { checkout, imageTag } = source;
   const argumentsOf = (args: readonly string[], files: readonly string[] = []) => {
     const given = ['docker-compose.yml', ...files.map((file) => `deploy/compose/${file}`)];
-    const options = ['--project-directory', CHECKOUT, '--env-file', join(directory, '.env'), '-p', project];
-    return [...before, ...given.flatMap((file) => ['-f', join(CHECKOUT, file)]), ...options, ...args];
+    const options = ['--project-directory', checkout, '--env-file', join(directory, '.env'), '-p', name];
+    return [...before, ...given.flatMap((file) => ['-f', join(checkout, file)]), ...options, ...args];
   };
-  const compose: ComposeUnderTest['compose'] = async (args, files, timeoutMs = COMMAND_TIMEOUT_MS) => {
-    const options = { cwd: CHECKOUT, maxBuffer: OUTPUT_MAX, timeout: timeoutMs };
-    return (await run(command, argumentsOf(args, files), options)).stdout;
+  const options = {
+    cwd: checkout,
+    maxBuffer: OUTPUT_MAX,
+    timeout: COMMAND_TIMEOUT_MS,
+    env: { ...process.env, IMAGE_TAG: imageTag },
   };
-  const idOf = async (service: string): Promise<string> => {
-    const filters = ['project', 'service'].map(
-      (name, i) => `label=com.docker.compose.${name}=${[project, service][i]}`,
-    );
-    const [id = ''] = (
-      await engine(['ps', '-aq', ...filters.flatMap((filter) => ['--filter', filter])])
-    ).split('\n');
-    if (id === '') throw new Error(`${service} has no container`);
-    return id;
-  };
+  const compose: ComposeUnderTest['compose'] = async (args, files, timeout = COMMAND_TIMEOUT_MS) =>
+    (await run(command, argumentsOf(args, files), { ...options, timeout })).stdout;
   return {
-    project,
+    project: name,
     ports,
     compose,
     pipe: async (args, input = Buffer.alloc(0)) => {
-      const options = { cwd: CHECKOUT, maxBuffer: OUTPUT_MAX, timeout: COMMAND_TIMEOUT_MS };
       const running = run(command, argumentsOf(args), { ...options, encoding: 'buffer' });
       running.child.stdin?.end(input);
       return (await running).stdout;
     },
-    secret: (name) => readFileSync(join(secrets, name), 'utf8'),
+    secret: (file) => readFileSync(join(secrets, file), 'utf8'),
     inspect: async (service) =>
-      (JSON.parse(await engine(['inspect', await idOf(service)])) as [ContainerFacts])[0],
+      (JSON.parse(await engine(['inspect', await idOf(name, service)])) as [ContainerFacts])[0],
     running: async (files) => {
       const names = await compose(['ps', '--services', '--filter', 'status=running'], files);
-      return names.split('\n').filter((name) => name !== '');
+      return names.split('\n').filter((service) => service !== '');
     },
-    exec: async (service, program) =>
-      run('docker', ['exec', await idOf(service), ...program], { timeout: 30_000 }).then(
-        ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
-        (error: { code?: number; stdout?: string; stderr?: string }) => ({
-          code: error.code ?? -1,
-          output: `${error.stdout ?? ''}${error.stderr ?? ''}`,
-        }),
-      ),
+    exec: async (service, program) => execute(await idOf(name, service), program),
+    moveTo: async (next) => {
+      await prepareFiles(project, next);
+      return useProject(project, next);
+    },
     lose: async (services, volumes) => {
       await compose(['kill', ...services]);
       await compose(['rm', '--force', ...services]);
-      await engine(['volume', 'rm', ...volumes.map((volume) => `${project}_${volume}`)]);
+      await engine(['volume', 'rm', ...volumes.map((volume) => `${name}_${volume}`)]);
     },
     remove: async () => {
       await compose(['down', '--volumes', '--remove-orphans', '--timeout', '15']);
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+async function execute(
+  container: string,
+  program: readonly string[],
+): Promise<{ readonly code: number; readonly output: string }> {
+  return run('docker', ['exec', container, ...program], { timeout: 30_000 }).then(
+    ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
+    (error: { code?: number; stdout?: string; stderr?: string }) => ({
+      code: error.code ?? -1,
+      output: `${error.stdout ?? ''}${error.stderr ?? ''}`,
+    }),
+  );
 }
 
 async function findPorts(): Promise<ComposeUnderTest['ports']> {
@@ -155,24 +209,29 @@ async function findPorts(): Promise<ComposeUnderTest['ports']> {
   };
 }
 
-/** As a newcomer does it: `prepare devnet`; then the ports of this run, and secrets away from the checkout. */
-async function prepareFiles(directory: string, ports: ComposeUnderTest['ports']): Promise<string> {
+/** As a newcomer does it: `prepare devnet`; then, once, the ports of this run, and secrets away from the checkout. */
+async function prepareFiles(
+  { directory, secrets, ports }: Project,
+  { checkout }: ComposeSource,
+): Promise<void> {
   mkdirSync(join(directory, 'deploy/compose'), { recursive: true });
   for (const file of ['prepare', 'devnet.env'])
-    cpSync(join(CHECKOUT, 'deploy/compose', file), join(directory, 'deploy/compose', file));
-  const secrets = join(directory, 'secrets');
+    cpSync(join(checkout, 'deploy/compose', file), join(directory, 'deploy/compose', file));
+  const file = join(directory, '.env');
+  const isThere = existsSync(file);
   await run('sh', [join(directory, 'deploy/compose/prepare'), 'devnet'], {
     env: { ...process.env, SECRETS_DIR: secrets },
   });
+  if (isThere) return;
   const changes = {
     ...ports,
     SECRETS_DIR: secrets,
     CHECKOUT_BASE_URL: `http://localhost:${ports.API_PORT}/checkout`,
   };
-  const lines = readFileSync(join(directory, '.env'), 'utf8').split('\n');
-  const kept = lines.filter((line) => !Object.keys(changes).includes(line.split('=', 1)[0] ?? ''));
-  rmSync(join(directory, '.env'));
+  // IMAGE_TAG is the environment's, by the version.
+  const dropped = [...Object.keys(changes), 'IMAGE_TAG'];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const kept = lines.filter((line) => !dropped.includes(line.split('=', 1)[0] ?? ''));
   const set = Object.entries(changes).map(([name, value]) => `${name}=${value}`);
-  appendFileSync(join(directory, '.env'), `${[...kept, ...set].join('\n')}\n`);
-  return secrets;
+  writeFileSync(file, `${[...kept, ...set].join('\n')}\n`);
 }

@@ -1,22 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
-import { openDatabase, type Database } from '@opentill/db/database';
 import { devAccount } from '@opentill/devnet/evm-accounts';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { createChainUnderTest, type ChainUnderTest } from '../src/chain-under-test.ts';
-import {
-  findChainProblems,
-  findLedgerProblems,
-  findPayoutProblems,
-  undeliveredCount,
-} from '../src/check-books.ts';
+import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { prepareCompose, type ComposeUnderTest } from '../src/compose-under-test.ts';
-import { createMerchantClient, type MerchantClient } from '../src/merchant-client.ts';
+import {
+  reachGateway,
+  untilFunded,
+  untilHealthy,
+  type GatewayInContainers,
+} from '../src/gateway-in-containers.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
-import { createTronUnderTest, type TronUnderTest } from '../src/tron-under-test.ts';
+import type { TronUnderTest } from '../src/tron-under-test.ts';
 
 /*
  * docker-compose.yml as it is: images built, the gateway started with its local chains, paid through, rearranged while
@@ -42,8 +38,7 @@ const PAYMENT_PAUSE_MS = 400;
 const PAYMENTS_MIN = 20;
 
 let docker: ComposeUnderTest;
-let merchant: MerchantClient;
-let database: Database;
+let gateway: GatewayInContainers;
 let chains: readonly ChainUnderTest[];
 let tron: TronUnderTest;
 
@@ -51,115 +46,34 @@ beforeAll(async () => {
   docker = await prepareCompose();
   await docker.compose(['build'], [], BUILD_TIMEOUT_MS);
   await docker.compose(['up', '-d']);
-  await untilHealthy(SERVICES);
-  await waitUntil(
-    'the hot wallets have money',
-    async () => (await docker.inspect('devnet-funds')).State.Status === 'exited',
-    120_000,
-  );
-  merchant = createMerchantClient(
-    `http://127.0.0.1:${docker.ports.API_PORT}`,
-    docker.secret('merchant_token'),
-  );
-  [chains, tron] = reachChains();
-  database = await openAsOwner();
+  await untilHealthy(docker, SERVICES);
+  await untilFunded(docker);
+  gateway = await reachGateway(docker);
+  ({ evm: chains, tron } = gateway);
 }, BUILD_TIMEOUT_MS + 600_000);
 
 afterAll(async () => {
-  await database?.close();
+  await gateway?.close();
   await docker?.remove();
 }, 180_000);
-
-async function untilHealthy(services: readonly string[]): Promise<void> {
-  for (const service of services) {
-    const isHealthy = async () => (await docker.inspect(service)).State.Health?.Status === 'healthy';
-    await waitUntil(`${service} is healthy`, isHealthy, 120_000);
-  }
-}
-
-function reachChains(): [readonly ChainUnderTest[], TronUnderTest] {
-  const file = join(CHECKOUT, 'deploy/networks/local.json');
-  const ports: Readonly<Record<string, number>> = {
-    ETH_SEPOLIA: docker.ports.ETH_SEPOLIA_PORT,
-    BSC_TEST: docker.ports.BSC_TEST_PORT,
-    TRON_TEST: docker.ports.TRON_TEST_PORT,
-  };
-  const networks = parseNetworkFile(readFileSync(file, 'utf8'), file);
-  const urlOf = (chain: string) => `http://127.0.0.1:${ports[chain]}`;
-  const evm = networks
-    .filter(({ family }) => family === 'EVM')
-    .map((network) => createChainUnderTest({ network, node: { rpcUrl: urlOf(network.chain) } }));
-  const network = networks.find(({ family }) => family === 'TRON');
-  if (network === undefined) throw new Error('no TRON network');
-  return [evm, createTronUnderTest({ network, node: { url: urlOf(network.chain) } })];
-}
-
-/** By the container's own address, which this machine reaches though no port is published. */
-async function openAsOwner(): Promise<Database> {
-  const { Networks } = (await docker.inspect('postgres')).NetworkSettings;
-  const address = Networks[`${docker.project}_data`]?.IPAddress ?? '';
-  const url = `postgres://opentill:${docker.secret('database_admin_password')}@${address}:5432/opentill`;
-  return openDatabase({ url, applicationName: 'compose test', poolMax: 4 });
-}
-
-/** As a merchant's server does: 503 says to ask again, and the same order twice is one. */
-async function order(orderId: string, chain: Pick<ChainUnderTest, 'chain'>, amount = '10'): Promise<string> {
-  const create = async () =>
-    merchant.createCollection({ orderId, amount, symbol: 'USDT', chain: chain.chain });
-  let answer = await create();
-  const answered = async () => answer.httpStatus !== 503 || (answer = await create()).httpStatus !== 503;
-  await waitUntil(`${orderId} is taken`, answered, 60_000);
-  expect(answer).toMatchObject({ httpStatus: 200, code: 200 });
-  return answer.data?.address ?? '';
-}
-
-async function untilStatus(orderId: string, status: string, timeoutMs = 60_000): Promise<void> {
-  const statusOf = async () => (await merchant.status(orderId)).data?.status;
-  await waitUntil(`${orderId} is ${status}`, async () => (await statusOf()) === status, timeoutMs).catch(
-    () => undefined,
-  );
-  expect([orderId, await statusOf()]).toEqual([orderId, status]);
-}
-
-async function callbacksOf(orderId: string): Promise<readonly { notifyType: string; repeats: number }[]> {
-  const url = `http://127.0.0.1:${docker.ports.SHOP_PORT}/callbacks.json?orderId=${orderId}`;
-  const newestFirst = (await (await fetch(url)).json()) as { notifyType: string; repeats: number }[];
-  return newestFirst.toReversed();
-}
-
-/** What is wrong with the books when everything has come to rest. */
-async function findProblems(): Promise<string[]> {
-  const { kysely: db } = database;
-  const wallets = await db.selectFrom('hot_wallet').select(['family', 'address']).execute();
-  const walletOf = (family: 'EVM' | 'TRON') => wallets.find((one) => one.family === family)?.address ?? '';
-  const hotWallets = { evmHotWallet: walletOf('EVM'), tronHotWallet: walletOf('TRON') };
-  const find = async () => [
-    ...(await findLedgerProblems(db)),
-    ...(await findChainProblems(db, [...chains, tron])),
-    ...(await findPayoutProblems(db, [...chains, tron], hotWallets)),
-  ];
-  const isAtRest = async () => (await undeliveredCount(db)) === 0 && (await find()).length === 0;
-  await waitUntil('everything is at rest', isAtRest, 60_000).catch(() => undefined);
-  return find();
-}
 
 test('a collection and a payout go through the containers, told by signed callbacks', async () => {
   for (const chain of [...chains, tron]) {
     const orderId = `in-${chain.chain}`;
-    await chain.pay({ to: await order(orderId, chain), amount: '10' });
-    await untilStatus(orderId, 'SUCCESS');
-    const payout = { orderId: `out-${chain.chain}`, amount: '3', symbol: 'USDT', chain: chain.chain };
-    const receiver = chain === tron ? TRON_RECEIVER : devAccount(8).address;
-    const before = await chain.balance('USDT', receiver);
-    expect(await merchant.createPayout({ ...payout, receiveAddress: receiver })).toMatchObject({ code: 200 });
-    await untilStatus(payout.orderId, 'SUCCESS');
-    expect((await chain.balance('USDT', receiver)) - before).toBe(chain.baseUnits('USDT', '3'));
-    for (const paid of [orderId, payout.orderId]) {
-      const last = async () => (await callbacksOf(paid)).at(-1)?.notifyType;
+    await chain.pay({ to: await gateway.order(orderId, chain), amount: '10' });
+    await gateway.untilStatus(orderId, 'SUCCESS');
+    const payoutId = `out-${chain.chain}`;
+    const receiveAddress = chain === tron ? TRON_RECEIVER : devAccount(8).address;
+    const before = await chain.balance('USDT', receiveAddress);
+    await gateway.payOut(payoutId, chain, { receiveAddress, amount: '3' });
+    await gateway.untilStatus(payoutId, 'SUCCESS');
+    expect((await chain.balance('USDT', receiveAddress)) - before).toBe(chain.baseUnits('USDT', '3'));
+    for (const paid of [orderId, payoutId]) {
+      const last = async () => (await gateway.callbacksOf(paid)).at(-1)?.notifyType;
       await waitUntil(`the shop knows of ${paid}`, async () => (await last()) === 'ORDER_SUCCESS', 20_000);
     }
   }
-  expect(await findProblems()).toEqual([]);
+  expect(await gateway.findProblems()).toEqual([]);
 }, 240_000);
 
 describe('what the containers may do', () => {
@@ -254,7 +168,7 @@ test('a scanner moves to one container per chain and back while payments run: no
     for (let place = 0; !stopped || paid.length < PAYMENTS_MIN; place += 1) {
       const chain = chains[place % chains.length]!;
       const orderId = `moving-${place}`;
-      await chain.pay({ to: await order(orderId, chain), amount: '10' });
+      await chain.pay({ to: await gateway.order(orderId, chain), amount: '10' });
       paid.push(orderId);
       await new Promise((resolve) => setTimeout(resolve, PAYMENT_PAUSE_MS));
     }
@@ -262,14 +176,14 @@ test('a scanner moves to one container per chain and back while payments run: no
   const move = async () => {
     await waitUntil('payments run', () => paid.length >= 5, 30_000);
     await docker.compose(['up', '-d', '--no-build'], [SCANNERS_FILE]);
-    await untilHealthy(PER_CHAIN);
+    await untilHealthy(docker, PER_CHAIN);
     expect(await docker.running([SCANNERS_FILE])).toEqual(expect.arrayContaining([...PER_CHAIN]));
     expect(await docker.running([SCANNERS_FILE])).not.toContain('scanner-evm');
     const between = paid.length;
     await waitUntil('payments go by the new scanners', () => paid.length >= between + 5, 30_000);
-    await untilStatus(paid[between] ?? '', 'SUCCESS');
+    await gateway.untilStatus(paid[between] ?? '', 'SUCCESS');
     await docker.compose(['up', '-d', '--no-build', '--remove-orphans']);
-    await untilHealthy(['scanner-evm']);
+    await untilHealthy(docker, ['scanner-evm']);
     expect(await docker.running()).not.toContain(PER_CHAIN[0]);
   };
   const paying = pay();
@@ -279,13 +193,15 @@ test('a scanner moves to one container per chain and back while payments run: no
     stopped = true;
     await paying;
   }
-  for (const orderId of paid) await untilStatus(orderId, 'SUCCESS');
+  for (const orderId of paid) await gateway.untilStatus(orderId, 'SUCCESS');
   for (const orderId of paid) {
-    const successes = (await callbacksOf(orderId)).filter(({ notifyType }) => notifyType === 'ORDER_SUCCESS');
+    const successes = (await gateway.callbacksOf(orderId)).filter(
+      ({ notifyType }) => notifyType === 'ORDER_SUCCESS',
+    );
     expect([orderId, successes.length]).toEqual([orderId, 1]);
   }
-  expect(await findProblems()).toEqual([]);
-  const { kysely: db } = database;
+  expect(await gateway.findProblems()).toEqual([]);
+  const { kysely: db } = gateway.database();
   const blocks = await db
     .selectFrom('block')
     .select(['chain', 'height'])
@@ -322,7 +238,7 @@ test('what the signer has sent outlives its container', async () => {
   const [before, old] = [await marks(), await container()];
   for (const { chain } of chains) expect(before).toMatch(new RegExp(`"chain":"${chain}".*"nonce":\\d`));
   await docker.compose(['up', '-d', '--no-build', '--no-deps', '--force-recreate', 'payout-signer']);
-  await untilHealthy(['payout-signer']);
+  await untilHealthy(docker, ['payout-signer']);
   expect(await container()).not.toBe(old);
   expect(await marks()).toBe(before);
 }, 120_000);
@@ -349,7 +265,7 @@ test('what the containers take is measured, and within their bounds', async () =
 test('a stop is clean, and a start goes on where it was', async () => {
   const [chain] = chains;
   if (chain === undefined) throw new Error('no chain');
-  const to = await order('over-the-stop', chain);
+  const to = await gateway.order('over-the-stop', chain);
   const stoppedAt = Date.now();
   await docker.compose(['stop', ...SERVICES]);
   expect(Date.now() - stoppedAt).toBeLessThan(60_000);
@@ -360,9 +276,9 @@ test('a stop is clean, and a start goes on where it was', async () => {
     ]);
   await chain.pay({ to, amount: '10' });
   await docker.compose(['start', ...SERVICES]);
-  await untilHealthy(SERVICES);
-  await untilStatus('over-the-stop', 'SUCCESS');
-  expect(await findProblems()).toEqual([]);
+  await untilHealthy(docker, SERVICES);
+  await gateway.untilStatus('over-the-stop', 'SUCCESS');
+  expect(await gateway.findProblems()).toEqual([]);
 }, 300_000);
 
 /** What a lost machine had; the chains are elsewhere, and so is the shop. */
@@ -391,27 +307,20 @@ test('a backup is brought back on an empty machine: no address twice, no payout 
   const run = async (...args: readonly string[]) => docker.compose(['run', '--rm', '-T', ...args]);
   const receiver = devAccount(7).address;
   const payOut = async (orderId: string, of: ChainUnderTest = chain) =>
-    merchant.createPayout({
-      orderId,
-      amount: '4',
-      symbol: 'USDT',
-      chain: of.chain,
-      receiveAddress: receiver,
-    });
+    gateway.payOut(orderId, of, { receiveAddress: receiver, amount: '4' });
   const before = await chain.balance('USDT', receiver);
 
-  const keptAddress = await order('kept', chain);
+  const keptAddress = await gateway.order('kept', chain);
   await run('archive', 'backup', '--out', '/var/lib/opentill/backups/monday');
   const tar = ['run', '--rm', '-T', '--entrypoint', 'tar', 'archive', '-C', '/var/lib/opentill/backups'];
   const backup = await docker.pipe([...tar, '-c', 'monday']);
   // What the backup does not know: a payment to an order that it has, an order and its payment, a payout.
   await chain.pay({ to: keptAddress, amount: '10' });
-  const forgottenAddress = await order('forgotten', chain);
+  const forgottenAddress = await gateway.order('forgotten', chain);
   await chain.pay({ to: forgottenAddress, amount: '10' });
-  expect(await payOut('out-forgotten')).toMatchObject({ code: 200 });
-  for (const orderId of ['kept', 'forgotten', 'out-forgotten']) await untilStatus(orderId, 'SUCCESS');
+  await payOut('out-forgotten');
+  for (const orderId of ['kept', 'forgotten', 'out-forgotten']) await gateway.untilStatus(orderId, 'SUCCESS');
 
-  await database.close();
   await docker.lose(OF_THE_MACHINE, VOLUMES_OF_THE_MACHINE);
 
   await docker.pipe([...tar, '-x'], backup);
@@ -420,19 +329,19 @@ test('a backup is brought back on an empty machine: no address twice, no payout 
   const publicKeys = ['--public-keys', '/var/lib/opentill/public/public-keys.json'];
   await run('archive', 'restore', '--from', kept, ...files, ...publicKeys);
   await docker.compose(['up', '-d', '--no-build']);
-  await untilHealthy(SERVICES);
-  database = await openAsOwner();
+  await untilHealthy(docker, SERVICES);
+  await gateway.reopenDatabase();
   await run('cli', 'operator', 'recover', 'me', '--token-file', '/var/lib/opentill/operator/token');
 
-  await untilStatus('kept', 'SUCCESS');
-  expect((await merchant.status('forgotten')).data?.status).toBeUndefined();
-  const freshAddress = await order('fresh', chain);
+  await gateway.untilStatus('kept', 'SUCCESS');
+  expect((await gateway.merchant.status('forgotten')).data?.status).toBeUndefined();
+  const freshAddress = await gateway.order('fresh', chain);
   expect([keptAddress, forgottenAddress]).not.toContain(freshAddress);
   await chain.pay({ to: freshAddress, amount: '10' });
-  await untilStatus('fresh', 'SUCCESS');
+  await gateway.untilStatus('fresh', 'SUCCESS');
 
   // Its merchant asks for the payout again, which waits until it is said that this is the one.
-  expect(await payOut('out-forgotten')).toMatchObject({ code: 200 });
+  await payOut('out-forgotten');
   let report = '';
   const reconcile = async () => {
     const failed = (error: { readonly stdout?: string }) => error.stdout ?? '';
@@ -446,11 +355,11 @@ test('a backup is brought back on an empty machine: no address twice, no payout 
   await run('owner', 'restore', 'decide-payment', txid, '--order', 'out-forgotten', ...reason);
   const release = async () => run('owner', 'restore', 'release', '--reason', 'restored').catch(() => '');
   await waitUntil('the wallets sign again', async () => (await release()).includes('sign again'), 90_000);
-  await untilStatus('out-forgotten', 'SUCCESS');
+  await gateway.untilStatus('out-forgotten', 'SUCCESS');
   expect((await chain.balance('USDT', receiver)) - before).toBe(chain.baseUnits('USDT', '4'));
   for (const on of [chain, other]) {
-    expect(await payOut(`out-fresh-${on.chain}`, on)).toMatchObject({ code: 200 });
-    await untilStatus(`out-fresh-${on.chain}`, 'SUCCESS');
+    await payOut(`out-fresh-${on.chain}`, on);
+    await gateway.untilStatus(`out-fresh-${on.chain}`, 'SUCCESS');
   }
   expect((await chain.balance('USDT', receiver)) - before).toBe(chain.baseUnits('USDT', '8'));
 }, 420_000);

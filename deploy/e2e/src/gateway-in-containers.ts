@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
+import { openDatabase, type Database } from '@opentill/db/database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { createChainUnderTest, type ChainUnderTest } from './chain-under-test.ts';
+import {
+  findChainProblems,
+  findLedgerProblems,
+  findPayoutProblems,
+  undeliveredCount,
+} from './check-books.ts';
+import type { ComposeUnderTest } from './compose-under-test.ts';
+import { createMerchantClient, type Answered, type MerchantClient } from './merchant-client.ts';
+import { CHECKOUT } from './read-markdown.ts';
+import { createTronUnderTest, type TronUnderTest } from './tron-under-test.ts';
+
+/** A callback that the shop got, and how often. */
+export interface ShopCallback {
+  readonly notifyType: string;
+  readonly repeats: number;
+}
+
+/** The gateway of a compose project as its merchant, its customers and a test see it. */
+export interface GatewayInContainers {
+  readonly merchant: MerchantClient;
+  readonly evm: readonly ChainUnderTest[];
+  readonly tron: TronUnderTest;
+  /** As the owner. */
+  readonly database: () => Database;
+  /** When the server is another one. */
+  reopenDatabase(): Promise<void>;
+  /** Creates a collection as a merchant's server does: asks again until it is taken. Answers its address. */
+  order(orderId: string, chain: Pick<ChainUnderTest, 'chain'>): Promise<string>;
+  /** The same for a payout of USDT. */
+  payOut(
+    orderId: string,
+    chain: Pick<ChainUnderTest, 'chain'>,
+    to: { readonly receiveAddress: string; readonly amount: string },
+  ): Promise<void>;
+  /** Fails with the status that it has instead. */
+  untilStatus(orderId: string, status: string): Promise<void>;
+  /** Oldest first. */
+  callbacksOf(orderId: string): Promise<readonly ShopCallback[]>;
+  /** What is wrong with the books when everything has come to rest. */
+  findProblems(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+const TAKEN_WITHIN_MS = 60_000;
+const ASK_AGAIN_MS = 250;
+const STATUS_WITHIN_MS = 60_000;
+const AT_REST_WITHIN_MS = 60_000;
+const HEALTHY_WITHIN_MS = 120_000;
+
+/** Waits until the engine calls the containers of these services healthy. */
+export async function untilHealthy(
+  docker: Pick<ComposeUnderTest, 'inspect'>,
+  services: readonly string[],
+): Promise<void> {
+  for (const service of services) {
+    const isHealthy = async () => (await docker.inspect(service)).State.Health?.Status === 'healthy';
+    await waitUntil(`${service} is healthy`, isHealthy, HEALTHY_WITHIN_MS);
+  }
+}
+
+/** Waits until the step that funds the hot wallets has ended; throws when it failed. */
+export async function untilFunded(docker: Pick<ComposeUnderTest, 'inspect'>): Promise<void> {
+  const state = async () => (await docker.inspect('devnet-funds')).State;
+  const hasEnded = async () => (await state()).Status === 'exited';
+  await waitUntil('the hot wallets have money', hasEnded, HEALTHY_WITHIN_MS);
+  const { ExitCode } = await state();
+  if (ExitCode !== 0) throw new Error(`devnet-funds ended with ${ExitCode}`);
+}
+
+/** Reaches a project that runs. */
+export async function reachGateway(docker: ComposeUnderTest): Promise<GatewayInContainers> {
+  const { ports } = docker;
+  const merchant = createMerchantClient(
+    `http://127.0.0.1:${ports.API_PORT}`,
+    docker.secret('merchant_token'),
+  );
+  const [evm, tron] = reachChains(ports);
+  let database = await openAsOwner(docker);
+
+  const statusOf = async (orderId: string) => (await merchant.status(orderId)).data?.status;
+  return {
+    merchant,
+    evm,
+    tron,
+    database: () => database,
+    reopenDatabase: async () => {
+      await database.close();
+      database = await openAsOwner(docker);
+    },
+    order: async (orderId, { chain }) =>
+      untilTaken(orderId, async () =>
+        merchant.createCollection({ orderId, amount: '10', symbol: 'USDT', chain }),
+      ),
+    payOut: async (orderId, { chain }, to) => {
+      await untilTaken(orderId, async () => merchant.createPayout({ orderId, symbol: 'USDT', chain, ...to }));
+    },
+    untilStatus: async (orderId, status) => {
+      const has = async () => (await statusOf(orderId).catch(() => undefined)) === status;
+      await waitUntil(`${orderId} is ${status}`, has, STATUS_WITHIN_MS).catch(() => undefined);
+      const is = await statusOf(orderId);
+      if (is !== status) throw new Error(`${orderId} is ${is}, not ${status}`);
+    },
+    callbacksOf: async (orderId) => {
+      const url = `http://127.0.0.1:${ports.SHOP_PORT}/callbacks.json?orderId=${orderId}`;
+      return ((await (await fetch(url)).json()) as ShopCallback[]).toReversed();
+    },
+    findProblems: async () => findProblems(database, evm, tron),
+    close: async () => database.close(),
+  };
+}
+
+/** The order's address. */
+async function untilTaken(
+  what: string,
+  create: () => Promise<Answered<{ readonly address: string }>>,
+): Promise<string> {
+  let address: string | undefined;
+  const isTaken = async () => {
+    const { httpStatus, data, msg } = await create();
+    address = data?.address;
+    if (httpStatus === 200) return true;
+    throw new Error(`${httpStatus} ${msg}`);
+  };
+  // A server that is being replaced answers nothing, or 503. The same order twice is one.
+  const askAgain = async (error: unknown) => pause(ASK_AGAIN_MS).then(() => Promise.reject(error));
+  await waitUntil(`${what} is taken`, async () => isTaken().catch(askAgain), TAKEN_WITHIN_MS);
+  return address ?? '';
+}
+
+function reachChains(ports: ComposeUnderTest['ports']): [readonly ChainUnderTest[], TronUnderTest] {
+  const file = join(CHECKOUT, 'deploy/networks/local.json');
+  const portOf: Readonly<Record<string, number>> = {
+    ETH_SEPOLIA: ports.ETH_SEPOLIA_PORT,
+    BSC_TEST: ports.BSC_TEST_PORT,
+    TRON_TEST: ports.TRON_TEST_PORT,
+  };
+  const networks = parseNetworkFile(readFileSync(file, 'utf8'), file);
+  const urlOf = (chain: string) => `http://127.0.0.1:${portOf[chain]}`;
+  const evm = networks
+    .filter(({ family }) => family === 'EVM')
+    .map((network) => createChainUnderTest({ network, node: { rpcUrl: urlOf(network.chain) } }));
+  const network = networks.find(({ family }) => family === 'TRON');
+  if (network === undefined) throw new Error('no TRON network');
+  return [evm, createTronUnderTest({ network, node: { url: urlOf(network.chain) } })];
+}
+
+/** By the container's own address, which this machine reaches though no port is published. */
+async function openAsOwner(docker: ComposeUnderTest): Promise<Database> {
+  const { Networks } = (await docker.inspect('postgres')).NetworkSettings;
+  const address = Networks[`${docker.project}_data`]?.IPAddress ?? '';
+  const url = `postgres://opentill:${docker.secret('database_admin_password')}@${address}:5432/opentill`;
+  return openDatabase({ url, applicationName: 'compose test', poolMax: 4 });
+}
+
+async function findProblems(
+  { kysely: db }: Database,
+  evm: readonly ChainUnderTest[],
+  tron: TronUnderTest,
+): Promise<string[]> {
+  const wallets = await db.selectFrom('hot_wallet').select(['family', 'address']).execute();
+  const walletOf = (family: 'EVM' | 'TRON') => wallets.find((one) => one.family === family)?.address ?? '';
+  const hotWallets = { evmHotWallet: walletOf('EVM'), tronHotWallet: walletOf('TRON') };
+  const find = async () => [
+    ...(await findLedgerProblems(db)),
+    ...(await findChainProblems(db, [...evm, tron])),
+    ...(await findPayoutProblems(db, [...evm, tron], hotWallets)),
+  ];
+  const isAtRest = async () => (await undeliveredCount(db)) === 0 && (await find()).length === 0;
+  await waitUntil('everything is at rest', isAtRest, AT_REST_WITHIN_MS).catch(() => undefined);
+  return find();
+}
