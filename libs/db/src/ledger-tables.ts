@@ -9,12 +9,16 @@ type Identity = ColumnType<number, never, never>;
 
 export type LedgerAccountKind =
   | 'DEPOSIT'
+  | 'DEPOSIT_RESERVED'
+  | 'DEPOSIT_SENT'
+  | 'DEPOSIT_GAS'
   | 'SUSPENSE'
   | 'MERCHANT'
   | 'HOT_AVAILABLE'
   | 'HOT_RESERVED'
   | 'IN_FLIGHT'
   | 'PAID_OUT'
+  | 'REFUNDED'
   | 'HOT_GAS'
   | 'NETWORK_FEE'
   | 'COLD'

@@ -22,6 +22,13 @@ import type {
   WalletNonceTable,
 } from './payout-tables.ts';
 import type { ServiceSchema } from './service-schema.ts';
+import type {
+  DepositBalanceTable,
+  MovementTable,
+  SweepPauseTable,
+  SweepRequestTable,
+  SweepTable,
+} from './sweep-tables.ts';
 
 /** numeric(78,0): base units. */
 type Amount = bigint;
@@ -301,6 +308,11 @@ export interface Tables extends ServiceTables {
   own_transaction_settlement: OwnTransactionSettlementTable;
   hot_wallet_balance: HotWalletBalanceTable;
   wallet_halt: WalletHaltTable;
+  deposit_balance: DepositBalanceTable;
+  sweep: SweepTable;
+  movement: MovementTable;
+  sweep_pause: SweepPauseTable;
+  sweep_request: SweepRequestTable;
   payout_approval: PayoutApprovalTable;
   payout_veto: PayoutVetoTable;
   order_decision: OrderDecisionTable;

@@ -184,9 +184,10 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     payout: READ,
     own_transaction: { select: OWN_TRANSACTION },
     own_transaction_fate: READ,
+    movement: READ,
   },
   scanner_evm: SCANNER,
-  scanner_tron: SCANNER,
+  scanner_tron: { ...SCANNER, foreign_transaction: { select: ALL, insert: ALL } },
   tracker: {
     merchant: { select: ['merchant_id', 'notify_reverted', 'enabled'] },
     orders: {
@@ -211,6 +212,9 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     own_transaction_fate: READ,
     own_transaction_settlement: READ,
     order_decision: { select: ALL, update: ['handled_at', 'outcome'] },
+    deposit_balance: READ,
+    sweep: READ,
+    movement: READ,
   },
   signer: {
     ...Object.fromEntries(
@@ -267,6 +271,14 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     wallet_halt: { select: ALL, insert: [...HALT, 'mark'] }, // rows by policy: foreign nonces, and what it can't know
     payout_decision: { select: ALL, update: ['handled_at', 'outcome', 'detail'] },
     hot_wallet_balance: { select: ALL, insert: ALL, update: ALL },
+    deposit_balance: READ,
+    movement: READ,
+    sweep: { select: ALL, insert: ALL, update: ALL },
+    sweep_pause: READ,
+    sweep_request: { select: ALL, update: ['handled_at', 'planned'] },
+    unmatched_deposit: READ,
+    own_transaction_settlement: READ,
+    foreign_transaction: { select: ALL, update: ['halt_id'] },
   },
   webhook: {
     merchant: {
@@ -312,6 +324,10 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'own_transaction_fate',
         'own_transaction_settlement',
         'hot_wallet_balance',
+        'deposit_balance',
+        'sweep',
+        'movement',
+        'foreign_transaction',
         'api.lease',
         'scanner_evm.lease',
         'scanner_tron.lease',
@@ -341,6 +357,8 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
       insert: ['decision_id', 'order_pk', 'nonce', 'decision', 'tx_hash', 'reason', 'operator', 'decided_at'],
     },
     chain_pause: { select: ALL, insert: ALL, delete: true },
+    sweep_pause: { select: ALL, insert: ALL, delete: true },
+    sweep_request: { select: ALL, insert: ['chain', 'operator'] },
     operator: { select: ALL, insert: ALL, update: ['name', 'role', 'token_hash', 'disabled_at'] },
     audit_entry: {
       select: ALL,
@@ -384,7 +402,14 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'settle_network_fees',
     'settle_payout_money',
   ],
-  signer: ['chain_over_ms', 'may_have_been_paid', 'oldest_transaction_seconds', 'roll_inbox'],
+  signer: [
+    'chain_over_ms',
+    'may_have_been_paid',
+    'oldest_transaction_seconds',
+    'payout_may_move',
+    'plan_movement',
+    'roll_inbox',
+  ],
   webhook: [
     'callbacks_due_now',
     'delivery_blocks',
@@ -400,6 +425,8 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'may_have_been_paid',
     'oldest_transaction_seconds',
     'overlap_webhook_secret',
+    'payout_may_move',
+    'refund_deposit',
     'replay_deliveries',
     'replay_delivery',
     'reset_callback_endpoint',
@@ -735,9 +762,9 @@ describe('attempts', () => {
     const { rows } = await sql<{ policy: string; condition: string }>`
       select role, json_agg(replace(replace(t, 'tron', 'evm'), 'TRON', 'EVM') order by t) as policies from (
         select role, concat_ws(' ', tablename, policyname, cmd, qual, with_check) as t from pg_policies, unnest(roles) role
-        where role in ('opentill_scanner_evm', 'opentill_scanner_tron')) p group by role`.execute(
-      admin.kysely,
-    );
+        where role in ('opentill_scanner_evm', 'opentill_scanner_tron')
+          and tablename <> 'foreign_transaction') p -- of families without nonces alone
+      group by role`.execute(admin.kysely);
     const [one, other] = rows as unknown as readonly { policies: readonly string[] }[];
     expect(one!.policies.length).toBeGreaterThan(9);
     expect(other!.policies).toEqual(one!.policies);

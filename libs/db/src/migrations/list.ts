@@ -7,6 +7,8 @@ import * as payouts from './0006-payouts.ts';
 import * as restores from './0007-restores.ts';
 import * as tron from './0008-tron.ts';
 import * as payoutHardening from './0009-payout-hardening.ts';
+import * as sweeps from './0010-sweeps.ts';
+import * as expiringWallets from './0011-expiring-wallets.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -30,4 +32,6 @@ export const MIGRATIONS: readonly Migration[] = [
   restores,
   tron,
   payoutHardening,
+  sweeps,
+  expiringWallets,
 ];

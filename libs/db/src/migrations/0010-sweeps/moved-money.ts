@@ -1,0 +1,139 @@
+/** Payouts' money once more: the gateway's own movements walk between other accounts, and sweeps empty deposit addresses. */
+export const MOVED_MONEY = `
+-- As before; where a movement says so, between other accounts: SOURCE, RESERVED, SENT and TARGET are of a payout HOT_AVAILABLE,
+-- HOT_RESERVED, IN_FLIGHT and PAID_OUT. A delegation moves no money and is booked nowhere.
+create or replace function settle_payout_money(p_order_pks uuid[]) returns table (order_pk uuid, was text, became text)
+language plpgsql security definer set search_path = public, pg_temp as $$
+#variable_conflict use_column
+declare
+  v_places constant text[] := array['SOURCE', 'RESERVED', 'SENT', 'TARGET'];
+  v_of_merchants constant text[] := array['HOT_RESERVED', 'IN_FLIGHT', 'PAID_OUT', 'REFUNDED'];
+begin
+  perform from payout p where p.order_pk = any(p_order_pks) order by p.order_pk for no key update;
+  return query
+  with fact as (
+    select p.order_pk, p.money, p.money_round, case
+        when bool_or(f.state = 'VERIFIED' and f.succeeded and f.delivered > 0) then 'PAID_OUT'
+        when bool_or(f.state = 'VERIFIED') then 'RETURNED'
+        when p.state in ('REFUSED', 'EXPIRED') and (p.first_sent_at is not null or count(f.tx_hash) > 0)
+          and not coalesce(bool_or(f.state = 'MINED'), false) then 'RETURNED'
+        when p.first_sent_at is not null or count(f.tx_hash) > 0 then 'IN_FLIGHT'
+        when p.state in ('REFUSED', 'EXPIRED') then 'RELEASED'
+        else 'RESERVED' end as target
+    from payout p left join own_transaction t on t.order_pk = p.order_pk
+      left join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
+    where p.order_pk = any(p_order_pks)
+    group by p.order_pk
+  ), path (from_money, to_money, place, kind, debit, credit, rounds) as (values
+    ('RESERVED', 'RELEASED', 1, 'RELEASE', 'SOURCE', 'RESERVED', 0),
+    ('RESERVED', 'IN_FLIGHT', 1, 'PAYOUT_SENT', 'SENT', 'RESERVED', 0),
+    ('RESERVED', 'PAID_OUT', 1, 'PAYOUT_SENT', 'SENT', 'RESERVED', 0),
+    ('RESERVED', 'PAID_OUT', 2, 'PAYOUT', 'TARGET', 'SENT', 0),
+    ('RESERVED', 'RETURNED', 1, 'PAYOUT_SENT', 'SENT', 'RESERVED', 0),
+    ('RESERVED', 'RETURNED', 2, 'PAYOUT_RETURNED', 'SOURCE', 'SENT', 0),
+    ('IN_FLIGHT', 'PAID_OUT', 1, 'PAYOUT', 'TARGET', 'SENT', 0),
+    ('IN_FLIGHT', 'RETURNED', 1, 'PAYOUT_RETURNED', 'SOURCE', 'SENT', 0),
+    ('PAID_OUT', 'IN_FLIGHT', 1, 'PAYOUT_REVERSED', 'SENT', 'TARGET', 0),
+    ('PAID_OUT', 'RETURNED', 1, 'PAYOUT_REVERSED', 'SENT', 'TARGET', 0),
+    ('PAID_OUT', 'RETURNED', 2, 'PAYOUT_RETURNED', 'SOURCE', 'SENT', 1),
+    ('RETURNED', 'IN_FLIGHT', 1, 'PAYOUT_RETURN_REVERSED', 'SENT', 'SOURCE', 0),
+    ('RETURNED', 'PAID_OUT', 1, 'PAYOUT_RETURN_REVERSED', 'SENT', 'SOURCE', 0),
+    ('RETURNED', 'PAID_OUT', 2, 'PAYOUT', 'TARGET', 'SENT', 1)
+  ), walk (from_money, to_money) as (select distinct from_money, to_money from path
+  ), walked as (
+    select o.order_pk, o.merchant_id, o.chain, o.symbol, o.amount, o.source_address, f.money, f.target, f.money_round,
+      m.kind as movement, array[
+        coalesce(m.source_kind, 'HOT_AVAILABLE'), coalesce(m.reserved_kind, 'HOT_RESERVED'),
+        coalesce(m.sent_kind, 'IN_FLIGHT'), coalesce(m.target_kind, 'PAID_OUT')] as kinds
+    from fact f join orders o using (order_pk) left join movement m using (order_pk)
+    where exists (select from walk w where w.from_money = f.money and w.to_money = f.target)
+  ), step as (
+    select w.order_pk, w.merchant_id, w.chain, w.symbol, w.amount, x.place, x.kind, w.kinds[array_position(v_places, x.debit)] as debit,
+      w.kinds[array_position(v_places, x.credit)] as credit,
+      lower(replace(x.kind, '_', '-')) || ':' || w.order_pk || ':' || (w.money_round + x.rounds) as ref
+    from walked w join path x on x.from_money = w.money and x.to_money = w.target
+    where w.movement is null or w.movement not in ('DELEGATE', 'UNDELEGATE')
+  ), line as (
+    select ref, kind as tx_kind, debit as kind, chain, symbol, merchant_id, amount from step
+    union all select ref, kind, credit, chain, symbol, merchant_id, -amount from step
+  ), lain as ( -- of a sweep: what is promised from its deposit address, and what has left it
+    update deposit_balance b set
+        reserved = b.reserved - case when w.money in ('RESERVED', 'IN_FLIGHT') then w.amount else 0 end
+          + case when w.target in ('RESERVED', 'IN_FLIGHT') then w.amount else 0 end,
+        swept = b.swept - case when w.money = 'PAID_OUT' then w.amount else 0 end + case when w.target = 'PAID_OUT' then w.amount else 0 end,
+        since = case when b.received <= b.swept + b.reserved then now() else b.since end, updated_at = now()
+      from walked w where w.movement = 'SWEEP' and b.chain = w.chain and b.address = w.source_address and b.symbol = w.symbol
+  ), account as materialized (
+    select a.*, ledger_account_for(a.kind, a.chain, a.symbol, a.merchant_id) as account_id
+    from (select distinct kind, chain, symbol, case when kind = any (v_of_merchants) then merchant_id end as merchant_id
+      from line order by kind, chain, symbol, merchant_id) a
+  ), written as (
+    insert into ledger_transaction (ref, kind, order_pk)
+    select s.ref, s.kind, s.order_pk from step s order by s.order_pk, s.place returning ledger_tx_id, ref
+  ), posted as (
+    insert into ledger_posting (ledger_tx_id, account_id, amount)
+    select w.ledger_tx_id, a.account_id, l.amount
+    from line l join written w on w.ref = l.ref
+      join account a on a.kind = l.kind and a.chain = l.chain and a.symbol = l.symbol
+        and a.merchant_id is not distinct from case when l.kind = any (v_of_merchants) then l.merchant_id end
+  )
+  update payout p set money = f.target,
+      money_round = f.money_round + (f.money in ('PAID_OUT', 'RETURNED'))::integer
+    from fact f
+    where p.order_pk = f.order_pk and f.target <> f.money
+      and exists (select from path x where x.from_money = f.money and x.to_money = f.target)
+    returning p.order_pk, f.money, f.target;
+end $$;
+
+-- As before; what a deposit address paid came from the coin that lies there.
+create or replace function settle_network_fees(p_fates jsonb) returns integer
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare v_booked integer;
+begin
+  insert into own_transaction_settlement (chain, tx_hash)
+    select f.chain, f.tx_hash from jsonb_to_recordset(p_fates) as r (chain text, "txHash" text)
+      join own_transaction_fate f on f.chain = r.chain and f.tx_hash = r."txHash"
+    order by 1, 2 on conflict do nothing;
+  perform from own_transaction_settlement s
+    where (s.chain, s.tx_hash) in (select r.chain, r."txHash" from jsonb_to_recordset(p_fates) as r (chain text, "txHash" text))
+    order by s.chain, s.tx_hash for update;
+  with fact as (
+    select f.chain, f.tx_hash, t.order_pk, r.version, s.booked_fee, s.booked_symbol, s.bookings,
+      case when exists (select from deposit_address d where d.family = t.family and d.address = t.wallet)
+        then 'DEPOSIT_GAS' else 'HOT_GAS' end as payer,
+      case when f.state = 'VERIFIED' and f.network_fee > 0 then f.network_fee end as fee,
+      case when f.state = 'VERIFIED' and f.network_fee > 0 then r."nativeSymbol" end as symbol
+    from (select distinct on (chain, "txHash") * from jsonb_to_recordset(p_fates) as given
+          (chain text, "txHash" text, "nativeSymbol" text, version integer) order by chain, "txHash", version desc) r
+      join own_transaction_fate f on f.chain = r.chain and f.tx_hash = r."txHash"
+      join own_transaction t on t.chain = f.chain and t.tx_hash = f.tx_hash
+      join own_transaction_settlement s on s.chain = f.chain and s.tx_hash = f.tx_hash
+  ), changed as (
+    select * from fact where (booked_fee, booked_symbol) is distinct from (fee, symbol)
+  ), entry as (
+    select 'network-fee-reversed:' || chain || ':' || tx_hash || ':' || bookings as ref, 'NETWORK_FEE_REVERSED' as kind, order_pk, chain, payer,
+      booked_symbol as symbol, -booked_fee as fee, 1 as place
+    from changed where booked_fee is not null
+    union all
+    select 'network-fee:' || chain || ':' || tx_hash || ':' || (bookings + 1), 'NETWORK_FEE', order_pk, chain, payer, symbol, fee, 2
+    from changed where fee is not null
+  ), account as materialized (
+    select a.*, ledger_account_for('NETWORK_FEE', a.chain, a.symbol, null) as spent, ledger_account_for(a.payer, a.chain, a.symbol, null) as gas
+    from (select distinct chain, symbol, payer from entry order by chain, symbol, payer) a
+  ), written as (
+    insert into ledger_transaction (ref, kind, order_pk) select ref, kind, order_pk from entry order by place, ref returning ledger_tx_id, ref
+  ), posted as (
+    insert into ledger_posting (ledger_tx_id, account_id, amount)
+    select w.ledger_tx_id, l.account_id, l.amount
+    from entry e join written w using (ref) join account a using (chain, symbol, payer),
+      lateral (values (a.spent, e.fee), (a.gas, -e.fee)) as l (account_id, amount)
+  ), settled as (
+    update own_transaction_settlement s set settled_version = f.version, booked_fee = f.fee, booked_symbol = f.symbol,
+      bookings = s.bookings + ((f.booked_fee, f.booked_symbol) is distinct from (f.fee, f.symbol) and f.fee is not null)::integer,
+      updated_at = now()
+    from fact f where s.chain = f.chain and s.tx_hash = f.tx_hash
+  )
+  select count(*) into v_booked from entry;
+  return v_booked;
+end $$;
+`;

@@ -1,0 +1,48 @@
+/**
+ * Wallets without nonces: what one sent that the gateway did not sign is written down by the scanner that saw it; and after a
+ * restore a wallet is reconciled by what its chain's blocks hold, as far as they were read. Only added to.
+ */
+export const name = '0011-expiring-wallets';
+
+const TRON_CHAIN = `chain = any (array(select f.chain from chain_family f where f.family = 'TRON'))`;
+
+const RESTORES = `
+alter table restore_hold
+  add column if not exists read_height bigint,
+  add column if not exists read_hash text,
+  add column if not exists read_over_ms bigint;
+comment on column restore_hold.read_height is 'Of a wallet without nonces: up to this block, read_hash, every block was read for what the wallet sent.';
+comment on column restore_hold.read_over_ms is 'Milliseconds since 1970 of the chain''s own time: what ends then or before can be in no block that was not read.';
+alter table forgotten_payment
+  add column if not exists block_hash text,
+  alter column nonce drop not null;
+comment on column forgotten_payment.nonce is 'Null where transactions have none.';
+`;
+
+const FOREIGN_TRANSACTIONS = `
+create table if not exists foreign_transaction ( -- writers: the scanners of families without nonces; halt_id: payout-signer
+  chain text not null,
+  tx_hash text not null,
+  wallet text not null,
+  block_height bigint not null,
+  block_hash text not null,
+  block_time timestamptz not null,
+  found_at timestamptz not null default clock_timestamp(),
+  halt_id uuid,
+  primary key (chain, tx_hash, wallet)
+);
+comment on table foreign_transaction is 'Transactions in verified blocks by which a hot wallet acted or money left it, and that the gateway did not sign: somebody else has the key, or this database forgot them. halt_id: the halt that the signer set for it.';
+create index if not exists foreign_transaction_new on foreign_transaction (chain, wallet) where halt_id is null;
+alter table foreign_transaction enable row level security;
+drop policy if exists all_read on foreign_transaction;
+create policy all_read on foreign_transaction for select using (true);
+drop policy if exists tron_inserts on foreign_transaction;
+create policy tron_inserts on foreign_transaction for insert to opentill_scanner_tron with check (halt_id is null and ${TRON_CHAIN});
+drop policy if exists signer_halts on foreign_transaction;
+create policy signer_halts on foreign_transaction for update to opentill_signer using (true) with check (halt_id is not null);
+grant select, insert on foreign_transaction to opentill_scanner_tron;
+grant select, update (halt_id) on foreign_transaction to opentill_signer;
+grant select on foreign_transaction to opentill_ops;
+`;
+
+export const sql = [RESTORES, FOREIGN_TRANSACTIONS];

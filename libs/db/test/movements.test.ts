@@ -1,0 +1,318 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { randomUUID } from 'node:crypto';
+import type { Database } from '@opentill/db/database';
+import type { LedgerAccountKind } from '@opentill/db/ledger-tables';
+import type { MovementKind } from '@opentill/db/sweep-tables';
+import { aFate, anOwnTransaction, send } from '@opentill/testkit/payout-scenario';
+import { aChainCursor, aCollection, aMerchant, aTransfer, type OrderRow } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+
+/*
+ * What lies on a deposit address, and the gateway's own movements: amounts walk between the accounts that a movement names,
+ * there and back, and at no step more is promised than lies there.
+ */
+
+const CHAIN = 'ETH_SEPOLIA';
+const HOT = '0x00000000000000000000000000000000000000aa';
+const COLD = '0x00000000000000000000000000000000000000cc';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let signer: Database;
+let tracker: Database;
+let ops: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  [admin, signer, tracker, ops] = [
+    testDatabase.open('admin'),
+    testDatabase.open('signer'),
+    testDatabase.open('tracker'),
+    testDatabase.open('ops'),
+  ];
+  await aMerchant(admin.kysely);
+  await aChainCursor(admin.kysely, { chain: CHAIN, family: 'EVM' });
+  await sql`insert into chain_family (chain, family) values (${CHAIN}, 'EVM') on conflict do nothing`.execute(
+    admin.kysely,
+  );
+  await sql`insert into hot_wallet (family, address) values ('EVM', ${HOT}) on conflict do nothing`.execute(
+    admin.kysely,
+  );
+});
+afterAll(async () => {
+  await Promise.all([admin, signer, tracker, ops].map((database) => database.close()));
+  await testDatabase.drop();
+});
+
+let order: OrderRow;
+beforeEach(async () => {
+  order = await aCollection(admin.kysely, { chain: CHAIN });
+});
+
+/** A verified transfer to the order's address, booked as the tracker books it. */
+async function deposited(amount: bigint, to = order): Promise<number> {
+  const transfer = await aTransfer(admin.kysely, to, { amount, state: 'VERIFIED' });
+  await admin.kysely.transaction().execute(async (tx) => {
+    const { ledger_tx_id } = await tx
+      .insertInto('ledger_transaction')
+      .values({ ref: `deposit:${transfer.transfer_id}:1`, kind: 'DEPOSIT' })
+      .returning('ledger_tx_id')
+      .executeTakeFirstOrThrow();
+    await sql`insert into ledger_posting (ledger_tx_id, account_id, amount) values
+      (${ledger_tx_id}, ledger_account_for('DEPOSIT', ${CHAIN}, ${to.symbol}, null), ${amount}),
+      (${ledger_tx_id}, ledger_account_for('SUSPENSE', ${CHAIN}, ${to.symbol}, ${to.merchant_id}), ${-amount})`.execute(
+      tx,
+    );
+    await sql`insert into transfer_settlement (transfer_id, settled_version, order_pk, booked_amount, booked_symbol, bookings)
+      values (${transfer.transfer_id}, 1, ${to.order_pk}, ${amount}, ${to.symbol}, 1)`.execute(tx);
+  });
+  return transfer.transfer_id;
+}
+
+async function lying(of = order) {
+  return admin.kysely
+    .selectFrom('deposit_balance')
+    .select(['received', 'reserved', 'swept'])
+    .where('chain', '=', CHAIN)
+    .where('address', '=', of.address)
+    .where('symbol', '=', of.symbol)
+    .executeTakeFirst();
+}
+
+async function balance(kind: LedgerAccountKind, symbol = order.symbol): Promise<bigint> {
+  const { rows } = await sql<{ balance: bigint | null }>`
+    select sum(balance) as balance from ledger_account where kind = ${kind} and chain = ${CHAIN} and symbol = ${symbol}`.execute(
+    admin.kysely,
+  );
+  return rows[0]?.balance ?? 0n;
+}
+
+async function aSweep(amount: bigint, overrides: Record<string, unknown> = {}): Promise<string> {
+  const sweepId = randomUUID();
+  await signer.kysely
+    .insertInto('sweep')
+    .values({
+      sweep_id: sweepId,
+      chain: CHAIN,
+      family: 'EVM',
+      address: order.address,
+      symbol: order.symbol,
+      contract_address: order.contract_address,
+      amount,
+      destination: COLD,
+      destination_kind: 'COLD',
+      method: 'TOP_UP',
+      cost_estimate: 1n,
+      ...overrides,
+    })
+    .execute();
+  return sweepId;
+}
+
+/** Begins a movement. @returns its order, or undefined where the amount is not there */
+async function plan(kind: MovementKind, amount: bigint, given: Record<string, unknown>) {
+  const orderPk = randomUUID();
+  const isNative = kind !== 'SWEEP' && kind !== 'TO_COLD';
+  const p = {
+    orderPk,
+    kind,
+    chain: CHAIN,
+    symbol: isNative ? 'ETH' : order.symbol,
+    contract: isNative ? null : order.contract_address,
+    decimals: isNative ? 18 : order.decimals,
+    displayDecimals: 6,
+    amount: amount.toString(),
+    wallet: kind === 'SWEEP' ? order.address : HOT,
+    receiver: kind === 'SWEEP' || kind === 'TO_COLD' ? COLD : order.address,
+    seconds: 3_600,
+    ...given,
+  };
+  const { rows } = await sql<{ began: boolean }>`
+    select plan_movement(${JSON.stringify(p)}::jsonb) as began`.execute(signer.kysely);
+  if (rows[0]?.began !== true) return undefined;
+  return admin.kysely
+    .selectFrom('orders')
+    .selectAll()
+    .where('order_pk', '=', orderPk)
+    .executeTakeFirstOrThrow();
+}
+
+const settle = (orderPk: string) =>
+  sql`select * from settle_payout_money(array[${orderPk}]::uuid[])`.execute(tracker.kysely);
+
+/** Signed and sent, as the signer does. */
+async function sent(of: OrderRow) {
+  await sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${of.order_pk}`.execute(
+    admin.kysely,
+  );
+  const transaction = await anOwnTransaction(admin.kysely, of);
+  await sql`update payout set state = 'SIGNED' where order_pk = ${of.order_pk}`.execute(admin.kysely);
+  await send(admin.kysely, of);
+  await settle(of.order_pk);
+  return transaction;
+}
+
+describe('what lies on an address', () => {
+  test('is what was booked of it, asset by asset', async () => {
+    await deposited(100n);
+    await deposited(20n);
+    expect(await lying()).toEqual({ received: 120n, reserved: 0n, swept: 0n });
+  });
+
+  test('what a reorganisation takes back is gone from where it was booked', async () => {
+    const other = await aCollection(admin.kysely, { chain: CHAIN });
+    const transferId = await deposited(100n);
+    // The same place in the block pays somebody else now.
+    await sql`update transfer set to_address = ${other.address} where transfer_id = ${transferId}`.execute(
+      admin.kysely,
+    );
+    await sql`update transfer_settlement set order_pk = ${other.order_pk}, booked_amount = 70, bookings = 2
+      where transfer_id = ${transferId}`.execute(admin.kysely);
+    expect(await lying()).toMatchObject({ received: 0n });
+    expect(await lying(other)).toMatchObject({ received: 70n });
+  });
+});
+
+describe('a sweep', () => {
+  test('walks from the deposit address to cold storage, and its money with it', async () => {
+    const [deposit, cold] = [await balance('DEPOSIT'), await balance('COLD')];
+    await deposited(100n);
+    const moving = await plan('SWEEP', 100n, { sweepId: await aSweep(100n) });
+    expect(await lying()).toEqual({ received: 100n, reserved: 100n, swept: 0n });
+    expect([await balance('DEPOSIT'), await balance('DEPOSIT_RESERVED')]).toEqual([deposit, 100n]);
+    const transaction = await sent(moving!);
+    expect(await balance('DEPOSIT_SENT')).toBe(100n);
+    await aFate(admin.kysely, transaction, 'VERIFIED');
+    await settle(moving!.order_pk);
+    expect(await lying()).toEqual({ received: 100n, reserved: 0n, swept: 100n });
+    expect([await balance('DEPOSIT_SENT'), (await balance('COLD')) - cold]).toEqual([0n, 100n]);
+    // and back, should the chain take it back
+    await sql`update own_transaction_fate set state = 'ORPHANED', version = version + 1 where tx_hash = ${transaction.tx_hash}`.execute(
+      admin.kysely,
+    );
+    await settle(moving!.order_pk);
+    expect(await lying()).toEqual({ received: 100n, reserved: 100n, swept: 0n });
+    expect([await balance('DEPOSIT_SENT'), (await balance('COLD')) - cold]).toEqual([100n, 0n]);
+    await settle(moving!.order_pk);
+    await sql`update own_transaction_fate set state = 'VERIFIED', succeeded = false, delivered = 0, version = version + 1
+      where tx_hash = ${transaction.tx_hash}`.execute(admin.kysely);
+    await settle(moving!.order_pk);
+    expect(await lying()).toEqual({ received: 100n, reserved: 0n, swept: 0n });
+    expect((await balance('DEPOSIT')) - deposit).toBe(100n);
+  });
+
+  test('promises no more than lies there, and to one at a time', async () => {
+    await deposited(100n);
+    const sweepId = await aSweep(101n);
+    expect(await plan('SWEEP', 101n, { sweepId })).toBeUndefined();
+    await expect(plan('SWEEP', 50n, { sweepId })).rejects.toMatchObject({ code: 'DATABASE_CONSTRAINT' });
+    await sql`update sweep set amount = 100 where sweep_id = ${sweepId}`.execute(signer.kysely);
+    expect(await plan('SWEEP', 100n, { sweepId })).toBeDefined();
+    await expect(plan('SWEEP', 100n, { sweepId })).rejects.toThrow('has its SWEEP already');
+    await expect(aSweep(1n)).rejects.toMatchObject({ code: 'DATABASE_CONSTRAINT' });
+  });
+
+  test.each([
+    ['another receiver', { receiver: HOT }],
+    ['another address', { wallet: COLD }],
+  ])('refuses %s than it was planned for', async (_, given) => {
+    await deposited(100n);
+    const sweepId = await aSweep(100n);
+    await expect(plan('SWEEP', 100n, { sweepId, ...given })).rejects.toThrow('not what the sweep');
+  });
+
+  test('has its fee brought once', async () => {
+    await deposited(100n);
+    const sweepId = await aSweep(100n);
+    const first = await plan('GAS_TOP_UP', 5n, { sweepId });
+    await expect(plan('GAS_TOP_UP', 5n, { sweepId })).rejects.toThrow('has its GAS_TOP_UP already');
+    const [gas, there] = [await balance('HOT_GAS', 'ETH'), await balance('DEPOSIT_GAS', 'ETH')];
+    const transaction = await sent(first!);
+    await aFate(admin.kysely, transaction, 'VERIFIED', { delivered: 0n, succeeded: false });
+    await settle(first!.order_pk);
+    // It never came, for certain: then it may be brought again.
+    expect((await balance('HOT_GAS', 'ETH')) - gas).toBe(5n);
+    const second = await plan('GAS_TOP_UP', 5n, { sweepId });
+    await aFate(admin.kysely, await sent(second!), 'VERIFIED');
+    await settle(second!.order_pk);
+    expect((await balance('DEPOSIT_GAS', 'ETH')) - there).toBe(5n);
+  });
+
+  test('a delegation moves no money', async () => {
+    await deposited(100n);
+    const entries = () =>
+      admin.kysely.selectFrom('ledger_transaction').select('ref').orderBy('ledger_tx_id').execute();
+    const sweepId = await aSweep(100n, { method: 'STAKE' });
+    const before = await entries();
+    const lent = await plan('DELEGATE', 1_000n, { sweepId });
+    await aFate(admin.kysely, await sent(lent!), 'VERIFIED');
+    await settle(lent!.order_pk);
+    expect(await entries()).toEqual(before);
+    const { money } = await admin.kysely
+      .selectFrom('payout')
+      .select('money')
+      .where('order_pk', '=', lent!.order_pk)
+      .executeTakeFirstOrThrow();
+    expect(money).toBe('PAID_OUT');
+  });
+});
+
+describe('what the hot wallet holds too much of', () => {
+  test('goes to cold storage, and never more than is free', async () => {
+    await sql`select book_top_up(${`${CHAIN}:0x${randomUUID()}:${order.symbol}`}, ${CHAIN}, ${order.symbol}, 500)`.execute(
+      ops.kysely,
+    );
+    const [free, cold] = [await balance('HOT_AVAILABLE'), await balance('COLD')];
+    expect(await plan('TO_COLD', free + 1n, {})).toBeUndefined();
+    const moving = await plan('TO_COLD', 200n, {});
+    await aFate(admin.kysely, await sent(moving!), 'VERIFIED');
+    await settle(moving!.order_pk);
+    expect([await balance('HOT_AVAILABLE'), (await balance('COLD')) - cold]).toEqual([free - 200n, 200n]);
+    expect(moving!.merchant_id).toBe('_gateway');
+  });
+});
+
+describe('a deposit that is given back', () => {
+  const refund = async (transferId: number, amount: bigint) => {
+    const orderPk = randomUUID();
+    const p = {
+      orderPk,
+      transferId,
+      chain: CHAIN,
+      symbol: order.symbol,
+      contract: order.contract_address,
+      decimals: order.decimals,
+      displayDecimals: 6,
+      amount: amount.toString(),
+      wallet: HOT,
+      receiver: COLD,
+      seconds: 3_600,
+      plannedBy: 'anna',
+    };
+    const { rows } = await sql<{ began: boolean }>`
+      select refund_deposit(${JSON.stringify(p)}::jsonb) as began`.execute(ops.kysely);
+    return rows[0]?.began === true ? orderPk : undefined;
+  };
+
+  test('in parts, and never more than came; what ended unpaid counts no more', async () => {
+    await sql`select book_top_up(${`${CHAIN}:0x${randomUUID()}:${order.symbol}`}, ${CHAIN}, ${order.symbol}, 5000)`.execute(
+      ops.kysely,
+    );
+    const transferId = await deposited(100n);
+    await expect(refund(transferId, 10n)).rejects.toThrow('no unmatched deposit');
+    await sql`insert into unmatched_deposit (transfer_id, merchant_id, order_pk, reason)
+      values (${transferId}, ${order.merchant_id}, ${order.order_pk}, 'LATE')`.execute(admin.kysely);
+    const first = await refund(transferId, 60n);
+    await expect(refund(transferId, 41n)).rejects.toThrow('no more than 40 is left');
+    await sql`update payout set state = 'REFUSED', reason = 'no' where order_pk = ${first!}`.execute(
+      admin.kysely,
+    );
+    await settle(first!);
+    expect(await refund(transferId, 100n)).toBeDefined();
+    const { rows } = await sql<{ order_id: string }>`
+      select order_id from orders where order_id like ${`refund:${transferId}:%`} order by order_id`.execute(
+      admin.kysely,
+    );
+    expect(rows.map((row) => row.order_id)).toEqual([`refund:${transferId}:1`, `refund:${transferId}:2`]);
+  });
+});
