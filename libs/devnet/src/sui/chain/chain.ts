@@ -1,0 +1,189 @@
+import { accumulatorIdOf } from '../digest.ts';
+import type { Checkpoint } from './checkpoint.ts';
+import { addressOfOwner, CLOCK_ID, type SuiObject } from './object.ts';
+import type { ChainParameters } from './parameters.ts';
+import { NO_GAS, type GasSummary, type TransactionRecord } from './transaction.ts';
+
+/** A coin type of this chain. */
+export interface CoinInfo {
+  /** Canonical. */
+  readonly coinType: string;
+  readonly symbol: string;
+  readonly name: string;
+  readonly decimals: number;
+  /** Whether its issuer can refuse addresses, as of USDC. */
+  readonly regulated: boolean;
+  readonly deniedAddresses: Set<string>;
+  paused: boolean;
+}
+
+/** Coins by owner and address balances by `fundsKey`. */
+export interface OwnershipIndex {
+  readonly objects: Map<string, Map<string, SuiObject>>;
+  readonly funds: Map<string, bigint>;
+}
+
+export interface Epoch {
+  readonly number: bigint;
+  readonly startMs: number;
+  readonly firstCheckpoint: number;
+  /** What its transactions paid so far. */
+  gas: GasSummary;
+}
+
+/** Everything a chain knows. Changed by submit.ts and checkpoint.ts alone. */
+export interface Chain {
+  /** Digest of checkpoint 0. */
+  readonly id: string;
+  readonly parameters: ChainParameters;
+  readonly coins: Map<string, CoinInfo>;
+  /** The newest version of each object. */
+  readonly objects: Map<string, SuiObject>;
+  /** All that are kept, by `versionKey`. */
+  readonly objectVersions: Map<string, SuiObject>;
+  /** Address balances by `fundsKey`. */
+  readonly funds: Map<string, bigint>;
+  /** What nodes answer when asked for coins and balances: it moves with each checkpoint. */
+  readonly index: OwnershipIndex;
+  readonly transactions: Map<string, TransactionRecord>;
+  readonly checkpoints: Map<number, Checkpoint>;
+  /** How many checkpoints are kept. */
+  readonly keepCheckpoints: number;
+  lowestCheckpoint: number;
+  head: Checkpoint;
+  epoch: Epoch;
+  /** Executed, for the next checkpoint, in order. */
+  pending: TransactionRecord[];
+  /** Hear of each new checkpoint. */
+  readonly listeners: Set<(checkpoint: Checkpoint) => void>;
+  /** References to owned objects that wait in consensus, with the transaction that does. */
+  readonly locks: Map<string, string>;
+  readonly submissions: Map<string, Promise<TransactionRecord>>;
+  /** The prologue before, on which the next one depends. */
+  lastPrologue: string;
+  /** The transaction that the framework's package comes from: every call of it depends on that. */
+  frameworkTransaction: string;
+}
+
+export type EmptyChain = Omit<Chain, 'id' | 'head'>;
+
+export function emptyChain(
+  parameters: ChainParameters,
+  coins: readonly CoinInfo[],
+  keepCheckpoints: number,
+): EmptyChain {
+  return {
+    parameters,
+    coins: new Map(coins.map((coin) => [coin.coinType, coin])),
+    objects: new Map(),
+    objectVersions: new Map(),
+    funds: new Map(),
+    index: { objects: new Map(), funds: new Map() },
+    transactions: new Map(),
+    checkpoints: new Map(),
+    keepCheckpoints,
+    lowestCheckpoint: 0,
+    epoch: { number: 0n, startMs: 0, firstCheckpoint: 0, gas: NO_GAS },
+    pending: [],
+    listeners: new Set(),
+    locks: new Map(),
+    submissions: new Map(),
+    lastPrologue: '',
+    frameworkTransaction: '',
+  };
+}
+
+export function fundsKey(address: string, coinType: string): string {
+  return `${address} ${coinType}`;
+}
+
+export function versionKey(id: string, version: bigint): string {
+  return `${id} ${version}`;
+}
+
+export function fundsOf(funds: ReadonlyMap<string, bigint>, address: string, coinType: string): bigint {
+  return funds.get(fundsKey(address, coinType)) ?? 0n;
+}
+
+/** Adds to an address balance; one that becomes empty is forgotten. */
+export function changeFunds(funds: Map<string, bigint>, key: string, delta: bigint): void {
+  const left = (funds.get(key) ?? 0n) + delta;
+  if (left === 0n) funds.delete(key);
+  else funds.set(key, left);
+}
+
+/** Makes a transaction's outcome the state. */
+export function commitOutcome(chain: EmptyChain, record: TransactionRecord): void {
+  for (const change of record.outcome.changes) {
+    if (change.kind === 'funds') {
+      changeFunds(chain.funds, fundsKey(change.address, change.coinType), change.delta);
+    } else if (change.kind === 'deleted') {
+      chain.objects.delete(change.id);
+    } else {
+      chain.objects.set(change.id, change.after);
+      chain.objectVersions.set(versionKey(change.id, change.after.version), change.after);
+    }
+  }
+  chain.transactions.set(record.digest, record);
+}
+
+/** Brings the index up to what a checkpoint's transactions did. */
+export function indexOutcomes(index: OwnershipIndex, records: readonly TransactionRecord[]): void {
+  for (const { outcome } of records) {
+    for (const change of outcome.changes) {
+      if (change.kind === 'funds') {
+        changeFunds(index.funds, fundsKey(change.address, change.coinType), change.delta);
+        continue;
+      }
+      if (change.kind !== 'created') unindex(index, change.before);
+      if (change.kind !== 'deleted') enter(index, change.after);
+    }
+  }
+}
+
+function unindex(index: OwnershipIndex, object: SuiObject): void {
+  const owner = addressOfOwner(object.owner);
+  const owned = owner === undefined ? undefined : index.objects.get(owner);
+  owned?.delete(object.id);
+  if (owner !== undefined && owned?.size === 0) index.objects.delete(owner);
+}
+
+function enter(index: OwnershipIndex, object: SuiObject): void {
+  const owner = addressOfOwner(object.owner);
+  if (owner === undefined) return;
+  const owned = index.objects.get(owner);
+  if (owned === undefined) index.objects.set(owner, new Map([[object.id, object]]));
+  else owned.set(object.id, object);
+}
+
+/** Forgets the checkpoints below a number, with their transactions and the object versions that these replaced. */
+export function pruneBelow(chain: EmptyChain, lowest: number): void {
+  for (let number = chain.lowestCheckpoint; number < lowest; number++) {
+    const checkpoint = chain.checkpoints.get(number);
+    if (checkpoint === undefined) continue;
+    for (const { digest, outcome } of checkpoint.transactions) {
+      chain.transactions.delete(digest);
+      for (const change of outcome.changes) {
+        if (change.kind === 'mutated' || change.kind === 'deleted') {
+          chain.objectVersions.delete(versionKey(change.id, change.before.version));
+        }
+      }
+    }
+    chain.checkpoints.delete(number);
+  }
+  chain.lowestCheckpoint = Math.max(chain.lowestCheckpoint, lowest);
+}
+
+/** The object of the clock, which there is from checkpoint 0 on. */
+export function clockOf(chain: EmptyChain): SuiObject | undefined {
+  return chain.objects.get(CLOCK_ID);
+}
+
+/** How an address balance is named in effects. */
+export function fundsChange(
+  address: string,
+  coinType: string,
+  delta: bigint,
+): { kind: 'funds'; id: string; address: string; coinType: string; delta: bigint } {
+  return { kind: 'funds', id: accumulatorIdOf(address, coinType), address, coinType, delta };
+}

@@ -1,0 +1,31 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { deserialize, serialize } from 'node:v8';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { Chain } from './chain.ts';
+
+/** - `NOT_THIS_CHAIN`: the file holds a chain of another seed or version; take it away to begin anew. */
+export type SavedSuiChainErrorCode = 'NOT_THIS_CHAIN';
+
+type SavedChain = Omit<Chain, 'listeners' | 'locks' | 'submissions'>;
+
+const VERSION = 1;
+
+/** Writes a chain to a file, which holds either the old one or the new one. Throws a system error. */
+export function writeChain(chain: Chain, file: string): void {
+  const { listeners: _listeners, locks: _locks, submissions: _submissions, ...saved } = chain;
+  const draft = `${file}.${process.pid}.draft`;
+  writeFileSync(draft, serialize({ version: VERSION, chain: saved }));
+  renameSync(draft, file);
+}
+
+/** The chain of a file; `fresh` where there is none. Throws GatewayError<SavedSuiChainErrorCode>. */
+export function loadChain(file: string, fresh: Chain): Chain {
+  if (!existsSync(file)) return fresh;
+  const { version, chain } = deserialize(readFileSync(file)) as { version: number; chain: SavedChain };
+  if (version !== VERSION || chain.id !== fresh.id) {
+    throw new GatewayError<SavedSuiChainErrorCode>('NOT_THIS_CHAIN', `${file} holds another chain.`, {
+      retryable: false,
+    });
+  }
+  return { ...chain, listeners: new Set(), locks: new Map(), submissions: new Map() };
+}

@@ -1,0 +1,67 @@
+import type { Chain } from './chain/chain.ts';
+import { closeCheckpoint, type Checkpoint } from './chain/checkpoint.ts';
+
+/** When checkpoints come: by a timer, or when told. */
+export interface Checkpointing {
+  /** Closes so many at once. */
+  close(count: number): Checkpoint;
+  /** Closes one, and its epoch. */
+  closeEpoch(): Checkpoint;
+  /** 0: only when told. */
+  checkpointMs(): number;
+  setCheckpointMs(checkpointMs: number): void;
+  /** Puts the next checkpoint so much later. */
+  stepTimeMs(byMs: number): void;
+  pause(): void;
+  resume(): void;
+}
+
+/** Between checkpoints that come when told. */
+const TOLD_SPACING_MS = 250;
+
+export function createCheckpointing(
+  chain: Chain,
+  options: { readonly checkpointMs: number; readonly now: () => number },
+): Checkpointing {
+  let { checkpointMs } = options;
+  let isPaused = false;
+  let stepMs = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const nextTime = (): number => {
+    const last = chain.head.timestampMs + stepMs;
+    stepMs = 0;
+    return checkpointMs > 0 ? Math.max(options.now(), last) : last + TOLD_SPACING_MS;
+  };
+  const restart = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+    if (checkpointMs === 0 || isPaused) return;
+    timer = setInterval(() => closeCheckpoint(chain, nextTime()), checkpointMs);
+  };
+  // The first one after genesis, whose time is not the clock's.
+  if (chain.head.number === 0) closeCheckpoint(chain, options.now());
+  restart();
+  return {
+    close(count) {
+      for (let left = count; left > 0; left--) closeCheckpoint(chain, nextTime());
+      return chain.head;
+    },
+    closeEpoch: () => closeCheckpoint(chain, nextTime(), { endOfEpoch: true }),
+    checkpointMs: () => checkpointMs,
+    setCheckpointMs(next) {
+      checkpointMs = next;
+      restart();
+    },
+    stepTimeMs(byMs) {
+      stepMs += byMs;
+    },
+    pause() {
+      isPaused = true;
+      restart();
+    },
+    resume() {
+      isPaused = false;
+      restart();
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** gRPC's framing: a flag, the length, the message. */
+const HEADER_BYTES = 5;
+/** Flag of a frame that holds trailers (gRPC-web). */
+const TRAILERS = 0x80;
+
+export function messageFrame(message: Uint8Array): Buffer {
+  return frame(0, message);
+}
+
+function frame(flag: number, content: Uint8Array): Buffer {
+  const framed = Buffer.allocUnsafe(HEADER_BYTES + content.length);
+  framed[0] = flag;
+  framed.writeUInt32BE(content.length, 1);
+  framed.set(content, HEADER_BYTES);
+  return framed;
+}
+
+/** The message of a body with one frame; undefined: it has none, or half of one. */
+export function readMessage(body: Buffer): Uint8Array | undefined {
+  if (body.length < HEADER_BYTES) return undefined;
+  const end = HEADER_BYTES + body.readUInt32BE(1);
+  return body.length < end ? undefined : new Uint8Array(body.subarray(HEADER_BYTES, end));
+}
+
+/** How a call ended. */
+export interface CallStatus {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** Headers of a status; a message is percent-encoded. */
+export function statusHeaders({ code, message }: CallStatus): Record<string, string> {
+  const status = { 'grpc-status': String(code) };
+  return message === '' ? status : { ...status, 'grpc-message': encodeURIComponent(message) };
+}
+
+export function trailersFrame(status: CallStatus): Buffer {
+  const lines = Object.entries(statusHeaders(status)).map(([name, value]) => `${name}:${value}\r\n`);
+  return frame(TRAILERS, Buffer.from(lines.join('')));
+}

@@ -1,0 +1,56 @@
+import { GrpcTypes } from '@mysten/sui/grpc';
+import type { Chain } from '../chain/chain.ts';
+import { LIMITS } from '../chain/parameters.ts';
+import { makeFields, type FieldMask } from './field-mask.ts';
+import { showTimestamp } from './timestamp.ts';
+
+const PROTOCOL_VERSION = BigInt(LIMITS.protocolVersion);
+const SYSTEM_STATE_VERSION = 2n;
+
+export function showEpoch(chain: Chain, mask: FieldMask): GrpcTypes.Epoch {
+  const { epoch, parameters } = chain;
+  const { referenceGasPrice } = parameters;
+  return makeFields<GrpcTypes.Epoch>(GrpcTypes.Epoch, mask, {
+    epoch: () => epoch.number,
+    firstCheckpoint: () => BigInt(epoch.firstCheckpoint),
+    start: () => showTimestamp(epoch.startMs),
+    referenceGasPrice: () => referenceGasPrice,
+    systemState: () =>
+      GrpcTypes.SystemState.create({
+        version: SYSTEM_STATE_VERSION,
+        epoch: epoch.number,
+        protocolVersion: PROTOCOL_VERSION,
+        referenceGasPrice,
+        epochStartTimestampMs: BigInt(epoch.startMs),
+        safeMode: false,
+        parameters: { epochDurationMs: BigInt(LIMITS.epochDurationMs) },
+        storageFund: {},
+        stakeSubsidy: {},
+      }),
+    protocolConfig: () => ({
+      protocolVersion: PROTOCOL_VERSION,
+      configs: {},
+      featureFlags: {
+        enable_accumulators: true,
+        enable_address_balance_gas_payments: true,
+        enable_coin_reservation_obj_refs: true,
+        enable_multi_epoch_transaction_expiration: true,
+        enable_gasless: parameters.gaslessMinimums.size > 0,
+        allowed_proposers: true,
+      },
+      attributes: {
+        max_tx_size_bytes: String(LIMITS.transactionBytes),
+        max_programmable_tx_commands: String(LIMITS.commands),
+        max_arguments: String(LIMITS.argumentsOfCommand),
+        max_input_objects: String(LIMITS.inputObjects),
+        max_gas_payment_objects: String(LIMITS.gasObjects),
+        max_pure_argument_size: String(LIMITS.pureArgumentBytes),
+        max_tx_gas: String(LIMITS.gasBudgetMist),
+        gas_rounding_step: String(LIMITS.gasStepUnits),
+        max_gas_computation_bucket: String(LIMITS.computationUnits),
+        storage_rebate_rate: String(LIMITS.storageRebatePerMyriad),
+        base_tx_cost_fixed: String(LIMITS.gasStepUnits),
+      },
+    }),
+  });
+}

@@ -1,0 +1,228 @@
+import { randomInt } from 'node:crypto';
+import { GrpcTypes } from '@mysten/sui/grpc';
+import { toBase58 } from '@mysten/sui/utils';
+import { SUI_TYPE } from '../coin-type.ts';
+import { fundsOf, type Chain } from '../chain/chain.ts';
+import { checkTransaction } from '../chain/check-transaction.ts';
+import { fundsLeftForGas } from '../chain/check-withdrawals.ts';
+import { execute } from '../chain/execute.ts';
+import { gasPaymentOf, writeReservation } from '../chain/gas-payment.ts';
+import { isGaslessProgram } from '../chain/gasless.ts';
+import { coinObject, type SuiObject } from '../chain/object.ts';
+import { LIMITS } from '../chain/parameters.ts';
+import { refuse } from '../chain/refusal.ts';
+import {
+  parseTransaction,
+  programOf,
+  transactionBytes,
+  transactionDigest,
+  type ObjectReference,
+  type Outcome,
+  type TransactionData,
+  type TransactionRecord,
+} from '../chain/transaction.ts';
+import { compareOwned } from './show-object.ts';
+import { resolveTransaction } from './resolve-transaction.ts';
+
+interface SimulationOptions {
+  /** Whether a window may say who may propose the transaction. */
+  readonly namesProposers: boolean;
+}
+
+const { SimulateTransactionRequest_TransactionChecks: Checks } = GrpcTypes;
+
+/** The coin of simulations without gas: ObjectID::MAX. */
+const MOCK_COIN_ID = `0x${'f'.repeat(64)}`;
+const MOCK_BALANCE = 1_000_000_000_000_000_000n;
+const ZERO_DIGEST = toBase58(new Uint8Array(32));
+/** What an estimate gets on top, in units. */
+const SAFE_OVERHEAD_UNITS = 1_000n;
+/** Reading one more gas coin costs next to nothing, but is rounded up. */
+const GAS_COIN_READ_UNITS = 40n * 15n;
+/** Three of the committee, whose number is what costs nothing. */
+const PROPOSERS = [0, 1, 2];
+
+/**
+ * What a transaction would do; where it was described but not written, its gas is chosen first. Throws
+ * GatewayError<RefusalCode>.
+ */
+export function simulate(
+  chain: Chain,
+  request: GrpcTypes.SimulateTransactionRequest,
+  options: SimulationOptions,
+): TransactionRecord {
+  const asked = request.transaction ?? refuse('INVALID_ARGUMENT', 'transaction is missing');
+  const isWritten = asked.bcs?.value !== undefined;
+  let data = isWritten
+    ? parseTransaction(asked.bcs?.value ?? new Uint8Array())
+    : normalise(resolveTransaction(chain, asked));
+  const checks = request.checks !== Checks.DISABLED;
+  const choosesGas = request.doGasSelection === true && checks;
+  if (choosesGas && !(isWritten && isGaslessData(data))) {
+    if (!isWritten && isGaslessCandidate(chain, asked, data)) {
+      const gasless = asGasless(chain, data, options);
+      const tried = run(chain, gasless, false);
+      if (tried.outcome.failure?.reason.kind !== 'INSUFFICIENT_GAS') return tried;
+    }
+    data = chooseGas(chain, asked, data, options);
+  }
+  const needsMock = !choosesGas && data.gasData.payment.length === 0 && !isGaslessData(data);
+  return run(chain, data, needsMock && !(checks && fundsPay(chain, data)));
+}
+
+function isGaslessData(data: TransactionData): boolean {
+  return gasPaymentOf(data).kind === 'gasless';
+}
+
+function normalise(draft: Parameters<typeof transactionBytes>[0]): TransactionData {
+  try {
+    return parseTransaction(transactionBytes(draft));
+  } catch (error) {
+    return refuse('INVALID_ARGUMENT', `invalid transaction: ${String(error)}`);
+  }
+}
+
+/** Executes on trial, with `isMocked` at the expense of a coin that is not there. */
+function run(chain: Chain, data: TransactionData, isMocked: boolean): TransactionRecord {
+  const bytes = transactionBytes(data);
+  const digest = transactionDigest(bytes);
+  const outcome = isMocked
+    ? runWithMock(chain, data, bytes, digest)
+    : execute(chain, checkTransaction(chain, data, bytes), digest);
+  return { digest, bytes, data, signatures: [], outcome, place: undefined };
+}
+
+function mockCoin(owner: string): SuiObject {
+  const address = { kind: 'address', address: owner } as const;
+  const object = { id: MOCK_COIN_ID, version: 1n, owner: address, previousTransaction: ZERO_DIGEST };
+  return coinObject({ ...object, storageRebateMist: 0n }, SUI_TYPE, MOCK_BALANCE);
+}
+
+function runWithMock(chain: Chain, data: TransactionData, bytes: Uint8Array, digest: string): Outcome {
+  const checked = checkTransaction(chain, data, bytes, { unpaid: true });
+  const budget = String(LIMITS.gasBudgetMist);
+  const paid = { ...data, gasData: { ...data.gasData, budget } };
+  return execute(chain, { ...checked, data: paid, gasCoins: [mockCoin(data.gasData.owner)] }, digest);
+}
+
+function fundsPay(chain: Chain, data: TransactionData): boolean {
+  const usesCoin = usesGasCoin(data);
+  const hasWindow = data.expiration.$kind === 'ValidDuring' || data.expiration.$kind === 'Validity';
+  return !usesCoin && hasWindow && fundsLeftForGas(chain, data) >= BigInt(data.gasData.budget);
+}
+
+function usesGasCoin(data: TransactionData): boolean {
+  return JSON.stringify(programOf(data).commands).includes('"GasCoin":true');
+}
+
+function isGaslessCandidate(chain: Chain, asked: GrpcTypes.Transaction, data: TransactionData): boolean {
+  const { price = 0n, objects = [] } = asked.gasPayment ?? {};
+  return price === 0n && objects.length === 0 && isGaslessProgram(chain, programOf(data));
+}
+
+function asGasless(chain: Chain, data: TransactionData, options: SimulationOptions): TransactionData {
+  const gasData = { ...data.gasData, payment: [], price: '0', budget: '0' };
+  return withWindow(chain, { ...data, gasData }, options);
+}
+
+/** Gives a transaction without an expiration this epoch and the next one, and a number of its own. */
+function withWindow(
+  chain: Chain,
+  data: TransactionData,
+  { namesProposers }: SimulationOptions,
+): TransactionData {
+  if (data.expiration.$kind !== 'None') return data;
+  const { number } = chain.epoch;
+  const window = {
+    minEpoch: String(number),
+    maxEpoch: String(number + 1n),
+    minTimestamp: null,
+    maxTimestamp: null,
+    chain: chain.id,
+    nonce: randomInt(2 ** 32),
+  };
+  if (!namesProposers) return { ...data, expiration: { $kind: 'ValidDuring', ValidDuring: window } };
+  const allowedProposers = { epoch: String(number), proposers: PROPOSERS };
+  return { ...data, expiration: { $kind: 'Validity', Validity: { ...window, allowedProposers } } };
+}
+
+function withGas(data: TransactionData, gas: Partial<TransactionData['gasData']>): TransactionData {
+  return { ...data, gasData: { ...data.gasData, ...gas } };
+}
+
+/** Estimates the budget and picks what pays it, where the client left them open. */
+function chooseGas(
+  chain: Chain,
+  asked: GrpcTypes.Transaction,
+  data: TransactionData,
+  options: SimulationOptions,
+): TransactionData {
+  const isEstimated = asked.bcs === undefined && asked.gasPayment?.budget === undefined;
+  const budget = isEstimated ? estimateBudget(chain, data) : BigInt(data.gasData.budget);
+  const budgeted = withGas(data, { budget: String(budget) });
+  if (data.gasData.payment.length > 0) return nameProposers(chain, budgeted, options);
+  if (!usesGasCoin(data) && fundsLeftForGas(chain, data) >= budget)
+    return withWindow(chain, budgeted, options);
+  return nameProposers(chain, payWithCoins(chain, budgeted, isEstimated), options);
+}
+
+/** Coins protect a transaction from being executed twice; so it gets a window only if that says who proposes it. */
+function nameProposers(chain: Chain, data: TransactionData, options: SimulationOptions): TransactionData {
+  const hasReservation = gasPaymentOf(data).kind === 'reservation';
+  return options.namesProposers || hasReservation ? withWindow(chain, data, options) : data;
+}
+
+function estimateBudget(chain: Chain, data: TransactionData): bigint {
+  const { referenceGasPrice } = chain.parameters;
+  const { gas, changes } = run(chain, data, true).outcome;
+  const mock = changes.find(({ id }) => id === MOCK_COIN_ID);
+  const mockCost = mock?.kind === 'mutated' ? mock.after.storageRebateMist : 0n;
+  const net = gas.computationCost + gas.storageCost - mockCost - gas.storageRebate;
+  const base = net > gas.computationCost ? net : gas.computationCost;
+  const estimate = base + SAFE_OVERHEAD_UNITS * referenceGasPrice;
+  return estimate > LIMITS.gasBudgetMist ? LIMITS.gasBudgetMist : estimate;
+}
+
+function payWithCoins(chain: Chain, data: TransactionData, isEstimated: boolean): TransactionData {
+  const { owner } = data.gasData;
+  const payment: ObjectReference[] = [];
+  let sum = 0n;
+  const funds = fundsLeftForGas(chain, data);
+  if (usesGasCoin(data) && fundsOf(chain.index.funds, owner, SUI_TYPE) > 0n && funds > 0n) {
+    payment.push(writeReservation(chain.id, owner, { amount: funds, epoch: chain.epoch.number }));
+    sum += funds;
+  }
+  const coins = spendableCoins(chain, data).slice(0, LIMITS.gasObjects - payment.length);
+  for (const coin of coins) {
+    payment.push({ objectId: coin.id, version: String(coin.version), digest: coin.digest });
+    sum += coin.coin?.balance ?? 0n;
+  }
+  const more = BigInt(Math.max(0, coins.length - 1)) * GAS_COIN_READ_UNITS;
+  const steps = (more + LIMITS.gasStepUnits - 1n) / LIMITS.gasStepUnits;
+  const loading = isEstimated ? steps * LIMITS.gasStepUnits * chain.parameters.referenceGasPrice : 0n;
+  const budget = BigInt(data.gasData.budget) + loading;
+  if (sum < budget) {
+    refuse(
+      'INVALID_ARGUMENT',
+      `Unable to perform gas selection due to insufficient SUI balance (in address balance or coins) for account ${owner} to satisfy required budget ${budget}.`,
+    );
+  }
+  return withGas(data, { payment, budget: String(budget) });
+}
+
+/** The owner's coins of SUI that the transaction does not use otherwise, the largest first. */
+function spendableCoins(chain: Chain, data: TransactionData): readonly SuiObject[] {
+  const used = new Set(
+    programOf(data).inputs.flatMap((input) =>
+      input.$kind === 'Object' && input.Object.$kind === 'ImmOrOwnedObject'
+        ? [input.Object.ImmOrOwnedObject.objectId]
+        : [],
+    ),
+  );
+  return [...(chain.index.objects.get(data.gasData.owner)?.values() ?? [])]
+    .filter(({ id, coin, owner }) => coin?.coinType === SUI_TYPE && owner.kind === 'address' && !used.has(id))
+    .map(({ id }) => chain.objects.get(id))
+    .filter((object) => object?.owner.kind === 'address' && object.owner.address === data.gasData.owner)
+    .filter((object) => object !== undefined)
+    .toSorted(compareOwned);
+}

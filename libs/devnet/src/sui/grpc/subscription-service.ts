@@ -1,0 +1,63 @@
+import { GrpcTypes } from '@mysten/sui/grpc';
+import type { Checkpoint } from '../chain/checkpoint.ts';
+import { refuse } from '../chain/refusal.ts';
+import { readMask } from './field-mask.ts';
+import { stream, type Call, type Handlers } from './methods.ts';
+import { distort, type Node } from './node.ts';
+import { CHECKPOINT_DEFAULTS, showCheckpoint } from './show-checkpoint.ts';
+import { readFilter } from './transaction-filter.ts';
+
+/** A reader that is so many checkpoints behind is dropped (CHECKPOINT_MAILBOX_SIZE). */
+const MAILBOX_CHECKPOINTS = 1_024;
+/** Of a filtered subscription that finds nothing, a sign of life after so many checkpoints. */
+const PROGRESS_CHECKPOINTS = 20;
+
+export const SUBSCRIPTION_HANDLERS: Handlers = {
+  SubscribeCheckpoints: stream<GrpcTypes.SubscribeCheckpointsRequest, GrpcTypes.SubscribeCheckpointsResponse>(
+    async function* subscribe(node, request, call) {
+      const mask = readMask(GrpcTypes.Checkpoint, request.readMask, CHECKPOINT_DEFAULTS);
+      const matches = readFilter(request.filter);
+      let told: number | undefined;
+      for await (const checkpoint of follow(node, call)) {
+        const cursor = BigInt(checkpoint.number);
+        if (matches === undefined || checkpoint.transactions.some(matches)) {
+          told = checkpoint.number;
+          yield { cursor, checkpoint: showCheckpoint(node, checkpoint, mask, call.method) };
+        } else if (told === undefined || checkpoint.number - told >= PROGRESS_CHECKPOINTS) {
+          told = checkpoint.number;
+          yield { cursor };
+        }
+      }
+    },
+  ),
+};
+
+/** Each new checkpoint, as the node tells it, from now on. */
+export async function* follow(node: Node, { method, signal }: Call): AsyncGenerator<Checkpoint> {
+  const waiting: Checkpoint[] = [];
+  let isSilent = false;
+  let wake = (): void => {};
+  const hear = (newest: Checkpoint): void => {
+    isSilent ||= node.faults.holding('silent-streams', method).length > 0;
+    const lag = node.faults.holding('lag', method)[0]?.checkpoints ?? 0;
+    const checkpoint = node.chain.checkpoints.get(newest.number - lag);
+    if (isSilent || checkpoint === undefined) return;
+    if (node.faults.take('skip-checkpoint', method) !== undefined) return;
+    waiting.push(checkpoint);
+    wake();
+  };
+  const stop = (): void => wake();
+  node.chain.listeners.add(hear);
+  signal.addEventListener('abort', stop);
+  try {
+    while (!signal.aborted) {
+      if (waiting.length > MAILBOX_CHECKPOINTS) refuse('UNAVAILABLE', 'the subscriber is too slow');
+      const next = waiting.shift();
+      if (next === undefined) await new Promise<void>((resolve) => (wake = resolve));
+      else yield distort(node, next, method);
+    }
+  } finally {
+    node.chain.listeners.delete(hear);
+    signal.removeEventListener('abort', stop);
+  }
+}
