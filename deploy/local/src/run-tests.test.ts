@@ -6,14 +6,14 @@ interface JestResults {
   readonly numRuntimeErrorTestSuites: number;
 }
 
-interface Bootstrap {
+interface RunTests {
   countResults(results: JestResults | undefined, exitCode: number): { passed: number; failed: number };
   translateJestArguments(args: readonly string[]): string[];
 }
 
 // Plain JavaScript, since it runs before anything is installed: nobody declares its types.
-const file = new URL('../bootstrap.mjs', import.meta.url).href;
-const { countResults, translateJestArguments } = (await import(file)) as Bootstrap;
+const file = new URL('../bootstrap/run-tests.mjs', import.meta.url).href;
+const { countResults, translateJestArguments } = (await import(file)) as RunTests;
 
 const results = { numPassedTests: 7, numFailedTests: 2, numRuntimeErrorTestSuites: 1 };
 

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CACHE, capture, ROOT, say } from './run-command.mjs';
+
+const GROUPS = ['libs', 'services', 'deploy'];
+/** What every package is built by. */
+const SHARED = [
+  'package.json',
+  'pnpm-lock.yaml',
+  'pnpm-workspace.yaml',
+  'tsconfig.base.json',
+  '.ci/tsconfig.build.json',
+];
+
+/**
+ * Builds, unless all that is read and all that is made by a build is as the last one left it. A build takes the
+ * checkout's page away for a moment, under the hands of gateways of this checkout that start meanwhile.
+ */
+export function build(env) {
+  const stampFile = join(CACHE, 'built');
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === fingerprintOf(ROOT)) return;
+  say('building');
+  capture('pnpm', ['build'], 'The build failed.', { env });
+  mkdirSync(CACHE, { recursive: true });
+  writeFileSync(stampFile, fingerprintOf(ROOT));
+}
+
+/** Changes with any source, setting or product of a build: by its time or size, also when it is gone. */
+export function fingerprintOf(root) {
+  const hash = createHash('sha256');
+  const take = (path) => {
+    const { mtimeMs, size } = lstatSync(join(root, path));
+    hash.update(`${path} ${mtimeMs} ${size}\n`);
+  };
+  for (const file of SHARED) take(file);
+  for (const group of GROUPS) {
+    for (const name of namesIn(join(root, group), (entry) => entry.isDirectory())) {
+      const folder = join(group, name);
+      for (const file of namesIn(join(root, folder), (entry) => entry.isFile())) take(join(folder, file));
+      for (const inside of ['src', 'dist']) {
+        const path = join(folder, inside);
+        if (!existsSync(join(root, path))) continue;
+        const files = readdirSync(join(root, path), { recursive: true, encoding: 'utf8' });
+        for (const file of files.toSorted()) take(join(path, file));
+      }
+    }
+  }
+  return hash.digest('hex');
+}
+
+function namesIn(folder, isWanted) {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries
+    .filter(isWanted)
+    .map(({ name }) => name)
+    .toSorted();
+}

@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
+const BOOTSTRAP = join(import.meta.dirname, '..', 'bootstrap');
+let directory: string;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'opentill-bootstrap-'));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Runs lanes of shell commands in a process of its own, as `npm test` does. */
+function runLanes(lanes: Readonly<Record<string, string>>[]) {
+  const steps = lanes.map((lane) =>
+    Object.entries(lane).map(([name, script]) => ({ name, command: 'sh', args: ['-c', script] })),
+  );
+  const program = `
+    const { runLanes } = await import(${JSON.stringify(join(BOOTSTRAP, 'run-lanes.mjs'))});
+    const codes = await runLanes(${JSON.stringify(steps)}, process.env);
+    console.log(JSON.stringify(Object.fromEntries(codes)));`;
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+  return { status, out: stdout.trim().split('\n'), errors: stderr };
+}
+
+describe('lanes', () => {
+  test('go beside one another, the steps of each in order, whatever comes of them', () => {
+    const file = (name: string) => join(directory, name);
+    const meet = (mine: string, other: string) =>
+      `touch ${file(mine)}; until [ -e ${file(other)} ]; do sleep 0.01; done`;
+    const { out } = runLanes([
+      { a: meet('a', 'b'), c: `${meet('c', 'd')}; exit 3` },
+      { b: `${meet('b', 'a')}; exit 4`, d: meet('d', 'c') },
+    ]);
+    expect(JSON.parse(out.at(-1)!)).toEqual({ a: 0, b: 4, c: 3, d: 0 });
+  });
+
+  test('leave the terminal to the first, and print what another one wrote in one piece', () => {
+    const { out, errors } = runLanes([
+      { first: 'echo out; echo err >&2' },
+      { second: 'echo 1; sleep 0.1; echo 2 >&2; exit 5' },
+    ]);
+    expect(out[0]).toBe('out');
+    expect(errors).toContain('err\n');
+    expect(errors).toMatch(/ s {2}second: ended with 5\n1\n2\n/);
+  });
+
+  test('end all when they are told to stop, start nothing more, and end with the code', () => {
+    const { status, out, errors } = runLanes([
+      { waits: 'sleep 20', never: 'echo never' },
+      { stops: `kill -TERM $(ps -o ppid= $$); sleep 20`, neither: 'echo neither' },
+    ]);
+    expect(status).toBe(143);
+    expect(out).toEqual(['']);
+    expect(errors).not.toMatch(/never|neither/);
+  });
+});
+
+describe('what is built', () => {
+  /** A checkout of one package. */
+  function makeCheckout(): (file: string, text?: string) => void {
+    const write = (file: string, text = file): void => {
+      const path = join(directory, 'checkout', file);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+    };
+    for (const file of ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'tsconfig.base.json'])
+      write(file);
+    for (const file of ['.ci/tsconfig.build.json', 'services/README', 'deploy/README']) write(file);
+    for (const file of ['package.json', 'src/a.ts', 'src/b/c.ts', 'dist/a.js', 'test/a.ts'])
+      write(`libs/one/${file}`);
+    return write;
+  }
+
+  test('is known by every source, setting and product, and by nothing else', async () => {
+    const { fingerprintOf } = (await import(join(BOOTSTRAP, 'build.mjs'))) as {
+      fingerprintOf(root: string): string;
+    };
+    const fingerprint = (): string => fingerprintOf(join(directory, 'checkout'));
+    const write = makeCheckout();
+    const first = fingerprint();
+    expect(fingerprint()).toBe(first);
+    write('libs/one/test/b.ts');
+    write('libs/one/results/x');
+    write('README.md');
+    expect(fingerprint()).toBe(first);
+
+    const known = new Set([first]);
+    const expectChange = (change: () => void): void => {
+      change();
+      expect(known).not.toContain(fingerprint());
+      known.add(fingerprint());
+    };
+    expectChange(() => write('libs/one/src/a.ts', 'longer than it was'));
+    expectChange(() => write('libs/one/src/b/d.ts'));
+    expectChange(() => rmSync(join(directory, 'checkout', 'libs/one/src/b/d.ts')));
+    expectChange(() => write('libs/one/dist/a.js', 'tampered with'));
+    expectChange(() => rmSync(join(directory, 'checkout', 'libs/one/dist'), { recursive: true }));
+    expectChange(() => write('libs/one/vite.config.mjs'));
+    expectChange(() => write('pnpm-lock.yaml', 'other versions'));
+    expectChange(() => {
+      cpSync(join(directory, 'checkout', 'libs/one'), join(directory, 'checkout', 'libs/two'), {
+        recursive: true,
+      });
+    });
+  });
+});
+
+test('the bootstrap says what it takes, before it fetches anything', () => {
+  const main = join(BOOTSTRAP, '..', 'bootstrap.mjs');
+  const { status, stderr } = spawnSync(process.execPath, [main, 'nonsense'], { encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: 'opentill: Say one of: start, test, test-full, bench, ci, opentill.\n',
+  });
+});
