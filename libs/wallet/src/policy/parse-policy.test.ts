@@ -16,10 +16,16 @@ const token = (symbol: string, contract: string | null, decimals: number) => ({
   minAmount: null,
   maxAmount: null,
 });
+const native = { nativeSymbol: 'ETH', nativeDecimals: 18 };
 const networks = [
-  { chain: 'ETH', family: 'EVM', tokens: [token('USDT', '0xdAC17F958D2ee523a2206206994597C13D831ec7', 6)] },
+  {
+    chain: 'ETH',
+    family: 'EVM',
+    ...native,
+    tokens: [token('USDT', '0xdAC17F958D2ee523a2206206994597C13D831ec7', 6)],
+  },
   { chain: 'BSC', family: 'EVM', tokens: [token('USDT', `0x${'5'.repeat(40)}`, 18), token('BNB', null, 18)] },
-  { chain: 'TRON', family: 'TRON', tokens: [token('USDT', 'T', 6)] },
+  { chain: 'TRON', family: 'TRON', nativeSymbol: 'TRX', nativeDecimals: 6, tokens: [token('USDT', 'T', 6)] },
 ] as unknown as readonly NetworkConfig[];
 const surroundings = { networks, codecs: [evmAddressCodec] };
 
@@ -72,6 +78,7 @@ describe('a policy', () => {
     expect(policy.chains.get('ETH')).toEqual({
       enabled: true,
       coldAddress: COLD.toLowerCase(),
+      sweep: undefined,
       assets: new Map([
         [
           'USDT',
@@ -85,6 +92,7 @@ describe('a policy', () => {
             maxPerMerchantPerDayBaseUnits: 50_000_000_000n,
             approvalAboveBaseUnits: 1_000_000_000n,
             floatBaseUnits: 50_000_000_000n,
+            sweepMinBaseUnits: undefined,
           },
         ],
       ]),
@@ -115,6 +123,63 @@ describe('a policy', () => {
       approvalsRequired: 1,
       approvalWaitMs: 86_400_000,
       allow: new Map(),
+    });
+  });
+
+  describe('of sweeps', () => {
+    const sweep = { nativePrice: '2500.5', maxTopUp: '0.01', maxNativePerDay: '0.5' };
+    const sweeping = (given: object, cold: object = { coldAddress: COLD }) => ({
+      version: 1,
+      chains: { ETH: { enabled: true, ...cold, sweep: { ...sweep, ...given }, assets: {} } },
+    });
+
+    it('has prices, budgets and ages in units of their own, and cautious bounds where it says nothing', () => {
+      expect(parse(sweeping({})).chains.get('ETH')?.sweep).toEqual({
+        nativePrice: { units: 2_500_500_000_000_000_000_000n, scale: 18 },
+        maxTopUpBaseUnits: 10n ** 16n,
+        maxNativePerDayBaseUnits: 5n * 10n ** 17n,
+        maxCostBps: 200,
+        maxGasPriceBaseUnits: undefined,
+        minAgeMs: 3_600_000,
+        maxAgeMs: 7 * 86_400_000,
+        batchSize: 20,
+        stake: false,
+        rent: false,
+      });
+      const given = {
+        maxCostShare: '0.1',
+        maxGasPrice: '30.5',
+        minAgeMinutes: 0,
+        maxAgeHours: 1,
+        batchSize: 100,
+      };
+      expect(parse(sweeping(given)).chains.get('ETH')?.sweep).toMatchObject({
+        maxCostBps: 1_000,
+        maxGasPriceBaseUnits: 30_500_000_000n,
+        minAgeMs: 0,
+        maxAgeMs: 3_600_000,
+        batchSize: 100,
+      });
+    });
+
+    it.each<[string, object, string]>([
+      ['a price of zero', { nativePrice: '0' }, '/chains/ETH/sweep/nativePrice must not be zero'],
+      ['a share of zero', { maxCostShare: '0' }, '/chains/ETH/sweep/maxCostShare must not be zero'],
+      [
+        'too fine a top-up',
+        { maxTopUp: `0.${'0'.repeat(18)}1` },
+        '/chains/ETH/sweep/maxTopUp has more than 18',
+      ],
+      ['ages that cross', { minAgeMinutes: 61, maxAgeHours: 1 }, '/chains/ETH/sweep/maxAgeHours is less'],
+      ['energy on EVM', { stake: true }, '/chains/ETH/sweep/stake is for TRON alone'],
+      ['a share above all', { maxCostShare: '1.5' }, '/chains/ETH/sweep/maxCostShare must match pattern'],
+      ['an empty batch', { batchSize: 0 }, '/chains/ETH/sweep/batchSize must be >= 1'],
+    ])('is refused with %s', (_, given, words) => {
+      expect(mistakesOf(sweeping(given)).join('; ')).toContain(words);
+    });
+
+    it('is refused where they lead nowhere', () => {
+      expect(mistakesOf(sweeping({}, {}))).toEqual(['/chains/ETH/sweep needs /chains/ETH/coldAddress']);
     });
   });
 

@@ -12,6 +12,7 @@ import {
 } from './policy.ts';
 import type { AddressEntry, AssetEntry, ChainEntry, PolicyFile } from './policy-schema.ts';
 import { invalidPolicy } from './policy-mistakes.ts';
+import { parseSweep } from './parse-sweep.ts';
 import { readPolicyFile } from './read-policy-file.ts';
 
 /** What a policy is read against. */
@@ -79,7 +80,11 @@ function parseChain(
           codecs,
           mistakes,
         );
-  return { enabled: entry.enabled, coldAddress: cold, assets };
+  const sweep =
+    entry.sweep === undefined || network === undefined
+      ? undefined
+      : parseSweep(entry.sweep, network, cold !== undefined, mistakes);
+  return { enabled: entry.enabled, coldAddress: cold, sweep, assets };
 }
 
 function parseAsset(chain: Chain, token: TokenConfig, entry: AssetEntry, mistakes: string[]): AssetPolicy {
@@ -101,6 +106,7 @@ function parseAsset(chain: Chain, token: TokenConfig, entry: AssetEntry, mistake
     maxPerMerchantPerDayBaseUnits: amountOf('maxPerMerchantPerDay'),
     approvalAboveBaseUnits: entry.approvalAbove === undefined ? undefined : amountOf('approvalAbove', true),
     floatBaseUnits: entry.float === undefined ? undefined : amountOf('float', true),
+    sweepMinBaseUnits: entry.sweepMin === undefined ? undefined : amountOf('sweepMin'),
   };
 }
 

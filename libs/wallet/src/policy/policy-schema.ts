@@ -15,7 +15,28 @@ export interface PolicyFile {
 export interface ChainEntry {
   readonly enabled: boolean;
   readonly coldAddress?: string;
+  readonly sweep?: SweepEntry;
   readonly assets: Readonly<Record<string, AssetEntry>>;
+}
+
+/** How deposit addresses of a chain are emptied. Amounts of the native coin in display units. */
+export interface SweepEntry {
+  /** What one native coin is worth in a stablecoin: costs are held against values by it. */
+  readonly nativePrice: string;
+  readonly maxTopUp: string;
+  /** Fees, top-ups and rent of any 24 hours. */
+  readonly maxNativePerDay: string;
+  /** A share of the value that is moved: 0.02 is 2 %. */
+  readonly maxCostShare?: string;
+  /** EVM: gwei for a unit of gas. TRON: sun for a unit of energy. */
+  readonly maxGasPrice?: string;
+  readonly minAgeMinutes?: number;
+  readonly maxAgeHours?: number;
+  readonly batchSize?: number;
+  /** TRON: lend energy of the hot wallet's own stake. */
+  readonly stake?: boolean;
+  /** TRON: buy energy of the configured seller. */
+  readonly rent?: boolean;
 }
 
 export interface AssetEntry {
@@ -25,6 +46,8 @@ export interface AssetEntry {
   readonly maxPerMerchantPerDay: string;
   readonly approvalAbove?: string;
   readonly float?: string;
+  /** Less than this is not swept before it is old. */
+  readonly sweepMin?: string;
 }
 
 export interface AddressEntry {
@@ -56,6 +79,24 @@ const assetSchema = {
     maxPerMerchantPerDay: amount,
     approvalAbove: amount,
     float: amount,
+    sweepMin: amount,
+  },
+};
+const sweepSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['nativePrice', 'maxTopUp', 'maxNativePerDay'],
+  properties: {
+    nativePrice: amount,
+    maxTopUp: amount,
+    maxNativePerDay: amount,
+    maxCostShare: { type: 'string', pattern: '^(0(\\.[0-9]{1,4})?|1(\\.0{1,4})?)$' },
+    maxGasPrice: amount,
+    minAgeMinutes: { type: 'number', minimum: 0, maximum: 525_600 },
+    maxAgeHours: { type: 'number', minimum: 0, maximum: YEAR_HOURS },
+    batchSize: { type: 'integer', minimum: 1, maximum: 1_000 },
+    stake: { type: 'boolean' },
+    rent: { type: 'boolean' },
   },
 };
 const chainSchema = {
@@ -65,6 +106,7 @@ const chainSchema = {
   properties: {
     enabled: { type: 'boolean' },
     coldAddress: address.address,
+    sweep: sweepSchema,
     assets: { type: 'object', additionalProperties: assetSchema },
   },
 };

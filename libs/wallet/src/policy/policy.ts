@@ -21,8 +21,28 @@ export interface ChainPolicy {
   readonly enabled: boolean;
   /** Where what exceeds the float is swept to. */
   readonly coldAddress: Address | undefined;
+  /** Undefined: nothing is swept. */
+  readonly sweep: SweepPolicy | undefined;
   /** By symbol as the network file spells it. */
   readonly assets: ReadonlyMap<string, AssetPolicy>;
+}
+
+/** The bounds within which deposit addresses of a chain are emptied. Native coin in base units. */
+export interface SweepPolicy {
+  /** `units` display units of a stablecoin for 10^`scale` native coins. */
+  readonly nativePrice: { readonly units: bigint; readonly scale: number };
+  readonly maxTopUpBaseUnits: BaseUnits;
+  readonly maxNativePerDayBaseUnits: BaseUnits;
+  /** The most that a sweep may cost of what it moves, in hundredths of a percent. */
+  readonly maxCostBps: number;
+  /** Of a unit of gas (EVM: wei) or energy (TRON: sun); undefined: any. */
+  readonly maxGasPriceBaseUnits: bigint | undefined;
+  readonly minAgeMs: number;
+  readonly maxAgeMs: number;
+  /** Sweeps under way at once. */
+  readonly batchSize: number;
+  readonly stake: boolean;
+  readonly rent: boolean;
 }
 
 /** Limits of one token on one chain. A payout that reaches a limit passes; one base unit more is refused. */
@@ -39,6 +59,8 @@ export interface AssetPolicy {
   readonly approvalAboveBaseUnits: BaseUnits | undefined;
   /** What the hot wallet is meant to hold at most. Read by sweeps; no limit of payouts. */
   readonly floatBaseUnits: BaseUnits | undefined;
+  /** Less than this is not swept before it is old; undefined: any amount is worth it that its cost allows. */
+  readonly sweepMinBaseUnits: BaseUnits | undefined;
 }
 
 export interface AllowedAddress {

@@ -1,7 +1,7 @@
 import type { AddressCodec } from '@opentill/chain/address-codec';
-import { familyOf, type Family } from '@opentill/domain/chains';
+import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
 import { formatAmount } from '@opentill/domain/money';
-import type { AssetPolicy, Policy } from '@opentill/wallet/policy/policy';
+import type { AssetPolicy, Policy, SweepPolicy } from '@opentill/wallet/policy/policy';
 
 const HOUR_MS = 3_600_000;
 
@@ -19,15 +19,38 @@ export function policyLines(policy: Policy, codecs: readonly AddressCodec[], now
 }
 
 function chainLines({ chains }: Policy, codecs: readonly AddressCodec[]): readonly string[] {
-  return [...chains].flatMap(([chain, { enabled, coldAddress, assets }]) => {
+  return [...chains].flatMap(([chain, { enabled, coldAddress, sweep, assets }]) => {
     const codec = codecs.find(({ family }) => family === familyOf(chain));
     const cold =
       coldAddress === undefined ? 'no cold address' : `cold ${codec?.format(coldAddress) ?? coldAddress}`;
     return [
       `${chain}: ${enabled ? 'pays' : 'DISABLED, pays nothing'}; ${cold}`,
+      `  ${sweep === undefined ? 'sweeps nothing' : sweepWords(chain, sweep)}`,
       ...[...assets].map(([symbol, asset]) => `  ${symbol}: ${assetWords(asset)}`),
     ];
   });
+}
+
+/** Decimals of the native coin by family, as everybody writes it. */
+const NATIVE_DECIMALS: Readonly<Record<Family, number>> = { EVM: 18, TRON: 6, SUI: 9 };
+
+function sweepWords(chain: Chain, sweep: SweepPolicy): string {
+  const family = familyOf(chain);
+  const coins = (amount: bigint) => formatAmount(amount, NATIVE_DECIMALS[family], 0);
+  const { units, scale } = sweep.nativePrice;
+  const price = sweep.maxGasPriceBaseUnits;
+  const energy = [...(sweep.stake ? ['own stake'] : []), ...(sweep.rent ? ['a seller'] : [])];
+  return [
+    `sweeps for at most ${sweep.maxCostBps / 100} % of the value, a coin at ${formatAmount(units, scale, 0)}`,
+    `${coins(sweep.maxTopUpBaseUnits)} coins a top-up`,
+    `${coins(sweep.maxNativePerDayBaseUnits)} a day`,
+    ...(price === undefined
+      ? []
+      : [family === 'EVM' ? `gas up to ${formatAmount(price, 9, 0)} gwei` : `energy up to ${price} sun`]),
+    `money of ${sweep.minAgeMs / 60_000} minutes, little money of ${sweep.maxAgeMs / HOUR_MS} hours`,
+    `${sweep.batchSize} at once`,
+    ...(energy.length === 0 ? [] : [`energy of ${energy.join(' and ')}`]),
+  ].join(', ');
 }
 
 function assetWords(asset: AssetPolicy): string {
@@ -41,6 +64,7 @@ function assetWords(asset: AssetPolicy): string {
     `${shown(asset.maxPerMerchantPerDayBaseUnits)} a day for one merchant`,
     above === undefined ? 'never approved by people' : `approval above ${shown(above)}`,
     ...(float === undefined ? [] : [`float ${shown(float)}`]),
+    ...(asset.sweepMinBaseUnits === undefined ? [] : [`swept from ${shown(asset.sweepMinBaseUnits)} on`]),
     `contract ${asset.contract ?? 'none, the native coin'} with ${asset.decimals} decimals`,
   ].join(', ');
 }
