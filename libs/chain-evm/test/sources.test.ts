@@ -179,8 +179,9 @@ describe('a source that failed', () => {
     own[0]!.script = named('first');
     expect(await ask()).toBe('first');
     expect(asked()[0]).toBe(1);
-    // The second rests now; it does so twice as long after its second failure.
+    // The second has rested; it does so twice as long after its second failure.
     own[0]!.script = down;
+    pass(126);
     await ask().catch(() => undefined);
     pass(130);
     expect(labels(sources.usable())).toEqual([new URL(own[0]!.url).host]);

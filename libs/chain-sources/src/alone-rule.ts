@@ -9,6 +9,8 @@ export interface AloneRule<S extends Source> {
   failingSinceMs(entry: SourceEntry<S>): number | undefined;
   /** Whether all others have failed for long enough while this one did not. False where there is no other. */
   isAlone(entry: SourceEntry<S>): boolean;
+  /** How long until it is alone if the others go on failing and this one does not; undefined while another one answers. */
+  aloneInMs(entry: SourceEntry<S>): number | undefined;
 }
 
 export interface AloneRuleDeps<S extends Source> {
@@ -40,19 +42,16 @@ export function createAloneRule<S extends Source>({
     return known.length === 0 ? undefined : Math.min(...known);
   }
 
-  return {
-    failingSinceMs,
-    isAlone(entry) {
-      const others = entries.filter((other) => other !== entry);
-      // After an outage of all, whoever comes back first is no more to be believed than the others.
-      const wellSinceMs = entry.record.wellSinceMs();
-      return (
-        others.length > 0 &&
-        others.every((other) => {
-          const sinceMs = failingSinceMs(other);
-          return sinceMs !== undefined && nowMs() - Math.max(sinceMs, wellSinceMs) >= afterMs;
-        })
-      );
-    },
-  };
+  function aloneInMs(entry: SourceEntry<S>): number | undefined {
+    const others = entries.filter((other) => other !== entry);
+    const since = others.map(failingSinceMs);
+    if (others.length === 0 || since.includes(undefined)) return undefined;
+    const sinceMs = Math.max(...since.filter((ms) => ms !== undefined));
+    // Only the time counts in which it answered itself: after an outage of all, whoever comes back first is no more to be
+    // believed than the others. But one that fails for a moment now and then need not begin anew each time.
+    const answeredMs = nowMs() - sinceMs - entry.record.failedMsSince(sinceMs);
+    return Math.max(0, afterMs - answeredMs);
+  }
+
+  return { failingSinceMs, aloneInMs, isAlone: (entry) => aloneInMs(entry) === 0 };
 }

@@ -125,7 +125,7 @@ export function secondMissing<S extends Source>(
   const telling = known.find(({ code }) => code === 'BLOCK_NOT_FOUND' || code === 'FINALITY_UNAVAILABLE');
   const best = telling ?? known.find(({ retryable }) => retryable);
   if (best !== undefined) return best;
-  const retryAfterMs = sources.restMs();
+  const retryAfterMs = sources.againInMs();
   return readerError(
     'RPC_UNAVAILABLE',
     'one source alone is not believed, and no second one can be asked now',

@@ -12,8 +12,8 @@ export interface SourceRecord {
   restingUntilMs(): number;
   /** Since when no usable answer came, through all rests, by `nowMs`; undefined after a good one. */
   failingSinceMs(): number | undefined;
-  /** Since when nothing failed, by `nowMs`; of one that never failed, since it is watched. */
-  wellSinceMs(): number;
+  /** Milliseconds after that moment, by `nowMs`, in which it gave no usable answer; rather too many than too few. */
+  failedMsSince(atMs: number): number;
   /** Whether it named another network and nothing else since. */
   isOfAnotherChain(): boolean;
   /** 0 (nothing came back lately) to 1 (everything did). */
@@ -51,6 +51,8 @@ const REST_MS = 250;
 const REST_MS_MAX = 30_000;
 /** Somebody has to mend it; until then a look now and then is enough. Of another chain a balancer may be for a moment. */
 const UNFIT_REST_MS = 30_000;
+/** So many times of failing are known one by one. */
+const SPELLS_KEPT = 32;
 /** Slowness below this makes no difference. */
 const LATENCY_MS_MIN = 25;
 const FAILURE_PENALTY = 8;
@@ -63,7 +65,7 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
   let failuresInRow = 0;
   let restingUntilMs = -Infinity;
   let failingSinceMs: number | undefined;
-  let wellSinceMs = nowMs();
+  let spells: readonly Spell[] = [];
   let otherChain = false;
   let lastErrorCode: ReaderErrorCode | null = null;
 
@@ -87,7 +89,8 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
   return {
     noteAnswer() {
       count(0);
-      if (failingSinceMs !== undefined) wellSinceMs = nowMs();
+      if (failingSinceMs !== undefined)
+        spells = withoutTooMany([...spells, { fromMs: failingSinceMs, toMs: nowMs() }]);
       failingSinceMs = undefined;
       failuresInRow = 0;
       restingUntilMs = -Infinity;
@@ -108,13 +111,19 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
       if (code === 'WRONG_CHAIN') otherChain = true;
       const restFor = ['RPC_UNAVAILABLE', 'RPC_RATE_LIMITED', 'RPC_FORBIDDEN', 'WRONG_CHAIN'];
       if (!restFor.includes(code)) return;
-      failuresInRow += 1;
+      // Requests that are under way together fail together: that is one failure, however many they are.
+      if (restingUntilMs <= nowMs()) failuresInRow += 1;
       failingSinceMs ??= nowMs();
-      restingUntilMs = nowMs() + restMsAfter(code, error.context['retryAfterMs']);
+      const untilMs = nowMs() + restMsAfter(code, error.context['retryAfterMs']);
+      restingUntilMs = Math.max(restingUntilMs, untilMs);
     },
     restingUntilMs: () => restingUntilMs,
     failingSinceMs: () => failingSinceMs,
-    wellSinceMs: () => wellSinceMs,
+    failedMsSince(atMs) {
+      const all =
+        failingSinceMs === undefined ? spells : [...spells, { fromMs: failingSinceMs, toMs: nowMs() }];
+      return all.reduce((sum, { fromMs, toMs }) => sum + Math.max(0, toMs - Math.max(fromMs, atMs)), 0);
+    },
     isOfAnotherChain: () => otherChain,
     score: () => 1 - failureRateNow(),
     penalty: (waitMs) =>
@@ -122,4 +131,17 @@ export function createSourceRecord({ nowMs, random }: SourceRecordConfig): Sourc
       Math.log2(Math.max(LATENCY_MS_MIN, latencyNow() + waitMs) / LATENCY_MS_MIN),
     lastErrorCode: () => lastErrorCode,
   };
+}
+
+/** A time without a usable answer. */
+interface Spell {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Makes one of the two oldest where there are too many: what lay between them then counts as failing, too. */
+function withoutTooMany(spells: readonly Spell[]): readonly Spell[] {
+  const [first, second, ...rest] = spells;
+  if (spells.length <= SPELLS_KEPT || first === undefined || second === undefined) return spells;
+  return [{ fromMs: first.fromMs, toMs: second.toMs }, ...rest];
 }

@@ -46,8 +46,11 @@ export interface Sources<S extends Source> {
    * `aloneAfterSeconds` on end, while this one did.
    */
   mayStandAlone(source: S): boolean;
-  /** When the next of the sources that rest may be asked, in milliseconds from now; undefined when none rests. */
-  restMs(): number | undefined;
+  /**
+   * When it is worth it to ask again what two must agree on, in milliseconds from now: the next of the sources that rest may be
+   * asked then, or one may stand alone. Undefined when nothing of that is ahead.
+   */
+  againInMs(): number | undefined;
   /** Tells whether a source had the blocks below its head that it was asked for. Nodes discard old ones. */
   noteCompleteness(source: S, isComplete: boolean): void;
   /** Every source, in the order of the configuration. */
@@ -125,9 +128,13 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
     usable: () => ranking.usable().map(({ source }) => source),
     witnesses: () => ranking.witnesses().map(({ source }) => source),
     mayStandAlone: (source) => entries.length === 1 || alone.isAlone(known(source)),
-    restMs() {
-      const waits = entries.map(({ record }) => record.restingUntilMs() - nowMs()).filter((ms) => ms > 0);
-      return waits.length === 0 ? undefined : Math.min(...waits);
+    againInMs() {
+      const waits = entries.flatMap((entry) => [
+        entry.record.restingUntilMs() - nowMs(),
+        alone.aloneInMs(entry) ?? 0,
+      ]);
+      const ahead = waits.filter((ms) => ms > 0 && ms < Infinity);
+      return ahead.length === 0 ? undefined : Math.min(...ahead);
     },
     noteCompleteness(source, isComplete) {
       const entry = known(source);

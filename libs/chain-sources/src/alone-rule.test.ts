@@ -1,0 +1,94 @@
+import { expect, test } from '@jest/globals';
+import { readerError } from '@opentill/chain/reader-error';
+import { askTwoSources } from './ask-two-sources.ts';
+import type { Source } from './source.ts';
+import { createSources, type Sources } from './sources.ts';
+
+const AFTER_MS = 60_000;
+const down = (): Error => readerError('RPC_UNAVAILABLE', 'nobody there');
+
+interface World {
+  readonly sources: Sources<Source>;
+  readonly living: Source;
+  readonly dead: Source;
+  /** Time goes by while the dead one fails on; so does the living one for `failsMs` of it. */
+  pass(ms: number, failsMs?: number): void;
+}
+
+/** Two sources, the second of which dies at once. */
+function world(aloneAfterSeconds: number | 'never' = AFTER_MS / 1_000): World {
+  let nowMs = 5_000_000;
+  const notes: { noteAnswer(): void; noteFailure(error: unknown): void }[] = [];
+  const sources = createSources<Source>({
+    createSources: ['living', 'dead'].map((label) => (own) => {
+      notes.push(own);
+      return { label, waitMs: () => 0 };
+    }),
+    readHead: () => Promise.reject(down()),
+    blockTimeMs: 3_000,
+    aloneAfterSeconds,
+    nowMs: () => nowMs,
+    epochMs: () => nowMs,
+    random: () => 1,
+  });
+  const [living, dead] = sources.all() as [Source, Source];
+  notes[1]!.noteFailure(down());
+  return {
+    sources,
+    living,
+    dead,
+    pass(ms, failsMs = 0) {
+      if (failsMs > 0) notes[0]!.noteFailure(down());
+      nowMs += failsMs;
+      notes[0]!.noteAnswer();
+      nowMs += ms - failsMs;
+      notes[1]!.noteFailure(down());
+    },
+  };
+}
+
+test('who answered for so long while all others did not may stand alone, and not a moment before', () => {
+  const { sources, living, dead, pass } = world();
+  pass(AFTER_MS - 1);
+  expect(sources.mayStandAlone(living)).toBe(false);
+  pass(1);
+  expect([living, dead].map((source) => sources.mayStandAlone(source))).toEqual([true, false]);
+});
+
+test('failing for a moment now and then only puts it off by as long', () => {
+  const { sources, living, pass } = world();
+  for (let time = 0; time < 30; time += 1) pass(2_000, 200);
+  expect(sources.mayStandAlone(living)).toBe(false);
+  pass(6_000);
+  expect(sources.mayStandAlone(living)).toBe(true);
+});
+
+test('after an outage of all, whoever comes back first has to answer for as long as ever', () => {
+  const { sources, living, pass } = world();
+  pass(1_000_000, 1_000_000 - 1);
+  expect(sources.mayStandAlone(living)).toBe(false);
+  pass(AFTER_MS - 2);
+  expect(sources.mayStandAlone(living)).toBe(false);
+  pass(1);
+  expect(sources.mayStandAlone(living)).toBe(true);
+});
+
+test('never is never', () => {
+  const { sources, living, pass } = world('never');
+  pass(10 ** 9);
+  expect(sources.mayStandAlone(living)).toBe(false);
+});
+
+test('what two must agree on is asked again when one may stand alone, however long the other one rests', async () => {
+  const { sources, living, pass } = world();
+  for (let time = 0; time < 11; time += 1) pass(5_000);
+  const question = { ask: () => Promise.resolve('the same'), height: undefined, onAlone: () => undefined };
+  const alone = AFTER_MS - 55_000;
+  await expect(askTwoSources(sources, question, {})).rejects.toMatchObject({
+    code: 'RPC_UNAVAILABLE',
+    context: { retryAfterMs: alone },
+  });
+  pass(alone);
+  const [said, other] = await askTwoSources(sources, question, {});
+  expect([said.source, other]).toEqual([living, undefined]);
+});

@@ -1,0 +1,72 @@
+import { expect, test } from '@jest/globals';
+import { readerError } from '@opentill/chain/reader-error';
+import { createSourceRecord, type SourceRecord } from './source-record.ts';
+
+const down = readerError('RPC_UNAVAILABLE', 'nobody there');
+
+function watched(): { readonly record: SourceRecord; pass(ms: number): void; restMs(): number } {
+  let nowMs = 1_000;
+  const record = createSourceRecord({ nowMs: () => nowMs, random: () => 1 });
+  return {
+    record,
+    pass: (ms) => void (nowMs += ms),
+    restMs: () => Math.max(0, record.restingUntilMs() - nowMs),
+  };
+}
+
+test('requests that fail together are one failure: the rest is that of one', () => {
+  const { record, restMs } = watched();
+  record.noteFailure(down);
+  const ofOne = restMs();
+  for (let request = 0; request < 20; request += 1) record.noteFailure(down);
+  expect(restMs()).toBe(ofOne);
+});
+
+test('the rest doubles with each failure that comes after one', () => {
+  const { record, pass, restMs } = watched();
+  const rests = [1, 2, 3, 4].map(() => {
+    record.noteFailure(down);
+    const ms = restMs();
+    pass(ms);
+    return ms;
+  });
+  expect(rests.map((ms) => ms / rests[0]!)).toEqual([1, 2, 4, 8]);
+});
+
+test('a rest that the provider asked for is not shortened by another failure meanwhile', () => {
+  const { record, restMs } = watched();
+  record.noteFailure(readerError('RPC_RATE_LIMITED', 'leave me alone', { retryAfterMs: 20_000 }));
+  record.noteFailure(down);
+  expect(restMs()).toBe(20_000);
+});
+
+test('the time without an answer is added up, of the failure that lasts as well, and only after the moment asked for', () => {
+  const { record, pass } = watched();
+  const fail = (ms: number): void => {
+    record.noteFailure(down);
+    pass(ms);
+    record.noteAnswer();
+  };
+  fail(300); // 1000 to 1300
+  pass(1_000);
+  fail(50); // 2300 to 2350
+  pass(100);
+  record.noteFailure(down); // 2450 to now
+  pass(10);
+  expect(record.failedMsSince(0)).toBe(360);
+  expect(record.failedMsSince(1_200)).toBe(160);
+  expect(record.failedMsSince(2_310)).toBe(50);
+  expect(record.failedMsSince(2_455)).toBe(5);
+});
+
+test('of failures without end no more is kept than it takes, and the time without an answer never comes out too short', () => {
+  const { record, pass } = watched();
+  for (let time = 0; time < 1_000; time += 1) {
+    record.noteFailure(down);
+    pass(1);
+    record.noteAnswer();
+    pass(1);
+  }
+  expect(record.failedMsSince(0)).toBeGreaterThanOrEqual(1_000);
+  expect(record.failedMsSince(3_000 - 20)).toBe(10);
+});
