@@ -21,6 +21,9 @@ import { page, type Answer } from './answer.ts';
 /** Why there is no order to show; each has a heading and an advice. */
 export type Notice = Extract<TextName, 'notFound' | 'linkNotValid' | 'tooManyRequests' | 'notAvailable'>;
 
+/** Of these, asking again may help. */
+const PASSING: ReadonlySet<Notice> = new Set(['tooManyRequests', 'notAvailable']);
+
 /** What the page is made of besides orders. */
 export interface CheckoutDesign extends LoadedTheme {
   readonly assets: PageAssets;
@@ -75,7 +78,8 @@ export function createCheckoutPage(design: CheckoutDesign, baseUrl: string): Che
     notice(request, status, notice) {
       const language = languageOf(request);
       const frame = frameFor(language, false);
-      const html = renderNotice(frame, frame.say(notice), frame.say(`${notice}Hint`));
+      const again = PASSING.has(notice) ? frame.say('tryAgain') : null;
+      const html = renderNotice(frame, frame.say(notice), frame.say(`${notice}Hint`), again);
       const policy = contentPolicy({ style, scripts: false, chain: undefined });
       return page(status, html, `${policy}; frame-ancestors 'none'`);
     },

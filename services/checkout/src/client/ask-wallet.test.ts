@@ -41,12 +41,13 @@ test.each([
   ['REFUSED', 'walletRefused', undefined],
   ['WRONG_NETWORK', 'walletWrongNetwork', undefined],
   ['UNABLE', 'walletUnable', undefined],
+  ['NOT_READY', 'walletNotReady', undefined],
 ] as const)(
   '%s: it is remembered before the wallet is asked, and then %s, %s',
   async (outcome, text, state) => {
     const tab = aTab({ answer: async () => ({ outcome }) });
     expect(await tab.ask()).toEqual({ text, wallet: 'Wallet' });
-    expect(tab.heldWhenAsked).toEqual([{ wallet: 'Wallet', state: 'UNSURE' }]);
+    expect(tab.heldWhenAsked).toMatchObject([{ wallet: 'Wallet', walletId: 'w', state: 'UNSURE' }]);
     expect(tab.held()?.state).toBe(state);
   },
 );

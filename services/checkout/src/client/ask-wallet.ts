@@ -16,6 +16,7 @@ const NOTICES: Readonly<Record<WalletOutcome['outcome'], WalletNotice['text']>> 
   REFUSED: 'walletRefused',
   WRONG_NETWORK: 'walletWrongNetwork',
   UNABLE: 'walletUnable',
+  NOT_READY: 'walletNotReady',
   FAILED: 'walletFailed',
 };
 
@@ -29,17 +30,17 @@ export async function askWallet(deps: AskWalletDeps, wallet: PayingWallet): Prom
   const nowSeconds = deps.nowSeconds(order);
   if (!isPayable(stateOf(order, nowSeconds))) return null;
   if (deps.sent.find(order, nowSeconds) !== undefined) return null;
-  const asked = deps.sent.begin(order, wallet.name);
-  const outcome = await outcomeOf(wallet, order);
-  if (outcome === 'SENT') asked.sent();
-  else if (outcome !== 'FAILED') asked.nothingSent();
-  return { text: NOTICES[outcome], wallet: wallet.name };
+  const asked = deps.sent.begin(order, wallet);
+  const answer = await answerOf(wallet, order);
+  if (answer.outcome === 'SENT') asked.sent(answer.transaction ?? null);
+  else if (answer.outcome !== 'FAILED') asked.nothingSent();
+  return { text: NOTICES[answer.outcome], wallet: wallet.name };
 }
 
-async function outcomeOf(wallet: PayingWallet, order: CheckoutOrder): Promise<WalletOutcome['outcome']> {
+async function answerOf(wallet: PayingWallet, order: CheckoutOrder): Promise<WalletOutcome> {
   try {
-    return (await wallet.pay(order)).outcome;
+    return await wallet.pay(order);
   } catch {
-    return 'FAILED';
+    return { outcome: 'FAILED' };
   }
 }

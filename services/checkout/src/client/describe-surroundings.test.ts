@@ -5,20 +5,23 @@ const described = (known: Partial<Known>) => {
   const nothing = {
     nowSeconds: 1,
     offline: false,
+    doubtful: false,
     wallets: [],
     asking: false,
     notice: null,
     held: undefined,
   };
-  const { walletBusy, onItsWay, unsure, walletNotice } = describeSurroundings({ ...nothing, ...known });
-  return [walletBusy, onItsWay, unsure, walletNotice?.text];
+  const { walletBusy, onItsWay, mayPayAgain, walletNotice } = describeSurroundings({ ...nothing, ...known });
+  return [walletBusy, onItsWay, mayPayAgain, walletNotice?.text];
 };
 const notice = (text: 'walletAsked' | 'walletSent' | 'walletFailed' | 'walletRefused') => ({
   text,
   wallet: 'Wallet',
 });
-const unsure = { wallet: 'Wallet', state: 'UNSURE' } as const;
-const sent = { wallet: 'Wallet', state: 'SENT' } as const;
+const held = { wallet: 'Wallet', walletId: 'w', transaction: null, overdue: false };
+const unsure = { ...held, state: 'UNSURE' } as const;
+const sent = { ...held, state: 'SENT' } as const;
+const reverted = { ...held, state: 'REVERTED' } as const;
 
 test.each([
   [{}, [false, false, false, undefined]],
@@ -27,6 +30,9 @@ test.each([
   // Its own wallet is still being asked: nobody else may be, and there is nothing to be unsure of yet.
   [{ asking: true, notice: notice('walletAsked'), held: unsure }, [true, true, false, 'walletAsked']],
   [{ held: sent }, [true, true, false, 'walletSent']],
+  // It does not come: its payer may look, and say that another one is to be sent.
+  [{ held: { ...sent, overdue: true } }, [true, true, true, 'walletOverdue']],
+  [{ held: reverted }, [true, true, true, 'walletReverted']],
   // After a reload, in another tab, or after a failure.
   [{ held: unsure }, [true, true, true, 'walletFailed']],
   [{ held: unsure, notice: notice('walletRefused') }, [true, true, true, 'walletFailed']],

@@ -5,6 +5,8 @@ export interface Known {
   /** The server's time, Unix seconds. */
   readonly nowSeconds: number;
   readonly offline: boolean;
+  /** The clock jumped, and the server has not answered since: what is shown may be long over. */
+  readonly doubtful: boolean;
   readonly wallets: readonly WalletView[];
   /** A wallet is being asked by this page. */
   readonly asking: boolean;
@@ -16,22 +18,27 @@ export interface Known {
 
 /** What the browser knows beside the order, as the order is drawn by it. */
 export function describeSurroundings(known: Known): Surroundings {
-  const { nowSeconds, offline, wallets, asking, notice, held } = known;
+  const { nowSeconds, offline, doubtful, wallets, asking, notice, held } = known;
   return {
     nowSeconds,
     offline,
+    doubtful,
     wallets,
     walletBusy: asking || offline || held !== undefined,
     onItsWay: asking || held !== undefined,
-    unsure: !asking && held?.state === 'UNSURE',
+    mayPayAgain: !asking && held !== undefined && (held.state !== 'SENT' || held.overdue),
     walletNotice: asking ? notice : noticeOf(held, notice),
   };
 }
 
 /** That something may be on its way is said as long as it is held to be. */
 function noticeOf(held: HeldPayment | undefined, notice: WalletNotice | null): WalletNotice | null {
-  if (held !== undefined) {
-    return { text: held.state === 'SENT' ? 'walletSent' : 'walletFailed', wallet: held.wallet };
-  }
+  if (held !== undefined) return { text: textOf(held), wallet: held.wallet };
   return notice?.text === 'walletSent' || notice?.text === 'walletFailed' ? null : notice;
+}
+
+function textOf({ state, overdue }: HeldPayment): WalletNotice['text'] {
+  if (state === 'REVERTED') return 'walletReverted';
+  if (state === 'UNSURE') return 'walletFailed';
+  return overdue ? 'walletOverdue' : 'walletSent';
 }

@@ -200,3 +200,55 @@ describe('with a stream', () => {
     expect([opened[0]!.closed, opened.length, asked]).toEqual([true, 1, []]);
   });
 });
+
+describe('after time has jumped', () => {
+  test('asks for the whole order at once, also while the stream seems to speak, and opens another stream', async () => {
+    const { asked, told, opened, say, following } = aPage(anOrder());
+    say('order', anOrder({ serverTime: 1_800_000_001 }));
+    following.doubt();
+    await pass(10);
+    expect([asked, told.length]).toEqual([['pay'], 1]); // of an earlier time than the stream's: not shown
+    expect(opened.map(({ closed }) => closed)).toEqual([true, false]);
+  });
+
+  test('takes neither what was asked before, nor what the old stream has still to say', async () => {
+    const page = aPage(anOrder());
+    const old = page.opened[0]!;
+    const refreshed = page.following.refresh();
+    page.following.doubt();
+    old.listeners.get('order')!({ data: JSON.stringify(anOrder({ status: 'PENDING' })) });
+    expect([await refreshed, page.told]).toEqual([undefined, []]);
+    await pass(10);
+    expect(page.told).toHaveLength(1);
+  });
+
+  test('goes on asking for the whole order until it is answered', async () => {
+    const { asked, told, server, following } = aPage(anOrder(), { streams: false });
+    server.answer = { outcome: 'UNREACHABLE' };
+    following.doubt();
+    await pass(5_000);
+    expect(new Set(asked)).toEqual(new Set(['pay']));
+    server.answer = undefined;
+    await pass(10_000);
+    expect(told).toHaveLength(1);
+    const whole = asked.length;
+    await pass(3_000);
+    expect(asked.slice(whole)).toEqual(['status']);
+  });
+
+  test('a settled order is in no doubt', async () => {
+    const { asked, opened, say, following } = aPage(anOrder());
+    say('order', anOrder({ status: 'SUCCESS' }));
+    following.doubt();
+    await pass(60_000);
+    expect([asked, opened.length]).toEqual([[], 1]);
+  });
+
+  test('who looks again hears the newest, although the stream seems to speak', async () => {
+    const { asked, say, following } = aPage(anOrder());
+    say('ping');
+    following.wake();
+    await pass(10_000);
+    expect(asked).toEqual(['status']);
+  });
+});

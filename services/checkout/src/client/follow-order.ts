@@ -22,6 +22,8 @@ export interface Following {
   refresh(): Promise<CheckoutOrder | undefined>;
   /** Somebody looks again, or the network is back. */
   wake(): void;
+  /** Time has jumped: nothing counts but what the server answers from now on, neither what it was asked before nor its stream. */
+  doubt(): void;
 }
 
 /** An order's endpoints take two requests a second; a page that is open twice stays far below it. */
@@ -37,6 +39,10 @@ interface State {
   latest: CheckoutOrder | null;
   /** How often something was shown. What was asked for before may be older, within the same second. */
   shown: number;
+  /** Counts the doubts. What was asked before one is no answer after it. */
+  doubts: number;
+  /** The whole order is to be asked for, since the last doubt. */
+  doubted: boolean;
   reachable: boolean;
   failures: number;
   stopped: boolean;
@@ -55,6 +61,8 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
   const state: State = {
     latest: first,
     shown: 0,
+    doubts: 0,
+    doubted: false,
     reachable: true,
     failures: 0,
     stopped: false,
@@ -67,8 +75,10 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
     if (!state.stopped) state.timer = setTimeout(() => void pollOnce(), afterMs);
   };
   const pollOnce = async (): Promise<void> => {
-    const before = state.shown;
-    const pauseMs = hear(deps, state, await askNext(client, state.latest), before);
+    const { shown, doubts } = state;
+    const asked = await askNext(client, state);
+    if (doubts !== state.doubts) return; // which has begun to ask anew
+    const pauseMs = hear(deps, state, asked, shown);
     if (state.stream?.isSpeaking() !== true) poll(pauseMs);
   };
   state.stream = keepStream({
@@ -88,23 +98,30 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
   poll(first === null ? 0 : POLL_MS);
   return {
     async refresh() {
-      const before = state.shown;
+      const { shown, doubts } = state;
       const asked = await client.pay();
-      hear(deps, state, asked, before);
+      if (doubts !== state.doubts) return undefined;
+      hear(deps, state, asked, shown);
       return asked.outcome === 'ANSWERED' ? (state.latest ?? undefined) : undefined;
     },
-    wake() {
-      if (state.stream?.isSpeaking() !== true) poll(0);
+    // Also while the stream speaks: one that broke while nobody looked is known to be silent only later.
+    wake: () => poll(0),
+    doubt() {
+      if (state.stopped) return;
+      state.doubts += 1;
+      state.doubted = true;
+      if (state.latest === null || isOpen(state.latest)) state.stream?.renew();
+      poll(0);
     },
   };
 }
 
-/** The whole order, but for one that waits: of that the status, until it is another. */
+/** The whole order, but for one that waits and is not in doubt: of that the status, until it is another. */
 async function askNext(
   client: OrderClient,
-  latest: CheckoutOrder | null,
+  { latest, doubted }: Pick<State, 'latest' | 'doubted'>,
 ): Promise<Asked<CheckoutOrder | 'UNCHANGED'>> {
-  if (latest === null || latest.status !== 'INIT') return client.pay();
+  if (latest === null || latest.status !== 'INIT' || doubted) return client.pay();
   const asked = await client.status();
   if (asked.outcome !== 'ANSWERED') return asked;
   return asked.data.status === latest.status ? { ...asked, data: 'UNCHANGED' } : client.pay();
@@ -154,6 +171,7 @@ function setReachable(deps: FollowDeps, state: State, reachable: boolean): void 
 function take(deps: FollowDeps, state: State, order: CheckoutOrder): void {
   if (state.stopped || (state.latest !== null && order.serverTime < state.latest.serverTime)) return;
   state.latest = order;
+  state.doubted = false;
   state.shown += 1;
   deps.onOrder(order);
   if (isSettled(order)) stop(state);

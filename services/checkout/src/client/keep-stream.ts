@@ -19,6 +19,8 @@ export interface KeepStreamDeps {
 
 export interface KeptStream {
   start(): void;
+  /** Closes it, whatever it has still to say, and opens another one. */
+  renew(): void;
   isSpeaking(): boolean;
   /** For good. */
   stop(): void;
@@ -83,6 +85,14 @@ export function keepStream({ open, onOrder, onSpeaking, onSilent }: KeepStreamDe
 
   return {
     start,
+    renew() {
+      stream?.close();
+      stream = undefined;
+      speaking = false;
+      clearTimeout(silence);
+      clearTimeout(retry);
+      start();
+    },
     isSpeaking: () => speaking,
     stop() {
       stopped = true;

@@ -2,8 +2,9 @@ import { createSay, type Say } from '../texts/create-say.ts';
 import { isLanguage, preferredLanguage, type Language } from '../texts/languages.ts';
 import { renderLanguages, type PageData } from '../view/render-document.ts';
 import { directionOf } from '../view/theme.ts';
+import { createClockWatch } from './clock-watch.ts';
 import { copyText } from './copy-text.ts';
-import { followOrder } from './follow-order.ts';
+import { followOrder, type Following } from './follow-order.ts';
 import { loadTexts } from './load-texts.ts';
 import { createOrderClient } from './order-client.ts';
 import { createAnnouncer, createScreen, type Screen } from './screen.ts';
@@ -12,6 +13,7 @@ import { discoverWallets, type WalletScope } from './wallets/discover-wallets.ts
 
 const COPIED_SHOWN_MS = 2_000;
 const TICK_MS = 1_000;
+const WATCH_PAYMENT_MS = 5_000;
 
 /** Brings the page to life: what the server drew stays as it is until something changes. */
 async function start(): Promise<void> {
@@ -63,10 +65,41 @@ async function start(): Promise<void> {
   // The server doesn't know what a wallet was asked for before the page was loaded again.
   screen.redraw();
   if (data.order !== null) lookForWallets(data.order);
-  document.addEventListener('visibilitychange', () => following.wake());
-  addEventListener('online', () => following.wake());
   addEventListener('storage', screen.redraw);
-  setInterval(screen.tick, TICK_MS);
+  void watchPayments(screen);
+  watchTime(screen, following);
+}
+
+/** One question after the other: a wallet that does not answer is asked no more. */
+async function watchPayments(screen: Screen): Promise<void> {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, WATCH_PAYMENT_MS));
+    await screen.watchPayment();
+  }
+}
+
+/** Keeps the countdown, and doubts everything when time jumps: when the machine has slept, or the page stood still. */
+function watchTime(screen: Screen, following: Following): void {
+  const isVisible = () => document.visibilityState === 'visible';
+  const clocks = createClockWatch({ wallMs: Date.now, monotonicMs: () => performance.now(), isVisible });
+  const look = (cameBack = false): boolean => {
+    if (!clocks.hasJumped() && !cameBack) return false;
+    screen.doubt();
+    following.doubt();
+    return true;
+  };
+  const wake = (): void => {
+    if (!look() && isVisible()) following.wake();
+  };
+  document.addEventListener('visibilitychange', wake);
+  addEventListener('online', wake);
+  addEventListener('focus', () => look());
+  // From the browser's own memory, where it stood still.
+  addEventListener('pageshow', ({ persisted }) => look(persisted));
+  setInterval(() => {
+    look();
+    screen.tick();
+  }, TICK_MS);
 }
 
 /** On a static host nobody has chosen yet: the address, else the browser. */

@@ -1,20 +1,15 @@
 import type { Say } from '../texts/create-say.ts';
-import {
-  dueAmount,
-  isOpen,
-  stateOf,
-  type CheckoutOrder,
-  type CheckoutState,
-} from '../view/checkout-order.ts';
+import { dueAmount, isOpen, type CheckoutOrder, type CheckoutState } from '../view/checkout-order.ts';
 import { formatCountdown } from '../view/format-countdown.ts';
 import { markup, type Html } from '../view/html.ts';
 import { renderNoticeMain } from '../view/render-document.ts';
 import { renderOrder } from '../view/render-order.ts';
-import type { Surroundings, WalletNotice } from '../view/surroundings.ts';
+import { stateShown, type Surroundings, type WalletNotice } from '../view/surroundings.ts';
 import { askWallet } from './ask-wallet.ts';
 import { describeSurroundings } from './describe-surroundings.ts';
 import { morph } from './morph.ts';
-import type { SentPayments } from './sent-payments.ts';
+import type { HeldPayment, SentPayments } from './sent-payments.ts';
+import { watchPayment } from './watch-payment.ts';
 import type { PayingWallet } from './wallets/wallet.ts';
 
 export interface ScreenDeps {
@@ -31,6 +26,8 @@ export interface ScreenDeps {
 export interface Screen {
   showOrder(order: CheckoutOrder): void;
   showReachable(reachable: boolean): void;
+  /** Time has jumped: nobody is asked to pay until an order is shown again. */
+  doubt(): void;
   showWallets(wallets: readonly PayingWallet[]): void;
   showNotice(title: string, text: string): void;
   /** Every second. */
@@ -40,17 +37,21 @@ export interface Screen {
   allowAgain(): void;
   /** Another tab has asked a wallet. */
   redraw(): void;
+  /** Looks whether what a wallet has sent has failed. */
+  watchPayment(): Promise<void>;
 }
 
 interface State {
   order: CheckoutOrder | null;
   receivedAtMs: number;
   offline: boolean;
+  doubtful: boolean;
   wallets: readonly PayingWallet[];
   /** A wallet is being asked. */
   asking: boolean;
   notice: WalletNotice | null;
   shownState: CheckoutState | undefined;
+  mayPayAgain: boolean;
 }
 
 /** Draws an order by the very functions that the server draws it by, and keeps what is on the screen in place. */
@@ -59,10 +60,12 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     order: first,
     receivedAtMs: deps.nowMs(),
     offline: false,
+    doubtful: false,
     wallets: [],
     asking: false,
     notice: null,
     shownState: undefined,
+    mayPayAgain: false,
   };
   const { document } = deps;
   const change = (changes: Partial<State>): void => {
@@ -73,9 +76,11 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     showOrder(order) {
       const isOther = state.order !== null && dueAmount(state.order).text !== dueAmount(order).text;
       if (!isOpen(order)) deps.sent.forget();
-      change({ order, receivedAtMs: deps.nowMs(), ...(isOther && !state.asking ? { notice: null } : {}) });
+      const read = { order, receivedAtMs: deps.nowMs(), doubtful: false };
+      change({ ...read, ...(isOther && !state.asking ? { notice: null } : {}) });
     },
     showReachable: (reachable) => change({ offline: !reachable }),
+    doubt: () => change({ doubtful: true }),
     showWallets: (wallets) => change({ wallets }),
     showNotice(title, text) {
       state.order = null;
@@ -84,8 +89,10 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     },
     tick() {
       if (state.order === null) return;
-      const nowSeconds = serverSeconds(deps, state, state.order);
-      if (stateOf(state.order, nowSeconds) !== state.shownState) return show(deps, state);
+      const around = surroundingsOf(deps, state, state.order);
+      const isOther = stateShown(state.order, around) !== state.shownState;
+      if (isOther || around.mayPayAgain !== state.mayPayAgain) return show(deps, state);
+      const { nowSeconds } = around;
       const clock = document.querySelector('[data-seconds-left]');
       const text = formatCountdown(Math.max(0, state.order.expiredTime - nowSeconds));
       if (clock !== null && clock.textContent !== text) clock.textContent = text;
@@ -101,11 +108,20 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
       change({ asking: false, notice });
     },
     allowAgain() {
-      if (state.order === null || !surroundingsOf(deps, state, state.order).unsure) return;
+      if (state.order === null || !surroundingsOf(deps, state, state.order).mayPayAgain) return;
       deps.sent.forget();
       change({ notice: null });
     },
     redraw: () => show(deps, state),
+    watchPayment: async () =>
+      watchPayment({
+        held: () => (state.order === null ? undefined : heldOf(deps, state, state.order)),
+        wallets: () => state.wallets,
+        onReverted(transaction) {
+          deps.sent.reverted(transaction);
+          show(deps, state);
+        },
+      }),
   };
 }
 
@@ -114,11 +130,15 @@ function serverSeconds(deps: ScreenDeps, state: State, order: CheckoutOrder): nu
   return order.serverTime + Math.floor((deps.nowMs() - state.receivedAtMs) / 1000);
 }
 
+function heldOf(deps: ScreenDeps, state: State, order: CheckoutOrder): HeldPayment | undefined {
+  return deps.sent.find(order, serverSeconds(deps, state, order));
+}
+
 function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): Surroundings {
-  const { asking, notice, offline, wallets } = state;
+  const { asking, notice, offline, doubtful, wallets } = state;
   const nowSeconds = serverSeconds(deps, state, order);
-  const held = deps.sent.find(order, nowSeconds);
-  return describeSurroundings({ nowSeconds, asking, notice, offline, wallets, held });
+  const held = heldOf(deps, state, order);
+  return describeSurroundings({ nowSeconds, asking, notice, offline, doubtful, wallets, held });
 }
 
 function show(deps: ScreenDeps, state: State): void {
@@ -126,7 +146,8 @@ function show(deps: ScreenDeps, state: State): void {
   if (order === null) return;
   const around = surroundingsOf(deps, state, order);
   put(deps.document, renderOrder(order, around, deps.say));
-  state.shownState = stateOf(order, around.nowSeconds);
+  state.shownState = stateShown(order, around);
+  state.mayPayAgain = around.mayPayAgain;
   deps.document.title = `${order.amount} ${order.symbol} · ${deps.say(state.shownState)}`;
 }
 

@@ -4,13 +4,15 @@ import { anOrder } from '../../test/support/an-order.ts';
 import { createSentPayments } from './sent-payments.ts';
 
 const NOW = 1_800_000_000;
-const UNSURE = { wallet: 'MetaMask', state: 'UNSURE' };
+const METAMASK = { id: 'io.metamask', name: 'MetaMask' };
+const HELD = { wallet: 'MetaMask', walletId: 'io.metamask', transaction: null, overdue: false };
+const UNSURE = { ...HELD, state: 'UNSURE' };
 const partly = (receivedAmount: string) => anOrder({ status: 'PENDING', receivedAmount });
 
 test('what a wallet is asked for is known in every tab, also when the page goes before the wallet answers', () => {
   const storage = aStorage();
   const open = (orderId: string) => createSentPayments(orderId, storage, () => 0);
-  open('a').begin(anOrder(), 'MetaMask');
+  open('a').begin(anOrder(), METAMASK);
   expect(open('a').find(anOrder(), NOW)).toEqual(UNSURE);
   expect(open('b').find(anOrder(), NOW)).toBeUndefined();
   expect(open('a').find(anOrder({ address: '0x1' }), NOW)).toBeUndefined();
@@ -18,8 +20,8 @@ test('what a wallet is asked for is known in every tab, also when the page goes 
 
 test('what was sent is held until the order has received that much more, or its time is over', () => {
   const sent = createSentPayments('a', aStorage(), () => 0);
-  sent.begin(partly('40.00'), 'MetaMask').sent();
-  const held = { wallet: 'MetaMask', state: 'SENT' };
+  sent.begin(partly('40.00'), METAMASK).sent('0xhash');
+  const held = { ...HELD, state: 'SENT', transaction: '0xhash' };
   expect(sent.find(partly('40.00'), NOW + 1_799)).toEqual(held);
   // Somebody else's part is not the wallet's payment.
   expect(sent.find(partly('249.99'), NOW)).toEqual(held);
@@ -33,16 +35,46 @@ test('is cleared by a wallet that has sent nothing, unless another tab has asked
   const storage = aStorage();
   let nowMs = 0;
   const sent = createSentPayments('a', storage, () => nowMs);
-  const refused = sent.begin(anOrder(), 'MetaMask');
+  const refused = sent.begin(anOrder(), METAMASK);
   refused.nothingSent();
   expect(sent.find(anOrder(), NOW)).toBeUndefined();
-  const slow = sent.begin(anOrder(), 'Rabby');
+  const slow = sent.begin(anOrder(), { id: 'io.rabby', name: 'Rabby' });
   nowMs = 1;
-  createSentPayments('a', storage, () => nowMs).begin(anOrder(), 'MetaMask');
+  createSentPayments('a', storage, () => nowMs).begin(anOrder(), METAMASK);
   slow.nothingSent();
   expect(sent.find(anOrder(), NOW)).toEqual(UNSURE);
   sent.forget();
   expect(sent.find(anOrder(), NOW)).toBeUndefined();
+});
+
+test('what does not come is overdue after minutes, also when it was asked for in another tab', () => {
+  const storage = aStorage();
+  let nowMs = 1_000;
+  const open = () => createSentPayments('a', storage, () => nowMs);
+  open().begin(anOrder(), METAMASK).sent('0xhash');
+  nowMs += 179_999;
+  expect(open().find(anOrder(), NOW)?.overdue).toBe(false);
+  nowMs += 1;
+  expect(open().find(anOrder(), NOW)?.overdue).toBe(true);
+});
+
+test('what failed in a block is told in every tab, and goes on being held', () => {
+  const storage = aStorage();
+  const sent = createSentPayments('a', storage, () => 0);
+  sent.reverted('0xhash');
+  expect(sent.find(anOrder(), NOW)).toBeUndefined();
+  sent.begin(anOrder(), METAMASK).sent('0xhash');
+  sent.reverted('0xother');
+  expect(sent.find(anOrder(), NOW)?.state).toBe('SENT');
+  createSentPayments('a', storage, () => 0).reverted('0xhash');
+  expect(sent.find(anOrder(), NOW)).toEqual({ ...HELD, state: 'REVERTED', transaction: '0xhash' });
+});
+
+test('of what an earlier version stored, what is missing is nothing', () => {
+  const before =
+    '{"wallet":"MetaMask","state":"SENT","address":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","receivedThen":"250000000"}';
+  const held = createSentPayments('a', aStorage(before), () => 200_000).find(anOrder(), NOW);
+  expect(held).toEqual({ ...HELD, walletId: '', state: 'SENT', overdue: true });
 });
 
 test('works where nothing may be stored', () => {
@@ -52,7 +84,7 @@ test('works where nothing may be stored', () => {
   for (const storage of [undefined, { getItem: forbid, setItem: forbid, removeItem: forbid }]) {
     const sent = createSentPayments('a', storage, () => 0);
     expect(sent.find(anOrder(), NOW)).toBeUndefined();
-    const asked = sent.begin(anOrder(), 'MetaMask');
+    const asked = sent.begin(anOrder(), METAMASK);
     expect(sent.find(anOrder(), NOW)).toEqual(UNSURE);
     asked.nothingSent();
     expect(sent.find(anOrder(), NOW)).toBeUndefined();

@@ -3,6 +3,7 @@ import type { Texts } from './en.ts';
 export const de: Texts = {
   waiting: 'Warten auf Ihre Zahlung',
   partial: 'Ein Teil der Zahlung ist angekommen',
+  checking: 'Der neueste Stand wird geprüft',
   timeOver: 'Die Zeit zum Bezahlen ist vorbei',
   reorganised: 'Das Netzwerk ordnet Ihre Zahlung neu ein',
   confirming: 'Zahlung gesehen, warten auf Bestätigungen',
@@ -13,6 +14,8 @@ export const de: Texts = {
   failed: 'Diese Zahlung ist fehlgeschlagen',
 
   partialHint: '{received} von {amount} sind angekommen. Bitte senden Sie den Rest an dieselbe Adresse.',
+  checkingHint:
+    'Diese Seite war angehalten. Bitte senden Sie nichts, bis sie wieder auf dem neuesten Stand ist.',
   timeOverHint:
     'Bitte senden Sie nichts mehr. Falls Sie schon bezahlt haben, warten Sie einen Moment: Das Netzwerk wird noch gelesen.',
   reorganisedHint:
@@ -54,6 +57,10 @@ export const de: Texts = {
   walletAsked: 'Bitte bestätigen Sie in {wallet}.',
   walletSent:
     'Gesendet. Sobald das Netzwerk es zeigt, sehen Sie es hier. Bitte bezahlen Sie nicht ein zweites Mal.',
+  walletOverdue:
+    'Ihre Zahlung ist noch nicht angekommen. Bitte sehen Sie in {wallet} nach: Solange sie dort aussteht, kann sie noch ankommen. Bezahlen Sie nur dann noch einmal, wenn sie fehlgeschlagen ist oder abgebrochen wurde.',
+  walletReverted:
+    'Die Zahlung aus {wallet} ist im Netzwerk fehlgeschlagen: Außer der Gebühr wurde nichts bezahlt. Bitte prüfen Sie das in {wallet}, bevor Sie noch einmal bezahlen.',
   walletRefused: 'In {wallet} nicht bestätigt. Es wurde nichts gesendet.',
   walletWrongNetwork:
     '{wallet} ist mit einem anderen Netzwerk verbunden. Bitte wechseln Sie zu {chain} und versuchen Sie es noch einmal.',
@@ -61,7 +68,9 @@ export const de: Texts = {
     'Es ist nicht sicher, ob {wallet} gesendet hat. Bitte sehen Sie in {wallet} nach, bevor Sie noch einmal bezahlen.',
   walletNotAsked:
     'Keine Antwort vom Server des Shops, deshalb wurde {wallet} nicht gefragt. Bitte versuchen Sie es gleich noch einmal.',
-  payAgain: 'Ich habe nachgesehen: Es wurde nichts gesendet. Noch einmal bezahlen',
+  payAgain: 'Ich habe nachgesehen: Es wurde nichts bezahlt. Noch einmal bezahlen',
+  walletNotReady:
+    '{wallet} hat nicht geantwortet. Es wurde nichts gesendet. Bitte öffnen und entsperren Sie die Wallet und versuchen Sie es noch einmal.',
   walletUnable: '{wallet} kann das von hier aus nicht senden. Bitte bezahlen Sie an die Adresse.',
 
   order: 'Bestellung',
@@ -80,6 +89,7 @@ export const de: Texts = {
   language: 'Sprache',
   loading: 'Die Zahlungsanforderung wird geladen',
   needsScript: 'Diese Seite braucht JavaScript.',
+  tryAgain: 'Noch einmal versuchen',
 
   notFound: 'Bestellung nicht gefunden',
   notFoundHint: 'Diese Zahlungsanforderung gibt es nicht.',

@@ -2,8 +2,9 @@
 export const en = {
   waiting: 'Waiting for your payment',
   partial: 'Part of the payment has arrived',
+  checking: 'Checking for news',
   timeOver: 'The time to pay is over',
-  reorganised: 'The network is re-ordering your payment',
+  reorganised: 'The network is reordering your payment',
   confirming: 'Payment seen, waiting for confirmations',
   paid: 'Paid. Thank you!',
   expired: 'This payment request has expired',
@@ -12,20 +13,20 @@ export const en = {
   failed: 'This payment has failed',
 
   partialHint: '{received} of {amount} has arrived. Please send the rest to the same address.',
+  checkingHint: 'This page was paused. Please do not send anything until it is up to date again.',
   timeOverHint:
-    'Please do not send anything any more. If you have already paid, wait a moment: the network is still being read.',
+    'Please do not send anything now. If you have already paid, wait a moment: the network is still being checked.',
   reorganisedHint:
-    'Please do not send it again. The network is putting its blocks in another order; your payment is looked for in them by itself.',
-  confirmingHint: 'There is nothing left to do. You may close this page; the shop is told by itself.',
-  finalHint: 'The network is making it final, which can take some minutes.',
-  paidHint: 'The shop is told by itself.',
-  expiredHint:
-    'Please do not send anything to its address any more. Go back to the shop and start the payment again.',
+    'Please do not send it again. The network is putting its blocks in another order; your payment will be found in them automatically.',
+  confirmingHint: 'There is nothing left to do. You may close this page; the shop is notified automatically.',
+  finalHint: 'The network is making it final. This can take a few minutes.',
+  paidHint: 'The shop is notified automatically.',
+  expiredHint: 'Please do not send anything to its address. Go back to the shop and start the payment again.',
   underpaidHint:
-    '{received} of {amount} has arrived. It is recorded and not lost. Please ask the shop about it and name the order.',
+    '{received} of {amount} has arrived. It is recorded and not lost. Please contact the shop and give the order number.',
   lateHint:
-    'What you sent has arrived and is recorded. It is not lost. Please ask the shop about it and name the order.',
-  failedHint: 'Please ask the shop about it and name the order. What has arrived is recorded.',
+    'What you sent has arrived and is recorded. It is not lost. Please contact the shop and give the order number.',
+  failedHint: 'Please contact the shop and give the order number. Whatever has arrived is recorded.',
 
   timeLeft: 'Time left',
   amountDue: 'Amount to send',
@@ -43,19 +44,25 @@ export const en = {
   copyAmount: 'Copy amount',
   copyAddress: 'Copy address',
   copied: 'Copied',
-  copyFailed: 'Could not copy. Please mark it and copy it by hand.',
+  copyFailed: 'Could not copy. Please select it and copy it by hand.',
 
   openWallet: 'Open in a wallet app',
   payWith: 'Pay with {wallet}',
   walletAsked: 'Please confirm in {wallet}.',
-  walletSent: 'Sent. As soon as the network shows it, you see it here. Please do not pay a second time.',
+  walletSent:
+    'Sent. As soon as the network shows your payment, you will see it here. Please do not pay a second time.',
+  walletOverdue:
+    'Your payment has not arrived yet. Please look into {wallet}: while it is pending there, it may still arrive. Pay again only if it has failed or was cancelled.',
+  walletReverted:
+    'The payment from {wallet} has failed on the network: nothing was paid apart from the fee. Please check this in {wallet} before you pay again.',
   walletRefused: 'Not confirmed in {wallet}. Nothing was sent.',
   walletWrongNetwork: '{wallet} is on another network. Please switch it to {chain} and try again.',
   walletFailed:
-    'It is not certain whether {wallet} has sent it. Please look into {wallet} before you pay again.',
+    'It is not certain whether {wallet} has sent your payment. Please check in {wallet} before you pay again.',
   walletNotAsked:
     'No answer from the shop’s server, so {wallet} was not asked. Please try again in a moment.',
-  payAgain: 'I have looked: nothing was sent. Pay again',
+  payAgain: 'I have checked: nothing was paid. Pay again',
+  walletNotReady: '{wallet} did not answer. Nothing was sent. Please open and unlock it, then try again.',
   walletUnable: '{wallet} cannot send this from here. Please pay to the address.',
 
   order: 'Order',
@@ -74,6 +81,7 @@ export const en = {
   language: 'Language',
   loading: 'Loading the payment request',
   needsScript: 'This page needs JavaScript.',
+  tryAgain: 'Try again',
 
   notFound: 'Order not found',
   notFoundHint: 'There is no such payment request.',

@@ -3,6 +3,7 @@ import type { Texts } from './en.ts';
 export const es: Texts = {
   waiting: 'Esperando tu pago',
   partial: 'Ha llegado una parte del pago',
+  checking: 'Comprobando las novedades',
   timeOver: 'El tiempo para pagar ha terminado',
   reorganised: 'La red está reordenando tu pago',
   confirming: 'Pago detectado, esperando confirmaciones',
@@ -13,6 +14,7 @@ export const es: Texts = {
   failed: 'Este pago ha fallado',
 
   partialHint: 'Han llegado {received} de {amount}. Envía el resto a la misma dirección.',
+  checkingHint: 'Esta página estaba en pausa. No envíes nada hasta que vuelva a estar al día.',
   timeOverHint: 'No envíes nada más. Si ya has pagado, espera un momento: la red todavía se está leyendo.',
   reorganisedHint:
     'No lo envíes otra vez. La red está reordenando sus bloques; tu pago se busca en ellos automáticamente.',
@@ -49,12 +51,18 @@ export const es: Texts = {
   payWith: 'Pagar con {wallet}',
   walletAsked: 'Confirma en {wallet}.',
   walletSent: 'Enviado. En cuanto la red lo muestre, lo verás aquí. No pagues por segunda vez.',
+  walletOverdue:
+    'Tu pago aún no ha llegado. Mira en {wallet}: mientras siga pendiente allí, todavía puede llegar. Paga de nuevo solo si ha fallado o se ha cancelado.',
+  walletReverted:
+    'El pago de {wallet} ha fallado en la red: no se ha pagado nada salvo la comisión. Compruébalo en {wallet} antes de pagar de nuevo.',
   walletRefused: 'No se confirmó en {wallet}. No se ha enviado nada.',
   walletWrongNetwork: '{wallet} está en otra red. Cámbialo a {chain} e inténtalo de nuevo.',
   walletFailed: 'No es seguro si {wallet} lo ha enviado. Mira en {wallet} antes de pagar de nuevo.',
   walletNotAsked:
     'El servidor de la tienda no responde, así que no se ha pedido nada a {wallet}. Inténtalo de nuevo en un momento.',
-  payAgain: 'Lo he comprobado: no se envió nada. Pagar de nuevo',
+  payAgain: 'Lo he comprobado: no se pagó nada. Pagar de nuevo',
+  walletNotReady:
+    '{wallet} no ha respondido. No se ha enviado nada. Ábrelo, desbloquéalo e inténtalo de nuevo.',
   walletUnable: '{wallet} no puede enviar esto desde aquí. Paga a la dirección.',
 
   order: 'Pedido',
@@ -73,6 +81,7 @@ export const es: Texts = {
   language: 'Idioma',
   loading: 'Cargando la solicitud de pago',
   needsScript: 'Esta página necesita JavaScript.',
+  tryAgain: 'Intentar de nuevo',
 
   notFound: 'Pedido no encontrado',
   notFoundHint: 'No existe esa solicitud de pago.',

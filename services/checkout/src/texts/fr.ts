@@ -3,6 +3,7 @@ import type { Texts } from './en.ts';
 export const fr: Texts = {
   waiting: 'En attente de votre paiement',
   partial: 'Une partie du paiement est arrivée',
+  checking: 'Vérification en cours',
   timeOver: 'Le délai de paiement est écoulé',
   reorganised: 'Le réseau réordonne votre paiement',
   confirming: 'Paiement détecté, en attente de confirmations',
@@ -13,6 +14,7 @@ export const fr: Texts = {
   failed: 'Ce paiement a échoué',
 
   partialHint: '{received} sur {amount} sont arrivés. Veuillez envoyer le reste à la même adresse.',
+  checkingHint: 'Cette page était en pause. N’envoyez rien avant qu’elle soit de nouveau à jour.',
   timeOverHint:
     'N’envoyez plus rien. Si vous avez déjà payé, patientez un instant : le réseau est encore en cours de lecture.',
   reorganisedHint:
@@ -50,13 +52,18 @@ export const fr: Texts = {
   payWith: 'Payer avec {wallet}',
   walletAsked: 'Veuillez confirmer dans {wallet}.',
   walletSent: 'Envoyé. Dès que le réseau l’affiche, vous le verrez ici. Ne payez pas une seconde fois.',
+  walletOverdue:
+    'Votre paiement n’est pas encore arrivé. Vérifiez dans {wallet} : tant qu’il y est en attente, il peut encore arriver. Ne payez à nouveau que s’il a échoué ou a été annulé.',
+  walletReverted:
+    'Le paiement de {wallet} a échoué sur le réseau : rien n’a été payé, hormis les frais. Vérifiez-le dans {wallet} avant de payer à nouveau.',
   walletRefused: 'Non confirmé dans {wallet}. Rien n’a été envoyé.',
   walletWrongNetwork: '{wallet} est sur un autre réseau. Passez à {chain} et réessayez.',
   walletFailed:
     'Il n’est pas certain que {wallet} l’ait envoyé. Vérifiez dans {wallet} avant de payer à nouveau.',
   walletNotAsked:
     'Pas de réponse du serveur de la boutique : rien n’a été demandé à {wallet}. Réessayez dans un instant.',
-  payAgain: 'J’ai vérifié : rien n’a été envoyé. Payer à nouveau',
+  payAgain: 'J’ai vérifié : rien n’a été payé. Payer à nouveau',
+  walletNotReady: '{wallet} n’a pas répondu. Rien n’a été envoyé. Ouvrez-le, déverrouillez-le et réessayez.',
   walletUnable: '{wallet} ne peut pas l’envoyer d’ici. Veuillez payer à l’adresse.',
 
   order: 'Commande',
@@ -75,6 +82,7 @@ export const fr: Texts = {
   language: 'Langue',
   loading: 'Chargement de la demande de paiement',
   needsScript: 'Cette page a besoin de JavaScript.',
+  tryAgain: 'Réessayer',
 
   notFound: 'Commande introuvable',
   notFoundHint: 'Cette demande de paiement n’existe pas.',

@@ -3,6 +3,7 @@ import type { Texts } from './en.ts';
 export const id: Texts = {
   waiting: 'Menunggu pembayaran Anda',
   partial: 'Sebagian pembayaran telah tiba',
+  checking: 'Memeriksa kabar terbaru',
   timeOver: 'Waktu pembayaran telah habis',
   reorganised: 'Jaringan sedang mengurutkan ulang pembayaran Anda',
   confirming: 'Pembayaran terlihat, menunggu konfirmasi',
@@ -13,6 +14,7 @@ export const id: Texts = {
   failed: 'Pembayaran ini gagal',
 
   partialHint: '{received} dari {amount} telah tiba. Silakan kirim sisanya ke alamat yang sama.',
+  checkingHint: 'Halaman ini sempat terhenti. Jangan kirim apa pun sampai halaman ini diperbarui lagi.',
   timeOverHint: 'Jangan kirim apa pun lagi. Jika sudah membayar, tunggu sebentar: jaringan masih dibaca.',
   reorganisedHint:
     'Jangan kirim lagi. Jaringan sedang mengurutkan ulang bloknya; pembayaran Anda dicari di dalamnya secara otomatis.',
@@ -49,12 +51,17 @@ export const id: Texts = {
   payWith: 'Bayar dengan {wallet}',
   walletAsked: 'Silakan konfirmasi di {wallet}.',
   walletSent: 'Terkirim. Begitu jaringan menampilkannya, Anda melihatnya di sini. Jangan membayar dua kali.',
+  walletOverdue:
+    'Pembayaran Anda belum tiba. Periksa di {wallet}: selama masih tertunda di sana, pembayaran masih bisa tiba. Bayar lagi hanya jika gagal atau dibatalkan.',
+  walletReverted:
+    'Pembayaran dari {wallet} gagal di jaringan: tidak ada yang dibayar selain biaya. Periksa hal ini di {wallet} sebelum membayar lagi.',
   walletRefused: 'Tidak dikonfirmasi di {wallet}. Tidak ada yang dikirim.',
   walletWrongNetwork: '{wallet} berada di jaringan lain. Pindahkan ke {chain} lalu coba lagi.',
   walletFailed: 'Belum pasti apakah {wallet} sudah mengirimnya. Periksa di {wallet} sebelum membayar lagi.',
   walletNotAsked:
     'Tidak ada jawaban dari server toko, jadi {wallet} tidak diminta membayar. Coba lagi sebentar lagi.',
-  payAgain: 'Sudah saya periksa: tidak ada yang terkirim. Bayar lagi',
+  payAgain: 'Sudah saya periksa: tidak ada yang dibayar. Bayar lagi',
+  walletNotReady: '{wallet} tidak menjawab. Tidak ada yang dikirim. Buka dan buka kuncinya, lalu coba lagi.',
   walletUnable: '{wallet} tidak dapat mengirim ini dari sini. Silakan bayar ke alamatnya.',
 
   order: 'Pesanan',
@@ -73,6 +80,7 @@ export const id: Texts = {
   language: 'Bahasa',
   loading: 'Memuat permintaan pembayaran',
   needsScript: 'Halaman ini memerlukan JavaScript.',
+  tryAgain: 'Coba lagi',
 
   notFound: 'Pesanan tidak ditemukan',
   notFoundHint: 'Permintaan pembayaran seperti itu tidak ada.',

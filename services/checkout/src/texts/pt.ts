@@ -3,6 +3,7 @@ import type { Texts } from './en.ts';
 export const pt: Texts = {
   waiting: 'Aguardando o seu pagamento',
   partial: 'Parte do pagamento chegou',
+  checking: 'Verificando novidades',
   timeOver: 'O tempo para pagar terminou',
   reorganised: 'A rede está reordenando o seu pagamento',
   confirming: 'Pagamento detectado, aguardando confirmações',
@@ -13,6 +14,7 @@ export const pt: Texts = {
   failed: 'Este pagamento falhou',
 
   partialHint: 'Chegaram {received} de {amount}. Envie o restante para o mesmo endereço.',
+  checkingHint: 'Esta página estava em pausa. Não envie nada até que ela esteja atualizada de novo.',
   timeOverHint: 'Não envie mais nada. Se já pagou, aguarde um momento: a rede ainda está sendo lida.',
   reorganisedHint:
     'Não envie de novo. A rede está reordenando os seus blocos; o seu pagamento é procurado neles automaticamente.',
@@ -48,12 +50,17 @@ export const pt: Texts = {
   payWith: 'Pagar com {wallet}',
   walletAsked: 'Confirme em {wallet}.',
   walletSent: 'Enviado. Assim que a rede mostrar, você verá aqui. Não pague uma segunda vez.',
+  walletOverdue:
+    'Seu pagamento ainda não chegou. Verifique em {wallet}: enquanto estiver pendente lá, ele ainda pode chegar. Pague de novo somente se ele falhou ou foi cancelado.',
+  walletReverted:
+    'O pagamento de {wallet} falhou na rede: nada foi pago além da taxa. Confira isso em {wallet} antes de pagar de novo.',
   walletRefused: 'Não confirmado em {wallet}. Nada foi enviado.',
   walletWrongNetwork: '{wallet} está em outra rede. Mude para {chain} e tente de novo.',
   walletFailed: 'Não é certo se {wallet} enviou. Verifique em {wallet} antes de pagar de novo.',
   walletNotAsked:
     'O servidor da loja não respondeu, por isso nada foi pedido a {wallet}. Tente de novo em um momento.',
-  payAgain: 'Verifiquei: nada foi enviado. Pagar de novo',
+  payAgain: 'Verifiquei: nada foi pago. Pagar de novo',
+  walletNotReady: '{wallet} não respondeu. Nada foi enviado. Abra e desbloqueie a carteira e tente de novo.',
   walletUnable: '{wallet} não consegue enviar isto daqui. Pague para o endereço.',
 
   order: 'Pedido',
@@ -72,6 +79,7 @@ export const pt: Texts = {
   language: 'Idioma',
   loading: 'Carregando o pedido de pagamento',
   needsScript: 'Esta página precisa de JavaScript.',
+  tryAgain: 'Tentar de novo',
 
   notFound: 'Pedido não encontrado',
   notFoundHint: 'Esse pedido de pagamento não existe.',

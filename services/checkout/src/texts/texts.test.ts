@@ -59,7 +59,7 @@ describe.each(LANGUAGE_VALUES)('%s', (language) => {
 });
 
 test('a paid order does not claim that the shop has been told: its callback may still wait', () => {
-  expect(en.paidHint).toBe('The shop is told by itself.');
+  expect(en.paidHint).toBe('The shop is notified automatically.');
 });
 
 test('a filled-in value keeps its own direction in a sentence from right to left', () => {

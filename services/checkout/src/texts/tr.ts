@@ -3,6 +3,7 @@ import type { Texts } from './en.ts';
 export const tr: Texts = {
   waiting: 'Ödemeniz bekleniyor',
   partial: 'Ödemenin bir kısmı geldi',
+  checking: 'Son durum denetleniyor',
   timeOver: 'Ödeme süresi doldu',
   reorganised: 'Ağ ödemenizi yeniden sıralıyor',
   confirming: 'Ödeme görüldü, onaylar bekleniyor',
@@ -13,6 +14,7 @@ export const tr: Texts = {
   failed: 'Bu ödeme başarısız oldu',
 
   partialHint: '{amount} tutarın {received} kadarı geldi. Lütfen kalanı aynı adrese gönderin.',
+  checkingHint: 'Bu sayfa duraklatılmıştı. Yeniden güncellenene kadar lütfen hiçbir şey göndermeyin.',
   timeOverHint: 'Lütfen artık bir şey göndermeyin. Ödediyseniz biraz bekleyin: ağ hâlâ okunuyor.',
   reorganisedHint:
     'Lütfen yeniden göndermeyin. Ağ bloklarını yeniden sıralıyor; ödemeniz bunların içinde otomatik olarak aranıyor.',
@@ -49,12 +51,18 @@ export const tr: Texts = {
   payWith: '{wallet} ile öde',
   walletAsked: 'Lütfen {wallet} içinde onaylayın.',
   walletSent: 'Gönderildi. Ağ gösterir göstermez burada görürsünüz. Lütfen ikinci kez ödemeyin.',
+  walletOverdue:
+    'Ödemeniz henüz gelmedi. Lütfen {wallet} içine bakın: Orada beklediği sürece yine de gelebilir. Yalnızca başarısız olduysa ya da iptal edildiyse yeniden ödeyin.',
+  walletReverted:
+    '{wallet} ödemesi ağda başarısız oldu: ücret dışında hiçbir şey ödenmedi. Yeniden ödemeden önce lütfen bunu {wallet} içinde denetleyin.',
   walletRefused: '{wallet} içinde onaylanmadı. Hiçbir şey gönderilmedi.',
   walletWrongNetwork: '{wallet} başka bir ağda. Lütfen {chain} ağına geçip yeniden deneyin.',
   walletFailed: '{wallet} gönderdi mi, kesin değil. Yeniden ödemeden önce lütfen {wallet} içine bakın.',
   walletNotAsked:
     'Mağazanın sunucusundan yanıt gelmedi, bu yüzden {wallet} ile ödeme istenmedi. Lütfen biraz sonra yeniden deneyin.',
-  payAgain: 'Baktım: hiçbir şey gönderilmedi. Yeniden öde',
+  payAgain: 'Baktım: hiçbir şey ödenmedi. Yeniden öde',
+  walletNotReady:
+    '{wallet} yanıt vermedi. Hiçbir şey gönderilmedi. Lütfen açıp kilidini kaldırın ve yeniden deneyin.',
   walletUnable: '{wallet} bunu buradan gönderemiyor. Lütfen adrese ödeyin.',
 
   order: 'Sipariş',
@@ -73,6 +81,7 @@ export const tr: Texts = {
   language: 'Dil',
   loading: 'Ödeme isteği yükleniyor',
   needsScript: 'Bu sayfa için JavaScript gerekir.',
+  tryAgain: 'Yeniden dene',
 
   notFound: 'Sipariş bulunamadı',
   notFoundHint: 'Böyle bir ödeme isteği yok.',

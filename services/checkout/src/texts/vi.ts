@@ -3,6 +3,7 @@ import type { Texts } from './en.ts';
 export const vi: Texts = {
   waiting: 'Đang chờ bạn thanh toán',
   partial: 'Đã nhận được một phần khoản thanh toán',
+  checking: 'Đang kiểm tra tin mới',
   timeOver: 'Đã hết thời gian thanh toán',
   reorganised: 'Mạng đang sắp xếp lại khoản thanh toán của bạn',
   confirming: 'Đã thấy khoản thanh toán, đang chờ xác nhận',
@@ -13,6 +14,7 @@ export const vi: Texts = {
   failed: 'Khoản thanh toán này không thành công',
 
   partialHint: 'Đã nhận {received} trên {amount}. Vui lòng gửi phần còn lại đến cùng địa chỉ.',
+  checkingHint: 'Trang này đã bị tạm dừng. Vui lòng không gửi gì cho đến khi trang được cập nhật lại.',
   timeOverHint:
     'Vui lòng không gửi thêm gì nữa. Nếu bạn đã thanh toán, hãy chờ một chút: mạng vẫn đang được đọc.',
   reorganisedHint:
@@ -48,13 +50,18 @@ export const vi: Texts = {
   payWith: 'Thanh toán bằng {wallet}',
   walletAsked: 'Vui lòng xác nhận trong {wallet}.',
   walletSent: 'Đã gửi. Khi mạng hiển thị, bạn sẽ thấy ở đây. Vui lòng không thanh toán lần thứ hai.',
+  walletOverdue:
+    'Khoản thanh toán của bạn chưa đến. Vui lòng kiểm tra trong {wallet}: khi còn đang chờ ở đó, khoản này vẫn có thể đến. Chỉ thanh toán lại nếu nó thất bại hoặc đã bị hủy.',
+  walletReverted:
+    'Khoản thanh toán từ {wallet} đã thất bại trên mạng: không có gì được trả ngoài phí. Vui lòng kiểm tra trong {wallet} trước khi thanh toán lại.',
   walletRefused: 'Chưa được xác nhận trong {wallet}. Không có gì được gửi.',
   walletWrongNetwork: '{wallet} đang ở mạng khác. Vui lòng chuyển sang {chain} và thử lại.',
   walletFailed:
     'Không chắc {wallet} đã gửi hay chưa. Vui lòng kiểm tra trong {wallet} trước khi thanh toán lại.',
   walletNotAsked:
     'Máy chủ của cửa hàng không trả lời nên chưa yêu cầu {wallet}. Vui lòng thử lại sau giây lát.',
-  payAgain: 'Tôi đã kiểm tra: chưa gửi gì. Thanh toán lại',
+  payAgain: 'Tôi đã kiểm tra: chưa trả gì. Thanh toán lại',
+  walletNotReady: '{wallet} không trả lời. Chưa gửi gì. Vui lòng mở và mở khóa ví rồi thử lại.',
   walletUnable: '{wallet} không thể gửi từ đây. Vui lòng thanh toán đến địa chỉ.',
 
   order: 'Đơn hàng',
@@ -73,6 +80,7 @@ export const vi: Texts = {
   language: 'Ngôn ngữ',
   loading: 'Đang tải yêu cầu thanh toán',
   needsScript: 'Trang này cần JavaScript.',
+  tryAgain: 'Thử lại',
 
   notFound: 'Không tìm thấy đơn hàng',
   notFoundHint: 'Không có yêu cầu thanh toán như vậy.',

@@ -3,6 +3,7 @@ import type { Texts } from './en.ts';
 export const zh: Texts = {
   waiting: '等待您付款',
   partial: '已收到部分款项',
+  checking: '正在检查最新状态',
   timeOver: '付款时间已结束',
   reorganised: '网络正在重新排列您的付款',
   confirming: '已看到付款，正在等待确认',
@@ -13,6 +14,7 @@ export const zh: Texts = {
   failed: '此付款失败',
 
   partialHint: '已收到 {received}，共需 {amount}。请将剩余金额发送到同一地址。',
+  checkingHint: '此页面曾暂停。在重新更新之前，请不要发送任何款项。',
   timeOverHint: '请不要再发送任何款项。如果您已付款，请稍候：仍在读取网络。',
   reorganisedHint: '请不要再次发送。网络正在重新排列区块，系统会自动在其中查找您的付款。',
   confirmingHint: '您无需再做任何操作。可以关闭此页面，商店会自动收到通知。',
@@ -45,11 +47,16 @@ export const zh: Texts = {
   payWith: '使用 {wallet} 付款',
   walletAsked: '请在 {wallet} 中确认。',
   walletSent: '已发送。网络显示后，您会在此看到。请不要重复付款。',
+  walletOverdue:
+    '您的付款尚未到账。请在 {wallet} 中查看：只要仍在等待中，就可能到账。仅在付款失败或已取消时才再次付款。',
+  walletReverted:
+    '{wallet} 的付款在网络上失败：除手续费外没有支付任何款项。再次付款前请先在 {wallet} 中确认。',
   walletRefused: '未在 {wallet} 中确认，没有发送任何款项。',
   walletWrongNetwork: '{wallet} 处于其他网络。请切换到 {chain} 后重试。',
   walletFailed: '不确定 {wallet} 是否已发送。再次付款前请先在 {wallet} 中查看。',
   walletNotAsked: '商店服务器没有响应，因此未请求 {wallet} 付款。请稍后重试。',
-  payAgain: '我已查看：没有发送任何款项。再次付款',
+  payAgain: '我已查看：没有支付任何款项。再次付款',
+  walletNotReady: '{wallet} 没有响应，没有发送任何款项。请打开并解锁后重试。',
   walletUnable: '{wallet} 无法从这里发送。请直接向地址付款。',
 
   order: '订单',
@@ -68,6 +75,7 @@ export const zh: Texts = {
   language: '语言',
   loading: '正在加载付款请求',
   needsScript: '此页面需要 JavaScript。',
+  tryAgain: '重试',
 
   notFound: '未找到订单',
   notFoundHint: '没有这样的付款请求。',

@@ -11,6 +11,8 @@ export type CheckoutState =
   | 'waiting'
   /** A part has come, the rest is still awaited. */
   | 'partial'
+  /** It was to be paid when it was read last, and is being read again: see `stateShown`. */
+  | 'checking'
   /** Nothing new may be sent; whether something came in time is not settled yet. */
   | 'timeOver'
   /** What was seen fell out of its block; as a rule it comes back in another one. Who sent again would pay twice. */
@@ -27,7 +29,7 @@ export type CheckoutState =
   | 'failed';
 
 /** The state at this time of the server, in Unix seconds. */
-export function stateOf(order: CheckoutOrder, nowSeconds: number): CheckoutState {
+export function stateOf(order: CheckoutOrder, nowSeconds: number): Exclude<CheckoutState, 'checking'> {
   switch (order.status) {
     case 'INIT':
     case 'PENDING':

@@ -2,7 +2,7 @@ import type { Say } from '../texts/create-say.ts';
 import { LANGUAGE_VALUES, LANGUAGES, type Language } from '../texts/languages.ts';
 import { stateOf, type CheckoutOrder } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
-import { ICONS } from './icons.ts';
+import { ICONS, seal } from './icons.ts';
 import { renderOrder } from './render-order.ts';
 import { bareSurroundings } from './surroundings.ts';
 import { directionOf, type Theme } from './theme.ts';
@@ -61,16 +61,17 @@ export function renderEmptyDocument(frame: Frame, data: PageData): string {
   return renderDocument(frame, { title: say('loading'), head: markup``, main, data, query: '' });
 }
 
-/** A page that says only why there is nothing to pay. */
-export function renderNotice(frame: Frame, title: string, text: string): string {
-  const main = renderNoticeMain(title, text);
+/** A page that says only why there is nothing to pay; `again` is the name of a link to the same page. */
+export function renderNotice(frame: Frame, title: string, text: string, again: string | null): string {
+  const main = renderNoticeMain(title, text, again);
   return renderDocument(frame, { title, head: markup``, main, data: null, query: null });
 }
 
 /** The `main` of a notice. */
-export function renderNoticeMain(title: string, text: string): Html {
+export function renderNoticeMain(title: string, text: string, again: string | null = null): Html {
   return markup`<main data-state="notice">
-    <div class="status" role="status"><h1>${title}</h1><p class="advice">${text}</p></div>
+    <div class="status" role="status">${seal(again === null ? 'close' : 'time')}<h1>${title}</h1><p class="advice">${text}</p></div>
+    ${again !== null && markup`<p class="back"><a class="button" href="">${again}</a></p>`}
   </main>`;
 }
 

@@ -1,15 +1,16 @@
 import type { Say } from '../texts/create-say.ts';
 import type { TextName } from '../texts/en.ts';
 import { fullChainName } from './chain-names.ts';
-import { isOpen, isPayable, stateOf, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
+import { isOpen, isPayable, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import { seal } from './icons.ts';
 import { renderPayment } from './render-payment.ts';
 import { renderConfirming, renderDetails } from './render-progress.ts';
-import type { Surroundings } from './surroundings.ts';
+import { stateShown, type Surroundings } from './surroundings.ts';
 
 const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
   partial: 'partialHint',
+  checking: 'checkingHint',
   timeOver: 'timeOverHint',
   reorganised: 'reorganisedHint',
   confirming: 'confirmingHint',
@@ -22,7 +23,7 @@ const ADVICE: Readonly<Partial<Record<CheckoutState, TextName>>> = {
 
 /** The page's `main` for an order; the same function makes the server's first answer and every change in the browser. */
 export function renderOrder(order: CheckoutOrder, around: Surroundings, say: Say): Html {
-  const state = stateOf(order, around.nowSeconds);
+  const state = stateShown(order, around);
   const payable = isPayable(state);
   return markup`<main
     data-open="${String(isOpen(order))}"

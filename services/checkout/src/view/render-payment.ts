@@ -6,7 +6,7 @@ import { markup, type Html } from './html.ts';
 import { ICONS } from './icons.ts';
 import { paymentUri } from './payment-uri.ts';
 import { qrCode } from './qr-code.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { Surroundings, WalletNotice } from './surroundings.ts';
 
 /** Of an address, people compare the two ends. */
 const ADDRESS_END_LENGTH = 6;
@@ -21,18 +21,18 @@ export function renderPayment(order: CheckoutOrder, around: Surroundings, say: S
     <p class="network">
       <span class="label">${say('network')}</span> <strong><bdi dir="ltr">${CHAIN_NAMES[order.chain].name} <span class="kind">${tokenKind(order.chain, isToken)}</span></bdi></strong>
     </p>
-    ${around.onItsWay ? folded(codes(order, uri, say), say) : codes(order, uri, say)}
+    ${around.onItsWay ? folded(codes(order, uri, say), uri, say) : codes(order, uri, say)}
     <div class="address-box">
       <p class="label">${say('address')}</p>
-      <code class="address" dir="ltr">${address(order.address)}</code>
       ${copyButton('copyAddress', order.address, say)}
+      <code class="address" dir="ltr">${address(order.address)}</code>
     </div>
     <p class="warn">${ICONS.warning}<span>${say('warning', { symbol: order.symbol, chain })}</span></p>
     <div class="wallets">
       ${walletButtons(around, say)}
-      <p class="notice" role="status">${walletNotice(chain, around, say)}</p>
+      ${walletNotice(chain, around, say)}
       ${uri !== null && !around.onItsWay && markup`<a class="button plain open-wallet" href="${uri}">${ICONS.wallet}${say('openWallet')}</a>`}
-      ${around.unsure && markup`<button type="button" class="button plain" data-pay-again>${say('payAgain')}</button>`}
+      ${around.mayPayAgain && markup`<button type="button" class="button plain" data-pay-again>${say('payAgain')}</button>`}
     </div>
   </div>`;
 }
@@ -70,8 +70,9 @@ function codes(order: CheckoutOrder, uri: string | null, say: Say): Html {
 }
 
 /** For who has to see the code again although a payment is on its way. */
-function folded(content: Html, say: Say): Html {
-  return markup`<details><summary>${say('codeOfPayment')}</summary>${content}</details>`;
+function folded(content: Html, uri: string | null, say: Say): Html {
+  const name = say(uri === null ? 'codeOfAddress' : 'codeOfPayment');
+  return markup`<details class="folded"><summary>${name}</summary>${content}</details>`;
 }
 
 function address(text: string): Html {
@@ -93,6 +94,14 @@ function walletButtons({ wallets, walletBusy }: Surroundings, say: Say): Html[] 
   });
 }
 
-function walletNotice(chain: string, { walletNotice: notice }: Surroundings, say: Say): string | null {
-  return notice === null ? null : say(notice.text, { wallet: notice.wallet, chain });
+/** Always there, since a live region is heard only if it was. */
+function walletNotice(chain: string, { walletNotice: notice }: Surroundings, say: Say): Html {
+  if (notice === null) return markup`<p class="notice" role="status"></p>`;
+  const text = say(notice.text, { wallet: notice.wallet, chain });
+  return markup`<p class="notice" role="status" data-tone="${toneOf(notice.text)}">${text}</p>`;
+}
+
+function toneOf(text: WalletNotice['text']): 'calm' | 'good' | 'warn' {
+  if (text === 'walletSent') return 'good';
+  return text === 'walletAsked' || text === 'walletRefused' ? 'calm' : 'warn';
 }

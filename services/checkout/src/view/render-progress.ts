@@ -3,7 +3,7 @@ import { type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 
 /** Of a transaction's hash, as much as tells two apart. */
-const HASH_END_LENGTH = 8;
+const HASH_END_LENGTH = 6;
 const HASH_SHOWN_WHOLE = 24;
 
 /** How far the payment is on its way to be final. */

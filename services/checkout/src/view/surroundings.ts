@@ -1,4 +1,5 @@
 import type { TextName } from '../texts/en.ts';
+import { isPayable, stateOf, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
 
 /** A wallet that announced itself to the page. */
 export interface WalletView {
@@ -19,14 +20,25 @@ export interface Surroundings {
   /** The server's time, Unix seconds. */
   readonly nowSeconds: number;
   readonly offline: boolean;
+  /** The clock jumped, and the server has not answered since. */
+  readonly doubtful: boolean;
   readonly wallets: readonly WalletView[];
   /** A wallet has been asked or may have sent, or the server can't be asked: no wallet may be asked now. */
   readonly walletBusy: boolean;
   /** A payment is, or may be, on its way: nothing invites to a second one. */
   readonly onItsWay: boolean;
-  /** Whether a wallet has sent is not known: who has looked may say that it has not. */
-  readonly unsure: boolean;
+  /** Whether a wallet has paid is not known, or long not seen: who has looked may say that it has not. */
+  readonly mayPayAgain: boolean;
   readonly walletNotice: WalletNotice | null;
+}
+
+/** The state that is drawn: nothing is to be paid by what may be long over. */
+export function stateShown(
+  order: CheckoutOrder,
+  { nowSeconds, doubtful }: Pick<Surroundings, 'nowSeconds' | 'doubtful'>,
+): CheckoutState {
+  const state = stateOf(order, nowSeconds);
+  return doubtful && isPayable(state) ? 'checking' : state;
 }
 
 /** How the server, and every page at first, sees an order. */
@@ -34,10 +46,11 @@ export function bareSurroundings(nowSeconds: number): Surroundings {
   return {
     nowSeconds,
     offline: false,
+    doubtful: false,
     wallets: [],
     walletBusy: false,
     onItsWay: false,
-    unsure: false,
+    mayPayAgain: false,
     walletNotice: null,
   };
 }

@@ -1,19 +1,27 @@
 import { familyOf } from '@opentill/domain/chains';
 import type { CheckoutOrder } from '../../view/checkout-order.ts';
-import { payWithEvmWallet, type EvmProvider } from './evm.ts';
+import { hasFailedOnEvm, payWithEvmWallet, type EvmProvider } from './evm.ts';
 import { canPaySui, payWithSuiWallet, type SuiWallet } from './sui.ts';
-import { payWithTronLink, type TronLink } from './tron.ts';
+import {
+  hasFailedOnTron,
+  payWithTronWallet,
+  REQUEST_ACCOUNTS,
+  REQUEST_ACCOUNTS_BEFORE,
+  type TronWallet,
+} from './tron.ts';
 import { ownIcon, type PayingWallet } from './wallet.ts';
 
 /** What of a window is used. */
 export interface WalletScope {
   addEventListener(name: string, listener: (event: Event) => void): void;
   dispatchEvent(event: Event): boolean;
-  readonly tronLink?: TronLink;
+  readonly tron?: TronWallet & { readonly isTronLink?: unknown };
+  readonly tronLink?: TronWallet;
 }
 
 /** A page full of wallets is nobody's; whoever announces more is left out. */
 const WALLETS_MAX = 12;
+const TRONLINK = 'TronLink';
 
 /** Finds the wallets in this browser that can pay on the order's chain, now and whenever one more announces itself. */
 export function discoverWallets(
@@ -37,43 +45,69 @@ export function discoverWallets(
   }
 }
 
-interface Announcement {
+interface Announcement<Provider> {
   readonly info: {
     readonly uuid: string;
     readonly name: string;
     readonly icon: string;
     readonly rdns: string;
   };
-  readonly provider: EvmProvider;
+  readonly provider: Provider;
 }
 
-/** EIP-6963: wallets announce themselves when asked, and when they come later. */
-function discoverEvm(scope: WalletScope, add: (wallet: PayingWallet) => void): void {
-  scope.addEventListener('eip6963:announceProvider', (event) => {
-    const { info, provider } = (event as CustomEvent<Announcement | undefined>).detail ?? {};
+/** EIP-6963, and TIP-6963, which is the same for TRON: wallets announce themselves when asked, and when they come later. */
+function hearAnnouncements<Provider extends { readonly request: unknown }>(
+  scope: WalletScope,
+  standard: 'eip6963' | 'TIP6963',
+  onAnnounced: (wallet: Pick<PayingWallet, 'id' | 'name' | 'icon'>, provider: Provider) => void,
+): void {
+  scope.addEventListener(`${standard}:announceProvider`, (event) => {
+    const { info, provider } = (event as CustomEvent<Announcement<Provider> | undefined>).detail ?? {};
     if (typeof info?.name !== 'string' || typeof provider?.request !== 'function') return;
-    add({
-      id: `evm:${info.rdns ?? info.uuid}`,
-      name: info.name,
-      icon: ownIcon(info.icon),
-      pay: async (order) => payWithEvmWallet(provider, order),
-    });
+    const wallet = { id: `${standard}:${info.rdns ?? info.uuid}`, name: info.name, icon: ownIcon(info.icon) };
+    onAnnounced(wallet, provider);
   });
-  scope.dispatchEvent(new Event('eip6963:requestProvider'));
+  scope.dispatchEvent(new Event(`${standard}:requestProvider`));
 }
 
-/** TronLink puts itself into the window, sometimes later than the page. */
-function discoverTron(scope: WalletScope, add: (wallet: PayingWallet) => void): void {
-  const look = (): void => {
-    const wallet = scope.tronLink;
-    if (typeof wallet?.request !== 'function') return;
+function discoverEvm(scope: WalletScope, add: (wallet: PayingWallet) => void): void {
+  hearAnnouncements<EvmProvider>(scope, 'eip6963', (wallet, provider) =>
     add({
-      id: 'tron:tronlink',
-      name: 'TronLink',
-      icon: null,
-      pay: async (order) => payWithTronLink(wallet, order),
+      ...wallet,
+      pay: async (order) => payWithEvmWallet(provider, order),
+      hasFailed: async (transaction) => hasFailedOnEvm(provider, transaction),
+    }),
+  );
+}
+
+/** TronLink announces itself, and puts itself into the window, sometimes later than the page; one button is enough. */
+function discoverTron(scope: WalletScope, add: (wallet: PayingWallet) => void): void {
+  const known = new Set<unknown>();
+  const offer = (
+    wallet: Pick<PayingWallet, 'id' | 'name' | 'icon'>,
+    provider: TronWallet,
+    requestAccounts: typeof REQUEST_ACCOUNTS | typeof REQUEST_ACCOUNTS_BEFORE,
+  ): void => {
+    if (known.has(provider)) return;
+    known.add(provider);
+    add({
+      ...wallet,
+      pay: async (order) => payWithTronWallet(provider, requestAccounts, order),
+      hasFailed: async (transaction) => hasFailedOnTron(provider, transaction),
     });
   };
+  const look = (): void => {
+    const { tron, tronLink } = scope;
+    const wallet = { id: 'tron:tronlink', name: TRONLINK, icon: null };
+    if (hasTronLink) return;
+    if (tron?.isTronLink === true) offer(wallet, tron, REQUEST_ACCOUNTS);
+    else if (typeof tronLink?.request === 'function') offer(wallet, tronLink, REQUEST_ACCOUNTS_BEFORE);
+  };
+  let hasTronLink = false;
+  hearAnnouncements<TronWallet>(scope, 'TIP6963', (wallet, provider) => {
+    if (wallet.name === TRONLINK) hasTronLink = true;
+    offer(wallet.name === TRONLINK ? { ...wallet, id: 'tron:tronlink' } : wallet, provider, REQUEST_ACCOUNTS);
+  });
   scope.addEventListener('tronLink#initialized', look);
   look();
 }

@@ -39,10 +39,9 @@ export async function payWithEvmWallet(provider: EvmProvider, order: CheckoutOrd
   const id = chainIdOf(order.chain);
   if (transfer === undefined || id === undefined) return { outcome: 'UNABLE' };
   const chainId = hex(BigInt(id));
-  let from: unknown;
+  const from = await accountOf(provider);
+  if (typeof from !== 'string') return from;
   try {
-    [from] = (await provider.request({ method: 'eth_requestAccounts' })) as readonly unknown[];
-    if (typeof from !== 'string') return { outcome: 'REFUSED' };
     if (!(await isOn(provider, chainId))) {
       await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] });
       if (!(await isOn(provider, chainId))) return { outcome: 'WRONG_NETWORK' };
@@ -52,10 +51,33 @@ export async function payWithEvmWallet(provider: EvmProvider, order: CheckoutOrd
     return { outcome: isRefusal(error) ? 'REFUSED' : 'WRONG_NETWORK' };
   }
   try {
-    await provider.request({ method: 'eth_sendTransaction', params: [{ from, chainId, ...transfer }] });
-    return { outcome: 'SENT' };
+    const sent = { from, chainId, ...transfer };
+    const hash = await provider.request({ method: 'eth_sendTransaction', params: [sent] });
+    return typeof hash === 'string' ? { outcome: 'SENT', transaction: hash } : { outcome: 'SENT' };
   } catch (error) {
     return { outcome: isRefusal(error) ? 'REFUSED' : 'FAILED' };
+  }
+}
+
+/** The account that its owner lets the page know. */
+async function accountOf(provider: EvmProvider): Promise<string | WalletOutcome> {
+  try {
+    const accounts = await provider.request({ method: 'eth_requestAccounts' });
+    const [account] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
+    return typeof account === 'string' ? account : { outcome: 'NOT_READY' };
+  } catch (error) {
+    return { outcome: isRefusal(error) ? 'REFUSED' : 'NOT_READY' };
+  }
+}
+
+/** Whether the wallet's node shows the transaction as reverted. Its hash is of one chain alone. */
+export async function hasFailedOnEvm(provider: EvmProvider, transaction: string): Promise<boolean> {
+  try {
+    const call = { method: 'eth_getTransactionReceipt', params: [transaction] };
+    const receipt = (await provider.request(call)) as { readonly status?: unknown } | null;
+    return receipt?.status === '0x0';
+  } catch {
+    return false;
   }
 }
 

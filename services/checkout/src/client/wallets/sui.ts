@@ -66,19 +66,20 @@ export async function payWithSuiWallet(wallet: SuiWallet, order: CheckoutOrder):
   try {
     const { accounts, supportedIntents } = await connect.connect();
     account = accounts[0] ?? wallet.accounts[0];
-    if (account === undefined) return { outcome: 'REFUSED' };
+    if (account === undefined) return { outcome: 'NOT_READY' };
     const usable: readonly string[] = account.chains;
     chain = suiChains(order).find((each) => usable.includes(each));
     if (chain === undefined) return { outcome: 'WRONG_NETWORK' };
     const needsIntent = !isGasCoin(order);
     if (needsIntent && supportedIntents?.includes(COIN_WITH_BALANCE) !== true) return { outcome: 'UNABLE' };
   } catch (error) {
-    return { outcome: isRefusal(error) ? 'REFUSED' : 'UNABLE' };
+    return { outcome: isRefusal(error) ? 'REFUSED' : 'NOT_READY' };
   }
   try {
     const json = suiTransferJson(order, account.address);
-    await execute.signAndExecuteTransaction({ transaction: { toJSON: async () => json }, account, chain });
-    return { outcome: 'SENT' };
+    const transaction = { toJSON: async () => json };
+    const { digest } = await execute.signAndExecuteTransaction({ transaction, account, chain });
+    return { outcome: 'SENT', transaction: digest };
   } catch (error) {
     return { outcome: isRefusal(error) ? 'REFUSED' : 'FAILED' };
   }

@@ -1,13 +1,45 @@
 import { describe, expect, test } from '@jest/globals';
 import { anOrder } from '../../../test/support/an-order.ts';
 import { discoverWallets, type WalletScope } from './discover-wallets.ts';
-import { evmTransfer, payWithEvmWallet, type EvmProvider } from './evm.ts';
+import { evmTransfer, hasFailedOnEvm, payWithEvmWallet, type EvmProvider } from './evm.ts';
 import { canPaySui, payWithSuiWallet, suiTransferJson, type SuiWallet } from './sui.ts';
-import { payWithTronLink, type TronLink } from './tron.ts';
-import { ownIcon, type PayingWallet } from './wallet.ts';
+import {
+  hasFailedOnTron,
+  payWithTronWallet,
+  REQUEST_ACCOUNTS,
+  REQUEST_ACCOUNTS_BEFORE,
+  type TronWallet,
+} from './tron.ts';
+import { isRefusal, ownIcon, type PayingWallet } from './wallet.ts';
 
 const refusal = Object.assign(new Error('User rejected the request.'), { code: 4001 });
 const failure = Object.assign(new Error('internal error'), { code: -32_603 });
+/** Words that nodes and devices use as well. */
+const notRefusals = [
+  failure,
+  Object.assign(new Error('User rejected the request.'), { code: -32_603 }),
+  new Error('The transaction was rejected by the node'),
+  new Error('access denied'),
+  Object.assign(new Error('Request was cancelled by the device'), { code: '4001' }),
+  Object.assign(new Error('disconnected'), { code: 4900 }),
+  'User rejected the request.',
+  undefined,
+];
+
+test('a refusal is told by its number alone', () => {
+  expect(isRefusal(refusal)).toBe(true);
+  expect(isRefusal({ code: 4001 })).toBe(true);
+  expect(notRefusals.filter(isRefusal)).toEqual([]);
+});
+
+/** Fails, with whatever, when it is asked to send. */
+function failingWith(provider: EvmProvider, error: unknown): EvmProvider['request'] {
+  const { request } = provider;
+  return async (call) => {
+    if (call.method === 'eth_sendTransaction') return Promise.reject(error as Error);
+    return request(call);
+  };
+}
 
 describe('an injected EVM wallet', () => {
   interface Made {
@@ -46,6 +78,7 @@ describe('an injected EVM wallet', () => {
     const made = make();
     expect(await payWithEvmWallet(made.provider, anOrder({ receivedAmount: '40.50' }))).toEqual({
       outcome: 'SENT',
+      transaction: '0xhash',
     });
     expect(made.calls.map(({ method }) => method)).toEqual([
       'eth_requestAccounts',
@@ -76,6 +109,11 @@ describe('an injected EVM wallet', () => {
 
   test.each([
     ['REFUSED', { errors: { eth_requestAccounts: refusal } }, 0],
+    [
+      'NOT_READY',
+      { errors: { eth_requestAccounts: Object.assign(new Error('pending'), { code: -32_002 }) } },
+      0,
+    ],
     ['REFUSED', { errors: { wallet_switchEthereumChain: refusal } }, 0],
     ['WRONG_NETWORK', { errors: { wallet_switchEthereumChain: failure } }, 0],
     ['WRONG_NETWORK', { switches: false }, 0],
@@ -85,6 +123,28 @@ describe('an injected EVM wallet', () => {
     const made = make(options);
     expect(await payWithEvmWallet(made.provider, anOrder())).toEqual({ outcome });
     expect(sent(made)).toHaveLength(sendings);
+  });
+
+  test.each(notRefusals)('may have sent when it fails with %p', async (error) => {
+    const made = make({ chainId: '0xaa36a7' });
+    made.provider.request = failingWith(made.provider, error);
+    expect(await payWithEvmWallet(made.provider, anOrder())).toEqual({ outcome: 'FAILED' });
+  });
+
+  test.each([
+    [{ status: '0x0' }, true],
+    [{ status: '0x1' }, false],
+    [null, false],
+    [failure, false],
+  ])('whose node shows the receipt %j: failed %s', async (receipt, failed) => {
+    const provider: EvmProvider = {
+      async request({ method, params }) {
+        expect([method, params]).toEqual(['eth_getTransactionReceipt', ['0xhash']]);
+        if (receipt instanceof Error) throw receipt;
+        return receipt;
+      },
+    };
+    expect(await hasFailedOnEvm(provider, '0xhash')).toBe(failed);
   });
 
   test('is never handed an address that is none', async () => {
@@ -100,16 +160,24 @@ describe('TronLink', () => {
   const MAIN = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc';
   const tronOrder = (fields = {}) =>
     anOrder({ chain: 'TRON', contractAddress: 'TToken', address: 'TDeposit', ...fields });
+
   function make({
-    code = 200,
+    answer = ['TOwner'] as unknown,
     genesis = MAIN,
-    result = true,
-    signError = undefined as Error | undefined,
+    sent: sending = { result: true } as { readonly result?: boolean; readonly code?: unknown },
+    signError = undefined as unknown,
+    sendError = undefined as unknown,
+    info = {},
   } = {}) {
+    const asked: string[] = [];
     const built: unknown[] = [];
     const sent: unknown[] = [];
-    const wallet: TronLink = {
-      request: async () => ({ code }),
+    const wallet: TronWallet = {
+      async request({ method }) {
+        asked.push(method);
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
       tronWeb: {
         defaultAddress: { base58: 'TOwner' },
         transactionBuilder: {
@@ -125,22 +193,27 @@ describe('TronLink', () => {
         trx: {
           getBlock: async () => ({ blockID: genesis }),
           async sign(transaction) {
-            if (signError !== undefined) throw signError;
-            return `signed ${String(transaction)}`;
+            if (signError !== undefined) return Promise.reject(signError as Error);
+            return { txID: 'id', of: transaction };
           },
           async sendRawTransaction(signed) {
             sent.push(signed);
-            return { result };
+            if (sendError !== undefined) return Promise.reject(sendError as Error);
+            return sending;
           },
+          getUnconfirmedTransactionInfo: async () => info,
         },
       },
     };
-    return { wallet, built, sent };
+    const pay = async (fields = {}, method: Parameters<typeof payWithTronWallet>[1] = REQUEST_ACCOUNTS) =>
+      payWithTronWallet(wallet, method, tronOrder(fields));
+    return { wallet, pay, asked, built, sent };
   }
 
   test('sends the exact transfer of the token', async () => {
-    const { wallet, built, sent } = make();
-    expect(await payWithTronLink(wallet, tronOrder())).toEqual({ outcome: 'SENT' });
+    const { pay, asked, built, sent } = make();
+    expect(await pay()).toEqual({ outcome: 'SENT', transaction: 'id' });
+    expect(asked).toEqual(['eth_requestAccounts']);
     expect(built).toEqual([
       [
         'TToken',
@@ -153,26 +226,77 @@ describe('TronLink', () => {
         'TOwner',
       ],
     ]);
-    expect(sent).toEqual(['signed transaction']);
+    expect(sent).toEqual([{ txID: 'id', of: 'transaction' }]);
   });
 
   test('sends TRX as coins', async () => {
-    const { wallet, built } = make();
-    expect(await payWithTronLink(wallet, tronOrder({ contractAddress: null, symbol: 'TRX' }))).toEqual({
-      outcome: 'SENT',
-    });
+    const { pay, built } = make();
+    expect(await pay({ contractAddress: null, symbol: 'TRX' })).toMatchObject({ outcome: 'SENT' });
     expect(built).toEqual([['TDeposit', 250_000_000, 'TOwner']]);
   });
 
+  test('of before is asked in its own way', async () => {
+    const { pay, asked } = make({ answer: { code: 200 } });
+    expect(await pay({}, REQUEST_ACCOUNTS_BEFORE)).toMatchObject({ outcome: 'SENT' });
+    expect(asked).toEqual(['tron_requestAccounts']);
+  });
+
+  test('is waited for when it puts its tronWeb there after it has let the page in', async () => {
+    const { wallet } = make();
+    const { tronWeb } = wallet;
+    let looked = 0;
+    const slow: TronWallet = {
+      request: wallet.request,
+      get tronWeb() {
+        looked += 1;
+        return looked < 3 ? false : (tronWeb ?? false);
+      },
+    };
+    expect(await payWithTronWallet(slow, REQUEST_ACCOUNTS, tronOrder())).toMatchObject({ outcome: 'SENT' });
+  });
+
   test.each([
-    ['REFUSED', { code: 4001 }, {}],
+    ['REFUSED', { answer: refusal }, {}],
+    ['NOT_READY', { answer: failure }, {}],
     ['WRONG_NETWORK', { genesis: 'nile' }, {}],
     ['WRONG_NETWORK', {}, { chain: 'TRON_TEST' }],
+    ['REFUSED', { signError: 'Confirmation declined by user' }, {}],
     ['REFUSED', { signError: new Error('Confirmation declined by user') }, {}],
-    ['FAILED', { signError: new Error('device gone') }, {}],
-    ['FAILED', { result: false }, {}],
+    ['REFUSED', { signError: 'cancle' }, {}],
+    ['REFUSED', { signError: refusal }, {}],
+    ['FAILED', { signError: new Error('rejected by the device') }, {}],
+    ['FAILED', { sent: { result: false } }, {}],
+    ['FAILED', { sent: { code: 'SERVER_BUSY' } }, {}],
+    // What is signed may have been sent, whoever says what about it.
+    ['FAILED', { sendError: refusal }, {}],
+    ['FAILED', { sendError: 'Confirmation declined by user' }, {}],
   ])('%s %#', async (outcome, options, fields) => {
-    expect(await payWithTronLink(make(options).wallet, tronOrder(fields))).toEqual({ outcome });
+    expect(await make(options).pay(fields)).toEqual({ outcome });
+  });
+
+  test('that sends by itself what it signs has sent', async () => {
+    const { pay } = make({ sent: { code: 'DUP_TRANSACTION_ERROR' } });
+    expect(await pay()).toEqual({ outcome: 'SENT', transaction: 'id' });
+  });
+
+  test.each([
+    ['REFUSED', { code: 4001 }],
+    ['NOT_READY', { code: 4000 }],
+    ['NOT_READY', ''],
+    ['NOT_READY', null],
+    ['REFUSED', refusal],
+  ])('of before: %s %#', async (outcome, answer) => {
+    expect(await make({ answer }).pay({}, REQUEST_ACCOUNTS_BEFORE)).toEqual({ outcome });
+  });
+
+  test.each([
+    [{ id: 'id', result: 'FAILED', receipt: { result: 'OUT_OF_ENERGY' } }, true],
+    [{ id: 'id', receipt: { result: 'SUCCESS' } }, false],
+    [{ id: 'other', result: 'FAILED' }, false],
+    [{}, false],
+  ])('whose node shows the receipt %j: failed %s', async (info, failed) => {
+    expect(await hasFailedOnTron(make({ info }).wallet, 'id')).toBe(failed);
+    expect(await hasFailedOnTron({ request: async () => null }, 'id')).toBe(false);
   });
 });
 
@@ -208,7 +332,7 @@ describe('a wallet of the Wallet Standard on Sui', () => {
 
   test('is asked for coins of the exact sum for the deposit address', async () => {
     const { wallet, inputs } = make();
-    expect(await payWithSuiWallet(wallet, suiOrder())).toEqual({ outcome: 'SENT' });
+    expect(await payWithSuiWallet(wallet, suiOrder())).toEqual({ outcome: 'SENT', transaction: 'digest' });
     expect(inputs).toMatchObject([
       {
         chain: 'sui:mainnet',
@@ -228,7 +352,7 @@ describe('a wallet of the Wallet Standard on Sui', () => {
   test('splits SUI from the gas coin, without any intent', async () => {
     const { wallet, inputs } = make({ intents: [] });
     const order = suiOrder({ contractAddress: '0x2::sui::SUI', decimals: 9, amount: '1' });
-    expect(await payWithSuiWallet(wallet, order)).toEqual({ outcome: 'SENT' });
+    expect(await payWithSuiWallet(wallet, order)).toMatchObject({ outcome: 'SENT' });
     expect(inputs[0]!.json).toMatchObject({
       inputs: [{ Pure: { bytes: 'AMqaOwAAAAA=' } }, {}],
       commands: [
@@ -242,7 +366,8 @@ describe('a wallet of the Wallet Standard on Sui', () => {
   test.each([
     ['UNABLE', { intents: [] }, {}],
     ['WRONG_NETWORK', {}, { chain: 'SUI_TEST' }],
-    ['REFUSED', { error: new Error('User rejection') }, {}],
+    ['REFUSED', { error: refusal }, {}],
+    ['FAILED', { error: new Error('User rejection') }, {}],
     ['FAILED', { error: new Error('timeout') }, {}],
   ])('%s %#', async (outcome, options, fields) => {
     expect(await payWithSuiWallet(make(options).wallet, suiOrder(fields))).toEqual({ outcome });
@@ -289,12 +414,46 @@ describe('finding wallets', () => {
     expect(found()).toHaveLength(12);
   });
 
-  test('of TRON: the one in the window, also when it comes later', () => {
+  const tronWallet = () => ({ request: async () => null, tronWeb: false });
+  const announceTron = (scope: EventTarget, name: string, provider: object = tronWallet()) =>
+    scope.dispatchEvent(
+      new CustomEvent('TIP6963:announceProvider', {
+        detail: { info: { uuid: name, name, icon: ICON, rdns: `com.${name}` }, provider },
+      }),
+    );
+
+  test.each([
+    ['tronLink', tronWallet()],
+    ['tron', { ...tronWallet(), isTronLink: true }],
+  ])('of TRON: the one in the window as %s, also when it comes later', (name, wallet) => {
     const { scope, found } = find('TRON');
     expect(found()).toEqual([]);
-    Object.assign(scope, { tronLink: { request: async () => null, tronWeb: false } });
+    Object.assign(scope, { [name]: wallet });
+    scope.dispatchEvent(new Event('tronLink#initialized'));
     scope.dispatchEvent(new Event('tronLink#initialized'));
     expect(namesOf(found())).toEqual([['TronLink', null]]);
+  });
+
+  test('of TRON: those that announce themselves, and TronLink once, however often it is there', () => {
+    const tron = { ...tronWallet(), isTronLink: true };
+    const { scope, found } = find('TRON', (target) => {
+      Object.assign(target, { tron, tronLink: tronWallet() });
+      target.addEventListener('TIP6963:requestProvider', () => announceTron(target, 'TronLink', tron));
+    });
+    announceTron(scope, 'Other');
+    scope.dispatchEvent(new Event('tronLink#initialized'));
+    expect(namesOf(found())).toEqual([
+      ['TronLink', ICON],
+      ['Other', ICON],
+    ]);
+    const late = find('TRON', (target) => Object.assign(target, { tronLink: tronWallet() }));
+    announceTron(late.scope, 'TronLink');
+    expect(namesOf(late.found())).toEqual([['TronLink', null]]);
+  });
+
+  test('of TRON: what another wallet calls itself in the window is not taken for TronLink', () => {
+    const { found } = find('TRON', (target) => Object.assign(target, { tron: tronWallet() }));
+    expect(found()).toEqual([]);
   });
 
   test('of Sui: both ways of the handshake', () => {
