@@ -67,6 +67,7 @@ function addShop(app: Express, deps: ShopDeps, orders: ShopOrder[]): void {
       symbol,
       chain,
       description: product.name,
+      returnUrl: `http://localhost:${deps.port}/`,
     });
     orders.unshift({ ...created, product: product.name, status: 'created' });
     orders.splice(ORDERS_SHOWN_MAX);

@@ -1,12 +1,15 @@
 import type { Page } from 'playwright-core';
 import { devAccount } from '@opentill/devnet/evm-accounts';
 import { sendTransaction } from '@opentill/devnet/evm-transactions';
+import { callRpc } from '@opentill/devnet/json-rpc';
 
 /** What a page has asked a wallet for, in order. */
 export interface InjectedWallet {
   readonly calls: readonly { readonly method: string; readonly params?: readonly unknown[] }[];
   /** From now on its owner says no to everything. */
   refuse(): void;
+  /** From now on it sends, and says that it could not. */
+  failAfterSending(): void;
 }
 
 interface Call {
@@ -57,6 +60,7 @@ export async function injectWallet(
   const calls: Call[] = [];
   let [current] = chains;
   let refuses = false;
+  let fails = false;
 
   async function answer({ method, params = [] }: Call): Promise<unknown> {
     calls.push({ method, params });
@@ -84,8 +88,12 @@ export async function injectWallet(
         }
         const rpcUrl = current?.rpcUrl ?? '';
         const hash = await sendTransaction({ rpcUrl, fromKey: privateKey, to, ...(data && { data }) });
-        return { result: hash };
+        return fails
+          ? { error: { code: -32_603, message: 'rejected: no answer in time' } }
+          : { result: hash };
       }
+      case 'eth_getTransactionReceipt':
+        return { result: await callRpc(current?.rpcUrl ?? '', method, [...params]) };
       default:
         return { error: { code: 4200, message: `${method} is not supported.` } };
     }
@@ -93,5 +101,5 @@ export async function injectWallet(
 
   await page.exposeFunction('askTestWallet', answer);
   await page.addInitScript({ content: IN_THE_PAGE });
-  return { calls, refuse: () => void (refuses = true) };
+  return { calls, refuse: () => void (refuses = true), failAfterSending: () => void (fails = true) };
 }

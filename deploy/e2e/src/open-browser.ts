@@ -34,8 +34,11 @@ export interface PageUnderTest {
    * click alone returns as soon as it was made, with the old page on its way out.
    */
   leavePage(leave: () => Promise<void>): Promise<void>;
-  /** Keeps a picture of the window in screenshots/. A page that is going away cannot be taken: see leavePage. */
-  keepPicture(name: string): Promise<void>;
+  /**
+   * Keeps a picture of the window in screenshots/, with `whole` of all of the page. A page that is going away cannot be
+   * taken: see leavePage.
+   */
+  keepPicture(name: string, options?: { readonly whole?: boolean }): Promise<void>;
 }
 
 export async function openBrowser(): Promise<BrowserUnderTest> {
@@ -67,7 +70,8 @@ export async function openBrowser(): Promise<BrowserUnderTest> {
           await Promise.all([left, leave()]);
           await page.waitForLoadState();
         },
-        keepPicture: async (name) => takePicture(page, join(SCREENSHOTS, `${name}.png`)),
+        keepPicture: async (name, { whole = false } = {}) =>
+          takePicture(page, join(SCREENSHOTS, `${name}.png`), whole),
       };
     },
     close: async () => browser.close(),
@@ -78,12 +82,12 @@ export async function openBrowser(): Promise<BrowserUnderTest> {
  * Takes what the window shows. While a page is exchanged for the next one Chromium has no surface to take it from and
  * says "Unable to capture screenshot"; the picture is for people, so it is tried again, and no check hangs on the moment.
  */
-async function takePicture(page: Page, path: string): Promise<void> {
+async function takePicture(page: Page, path: string, fullPage: boolean): Promise<void> {
   let cause: unknown;
   for (let attempt = 1; attempt <= PICTURE_ATTEMPTS; attempt += 1) {
     try {
       await page.waitForLoadState();
-      await page.screenshot({ path, timeout: PICTURE_TIMEOUT_MS });
+      await page.screenshot({ path, fullPage, timeout: PICTURE_TIMEOUT_MS });
       return;
     } catch (error) {
       cause = error;

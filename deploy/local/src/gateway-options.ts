@@ -74,7 +74,9 @@ export interface GatewayOptions {
   /** Default 1. */
   readonly blockTimeSeconds?: number;
   /** Changes to every EVM network of deploy/networks/local.json; the RPC addresses follow `ports` anyway. */
-  readonly networkChanges?: Partial<Pick<NetworkConfig, 'confirmations' | 'pollIntervalMs' | 'reorgWindow'>>;
+  readonly networkChanges?: Partial<
+    Pick<NetworkConfig, 'confirmations' | 'pollIntervalMs' | 'reorgWindow' | 'explorerTxUrl'>
+  >;
   /** Further environment variables of single services, over the ones of service-environments.ts. */
   readonly extraEnvironment?: Readonly<Partial<Record<ServiceName, Readonly<Record<string, string>>>>>;
   /**

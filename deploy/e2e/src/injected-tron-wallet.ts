@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Page, Route } from 'playwright-core';
+import { TronWeb } from 'tronweb';
+
+/** What a page has asked TronLink for. */
+export interface InjectedTronWallet {
+  /** Base58. */
+  readonly address: string;
+  readonly calls: readonly string[];
+  /** From now on its owner signs nothing. */
+  refuse(): void;
+}
+
+interface TronWalletOptions {
+  /** The node that stands in for the public one of the test network. */
+  readonly nodeUrl: string;
+  /** Of the account that pays, hex. */
+  readonly privateKey: string;
+  /** `before`: as an old version, without TIP-1193 and TIP-6963. */
+  readonly generation?: 'today' | 'before';
+}
+
+/** The node that TronLink's own tronWeb asks on Nile. */
+const PUBLIC_NODE = 'https://nile.trongrid.io';
+/** The bundle for browsers, which the package's exports do not name. */
+const TRONWEB = join(dirname(createRequire(import.meta.url).resolve('tronweb')), '../../dist/TronWeb.js');
+
+/** What the extension puts into a page (docs.tronlink.org, TIP-1193, TIP-6963); only its signing is out of the page's reach. */
+const inThePage = (generation: 'today' | 'before'): string => `{
+  const tronWeb = new globalThis.TronWeb.TronWeb({ fullHost: '${PUBLIC_NODE}' });
+  delete globalThis.TronWeb;
+  let connected = false;
+  const connect = async () => {
+    const address = await askTestTronLink('connect');
+    tronWeb.setAddress(address);
+    connected = true;
+    return address;
+  };
+  tronWeb.trx.sign = async (transaction) => {
+    const { signed, error } = await askTestTronLink('sign', transaction);
+    if (error !== undefined) throw error; // bare words, as TronLink does
+    return signed;
+  };
+  globalThis.tronLink = {
+    ready: true,
+    get tronWeb() { return connected ? tronWeb : false; },
+    async request({ method }) {
+      if (method !== 'tron_requestAccounts') throw Object.assign(new Error(method), { code: 4200 });
+      await connect();
+      return { code: 200, message: 'User allowed the request.' };
+    },
+  };
+  if (${String(generation === 'today')}) {
+    const provider = {
+      isTronLink: true,
+      get tronWeb() { return connected ? tronWeb : false; },
+      on() { return provider; },
+      removeListener() { return provider; },
+      async request({ method }) {
+        if (method !== 'eth_requestAccounts') throw Object.assign(new Error(method), { code: 4200 });
+        return [await connect()];
+      },
+    };
+    globalThis.tron = provider;
+    const info = { uuid: 'c7b6a0f2-0000-4000-8000-000000000001', name: 'TronLink', icon: 'data:image/svg+xml,%3Csvg xmlns="http://www.w3.org/2000/svg"/%3E', rdns: 'com.tronlink.wallet' };
+    const announce = () => dispatchEvent(new CustomEvent('TIP6963:announceProvider', { detail: Object.freeze({ info, provider }) }));
+    addEventListener('TIP6963:requestProvider', announce);
+    announce();
+  }
+  dispatchEvent(new Event('tronLink#initialized'));
+}`;
+
+/**
+ * Puts TronLink into a page before it loads: its own library in the page, which asks a public node as the page's policy
+ * lets it, here answered by the devnet's. What the page sends is what that library makes of it.
+ */
+export async function injectTronWallet(
+  page: Page,
+  { nodeUrl, privateKey, generation = 'today' }: TronWalletOptions,
+): Promise<InjectedTronWallet> {
+  const signer = new TronWeb({ fullHost: nodeUrl, privateKey });
+  const address = String(signer.defaultAddress.base58);
+  const calls: string[] = [];
+  let refuses = false;
+
+  async function answer(what: 'connect' | 'sign', transaction?: unknown): Promise<unknown> {
+    calls.push(what);
+    if (what === 'connect') return address;
+    if (refuses) return { error: 'Confirmation declined by user' };
+    return { signed: await signer.trx.sign(transaction as Parameters<typeof signer.trx.sign>[0]) };
+  }
+
+  await page.exposeFunction('askTestTronLink', answer);
+  await page.route(`${PUBLIC_NODE}/**`, async (route) => answerAsNode(route, nodeUrl));
+  await page.addInitScript({ content: `${readFileSync(TRONWEB, 'utf8')};${inThePage(generation)}` });
+  return { address, calls, refuse: () => void (refuses = true) };
+}
+
+/** As the public nodes answer pages of any origin. */
+async function answerAsNode(route: Route, nodeUrl: string): Promise<void> {
+  const headers = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' };
+  if (route.request().method() === 'OPTIONS') return route.fulfill({ status: 204, headers });
+  const { pathname, search } = new URL(route.request().url());
+  const response = await route.fetch({ url: `${nodeUrl}${pathname}${search}` });
+  await route.fulfill({ response, headers: { ...response.headers(), ...headers } });
+}

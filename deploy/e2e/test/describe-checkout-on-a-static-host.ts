@@ -1,0 +1,184 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { OrderAnswer } from '@opentill/contracts/http/answers';
+import { signOrderId } from '@opentill/contracts/signing/verify-signature';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { examine, untilState, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
+import { injectWallet } from '../src/injected-wallet.ts';
+import { CHECKOUT } from '../src/read-markdown.ts';
+
+const GUIDE = readFileSync(join(CHECKOUT, 'services/checkout/docs/checkout.md'), 'utf8');
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+};
+const LOGO =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><circle cx="16" cy="16" r="16" fill="#b42318"/></svg>';
+
+/** The block of the guide with this mark. */
+function blockOf(mark: string): string {
+  const block = new RegExp(`<!-- test:${mark} -->\\n\`\`\`[a-z]*\\n([^]*?)\\n\`\`\``).exec(GUIDE)?.[1];
+  if (block === undefined) throw new Error(`the guide has no block ${mark}`);
+  return block;
+}
+
+/** The headers that a configuration sends, in the words of nginx or Caddy. */
+function headersOf(block: string): Record<string, string> {
+  const lines = block.matchAll(/^ +(?:add_header )?([A-Z][\w-]+) "([^"]+)"(?: always;)?$/gm);
+  return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
+}
+
+/** A host of files; a path that is none of them is not found. */
+async function startHost(
+  fileOf: (path: string) => Buffer | string,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ readonly url: string; readonly server: Server }> {
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://host');
+    const file = pathname === '/' ? 'index.html' : pathname.slice(1);
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    try {
+      const body = fileOf(file);
+      response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream').end(body);
+    } catch {
+      response.writeHead(404).end();
+    }
+  }).listen(0, '127.0.0.1');
+  await waitUntil('the host listens', () => server.listening);
+  return { url: `http://localhost:${(server.address() as AddressInfo).port}`, server };
+}
+
+/** The exported page, on a host of its own, as the guide says. */
+export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): void {
+  describe('on a static host', () => {
+    let folder: string;
+    let host: Awaited<ReturnType<typeof startHost>>;
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'opentill-page-'));
+      const [program = '', ...words] = blockOf('page-export').split(' ');
+      const args = words.map((word) =>
+        word === 'page' ? folder : word.replace('https://pay.example.com', under().gateway.gateway.apiUrl),
+      );
+      expect([program, args[0]]).toEqual(['node', 'services/checkout/dist/main.js']);
+      await promisify(execFile)(process.execPath, args, { cwd: CHECKOUT });
+      const nginx = headersOf(blockOf('page-nginx'));
+      expect(headersOf(blockOf('page-caddy'))).toEqual(nginx);
+      expect(Object.keys(nginx)).toHaveLength(4);
+      host = await startHost((file) => readFileSync(join(folder, file)), nginx);
+    });
+    afterAll(() => {
+      host.server.closeAllConnections();
+      host.server.close();
+      rmSync(folder, { recursive: true });
+    });
+    const at = ({ paymentUrl }: OrderAnswer, more = '') =>
+      `${host.url}/${new URL(paymentUrl!).search}${more}`;
+
+    it('the same page follows an order by the public API, in the browser’s language', async () => {
+      const { ETH_SEPOLIA: eth } = under().gateway.chains;
+      const collection = await under().order('ETH_SEPOLIA');
+      const asked = new Set<string>();
+      const view = await under().browser.open(at(collection), {
+        context: { locale: 'fa-IR' },
+        prepare: async (page) =>
+          void page.on('request', (request) => asked.add(new URL(request.url()).origin)),
+      });
+      await untilState(view.page, 'waiting');
+      expect(await view.page.locator('html').getAttribute('dir')).toBe('rtl');
+      expect(await view.page.locator('code.address').textContent()).toBe(collection.address);
+      await examine(view, 'static');
+      await eth.pay({ to: collection.address, amount: '100' });
+      await untilState(view.page, 'paid');
+      await view.keepPicture('checkout-static-paid');
+      expect(view.complaints).toEqual([]);
+      expect(asked).toEqual(new Set([host.url, new URL(under().gateway.gateway.apiUrl).origin]));
+      await view.page.close();
+    }, 60_000);
+
+    it('is paid by a wallet of the browser', async () => {
+      const { ETH_SEPOLIA: eth } = under().gateway.chains;
+      const view = await under().browser.open(at(await under().order('ETH_SEPOLIA')), {
+        prepare: async (page) =>
+          void (await injectWallet(page, [{ chainId: '0xaa36a7', rpcUrl: eth.rpcUrl }])),
+      });
+      await view.page.getByRole('button', { name: 'Pay with Test Wallet' }).click();
+      await untilState(view.page, 'paid');
+      expect(view.complaints).toEqual([]);
+      await view.page.close();
+    }, 60_000);
+
+    it('says what is wrong with a link', async () => {
+      const collection = await under().order('ETH_SEPOLIA');
+      const sign = signOrderId(under().gateway.merchantToken, 'nobody');
+      for (const [url, heading] of [
+        [at(collection).replace(/sign=..../, 'sign=beef'), 'Link not valid'],
+        [`${host.url}/?orderId=nobody&sign=${sign}`, 'Order not found'],
+      ] as const) {
+        const view = await under().browser.open(url);
+        await view.page.locator('h1', { hasText: heading }).waitFor();
+        await view.page.close();
+      }
+    }, 60_000);
+
+    it('with the guide’s headers is put into nobody’s frame', async () => {
+      const collection = await under().order('ETH_SEPOLIA');
+      for (const url of [at(collection), collection.paymentUrl!]) {
+        const frame = `<!doctype html><title>A frame</title><iframe src="${url}"></iframe>`;
+        const other = await startHost(() => frame, {});
+        const view = await under().browser.open(other.url);
+        const said = () => view.complaints.join('\n');
+        await waitUntil('the frame is refused', () => said().includes('frame-ancestors'));
+        expect(await view.page.frameLocator('iframe').locator('main').count()).toBe(0);
+        await view.page.close();
+        other.server.closeAllConnections();
+        other.server.close();
+      }
+    }, 60_000);
+
+    it('looks as its theme says, with texts that can be read on any colour', async () => {
+      const [themeFile, out] = [join(folder, 'theme.json'), join(folder, 'themed')];
+      writeFileSync(join(folder, 'logo.svg'), LOGO);
+      const theme = { name: 'Kiosk am Eck', logo: 'logo.svg', accent: '#ffd400', accentDark: '#7a1fa2' };
+      writeFileSync(themeFile, JSON.stringify(theme));
+      const main = 'services/checkout/dist/main.js';
+      const args = [main, '--api', under().gateway.gateway.apiUrl, '--out', out, '--theme', themeFile];
+      await promisify(execFile)(process.execPath, args, { cwd: CHECKOUT });
+      const themed = await startHost((file) => readFileSync(join(out, file)), {});
+      const { paymentUrl } = await under().order('ETH_SEPOLIA');
+      const view = await under().browser.open(`${themed.url}/${new URL(paymentUrl!).search}`);
+      await untilState(view.page, 'waiting');
+      expect(await view.page.innerText('.brand')).toBe('Kiosk am Eck');
+      expect(await view.page.evaluate<number>(`document.querySelector('.brand img').naturalWidth`)).toBe(32);
+      await examine(view, 'theme');
+      await view.page.close();
+      themed.server.closeAllConnections();
+      themed.server.close();
+    }, 60_000);
+
+    it('draws an order of Sui', async () => {
+      const collection = await under().order('ETH_SEPOLIA');
+      const view = await under().browser.open(at(collection), {
+        async prepare(page) {
+          await page.route('**/v1/order/events*', (route) => route.abort());
+          await page.route('**/v1/order/{pay,getOrderStatus}*', async (route) => {
+            const answer = await route.fetch();
+            const { data, ...rest } = (await answer.json()) as { data: object };
+            const sui = { chain: 'SUI', address: `0x${'ab12'.repeat(16)}` };
+            await route.fulfill({ response: answer, json: { ...rest, data: { ...data, ...sui } } });
+          });
+        },
+      });
+      await untilState(view.page, 'waiting');
+      expect(await view.page.locator('.code').count()).toBe(1);
+      await examine({ ...view, complaints: [] }, 'sui');
+      await view.page.close();
+    }, 60_000);
+  });
+}

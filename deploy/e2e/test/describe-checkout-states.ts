@@ -1,0 +1,148 @@
+import { describe, expect, it } from '@jest/globals';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import {
+  examine,
+  examineUrl,
+  EXPLORER,
+  untilState,
+  type CheckoutUnderTest,
+} from '../src/checkout-under-test.ts';
+import { runOpentill } from '../src/run-opentill.ts';
+
+/** Every state that an order can be in, from real orders. */
+export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
+  const chains = () => under().gateway.chains;
+
+  describe('every state, from real orders', () => {
+    it('waiting, partial, confirming, paid: followed by an open page, by the stream', async () => {
+      const { ETH_SEPOLIA: eth } = chains();
+      const { browser } = under();
+      const collection = await under().order('ETH_SEPOLIA');
+      const url = collection.paymentUrl!;
+      const asked: string[] = [];
+      const view = await browser.open(url, {
+        prepare: async (page) =>
+          void page.on('request', (request) => asked.push(new URL(request.url()).pathname)),
+      });
+      await untilState(view.page, 'waiting');
+      await examineUrl(browser, url, 'waiting');
+      await eth.pay({ to: collection.address, amount: '40' });
+      await untilState(view.page, 'partial');
+      expect(await view.page.innerText('.amount')).toBe('60.00 USDT');
+      await examineUrl(browser, url, 'partial');
+      await eth.mineByHand();
+      const txid = await eth.pay({ to: collection.address, amount: '60' });
+      await eth.mine();
+      await untilState(view.page, 'confirming');
+      const progress = view.page.locator('progress');
+      expect(await progress.getAttribute('max')).toBe('3');
+      await examineUrl(browser, url, 'confirming');
+      await eth.mine();
+      await waitUntil('a confirmation is shown', async () => (await progress.getAttribute('value')) === '2');
+      await eth.mineByTime();
+      await untilState(view.page, 'paid');
+      await examineUrl(browser, url, 'paid');
+      const explorer = view.page.getByRole('link', { name: 'View it in the block explorer' });
+      expect(await explorer.getAttribute('href')).toBe(EXPLORER.replace('{txid}', txid));
+      expect(await explorer.getAttribute('rel')).toBe('noreferrer noopener');
+      const back = view.page.getByRole('link', { name: 'Back to the shop' });
+      expect(await back.getAttribute('href')).toContain(under().gateway.gateway.shopUrl);
+      // All of it came by the stream: at most what was asked while it connected.
+      expect(asked).toContain('/v1/order/events');
+      expect(asked.filter((path) => /getOrderStatus|pay$/.test(path)).length).toBeLessThanOrEqual(2);
+      expect(new Set(asked.map((path) => path.split('/')[1]))).toEqual(new Set(['checkout', 'v1']));
+      await view.page.close();
+    }, 300_000);
+
+    it('a reorganisation asks nobody to pay again, and ends well', async () => {
+      const { ETH_SEPOLIA: eth } = chains();
+      const collection = await under().order('ETH_SEPOLIA');
+      const view = await under().browser.open(collection.paymentUrl!);
+      await eth.mineByHand();
+      const txid = await eth.pay({ to: collection.address, amount: '100' });
+      await eth.mine();
+      await untilState(view.page, 'confirming');
+      const raw = await eth.rawTransaction(txid);
+      await eth.reorg(1);
+      await eth.mine();
+      await untilState(view.page, 'reorganised');
+      expect(await view.page.locator('.code, .address, .open-wallet').count()).toBe(0);
+      await examineUrl(under().browser, collection.paymentUrl!, 'reorganised');
+      await eth.reorg(1, [{ rawTransaction: raw, blockOffset: 0 }]);
+      await eth.mineByTime();
+      await untilState(view.page, 'paid');
+      await view.page.close();
+    }, 120_000);
+
+    it('expired, underpaid, late, and refused by an operator', async () => {
+      const { BSC_TEST: bsc } = chains();
+      const { browser, gateway } = under();
+      const expiresIn = (await bsc.secondsAhead()) + 60;
+      const [unpaid, partly, refused] = await Promise.all([
+        under().order('BSC_TEST', { expiresIn }),
+        under().order('BSC_TEST', { expiresIn }),
+        under().order('BSC_TEST'),
+      ]);
+      const view = await browser.open(unpaid.paymentUrl!);
+      await bsc.pay({ to: partly.address, amount: '40' });
+      await waitUntil('the part is seen', async () => {
+        const { data } = await gateway.merchant.getOrderStatus(partly.orderId);
+        return data?.status === 'PENDING';
+      });
+      await bsc.jump(120);
+      await untilState(view.page, 'expired');
+      await examineUrl(browser, unpaid.paymentUrl!, 'expired');
+      await examineUrl(browser, partly.paymentUrl!, 'underpaid');
+      await bsc.pay({ to: unpaid.address, amount: '100' });
+      await untilState(view.page, 'late');
+      await examineUrl(browser, unpaid.paymentUrl!, 'late');
+      const { order_pk: orderPk } = await gateway.database.kysely
+        .selectFrom('orders')
+        .select('order_pk')
+        .where('order_id', '=', refused.orderId)
+        .executeTakeFirstOrThrow();
+      const decided = await runOpentill(gateway.gateway, ['orders', 'refuse', orderPk, '--reason', 'A test']);
+      expect({ code: decided.code, errors: decided.errors }).toEqual({ code: 0, errors: '' });
+      const failed = await browser.open(refused.paymentUrl!);
+      await untilState(failed.page, 'failed');
+      await examineUrl(browser, refused.paymentUrl!, 'failed');
+      await Promise.all([view.page.close(), failed.page.close()]);
+    }, 300_000);
+
+    it('a large amount, a long description and a long order id fit', async () => {
+      const { paymentUrl } = await under().order('ETH_SEPOLIA', {
+        orderId: `order-${'x'.repeat(58)}`,
+        amount: '123456.789012',
+        description: `Twelve hoodies in size M, https://shop.example/${'a-very-long-path/'.repeat(4)}`,
+      });
+      const view = await under().browser.open(paymentUrl!);
+      await untilState(view.page, 'waiting');
+      await examine(view, 'long');
+      await view.page.close();
+    }, 60_000);
+
+    it('the end of the time, by the server’s clock whatever the browser’s says', async () => {
+      const collection = await under().order('ETH_SEPOLIA');
+      const view = await under().browser.open(collection.paymentUrl!, {
+        async prepare(page) {
+          // What answers would tell the server's time, which does not pass with the page's.
+          await page.route('**/v1/order/events*', async (route) => route.abort());
+          await page.route('**/v1/order/getOrderStatus*', async (route) =>
+            route.fulfill({ json: { code: 200, msg: 'success', data: { status: 'INIT' } } }),
+          );
+          await page.clock.install({ time: new Date('2001-01-01') });
+        },
+      });
+      await view.page.waitForSelector('html.scripted');
+      expect(await view.page.innerText('[role=timer]')).toMatch(/^(30:00|29:5\d)$/);
+      await view.page.clock.runFor(65_000);
+      expect(await view.page.innerText('[role=timer]')).toMatch(/^28:(5\d|4\d)$/);
+      await view.page.clock.runFor(29 * 60_000);
+      await untilState(view.page, 'timeOver');
+      expect(await view.page.locator('.code, [data-wallet], .open-wallet').count()).toBe(0);
+      await view.page.clock.resume();
+      await examine({ ...view, complaints: [] }, 'timeOver');
+      await view.page.close();
+    }, 120_000);
+  });
+}

@@ -1,0 +1,203 @@
+import { describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Page } from 'playwright-core';
+import { signOrderId } from '@opentill/contracts/signing/verify-signature';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { examine, examineUrl, untilState, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
+import { injectWallet } from '../src/injected-wallet.ts';
+import { letTimeJump, sleep } from '../src/let-time-jump.ts';
+
+/** All that anybody could pay by, and the countdown. */
+const TO_PAY = '.code, .address, [data-wallet], .open-wallet, [role=timer]';
+const HOUR_MS = 3_600_000;
+
+/** Which element has the focus, and how that is shown. The two codes are chosen by labels. */
+const FOCUSED = `(() => {
+  const focused = document.activeElement;
+  const shown = focused.matches('.codes input') ? focused.nextElementSibling : focused;
+  const { outlineStyle, outlineWidth } = getComputedStyle(shown);
+  return { name: focused.classList[0] ?? focused.tagName, style: outlineStyle, width: parseFloat(outlineWidth) };
+})()`;
+
+/** Everything round the page that can go wrong, and ways of using it. */
+export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
+  const eth = () => under().gateway.chains.ETH_SEPOLIA;
+
+  describe('ways of using it', () => {
+    it('copies the exact amount and address', async () => {
+      const collection = await under().order('ETH_SEPOLIA', { amount: '12.345678' });
+      const view = await under().browser.open(collection.paymentUrl!, {
+        context: { permissions: ['clipboard-read', 'clipboard-write'] },
+      });
+      const copied = async (name: string) => {
+        await view.page.getByRole('button', { name }).click();
+        await view.page.locator('.copy[data-said]').first().waitFor();
+        return view.page.evaluate<string>('navigator.clipboard.readText()');
+      };
+      expect(await copied('Copy amount')).toBe('12.345678');
+      expect(await copied('Copy address')).toBe(collection.address);
+      await view.keepPicture('checkout-copied');
+      await view.page.close();
+    }, 60_000);
+
+    it('shows where the keyboard is, from top to bottom', async () => {
+      const { paymentUrl } = await under().order('ETH_SEPOLIA');
+      const view = await under().browser.open(paymentUrl!, {
+        phone: true,
+        prepare: async (page) =>
+          void (await injectWallet(page, [{ chainId: '0xaa36a7', rpcUrl: eth().rpcUrl }])),
+      });
+      await view.page.locator('[data-wallet]').waitFor();
+      const seen: { name: string; style: string; width: number }[] = [];
+      for (let step = 0; step < 7; step += 1) {
+        await view.page.keyboard.press('Tab');
+        seen.push(await view.page.evaluate(FOCUSED));
+        await view.keepPicture(`checkout-focus-${step}`);
+      }
+      const names = ['SUMMARY', 'copy', 'INPUT', 'copy', 'button', 'button', 'quiet'];
+      expect(seen).toEqual(names.map((name) => ({ name, style: 'solid', width: 3 })));
+      await view.page.close();
+    }, 60_000);
+
+    it('works without scripts, to the end', async () => {
+      const collection = await under().order('ETH_SEPOLIA');
+      const view = await under().browser.open(collection.paymentUrl!, {
+        context: { javaScriptEnabled: false },
+        phone: true,
+      });
+      expect(await view.page.locator('code.address').textContent()).toBe(collection.address);
+      await view.keepPicture('checkout-without-scripts', { whole: true });
+      await view.page.getByText('Address only').click();
+      expect(await view.page.locator('.code.bare').isVisible()).toBe(true);
+      expect(await view.page.locator('.code.qr').isVisible()).toBe(false);
+      await eth().pay({ to: collection.address, amount: '100' });
+      await untilState(view.page, 'paid');
+      await view.page.close();
+    }, 60_000);
+  });
+
+  describe('an outage', () => {
+    it('of the API is outlived and told', async () => {
+      const collection = await under().order('ETH_SEPOLIA');
+      const view = await under().browser.open(collection.paymentUrl!);
+      await view.page.waitForSelector('html.scripted');
+      const { gateway } = under().gateway;
+      await gateway.stopService('api', 'SIGKILL');
+      await view.page.locator('.offline', { hasText: 'No connection' }).waitFor({ timeout: 15_000 });
+      await examine({ ...view, complaints: [] }, 'offline');
+      await eth().pay({ to: collection.address, amount: '100' });
+      await gateway.startService('api');
+      await untilState(view.page, 'paid');
+      expect(await view.page.locator('.offline', { hasText: 'No connection' }).count()).toBe(0);
+      await view.page.close();
+    }, 120_000);
+  });
+
+  describe('a machine that slept', () => {
+    it('shows nothing to pay by until the server has answered, and then the time that is left', async () => {
+      const { paymentUrl } = await under().order('ETH_SEPOLIA');
+      const view = await under().browser.open(paymentUrl!, {
+        async prepare(page) {
+          await letTimeJump(page);
+          await injectWallet(page, [{ chainId: '0xaa36a7', rpcUrl: eth().rpcUrl }]);
+        },
+      });
+      await view.page.locator('[data-wallet]').waitFor();
+      expect(await view.page.locator(TO_PAY).count()).toBeGreaterThan(4);
+      await view.page.context().setOffline(true);
+      await sleep(view.page, HOUR_MS);
+      await untilState(view.page, 'checking');
+      expect(await view.page.locator(TO_PAY).count()).toBe(0);
+      await examine({ ...view, complaints: [] }, 'checking');
+      await view.page.context().setOffline(false);
+      await untilState(view.page, 'waiting');
+      expect(await view.page.innerText('[role=timer]')).toMatch(/^2\d:\d\d$/);
+      await view.page.close();
+    }, 60_000);
+
+    it('never offers to pay what expired meanwhile', async () => {
+      const { BSC_TEST: bsc } = under().gateway.chains;
+      const expiresIn = (await bsc.secondsAhead()) + 60;
+      const collection = await under().order('BSC_TEST', { expiresIn });
+      const view = await under().browser.open(collection.paymentUrl!, { prepare: letTimeJump });
+      await untilState(view.page, 'waiting');
+      await view.page.context().setOffline(true);
+      await bsc.jump(120);
+      await waitUntil('the order has expired', async () => {
+        const { data } = await under().gateway.merchant.getOrderStatus(collection.orderId);
+        return data?.status === 'EXPIRED';
+      });
+      await sleep(view.page, HOUR_MS);
+      await untilState(view.page, 'checking');
+      const states = await watchStates(view.page);
+      await view.page.context().setOffline(false);
+      await untilState(view.page, 'expired');
+      expect(await states()).toEqual(['expired']);
+      await view.page.close();
+    }, 60_000);
+  });
+
+  describe('there is nothing to show', () => {
+    it('a link that is wrong, and one that names nothing', async () => {
+      const { paymentUrl } = await under().order('ETH_SEPOLIA');
+      const wrong = paymentUrl!.replace(/sign=..../, 'sign=beef');
+      const sign = signOrderId(under().gateway.merchantToken, 'nobody');
+      const unknown = paymentUrl!.replace(/\?.*/, `?orderId=nobody&sign=${sign}`);
+      for (const [name, url, heading] of [
+        ['wrong-link', wrong, 'Link not valid'],
+        ['unknown', unknown, 'Order not found'],
+      ] as const) {
+        const view = await under().browser.open(url);
+        expect(await view.page.innerText('h1')).toBe(heading);
+        expect(await view.page.getByRole('link', { name: 'Try again' }).count()).toBe(0);
+        await examine({ ...view, complaints: [] }, name);
+        await view.page.close();
+      }
+    }, 60_000);
+
+    it('too many requests: asked again in a moment, it is there', async () => {
+      const { paymentUrl } = await under().order('ETH_SEPOLIA');
+      await waitUntil('the page is refused', async () => (await fetch(paymentUrl!)).status === 429);
+      const view = await under().browser.open(paymentUrl!);
+      expect(await view.page.innerText('h1')).toBe('Too many requests');
+      await examine({ ...view, complaints: [] }, 'too-many-requests');
+      await waitUntil('the page comes again', async () => {
+        await view.leavePage(async () => view.page.getByRole('link', { name: 'Try again' }).click());
+        return (await view.page.locator('main[data-state=waiting]').count()) === 1;
+      });
+      await view.page.close();
+    }, 60_000);
+
+    it('the database is away', async () => {
+      const { paymentUrl } = await under().order('ETH_SEPOLIA');
+      const db = under().gateway.database.kysely;
+      const { rows } = await sql<{ usename: string }>`
+        select distinct usename from pg_stat_activity
+        where datname = current_database() and application_name like 'api %'`.execute(db);
+      const role = sql.id(rows[0]!.usename);
+      try {
+        await sql`alter role ${role} connection limit 0`.execute(db);
+        await sql`select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and application_name like 'api %'`.execute(db);
+        const view = await under().browser.open(paymentUrl!);
+        expect(await view.page.innerText('h1')).toBe('Not available');
+        await examine({ ...view, complaints: [] }, 'not-available');
+        await view.page.close();
+      } finally {
+        await sql`alter role ${role} connection limit -1`.execute(db);
+      }
+      await waitUntil('the page is back', async () => (await fetch(paymentUrl!)).ok);
+      await examineUrl(under().browser, paymentUrl!, 'waiting');
+    }, 60_000);
+  });
+}
+
+/** The states that the page shows from now on. */
+async function watchStates(page: Page): Promise<() => Promise<string[]>> {
+  await page.evaluate(`{
+    globalThis.statesShown = [];
+    const main = document.querySelector('main');
+    new MutationObserver(() => statesShown.push(main.dataset.state)).observe(main, { attributeFilter: ['data-state'] });
+  }`);
+  return async () => page.evaluate<string[]>('statesShown');
+}

@@ -1,0 +1,65 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
+import { runNpmStart, takenPorts, type NpmStart } from '../src/run-npm-start.ts';
+
+/* Somebody who has never seen it: `npm start`, the shop, a purchase, the devnet's wallet, success; by the clock. */
+
+const SHOP = 'http://localhost:3011';
+const BUYING_SECONDS_MAX = 60;
+
+let stateDir: string;
+let running: NpmStart;
+let browser: BrowserUnderTest;
+
+beforeAll(async () => {
+  browser = await openBrowser(); // a newcomer has one
+  expect(await takenPorts()).toEqual([]);
+  stateDir = mkdtempSync(join(tmpdir(), 'opentill-newcomer-'));
+  chmodSync(stateDir, 0o711); // the servers' user passes through
+}, 300_000);
+afterAll(async () => {
+  await browser?.close();
+  running?.press('SIGINT');
+  await running?.ended;
+  rmSync(stateDir, { recursive: true, force: true });
+}, 60_000);
+
+it('buys and pays within a minute of the start', async () => {
+  const startedAt = Date.now();
+  const secondsSince = (from: number) => (Date.now() - from) / 1_000;
+  running = runNpmStart(stateDir);
+  await waitUntil(
+    'npm start says that it is ready',
+    () => running.hasEnded() || running.output().includes('Opentill is ready'),
+    150_000,
+  );
+  if (running.hasEnded()) throw new Error(`npm start ended:\n${running.output()}`);
+  const startSeconds = secondsSince(startedAt);
+
+  const readyAt = Date.now();
+  const { page, complaints, keepPicture } = await browser.open(SHOP);
+  await page.locator('form.card', { hasText: 'Hoodie' }).getByRole('button', { name: 'Buy' }).click();
+  await page.waitForSelector('main[data-state=waiting]');
+  await keepPicture('newcomer-1-checkout');
+  const checkoutUrl = page.url();
+  const follower = await browser.open(checkoutUrl); // as somebody who opens the shop in a second tab
+  await page.getByRole('link', { name: 'Back to the shop' }).click();
+  await page.waitForURL(`${SHOP}/`);
+  await keepPicture('newcomer-2-shop');
+  await page.getByRole('button', { name: 'Pay from the devnet wallet' }).click();
+  await follower.page.waitForSelector('main[data-state=paid]', { timeout: BUYING_SECONDS_MAX * 1_000 });
+  const buyingSeconds = secondsSince(readyAt);
+  await follower.keepPicture('newcomer-3-paid');
+  await page.waitForSelector('tr:has-text("Hoodie"):has-text("ORDER_SUCCESS")', { timeout: 10_000 });
+
+  process.stderr.write(
+    `newcomer: npm start ready after ${startSeconds.toFixed(1)} s, bought and paid ${buyingSeconds.toFixed(1)} s later, ` +
+      `the shop told after ${secondsSince(readyAt).toFixed(1)} s\n`,
+  );
+  expect(buyingSeconds).toBeLessThan(BUYING_SECONDS_MAX);
+  expect([...complaints, ...follower.complaints]).toEqual([]);
+}, 240_000);
