@@ -195,6 +195,14 @@ describe('the environment of a service', () => {
     expect(after.toSpliced(place, 1)).toEqual(before.toSpliced(place, 1));
   });
 
+  test('prepare makes a secret also where an engine put a folder, which it does for a file that it misses', () => {
+    const file = join(secretsDirectory(), 'webhook_secret');
+    rmSync(file);
+    mkdirSync(file);
+    expect(prepare()).toMatch(/\n1 secrets made/);
+    expect(readFileSync(file, 'utf8')).toHaveLength(40);
+  });
+
   test.each(Object.keys(SCHEMAS))('%s starts with it, and knows all of it', (name) => {
     const service = compose.services[name];
     const schema = SCHEMAS[name];
