@@ -46,12 +46,15 @@ const SMALL_ENVIRONMENT: Readonly<Record<SmallProcess, Readonly<Record<string, s
   signer: { NODE_OPTIONS: '--max-old-space-size=96 --max-semi-space-size=2', MALLOC_ARENA_MAX: '2' },
 };
 
-/** Memory of the whole gateway in two processes, and in one per service, idle and at 20 payments/s on the EVM devnets. */
+/**
+ * Memory of the whole gateway in two processes, and in one per service, idle and at 20 payments/s on the EVM devnets; it
+ * follows that of TRON as well.
+ */
 export async function measureSmall(say: (line: string) => void): Promise<SmallReport> {
-  // It is started for its part of the networks' configuration, and gives way to the small one.
-  const services: readonly BrokerService[] = ['payout-signer'];
+  // They are started for their parts of the networks' configuration, and give way to the small ones.
+  const services: readonly BrokerService[] = ['payout-signer', 'scanner-tron'];
   const small = await withBenchGateway(async (bench) => {
-    await bench.gateway.stopService('payout-signer');
+    for (const service of services) await bench.gateway.stopService(service);
     const started = await Promise.all(
       SMALL.map(async (name) => startSmallProcess(bench.gateway, name, SMALL_ENVIRONMENT[name])),
     );
@@ -130,7 +133,7 @@ export function describeSmall(report: SmallReport): string[] {
     ];
   };
   return [
-    `Memory, idle after a minute and at ${paymentsPerSecond} payments/s for ${seconds} s, two EVM devnets`,
+    `Memory, idle after a minute and at ${paymentsPerSecond} payments/s for ${seconds} s on two EVM devnets, TRON followed`,
     '',
     ...table('One small machine (deploy/small)', small),
     ...table('A process per service', separate),
