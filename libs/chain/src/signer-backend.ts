@@ -1,3 +1,4 @@
+import type { Family } from '@opentill/domain/chains';
 import type { Address } from './address-codec.ts';
 
 /**
@@ -12,4 +13,13 @@ export interface SignerBackend {
    * that are valid) and the recovery bit, 0 or 1. Its errors name no key.
    */
   sign(address: Address, digest: Uint8Array): Promise<Uint8Array>;
+}
+
+/** A backend that also signs for deposit addresses, which are too many to be named beforehand. */
+export interface DepositSigner extends SignerBackend {
+  /**
+   * Whether deposit address `index` of the family is this one, by the backend's own derivation: whoever asks may have been
+   * told anything. From then on `sign` signs for it, until many others were asked for.
+   */
+  admitDeposit(family: Family, index: number, address: Address): boolean;
 }

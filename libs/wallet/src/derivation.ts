@@ -56,6 +56,54 @@ export function depositBranch(xpub: string): BIP32Interface {
   return account.derive(0);
 }
 
+/**
+ * The private keys of a family's deposit addresses. They stand on the one key that all of them are derived from, which is kept
+ * until `close`.
+ */
+export interface DepositKeys {
+  /** The private key of deposit address `index`, 32 bytes that belong to the caller alone, who zeroes them. Throws RangeError. */
+  privateKey(index: number): Buffer;
+  /** The compressed public key of deposit address `index`. Throws RangeError. */
+  publicKey(index: number): Uint8Array;
+  /** Zeroes the key; nothing is derived any more. */
+  close(): void;
+}
+
+/** Derives the key that a family's deposit addresses are children of, and keeps it. */
+export function openDepositKeys(seed: Uint8Array, family: Family): DepositKeys {
+  let branch: BIP32Interface | undefined = withNode(
+    seed,
+    `${DERIVATION_PATHS[family].deposits}/0`,
+    ({ privateKey, chainCode }) => {
+      if (privateKey === undefined) throw new TypeError('a node below a seed has a private key');
+      return bip32.fromPrivateKey(Uint8Array.from(privateKey), Uint8Array.from(chainCode));
+    },
+  );
+  const withChild = <T>(index: number, use: (node: BIP32Interface) => T): T => {
+    if (branch === undefined) throw new TypeError('the keys of deposit addresses are gone');
+    if (!Number.isSafeInteger(index) || index < 0 || index >= HARDENED)
+      throw new RangeError(`not an index of a deposit address: ${index}`);
+    const child = branch.derive(index);
+    try {
+      return use(child);
+    } finally {
+      wipe(child);
+    }
+  };
+  return {
+    privateKey: (index) =>
+      withChild(index, ({ privateKey }) => {
+        if (privateKey === undefined) throw new TypeError('a node below a seed has a private key');
+        return Buffer.from(privateKey);
+      }),
+    publicKey: (index) => withChild(index, (node) => Uint8Array.from(node.publicKey)),
+    close() {
+      if (branch !== undefined) wipe(branch);
+      branch = undefined;
+    },
+  };
+}
+
 /** Walks a path step by step, so that every private key on the way can be zeroed. */
 function withNode<T>(seed: Uint8Array, path: string, use: (node: BIP32Interface) => T): T {
   let node = bip32.fromSeed(seed);

@@ -11,6 +11,7 @@ import { hotWalletPrivateKey, seedFingerprint } from './derivation.ts';
 import { createKeystore } from './keystore.ts';
 import { openKeystoreSigner, type KeystoreSigner } from './keystore-signer.ts';
 import { parseMnemonic, seedOf } from './mnemonic.ts';
+import { depositBranch, depositXpub } from './derivation.ts';
 
 const PASSPHRASE = 'correct horse battery';
 const HOT_WALLET = '0x8c8d35429f74ec245f8ef2f4fd1e551cff97d650' as Address;
@@ -88,6 +89,22 @@ describe('the signer of a keystore', () => {
     await expect(signer.sign(other, digestOf('x'))).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
   });
 
+  it('signs for a deposit address that it derives by itself, and for no other', async () => {
+    const branch = depositBranch(depositXpub(seed, 'EVM'));
+    const addressOf = (index: number) => evmAddressCodec.fromPublicKey(branch.derive(index).publicKey);
+    const digest = digestOf('a sweep');
+    await expect(signer.sign(addressOf(7), digest)).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
+    expect(signer.admitDeposit('EVM', 8, addressOf(7))).toBe(false);
+    expect(signer.admitDeposit('TRON', 7, addressOf(7))).toBe(false);
+    expect(() => signer.admitDeposit('EVM', 2 ** 31, addressOf(7))).toThrow(RangeError);
+    await expect(signer.sign(addressOf(7), digest)).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
+    expect(signer.admitDeposit('EVM', 7, addressOf(7))).toBe(true);
+    const signature = await signer.sign(addressOf(7), digest);
+    const publicKey = recover(digest, signature.slice(0, 64), signature[64] as 0 | 1, true)!;
+    expect(evmAddressCodec.fromPublicKey(publicKey)).toBe(addressOf(7));
+    expect(signer.addresses).toEqual([HOT_WALLET]);
+  });
+
   it('shows no key, seed or passphrase: not printed, not serialised, not in an error', async () => {
     const errors = await Promise.all(
       [
@@ -124,6 +141,7 @@ describe('the signer of a keystore', () => {
   it('signs nothing after it was closed', async () => {
     signer.close();
     await expect(signer.sign(HOT_WALLET, digestOf('x'))).rejects.toMatchObject({ code: 'SIGNER_CLOSED' });
+    expect(() => signer.admitDeposit('EVM', 0, HOT_WALLET)).toThrow('closed');
     signer.close();
   });
 });

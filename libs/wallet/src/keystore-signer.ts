@@ -1,13 +1,14 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
-import type { SignerBackend } from '@opentill/chain/signer-backend';
+import type { DepositSigner } from '@opentill/chain/signer-backend';
+import type { Family } from '@opentill/domain/chains';
 import { signRecoverable } from 'tiny-secp256k1';
-import { hotWalletPrivateKey, hotWalletPublicKey, seedFingerprint } from './derivation.ts';
+import { hotWalletPrivateKey, hotWalletPublicKey, openDepositKeys, seedFingerprint } from './derivation.ts';
 import { openKeystore } from './keystore.ts';
 import { requireOwnPublicKeys } from './require-own-public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
 /** The first backend of the signer: keys of the local keystore, in the memory of this process until `close`. */
-export interface KeystoreSigner extends SignerBackend {
+export interface KeystoreSigner extends DepositSigner {
   /** Fingerprint of the seed, which a sealed policy is bound to. Public. */
   readonly fingerprint: string;
   /** Zeroes the keys. From then on `sign` rejects with SIGNER_CLOSED. */
@@ -25,6 +26,8 @@ export interface KeystoreSignerOptions {
 
 const DIGEST_BYTES = 32;
 const SIGNATURE_BYTES = 65;
+/** Deposit addresses that are remembered to be ours: many more than are swept at once. */
+const ADMITTED_MAX = 10_000;
 
 /**
  * Opens the keystore, derives the hot wallets' keys and zeroes the seed. Takes half a second (scrypt). Throws
@@ -58,25 +61,64 @@ function createSigner(
       hotWalletPrivateKey(seed, codec.family),
     ]),
   );
+  const deposits = openDeposits(seed, codecs);
   const addresses = Object.freeze([...keys.keys()]);
   let closed = false;
   return Object.freeze<KeystoreSigner>({
     fingerprint,
     addresses,
+    admitDeposit(family, index, address) {
+      if (closed) throw walletError('SIGNER_CLOSED', 'the signer is closed');
+      return deposits.admit(family, index, address);
+    },
     // Async, so that whatever goes wrong is a rejection, as with a backend across a network.
     sign: async (address, digest) => {
       if (closed) throw walletError('SIGNER_CLOSED', 'the signer is closed');
       const key = keys.get(address);
-      if (key === undefined)
+      if (key !== undefined) return signDigest(digest, key);
+      const child = deposits.keyOf(address);
+      if (child === undefined)
         throw walletError('KEY_UNKNOWN', `no key of ${address} is held here`, { address });
-      return signDigest(digest, key);
+      try {
+        return signDigest(digest, child);
+      } finally {
+        child.fill(0);
+      }
     },
     close() {
       closed = true;
       for (const key of keys.values()) key.fill(0);
       keys.clear();
+      deposits.close();
     },
   });
+}
+
+/** Deposit addresses: their keys are made when they are needed, and only of addresses that were derived here before. */
+function openDeposits(seed: Uint8Array, codecs: readonly AddressCodec[]) {
+  const families = new Map(
+    codecs.map((codec) => [codec.family, { codec, keys: openDepositKeys(seed, codec.family) }] as const),
+  );
+  const admitted = new Map<Address, { readonly family: Family; readonly index: number }>();
+  return {
+    admit(family: Family, index: number, address: Address): boolean {
+      const of = families.get(family);
+      if (of === undefined || of.codec.fromPublicKey(of.keys.publicKey(index)) !== address) return false;
+      admitted.delete(address);
+      admitted.set(address, { family, index });
+      const [oldest] = admitted.keys();
+      if (admitted.size > ADMITTED_MAX && oldest !== undefined) admitted.delete(oldest);
+      return true;
+    },
+    keyOf(address: Address): Buffer | undefined {
+      const known = admitted.get(address);
+      return known && families.get(known.family)?.keys.privateKey(known.index);
+    },
+    close() {
+      for (const { keys } of families.values()) keys.close();
+      admitted.clear();
+    },
+  };
 }
 
 /** libsecp256k1: the nonce is that of RFC 6979 and s the lower one, so a digest has one signature for ever. */

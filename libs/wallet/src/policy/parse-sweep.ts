@@ -20,7 +20,7 @@ export function parseSweep(
   mistakes: string[],
 ): SweepPolicy {
   const at = `/chains/${network.chain}/sweep`;
-  const amountOf = (name: keyof SweepEntry & string, decimals: number, text: string): BaseUnits => {
+  const amountOf = (name: keyof SweepEntry, decimals: number, text: string): BaseUnits => {
     const parsed = parseAmount(text, decimals);
     if (parsed.ok) return parsed.value;
     const why = {
