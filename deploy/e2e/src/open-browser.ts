@@ -100,7 +100,8 @@ async function takePicture(page: Page, path: string, fullPage: boolean): Promise
 function installChromium(): void {
   if (existsSync(CHROMIUM)) return;
   if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
-    const install = 'apt-get install -y -qq --no-install-recommends chromium';
+    // The font for the Chinese in pictures, which Debian's Chromium comes without.
+    const install = 'apt-get install -y -qq --no-install-recommends chromium fonts-wqy-zenhei';
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
     const script = `${install} || { apt-get update -qq && ${install}; }`;
     spawnSync('sh', ['-c', script], { env, stdio: 'ignore', timeout: INSTALL_DEADLINE_MS });

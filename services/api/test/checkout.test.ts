@@ -78,7 +78,7 @@ describe('the checkout page', () => {
     expect(page.text.replaceAll(/<\/?b>/g, '')).toContain(`>${address}</code>`);
     expect(page.text).toContain('250.00 USDT');
     expect(page.text).toContain('data-chain="ETH_SEPOLIA"');
-    expect(page.text).toContain('Send only USDT on Ethereum Sepolia (ERC-20)');
+    expect(page.text).toContain('Send only USDT on Ethereum Sepolia (ERC-\u206020)'); // in one line
     expect(page.text).toMatch(/class="code qr"><svg/);
     expect(page.text).toMatch(/data-seconds-left="1(79\d|800)"/);
     expect(page.text).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;more&#39;');

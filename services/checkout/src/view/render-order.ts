@@ -4,6 +4,7 @@ import { fullChainName } from './chain-names.ts';
 import { isOpen, isPayable, type CheckoutOrder, type CheckoutState } from './checkout-order.ts';
 import { markup, type Html } from './html.ts';
 import { seal } from './icons.ts';
+import { renderAmount } from './render-amount.ts';
 import { renderPayment } from './render-payment.ts';
 import { renderConfirming, renderDetails } from './render-progress.ts';
 import { stateShown, type Surroundings } from './surroundings.ts';
@@ -36,7 +37,7 @@ export function renderOrder(order: CheckoutOrder, around: Surroundings, say: Say
     ${order.description !== null && markup`<p class="description"><bdi>${order.description}</bdi></p>`}
     ${payable ? renderPayment(order, around, say) : summary(order, state, say)}
     ${state === 'confirming' && renderConfirming(order, say)} ${renderDetails(order, state, say)}
-    ${order.returnUrl !== null && wayBack(order.returnUrl, payable, say)}
+    ${order.returnUrl !== null && wayBack(order.returnUrl, payable || state === 'checking', say)}
   </main>`;
 }
 
@@ -45,7 +46,7 @@ function summary(order: CheckoutOrder, state: CheckoutState, say: Say): Html {
   const amount = state === 'paid' ? (order.actualAmount ?? order.amount) : order.amount;
   return markup`<div class="sum">
     <p class="label">${say('amountPaid')}</p>
-    <p class="amount"><bdi dir="ltr">${amount} ${order.symbol}</bdi></p>
+    ${renderAmount(amount, order.symbol)}
     <p class="soft"><bdi dir="ltr">${fullChainName(order.chain, order.contractAddress !== null)}</bdi></p>
   </div>`;
 }
@@ -65,8 +66,9 @@ function advice(order: CheckoutOrder, state: CheckoutState, say: Say): Html | nu
   return markup`<p class="advice">${say(name, values)}</p>`;
 }
 
-function wayBack(returnUrl: string, payable: boolean, say: Say): Html {
+/** `quiet`: it is not what is to be done next. */
+function wayBack(returnUrl: string, quiet: boolean, say: Say): Html {
   return markup`<p class="back">
-    <a class="${payable ? 'quiet' : 'button'}" href="${returnUrl}" rel="noreferrer noopener">${say('backToShop')}</a>
+    <a class="${quiet ? 'quiet' : 'button'}" href="${returnUrl}" rel="noreferrer noopener">${say('backToShop')}</a>
   </p>`;
 }

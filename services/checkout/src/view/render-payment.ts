@@ -5,16 +5,19 @@ import { formatCountdown } from './format-countdown.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS } from './icons.ts';
 import { paymentUri } from './payment-uri.ts';
+import { renderAmount } from './render-amount.ts';
 import { qrCode } from './qr-code.ts';
 import type { Surroundings, WalletNotice } from './surroundings.ts';
 
 /** Of an address, people compare the two ends. */
 const ADDRESS_END_LENGTH = 6;
+/** Keeps `ERC-20` in one line. */
+const WORD_JOINER = '\u2060';
 
 /** How to pay: what, on which network, to which address, until when. */
 export function renderPayment(order: CheckoutOrder, around: Surroundings, say: Say): Html {
   const isToken = order.contractAddress !== null;
-  const chain = fullChainName(order.chain, isToken);
+  const chain = fullChainName(order.chain, isToken).replaceAll('-', `-${WORD_JOINER}`);
   const uri = paymentUri(order);
   return markup`<div class="payment" data-payable>
     ${timeLeft(order, around, say)} ${sum(order, say)}
@@ -50,7 +53,7 @@ function sum(order: CheckoutOrder, say: Say): Html {
   const label = order.status === 'PENDING' ? 'amountMissing' : 'amountDue';
   return markup`<div class="sum">
     <p class="label">${say(label)}</p>
-    <p class="amount"><bdi dir="ltr">${text} ${order.symbol}</bdi></p>
+    ${renderAmount(text, order.symbol)}
     ${copyButton('copyAmount', text, say)}
   </div>`;
 }

@@ -36,7 +36,11 @@ export function renderDetails(order: CheckoutOrder, state: CheckoutState, say: S
   const received = (order.status === 'EXPIRED' ? order.actualAmount : null) ?? order.receivedAmount;
   const rows: (readonly [name: string, value: Html | string | false])[] = [
     [say('order'), markup`<bdi>${order.orderId}</bdi>`],
-    [say('received'), state !== 'waiting' && markup`<bdi dir="ltr">${received} ${order.symbol}</bdi>`],
+    [
+      say('received'),
+      (order.status !== 'INIT' || !['waiting', 'checking'].includes(state)) &&
+        markup`<bdi dir="ltr">${received} ${order.symbol}</bdi>`,
+    ],
     [say('confirmations'), state === 'partial' && order.txid !== null && confirmations(order, say)],
     [say('transaction'), order.txid !== null && transaction(order.txid, order.explorerUrl, say)],
     [say('note'), state === 'failed' && order.reason !== null && markup`<bdi>${order.reason}</bdi>`],

@@ -151,7 +151,9 @@ describe('an order on the screen', () => {
     expect(draw({})).toMatch(/open-wallet/);
     expect(draw({})).not.toMatch(/<details|data-pay-again/);
     expect(draw({}, around)).not.toMatch(/open-wallet|data-pay-again/);
-    expect(draw({}, around)).toMatch(/<details class="folded"><summary>[^<]+<\/summary><fieldset class="codes">/);
+    expect(draw({}, around)).toMatch(
+      /<details class="folded"><summary>[^<]+<\/summary><fieldset class="codes">/,
+    );
     expect(draw({}, { ...around, mayPayAgain: true })).toMatch(/data-pay-again>I have checked/);
   });
 
