@@ -1,6 +1,7 @@
 import type { OrderToFormat } from '@opentill/contracts/format-order';
 import type { PayoutTransaction } from '@opentill/contracts/format-payout';
 import type { PayoutMoney } from '@opentill/db/payout-tables';
+import type { MovementKind } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
 import type { PayoutStatus } from '@opentill/domain/order-status';
 import type { PayoutFacts, PayoutOrderState } from '@opentill/domain/settle-payout';
@@ -14,6 +15,8 @@ export interface LockedPayout extends Omit<OrderToFormat, 'actualAmount' | 'stat
   readonly status: PayoutStatus;
   /** The merchant wants ORDER_REVERTED. */
   readonly notifyReverted: boolean;
+  /** What the gateway moves of its own accord by it; null of a merchant's payout. */
+  readonly movement: MovementKind | null;
 }
 
 /** A transaction of a payout with what the chain made of it, and what the tracker has made of that. */

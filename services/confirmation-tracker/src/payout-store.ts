@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '@opentill/db/database';
+import type { MovementKind } from '@opentill/db/sweep-tables';
 import { rememberHandled } from '@opentill/db/inbox';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
@@ -44,6 +45,7 @@ interface LockedRow {
   actual_amount: BaseUnits | null;
   confirmations_required: number | null;
   notify_reverted: boolean;
+  movement: MovementKind | null;
 }
 
 /** Locks the orders of the selected payouts, as lockOrders does with collections. */
@@ -57,8 +59,9 @@ export async function lockPayouts(
   const { rows } = await sql<LockedRow>`
     ${first}
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
-      o.decimals, o.display_decimals, o.amount, o.actual_amount, o.confirmations_required, m.notify_reverted
-    from orders o join merchant m on m.merchant_id = o.merchant_id
+      o.decimals, o.display_decimals, o.amount, o.actual_amount, o.confirmations_required, m.notify_reverted,
+      v.kind as movement
+    from orders o join merchant m on m.merchant_id = o.merchant_id left join movement v on v.order_pk = o.order_pk
     where o.order_type = 'PAYOUT' and o.order_pk in (${selection}) ${onlyFirst}
     order by o.order_pk
     for no key update of o ${skipLocked ? sql`skip locked` : sql``}`.execute(tx);
@@ -79,6 +82,7 @@ export async function lockPayouts(
     actualAmount: row.actual_amount,
     confirmationsRequired: row.confirmations_required,
     notifyReverted: row.notify_reverted,
+    movement: row.movement,
   }));
 }
 

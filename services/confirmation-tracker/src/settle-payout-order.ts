@@ -1,3 +1,4 @@
+import { notifyCollectText, toNotifyCollect } from '@opentill/contracts/format-collect';
 import { notifyOrderText, toNotifyOrder } from '@opentill/contracts/format-order';
 import { toPayoutTransfer } from '@opentill/contracts/format-payout';
 import { toPortableText } from '@opentill/contracts/signing/callback';
@@ -66,11 +67,12 @@ function notificationsOf(
   steps: readonly PayoutStep[],
   takenBack: MovedMoney | undefined,
 ): NotificationRow[] {
+  if (order.movement === 'SWEEP') return collectsOf(deps, order, known, steps);
+  // What the gateway moves between its own wallets is nobody's news; what it gives back of a deposit is its merchant's.
+  if (order.movement !== null && order.movement !== 'REFUND') return [];
   const told: NotificationRow[] = [];
   const tell = (notifyType: NotifyType, state: PayoutOrderState, fate: FateRow | undefined) => {
-    const context = { ...deps.displayOf(order.chain), headHeight: known.seenHeight };
-    const transaction = fate === undefined ? null : { transfer: toPayoutTransfer(fate), context };
-    const view = toNotifyOrder({ ...order, ...state }, transaction);
+    const view = toNotifyOrder({ ...order, ...state }, shownOf(deps, order, known, fate));
     const sequence = known.lastSequence + told.length + 1;
     told.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
   };
@@ -80,6 +82,43 @@ function notificationsOf(
   if (takenBack !== undefined && order.status === 'SUCCESS' && order.notifyReverted)
     tell('ORDER_REVERTED', { ...order, reason: PAYOUT_REASONS.reorganised }, shown ?? known.fates.at(-1));
   return told;
+}
+
+/**
+ * What a merchant hears of a sweep: that it was sent, once, and how it ended. Of one that was never sent nothing, and of a
+ * reorganisation on the way neither.
+ */
+function collectsOf(
+  deps: Deps,
+  order: LockedPayout,
+  known: KnownPayout,
+  steps: readonly PayoutStep[],
+): NotificationRow[] {
+  const shown = shownFate(known.fates);
+  const wasSent = known.lastSequence > 0 || steps.some(({ event }) => event === 'broadcast');
+  const heard = steps.flatMap(({ event, next }) => {
+    const notifyType = event === 'failed' && !wasSent ? undefined : COLLECTS[event];
+    return notifyType === undefined
+      ? []
+      : [{ notifyType, next, fate: event === 'broadcast' ? undefined : shown }];
+  });
+  return heard.map(({ notifyType, next, fate }, place) => {
+    const view = toNotifyCollect({ ...order, ...next }, shownOf(deps, order, known, fate));
+    const sequence = known.lastSequence + place + 1;
+    return { eventId: deps.newId(), sequence, notifyType, data: notifyCollectText(view) };
+  });
+}
+
+const COLLECTS: Readonly<Partial<Record<PayoutStep['event'], NotifyType>>> = {
+  broadcast: 'COLLECT_PENDING',
+  confirmed: 'COLLECT_SUCCESS',
+  failed: 'COLLECT_FAILED',
+};
+
+function shownOf(deps: Deps, order: LockedPayout, known: KnownPayout, fate: FateRow | undefined) {
+  if (fate === undefined) return null;
+  const context = { ...deps.displayOf(order.chain), headHeight: known.seenHeight };
+  return { transfer: toPayoutTransfer(fate), context };
 }
 
 /** An ended payout whose verified end was taken back, or became the other one. */
@@ -133,6 +172,7 @@ function incident(
     details: {
       orderId: order.orderId,
       merchantId: order.merchantId,
+      ...(order.movement !== null && { movement: order.movement }),
       amountBaseUnits: order.amount.toString(),
       txHashes: known.fates.map((fate) => fate.txHash).join(' '),
       ...details,

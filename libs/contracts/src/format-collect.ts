@@ -1,0 +1,35 @@
+import { formatAmount } from '@opentill/domain/money';
+import {
+  toTransactionView,
+  type OrderToFormat,
+  type TransactionContext,
+  type TransferToFormat,
+} from './format-order.ts';
+import type { NotifyCollect } from './notify-collect.ts';
+import { serializeCallbackData } from './signing/callback.ts';
+
+/**
+ * `data` of the callbacks COLLECT_PENDING, COLLECT_SUCCESS and COLLECT_FAILED (api.md section 6): what a sweep moves of one
+ * merchant's money. Pure. `sweep.actualAmount` is what arrived; null before, and what was sent is shown.
+ */
+export function toNotifyCollect(
+  sweep: OrderToFormat,
+  transaction: { readonly transfer: TransferToFormat; readonly context: TransactionContext } | null,
+): NotifyCollect {
+  return {
+    collectAmount: formatAmount(sweep.actualAmount ?? sweep.amount, sweep.decimals, sweep.displayDecimals),
+    fee: '0',
+    feeRatio: '0',
+    reason: sweep.reason,
+    transaction:
+      transaction === null ? null : toTransactionView(sweep, transaction.transfer, transaction.context),
+  };
+}
+
+/** The data text of such a callback; see notifyOrderText. @throws GatewayError CALLBACK_DATA_NOT_PORTABLE */
+export function notifyCollectText({ transaction, ...collect }: NotifyCollect): string {
+  return serializeCallbackData({
+    ...collect,
+    transaction: transaction === null ? null : { ...transaction },
+  });
+}
