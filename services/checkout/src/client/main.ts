@@ -33,7 +33,10 @@ async function start(): Promise<void> {
       say,
       sent: createSentPayments(orderId, storageOf(window), Date.now),
       nowMs: () => performance.now(),
-      refresh: async () => following.refresh(),
+      async refresh() {
+        const order = await following.refresh();
+        return time.look() ? undefined : order; // it may have been answered before the machine slept
+      },
     },
     data.order,
   );
@@ -50,6 +53,7 @@ async function start(): Promise<void> {
       onOrder(order) {
         screen.showOrder(order);
         lookForWallets(order);
+        time.look();
       },
       onReachable: screen.showReachable,
       onRefused: (httpStatus) =>
@@ -60,6 +64,7 @@ async function start(): Promise<void> {
     },
     data.order,
   );
+  const time = watchTime(screen, following);
   listen(screen, say);
   document.documentElement.classList.add('scripted');
   // The server doesn't know what a wallet was asked for before the page was loaded again.
@@ -67,7 +72,6 @@ async function start(): Promise<void> {
   if (data.order !== null) lookForWallets(data.order);
   addEventListener('storage', screen.redraw);
   void watchPayments(screen);
-  watchTime(screen, following);
 }
 
 /** One question after the other: a wallet that does not answer is asked no more. */
@@ -79,7 +83,7 @@ async function watchPayments(screen: Screen): Promise<void> {
 }
 
 /** Keeps the countdown, and doubts everything when time jumps: when the machine has slept, or the page stood still. */
-function watchTime(screen: Screen, following: Following): void {
+function watchTime(screen: Screen, following: Following): { look(): boolean } {
   const isVisible = () => document.visibilityState === 'visible';
   const clocks = createClockWatch({ wallMs: Date.now, monotonicMs: () => performance.now(), isVisible });
   const look = (cameBack = false): boolean => {
@@ -100,6 +104,7 @@ function watchTime(screen: Screen, following: Following): void {
     look();
     screen.tick();
   }, TICK_MS);
+  return { look };
 }
 
 /** On a static host nobody has chosen yet: the address, else the browser. */
