@@ -9,7 +9,7 @@ import { describeCheckoutWallets } from './describe-checkout-wallets.ts';
 
 /*
  * The hosted page in a browser, from real orders of a whole gateway: states, languages, widths, wallets, outages. The
- * pictures of everything are left in deploy/e2e/screenshots, for people to look at.
+ * pictures of everything are left in the folder screenshots of deploy/e2e, for people to look at.
  */
 
 let checkout: CheckoutUnderTest;
