@@ -232,6 +232,7 @@ function startServices(world: World, keys: SignerBackend): { stop(): Promise<voi
       { kind: 'NONCES', network, terms, codec, sender, reader: evmFamily.createReader(network, {}) },
     ],
     wallets: keys.addresses,
+    keys,
     policy: judgeByPolicy(undefined),
     stateDirectory: world.dir,
   });

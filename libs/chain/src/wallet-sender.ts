@@ -14,6 +14,11 @@ export interface PaymentIntent {
   readonly contract: TokenContract | null;
   readonly to: Address;
   readonly amountBaseUnits: BaseUnits;
+  /**
+   * Absent: money moves. Else nothing of it does: the work of contracts that as much of the wallet's stake pays for is lent to
+   * `to`, or taken back from there (TRON). A family that knows nothing of it refuses: INTENT_INVALID.
+   */
+  readonly resource?: 'LEND_ENERGY' | 'TAKE_ENERGY_BACK';
 }
 
 /** What a transaction may cost at most. Prices in base units of the native coin (EVM: wei) per unit of gas. */

@@ -98,7 +98,9 @@ describe('the signer of a keystore', () => {
     expect(signer.admitDeposit('TRON', 7, addressOf(7))).toBe(false);
     expect(() => signer.admitDeposit('EVM', 2 ** 31, addressOf(7))).toThrow(RangeError);
     await expect(signer.sign(addressOf(7), digest)).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
+    expect(signer.holds(addressOf(7))).toBe(false);
     expect(signer.admitDeposit('EVM', 7, addressOf(7))).toBe(true);
+    expect([addressOf(7), HOT_WALLET].map((address) => signer.holds(address))).toEqual([true, true]);
     const signature = await signer.sign(addressOf(7), digest);
     const publicKey = recover(digest, signature.slice(0, 64), signature[64] as 0 | 1, true)!;
     expect(evmAddressCodec.fromPublicKey(publicKey)).toBe(addressOf(7));

@@ -67,6 +67,7 @@ function createSigner(
   return Object.freeze<KeystoreSigner>({
     fingerprint,
     addresses,
+    holds: (address) => keys.has(address) || deposits.has(address),
     admitDeposit(family, index, address) {
       if (closed) throw walletError('SIGNER_CLOSED', 'the signer is closed');
       return deposits.admit(family, index, address);
@@ -110,6 +111,7 @@ function openDeposits(seed: Uint8Array, codecs: readonly AddressCodec[]) {
       if (admitted.size > ADMITTED_MAX && oldest !== undefined) admitted.delete(oldest);
       return true;
     },
+    has: (address: Address) => admitted.has(address),
     keyOf(address: Address): Buffer | undefined {
       const known = admitted.get(address);
       return known && families.get(known.family)?.keys.privateKey(known.index);

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { DepositSigner } from '@opentill/chain/signer-backend';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { ExpiringSender } from '@opentill/chain/expiring-sender';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
@@ -21,16 +22,19 @@ import type { Logger } from '@opentill/runtime/logger';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
+import { startDepositDrivers, type DepositDrivers } from './drive-deposits.ts';
 import { startDriver, startExpiringDriver, type Driver } from './drive-wallet.ts';
-import { openSendMark } from './expiring/send-mark.ts';
+import { NO_SEND_MARK, openSendMark } from './expiring/send-mark.ts';
 import { createAttemptStore } from './expiring/store.ts';
 import { wakeDrivers, type WakingEvent } from './handlers/wake-drivers.ts';
 import { startMarkingUnpayable } from './mark-unpayable.ts';
-import { openNonceMark } from './nonce-mark.ts';
+import { NO_NONCE_MARK, openNonceMark } from './nonce-mark.ts';
+import { observeDeposits } from './observe-deposits.ts';
 import { createObserve, type Observe } from './observe.ts';
 import type { PassTiming } from './pass-deps.ts';
 import type { PolicyJudge } from './policy-port.ts';
 import { createPayoutStore } from './store.ts';
+import { findMovingDeposits } from './store/find-moving.ts';
 
 interface OfNetwork {
   readonly network: NetworkConfig;
@@ -68,6 +72,8 @@ export interface SignerDeps {
   readonly unpayable?: readonly OfNetwork[];
   /** Those that keys are held of, by family of the networks. */
   readonly wallets: readonly Address[];
+  /** Derives deposit addresses, from which sweeps are signed. */
+  readonly keys: Pick<DepositSigner, 'admitDeposit'>;
   readonly policy: PolicyJudge;
   /** Unique to the process. */
   readonly instanceId: string;
@@ -81,6 +87,8 @@ export interface SignerDeps {
 export interface SignerTiming extends Omit<PassTiming, 'bumpAfterMs'> {
   /** Pause between passes that no event asked for. */
   readonly sweepMs: number;
+  /** Deposit addresses of a chain that one replica sends from at once. */
+  readonly depositsAtOnce: number;
   /** How long a wallet stays with a replica that says nothing. */
   readonly leaseTtlMs: number;
   readonly inboxKeptSeconds: number;
@@ -90,6 +98,7 @@ export interface SignerTiming extends Omit<PassTiming, 'bumpAfterMs'> {
 
 export const DEFAULT_TIMING: SignerTiming = {
   sweepMs: 1_000,
+  depositsAtOnce: 16,
   leaseTtlMs: 5_000,
   resendMs: 5_000,
   resendMaxMs: 30_000,
@@ -128,8 +137,9 @@ export function startSigner(deps: SignerDeps): SignerApp {
   const publisher = createPublisher(broker);
   const relay = startRelay({ store: createOutboxStore(db, SCHEMA), publisher, logger, metrics });
   const drivers = startDrivers(deps, timing, observe, relay);
+  const deposits = startDeposits(deps, timing, observe, relay);
   const marking = startMarking(deps, timing, observe);
-  const consumers = startConsumers(deps, drivers);
+  const consumers = startConsumers(deps, drivers, deposits);
   const presence = announcePresence({
     db,
     schema: SCHEMA,
@@ -153,7 +163,7 @@ export function startSigner(deps: SignerDeps): SignerApp {
         STOP_LIMITS_MS.intake,
         {
           consumers: () => Promise.all(consumers.map((consumer) => consumer.stop())),
-          drivers: () => Promise.all(drivers.map((driver) => driver.stop())),
+          drivers: () => Promise.all([...drivers, ...deposits].map((driver) => driver.stop())),
           marking: () => Promise.all(marking.map((loop) => loop.stop())),
           housekeeping: () => housekeeping.stop(),
         },
@@ -181,8 +191,35 @@ function startDrivers(
   );
 }
 
+/** Deposit addresses are driven as hot wallets are, but each for the time of a sweep alone, and beside no file. */
+function startDeposits(
+  deps: SignerDeps,
+  timing: SignerTiming,
+  observe: Observe,
+  relay: Relay,
+): readonly DepositDrivers[] {
+  const quiet = observeDeposits(observe);
+  return deps.networks.map((paying) =>
+    startDepositDrivers({
+      chain: paying.network.chain,
+      findMoving: (limit) => findMovingDeposits(deps.db, paying.network.chain, limit),
+      startDriver: ({ address, index }) => {
+        // The database says where it is derived; this process says whether that is so.
+        const isOurs = deps.keys.admitDeposit(paying.network.family, index, address);
+        observe.depositUnknown(paying.network.chain, address, isOurs);
+        return isOurs
+          ? startDriverOf(deps, { ...timing, balancesEveryMs: 'NEVER' }, quiet, relay, paying, address)
+          : undefined;
+      },
+      max: timing.depositsAtOnce,
+      everyMs: timing.sweepMs,
+      onError: (error, failuresInRow) => observe.depositsFailed(paying.network.chain, error, failuresInRow),
+    }),
+  );
+}
+
 function startDriverOf(
-  { db, clock, newId, logger, instanceId, wallets, policy, stateDirectory, fail }: SignerDeps,
+  { db, clock, newId, logger, instanceId, wallets, keys, policy, stateDirectory, fail }: SignerDeps,
   timing: SignerTiming,
   observe: Observe,
   relay: Relay,
@@ -191,9 +228,17 @@ function startDriverOf(
 ): Driver {
   const { network, codec } = paying;
   const key = { chain: network.chain, wallet };
+  const isHotWallet = wallets.includes(wallet);
+  const rules = {
+    network,
+    codec,
+    ownWallets: wallets,
+    policy,
+    isDepositAddress: (address: Address, index: number) => keys.admitDeposit(network.family, index, address),
+  };
   const neutral = {
     key,
-    rules: { network, codec, ownWallets: wallets, policy },
+    rules,
     monotonicMs: () => performance.now(),
     observe,
     clock,
@@ -216,7 +261,7 @@ function startDriverOf(
       terms: paying.terms,
       sender: paying.sender,
       store: createAttemptStore(db, key, { newId, clock }),
-      mark: openSendMark(stateDirectory, key),
+      mark: isHotWallet ? openSendMark(stateDirectory, key) : NO_SEND_MARK,
       timing: { ...timing, resendMaxMs: Math.min(timing.resendMaxMs, EXPIRING_RESEND_MAX_MS) },
     });
   return startDriver({
@@ -225,7 +270,7 @@ function startDriverOf(
     sender: paying.sender,
     reader: paying.reader,
     store: createPayoutStore(db, key, { newId, clock }),
-    mark: openNonceMark(stateDirectory, key),
+    mark: isHotWallet ? openNonceMark(stateDirectory, key) : NO_NONCE_MARK,
     timing: { bumpAfterMs: paying.terms.bumpAfterMs, ...timing },
   });
 }
@@ -242,7 +287,11 @@ function startMarking(deps: SignerDeps, { leaseTtlMs }: SignerTiming, observe: O
 
 const WAKING_EVENTS: readonly WakingEvent[] = ['payout.requested', 'payout.decided', 'fate.changed'];
 
-function startConsumers(deps: SignerDeps, drivers: readonly Driver[]): readonly Consumer[] {
+function startConsumers(
+  deps: SignerDeps,
+  drivers: readonly Driver[],
+  deposits: readonly DepositDrivers[],
+): readonly Consumer[] {
   const { broker, logger, metrics } = deps;
   return WAKING_EVENTS.map((type) =>
     startConsumer({
@@ -253,7 +302,7 @@ function startConsumers(deps: SignerDeps, drivers: readonly Driver[]): readonly 
       drainTimeoutMs: DRAIN_TIMEOUT_MS,
       logger,
       metrics,
-      handle: (envelope) => wakeDrivers(drivers, envelope),
+      handle: (envelope) => wakeDrivers([...drivers, ...deposits], envelope),
     }),
   );
 }

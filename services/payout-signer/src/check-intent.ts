@@ -2,6 +2,8 @@ import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
+import { checkMovement } from './check-movement.ts';
+import type { PolicyJudge } from './policy-port.ts';
 import type { JudgedPayout, Obstacle, PayoutFacts } from './wallet-facts.ts';
 
 /** What an order asks for, as this process's own configuration understands it. */
@@ -19,6 +21,9 @@ export interface IntentRules {
   readonly codec: AddressCodec;
   /** All hot wallets that this process has the keys of. */
   readonly ownWallets: readonly Address[];
+  /** Whether this is deposit address `index` of the network's family, by this process's own derivation. */
+  readonly isDepositAddress: (address: Address, index: number) => boolean;
+  readonly policy: Pick<PolicyJudge, 'coldAddressOf'>;
 }
 
 /**
@@ -27,6 +32,8 @@ export interface IntentRules {
  */
 export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedIntent {
   const { network, codec, ownWallets } = rules;
+  const { movement } = payout;
+  if (movement !== null && movement.kind !== 'REFUND') return checkMovement({ ...payout, movement }, rules);
   const token = findToken(network, payout.symbol);
   if (token === undefined || token.decimals !== payout.decimals)
     return { kind: 'OBSTACLE', obstacle: 'CONFIG_MISMATCH' };
@@ -55,7 +62,8 @@ export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedInt
 
 /** The same with what else its row says: its reservation, whose its receiver is, and whether it may have been paid before. */
 export function checkRequest(payout: JudgedPayout, rules: IntentRules): CheckedIntent {
-  if (payout.paysOurselves) return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };
+  if (payout.paysOurselves && (payout.movement === null || payout.movement.kind === 'REFUND'))
+    return { kind: 'REFUSED', reason: RECEIVER_NOT_ALLOWED };
   const checked = checkIntent(payout, rules);
   if (checked.kind === 'INTENT' && payout.mayBePaid) return { kind: 'OBSTACLE', obstacle: 'MAYBE_PAID' };
   if (checked.kind === 'INTENT' && !payout.isReserved) return { kind: 'OBSTACLE', obstacle: 'NOT_RESERVED' };

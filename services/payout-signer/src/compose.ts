@@ -56,6 +56,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       newId,
       ...sortNetworks(networks, keys, logger),
       wallets: keys.addresses,
+      keys,
       policy: judgeByPolicy(policy),
       instanceId,
       stateDirectory: config.stateDirectory,

@@ -1,5 +1,6 @@
 import { CHAINS } from '@opentill/domain/chains';
 import { decidePolicy } from '@opentill/wallet/policy/decide-policy';
+import { judgeMovement } from './judge-movement.ts';
 import { APPROVAL_WAIT_HOURS } from '@opentill/wallet/policy/parse-policy';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import type { PolicyJudge } from './policy-port.ts';
@@ -14,7 +15,9 @@ export function judgeByPolicy(policy: Policy | undefined): PolicyJudge {
         return CHAINS[chain].network === 'test'
           ? { kind: 'AUTHORISED' }
           : { kind: 'OBSTACLE', obstacle: 'NO_POLICY' };
-      const { symbol, decimals, merchantId, orderPk, wallet } = payout;
+      const { symbol, decimals, merchantId, orderPk, wallet, movement } = payout;
+      if (movement !== null && movement.kind !== 'REFUND')
+        return judgeMovement(policy, chain, movement.kind, payout.amountBaseUnits, spent.lastDay);
       const decision = decidePolicy({
         policy,
         payout: {
@@ -32,9 +35,12 @@ export function judgeByPolicy(policy: Policy | undefined): PolicyJudge {
         approvals: payout.approvals,
         waitingSince,
         now,
+        // Who gives money back says himself where to: never without the policy's approvers, where it has any.
+        ...(movement !== null && policy.approvers.length > 0 && { isApprovalNeeded: true }),
       });
       return decision.kind === 'REFUSED' ? { kind: 'REFUSED', reason: decision.reason } : decision;
     },
+    coldAddressOf: (chain) => policy?.chains.get(chain)?.coldAddress,
     allowsChain: (chain) =>
       policy === undefined ? CHAINS[chain].network === 'test' : policy.chains.get(chain)?.enabled === true,
     approvers: policy?.approvers.map(({ publicKey }) => publicKey) ?? [],

@@ -24,6 +24,15 @@ export interface NonceMark {
   raise(nonce: number): Promise<void>;
 }
 
+/**
+ * Of a deposit address: beside no file. It pays cold storage and hot wallets alone, so a second transaction of it moves what the
+ * first has left, and there are too many of them for files.
+ */
+export const NO_NONCE_MARK: NonceMark = {
+  read: () => Promise.resolve(undefined),
+  raise: () => Promise.resolve(),
+};
+
 /** The mark of a wallet in a directory that replicas on the same machine may share. */
 export function openNonceMark(directory: string, { chain, wallet }: WalletKey): NonceMark {
   const path = join(directory, `nonce-mark-${chain}-${wallet}.json`);

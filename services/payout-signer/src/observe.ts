@@ -1,5 +1,6 @@
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Rolled } from '@opentill/db/housekeeping';
+import type { Chain } from '@opentill/domain/chains';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { createAlarmEdges } from './alarm-edges.ts';
@@ -53,6 +54,9 @@ export interface Observe extends ObserveAttempts {
   stepFailed(key: WalletKey, step: string, error: unknown): void;
   /** A pass failed as a whole. */
   passFailed(key: WalletKey, error: unknown, failuresInRow: number): void;
+  depositsFailed(chain: Chain, error: unknown, failuresInRow: number): void;
+  /** A row says that a deposit address is to be emptied whose key this process has, or has not. */
+  depositUnknown(chain: Chain, address: string, isOurs: boolean): void;
   passed(key: WalletKey): void;
   /** Whether this replica has the wallet's lease. */
   leads(key: WalletKey, isLeader: boolean): void;
@@ -200,6 +204,16 @@ function observeWallet({ logger, meters, alarms }: Telling) {
         logger.warn('pass failed', { chain, failuresInRow, error });
     },
     passed: ({ chain }) => meters.passes.inc({ chain }),
+    depositsFailed(chain, error, failuresInRow) {
+      meters.failures.inc({ chain, step: 'deposits' });
+      if (failuresInRow === 1 || failuresInRow % 30 === 0)
+        logger.warn('deposit addresses to be emptied not looked up', { chain, failuresInRow, error });
+    },
+    depositUnknown(chain, address, isOurs) {
+      if (isOurs) return;
+      meters.failures.inc({ chain, step: 'deposits' });
+      logger.error('a deposit address that is none of this keystore is to be emptied', { chain, address });
+    },
   } satisfies Partial<Observe>;
 }
 

@@ -14,8 +14,8 @@ import type { Vouches, WalletKey } from './wallet-facts.ts';
 export interface PassTiming extends SendTiming {
   /** A free nonce below signed ones waits so long for a payout before a transaction that moves nothing fills it. */
   readonly cancelGapAfterMs: number;
-  /** Pause between looks at the wallet's balances. */
-  readonly balancesEveryMs: number;
+  /** Pause between looks at the wallet's balances; never where nobody keeps anything for long. */
+  readonly balancesEveryMs: number | 'NEVER';
   /** Pause between looks at the chain's count of transactions while nothing is on its way. */
   readonly idleCountEveryMs: number;
   /** A count that is no older is good enough for another pass. */

@@ -17,7 +17,8 @@ export interface TakenIn {
 
 /** How much is authorised and may still be signed, or was signed lately, of a symbol for a merchant, by the database's clock. */
 export interface SpentRow {
-  readonly symbol: string;
+  /** See PayoutFacts. */
+  readonly countsAs: string;
   readonly merchantId: string;
   readonly lastHour: bigint;
   readonly lastDay: bigint;

@@ -1,3 +1,4 @@
+import type { Address } from '@opentill/chain/address-codec';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { Chain } from '@opentill/domain/chains';
 import type { JudgedPayout } from './wallet-facts.ts';
@@ -30,6 +31,8 @@ export interface PolicyJudge {
     readonly waitingSince: Date | null;
     readonly now: Date;
   }): PolicyVerdict;
+  /** Where received money is kept; undefined where the policy names none. */
+  coldAddressOf(chain: Chain): Address | undefined;
   /** Whether anything may be signed on this chain at all; a fee bump asks only this. */
   allowsChain(chain: Chain): boolean;
   /** Public keys of those who may approve, 64 lower-case hex digits: what others say of a payout is not read. */

@@ -2,13 +2,13 @@ import type { SpentRow } from './payout-store.ts';
 import type { Spent } from './policy-port.ts';
 import type { JudgedPayout } from './wallet-facts.ts';
 
-type Whose = Pick<JudgedPayout, 'symbol' | 'merchantId'>;
+type Whose = Pick<JudgedPayout, 'countsAs' | 'merchantId'>;
 
 type Amount = Whose & Pick<JudgedPayout, 'amountBaseUnits'>;
 
 /** The sums of the database, and what is added to them in this pass. */
 export interface Spending {
-  /** Everything of the payout's symbol, and of its merchant. */
+  /** Everything of what the payout counts as, its symbol as a rule; and of its merchant. */
   of(payout: Whose): Spent;
   /** The same without the payout itself, which is counted where `isCounted` says so. */
   without(payout: Amount, isCounted: { readonly lastHour: boolean; readonly lastDay: boolean }): Spent;
@@ -32,11 +32,11 @@ export function createSpending(rows: readonly SpentRow[], isLettingIn: boolean):
     plus(day, merchantKey(symbol, merchantId), lastDay);
   };
   for (const row of rows)
-    add(row.symbol, row.merchantId, row.lastHour, row.lastDay + (isLettingIn ? row.waiting : 0n));
-  const of = ({ symbol, merchantId }: Whose): Spent => ({
-    lastHour: hour.get(symbol) ?? 0n,
-    lastDay: day.get(symbol) ?? 0n,
-    merchantLastDay: day.get(merchantKey(symbol, merchantId)) ?? 0n,
+    add(row.countsAs, row.merchantId, row.lastHour, row.lastDay + (isLettingIn ? row.waiting : 0n));
+  const of = ({ countsAs, merchantId }: Whose): Spent => ({
+    lastHour: hour.get(countsAs) ?? 0n,
+    lastDay: day.get(countsAs) ?? 0n,
+    merchantLastDay: day.get(merchantKey(countsAs, merchantId)) ?? 0n,
   });
   return {
     of,
@@ -50,9 +50,9 @@ export function createSpending(rows: readonly SpentRow[], isLettingIn: boolean):
         merchantLastDay: merchantLastDay - inDay,
       };
     },
-    add: ({ symbol, merchantId, amountBaseUnits: amount }) => add(symbol, merchantId, amount, amount),
-    addWaiting: ({ symbol, merchantId, amountBaseUnits: amount }) => add(symbol, merchantId, 0n, amount),
-    dropWaiting: ({ symbol, merchantId, amountBaseUnits: amount }) =>
-      add(symbol, merchantId, 0n, 0n - amount),
+    add: ({ countsAs, merchantId, amountBaseUnits: amount }) => add(countsAs, merchantId, amount, amount),
+    addWaiting: ({ countsAs, merchantId, amountBaseUnits: amount }) => add(countsAs, merchantId, 0n, amount),
+    dropWaiting: ({ countsAs, merchantId, amountBaseUnits: amount }) =>
+      add(countsAs, merchantId, 0n, 0n - amount),
   };
 }

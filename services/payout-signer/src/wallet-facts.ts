@@ -2,6 +2,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { FeeTerms, SendOutcome } from '@opentill/chain/wallet-sender';
+import type { MovementKind } from '@opentill/db/sweep-tables';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 
@@ -52,6 +53,13 @@ export interface WalletKey {
   readonly wallet: Address;
 }
 
+/** What the gateway moves of its own accord (table movement). Unchecked: the database's word. */
+export interface Movement {
+  readonly kind: MovementKind;
+  /** Of the deposit address that it empties or helps: where that is said to be derived. Null where it is none. */
+  readonly depositIndex: number | null;
+}
+
 /** What a payout is to do, as its order says. Unchecked: the database's word. */
 export interface PayoutFacts {
   readonly orderPk: string;
@@ -64,6 +72,10 @@ export interface PayoutFacts {
   readonly amountBaseUnits: BaseUnits;
   /** What a policy counts from and approvals name. */
   readonly wallet: Address;
+  /** Null: a merchant asked for it. */
+  readonly movement: Movement | null;
+  /** What it counts against: its symbol; of a movement that is no refund something of its own. */
+  readonly countsAs: string;
   readonly obstacle: string | null;
 }
 

@@ -25,7 +25,7 @@ export interface BalanceContext {
   readonly lease: Lease;
   readonly observe: Pick<Observe, 'balances'>;
   readonly memory: { balancesAtMs: number };
-  readonly timing: { readonly balancesEveryMs: number };
+  readonly timing: { readonly balancesEveryMs: number | 'NEVER' };
   readonly monotonicMs: () => number;
   readonly signal: AbortSignal;
 }
@@ -34,7 +34,7 @@ export interface BalanceContext {
 export async function watchBalances(context: BalanceContext): Promise<void> {
   const nowMs = context.monotonicMs();
   const { sender, store, lease, observe, key, rules, memory, timing, signal } = context;
-  if (nowMs - memory.balancesAtMs < timing.balancesEveryMs) return;
+  if (timing.balancesEveryMs === 'NEVER' || nowMs - memory.balancesAtMs < timing.balancesEveryMs) return;
   memory.balancesAtMs = nowMs;
   const { network, codec } = rules;
   const held = new Map<TokenContract | null, string>([[null, network.nativeSymbol]]);

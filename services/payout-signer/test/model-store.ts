@@ -174,6 +174,8 @@ export function createModelStore(
     orderPk,
     orderId: orderPk,
     merchantId: 'm',
+    movement: null,
+    countsAs: 'USDT',
     symbol: 'USDT',
     contract: 'usdt',
     decimals: 6,

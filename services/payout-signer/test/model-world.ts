@@ -171,9 +171,11 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       network,
       codec,
       ownWallets: [KEY.wallet],
+      isDepositAddress: () => false,
       policy: {
         judge: () => ({ kind: 'AUTHORISED' }),
         allowsChain: () => true,
+        coldAddressOf: () => undefined,
         approvers: [],
         approvalWaitMs: 86_400_000,
         floatOf: () => undefined,

@@ -339,6 +339,7 @@ function runDriver(
       network: world.network,
       codec: evmFamily.addressCodec,
       ownWallets: world.keys.addresses,
+      isDepositAddress: () => false,
       policy: options.policy ?? judgeByPolicy(undefined),
     },
     store: options.store?.(plainStore) ?? plainStore,

@@ -119,7 +119,7 @@ test('what waits for approval is told apart, while it waits, and what is left ou
     await put(tx, { amount: 4_000n, state: 'AUTHORISED' });
     const [row] = await readSpent(tx, KEY);
     expect(row).toMatchObject({ lastHour: 4_001n, lastDay: 4_001n, waiting: 20n });
-    const whose = { symbol: 'USDT', merchantId };
+    const whose = { countsAs: 'USDT', merchantId };
     const letIn = createSpending([row!], true);
     expect(letIn.of(whose)).toEqual({ lastHour: 4_001n, lastDay: 4_021n, merchantLastDay: 4_021n });
     letIn.dropWaiting({ ...whose, amountBaseUnits: baseUnits(20n) });
@@ -161,16 +161,16 @@ test('the windows are of a symbol, of every wallet of the chain, and of a mercha
     { amount: 80_000_000n, of: { chain: 'BSC_TEST' } },
   );
   const spending = createSpending(rows, true);
-  expect(spending.of({ symbol: 'USDT', merchantId })).toEqual({
+  expect(spending.of({ countsAs: 'USDT', merchantId })).toEqual({
     lastHour: 600_301n,
     lastDay: 604_321n,
     merchantLastDay: 600_021n,
   });
-  expect(spending.of({ symbol: 'USDT', merchantId: otherMerchantId })).toMatchObject({
+  expect(spending.of({ countsAs: 'USDT', merchantId: otherMerchantId })).toMatchObject({
     lastHour: 600_301n,
     merchantLastDay: 4_300n,
   });
-  expect(spending.of({ symbol: 'ETH', merchantId })).toEqual({
+  expect(spending.of({ countsAs: 'ETH', merchantId })).toEqual({
     lastHour: 7_000_000n,
     lastDay: 7_000_000n,
     merchantLastDay: 7_000_000n,

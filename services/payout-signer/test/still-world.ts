@@ -178,7 +178,13 @@ export async function createStillWorld(): Promise<StillWorld> {
       const pass = createPass({
         key,
         terms: { maxOpenNonces, lowGasBaseUnits: undefined, lowBalance: new Map(), float: new Map() },
-        rules: { network, codec: evmFamily.addressCodec, ownWallets: [wallet], policy },
+        rules: {
+          network,
+          codec: evmFamily.addressCodec,
+          ownWallets: [wallet],
+          isDepositAddress: () => false,
+          policy,
+        },
         store,
         sender,
         reader: { readFates: () => Promise.resolve({ fates: [], disputed: [] }) },

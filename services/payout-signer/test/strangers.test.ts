@@ -273,6 +273,7 @@ function passOf(
       network,
       codec: evmFamily.addressCodec,
       ownWallets: keys.addresses,
+      isDepositAddress: () => false,
       policy: judgeByPolicy(undefined),
     },
     store,

@@ -148,7 +148,13 @@ describe('two wallets of a chain', () => {
       approvers,
       approvalWaitMs,
     });
-    const rules = { network: world.network, codec: evmFamily.addressCodec, ownWallets: [wallet], policy };
+    const rules = {
+      network: world.network,
+      codec: evmFamily.addressCodec,
+      ownWallets: [wallet],
+      isDepositAddress: () => false,
+      policy,
+    };
     return {
       orderPks: orders.map(({ order_pk: orderPk }) => orderPk),
       authorise: () =>

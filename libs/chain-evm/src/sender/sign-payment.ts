@@ -1,6 +1,6 @@
 import type { Address } from '@opentill/chain/address-codec';
 import { senderError } from '@opentill/chain/sender-error';
-import type { SignerBackend } from '@opentill/chain/signer-backend';
+import { canSignFor, type SignerBackend } from '@opentill/chain/signer-backend';
 import type { FeeTerms, PaymentIntent, SignedTransaction, StoredClaim } from '@opentill/chain/wallet-sender';
 import { Signature } from 'ethers/crypto';
 import { Transaction } from 'ethers/transaction';
@@ -43,6 +43,8 @@ export async function signPayment(
   const { from, to, contract, amountBaseUnits } = intent;
   if (!ADDRESS_GRAMMAR.test(to) || (contract !== null && !ADDRESS_GRAMMAR.test(contract)))
     throw senderError('INTENT_INVALID', 'not an address that may be paid', { to, contract });
+  if (intent.resource !== undefined)
+    throw senderError('INTENT_INVALID', 'nothing is lent on this chain', { resource: intent.resource });
   if (amountBaseUnits <= 0n || amountBaseUnits >= UINT256_END)
     throw senderError('INTENT_INVALID', 'not an amount that may be paid', { amount: `${amountBaseUnits}` });
   const asked = { chainId: deps.chainId, from, nonce, terms, intent };
@@ -67,7 +69,7 @@ async function signCall(
 ): Promise<SignedTransaction> {
   const { chainId, from, nonce, terms } = asked;
   const { gasLimit, maxFeePerGas, maxPriorityFeePerGas } = terms;
-  if (!backend.addresses.includes(from))
+  if (!canSignFor(backend, from))
     throw senderError('WALLET_UNKNOWN', 'the signer has no key of this wallet', { wallet: from });
   if (!Number.isSafeInteger(nonce) || nonce < 0)
     throw senderError('INTENT_INVALID', 'not a nonce', { nonce });

@@ -1,7 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { ExpiringClaim, SignedExpiring, Validity } from '@opentill/chain/expiring-sender';
 import { senderError } from '@opentill/chain/sender-error';
-import type { SignerBackend } from '@opentill/chain/signer-backend';
+import { canSignFor, type SignerBackend } from '@opentill/chain/signer-backend';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { digestOf, encodeRaw, encodeSigned, type RawTransaction } from '../protobuf/transaction.ts';
 import { encodePayment } from './encode-payment.ts';
@@ -24,8 +24,10 @@ export async function signPayment(
   feeLimitBaseUnits: bigint,
 ): Promise<SignedExpiring> {
   const { from, contract } = intent;
-  if (!backend.addresses.includes(from))
+  if (!canSignFor(backend, from))
     throw senderError('WALLET_UNKNOWN', 'the signer has no key of this wallet', { wallet: from });
+  if (intent.resource !== undefined)
+    throw senderError('INTENT_INVALID', 'nothing is lent here', { resource: intent.resource });
   requireSane(validity);
   const isFeeInBounds =
     contract === null

@@ -34,11 +34,20 @@ const asset: AssetPolicy = {
   maxPerMerchantPerDayBaseUnits: baseUnits(300n),
   approvalAboveBaseUnits: undefined,
   floatBaseUnits: undefined,
+  sweepMinBaseUnits: undefined,
 };
 const policyOf = (changes: Partial<Policy> = {}, limits: Partial<AssetPolicy> = {}): Policy => ({
   chains: new Map([
-    ['ETH', { enabled: true, coldAddress: undefined, assets: new Map([['USDT', { ...asset, ...limits }]]) }],
-    ['BSC', { enabled: false, coldAddress: undefined, assets: new Map([['USDT', asset]]) }],
+    [
+      'ETH',
+      {
+        enabled: true,
+        coldAddress: undefined,
+        sweep: undefined,
+        assets: new Map([['USDT', { ...asset, ...limits }]]),
+      },
+    ],
+    ['BSC', { enabled: false, coldAddress: undefined, sweep: undefined, assets: new Map([['USDT', asset]]) }],
   ]),
   allow: new Map(),
   deny: new Map(),
@@ -271,7 +280,9 @@ describe('no sequence of authorised payouts', () => {
   it('exceeds any limit in any window, and what is refused would have', () => {
     const policy = policyOf();
     const both = new Map([...policy.chains.get('ETH')!.assets, ['USDC', asset]] as const);
-    const chains = new Map([['ETH', { enabled: true, coldAddress: undefined, assets: both }]] as const);
+    const chains = new Map([
+      ['ETH', { enabled: true, coldAddress: undefined, sweep: undefined, assets: both }],
+    ] as const);
     let [authorisedCount, refusedCount] = [0, 0];
     fc.assert(
       fc.property(fc.array(wanted, { minLength: 1, maxLength: 60, size: 'max' }), (sequence) => {

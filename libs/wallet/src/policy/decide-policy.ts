@@ -36,6 +36,8 @@ export interface PolicyQuestion {
   readonly waitingSince: Date | null;
   /** As they are stored, by whomever: signatures are verified here. */
   readonly approvals: readonly StoredApproval[];
+  /** It needs approvals whatever its amount. */
+  readonly isApprovalNeeded?: boolean;
   readonly now: Date;
 }
 
@@ -48,7 +50,7 @@ export function decidePolicy(question: PolicyQuestion): PolicyDecision {
     refuseReceiver(policy, payout, now) ??
     (asset === undefined ? 'Asset not allowed' : refuseAmount(asset, payout.amountBaseUnits, counters));
   if (reason !== undefined) return { kind: 'REFUSED', reason };
-  const above = asset?.approvalAboveBaseUnits;
+  const above = question.isApprovalNeeded === true ? 0n : asset?.approvalAboveBaseUnits;
   if (above === undefined || payout.amountBaseUnits <= above) return { kind: 'AUTHORISED' };
   const required = policy.approvalsRequired;
   const given = countApprovers(policy, payout, approvals);

@@ -15,7 +15,7 @@ export interface ExpiringTiming {
   readonly resendMs: number;
   readonly resendMaxMs: number;
   /** Pause between looks at the wallet's balances. */
-  readonly balancesEveryMs: number;
+  readonly balancesEveryMs: number | 'NEVER';
 }
 
 /** What one driver works with. */

@@ -29,6 +29,12 @@ export interface SendMark {
   raise(to: MarkOfSends): Promise<void>;
 }
 
+/** Of a deposit address: see NO_NONCE_MARK. */
+export const NO_SEND_MARK: SendMark = {
+  read: () => Promise.resolve(undefined),
+  raise: () => Promise.resolve(),
+};
+
 /** The mark of a wallet in a directory that replicas on the same machine may share. */
 export function openSendMark(directory: string, { chain, wallet }: WalletKey): SendMark {
   const path = join(directory, `send-mark-${chain}-${wallet}.json`);

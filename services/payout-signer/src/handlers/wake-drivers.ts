@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
+import type { DepositDrivers } from '../drive-deposits.ts';
 import type { Driver } from '../drive-wallet.ts';
 
 /** The events of which each says no more than that a driver should look. */
@@ -8,8 +9,13 @@ export type WakingEvent = 'payout.requested' | 'payout.decided' | 'fate.changed'
  * Wakes the drivers that an event concerns. An event does nothing else, so nothing is remembered of it: one that comes
  * twice wakes twice, and one that is lost, or goes to a replica without the lease, is made up for by the next sweep.
  */
-export function wakeDrivers(drivers: readonly Driver[], envelope: EventEnvelope<WakingEvent>): Promise<void> {
-  const { data } = envelope;
-  for (const driver of drivers) if (!('chain' in data) || data.chain === driver.key.chain) driver.wake();
+export function wakeDrivers(
+  drivers: readonly (Driver | DepositDrivers)[],
+  { data }: EventEnvelope<WakingEvent>,
+): Promise<void> {
+  for (const driver of drivers) {
+    const chain = 'key' in driver ? driver.key.chain : driver.chain;
+    if (!('chain' in data) || data.chain === chain) driver.wake();
+  }
   return Promise.resolve();
 }

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Db } from '@opentill/db/database';
+import type { MovementKind } from '@opentill/db/sweep-tables';
 import { baseUnits } from '@opentill/domain/money';
 import type { LookOptions } from '../payout-store.ts';
 import type {
@@ -11,7 +12,7 @@ import type {
   UnsignedPayout,
   WalletKey,
 } from '../wallet-facts.ts';
-import { hasNoOwnNonce, isDecidedAgain, ofWallet } from './rows.ts';
+import { COUNTS_AS, hasNoOwnNonce, isDecidedAgain, ofWallet } from './rows.ts';
 
 interface PayoutRow {
   readonly order_pk: string;
@@ -23,10 +24,15 @@ interface PayoutRow {
   readonly address: string;
   readonly amount: bigint;
   readonly obstacle: string | null;
+  readonly movement: MovementKind | null;
+  readonly deposit_index: number | null;
+  readonly counts_as: string;
 }
 
 const PAYOUT_COLUMNS = sql`o.order_pk, o.order_id, o.merchant_id, o.symbol, o.contract_address, o.decimals, o.address, o.amount,
-  p.obstacle`;
+  p.obstacle, m.kind as movement, ${COUNTS_AS} as counts_as,
+  (select d.derivation_index from deposit_address d where d.family = o.family
+    and d.address = case m.kind when 'SWEEP' then o.source_address else o.address end) as deposit_index`;
 
 function payoutFacts(row: PayoutRow, { wallet }: WalletKey): PayoutFacts {
   return {
@@ -40,6 +46,8 @@ function payoutFacts(row: PayoutRow, { wallet }: WalletKey): PayoutFacts {
     amountBaseUnits: baseUnits(row.amount),
     wallet,
     obstacle: row.obstacle,
+    movement: row.movement === null ? null : { kind: row.movement, depositIndex: row.deposit_index },
+    countsAs: row.counts_as,
   };
 }
 
@@ -57,9 +65,9 @@ const judgedColumns = (
 ) => sql`${PAYOUT_COLUMNS}, p.expires_at <= now() as is_overdue,
   exists (
     select from ledger_transaction t join ledger_posting l using (ledger_tx_id) join ledger_account a using (account_id)
-    where t.ref = 'reserve:' || o.order_pk and a.kind = 'HOT_RESERVED' and a.chain = o.chain and a.symbol = o.symbol
-      and l.amount = o.amount
-  ) as is_reserved,
+    where t.ref = 'reserve:' || o.order_pk and a.kind = coalesce(m.reserved_kind, 'HOT_RESERVED') and a.chain = o.chain
+      and a.symbol = o.symbol and l.amount = o.amount
+  ) or coalesce(m.kind in ('DELEGATE', 'UNDELEGATE'), false) as is_reserved,
   exists (
     select from forgotten_payment f
     where f.chain = o.chain and f.to_address = o.address and f.amount = o.amount and f.order_pk is null and f.guards
@@ -136,7 +144,7 @@ export async function readRequested(
         order by p.waiting_since limit ${limit})
     )
     select ${judgedColumns(approvers)}, p.waiting_since, p.obstacle_at, page.kind
-    from page join payout p using (order_pk) join orders o using (order_pk)
+    from page join payout p using (order_pk) join orders o using (order_pk) left join movement m using (order_pk)
     where o.order_type = 'PAYOUT' and o.chain = p.chain and o.source_address = p.wallet
     order by p.requested_at, p.order_pk`.execute(db);
   const page = rows.filter(({ kind }) => kind === 'STUCK');
@@ -180,7 +188,7 @@ export async function readUnsigned(
     select ${judgedColumns(approvers)}, u.is_signed_before,
       p.state = 'AUTHORISED' or p.authorised_at >= now() - interval '1 hour' as in_hour,
       p.state = 'AUTHORISED' or p.authorised_at >= now() - interval '1 day' as in_day
-    from unsigned u join payout p using (order_pk) join orders o using (order_pk)
+    from unsigned u join payout p using (order_pk) join orders o using (order_pk) left join movement m using (order_pk)
     where o.order_type = 'PAYOUT' and o.chain = ${key.chain} and o.source_address = ${key.wallet}
     order by u.obstacle_at nulls first, u.requested_at, u.order_pk limit ${limit}`.execute(db);
   return rows.map((row) => ({
@@ -196,6 +204,7 @@ export async function readPaidBy(db: Db, key: WalletKey, limit: number): Promise
   const { rows } = await sql<PayoutRow & { readonly decision_id: string; readonly tx_hash: TxHash }>`
     select ${PAYOUT_COLUMNS}, d.decision_id, d.tx_hash
     from payout_decision d join payout p using (order_pk) join orders o using (order_pk)
+      left join movement m using (order_pk)
     where d.handled_at is null and d.decision = 'PAID_BY' and p.chain = ${key.chain} and p.wallet = ${key.wallet}
       and o.order_type = 'PAYOUT' and o.chain = p.chain and o.source_address = p.wallet
     order by d.decided_at, d.decision_id limit ${limit}`.execute(db);

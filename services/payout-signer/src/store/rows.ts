@@ -7,6 +7,13 @@ export function ofWallet({ chain, wallet }: WalletKey): RawBuilder<boolean> {
   return sql<boolean>`n.chain = ${chain} and n.wallet = ${wallet}`;
 }
 
+/**
+ * What a payout counts against: `o` is its order, `m` its movement. The gateway's own moves are in no limit of payouts; what
+ * is given back of a deposit is, as any payout to whoever an operator says.
+ */
+export const COUNTS_AS: RawBuilder<string> = sql<string>`case when m.kind is null or m.kind = 'REFUND' then o.symbol
+  else m.kind || ' of ' || o.symbol end`;
+
 /** An open halt of the wallet or of its whole chain. */
 export function openHalts({ chain, wallet }: WalletKey): RawBuilder<unknown> {
   return sql`from wallet_halt h where h.chain = ${chain} and (h.wallet is null or h.wallet = ${wallet})

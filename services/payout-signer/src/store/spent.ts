@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '@opentill/db/database';
 import type { SpentRow } from '../payout-store.ts';
 import type { WalletKey } from '../wallet-facts.ts';
+import { COUNTS_AS } from './rows.ts';
 
 /**
  * What counts against a policy's limits, of all wallets of the chain but without the payouts given: what was signed in the
@@ -14,7 +15,7 @@ export async function readSpent(
   without: readonly string[] = [],
 ): Promise<readonly SpentRow[]> {
   const { rows } = await sql<{
-    symbol: string;
+    counts_as: string;
     merchant_id: string;
     hour: bigint;
     day: bigint;
@@ -29,15 +30,15 @@ export async function readSpent(
       select p.order_pk, false, false from payout p
       where p.chain = ${chain} and p.state = 'REQUESTED' and p.obstacle = 'NEEDS_APPROVAL'
     )
-    select o.symbol, o.merchant_id,
+    select ${COUNTS_AS} as counts_as, o.merchant_id,
       coalesce(sum(o.amount) filter (where c.in_hour), 0) as hour,
       coalesce(sum(o.amount) filter (where c.in_day), 0) as day,
       coalesce(sum(o.amount) filter (where not c.in_day), 0) as waiting
-    from counted c join orders o using (order_pk)
+    from counted c join orders o using (order_pk) left join movement m using (order_pk)
     where c.order_pk <> all (${without}::uuid[])
-    group by o.symbol, o.merchant_id`.execute(db);
+    group by 1, o.merchant_id`.execute(db);
   return rows.map((row) => ({
-    symbol: row.symbol,
+    countsAs: row.counts_as,
     merchantId: row.merchant_id,
     lastHour: BigInt(row.hour),
     lastDay: BigInt(row.day),

@@ -167,6 +167,8 @@ export function createModelStore(
     orderPk,
     orderId: orderPk,
     merchantId: 'm',
+    movement: null,
+    countsAs: 'USDT',
     symbol: 'USDT',
     contract: USDT as string,
     decimals: 6,

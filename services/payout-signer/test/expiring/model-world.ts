@@ -202,9 +202,11 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       network,
       codec,
       ownWallets: [KEY.wallet],
+      isDepositAddress: () => false,
       policy: {
         judge: () => ({ kind: 'AUTHORISED' }),
         allowsChain: () => true,
+        coldAddressOf: () => undefined,
         approvers: [],
         approvalWaitMs: 1,
         floatOf: () => undefined,

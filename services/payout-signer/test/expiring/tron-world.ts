@@ -296,7 +296,7 @@ function runDriver(
     rules: {
       network,
       codec: tronFamily.addressCodec,
-      ownWallets: keys.addresses,
+      ownWallets: keys.addresses, isDepositAddress: () => false,
       policy: options.policy ?? judgeByPolicy(undefined),
     },
     store: options.store?.(store) ?? store,

@@ -1,0 +1,19 @@
+import type { Observe } from './observe.ts';
+
+/**
+ * What happens at deposit addresses: counted and logged as of hot wallets, but for what is measured of a wallet or a chain at a
+ * moment. They are many and each is driven for a moment alone, and the hot wallet's measures are not to be written over.
+ */
+export function observeDeposits(observe: Observe): Observe {
+  const nothing = () => undefined;
+  return {
+    ...observe,
+    looked: nothing,
+    leads: nothing,
+    balances: nothing,
+    gaps: nothing,
+    chainAhead: nothing,
+    poolDisbelieved: nothing,
+    feesAtCap: nothing,
+  };
+}
