@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { SignerBackend } from '@opentill/chain/signer-backend';
+import type { DepositSigner } from '@opentill/chain/signer-backend';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
 import { payoutTermsOf } from '@opentill/contracts/payout-terms';
@@ -200,7 +200,7 @@ async function makeKeys(dir: string) {
 }
 
 /** The signer and the scanner as their processes start them. */
-function startServices(world: World, keys: SignerBackend): { stop(): Promise<void> } {
+function startServices(world: World, keys: DepositSigner): { stop(): Promise<void> } {
   const { adminUrl, amqpUrl, passwords, network } = world;
   const logger = createLogger({ service: 'bench', level: 'warn' });
   const open = (role: 'signer' | 'scanner_evm') =>
