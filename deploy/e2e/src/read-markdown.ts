@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The root of the repository: this file lies in deploy/e2e/src. */
@@ -11,25 +11,35 @@ export interface MarkdownFile {
   readonly text: string;
 }
 
-const GUIDES = 'deploy/guides';
-const ELSEWHERE = ['deploy/bench/FIGURES.md', 'libs/sdk/README.md'];
-
 /** Those of the root, the guides, and what packages say of themselves. */
 export function readMarkdownFiles(): readonly MarkdownFile[] {
   const names = [
     ...readdirSync(CHECKOUT).filter((name) => name.endsWith('.md')),
-    ...readdirSync(join(CHECKOUT, GUIDES)).map((name) => `${GUIDES}/${name}`),
-    ...ELSEWHERE,
+    ...globSync('{libs,services,deploy}/*/{*.md,docs/*.md}', { cwd: CHECKOUT }).toSorted(),
   ];
   return names.map((name) => ({ name, text: readFileSync(join(CHECKOUT, name), 'utf8') }));
 }
 
-/** The contents of the fenced blocks that stand behind `<!-- test:<mark> -->`, in order. */
-export function markedBlocks(text: string, mark: string): readonly string[] {
-  const pattern = /<!-- test:(?<mark>[a-z-]+) -->\s*\n```[a-z]*\n(?<block>[^]*?)\n```/g;
-  return [...text.matchAll(pattern)]
-    .filter((match) => match.groups?.['mark'] === mark)
-    .map((match) => match.groups?.['block'] ?? '');
+/** A fenced block of a document. */
+export interface FencedBlock {
+  /** What `<!-- test:<mark> -->` before it says. */
+  readonly mark: string | undefined;
+  readonly language: string;
+  readonly text: string;
+}
+
+/** All fenced blocks, those of lists too, in order. */
+export function fencedBlocks(text: string): readonly FencedBlock[] {
+  const pattern =
+    /(?:<!-- test:(?<mark>[a-z-]+) -->\s*\n)?^(?<indent> *)```(?<language>[a-z]*)\n(?<block>[^]*?)\n *```$/gm;
+  return [...text.matchAll(pattern)].map(({ groups = {} }) => ({
+    mark: groups['mark'],
+    language: groups['language'] ?? '',
+    text: (groups['block'] ?? '')
+      .split('\n')
+      .map((line) => line.slice(groups['indent']?.length ?? 0))
+      .join('\n'),
+  }));
 }
 
 /** Where links of a document point to, without those of fenced blocks. */

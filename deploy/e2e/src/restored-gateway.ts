@@ -13,6 +13,8 @@ export interface AnotherMachine {
   readonly directory: string;
   /** As the owner of its database. */
   readonly adminUrl: string;
+  /** What a command of its operator needs. */
+  readonly operatorEnvironment: Readonly<Record<string, string>>;
   /** Runs `opentill` there. */
   opentill(args: readonly string[]): Promise<CommandResult>;
   /** Sets the database up and starts every service on it, with the restored keys; chains and broker are those of before. */
@@ -66,6 +68,7 @@ export async function prepareAnotherMachine(gateway: Gateway): Promise<AnotherMa
   return {
     directory,
     adminUrl: server.url,
+    operatorEnvironment,
     opentill,
     async startServices() {
       const { code, errors } = await opentill(['setup']);

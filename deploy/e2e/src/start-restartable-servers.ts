@@ -10,6 +10,8 @@ export interface RestartableServers {
   readonly databaseUrl: string;
   readonly amqpUrl: string;
   restartDatabase(mode: PostgresStopMode): Promise<void>;
+  /** Does something while the database is away, and brings it back, whatever became of that. */
+  withoutDatabase<T>(work: () => Promise<T>): Promise<T>;
   restartBroker(mode: RabbitMqStopMode): Promise<void>;
   /** Kills the broker, deletes everything that it had on disk, and starts it empty: no queue, no exchange. */
   wipeBroker(): Promise<void>;
@@ -49,6 +51,14 @@ export async function startRestartableServers(): Promise<RestartableServers> {
     async restartDatabase(mode) {
       await database.stop(mode);
       database = await startDatabase();
+    },
+    async withoutDatabase(work) {
+      await database.stop('fast');
+      try {
+        return await work();
+      } finally {
+        database = await startDatabase();
+      }
     },
     async restartBroker(mode) {
       await broker.stop(mode);

@@ -1,5 +1,14 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,9 +16,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findFreePort } from '@opentill/devnet/free-port';
 import { entryPoint } from '@opentill/local/checkout';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { CHECKOUT, markedBlocks } from '../src/read-markdown.ts';
+import type { GuideBook } from '../src/guide-book.ts';
+import { CHECKOUT } from '../src/read-markdown.ts';
 
-const GUIDES = join(CHECKOUT, 'deploy', 'guides');
 const POLICY = {
   version: 1,
   chains: {
@@ -28,7 +37,7 @@ const POLICY = {
 };
 
 /** The commands of the guides, as they stand there, on the gateway of `npm start`. */
-export function describeGuides(stateDir: () => string, apiUrl: string): void {
+export function describeGuides(book: GuideBook, stateDir: () => string, apiUrl: string): void {
   let folder: string;
   let proxy: ChildProcess | undefined;
 
@@ -58,12 +67,7 @@ export function describeGuides(stateDir: () => string, apiUrl: string): void {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const guide = (name: string): string => readFileSync(join(GUIDES, `${name}.md`), 'utf8');
-  function blockOf(name: string, mark: string): string {
-    const [block, ...more] = markedBlocks(guide(name), `guide-${mark}`);
-    if (block === undefined || more.length > 0) throw new Error(`${name}.md: not one block guide-${mark}`);
-    return block;
-  }
+  const blockOf = (guide: string, mark: string): string => book.take(`deploy/guides/${guide}.md`, mark)[0];
 
   /** Runs what stands there; what it printed. Standard error is progress, and not looked at. */
   async function run(commands: string, bin = 'bin'): Promise<string> {
@@ -138,6 +142,11 @@ export function describeGuides(stateDir: () => string, apiUrl: string): void {
       const haltId = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(told)?.[0] ?? '';
       await run(blockOf('operations', 'release').replace('HALT_ID', haltId), 'gateway-bin');
       expect(await run('opentill halt list', 'gateway-bin')).not.toContain('looking into it');
+    }, 60_000);
+
+    it('makes a backup, where the person stands', async () => {
+      expect(await run(blockOf('operations', 'backup'), 'gateway-bin')).toContain('With the sealed keystore');
+      expect(existsSync(join(folder, 'backups', 'monday', 'manifest.json'))).toBe(true);
     }, 60_000);
   });
 }

@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import type { Page } from 'playwright-core';
+import { findAccessibilityProblems } from '../src/find-accessibility-problems.ts';
 import { openBrowser } from '../src/open-browser.ts';
-import { CHECKOUT, markedBlocks } from '../src/read-markdown.ts';
+import { commandLines, openGuideBook } from '../src/guide-book.ts';
+import { CHECKOUT } from '../src/read-markdown.ts';
 import { processesOf, runNpmStart, takenPorts, type NpmStart } from '../src/run-npm-start.ts';
 import { describeGuides } from './describe-guides.ts';
 
@@ -14,6 +17,9 @@ const SHOP = 'http://localhost:3011';
 const PAYMENT = ['ORDER_PENDING', 'ORDER_PENDING_CONFIRMATION', 'ORDER_SUCCESS'];
 const PAYOUT = ['ORDER_PENDING', ...PAYMENT];
 
+const FIRST_PAYMENT = 'deploy/guides/first-payment.md';
+
+const book = openGuideBook('npm-start');
 let stateDir: string;
 let running: NpmStart;
 
@@ -80,13 +86,14 @@ async function untilPaid(orderId: string, story = PAYMENT): Promise<void> {
 }
 
 it('npm start brings up the whole gateway', async () => {
+  for (const document of ['README.md', FIRST_PAYMENT])
+    expect(book.take(document, 'start').flatMap(commandLines)).toEqual(['npm start']); // which is what follows
   await start();
   expect(running.output()).toContain('Opentill is ready. Ctrl-C stops everything.');
 }, 180_000);
 
-it('the commands of README.md, as they stand there, make the first payment', async () => {
-  const readme = readFileSync(join(CHECKOUT, 'README.md'), 'utf8');
-  const [create = '', pay = '', look = ''] = markedBlocks(readme, 'first-payment');
+it('the commands of the guide, as they stand there, make the first payment', async () => {
+  const [create, pay = '', look = ''] = book.take(FIRST_PAYMENT, 'first-payment');
   const created = JSON.parse(await bash(create)) as { code: number; data: Record<string, string> };
   expect(created).toMatchObject({
     code: 200,
@@ -103,8 +110,7 @@ it('the commands of README.md, as they stand there, make the first payment', asy
 }, 60_000);
 
 it('the next commands make the first payout, and find ledger and chain equal', async () => {
-  const readme = readFileSync(join(CHECKOUT, 'README.md'), 'utf8');
-  const [create = '', look = '', operate = ''] = markedBlocks(readme, 'first-payout');
+  const [create, look = '', operate = ''] = book.take(FIRST_PAYMENT, 'first-payout');
   const created = JSON.parse(await bash(create)) as { code: number; data: Record<string, string> };
   expect(created).toMatchObject({ code: 200, data: { orderId: 'out-1', amount: '5.00', paymentUrl: null } });
   await untilPaid('out-1', PAYOUT);
@@ -136,7 +142,11 @@ it('the operators command line works on the running gateway', async () => {
   expect(told).toMatch(/callback 3 ORDER_SUCCESS \S+: DELIVERED after 1 attempts/);
 }, 60_000);
 
-describeGuides(() => stateDir, API);
+describeGuides(book, () => stateDir, API);
+
+it('leaves nothing of the guides out', () => {
+  expect(book.left()).toEqual([]);
+});
 
 it('a newcomer buys in the shop with the mouse', async () => {
   const browser = await openBrowser();
@@ -148,6 +158,31 @@ it('a newcomer buys in the shop with the mouse', async () => {
     await page.goto(SHOP);
     await page.locator('tr', { hasText: 'Hoodie' }).locator('button').click();
     await page.waitForSelector('tr:has-text("Hoodie"):has-text("ORDER_SUCCESS")', { timeout: 30_000 });
+    expect(complaints).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+}, 300_000); // holds the installation of a browser
+
+it('the reference of the API is a page that a browser shows without a script or another’s server', async () => {
+  const browser = await openBrowser();
+  try {
+    const asked: string[] = [];
+    const prepare = async (page: Page) => void page.on('request', (request) => asked.push(request.url()));
+    const { page, complaints, keepPicture } = await browser.open(`${API}/docs`, { prepare });
+    expect(await page.locator('nav').isVisible()).toBe(true);
+    const operation = page.locator('section#createCollection');
+    await page.click('nav a[href="#createCollection"]');
+    await operation.locator('h2').waitFor({ state: 'visible' });
+    expect(await operation.innerText()).toContain('The amount must be greater than zero.');
+    expect(await page.locator('section#orderCallback').innerText()).toContain('webhook-signature');
+    await keepPicture('docs-wide');
+    expect(await findAccessibilityProblems(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect(await page.evaluate(overflow)).toBe(0);
+    await keepPicture('docs-phone');
+    expect(asked.filter((url) => !url.startsWith(`${API}/`))).toEqual([]);
     expect(complaints).toEqual([]);
   } finally {
     await browser.close();
@@ -185,9 +220,9 @@ it('the next start takes less than 20 s, and with --keep goes on where the last 
   await start(['--keep']);
   const crowding = Math.max(1, loadavg()[0]! / availableParallelism());
   expect((Date.now() - startedAt) / 1000).toBeLessThan(NEXT_START_SECONDS * crowding);
-  const readme = readFileSync(join(CHECKOUT, 'README.md'), 'utf8');
-  const again = markedBlocks(readme, 'first-payment').map((block) => block.replaceAll('first-1', 'first-2'));
-  expect(await bash(markedBlocks(readme, 'first-payment').at(-1)!)).toContain('"status":"SUCCESS"');
+  const blocks = book.take(FIRST_PAYMENT, 'first-payment');
+  const again = blocks.map((block) => block.replaceAll('first-1', 'first-2'));
+  expect(await bash(blocks.at(-1)!)).toContain('"status":"SUCCESS"');
   expect(JSON.parse(await bash(again[0]!))).toMatchObject({ code: 200 });
   await bash(again[1]!);
   await untilPaid('first-2');

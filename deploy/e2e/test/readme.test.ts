@@ -20,17 +20,25 @@ import { SIGNER_CONFIG_SCHEMA } from '../../../services/payout-signer/src/config
 import { SCANNER_CONFIG_SCHEMA } from '../../../services/scanner-evm/src/config.ts';
 import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '../../../services/webhook-sender/src/config.ts';
 import {
+  commandLines,
+  commandsOf,
+  NOT_RUN,
+  RUN_BY,
+  spelledCommand,
+  type SpelledCommand,
+} from '../src/guide-book.ts';
+import {
   anchorsOf,
   CHECKOUT,
   codeSpans,
+  fencedBlocks,
   linksOf,
-  markedBlocks,
   readMarkdownFiles,
   tableUnder,
 } from '../src/read-markdown.ts';
 
 const documents = readMarkdownFiles();
-const readme = documents.find(({ name }) => name === 'README.md')!.text;
+const textOf = (wanted: string): string => documents.find(({ name }) => name === wanted)!.text;
 const rootPackage = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
 };
@@ -68,7 +76,7 @@ describe.each(documents)('$name', ({ name, text }) => {
 });
 
 describe('deploy/guides/operations.md', () => {
-  const operations = documents.find(({ name }) => name === 'deploy/guides/operations.md')!.text;
+  const operations = textOf('deploy/guides/operations.md');
   const named = (heading: string) =>
     tableUnder(operations, heading).flatMap(([cell = '']) => codeSpans(cell));
 
@@ -104,12 +112,7 @@ function sourcesOf(folder: string): readonly string[] {
   });
 }
 
-it('README.md marks the commands of the first payment for the test that runs them', () => {
-  expect(markedBlocks(readme, 'first-payment')).toHaveLength(3);
-  expect(markedBlocks(readme, 'first-payout')).toHaveLength(3);
-});
-
-describe('the configuration table of README.md', () => {
+describe('the configuration table', () => {
   const SCHEMAS = {
     api: API_CONFIG_SCHEMA,
     scanners: SCANNER_CONFIG_SCHEMA,
@@ -129,7 +132,7 @@ describe('the configuration table of README.md', () => {
     readonly defaultText: string;
   }
 
-  const rows: readonly Row[] = tableUnder(readme, 'Configuration').flatMap(
+  const rows: readonly Row[] = tableUnder(textOf('deploy/guides/configuration.md'), 'Variables').flatMap(
     ([variables = '', readers = '', defaults = '']) => {
       const names = codeSpans(variables).flatMap((name) =>
         name.endsWith('<ROLE>')
@@ -180,20 +183,21 @@ describe('the configuration table of README.md', () => {
   });
 });
 
-it('the commands of README.md are commands of the command line', () => {
-  const program = createProgram({
-    env: {},
-    clock: { now: () => new Date() },
-    print: () => undefined,
-    printError: () => undefined,
-    askSecret: async () => '',
-  });
+const program = createProgram({
+  env: {},
+  clock: { now: () => new Date() },
+  print: () => undefined,
+  printError: () => undefined,
+  askSecret: async () => '',
+});
+
+it('the commands of commands.md are commands of the command line, and all of them', () => {
   const known = new Set<string>();
   for (const command of program.commands) {
     known.add(command.name());
     for (const sub of command.commands) known.add(`${command.name()} ${sub.name()}`);
   }
-  const named = tableUnder(readme, 'Operating it').flatMap(([commands = '']) => {
+  const named = tableUnder(textOf('services/cli/docs/commands.md'), 'Commands').flatMap(([commands = '']) => {
     // `webhook replay --event …`, `--order …`: the later ones are other options of the same command.
     const [first = '', ...rest] = codeSpans(commands).filter((text) => !text.startsWith('--'));
     const group = first.split(' ')[0]!;
@@ -209,4 +213,90 @@ it('the commands of README.md are commands of the command line', () => {
   });
   expect(named.length).toBeGreaterThan(6);
   expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
+
+describe('what the guides tell people to type', () => {
+  const known = commandsOf(program);
+  const isSnippet = ({ language }: { language: string }) => !['', 'mermaid'].includes(language);
+  const blocks = documents.flatMap(({ name, text }) =>
+    fencedBlocks(text)
+      .filter(isSnippet)
+      .map((block) => ({ document: name, ...block })),
+  );
+  const runnerOf = (document: string, mark: string | undefined) => RUN_BY[document]?.[mark ?? ''];
+  const reasonFor = (document: string, text: string) =>
+    NOT_RUN.find((one) => one.document === document && text.startsWith(one.begins))?.why;
+  const isRun = ({ document, mark }: { document: string; mark: string | undefined }) =>
+    runnerOf(document, mark) !== undefined;
+  const spelled = (line: string) => spelledCommand(line, known);
+
+  it('is run by a test, every block of it, or stands on the short list with its reason', () => {
+    const unrun = blocks.filter(
+      (block) => !isRun(block) && reasonFor(block.document, block.text) === undefined,
+    );
+    expect(unrun.map(({ document, mark, text }) => `${document} (${mark}): ${text.slice(0, 60)}`)).toEqual(
+      [],
+    );
+  });
+
+  it('has no test and no reason for what is not there', () => {
+    const marks = Object.entries(RUN_BY).flatMap(([document, byMark]) =>
+      Object.keys(byMark).map((mark) => `${document}: ${mark}`),
+    );
+    const there = new Set(blocks.map(({ document, mark }) => `${document}: ${mark}`));
+    expect(marks.filter((mark) => !there.has(mark))).toEqual([]);
+    const idle = NOT_RUN.filter(
+      ({ document, begins }) =>
+        !blocks.some((block) => block.document === document && block.text.startsWith(begins)) &&
+        !codeSpans(textOf(document)).some((span) => span.startsWith(begins)),
+    );
+    expect(idle).toEqual([]);
+    const files: Readonly<Record<string, string>> = {
+      sdk: 'readme.test.ts',
+      'sdk-packed': 'packed.full.test.ts',
+    };
+    for (const [mark, runner] of Object.entries(RUN_BY['libs/sdk/README.md'] ?? {})) {
+      const test = readFileSync(join(CHECKOUT, 'libs/sdk/test', files[runner] ?? ''), 'utf8');
+      expect(test).toContain(`block('${mark}')`);
+    }
+  });
+
+  it('spells commands and options that there are', () => {
+    const lines = blocks
+      .filter(({ language }) => language === 'sh')
+      .flatMap(({ document, text }) => commandLines(text).map((line) => [document, line] as const));
+    const spans = documents.flatMap(({ name, text }) => codeSpans(text).map((span) => [name, span] as const));
+    const wrong = [...lines, ...spans].filter(([, line]) => {
+      if (!/^(opentill|npm run -s opentill --) [a-z]/.test(line) || / devnet /.test(line)) return false;
+      const command = spelled(line);
+      if (command === undefined) return true;
+      return command.options.some((option) => !known.get(command.path)?.has(option));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('names in its sentences no command that no test has run', () => {
+    const run: readonly SpelledCommand[] = blocks
+      .filter((block) => block.language === 'sh' && isRun(block))
+      .flatMap(({ text }) => commandLines(text).flatMap((line) => spelled(line) ?? []));
+    expect(run.length).toBeGreaterThan(40);
+    const isCovered = ({ path, options }: SpelledCommand) =>
+      run.some((one) => one.path === path && options.every((option) => one.options.includes(option)));
+    const isShell = (span: string) =>
+      /^(npm|pnpm|npx|node|docker|docker-compose|curl|deploy\/\S+) \S/.test(span);
+    const inGuides = documents.filter(({ name }) =>
+      /^(README\.md|deploy\/guides\/.+|libs\/sdk\/.+)$/.test(name),
+    );
+    const unrun = inGuides.flatMap(({ name, text }) =>
+      codeSpans(text)
+        .filter((span) => {
+          if (reasonFor(name, span) !== undefined) return false;
+          const command = spelled(span);
+          if (command !== undefined) return !isCovered(command);
+          return isShell(span) && !blocks.some((block) => isRun(block) && block.text.includes(span));
+        })
+        .map((span) => `${name}: ${span}`),
+    );
+    expect(unrun).toEqual([]);
+  });
 });

@@ -1,6 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { LOCAL_PORTS, SERVICE_NAMES } from './gateway-options.ts';
-import { SERVICE_ENVIRONMENTS, setupEnvironment, type EnvironmentSource } from './service-environments.ts';
+import {
+  operatorEnvironment,
+  SERVICE_ENVIRONMENTS,
+  setupEnvironment,
+  type EnvironmentSource,
+} from './service-environments.ts';
 
 const source: EnvironmentSource = {
   adminUrl: 'postgres://admin:admin-password@127.0.0.1:5432/opentill',
@@ -89,6 +94,17 @@ test('setup gets the administrator and a password for every role', () => {
     DATABASE_PASSWORD_SCANNER_TRON: 'pw-tron',
     MERCHANT_TOKEN: 'the-token',
   });
+});
+
+test('an operator has what every command of the guides asks for, but no passphrase', () => {
+  expect(operatorEnvironment(source)).toMatchObject({
+    DATABASE_ADMIN_URL: source.adminUrl,
+    KEYSTORE_FILE: '/state/keystore.json',
+    POLICY_FILE: '/state/policy.sealed.json',
+    PUBLIC_KEYS_FILE: '/state/public-keys.json',
+    OPS_TOKEN_FILE: '/state/operator-token',
+  });
+  expect(Object.values(operatorEnvironment(source))).not.toContain(source.passphraseFile);
 });
 
 test('a broker that somebody else runs is spoken to as its URL says', () => {

@@ -44,10 +44,17 @@ export function setupEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
-/** The environment of an operator's command. */
+/**
+ * The environment of an operator's command. In the local profile one person is operator and owner: with the owner's database
+ * and the places of the wallet's files (not the passphrase) every command of the guides works as it stands there.
+ */
 export function operatorEnvironment(source: EnvironmentSource): Environment {
   return {
     OPS_DATABASE_URL: databaseUrl(source, 'ops'),
+    DATABASE_ADMIN_URL: source.adminUrl,
+    KEYSTORE_FILE: source.keystoreFile,
+    POLICY_FILE: source.policyFile,
+    PUBLIC_KEYS_FILE: source.publicKeysFile,
     AMQP_URL: source.amqpUrl,
     SECRETS_KEY: source.secrets.secretsKey,
     NETWORKS_FILE: source.networksFile,

@@ -19,7 +19,7 @@ interface Variables extends ServiceVariables {
   readonly CHAINS?: readonly string[];
 }
 
-/** JSON Schema of a scanner's environment (README.md, "Configuration"). */
+/** JSON Schema of a scanner's environment (deploy/guides/configuration.md). */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- The schema's own type is what readers want.
 export function scannerConfigSchema(healthPort: number) {
   return {

@@ -4,7 +4,7 @@ import { BROKER_SERVICES } from '@opentill/messaging/write-broker-users';
 import { readConfig, type VariableSchema } from '@opentill/runtime/config';
 import type { CliContext } from './context.ts';
 
-/** The environment of `opentill setup` (README.md, "Configuration"). */
+/** The environment of `opentill setup` (deploy/guides/configuration.md). */
 export interface SetupEnvironment {
   readonly DATABASE_ADMIN_URL: string;
   readonly AMQP_URL?: string;

@@ -38,7 +38,7 @@ interface Variables extends ServiceVariables {
   readonly INBOX_KEPT_HOURS: number;
 }
 
-/** JSON Schema of the environment (README.md, "Configuration"). */
+/** JSON Schema of the environment (deploy/guides/configuration.md). */
 export const SIGNER_CONFIG_SCHEMA = {
   required: [...SERVICE_REQUIRED, 'NETWORKS_FILE', 'KEYSTORE_FILE', 'PASSPHRASE_FILE'],
   properties: {

@@ -10,7 +10,7 @@ import { keepLease, type Lease } from '@opentill/db/lease';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Observer } from './observe.ts';
 
-/** How long what is over is kept (README.md, "Configuration"). */
+/** How long what is over is kept (deploy/guides/configuration.md). */
 export interface Retention {
   /** Which events were handled; one that came again after that would only queue deliveries that are there already. */
   readonly inboxSeconds: number;

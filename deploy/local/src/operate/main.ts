@@ -9,12 +9,15 @@ import { operatorFileOf, parseOwnFile } from '../state-directory.ts';
  * `npm run opentill`: the operators' command line, on the gateway of `npm start` unless the environment names a
  * database of its own; and `devnet`, which no operator needs and no image of a gateway carries.
  */
+const WITHOUT_GATEWAY = new Set(['approver', 'devnet', 'keys', 'policy']);
 const { env } = process;
 const isRoot = process.getuid?.() === 0;
 const file = operatorFileOf(chooseStateDirectory({ env, isRoot, checkout: CHECKOUT }));
 const isNamed = env['OPS_DATABASE_URL'] !== undefined || env['OPS_DATABASE_URL_FILE'] !== undefined;
 const local: Environment = isNamed || !existsSync(file) ? {} : (parseOwnFile(file) as Environment);
 
+// npm goes to the checkout to run a script; files that a command names are where the person stands.
+const standsAt = env['INIT_CWD'];
 const [command, ...rest] = process.argv.slice(2);
 const program =
   command === 'devnet'
@@ -22,7 +25,12 @@ const program =
     : [entryPoint('services/cli'), ...process.argv.slice(2)];
 const { status, error } = spawnSync(process.execPath, program, {
   env: { ...local, ...env },
+  ...(standsAt === undefined || !existsSync(standsAt) ? {} : { cwd: standsAt }),
   stdio: 'inherit',
 });
 if (error !== undefined) throw error;
+if (status !== 0 && !isNamed && !existsSync(file) && !WITHOUT_GATEWAY.has(command ?? ''))
+  process.stderr.write(
+    `No gateway of npm start is known here (${file} is not there). Run npm start, or name your gateway by the variables of deploy/guides/configuration.md.\n`,
+  );
 process.exitCode = status ?? 1;

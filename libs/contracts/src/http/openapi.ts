@@ -210,6 +210,36 @@ const paths = {
   },
 };
 
+const callbackHeader = (name: string, description: string) => parameter(name, 'header', true, description);
+
+const webhooks = {
+  orderCallback: {
+    post: {
+      operationId: 'orderCallback',
+      summary: 'An order has changed',
+      description:
+        'Posted to the callback URL of the merchant; answer 2xx within 10 s, when it is written down. Anything else is tried again for two days. Callbacks come at least once, those of an order in their order. Verify a signature before believing a word: `webhook-signature` is Standard Webhooks 1.0.0 over id, time and the whole body; `sign` is over `data` alone. Refuse what is older than five minutes.',
+      tags: ['Callbacks'],
+      parameters: [
+        callbackHeader('webhook-id', 'The `nonce` of the body.'),
+        callbackHeader('webhook-timestamp', 'The `timestamp` of the body.'),
+        callbackHeader(
+          'webhook-signature',
+          '`v1,` and the base64 of HMAC-SHA256 with the webhook secret as key over `webhook-id + "." + webhook-timestamp + "." + body`; several, with spaces between, while the secret is being changed.',
+        ),
+        callbackHeader('X-Signature', 'The `sign` of the body.'),
+        callbackHeader('X-Timestamp', 'The `timestamp` of the body.'),
+      ],
+      requestBody: { required: true, content: { 'application/json': { schema: ref('OrderCallback') } } },
+      responses: {
+        '2XX': { description: 'Taken: it does not come again.' },
+        '410': { description: 'Never send here again, until an operator says otherwise.' },
+        '429': { description: 'Later: after `Retry-After`, up to an hour.' },
+      },
+    },
+  },
+};
+
 /** The merchant API as an OpenAPI 3.1 document; `golden/openapi.json` is its copy under review. */
 export const OPENAPI_DOCUMENT = {
   openapi: '3.1.0',
@@ -221,7 +251,8 @@ export const OPENAPI_DOCUMENT = {
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   servers: [{ url: '/' }],
-  tags: [{ name: 'Orders' }, { name: 'Checkout' }, { name: 'Symbols' }],
+  tags: [{ name: 'Orders' }, { name: 'Checkout' }, { name: 'Symbols' }, { name: 'Callbacks' }],
   paths,
+  webhooks,
   components: { schemas: API_SCHEMAS },
 } as const;

@@ -185,6 +185,33 @@ const supportedSymbol = object('A token configured on the gateway.', {
   maxAmount: orNull(decimal('Largest order; null: no limit.')),
 });
 
+const orderCallback: JsonSchema = object(
+  'What the gateway posts to the callback URL when an order changes.',
+  {
+    sign: {
+      type: 'string',
+      pattern: '^[0-9a-f]{64}$',
+      description: 'Hex HMAC-SHA256 with the webhook secret as key over `data` as it stands in the body.',
+    },
+    timestamp: unixSeconds('When this attempt was made; each attempt has its own.'),
+    nonce: text('Of the event: the same on every attempt. Do what follows from a callback once per nonce.'),
+    notifyType: {
+      type: 'string',
+      enum: [
+        'ORDER_PENDING',
+        'ORDER_PENDING_CONFIRMATION',
+        'ORDER_SUCCESS',
+        'ORDER_EXPIRED',
+        'ORDER_FAILED',
+        'ORDER_REVERTED',
+      ],
+      description:
+        'What happened. `ORDER_SUCCESS` alone means paid. `ORDER_REVERTED` comes only where the merchant asked for it: money of a paid order was taken back by a reorganisation.',
+    },
+    data: { $ref: '#/components/schemas/NotifyOrder' },
+  },
+);
+
 /** An envelope of a success with this `data`. */
 export function successEnvelope(data: JsonSchema): JsonSchema {
   return {
@@ -220,6 +247,7 @@ export const API_SCHEMAS = {
   CreatePayoutData: createPayoutData,
   CreatedOrder: createdOrder,
   NotifyOrder: notifyOrder,
+  OrderCallback: orderCallback,
   Transaction: transaction,
   PayinOrder: payinOrder,
   PaymentOrderStatus: object('The compact status.', { status: orderStatus }),

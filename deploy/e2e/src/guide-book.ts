@@ -1,0 +1,178 @@
+import { fencedBlocks, readMarkdownFiles, type MarkdownFile } from './read-markdown.ts';
+
+/**
+ * Who runs what the documents tell people to type. Every fenced block is run by one of these tests, or stands in NOT_RUN
+ * with the reason; and every command that a sentence names is one of a block that is run.
+ */
+export type Runner =
+  /** deploy/e2e/test/npm-start.test.ts: on the gateway of `npm start`. */
+  | 'npm-start'
+  /** deploy/e2e/test/guides.full.test.ts: what takes longer, needs an incident first, or loses a machine. */
+  | 'guides'
+  /** libs/sdk/test/readme.test.ts. */
+  | 'sdk'
+  /** libs/sdk/test/packed.full.test.ts. */
+  | 'sdk-packed'
+  /** deploy/e2e/test/checkout.full.test.ts: on a static host. */
+  | 'checkout';
+
+type Marks = Readonly<Record<string, Runner>>;
+const marks = (runner: Runner, ...names: readonly string[]): Marks =>
+  Object.fromEntries(names.map((name) => [name, runner]));
+
+/** By document, the test that runs the blocks of a mark. */
+export const RUN_BY: Readonly<Record<string, Marks>> = {
+  'README.md': marks('npm-start', 'start'),
+  'deploy/guides/first-payment.md': {
+    ...marks('npm-start', 'start', 'first-payment', 'first-payout'),
+    ...marks(
+      'guides',
+      'shop-merchant',
+      'shop-install',
+      'shop-code',
+      'shop-start',
+      'shop-pay',
+      'shop-explain',
+    ),
+  },
+  'deploy/guides/going-to-mainnet.md': {
+    ...marks('npm-start', 'doctor', 'keys', 'drill', 'policy', 'approver', 'proxy'),
+    ...marks('guides', 'merchant', 'first-money'),
+  },
+  'deploy/guides/migrating.md': marks('guides', 'migrant'),
+  'deploy/guides/operations.md': {
+    ...marks('npm-start', 'daily', 'halt', 'release', 'backup'),
+    ...marks('guides', 'incident', 'foreign-nonce', 'late', 'approval', 'callbacks', 'chain', 'export'),
+    ...marks('guides', 'restore', 'restored', 'restore-decide', 'restore-release', 'restore-money'),
+  },
+  'libs/sdk/README.md': { ...marks('sdk', 'order', 'callbacks'), ...marks('sdk-packed', 'install') },
+  'services/checkout/docs/checkout.md': marks('checkout', 'page-export', 'page-nginx', 'page-caddy'),
+  'services/payout-signer/docs/payouts.md': marks('guides', 'policy-example'),
+};
+
+interface NotRun {
+  readonly document: string;
+  /** How the block or the command begins. */
+  readonly begins: string;
+  readonly why: string;
+}
+const notRun = (document: string, why: string, ...begin: readonly string[]): readonly NotRun[] =>
+  begin.map((begins) => ({ document, begins, why }));
+
+/** What no test runs as it stands in a document, and why. Keep it short. */
+export const NOT_RUN: readonly NotRun[] = [
+  ...notRun('README.md', 'npm-start.test.ts starts it so, by the arguments', 'npm start -- --keep'),
+  ...notRun('README.md', 'what runs the tests', 'npm test'),
+  ...notRun(
+    'README.md',
+    'a list of commands, which commands.md has as well',
+    'npm run -s opentill -- --help',
+  ),
+  ...notRun(
+    'deploy/guides/docker.md',
+    'needs a Docker engine: compose.docker.test.ts does the same in a project of its own',
+    'deploy/compose/prepare',
+    'docker compose',
+    'node --conditions=source deploy/compose/src/measure-containers.ts',
+  ),
+  ...notRun('deploy/guides/going-to-mainnet.md', 'the same', 'docker compose run'),
+  ...notRun('deploy/guides/operations.md', 'the same', 'docker compose run', 'docker compose up'),
+  ...notRun(
+    'deploy/guides/docker.md',
+    'a payment that its merchant asks for again: restore.full.test.ts',
+    'restore decide-payment <txid> --order',
+  ),
+  ...notRun(
+    'deploy/guides/docker.md',
+    "a transaction that nobody found: the signer's own tests (decided by an operator)",
+    'payout decide <order> --paid-by',
+  ),
+  ...notRun(
+    'libs/devnet/README.md',
+    'runs until it is stopped: libs/devnet/test starts the same program, and drives it by an unmodified TronWeb',
+    'npm run -s opentill -- devnet tron',
+    'const tronWeb',
+  ),
+];
+
+/** The part of commander's commands that is looked at. */
+export interface CommandTree {
+  name(): string;
+  readonly commands: readonly CommandTree[];
+  readonly options: readonly { readonly long?: string | undefined }[];
+}
+
+/** A command of the operators' command line, as far as a document spells it. */
+export interface SpelledCommand {
+  /** `hold release`. */
+  readonly path: string;
+  readonly options: readonly string[];
+}
+
+/** Every command that does something by its words, with the options it takes. */
+export function commandsOf(program: CommandTree, before = ''): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, ReadonlySet<string>>();
+  for (const command of program.commands) {
+    const path = `${before}${command.name()}`;
+    const isGroup = command.commands.length > 0 && command.options.length === 0;
+    if (!isGroup) found.set(path, new Set(command.options.flatMap(({ long }) => long ?? [])));
+    for (const [sub, options] of commandsOf(command, `${path} `)) found.set(sub, options);
+  }
+  return found;
+}
+
+const CALLED =
+  /^(?:opentill|npm run -s opentill --|docker compose run --rm (?:-\S+ (?:\S+ )?)*(?:cli|owner|archive|keys)) +/;
+
+/** The command that a line or an inline span spells; undefined when it is none. `opentill` and its like may be left out. */
+export function spelledCommand(
+  text: string,
+  known: ReadonlyMap<string, ReadonlySet<string>>,
+): SpelledCommand | undefined {
+  const words = text.trim().replace(CALLED, '').split(/\s+/);
+  const paths = [2, 1].map((count) => words.slice(0, count).join(' '));
+  const path = paths.find((one) => known.has(one));
+  if (path === undefined) return undefined;
+  const options = words.filter((word) => /^--[a-z]/.test(word)).map((word) => word.replace(/[=,;:.].*$/, ''));
+  return { path, options };
+}
+
+/** The lines of a block of shell commands, those that go on put together, without comments. */
+export function commandLines(block: string): readonly string[] {
+  return block
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .map((line) => line.replace(/(?:^|\s)#.*$/, '').trim())
+    .filter((line) => line !== '');
+}
+
+/** The blocks of one runner. A test takes each by its mark and runs it; what is left at its end was run by nobody. */
+export interface GuideBook {
+  /** The blocks of a mark of a document, in order. Throws when there is none. */
+  take(document: string, mark: string): readonly [string, ...string[]];
+  /** Document and mark of what was not taken yet. */
+  left(): readonly string[];
+}
+
+export function openGuideBook(
+  runner: Runner,
+  documents: readonly MarkdownFile[] = readMarkdownFiles(),
+): GuideBook {
+  const open = new Set(
+    Object.entries(RUN_BY).flatMap(([document, byMark]) =>
+      Object.entries(byMark).flatMap(([mark, by]) => (by === runner ? [`${document}: ${mark}`] : [])),
+    ),
+  );
+  return {
+    take(document, mark) {
+      const { text = '' } = documents.find(({ name }) => name === document) ?? {};
+      const [first, ...rest] = fencedBlocks(text).flatMap((block) =>
+        block.mark === mark ? [block.text] : [],
+      );
+      if (first === undefined) throw new Error(`${document} has no block ${mark}`);
+      open.delete(`${document}: ${mark}`);
+      return [first, ...rest];
+    },
+    left: () => [...open],
+  };
+}

@@ -1,0 +1,105 @@
+import type { JsonSchema } from '@opentill/contracts/http/schemas';
+import { escapeHtml } from '../routes/escape-html.ts';
+import { fieldsTable, refName, typeOf } from './describe-schema.ts';
+import { listing, prose, table } from './markup.ts';
+import { SAMPLE_SIGN, sampleValue } from './sample-value.ts';
+
+/** The part of OpenAPI that an operation of this API has. */
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly parameters: readonly { name: string; in: string; required: boolean; description: string }[];
+  readonly requestBody?: {
+    readonly content: { readonly 'application/json': { readonly schema: JsonSchema } };
+  };
+  readonly responses: Readonly<Record<string, ApiResponse>>;
+}
+
+interface ApiResponse {
+  readonly description: string;
+  readonly content?: {
+    readonly 'application/json'?: {
+      readonly schema: JsonSchema;
+      readonly examples?: Readonly<Record<string, unknown>>;
+    };
+  };
+}
+
+export type Schemas = Readonly<Record<string, JsonSchema>>;
+
+/** An operation, or a callback that the gateway posts, as a section of the reference. */
+export function renderOperation(path: string, verb: string, operation: Operation, schemas: Schemas): string {
+  const { operationId, summary, description, parameters, requestBody } = operation;
+  const parts = [
+    `<section id="${operationId}"><h2><span class="verb ${verb}">${verb.toUpperCase()}</span> <code>${escapeHtml(path)}</code></h2>`,
+    `<p><strong>${prose(summary)}.</strong> ${prose(description ?? '')}</p>`,
+  ];
+  if (parameters.length > 0)
+    parts.push(
+      '<h3>Parameters</h3>',
+      table(
+        `Parameters of ${operationId}`,
+        ['Name', 'In', 'Required', 'Meaning'],
+        parameters.map((one) => [
+          `<code>${escapeHtml(one.name)}</code>`,
+          one.in,
+          one.required ? 'yes' : 'no',
+          prose(one.description),
+        ]),
+      ),
+    );
+  if (requestBody !== undefined)
+    parts.push(renderBody(operationId, requestBody.content['application/json'].schema, schemas));
+  parts.push(renderAnswers(operation, schemas), '</section>');
+  return parts.join('\n');
+}
+
+/** The members of `data` of a request that stands in the envelope; undefined for any other body. */
+function dataSchema(body: JsonSchema): JsonSchema | undefined {
+  const [, enveloped] = (body['allOf'] ?? []) as readonly JsonSchema[];
+  return (enveloped?.['properties'] as { readonly data?: JsonSchema } | undefined)?.data;
+}
+
+function renderBody(operationId: string, body: JsonSchema, schemas: Schemas): string {
+  const data = dataSchema(body);
+  const name = refName(data ?? body) ?? '';
+  const schema = schemas[name] ?? {};
+  const about = typeof schema['description'] === 'string' ? prose(schema['description']) : '';
+  const sample = sampleValue(schema, schemas);
+  const envelope = {
+    sign: SAMPLE_SIGN,
+    timestamp: 1_795_262_400,
+    nonce: '9b2f63d0-7a4e-4e0d-a7f4-6ea6a4e7d3f1',
+    data: sample,
+  };
+  return [
+    data === undefined
+      ? `<h3>Body</h3><p>${about}</p>`
+      : `<h3>Body</h3><p>A <a href="#RequestEnvelope">RequestEnvelope</a> whose <code>data</code> has these fields. ${about}</p>`,
+    fieldsTable(`Body of ${operationId}`, schema),
+    listing(
+      `Example of a body of ${operationId}`,
+      JSON.stringify(data === undefined ? sample : envelope, null, 2),
+    ),
+  ].join('\n');
+}
+
+function renderAnswers({ operationId, responses }: Operation, schemas: Schemas): string {
+  const rows = Object.entries(responses).map(([status, { description, content }]) => {
+    const texts = Object.keys(content?.['application/json']?.examples ?? {});
+    const list = texts.map((text) => `<li>${prose(text)}</li>`).join('');
+    return [status, texts.length === 0 ? prose(description) : `<ul class="texts">${list}</ul>`];
+  });
+  const success = responses['200']?.content?.['application/json']?.schema;
+  const data = (success?.['properties'] as { readonly data?: JsonSchema } | undefined)?.data;
+  const shown =
+    data === undefined
+      ? ''
+      : `<p><code>data</code> of a success: ${typeOf(data)}</p>\n${listing(
+          `Example of an answer of ${operationId}`,
+          JSON.stringify({ code: 200, msg: 'success', data: sampleValue(data, schemas) }, null, 2),
+        )}`;
+  return `<h3>Answers</h3>${shown}\n${table(`Answers of ${operationId}`, ['Status', 'Text'], rows)}`;
+}
