@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { startTronDevnet, type TronDevnet, type TronDevnetOptions } from './tron/start-tron-devnet.ts';
 
-const USAGE = `Usage: opentill devnet tron [options]
+const USAGE = `Usage: opentill devnet tron [options]   (and: opentill devnet sui --help)
 
 A TRON node with a chain of its own, for TronWeb and for anything that speaks java-tron's HTTP API.
 

@@ -38,8 +38,11 @@ export function createCheckpointing(
     if (checkpointMs === 0 || isPaused) return;
     timer = setInterval(() => closeCheckpoint(chain, nextTime()), checkpointMs);
   };
-  // The first one after genesis, whose time is not the clock's.
-  if (chain.head.number === 0) closeCheckpoint(chain, options.now());
+  // The first one after genesis, whose time is not the clock's; the epoch begins with it.
+  if (chain.head.number === 0) {
+    const { timestampMs: startMs } = closeCheckpoint(chain, options.now());
+    chain.epoch = { ...chain.epoch, startMs };
+  }
   restart();
   return {
     close(count) {

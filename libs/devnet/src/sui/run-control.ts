@@ -1,5 +1,6 @@
 import { bad, type SuiControl } from './control.ts';
 import { canonicalType } from './coin-type.ts';
+import { objectIdOf } from './digest.ts';
 import type { GiftForm } from './fund.ts';
 import type { DevTokenSymbol } from './genesis.ts';
 import type { SuiFault } from './grpc/faults.ts';
@@ -25,6 +26,7 @@ const CONTROLS: Readonly<Record<string, Run>> = {
       form: formOf(body),
     });
   },
+  faucet: async (control, body) => answerFaucet(control, body),
   denyAddress: (control, body) =>
     control.denyAddress(symbolOf(body), text(body, 'address'), body['isDenied'] !== false),
   pauseCoin: (control, body) => control.pauseCoin(symbolOf(body), body['isPaused'] !== false),
@@ -48,6 +50,20 @@ export async function runControl(control: SuiControl, name: string, body: Body):
     return bad(`there is no control ${name}; there are ${Object.keys(CONTROLS).join(', ')}`);
   }
   return run(control, body);
+}
+
+const FAUCET_MIST = 10_000_000_000n;
+
+/** What `POST /v2/gas` of a faucet answers. */
+async function answerFaucet(control: SuiControl, body: Body): Promise<object> {
+  const request = (body['FixedAmountRequest'] ?? {}) as Body;
+  const { digests } = await control.fund(text(request, 'recipient'), { mist: FAUCET_MIST });
+  const coins = digests.map((digest) => ({
+    amount: Number(FAUCET_MIST),
+    id: objectIdOf(digest, 0),
+    transferTxDigest: digest,
+  }));
+  return { status: 'Success', coins_sent: coins };
 }
 
 type Read = (body: Body) => object;

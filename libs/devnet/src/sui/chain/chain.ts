@@ -31,6 +31,12 @@ export interface Epoch {
   gas: GasSummary;
 }
 
+/** One that is over. */
+export interface PastEpoch extends Epoch {
+  readonly lastCheckpoint: number;
+  readonly endMs: number;
+}
+
 /** Everything a chain knows. Changed by submit.ts and checkpoint.ts alone. */
 export interface Chain {
   /** Digest of checkpoint 0. */
@@ -52,6 +58,7 @@ export interface Chain {
   lowestCheckpoint: number;
   head: Checkpoint;
   epoch: Epoch;
+  readonly pastEpochs: PastEpoch[];
   /** Executed, for the next checkpoint, in order. */
   pending: TransactionRecord[];
   /** Hear of each new checkpoint. */
@@ -84,6 +91,7 @@ export function emptyChain(
     keepCheckpoints,
     lowestCheckpoint: 0,
     epoch: { number: 0n, startMs: 0, firstCheckpoint: 0, gas: NO_GAS },
+    pastEpochs: [],
     pending: [],
     listeners: new Set(),
     locks: new Map(),

@@ -117,6 +117,7 @@ export function closeCheckpoint(
   });
   chain.head = checkpoint;
   if (endOfEpoch) {
+    chain.pastEpochs.push({ ...chain.epoch, lastCheckpoint: checkpoint.number, endMs: timestampMs });
     const number = chain.epoch.number + 1n;
     chain.epoch = { number, startMs: timestampMs, firstCheckpoint: checkpoint.number + 1, gas: NO_GAS };
   }

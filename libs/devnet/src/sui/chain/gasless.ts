@@ -92,6 +92,8 @@ export function checkGaslessWithdrawals(chain: EmptyChain, withdrawals: Readonly
 export function isGaslessOutcome(chain: EmptyChain, changes: readonly ObjectChange[]): boolean {
   return changes.every((change) => {
     if (change.kind !== 'funds') return change.kind === 'deleted';
-    return change.delta < 0n || change.delta >= (chain.parameters.gaslessMinimums.get(change.coinType) ?? 0n);
+    return (
+      change.delta <= 0n || change.delta >= (chain.parameters.gaslessMinimums.get(change.coinType) ?? 0n)
+    );
   });
 }

@@ -79,8 +79,9 @@ export function sendCoin(machine: Machine, coin: LiveCoin, owner: ObjectOwner): 
   coin.owner = owner;
 }
 
-/** Adds to or takes from an address balance. */
+/** Adds to or takes from an address balance; nothing leaves no trace. */
 export function moveFunds(machine: Machine, address: string, coinType: string, delta: bigint): void {
+  if (delta === 0n) return;
   if (delta > 0n) checkRecipient(machine, coinType, address);
   const key = fundsKey(address, coinType);
   const before = machine.funds.get(key)?.delta ?? 0n;

@@ -262,8 +262,13 @@ const TRANSFER_FUNCTIONS: Readonly<Record<string, MoveFunction>> = {
   },
 };
 
+const FUNCTIONS: Readonly<Record<string, MoveFunction>> = {
+  ...COIN_FUNCTIONS,
+  ...BALANCE_FUNCTIONS,
+  ...TRANSFER_FUNCTIONS,
+};
+
 /** The functions of the framework (0x2) that move coins; others are not found. */
 export function findMoveFunction(name: string): MoveFunction | undefined {
-  const functions = { ...COIN_FUNCTIONS, ...BALANCE_FUNCTIONS, ...TRANSFER_FUNCTIONS };
-  return Object.hasOwn(functions, name) ? functions[name] : undefined;
+  return Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
 }

@@ -14,6 +14,9 @@ export interface AnswerDeps {
 
 const BODY_BYTES = 4 * 1024 * 1024;
 const CONTROL_PREFIX = '/devnet/';
+/** Where clients look for a faucet (requestSuiFromFaucetV2). */
+const FAUCET_PATH = '/v2/gas';
+const FAUCET_CONTROL = 'faucet';
 const WEB = 'application/grpc-web';
 const WEB_TEXT = 'application/grpc-web-text';
 /** Browsers may ask, as of a full node. */
@@ -37,7 +40,9 @@ export async function answerWeb(
   }
   const body = await readBody(request);
   const contentType = request.headers['content-type'] ?? '';
-  if (path.startsWith(CONTROL_PREFIX)) {
+  if (path === FAUCET_PATH) {
+    await answerControl(deps.runControl, FAUCET_CONTROL, body, response);
+  } else if (path.startsWith(CONTROL_PREFIX)) {
     await answerControl(deps.runControl, path.slice(CONTROL_PREFIX.length), body, response);
   } else if (contentType.startsWith(WEB)) {
     await answerCall(deps, { path, body, isText: contentType.startsWith(WEB_TEXT) }, request, response);

@@ -89,11 +89,10 @@ export const LEDGER_POINT_HANDLERS: Handlers = {
   ),
   GetEpoch: unary<GrpcTypes.GetEpochRequest, GrpcTypes.GetEpochResponse>((node, request) => {
     const mask = readMask(GrpcTypes.Epoch, request.readMask, ['epoch']);
-    const { number } = node.chain.epoch;
-    if (request.epoch !== undefined && request.epoch !== number) {
-      refuse('NOT_FOUND', `Epoch ${request.epoch} not found`);
-    }
-    return { epoch: showEpoch(node.chain, mask) };
+    const { epoch, pastEpochs } = node.chain;
+    const number = request.epoch ?? epoch.number;
+    const found = [epoch, ...pastEpochs].find((other) => other.number === number);
+    return { epoch: showEpoch(node.chain, found ?? refuse('NOT_FOUND', `Epoch ${number} not found`), mask) };
   }),
 };
 

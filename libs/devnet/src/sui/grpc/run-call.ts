@@ -14,7 +14,8 @@ import { SUBSCRIPTION_HANDLERS } from './subscription-service.ts';
 interface Codec {
   toBinary(message: unknown): Uint8Array;
   fromBinary(bytes: Uint8Array): unknown;
-  create(message: unknown): unknown;
+  /** An empty one. */
+  create(): object;
 }
 
 export interface Method {
@@ -103,7 +104,7 @@ async function run({ node, method, path, message, call, send }: RunningCall): Pr
   if (message === undefined) return refuse('INTERNAL', 'the request has no message');
   const request = method.input.fromBinary(message);
   const write = async (response: unknown): Promise<void> =>
-    send(method.output.toBinary(method.output.create(response)));
+    send(method.output.toBinary(Object.assign(method.output.create(), response)));
   const context: Call = { ...call, method: name };
   if (handler.kind === 'unary') {
     const response = await handler.run(node, request, context);

@@ -1,5 +1,5 @@
 import { GrpcTypes } from '@mysten/sui/grpc';
-import type { Chain } from '../chain/chain.ts';
+import type { Chain, Epoch, PastEpoch } from '../chain/chain.ts';
 import { LIMITS } from '../chain/parameters.ts';
 import { makeFields, type FieldMask } from './field-mask.ts';
 import { showTimestamp } from './timestamp.ts';
@@ -7,13 +7,15 @@ import { showTimestamp } from './timestamp.ts';
 const PROTOCOL_VERSION = BigInt(LIMITS.protocolVersion);
 const SYSTEM_STATE_VERSION = 2n;
 
-export function showEpoch(chain: Chain, mask: FieldMask): GrpcTypes.Epoch {
-  const { epoch, parameters } = chain;
+/** Of an epoch that is over, its parameters are today's. */
+export function showEpoch({ parameters }: Chain, epoch: Epoch | PastEpoch, mask: FieldMask): GrpcTypes.Epoch {
   const { referenceGasPrice } = parameters;
   return makeFields<GrpcTypes.Epoch>(GrpcTypes.Epoch, mask, {
     epoch: () => epoch.number,
     firstCheckpoint: () => BigInt(epoch.firstCheckpoint),
+    lastCheckpoint: () => ('lastCheckpoint' in epoch ? BigInt(epoch.lastCheckpoint) : undefined),
     start: () => showTimestamp(epoch.startMs),
+    end: () => ('endMs' in epoch ? showTimestamp(epoch.endMs) : undefined),
     referenceGasPrice: () => referenceGasPrice,
     systemState: () =>
       GrpcTypes.SystemState.create({

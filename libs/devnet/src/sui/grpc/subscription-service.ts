@@ -36,14 +36,18 @@ export const SUBSCRIPTION_HANDLERS: Handlers = {
 export async function* follow(node: Node, { method, signal }: Call): AsyncGenerator<Checkpoint> {
   const waiting: Checkpoint[] = [];
   let isSilent = false;
+  let next: number | undefined;
   let wake = (): void => {};
   const hear = (newest: Checkpoint): void => {
     isSilent ||= node.faults.holding('silent-streams', method).length > 0;
+    if (isSilent) return;
     const lag = node.faults.holding('lag', method)[0]?.checkpoints ?? 0;
-    const checkpoint = node.chain.checkpoints.get(newest.number - lag);
-    if (isSilent || checkpoint === undefined) return;
-    if (node.faults.take('skip-checkpoint', method) !== undefined) return;
-    waiting.push(checkpoint);
+    const end = newest.number - lag;
+    for (next ??= end; next <= end; next++) {
+      const checkpoint = node.chain.checkpoints.get(next);
+      const isSkipped = node.faults.take('skip-checkpoint', method) !== undefined;
+      if (checkpoint !== undefined && !isSkipped) waiting.push(checkpoint);
+    }
     wake();
   };
   const stop = (): void => wake();

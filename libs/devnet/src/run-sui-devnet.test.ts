@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals';
+import { readSuiDevnetArguments } from './run-sui-devnet.ts';
+
+test('the words of the command line', () => {
+  expect(readSuiDevnetArguments([])).toEqual({ port: 9180, checkpointMs: 250, consensusMs: 100 });
+  const all = [
+    '--port=0',
+    '--host=::1',
+    '--checkpoint-ms=0',
+    '--consensus-ms=5',
+    '--seed=x',
+    '--state=chain.state',
+  ];
+  expect(readSuiDevnetArguments(all)).toEqual({
+    port: 0,
+    host: '::1',
+    checkpointMs: 0,
+    consensusMs: 5,
+    seed: 'x',
+    stateFile: 'chain.state',
+  });
+});
+
+test.each([[['--port', 'x']], [['--speed']], [['--help']], [['tron']]])(
+  'what it does not understand it explains: %j',
+  (args) => {
+    expect(readSuiDevnetArguments(args)).toContain('Usage: opentill devnet sui');
+  },
+);
