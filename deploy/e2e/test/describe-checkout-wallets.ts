@@ -43,7 +43,7 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
     const sendings = ({ calls }: InjectedWallet) =>
       calls.filter(({ method }) => method === 'eth_sendTransaction').length;
 
-    it('pay what is missing, and no second time after a reload', async () => {
+    it('pay what is missing, and no second time after a reload or in another tab', async () => {
       const collection = await under().order('BSC_TEST');
       await bsc().pay({ to: collection.address, amount: '40.5' });
       const view = await openWith(collection, bsc());
@@ -52,6 +52,13 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       await bsc().mineByHand();
       await button(view.page).click();
       await untilNotice(view.page, 'Please do not pay a second time');
+      const [other] = await Promise.all([
+        view.page.waitForEvent('popup'),
+        view.page.evaluate('void open(location.href)'),
+      ]);
+      await untilNotice(other, 'Please do not pay a second time');
+      expect(await other.locator('.open-wallet').count()).toBe(0);
+      await other.close();
       await view.page.reload();
       await untilNotice(view.page, 'Please do not pay a second time');
       expect(await button(view.page).isDisabled()).toBe(true);
