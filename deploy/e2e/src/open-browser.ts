@@ -101,9 +101,10 @@ function installChromium(): void {
   if (existsSync(CHROMIUM)) return;
   if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
     // The font for the Chinese in pictures, which Debian's Chromium comes without.
-    const install = 'apt-get install -y -qq --no-install-recommends chromium fonts-wqy-zenhei';
+    const install = 'apt-get install -y -qq --no-install-recommends chromium fonts-wqy-zenhei 9<&-';
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-    const script = `${install} || { apt-get update -qq && ${install}; }`;
+    // Not while somebody installs the broker.
+    const script = `exec 9</var/lib/dpkg && flock 9; ${install} || { apt-get update -qq && ${install}; }`;
     spawnSync('sh', ['-c', script], { env, stdio: 'ignore', timeout: INSTALL_DEADLINE_MS });
   }
   if (existsSync(CHROMIUM)) return;

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { GatewayError } from '@opentill/domain/gateway-error';
@@ -17,18 +17,30 @@ export interface RabbitMqBinaries {
 const SCRIPT_DIRECTORIES = ['/usr/lib/rabbitmq/bin', '/opt/homebrew/sbin', '/usr/local/sbin'];
 const ERLANG_DIRECTORIES = ['/usr/lib/erlang/bin', '/opt/homebrew/bin', '/usr/local/lib/erlang/bin'];
 
-/** A package must not start a broker of its own beside ours: policy-rc.d(8) says no while it is installed. */
+/**
+ * A package must not start a broker of its own beside ours: policy-rc.d(8) says no while it is installed. Who comes while
+ * somebody installs waits, and finds it done.
+ */
 const INSTALL_SCRIPT = `
+exec 9</var/lib/dpkg && flock 9
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\\nexit 101\\n' >"$policy" && chmod 755 "$policy" && trap 'rm -f "$policy"' EXIT
 fi
 export DEBIAN_FRONTEND=noninteractive
-install() { apt-get install -y -qq --no-install-recommends rabbitmq-server; }
+install() { apt-get install -y -qq --no-install-recommends rabbitmq-server 9<&-; }
 install || { apt-get update -qq && install; } || exit 1
 systemctl disable rabbitmq-server.service >/dev/null 2>&1 || true`;
 
 const INSTALL_DEADLINE_MS = 300_000;
+/** As dpkg calls the states between unpacked and installed. */
+const HALF_INSTALLED: ReadonlySet<string> = new Set([
+  'half-installed',
+  'unpacked',
+  'half-configured',
+  'triggers-awaited',
+  'triggers-pending',
+]);
 
 /** The installed broker's programs, or undefined when RabbitMQ or Erlang's epmd is not found. */
 export function findRabbitMq(path: string = process.env['PATH'] ?? ''): RabbitMqBinaries | undefined {
@@ -47,7 +59,7 @@ export function findRabbitMq(path: string = process.env['PATH'] ?? ''): RabbitMq
  */
 export async function findOrInstallRabbitMq(say: (line: string) => void): Promise<RabbitMqBinaries> {
   const found = findRabbitMq();
-  if (found !== undefined) return found;
+  if (found !== undefined && !(await isHalfInstalled())) return found;
   if (existsSync('/usr/bin/apt-get')) {
     const isRoot = process.getuid?.() === 0;
     if (isRoot || (await succeeds('sudo', ['-n', 'true'], 5_000))) {
@@ -65,6 +77,18 @@ export async function findOrInstallRabbitMq(say: (line: string) => void): Promis
     'RabbitMQ is not installed: run "sudo apt-get install rabbitmq-server", or set AMQP_URL to a broker of your own.',
     { retryable: false },
   );
+}
+
+/** Whether the package's files are there, but not yet ready: another process is installing it. */
+async function isHalfInstalled(): Promise<boolean> {
+  return new Promise((resolve) => {
+    execFile(
+      'dpkg-query',
+      ['--show', '--showformat=${db:Status-Status}', 'rabbitmq-server'],
+      { timeout: 5_000 },
+      (error, status) => resolve(error === null && HALF_INSTALLED.has(status)),
+    );
+  });
 }
 
 async function succeeds(command: string, args: readonly string[], deadlineMs: number): Promise<boolean> {
