@@ -14,7 +14,9 @@ export type Runner =
   /** libs/sdk/test/packed.full.test.ts. */
   | 'sdk-packed'
   /** deploy/e2e/test/checkout.full.test.ts: on a static host. */
-  | 'checkout';
+  | 'checkout'
+  /** libs/devnet/test: each on the node that it is written for. */
+  | 'devnet';
 
 type Marks = Readonly<Record<string, Runner>>;
 const marks = (runner: Runner, ...names: readonly string[]): Marks =>
@@ -45,6 +47,7 @@ export const RUN_BY: Readonly<Record<string, Marks>> = {
     ...marks('guides', 'incident', 'foreign-nonce', 'late', 'approval', 'callbacks', 'chain', 'export'),
     ...marks('guides', 'restore', 'restored', 'restore-decide', 'restore-release', 'restore-money'),
   },
+  'libs/devnet/README.md': marks('devnet', 'tron-web', 'sui-client'),
   'libs/sdk/README.md': { ...marks('sdk', 'order', 'callbacks'), ...marks('sdk-packed', 'install') },
   'services/checkout/docs/checkout.md': marks('checkout', 'page-export', 'page-nginx', 'page-caddy'),
   'services/payout-signer/docs/payouts.md': marks('guides', 'policy-example'),
@@ -89,9 +92,9 @@ export const NOT_RUN: readonly NotRun[] = [
   ),
   ...notRun(
     'libs/devnet/README.md',
-    'runs until it is stopped: libs/devnet/test starts the same program, and drives it by an unmodified TronWeb',
+    'runs until it is stopped: libs/devnet/test starts the same program, and drives it by an unmodified client',
     'npm run -s opentill -- devnet tron',
-    'const tronWeb',
+    'npm run -s opentill -- devnet sui',
   ),
 ];
 

@@ -1,8 +1,15 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { SuiGrpcClient } from '@mysten/sui/grpc';
 import { expect, test } from '@jest/globals';
+import { devAccounts } from '../../src/sui/dev-accounts.ts';
+import { devTokenTypes } from '../../src/sui/genesis.ts';
+import { startSuiDevnet } from '../../src/sui/start-sui-devnet.ts';
 import { withScratchDirectory } from '../scratch-directory.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
@@ -29,28 +36,37 @@ async function runUntilStopped(
   return code as number;
 }
 
-test('opentill devnet sui: says where it is, and keeps its chain', async () => {
+test('opentill devnet sui: the README’s program pays somebody, who has it after a restart', async () => {
+  const readme = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8');
+  const program = /<!-- test:sui-client -->\s*```js\n([^]*?)```/.exec(readme)?.[1] ?? '';
+  const [account] = devAccounts('command', 1);
+  const { USDC: coinType } = devTokenTypes('command');
+  // Beside this file, where the client is found.
+  const file = join(import.meta.dirname, `pay-${process.pid}.mjs`);
   await withScratchDirectory(async (directory) => {
-    const state = join(directory, 'sui.state');
-    const args = ['sui', '--port=0', '--checkpoint-ms=0', '--consensus-ms=0', `--state=${state}`];
-    const post = async (url: string, name: string, body: object = {}): Promise<Record<string, unknown>> => {
-      const response = await fetch(`${url}/devnet/${name}`, { method: 'POST', body: JSON.stringify(body) });
-      return (await response.json()) as Record<string, unknown>;
-    };
-    let before: Record<string, unknown> = {};
-    const first = await runUntilStopped(args, async (url) => {
-      await post(url, 'fund', { address: `0x${'7'.repeat(64)}`, symbol: 'USDC', amountBaseUnits: '5' });
-      before = await post(url, 'summary');
-    });
-    const second = await runUntilStopped(args, async (url) => {
-      const { checkpoint, transactions } = await post(url, 'summary');
-      // One more was closed for what was waiting when the node stopped.
-      expect([checkpoint, transactions]).toEqual([
-        Number(before['checkpoint']) + 1,
-        Number(before['transactions']) + 1,
-      ]);
-      await post(url, 'checkpoint');
-    });
-    expect([first, second]).toEqual([0, 0]);
+    const stateFile = join(directory, 'sui.state');
+    const args = ['sui', '--port=0', '--seed=command', '--checkpoint-ms=50', `--state=${stateFile}`];
+    let customer = '';
+    try {
+      await writeFile(file, program);
+      const stopped = await runUntilStopped(args, async (baseUrl) => {
+        const run = promisify(execFile)(process.execPath, [file, account!.secretKey, coinType, baseUrl], {
+          timeout: 30_000,
+        });
+        const { stdout } = await run;
+        expect(stdout).toMatch(/^sent \w{40,44}\n0x[0-9a-f]{64} received 12500000\n$/);
+        customer = /0x\w+/.exec(stdout)?.[0] ?? '';
+      });
+      expect(stopped).toBe(0);
+      const devnet = await startSuiDevnet({ checkpointMs: 0, seed: 'command', stateFile });
+      const client = new SuiGrpcClient({ network: 'localnet', baseUrl: devnet.url });
+      const { balance } = await client.getBalance({ owner: customer, coinType });
+      expect(balance.balance).toBe('12500000');
+      await devnet.close();
+      const other = startSuiDevnet({ checkpointMs: 0, seed: 'another', stateFile });
+      await expect(other).rejects.toMatchObject({ code: 'NOT_THIS_CHAIN' });
+    } finally {
+      await rm(file, { force: true });
+    }
   });
 });
