@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await test?.stop();
   await servers?.stop();
-}, 60_000);
+}, 120_000);
 
 interface Paid {
   readonly order: OrderAnswer;
@@ -62,7 +62,7 @@ async function createUntilAnswered(
       order = answer.data;
       return order !== null;
     },
-    30_000,
+    60_000,
   );
   return order!;
 }
@@ -120,7 +120,7 @@ it(`every one of ${PAYMENTS} payments becomes SUCCESS exactly once while every p
   await waitUntil(
     'every order is SUCCESS',
     async () => (await statuses()).filter((status) => status === 'SUCCESS').length === PAYMENTS,
-    45_000,
+    90_000,
   ).catch(() => undefined); // what is there instead says more
   expect(await statuses()).toEqual(Array.from({ length: PAYMENTS }, () => 'SUCCESS'));
   expect(await test.findProblems()).toEqual([]);
@@ -145,7 +145,7 @@ it(`every one of ${PAYMENTS} payments becomes SUCCESS exactly once while every p
     Object.fromEntries(paid.map(({ order, baseUnits }) => [order.orderId, baseUnits])),
   );
   await expectNothingLeftOver();
-}, 150_000);
+}, 240_000);
 
 /** No event waits to be published, none is dead, and no chain stands still. */
 async function expectNothingLeftOver(): Promise<void> {

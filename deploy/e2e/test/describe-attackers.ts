@@ -103,7 +103,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
     await waitUntil(
       `${orderId} is paid`,
       async () => (await under().merchant.status(orderId)).data?.status === 'SUCCESS',
-      30_000,
+      60_000,
     );
     return orderId;
   }
@@ -163,7 +163,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       expect(
         await forge('above the threshold, for the approvals below', { amount: 5_001n * 10n ** 18n }),
       ).toBe(true);
-    }, 60_000);
+    }, 120_000);
 
     it('and is refused everything else', async () => {
       for (const [db, statements] of [
@@ -227,7 +227,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
         /ACCESS_REFUSED/,
       );
       await connection.close();
-    }, 60_000);
+    }, 120_000);
 
     it('sends events of nothing, of nonsense, and of what is over', async () => {
       const ended = await admin()
@@ -243,7 +243,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       ])
         expect(await publish('api', 'payout.requested', data)).toBeUndefined();
       expect(await publish('ops', 'payout.decided', { orderPk: randomUUID() })).toBeUndefined();
-    }, 60_000);
+    }, 120_000);
 
     it('forges approvals in the database of ops', async () => {
       const [orderPk = ''] = [...forged].find(([, what]) => what.startsWith('above the threshold')) ?? [];
@@ -285,7 +285,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       await sql`select book_top_up('BSC_TEST:forged:USDT', 'BSC_TEST', 'USDT', 1000000000000000000000000)`.execute(
         ops.kysely,
       );
-    }, 60_000);
+    }, 120_000);
 
     it('and gets no signature, while honest payouts go on', async () => {
       const { chains } = under();
@@ -319,6 +319,6 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
         .map(({ order_pk: pk }) => forged.get(pk));
       expect(refusals).toContain('above the limit per payout');
       expect(refusals).toContain('a denied receiver');
-    }, 60_000);
+    }, 120_000);
   });
 }

@@ -37,7 +37,7 @@ export function describeCheckout(under: () => GatewayUnderTest): void {
       const { page } = view;
       expect(await findAccessibilityProblems(page)).toEqual([]);
       await page.getByRole('button', { name: 'Pay with Test Wallet' }).click();
-      await page.waitForSelector('main[data-status=SUCCESS]', { timeout: 30_000 });
+      await page.waitForSelector('main[data-status=SUCCESS]', { timeout: 60_000 });
       const sent = wallet!.calls.filter(({ method }) => method === 'eth_sendTransaction');
       expect(sent).toHaveLength(1);
       expect(await eth.balance('USDT', data!.address)).toBe(12_345_678n);
@@ -50,6 +50,6 @@ export function describeCheckout(under: () => GatewayUnderTest): void {
       await view.keepPicture('checkout-wallet-paid-phone');
       expect(view.complaints).toEqual([]);
       await page.close();
-    }, 60_000);
+    }, 120_000);
   });
 }

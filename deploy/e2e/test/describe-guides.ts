@@ -89,7 +89,7 @@ export function describeGuides(book: GuideBook, stateDir: () => string, apiUrl: 
   describe('going to mainnet', () => {
     it('looks at the networks', async () => {
       expect(await run(blockOf('going-to-mainnet', 'doctor'))).toContain('ETH_SEPOLIA');
-    }, 60_000);
+    }, 120_000);
 
     it('makes a wallet, and finds it again from its words alone', async () => {
       const made = blockOf('going-to-mainnet', 'keys').replace('keys init', 'keys init --words-to words');
@@ -97,16 +97,16 @@ export function describeGuides(book: GuideBook, stateDir: () => string, apiUrl: 
       await run(blockOf('going-to-mainnet', 'drill'));
       const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8'));
       expect(read('recovered-keys.json')).toEqual(read('public-keys.json'));
-    }, 60_000);
+    }, 120_000);
 
     it('seals a policy', async () => {
       expect(await run(blockOf('going-to-mainnet', 'policy'))).toContain('ETH_SEPOLIA');
       expect(readFileSync(join(folder, 'policy.sealed.json'), 'utf8')).not.toContain('maxPerPayout');
-    }, 60_000);
+    }, 120_000);
 
     it('makes a key for an approver', async () => {
       expect(await run(blockOf('going-to-mainnet', 'approver'))).toContain('publicKey');
-    }, 60_000);
+    }, 120_000);
 
     it('puts TLS in front, where nginx is installed', async () => {
       if (spawnSync('nginx', ['-v']).error !== undefined) return;
@@ -126,7 +126,7 @@ export function describeGuides(book: GuideBook, stateDir: () => string, apiUrl: 
       proxy = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-g', 'daemon off;']);
       const ask = () => statusOf(port, '/v1/symbol/supportSymbols');
       await waitUntil('the proxy passes it on', async () => (await ask()) === 200);
-    }, 60_000);
+    }, 120_000);
   });
 
   describe('operations', () => {
@@ -134,7 +134,7 @@ export function describeGuides(book: GuideBook, stateDir: () => string, apiUrl: 
       const told = await run(blockOf('operations', 'daily'), 'gateway-bin');
       expect(told).toContain('ETH_SEPOLIA');
       expect(told).not.toContain('DIFF');
-    }, 60_000);
+    }, 120_000);
 
     it('stops payouts, and lets them go on', async () => {
       const told = await run(blockOf('operations', 'halt'), 'gateway-bin');
@@ -142,12 +142,12 @@ export function describeGuides(book: GuideBook, stateDir: () => string, apiUrl: 
       const haltId = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(told)?.[0] ?? '';
       await run(blockOf('operations', 'release').replace('HALT_ID', haltId), 'gateway-bin');
       expect(await run('opentill halt list', 'gateway-bin')).not.toContain('looking into it');
-    }, 60_000);
+    }, 120_000);
 
     it('makes a backup, where the person stands', async () => {
       expect(await run(blockOf('operations', 'backup'), 'gateway-bin')).toContain('With the sealed keystore');
       expect(existsSync(join(folder, 'backups', 'monday', 'manifest.json'))).toBe(true);
-    }, 60_000);
+    }, 120_000);
   });
 }
 

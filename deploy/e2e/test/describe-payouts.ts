@@ -17,7 +17,7 @@ const PAID = 'ORDER_SUCCESS SUCCESS';
 const FAILED = 'ORDER_FAILED FAILED';
 const WAY_OF_A_PAYOUT = [CREATED, SENT, CONFIRMING, PAID];
 /** Blocks come every second and three of them confirm. */
-const PAID_WITHIN_MS = 30_000;
+const PAID_WITHIN_MS = 60_000;
 
 /** Payouts through a whole gateway, from the merchant's request to the receiver's balance. */
 export function describePayouts(under: () => GatewayUnderTest): void {
@@ -153,11 +153,11 @@ export function describePayouts(under: () => GatewayUnderTest): void {
       const { data: holds } = await ops<{ data: readonly { holdId: string }[] }>('GET', 'holds?open=true');
       for (const { holdId } of holds) await ops('POST', `holds/${holdId}/release`, { reason });
       await untilStory(order, WAY_OF_A_PAYOUT);
-    }, 60_000);
+    }, 120_000);
 
     it('on both chains: four callbacks in order, the exact amount received, from the hot wallet', async () => {
       await Promise.all((['ETH_SEPOLIA', 'BSC_TEST'] as const).map(payAndLook));
-    }, 60_000);
+    }, 120_000);
 
     it('that is not covered is refused, and leaves nothing; one asked for twice is made once', async () => {
       const { ETH_SEPOLIA: eth } = under().chains;
@@ -181,7 +181,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
       await untilStory(answers[0].data!, WAY_OF_A_PAYOUT);
       expect((await accounts(eth, 'USDC')).available).toBe(before.available - eth.baseUnits('USDC', '0.03'));
       expect(await eth.balance('USDC', fields.receiveAddress)).toBe(eth.baseUnits('USDC', '0.03'));
-    }, 60_000);
+    }, 120_000);
 
     it('outside the policy fails with the reason, and gives its money back', async () => {
       const { BSC_TEST: bsc } = under().chains;
@@ -197,7 +197,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
         expect(data).toMatchObject({ status: 'FAILED', reason, transaction: null, actualAmount: null });
       }
       expect(await accounts(bsc)).toEqual(before);
-    }, 60_000);
+    }, 120_000);
 
     it('above the threshold waits for an approver, whose key the database does not have', async () => {
       const { BSC_TEST: bsc } = under().chains;
@@ -227,7 +227,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
       expect(approved.out).toContain(to.toLowerCase());
       await untilStory(order, WAY_OF_A_PAYOUT);
       expect(await bsc.balance('USDT', to)).toBe(bsc.baseUnits('USDT', '5000.01'));
-    }, 60_000);
+    }, 120_000);
 
     it('is made once when the signer is killed in the middle, whatever it was doing', async () => {
       const { gateway, chains } = under();
@@ -249,7 +249,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
 
     it('stands in books that are the chain’s, as the operator’s command finds', async () => {
       const compare = () => runOpentill(under().gateway, ['reconcile']);
-      await waitUntil('ledger and chain are equal', async () => (await compare()).code === 0, 20_000).catch(
+      await waitUntil('ledger and chain are equal', async () => (await compare()).code === 0, 40_000).catch(
         () => undefined, // what the last one says tells more
       );
       const { code, out, errors } = await compare();
@@ -259,6 +259,6 @@ export function describePayouts(under: () => GatewayUnderTest): void {
         differences: null,
       });
       expect(out.match(/ hot wallets .* equal/g)).toHaveLength(9); // two tokens and the coin, on three chains
-    }, 60_000);
+    }, 120_000);
   });
 }

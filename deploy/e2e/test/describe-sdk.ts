@@ -40,7 +40,7 @@ export function describeSdk(under: () => GatewayUnderTest): void {
       await waitUntil(
         'the callback of its success',
         () => receiver.of(order.orderId).some(({ notifyType }) => notifyType === 'ORDER_SUCCESS'),
-        30_000,
+        60_000,
       );
       expect(await opentill.getOrderStatus(order.orderId)).toBe('SUCCESS');
       const whole = await opentill.status(order.orderId);
@@ -57,7 +57,7 @@ export function describeSdk(under: () => GatewayUnderTest): void {
         under()
           .receiver.of(order.orderId)
           .some(({ notifyType }) => notifyType === 'ORDER_SUCCESS');
-      await waitUntil('the payout is final', isPaid, 30_000);
+      await waitUntil('the payout is final', isPaid, 60_000);
       expect(await open().status(order.orderId)).toMatchObject({ orderType: 'PAYOUT', status: 'SUCCESS' });
     });
 

@@ -45,7 +45,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   await test.stop();
-}, 60_000);
+}, 120_000);
 
 interface OrderOptions {
   readonly amount?: string;
@@ -76,7 +76,7 @@ async function payThroughShop(body: Readonly<Record<string, string>>): Promise<s
 /** Waits for an order's callbacks to be exactly these. */
 async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
   const told = () => test.receiver.story(orderId);
-  await waitUntil(`${orderId}: ${story.join(', ')}`, () => told().length >= story.length, 20_000).catch(
+  await waitUntil(`${orderId}: ${story.join(', ')}`, () => told().length >= story.length, 40_000).catch(
     () => undefined, // what came instead says more
   );
   expect(told()).toEqual(story);
@@ -84,7 +84,7 @@ async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): P
 
 /** Waits for an order's last callback to be this one, whatever came before. */
 async function untilLast({ orderId }: OrderAnswer, last: string): Promise<ReceivedCallback> {
-  await waitUntil(`${orderId}: ${last}`, () => test.receiver.story(orderId).at(-1) === last, 20_000).catch(
+  await waitUntil(`${orderId}: ${last}`, () => test.receiver.story(orderId).at(-1) === last, 40_000).catch(
     () => undefined,
   );
   const { story, of } = test.receiver;
@@ -125,7 +125,7 @@ async function untilUnmatched(collection: OrderAnswer, reason: string): Promise<
   await waitUntil(
     `an unmatched deposit: ${reason}`,
     async () => (await transfersTo(collection)).some((transfer) => transfer.reason === reason),
-    20_000,
+    40_000,
   );
 }
 
@@ -215,7 +215,7 @@ describe('a collection', () => {
       });
       expect((await test.merchant.getOrderStatus(collection.orderId)).data).toEqual({ status: 'SUCCESS' });
     },
-    60_000,
+    120_000,
   );
 
   /** As a wallet does that knows nothing of the gateway: own nonce, signed, raw. */
@@ -269,7 +269,7 @@ describe('what customers do', () => {
       actualAmount: '100.00',
       transaction: { txid, amount: '60.00' },
     });
-  }, 60_000);
+  }, 120_000);
 
   it('in three payments of one block: one callback that it is covered', async () => {
     const collection = await order(eth);
@@ -279,7 +279,7 @@ describe('what customers do', () => {
     await eth.mineByTime();
     await untilStory(collection, [CREATED, CONFIRMING, PAID]);
     expect(lastOf(collection).actualAmount).toBe('100.00');
-  }, 60_000);
+  }, 120_000);
 
   it('too much, and again afterwards', async () => {
     const collection = await order(bsc);
@@ -293,7 +293,7 @@ describe('what customers do', () => {
       actualAmount: '120.50',
     });
     expect(test.receiver.story(collection.orderId)).toEqual([CREATED, CONFIRMING, PAID]);
-  }, 60_000);
+  }, 120_000);
 
   it('the wrong token, and on the other chain: recorded, not taken for a payment', async () => {
     const collection = await order(eth);
@@ -309,7 +309,7 @@ describe('what customers do', () => {
     const txid = await eth.pay({ to: collection.address, amount: '100' });
     await untilStory(collection, [CREATED, CONFIRMING, PAID]);
     expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('expiry, by the time of the chain', () => {
@@ -351,7 +351,7 @@ describe('expiry, by the time of the chain', () => {
     await untilUnmatched(unpaid!, 'LATE');
     expect((await transfersTo(partly!)).map(({ reason }) => reason)).toEqual(['UNDERPAID', 'LATE']);
     expect((await test.merchant.getOrderStatus(unpaid!.orderId)).data).toEqual({ status: 'EXPIRED' });
-  }, 90_000);
+  }, 180_000);
 
   it('spares a payment that was in time once, whatever a reorganisation made of it since', async () => {
     await bsc.mineByHand();
@@ -370,7 +370,7 @@ describe('expiry, by the time of the chain', () => {
     await bsc.mineByTime();
     await untilLast(collection, PAID);
     expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', reason: null, transaction: { txid } });
-  }, 90_000);
+  }, 180_000);
 });
 
 describe('reorganisations', () => {
@@ -560,7 +560,7 @@ describe('reorganisations', () => {
       const sides = await Promise.allSettled([beforeSuccess(eth, depth), afterSuccess(bsc, depth)]);
       for (const side of sides) if (side.status === 'rejected') throw side.reason;
     },
-    90_000,
+    180_000,
   );
 
   it('by a head that goes backwards first, as behind a load balancer', async () => {
@@ -582,7 +582,7 @@ describe('reorganisations', () => {
       txid,
       blockNum: (await eth.mined(txid)).blockNum,
     });
-  }, 60_000);
+  }, 120_000);
 });
 
 describePayouts(() => test);
@@ -606,7 +606,7 @@ describe('the pages', () => {
     const view = await browser.open(collection.paymentUrl!);
     const { page } = view;
     const untilStatus = async (status: string) =>
-      page.waitForSelector(`main[data-status=${status}]`, { timeout: 20_000 });
+      page.waitForSelector(`main[data-status=${status}]`, { timeout: 40_000 });
     await untilStatus('INIT');
     const text = await page.innerText('main');
     for (const words of [
@@ -638,7 +638,7 @@ describe('the pages', () => {
     await view.keepPicture('checkout-4-success');
     expect([...view.complaints, ...phone.complaints]).toEqual([]);
     await page.close();
-  }, 90_000);
+  }, 180_000);
 
   it('of the checkout say so when a link is wrong or an order has expired', async () => {
     const collection = await order(bsc);
@@ -662,7 +662,7 @@ describe('the pages', () => {
     expect(await view.page.innerText('main')).toMatch(/expired/i);
     await view.keepPicture('checkout-expired');
     await Promise.all([wrong.page.close(), view.page.close()]);
-  }, 60_000);
+  }, 120_000);
 
   it('of the shop: choose, pay from the devnet wallet, see the success come in', async () => {
     const view = await browser.open(test.gateway.shopUrl);
@@ -676,14 +676,14 @@ describe('the pages', () => {
     await page.goto(test.gateway.shopUrl);
     await view.leavePage(async () => page.locator('tr', { hasText: 'Mug' }).locator('button').click());
     await view.keepPicture('shop-2-paid');
-    await page.waitForSelector('tr:has-text("Mug"):has-text("ORDER_SUCCESS")', { timeout: 30_000 });
+    await page.waitForSelector('tr:has-text("Mug"):has-text("ORDER_SUCCESS")', { timeout: 60_000 });
     await view.keepPicture('shop-3-success');
     await page.goto(`${test.gateway.shopUrl}/callbacks`);
     await view.keepPicture('shop-4-callbacks');
     expect(await page.innerText('body')).toContain('ORDER_SUCCESS');
     expect(view.complaints).toEqual([]);
     await page.close();
-  }, 90_000);
+  }, 180_000);
 
   it('of the documentation open', async () => {
     const view = await browser.open(`${test.gateway.apiUrl}/docs`);
@@ -691,12 +691,12 @@ describe('the pages', () => {
     await view.keepPicture('docs');
     expect(view.complaints).toEqual([]);
     await view.page.close();
-  }, 60_000);
+  }, 120_000);
 });
 
 it('at the end the books balance, agree with the chains, and every callback came, in order, signed', async () => {
   expect(await test.findProblems()).toEqual([]);
-}, 90_000);
+}, 180_000);
 
 describe('the checks of the books see', () => {
   class Undone extends Error {}
@@ -796,7 +796,7 @@ describe('the checks of the books see', () => {
     async (_what, tampering, words) => {
       expect(await problemsAfter(tampering)).toContainEqual(expect.stringMatching(words));
     },
-    30_000,
+    60_000,
   );
 });
 
