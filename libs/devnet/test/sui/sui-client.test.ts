@@ -250,6 +250,42 @@ test('a sponsor pays the gas of who has none, and both sign', async () => {
   expect(Number(paid)).toBe(-500_000 + Math.round(1_322_400 * 0.99));
 });
 
+test('what a node completes: the kind alone, and the gas of what is not sent', async () => {
+  const { client, devnet, keys } = world;
+  const owner = keys[7]!.toSuiAddress();
+  const { objects } = await client.listCoins({ owner, coinType: devnet.tokens.USDT });
+  const transfer = (): Transaction => {
+    const transaction = new Transaction();
+    const [part] = transaction.splitCoins(transaction.object(objects[0]!.objectId), [5n]);
+    transaction.transferObjects([part!], newAddress());
+    return transaction;
+  };
+  const kind = bcs.TransactionKind.parse(await transfer().build({ client, onlyTransactionKind: true }));
+  expect(kind.ProgrammableTransaction?.inputs[0]?.Object?.ImmOrOwnedObject).toMatchObject({
+    version: objects[0]!.version,
+    digest: objects[0]!.digest,
+  });
+  const sent = transfer();
+  sent.setSender(owner);
+  const simulated = await client.simulateTransaction({ transaction: sent, include: EVERYTHING });
+  expect(changesOf(simulated as never)).toContain(`${owner} USDT -5`);
+  const built = bcs.TransactionData.parse(await sent.build({ client })).V1;
+  // 1000 units and 1000 more, and a new coin's storage: the coin that it comes from had cost nothing.
+  expect(BigInt(built.gasData.budget)).toBe(1_000_000n + 2n * 1_322_400n);
+  expect(built.expiration.Validity?.allowedProposers?.proposers.length).toBeGreaterThan(0);
+});
+
+test('old checkpoints are forgotten, balances are not; the same seed gives the same chain', async () => {
+  const { devnet, client, balanceOf } = await startWorld({ keepCheckpoints: 5 });
+  const { checkpoint: head } = devnet.control.checkpoint(10);
+  expect(devnet.chainId).toBe(world.devnet.chainId);
+  const { response } = await client.ledgerService.getServiceInfo({});
+  expect(response.lowestAvailableCheckpoint).toBe(BigInt(head - 4));
+  expect(devnet.chain.transactions.size).toBe(5);
+  expect(await balanceOf(devnet.accounts[0]!.address, 'USDC')).toBe(10n ** 15n);
+  await devnet.close();
+});
+
 test('a coin reservation makes an address balance the gas coin, and there is no gas object', async () => {
   const { devnet, land, client } = world;
   const owner = newKey();

@@ -72,6 +72,19 @@ export function checkTransaction(
   };
 }
 
+/** A transaction as it is, for trials that ask nothing of it: its sender may be nobody. */
+export function uncheckedTransaction(chain: Chain, data: TransactionData): CheckedTransaction {
+  const program = programOf(data);
+  const inputObjects = program.inputs.map((input) => {
+    if (input.$kind !== 'Object') return undefined;
+    const argument = input.Object;
+    const reference = argument.ImmOrOwnedObject ?? argument.SharedObject ?? argument.Receiving;
+    return reference && (chain.objects.get(reference.objectId) ?? notFound(reference.objectId, undefined));
+  });
+  const gas = { kind: 'coins', coins: [] } as const;
+  return { data, program, gas, inputObjects, gasCoins: [], withdrawals: new Map(), ownedInputs: [] };
+}
+
 /** As validators print a reference. */
 export function objectLabel({ objectId, version, digest }: ObjectReference): string {
   return `(${objectId}, SequenceNumber(${version}), o#${digest})`;

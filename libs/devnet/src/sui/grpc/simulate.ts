@@ -3,7 +3,11 @@ import { GrpcTypes } from '@mysten/sui/grpc';
 import { toBase58 } from '@mysten/sui/utils';
 import { SUI_TYPE } from '../coin-type.ts';
 import { fundsOf, type Chain } from '../chain/chain.ts';
-import { checkTransaction } from '../chain/check-transaction.ts';
+import {
+  checkTransaction,
+  uncheckedTransaction,
+  type CheckedTransaction,
+} from '../chain/check-transaction.ts';
 import { fundsLeftForGas } from '../chain/check-withdrawals.ts';
 import { execute } from '../chain/execute.ts';
 import { gasPaymentOf, writeReservation } from '../chain/gas-payment.ts';
@@ -17,7 +21,6 @@ import {
   transactionBytes,
   transactionDigest,
   type ObjectReference,
-  type Outcome,
   type TransactionData,
   type TransactionRecord,
 } from '../chain/transaction.ts';
@@ -66,8 +69,9 @@ export function simulate(
     }
     data = chooseGas(chain, asked, data, options);
   }
+  if (!checks) return runUnchecked(chain, data);
   const needsMock = !choosesGas && data.gasData.payment.length === 0 && !isGaslessData(data);
-  return run(chain, data, needsMock && !(checks && fundsPay(chain, data)));
+  return run(chain, data, needsMock && !fundsPay(chain, data));
 }
 
 function isGaslessData(data: TransactionData): boolean {
@@ -85,10 +89,22 @@ function normalise(draft: Parameters<typeof transactionBytes>[0]): TransactionDa
 /** Executes on trial, with `isMocked` at the expense of a coin that is not there. */
 function run(chain: Chain, data: TransactionData, isMocked: boolean): TransactionRecord {
   const bytes = transactionBytes(data);
+  const checked = checkTransaction(chain, data, bytes, { unpaid: isMocked });
+  return record(chain, data, bytes, isMocked ? withMock(checked) : checked);
+}
+
+function runUnchecked(chain: Chain, data: TransactionData): TransactionRecord {
+  return record(chain, data, transactionBytes(data), withMock(uncheckedTransaction(chain, data)));
+}
+
+function record(
+  chain: Chain,
+  data: TransactionData,
+  bytes: Uint8Array,
+  checked: CheckedTransaction,
+): TransactionRecord {
   const digest = transactionDigest(bytes);
-  const outcome = isMocked
-    ? runWithMock(chain, data, bytes, digest)
-    : execute(chain, checkTransaction(chain, data, bytes), digest);
+  const outcome = execute(chain, checked, digest);
   return { digest, bytes, data, signatures: [], outcome, place: undefined };
 }
 
@@ -98,11 +114,12 @@ function mockCoin(owner: string): SuiObject {
   return coinObject({ ...object, storageRebateMist: 0n }, SUI_TYPE, MOCK_BALANCE);
 }
 
-function runWithMock(chain: Chain, data: TransactionData, bytes: Uint8Array, digest: string): Outcome {
-  const checked = checkTransaction(chain, data, bytes, { unpaid: true });
+/** Pays with a coin that is not there, whatever it costs. */
+function withMock(checked: CheckedTransaction): CheckedTransaction {
+  const { data } = checked;
   const budget = String(LIMITS.gasBudgetMist);
   const paid = { ...data, gasData: { ...data.gasData, budget } };
-  return execute(chain, { ...checked, data: paid, gasCoins: [mockCoin(data.gasData.owner)] }, digest);
+  return { ...checked, data: paid, gasCoins: [mockCoin(data.gasData.owner)] };
 }
 
 function fundsPay(chain: Chain, data: TransactionData): boolean {
