@@ -1,5 +1,6 @@
 import type { Chain } from './chain/chain.ts';
-import { closeCheckpoint, type Checkpoint } from './chain/checkpoint.ts';
+import type { Checkpoint } from './chain/checkpoint.ts';
+import { closeCheckpoint } from './chain/close-checkpoint.ts';
 
 /** When checkpoints come: by a timer, or when told. */
 export interface Checkpointing {

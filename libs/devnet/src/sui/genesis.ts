@@ -2,7 +2,7 @@ import { canonicalType, SUI_TYPE } from './coin-type.ts';
 import type { SuiDevAccount } from './dev-accounts.ts';
 import { blake2b256, hexOf } from './digest.ts';
 import { emptyChain, type Chain, type CoinInfo } from './chain/chain.ts';
-import { sealCheckpoint } from './chain/checkpoint.ts';
+import { sealCheckpoint } from './chain/close-checkpoint.ts';
 import { clockObject, coinObject, type SuiObject } from './chain/object.ts';
 import type { ChainParameters } from './chain/parameters.ts';
 import { genesisTransaction, type GenesisFunds } from './chain/system-transactions.ts';

@@ -4,7 +4,7 @@ import { bcs } from '@mysten/sui/bcs';
 import { expect, test } from '@jest/globals';
 import { checkSignatures } from '../../src/sui/chain/check-signatures.ts';
 import { checkTransaction } from '../../src/sui/chain/check-transaction.ts';
-import { contentsBytes } from '../../src/sui/chain/checkpoint.ts';
+import { contentsBytes } from '../../src/sui/chain/close-checkpoint.ts';
 import { outcomeOf } from '../../src/sui/chain/effects.ts';
 import { execute } from '../../src/sui/chain/execute.ts';
 import { clockObject, coinObject, type SuiObject } from '../../src/sui/chain/object.ts';

@@ -37,7 +37,7 @@ export interface PastEpoch extends Epoch {
   readonly endMs: number;
 }
 
-/** Everything a chain knows. Changed by submit.ts and checkpoint.ts alone. */
+/** Everything a chain knows. Changed by submit.ts and close-checkpoint.ts alone. */
 export interface Chain {
   /** Digest of checkpoint 0. */
   readonly id: string;
