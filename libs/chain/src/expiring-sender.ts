@@ -117,6 +117,9 @@ export interface ExpiringSender {
     readonly allowanceBaseUnits: bigint;
   }>;
 
+  /** What a unit of contracts' work costs now, base units of the native coin, by the source that names the most (TRON: sun for energy). */
+  workPrice(options?: ReadOptions): Promise<bigint>;
+
   /**
    * Tries the payments on the newest state without sending them; the answers stand in the order of the intents. Where there
    * is a second source an obstacle stands only if it does not say otherwise. A fault of the nodes is thrown for all of them

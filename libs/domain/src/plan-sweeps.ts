@@ -87,20 +87,22 @@ export interface SweepFacts {
 }
 
 /** Why an asset stays where it is for now. */
-export type SweepDelay =
-  | 'PAUSED'
-  | 'CHAIN_HALTED'
-  | 'ASSET_HELD'
-  | 'ADDRESS_BUSY'
-  | 'TOO_YOUNG'
-  | 'TOO_SMALL'
-  | 'PRICE_UNKNOWN'
-  | 'GAS_PRICE'
-  | 'COST_SHARE'
-  | 'TOP_UP_TOO_LARGE'
-  | 'BUDGET'
-  | 'NO_GAS_MONEY'
-  | 'BATCH_FULL';
+export const SWEEP_DELAYS = [
+  'PAUSED',
+  'CHAIN_HALTED',
+  'ASSET_HELD',
+  'ADDRESS_BUSY',
+  'TOO_YOUNG',
+  'TOO_SMALL',
+  'PRICE_UNKNOWN',
+  'GAS_PRICE',
+  'COST_SHARE',
+  'TOP_UP_TOO_LARGE',
+  'BUDGET',
+  'NO_GAS_MONEY',
+  'BATCH_FULL',
+] as const;
+export type SweepDelay = (typeof SWEEP_DELAYS)[number];
 
 export interface PlannedSweep {
   readonly asset: UnsweptAsset;

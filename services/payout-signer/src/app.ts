@@ -34,6 +34,7 @@ import { createObserve, type Observe } from './observe.ts';
 import type { PassTiming } from './pass-deps.ts';
 import type { PolicyJudge } from './policy-port.ts';
 import { createPayoutStore } from './store.ts';
+import { startPlanners } from './start-planners.ts';
 import { findMovingDeposits } from './store/find-moving.ts';
 
 interface OfNetwork {
@@ -87,6 +88,8 @@ export interface SignerDeps {
 export interface SignerTiming extends Omit<PassTiming, 'bumpAfterMs'> {
   /** Pause between passes that no event asked for. */
   readonly sweepMs: number;
+  /** Pause between rounds of planning sweeps. */
+  readonly planEveryMs: number;
   /** Deposit addresses of a chain that one replica sends from at once. */
   readonly depositsAtOnce: number;
   /** How long a wallet stays with a replica that says nothing. */
@@ -98,6 +101,7 @@ export interface SignerTiming extends Omit<PassTiming, 'bumpAfterMs'> {
 
 export const DEFAULT_TIMING: SignerTiming = {
   sweepMs: 1_000,
+  planEveryMs: 5_000,
   depositsAtOnce: 16,
   leaseTtlMs: 5_000,
   resendMs: 5_000,
@@ -138,6 +142,10 @@ export function startSigner(deps: SignerDeps): SignerApp {
   const relay = startRelay({ store: createOutboxStore(db, SCHEMA), publisher, logger, metrics });
   const drivers = startDrivers(deps, timing, observe, relay);
   const deposits = startDeposits(deps, timing, observe, relay);
+  const wakeAll = () => {
+    for (const driver of [...drivers, ...deposits]) driver.wake();
+  };
+  const planners = startPlanners(deps, timing, observe, wakeAll);
   const marking = startMarking(deps, timing, observe);
   const consumers = startConsumers(deps, drivers, deposits);
   const presence = announcePresence({
@@ -164,6 +172,7 @@ export function startSigner(deps: SignerDeps): SignerApp {
         {
           consumers: () => Promise.all(consumers.map((consumer) => consumer.stop())),
           drivers: () => Promise.all([...drivers, ...deposits].map((driver) => driver.stop())),
+          planners: () => Promise.all(planners.map((planner) => planner.stop())),
           marking: () => Promise.all(marking.map((loop) => loop.stop())),
           housekeeping: () => housekeeping.stop(),
         },

@@ -40,6 +40,12 @@ export function judgeByPolicy(policy: Policy | undefined): PolicyJudge {
       });
       return decision.kind === 'REFUSED' ? { kind: 'REFUSED', reason: decision.reason } : decision;
     },
+    sweepsOf(chain) {
+      const rules = policy?.chains.get(chain);
+      if (rules?.enabled !== true || rules.sweep === undefined || rules.coldAddress === undefined)
+        return undefined;
+      return { ...rules, sweep: rules.sweep, coldAddress: rules.coldAddress };
+    },
     coldAddressOf: (chain) => policy?.chains.get(chain)?.coldAddress,
     allowsChain: (chain) =>
       policy === undefined ? CHAINS[chain].network === 'test' : policy.chains.get(chain)?.enabled === true,

@@ -1,6 +1,7 @@
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Rolled } from '@opentill/db/housekeeping';
 import type { Chain } from '@opentill/domain/chains';
+import { SWEEP_DELAYS, type SweepPlan } from '@opentill/domain/plan-sweeps';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { createAlarmEdges } from './alarm-edges.ts';
@@ -54,6 +55,11 @@ export interface Observe extends ObserveAttempts {
   stepFailed(key: WalletKey, step: string, error: unknown): void;
   /** A pass failed as a whole. */
   passFailed(key: WalletKey, error: unknown, failuresInRow: number): void;
+  /** What a round of planning made of what lies on deposit addresses. */
+  planned(chain: string, plan: SweepPlan): void;
+  /** A sweep's next movement, or its end. */
+  stepped(chain: string, sweepId: string, what: string): void;
+  planningFailed(chain: Chain, error: unknown, failuresInRow: number): void;
   depositsFailed(chain: Chain, error: unknown, failuresInRow: number): void;
   /** A row says that a deposit address is to be emptied whose key this process has, or has not. */
   depositUnknown(chain: Chain, address: string, isOurs: boolean): void;
@@ -204,6 +210,23 @@ function observeWallet({ logger, meters, alarms }: Telling) {
         logger.warn('pass failed', { chain, failuresInRow, error });
     },
     passed: ({ chain }) => meters.passes.inc({ chain }),
+    planned(chain, { begin, waiting, toCold }) {
+      meters.sweepsPlanned.inc({ chain }, begin.length);
+      for (const reason of SWEEP_DELAYS)
+        meters.sweepsWaiting.set({ chain, reason }, waiting.filter((one) => one.reason === reason).length);
+      if (begin.length + toCold.length > 0)
+        logger.info('sweeps planned', {
+          chain,
+          sweeps: begin.length,
+          toCold: toCold.map(({ symbol }) => symbol),
+        });
+    },
+    stepped: (chain, sweepId, what) => logger.info('sweep', { chain, sweepId, what }),
+    planningFailed(chain, error, failuresInRow) {
+      meters.failures.inc({ chain, step: 'sweeps' });
+      if (failuresInRow === 1 || failuresInRow % 30 === 0)
+        logger.warn('sweeps not planned', { chain, failuresInRow, error });
+    },
     depositsFailed(chain, error, failuresInRow) {
       meters.failures.inc({ chain, step: 'deposits' });
       if (failuresInRow === 1 || failuresInRow % 30 === 0)

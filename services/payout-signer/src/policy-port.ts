@@ -1,6 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { Chain } from '@opentill/domain/chains';
+import type { ChainPolicy, SweepPolicy } from '@opentill/wallet/policy/policy';
 import type { JudgedPayout } from './wallet-facts.ts';
 
 /**
@@ -20,6 +21,9 @@ export type PolicyVerdict =
   | { readonly kind: 'NEEDS_APPROVAL' }
   | { readonly kind: 'OBSTACLE'; readonly obstacle: 'NO_POLICY' };
 
+/** What a policy says of a chain where deposit addresses are emptied. */
+export type SweepBounds = ChainPolicy & { readonly sweep: SweepPolicy; readonly coldAddress: Address };
+
 /** The sealed policy as the signer asks it. Pure: the same question has the same answer. */
 export interface PolicyJudge {
   judge(question: {
@@ -33,6 +37,8 @@ export interface PolicyJudge {
   }): PolicyVerdict;
   /** Where received money is kept; undefined where the policy names none. */
   coldAddressOf(chain: Chain): Address | undefined;
+  /** The bounds of this chain's sweeps; undefined where nothing is swept: no policy, or it is disabled, or says nothing of it. */
+  sweepsOf(chain: Chain): SweepBounds | undefined;
   /** Whether anything may be signed on this chain at all; a fee bump asks only this. */
   allowsChain(chain: Chain): boolean;
   /** Public keys of those who may approve, 64 lower-case hex digits: what others say of a payout is not read. */

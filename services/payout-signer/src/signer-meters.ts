@@ -17,6 +17,8 @@ export interface SignerMeters {
   readonly firstSent: Count<'chain'>;
   readonly final: Count<'chain'>;
   readonly dead: Count<'chain'>;
+  readonly sweepsPlanned: Count<'chain'>;
+  readonly sweepsWaiting: Level<'chain' | 'reason'>;
   readonly failures: Count<'chain' | 'step'>;
   readonly passes: Count<'chain'>;
   readonly inFlight: Level<'chain'>;
@@ -119,6 +121,16 @@ function createGauges(metrics: Metrics) {
       name: 'opentill_payout_leader_bool',
       help: '1 where this replica drives the wallet',
       labelNames: ['chain', 'wallet'],
+    }),
+    sweepsPlanned: metrics.counter({
+      name: 'opentill_sweeps_planned_total',
+      help: 'Sweeps of deposit addresses that began',
+      labelNames: ['chain'],
+    }),
+    sweepsWaiting: metrics.gauge({
+      name: 'opentill_sweeps_waiting',
+      help: 'Assets on deposit addresses that are not swept now, by the reason',
+      labelNames: ['chain', 'reason'],
     }),
     alarm: metrics.gauge({
       name: 'opentill_payout_alarm_bool',

@@ -176,6 +176,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
         judge: () => ({ kind: 'AUTHORISED' }),
         allowsChain: () => true,
         coldAddressOf: () => undefined,
+        sweepsOf: () => undefined,
         approvers: [],
         approvalWaitMs: 86_400_000,
         floatOf: () => undefined,

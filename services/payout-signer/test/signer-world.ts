@@ -101,6 +101,8 @@ export interface SignerWorld {
   readonly walletKey: string;
   readonly keys: KeystoreSigner;
   readonly keystoreFile: string;
+  /** Of its keys. */
+  readonly seed: Uint8Array;
   /** Where the drivers keep their marks. */
   readonly stateDirectory: string;
   readonly network: NetworkConfig;
@@ -143,7 +145,7 @@ export async function createSignerWorld(
   const { rpcUrl } = anvil;
   await setBlockTime(rpcUrl, 0);
   await deployDevTokens({ rpcUrl, usdtDecimals: 6, usdcDecimals: 6 });
-  const { keys, walletKey, keystoreFile } = await createKeys(dir);
+  const { keys, walletKey, keystoreFile, seed } = await createKeys(dir);
   const wallet = keys.addresses[0]!;
   const fromKey = devAccount(1).privateKey;
   await payNative({ rpcUrl, fromKey, to: wallet, amountWei: 100n * ONE_ETH });
@@ -174,6 +176,7 @@ export async function createSignerWorld(
     walletKey,
     keys,
     keystoreFile,
+    seed,
     stateDirectory: dir,
     network,
     newSender: () => createEvmSender(network, { backend: keys }),
@@ -383,7 +386,7 @@ async function createKeys(dir: string) {
     passphrase: PASSPHRASE,
     codecs: [evmFamily.addressCodec],
   });
-  return { keys, keystoreFile, walletKey: `0x${hotWalletPrivateKey(seed, 'EVM').toString('hex')}` };
+  return { keys, keystoreFile, seed, walletKey: `0x${hotWalletPrivateKey(seed, 'EVM').toString('hex')}` };
 }
 
 function startScan(config: NetworkConfig, db: Db): ChainScan {

@@ -11,6 +11,7 @@ import { findInBlocks } from './find-in-blocks.ts';
 import { preparePayments } from './prepare-payments.ts';
 import { readBalances } from './read-balances.ts';
 import { readPayment } from './read-payment.ts';
+import { readWorkPrice } from './read-prices.ts';
 import { differenceOfStored, signPayment } from './sign-payment.ts';
 
 /** What a sender needs, and tells of its work for metrics, logs and alarms. */
@@ -47,6 +48,7 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
     validForMs: expirationMs,
     checkNetwork: (options = {}) => checkNetwork(sources, { tokens, onFinding }, options),
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, options),
+    workPrice: (options = {}) => readWorkPrice(sources, options),
     prepare: (intents, options = {}) =>
       preparePayments(sources, { maxFeeLimitSun, energyMarginPercent }, intents, options),
     sign: (intent, validity, feeLimit) =>

@@ -1,6 +1,6 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { listIn, malformed, objectIn, sunIn } from '../node-value.ts';
-import type { TronSource } from '../tron-sources.ts';
+import type { TronSource, TronSources } from '../tron-sources.ts';
 
 /** What the chain asks for its work now, in sun. Representatives change it at any maintenance: never written down here. */
 export interface ChainPrices {
@@ -32,4 +32,14 @@ export async function readPrices(
     byteSun: sunOf('getTransactionFee'),
     activationSun: sunOf('getCreateAccountFee') + sunOf('getCreateNewAccountFeeInSystemContract'),
   };
+}
+
+/** The price of energy by up to two sources: the higher one. One that fails holds up nothing. Throws when none answers. */
+export async function readWorkPrice(sources: TronSources, options: ReadOptions): Promise<bigint> {
+  const asked = sources.witnesses().slice(0, 2);
+  const answers = await Promise.allSettled(asked.map((source) => readPrices(source, options)));
+  const named = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.energySun] : []));
+  const [first] = answers;
+  if (named.length === 0 && first?.status === 'rejected') throw first.reason;
+  return named.reduce((highest, price) => (price > highest ? price : highest), 0n);
 }

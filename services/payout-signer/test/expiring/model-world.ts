@@ -207,6 +207,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
         judge: () => ({ kind: 'AUTHORISED' }),
         allowsChain: () => true,
         coldAddressOf: () => undefined,
+        sweepsOf: () => undefined,
         approvers: [],
         approvalWaitMs: 1,
         floatOf: () => undefined,
@@ -312,6 +313,7 @@ function createModelSender(
         ]),
         allowanceBaseUnits: 0n,
       })),
+    workPrice: () => Promise.resolve(1n),
     prepare: (intents) =>
       rpc('prepare', () =>
         intents.map(() => ({ kind: 'READY', feeLimitBaseUnits: 1n, costBaseUnits: 2n }) as const),

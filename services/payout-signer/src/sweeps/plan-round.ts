@@ -1,0 +1,326 @@
+import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Lease } from '@opentill/db/lease';
+import { planSweeps, type HotAsset, type SweepPlan, type UnsweptAsset } from '@opentill/domain/plan-sweeps';
+import type { SweepPolicy } from '@opentill/wallet/policy/policy';
+import type { SweepBounds } from '../policy-port.ts';
+import { nextStep } from './next-step.ts';
+import { priceSweeps, withFeeMargin } from './price-sweeps.ts';
+import type { SweepChain } from './sweep-chain.ts';
+import type { LyingAsset, NewMovement, OpenSweep, SweepBooks } from './sweep-facts.ts';
+import type { SweepStore } from './sweep-store.ts';
+
+/** What the planner of one chain works with. */
+export interface PlannerDeps {
+  readonly network: NetworkConfig;
+  readonly codec: AddressCodec;
+  /** The hot wallet that pays fees and is refilled. */
+  readonly wallet: Address;
+  readonly policy: SweepBounds;
+  /** Coin that is kept for payouts and never sent as a top-up, base units. */
+  readonly gasReserveBaseUnits: bigint;
+  readonly store: SweepStore;
+  readonly chain: SweepChain;
+  /** Whether this is deposit address `index`, by this process's own derivation. */
+  readonly isDepositAddress: (address: Address, index: number) => boolean;
+  readonly observe: PlannerObserve;
+  /** Movements have begun: whoever drives them may look. */
+  readonly onMovement: () => void;
+}
+
+export interface PlannerObserve {
+  /** What a round made of what lies there. */
+  planned(chain: string, plan: SweepPlan): void;
+  /** A sweep's next movement, or its end. */
+  stepped(chain: string, sweepId: string, what: string): void;
+}
+
+/** An asset of the chain as the network file has it. */
+interface KnownAsset {
+  readonly symbol: string;
+  readonly contract: TokenContract | null;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+}
+
+/**
+ * One round: what has begun goes a step further, then new sweeps begin within the policy's bounds, then what the hot wallet
+ * holds too much of goes to cold storage. Each step is a commit of its own and rests on what the database says, so a round
+ * that ends anywhere is gone on with by the next one, of whatever process.
+ */
+export async function planRound(
+  deps: PlannerDeps,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<void | 'again'> {
+  const books = await deps.store.look();
+  let moved = 0;
+  for (const sweep of books.open) if (await advance(deps, lease, sweep, books, signal)) moved += 1;
+  moved += await beginNew(deps, lease, books, signal);
+  if (moved === 0) return undefined;
+  deps.onMovement();
+  return undefined;
+}
+
+/** @returns whether a movement began */
+async function advance(
+  deps: PlannerDeps,
+  lease: Lease,
+  sweep: OpenSweep,
+  books: SweepBooks,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { store, observe, network } = deps;
+  const step = nextStep(sweep.method, sweep.moves, books.now);
+  if (step.kind === 'WAIT') return false;
+  if (step.kind === 'END') {
+    await store.end(lease, sweep.sweepId, step.state, step.reason);
+    observe.stepped(network.chain, sweep.sweepId, step.state);
+    return false;
+  }
+  const movement = await movementOf(deps, sweep, step.movement, signal);
+  if (movement === undefined) return false;
+  const began = await store.move(lease, movement);
+  observe.stepped(network.chain, sweep.sweepId, began ? movement.kind : `${movement.kind} is not covered`);
+  // What lay there is gone, or promised elsewhere: the plan is no good any more.
+  if (!began && movement.kind === 'SWEEP') await store.end(lease, sweep.sweepId, 'ABANDONED', 'not covered');
+  return began;
+}
+
+/** Undefined while nobody knows what it has to be. */
+async function movementOf(
+  deps: PlannerDeps,
+  sweep: OpenSweep,
+  kind: string,
+  signal: AbortSignal,
+): Promise<NewMovement | undefined> {
+  const { network, wallet, codec } = deps;
+  const native = nativeOf(network);
+  if (kind === 'UNDELEGATE') {
+    const lent = sweep.moves.findLast((move) => move.kind === 'DELEGATE' && move.money === 'PAID_OUT');
+    if (lent === undefined) return undefined;
+    const { amountBaseUnits } = lent;
+    return { ...native, kind, sweepId: sweep.sweepId, amountBaseUnits, wallet, receiver: sweep.address };
+  }
+  const asset = assetsOf(network, codec).find(({ symbol }) => symbol === sweep.symbol);
+  if (asset === undefined) return undefined;
+  const swept: NewMovement = {
+    ...asset,
+    kind: 'SWEEP',
+    sweepId: sweep.sweepId,
+    amountBaseUnits: sweep.amountBaseUnits,
+    wallet: sweep.address,
+    receiver: sweep.destination,
+  };
+  if (kind === 'SWEEP') return swept;
+  if (kind !== 'GAS_TOP_UP') return undefined;
+  // Coin that came otherwise meanwhile is as good.
+  const intent = { from: sweep.address, to: sweep.destination, contract: asset.contract };
+  const options = { signal };
+  const [cost] = await deps.chain.costsOf([{ ...intent, amountBaseUnits: sweep.amountBaseUnits }], options);
+  if (cost === undefined) return undefined;
+  const missing = withFeeMargin(cost) - (await deps.chain.coinAt(sweep.address, options));
+  if (missing <= 0n) return swept;
+  return {
+    ...native,
+    kind,
+    sweepId: sweep.sweepId,
+    amountBaseUnits: missing,
+    wallet,
+    receiver: sweep.address,
+  };
+}
+
+/** @returns how many movements began */
+async function beginNew(
+  deps: PlannerDeps,
+  lease: Lease,
+  books: SweepBooks,
+  signal: AbortSignal,
+): Promise<number> {
+  const { network, policy, store, observe } = deps;
+  const { plan, lying } = await drawPlan(deps, books, signal);
+  observe.planned(network.chain, plan);
+  let begun = 0;
+  for (const { asset, option, amountBaseUnits, destination } of plan.begin) {
+    const found = lying.get(asset);
+    const known = assetsOf(network, deps.codec).find(({ symbol }) => symbol === asset.symbol);
+    if (found === undefined || known === undefined) continue;
+    const receiver = destination === 'COLD' ? policy.coldAddress : deps.wallet;
+    const first =
+      option.topUpBaseUnits > 0n
+        ? {
+            ...nativeOf(network),
+            kind: 'GAS_TOP_UP' as const,
+            amountBaseUnits: option.topUpBaseUnits,
+            wallet: deps.wallet,
+            receiver: found.address,
+          }
+        : { ...known, kind: 'SWEEP' as const, amountBaseUnits, wallet: found.address, receiver };
+    const sweep = {
+      address: found.address,
+      symbol: asset.symbol,
+      contract: found.contract,
+      amountBaseUnits,
+      destination: receiver,
+      destinationKind: destination,
+      method: option.method,
+      costBaseUnits: option.costBaseUnits,
+      first,
+    };
+    if (await store.begin(lease, sweep)) begun += 1;
+  }
+  for (const { symbol, amountBaseUnits } of plan.toCold) {
+    const known = assetsOf(network, deps.codec).find((asset) => asset.symbol === symbol);
+    if (known === undefined) continue;
+    const { coldAddress: receiver } = policy;
+    const { wallet } = deps;
+    if (
+      await store.move(lease, { ...known, kind: 'TO_COLD', sweepId: null, amountBaseUnits, wallet, receiver })
+    )
+      begun += 1;
+  }
+  if (books.requests.length > 0) await store.handled(lease, books.requests, begun);
+  return begun;
+}
+
+/** The plan of this moment; also what an operator is shown. Writes nothing. */
+export async function drawPlan(
+  deps: Omit<PlannerDeps, 'store' | 'observe' | 'onMovement'>,
+  books: SweepBooks,
+  signal: AbortSignal,
+): Promise<{ readonly plan: SweepPlan; readonly lying: ReadonlyMap<UnsweptAsset, LyingAsset> }> {
+  const { network, codec, policy, wallet, chain } = deps;
+  const options = { signal };
+  const assets = assetsOf(network, codec);
+  const ours = books.lying.filter(({ address, depositIndex, symbol, contract }) => {
+    const known = assets.find((asset) => asset.symbol === symbol);
+    return known?.contract === contract && deps.isDepositAddress(address, depositIndex);
+  });
+  const facts = {
+    rules: rulesOf(network, policy.sweep),
+    nowMs: books.now.getTime(),
+    gasPrice: undefined as bigint | undefined,
+    budgetBaseUnits: policy.sweep.maxNativePerDayBaseUnits - books.spentLastDay,
+    gasHeldBaseUnits: 0n,
+    busyAddresses: new Set<string>(books.open.map(({ address }) => address)),
+    hot: assets.map((asset) => hotOf(deps, books, asset)),
+    heldSymbols: books.heldSymbols,
+    stoppedBy: books.stoppedBy,
+    isRun: books.requests.length > 0,
+  };
+  const bare = new Map(ours.map((one) => [unpriced(one, assets), one] as const));
+  // What waits for something else than a price need not be priced.
+  const first = planSweeps({ ...facts, unswept: [...bare.keys()] });
+  const worthPricing = first.waiting
+    .filter(({ reason }) => reason === 'PRICE_UNKNOWN')
+    .map(({ asset }) => asset);
+  const excess = facts.hot.filter(
+    ({ heldBaseUnits, floatBaseUnits }) => heldBaseUnits > (floatBaseUnits ?? heldBaseUnits),
+  );
+  if (worthPricing.length === 0 && excess.length === 0) return { plan: first, lying: bare };
+  const gasPrice = await chain.gasPrice(options);
+  const coin = await chain.coinAt(wallet, options);
+  const leftOfTopUps = policy.sweep.maxNativePerDayBaseUnits - books.toppedUpLastDay;
+  const spare = coin - books.toppingUp - deps.gasReserveBaseUnits;
+  const lying = new Map(
+    await priceSweeps(
+      { chain, wallet, coldAddress: policy.coldAddress },
+      worthPricing.slice(0, 2 * policy.sweep.batchSize).flatMap((asset) => {
+        const found = bare.get(asset);
+        return found === undefined ? [] : [[asset, found] as const];
+      }),
+      options,
+    ),
+  );
+  const rest = [...bare].filter(
+    ([asset]) => !worthPricing.slice(0, 2 * policy.sweep.batchSize).includes(asset),
+  );
+  for (const [asset, found] of rest) lying.set(asset, found);
+  const plan = planSweeps({
+    ...facts,
+    gasPrice,
+    gasHeldBaseUnits: spare < leftOfTopUps ? spare : leftOfTopUps,
+    hot: await priceHot(deps, facts.hot, books, options),
+    unswept: [...lying.keys()],
+  });
+  return { plan, lying };
+}
+
+function unpriced(one: LyingAsset, assets: readonly KnownAsset[]): UnsweptAsset {
+  return {
+    address: one.address,
+    symbol: one.symbol,
+    decimals: assets.find(({ symbol }) => symbol === one.symbol)?.decimals ?? 0,
+    isNative: one.contract === null,
+    amountBaseUnits: one.amountBaseUnits,
+    sinceMs: one.since.getTime(),
+    options: [],
+  };
+}
+
+async function priceHot(
+  { network, codec, chain, wallet, policy }: Omit<PlannerDeps, 'store' | 'observe' | 'onMovement'>,
+  hot: readonly HotAsset[],
+  { goingCold }: SweepBooks,
+  options: { readonly signal: AbortSignal },
+): Promise<readonly HotAsset[]> {
+  const assets = assetsOf(network, codec);
+  const priced: HotAsset[] = [];
+  for (const asset of hot) {
+    const { symbol, heldBaseUnits, floatBaseUnits } = asset;
+    const known = assets.find((one) => one.symbol === symbol);
+    const isDue = floatBaseUnits !== undefined && heldBaseUnits > floatBaseUnits && !goingCold.has(symbol);
+    if (!isDue || known === undefined) {
+      priced.push(asset);
+      continue;
+    }
+    const amountBaseUnits = (heldBaseUnits - floatBaseUnits) as UnsweptAsset['amountBaseUnits'];
+    const intent = { from: wallet, to: policy.coldAddress, contract: known.contract, amountBaseUnits };
+    const [toColdCostBaseUnits] = await chain.costsOf([intent], options);
+    priced.push({ ...asset, toColdCostBaseUnits });
+  }
+  return priced;
+}
+
+function hotOf(
+  { policy }: Pick<PlannerDeps, 'policy'>,
+  books: SweepBooks,
+  { symbol, decimals, contract }: KnownAsset,
+): HotAsset {
+  const asset = policy.assets.get(symbol);
+  return {
+    symbol,
+    decimals,
+    isNative: contract === null,
+    heldBaseUnits: books.hot.get(symbol) ?? 0n,
+    floatBaseUnits: asset?.floatBaseUnits,
+    minAmountBaseUnits: asset?.sweepMinBaseUnits ?? 0n,
+    toColdCostBaseUnits: undefined,
+  };
+}
+
+function rulesOf({ nativeDecimals }: NetworkConfig, sweep: SweepPolicy) {
+  return { ...sweep, nativeDecimals, maxGasPrice: sweep.maxGasPriceBaseUnits };
+}
+
+function nativeOf({ nativeSymbol, nativeDecimals }: NetworkConfig): KnownAsset {
+  return {
+    symbol: nativeSymbol,
+    contract: null,
+    decimals: nativeDecimals,
+    displayDecimals: Math.min(nativeDecimals, NATIVE_SHOWN_DECIMALS),
+  };
+}
+
+const NATIVE_SHOWN_DECIMALS = 6;
+
+function assetsOf({ tokens }: NetworkConfig, codec: AddressCodec): readonly KnownAsset[] {
+  return tokens.flatMap(({ symbol, contract, decimals, displayDecimals }) => {
+    const canonical = contract === null ? null : codec.parse(contract);
+    return canonical === undefined
+      ? []
+      : [{ symbol, contract: canonical as TokenContract | null, decimals, displayDecimals }];
+  });
+}
