@@ -94,7 +94,7 @@ export async function injectTronWallet(
 
   await page.exposeFunction('askTestTronLink', answer);
   await page.route(`${PUBLIC_NODE}/**`, async (route) => answerAsNode(route, nodeUrl));
-  await page.addInitScript({ content: `${readFileSync(TRONWEB, 'utf8')};${inThePage(generation)}` });
+  await page.addInitScript({ content: `${readFileSync(TRONWEB, 'utf8')}\n${inThePage(generation)}` });
   return { address, calls, refuse: () => void (refuses = true) };
 }
 

@@ -11,9 +11,10 @@ import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { examine, untilState, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
 import { injectWallet } from '../src/injected-wallet.ts';
+import { openGuideBook } from '../src/guide-book.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
 
-const GUIDE = readFileSync(join(CHECKOUT, 'services/checkout/docs/checkout.md'), 'utf8');
+const GUIDE = 'services/checkout/docs/checkout.md';
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
   '.js': 'text/javascript',
@@ -21,13 +22,6 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><circle cx="16" cy="16" r="16" fill="#b42318"/></svg>';
-
-/** The block of the guide with this mark. */
-function blockOf(mark: string): string {
-  const block = new RegExp(`<!-- test:${mark} -->\\n\`\`\`[a-z]*\\n([^]*?)\\n\`\`\``).exec(GUIDE)?.[1];
-  if (block === undefined) throw new Error(`the guide has no block ${mark}`);
-  return block;
-}
 
 /** The headers that a configuration sends, in the words of nginx or Caddy. */
 function headersOf(block: string): Record<string, string> {
@@ -62,6 +56,8 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
     let host: Awaited<ReturnType<typeof startHost>>;
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'opentill-page-'));
+      const book = openGuideBook('checkout');
+      const blockOf = (mark: string) => book.take(GUIDE, mark)[0];
       const [program = '', ...words] = blockOf('page-export').split(' ');
       const args = words.map((word) =>
         word === 'page' ? folder : word.replace('https://pay.example.com', under().gateway.gateway.apiUrl),
@@ -71,6 +67,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       const nginx = headersOf(blockOf('page-nginx'));
       expect(headersOf(blockOf('page-caddy'))).toEqual(nginx);
       expect(Object.keys(nginx)).toHaveLength(4);
+      expect(book.left()).toEqual([]);
       host = await startHost((file) => readFileSync(join(folder, file)), nginx);
     });
     afterAll(() => {

@@ -119,7 +119,13 @@ export function describeCheckoutTrouble(under: () => CheckoutUnderTest): void {
       const { BSC_TEST: bsc } = under().gateway.chains;
       const expiresIn = (await bsc.secondsAhead()) + 60;
       const collection = await under().order('BSC_TEST', { expiresIn });
-      const view = await under().browser.open(collection.paymentUrl!, { prepare: letTimeJump });
+      const view = await under().browser.open(collection.paymentUrl!, {
+        async prepare(page) {
+          await letTimeJump(page);
+          // A stream that stands goes on although the browser is offline.
+          await page.route('**/v1/order/events*', async (route) => route.abort());
+        },
+      });
       await untilState(view.page, 'waiting');
       await view.page.context().setOffline(true);
       await bsc.jump(120);

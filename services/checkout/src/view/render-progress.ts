@@ -38,7 +38,7 @@ export function renderDetails(order: CheckoutOrder, state: CheckoutState, say: S
     [say('order'), markup`<bdi>${order.orderId}</bdi>`],
     [
       say('received'),
-      (order.status !== 'INIT' || !['waiting', 'checking'].includes(state)) &&
+      (order.status !== 'INIT' || !['waiting', 'checking', 'reorganised'].includes(state)) &&
         markup`<bdi dir="ltr">${received} ${order.symbol}</bdi>`,
     ],
     [say('confirmations'), state === 'partial' && order.txid !== null && confirmations(order, say)],
