@@ -85,7 +85,7 @@ function address(text: string): Html {
 
 function copyButton(name: 'copyAmount' | 'copyAddress', text: string, say: Say): Html {
   return markup`<button type="button" class="copy needs-script" data-copy="${text}" title="${say(name)}">
-    ${ICONS.copy}<span>${say(name)}</span>
+    ${ICONS.copy}${ICONS.done}<span>${say(name)}</span>
   </button>`;
 }
 
