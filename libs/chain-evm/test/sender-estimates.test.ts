@@ -102,11 +102,11 @@ describe('the gas of a payment', () => {
 
   test('is asked for of both at once', async () => {
     const sender = await senderOn([
-      { gas: 30_000, afterMs: 250 },
-      { gas: 60_000, afterMs: 250 },
+      { gas: 30_000, afterMs: 700 },
+      { gas: 60_000, afterMs: 700 },
     ]);
     await sender.currentPrices(); // who they are is known
-    expect(await msOf(sender.prepare([PAYMENT]))).toBeLessThan(480);
+    expect(await msOf(sender.prepare([PAYMENT]))).toBeLessThan(1_350);
   });
 
   test.each([0, 1])('is that of the other one when source %d is slow', async (slow) => {
@@ -117,7 +117,7 @@ describe('the gas of a payment', () => {
     const sender = await senderOn(sources);
     const started = performance.now();
     expect(await sender.prepare([PAYMENT])).toEqual([ready(75_000n)]);
-    expect(performance.now() - started).toBeLessThan(1_500);
+    expect(performance.now() - started).toBeLessThan(2_400);
   });
 
   test('is that of the other one when a source gives none', async () => {
@@ -169,6 +169,6 @@ describe('prices', () => {
     const sender = await senderOn([{ gas: 5, afterMs: TIMEOUT_MS - 500 }, { gas: 7 }]);
     const started = performance.now();
     expect(await sender.currentPrices()).toEqual({ maxFeePerGas: 9n, maxPriorityFeePerGas: 7n });
-    expect(performance.now() - started).toBeLessThan(1_500);
+    expect(performance.now() - started).toBeLessThan(2_400);
   });
 });

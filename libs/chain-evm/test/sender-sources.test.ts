@@ -89,11 +89,11 @@ describe('sending to several sources', () => {
       calls[0]?.method === 'eth_chainId' ? telling(() => ({ result: '' }))(calls, false) : 'silence',
     );
     const good = await nodeThat(accepting);
-    const sender = senderOn([silent.url, good.url], 1_000);
+    const sender = senderOn([silent.url, good.url], 5_000);
     const signed = await transactions(sender, 3);
     const { value, ms } = await timed(sender.broadcast(signed));
     expect(value).toEqual(['ACCEPTED', 'ACCEPTED', 'ACCEPTED']);
-    expect(ms).toBeLessThan(950);
+    expect(ms).toBeLessThan(4_500);
   });
 
   test('the best of what several say, transaction by transaction', async () => {
@@ -202,7 +202,7 @@ describe('sending to several sources', () => {
     const signed = await transactions(sender, 1);
     const { value, ms } = await timed(sender.broadcast(signed, { signal: AbortSignal.timeout(100) }));
     expect(value).toEqual(['UNKNOWN']);
-    expect(ms).toBeLessThan(1_000);
+    expect(ms).toBeLessThan(4_000);
   });
 
   test('no key, no raw transaction and no URL path stands in what is told', async () => {

@@ -280,10 +280,12 @@ describe('hedging', () => {
     };
 
   it('starts a second source beside one that takes long, and drops the slower', async () => {
-    const { ask, nodes: own } = await network([slow(1_500, 'first'), named('second')]);
+    const { ask, nodes: own } = await network([slow(8_000, 'first'), named('second')], {
+      requestTimeoutMs: 10_000,
+    });
     const startedAt = performance.now();
     expect(await ask({ hedge: true })).toBe('second');
-    expect(performance.now() - startedAt).toBeLessThan(1_200);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     await waitUntil('it is so', () => own[0]!.brokenOff === 1);
   });
 

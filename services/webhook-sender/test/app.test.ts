@@ -252,7 +252,7 @@ describe('events of the outboxes', () => {
     const startedAt = Date.now();
     await move(order, 1);
     await waitUntil('the callback came', () => receiver.received.length === 1);
-    expect(receiver.received[0]!.at - startedAt).toBeLessThan(1_000);
+    expect(receiver.received[0]!.at - startedAt).toBeLessThan(3_000); // not an hour
   });
 
   it('wait in the outbox while the broker is gone, and come when it is back', async () => {

