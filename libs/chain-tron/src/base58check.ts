@@ -8,10 +8,17 @@ const CHECKSUM_BYTES = 4;
 const BYTES = PAYLOAD_BYTES + CHECKSUM_BYTES;
 /** So many digits every number of 25 bytes has that begins with 0x41. */
 export const TEXT_LENGTH = 34;
-/** Five digits at once: their product with a limb of 16 bits is still exact. */
-const DIGITS_AT_ONCE = 5;
+/** Four digits at once: with a limb of 24 bits behind the remainder the number is still exact. */
+const DIGITS_AT_ONCE = 4;
 const STEP = 58 ** DIGITS_AT_ONCE;
-const LIMBS = Math.ceil(BYTES / 2);
+const LIMB = 2 ** 24;
+const LIMB_BYTES = 3;
+const PAIR = 58 ** 2;
+/** Two digits each. */
+const PAIRS = Array.from(
+  { length: PAIR },
+  (_, value) => (ALPHABET[Math.floor(value / 58)] ?? '') + (ALPHABET[value % 58] ?? ''),
+);
 
 /** Base58 of 21 bytes that begin with 0x41 and the first four bytes of their double SHA-256: 34 characters. */
 export function encodeBase58Check(payload: Uint8Array): string {
@@ -19,19 +26,17 @@ export function encodeBase58Check(payload: Uint8Array): string {
   const bytes = new Uint8Array(BYTES);
   bytes.set(payload);
   bytes.set(checksumOf(payload), PAYLOAD_BYTES);
-  // Limbs of 16 bits, the highest first; it holds one byte.
-  const limbs = Array.from({ length: LIMBS }, (_, place) =>
-    place === 0 ? (bytes[0] ?? 0) : (bytes[2 * place - 1] ?? 0) * 256 + (bytes[2 * place] ?? 0),
-  );
+  // The first byte, and limbs of 24 bits, the highest first.
+  const limbs = [bytes[0] ?? 0];
+  for (let at = 1; at < BYTES; at += LIMB_BYTES)
+    limbs.push(((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0));
   let text = '';
   while (text.length < TEXT_LENGTH) {
-    let rest = divideInPlace(limbs);
-    for (let digit = 0; digit < DIGITS_AT_ONCE && text.length < TEXT_LENGTH; digit += 1) {
-      text = (ALPHABET[rest % 58] ?? '') + text;
-      rest = Math.floor(rest / 58);
-    }
+    const rest = divideInPlace(limbs);
+    const high = Math.floor(rest / PAIR);
+    text = (PAIRS[high] ?? '') + (PAIRS[rest - high * PAIR] ?? '') + text;
   }
-  return text;
+  return text.slice(-TEXT_LENGTH);
 }
 
 /** The 21 bytes of a text that `encodeBase58Check` gives; undefined for any other, a wrong checksum included. */
@@ -53,13 +58,14 @@ export function decodeBase58Check(text: string): Uint8Array | undefined {
   return checksumOf(payload).equals(checksum) ? payload : undefined;
 }
 
-/** Divides the number by 58^5; gives the remainder. */
+/** Divides the number by 58^4; gives the remainder. */
 function divideInPlace(limbs: number[]): number {
   let rest = 0;
-  for (const [place, limb] of limbs.entries()) {
-    const number = rest * 65_536 + limb;
-    limbs[place] = Math.floor(number / STEP);
-    rest = number % STEP;
+  for (let place = 0; place < limbs.length; place += 1) {
+    const number = rest * LIMB + (limbs[place] ?? 0);
+    const quotient = Math.floor(number / STEP);
+    limbs[place] = quotient;
+    rest = number - quotient * STEP;
   }
   return rest;
 }

@@ -2,6 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
+import type { AnswerTwin } from './answer-twin.ts';
 import type { TronHeader, TronTransaction } from './decode-block.ts';
 import { decodeHeader, decodeTransactions, hasEmptyRoot } from './decode-block.ts';
 import type { TronInfo } from './decode-info.ts';
@@ -14,6 +15,12 @@ import type { TronSource } from './tron-sources.ts';
 export interface BlockAccount {
   readonly header: TronHeader;
   readonly entries: readonly { readonly transaction: TronTransaction; readonly info: TronInfo }[];
+}
+
+/** Both answers about a block, when several sources are asked for it. */
+export interface BlockTwins {
+  readonly block: AnswerTwin;
+  readonly infos: AnswerTwin;
 }
 
 /** No transaction logs so much: at 375 energy for a log alone it would burn more than the highest fee limit buys. */
@@ -34,8 +41,8 @@ export function logPlaceOf(indexInBlock: number): number | undefined {
 /**
  * Reads a block and its receipts from one source; only together they are an answer. Hosted nodes that are behind give
  * an empty list of receipts, or part of it (tron.md section 3.2): INCONSISTENT_ANSWER unless there is one for each
- * transaction, in the order of the block, of its height and its time; nor is a block without transactions believed whose
- * header has the root of some. BLOCK_NOT_FOUND where it has not got the block.
+ * transaction, in the order of the block, of its height and its time, and of the same success; nor is a block without
+ * transactions believed whose header has the root of some. BLOCK_NOT_FOUND where it has not got the block.
  */
 export async function readBlock(
   source: Pick<TronSource, 'call'>,
@@ -43,12 +50,30 @@ export async function readBlock(
   height: number,
   options: ReadOptions,
 ): Promise<BlockAccount> {
+  const [rawBlock, rawInfos] = await askForBlock(source, side, height, options);
+  return decodeAccount(rawBlock, rawInfos, height);
+}
+
+/** Asks for a block and its receipts; with `twins` a value is SAME where the other source has told the same bytes. */
+export function askForBlock(
+  source: Pick<TronSource, 'call'>,
+  side: Side,
+  height: number,
+  options: ReadOptions,
+  twins?: BlockTwins,
+): Promise<readonly [rawBlock: unknown, rawInfos: unknown]> {
   const body = { num: height };
-  const [rawBlock, rawInfos] = await Promise.all([
-    source.call({ side, method: 'getblockbynum', body }, options),
+  return Promise.all([
+    source.call({ side, method: 'getblockbynum', body, twin: twins?.block }, options),
     // Of block 0 nodes keep no receipts, and say so with an empty object.
-    height === 0 ? [] : source.call({ side, method: 'gettransactioninfobyblocknum', body }, options),
+    height === 0
+      ? []
+      : source.call({ side, method: 'gettransactioninfobyblocknum', body, twin: twins?.infos }, options),
   ]);
+}
+
+/** See readBlock. */
+export function decodeAccount(rawBlock: unknown, rawInfos: unknown, height: number): BlockAccount {
   const header = decodeHeader(rawBlock, height);
   if (height === 0) return { header, entries: [] };
   const transactions = decodeTransactions(rawBlock);
@@ -62,6 +87,7 @@ export async function readBlock(
     if (info?.txHash !== transaction.txHash) throw inconsistent(header, 'a receipt of another transaction');
     if (info.height !== height || info.blockTimeMs !== header.timeMs)
       throw inconsistent(header, 'receipts of another block');
+    mustBeSaidAlike(header, transaction, info);
     return { transaction, info };
   });
   return { header, entries };
@@ -79,7 +105,6 @@ export function transfersOf(
     const { txHash } = transaction;
     const here = { txHash, blockHash, blockHeight };
     if (hasRun(info)) {
-      mustBeSaidAlike(header, transaction);
       for (const [logPlace, log] of info.logs.entries()) {
         const found = transferIn(log, reading.tokens);
         if (found === undefined) continue;
@@ -103,9 +128,17 @@ export function hasCarried({ contractRet }: TronTransaction, { failed }: TronInf
   return contractRet === 'SUCCESS' && !failed;
 }
 
-/** Block and receipt say each for itself whether a contract succeeded. */
-function mustBeSaidAlike(header: TronHeader, { contractRet, txHash }: TronTransaction): void {
-  if (contractRet !== undefined && contractRet !== 'SUCCESS')
+/**
+ * Block and receipt say each for itself what came of a contract's run, and no block is valid in which they differ (java-tron,
+ * TransactionTrace.check): who says so invents the success, or the failure.
+ */
+function mustBeSaidAlike(
+  header: TronHeader,
+  { contractRet, txHash }: TronTransaction,
+  { contractResult }: TronInfo,
+): void {
+  if (contractRet === undefined || contractResult === undefined) return;
+  if ((contractRet === 'SUCCESS') !== (contractResult === 'SUCCESS'))
     throw inconsistent(header, `block and receipt disagree about the success of ${txHash}`);
 }
 

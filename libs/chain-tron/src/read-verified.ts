@@ -4,10 +4,11 @@ import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { askAgain } from '@opentill/chain-sources/ask-again';
 import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { createAnswerTwin, SAME, type AnswerTwin } from './answer-twin.ts';
 import type { TronHeader } from './decode-block.ts';
 import { plainHeader } from './decode-block.ts';
-import type { BlockAccount } from './read-block.ts';
-import { readBlock, transfersOf } from './read-block.ts';
+import type { BlockAccount, BlockTwins } from './read-block.ts';
+import { askForBlock, decodeAccount, readBlock, transfersOf } from './read-block.ts';
 import { mustBeLinked, ofEach } from './read-range.ts';
 import type { BlockRange, Reading, SourceComparison } from './reading.ts';
 import type { Side } from './tron-client.ts';
@@ -36,8 +37,9 @@ export async function readVerifiedBlocks(
   range: BlockRange,
   options: ReadOptions,
 ): Promise<RangeRead> {
+  const retold = createRetelling(reading);
   const ask = (source: TronSource, own: ReadOptions): Promise<Testimony> =>
-    testify(reading, source, range, own);
+    testify(retold, source, range, own);
   const question = { ask, height: range.to, onAlone: reading.onAlone };
   const [first, second] = await askTwoSources(sources, question, options);
   sources.noteCompleteness(first.source, true);
@@ -51,18 +53,46 @@ export async function readVerifiedBlocks(
   };
 }
 
+/** What the sources that are asked for the same blocks share: a block that both tell in the same bytes is one object. */
+interface Retelling {
+  readBlock(source: TronSource, side: Side, height: number, options: ReadOptions): Promise<ReadBlock>;
+}
+
+function createRetelling(reading: Reading): Retelling {
+  const heights = new Map<number, BlockTwins & { told?: ReadBlock }>();
+  return {
+    async readBlock(source, side, height, options) {
+      const twins = heights.get(height) ?? { block: createAnswerTwin(), infos: createAnswerTwin() };
+      heights.set(height, twins);
+      const [block, infos] = await askForBlock(source, side, height, options, twins);
+      const areFirst = twins.block.isFirst(block) && twins.infos.isFirst(infos);
+      if (areFirst && twins.told !== undefined) return twins.told;
+      const raw = (value: unknown, twin: AnswerTwin): unknown => (value === SAME ? twin.again() : value);
+      const account = decodeAccount(raw(block, twins.block), raw(infos, twins.infos), height);
+      const { header } = account;
+      const read = { header, transfers: transfersOf(reading, account) };
+      if (!areFirst) return read;
+      twins.told = read;
+      twins.block.release();
+      twins.infos.release();
+      return read;
+    },
+  };
+}
+
 async function testify(
-  reading: Reading,
+  retelling: Retelling,
   source: TronSource,
   range: BlockRange,
   options: ReadOptions,
 ): Promise<Testimony> {
   const read = async (side: Side): Promise<Testimony> => {
-    const accounts = await readBlocks(source, side, range, options);
-    const blocks = accounts.map((account) => ({
-      header: account.header,
-      transfers: transfersOf(reading, account),
-    }));
+    const blocks = await ofEach(
+      range,
+      (height, own) => askAgain(() => retelling.readBlock(source, side, height, own), own),
+      options,
+    );
+    mustBeLinked(blocks.map(({ header }) => header));
     return { blocks, isSolid: side === 'walletsolidity' };
   };
   try {
@@ -112,7 +142,8 @@ async function agreedBlocks(
       [ours, theirs] = await Promise.all(
         [first, second].map(async ({ source }) => {
           const range = { from: height, to: height };
-          return (await askAgain(() => testify(reading, source, range, options), options)).blocks[0];
+          const anew = createRetelling(reading);
+          return (await askAgain(() => testify(anew, source, range, options), options)).blocks[0];
         }),
       );
     if (ours === undefined || theirs?.header.hash !== ours.header.hash)
@@ -129,8 +160,12 @@ const ASKED_AGAIN = 3;
 
 /** The same block, told otherwise. */
 function areOtherContents(ours: ReadBlock | undefined, theirs: ReadBlock | undefined): boolean {
-  if (ours === undefined || theirs === undefined || ours.header.hash !== theirs.header.hash) return false;
-  return ours.header.timeMs !== theirs.header.timeMs || !sameTransfers(ours.transfers, theirs.transfers);
+  if (ours === theirs || ours === undefined || theirs === undefined) return false;
+  if (ours.header.hash !== theirs.header.hash) return false;
+  return (
+    ours.header.timeMs !== theirs.header.timeMs ||
+    !sameTransfers(ours.transfers, theirs.transfers)
+  );
 }
 
 function differing(

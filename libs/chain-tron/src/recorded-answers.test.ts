@@ -99,11 +99,21 @@ describe('a block of a real node', () => {
     expect(() => decodeHeader(orphan)).toThrow(inconsistent);
   });
 
-  it('is not believed where it calls a failure what the receipt calls a success', async () => {
+  it('is not believed where it calls a failure what the receipt calls a success, nor the other way round', async () => {
     const block = copy('block') as { transactions: { ret: Raw[] }[] };
     block.transactions[0]!.ret[0]!['contractRet'] = 'REVERT';
-    const account = await readBlock(sourceOf(block, RECORDED['infos']), 'wallet', 37, {});
-    expect(() => transfersOf(READING, account)).toThrow(inconsistent);
+    const infos = structuredClone(RECORDED['infos']) as { receipt: Raw; log?: unknown; result?: string }[];
+    infos[0]!.receipt['result'] = 'REVERT';
+    infos[0]!.result = 'FAILED';
+    delete infos[0]!.log;
+    for (const [ofBlock, ofInfos] of [
+      [block, RECORDED['infos']],
+      [RECORDED['block'], infos],
+    ])
+      await expect(readBlock(sourceOf(ofBlock, ofInfos), 'wallet', 37, {})).rejects.toEqual(inconsistent);
+    // Where both say so it has failed, and moved nothing.
+    const account = await readBlock(sourceOf(block, infos), 'wallet', 37, {});
+    expect(transfersOf(READING, account)).toEqual([]);
   });
 
   it('without transactions has none, and block 0 has not even a number', () => {

@@ -7,6 +7,7 @@ import type { AskOptions } from '@opentill/chain-sources/source';
 import type { Turn } from '@opentill/chain-sources/take-turn';
 import { beginTurn, noteComplaint, takeTurn } from '@opentill/chain-sources/take-turn';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import type { AnswerTwin } from './answer-twin.ts';
 import { decodeHeader } from './decode-block.ts';
 import { readTronAnswer } from './read-answer.ts';
 
@@ -18,6 +19,8 @@ export interface TronCall {
   readonly side: Side;
   readonly method: string;
   readonly body?: Readonly<Record<string, unknown>>;
+  /** Shared with the same question to another source. The value may then be SAME. */
+  readonly twin?: AnswerTwin | undefined;
 }
 
 /** One HTTP exchange with a node, for metrics and logs. */
@@ -61,6 +64,7 @@ export interface TronClient {
   waitMs(): number;
 }
 
+const OK = 200;
 const REQUEST_TIMEOUT_MS = 5_000;
 /** A block of 2 MB has some 10 MB of JSON. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
@@ -92,7 +96,7 @@ export function createTronClient(config: TronClientConfig): TronClient {
   };
   const identifiedUntilMs = { wallet: -Infinity, walletsolidity: -Infinity };
 
-  async function exchange({ side, method, body = {} }: TronCall, turn: Turn): Promise<Exchanged> {
+  async function exchange({ side, method, body = {}, twin }: TronCall, turn: Turn): Promise<Exchanged> {
     await takeTurn({ endpoint, limiter, timeoutMs }, 1, turn);
     const startedAt = performance.now();
     const traffic = { requestBytes: 0, answerBytes: 0 };
@@ -113,7 +117,8 @@ export function createTronClient(config: TronClientConfig): TronClient {
         signal: turn.options.signal,
         traffic,
       });
-      const value = readTronAnswer(answer, { endpoint, method });
+      const read = (): unknown => readTronAnswer(answer, { endpoint, method });
+      const value = twin === undefined || answer.status !== OK ? read() : twin.valueOf(answer.body, read);
       limiter.answered();
       told('OK');
       return { value, newConnection: answer.newConnection };
