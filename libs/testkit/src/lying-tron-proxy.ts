@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { listenLocally, readBody } from './local-http-server.ts';
 import { seededRandom } from './seeded-random.ts';
+import { heightDigits, withHeader, type BlockWithHeader } from './tron-block-id.ts';
 
 /** What TRON nodes and the providers before them do wrong. The first group befalls an HTTP request, the second an answer. */
 export type TronNodeFault =
@@ -43,7 +44,9 @@ export type TronNodeFault =
   /** A receipt has a log more: another amount, to the recipient of a real one. Not revealed by one source alone. */
   | 'inventedLog'
   /** A transaction that failed is said to have succeeded, with the log that it would have had. */
-  | 'inventedSuccess';
+  | 'inventedSuccess'
+  /** A contract's run that succeeded is said to have failed, and to have logged nothing. */
+  | 'inventedFailure';
 
 export interface LyingTronOptions {
   readonly upstreamUrl: string;
@@ -56,6 +59,15 @@ export interface LyingTronOptions {
   readonly delayMs?: number;
   /** The transactions of which it may tell something that is not so; default all. Two liars must not tell the same. */
   readonly mayLieOf?: (txHash: string) => boolean;
+  /** What it answers instead, unless that is undefined; `honest` asks the node behind it. No fault befalls such an answer. */
+  readonly override?: (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
+}
+
+/** A request: `/wallet/getblock`, `getblock`, and what it carries. */
+export interface AskedOfTron {
+  readonly path: string;
+  readonly method: string;
+  readonly body: Readonly<Record<string, unknown>>;
 }
 
 export interface LyingTronProxy {
@@ -83,14 +95,7 @@ interface RawInfo {
   readonly receipt?: { readonly result?: string };
   readonly log?: readonly RawLog[];
 }
-interface Asked {
-  readonly path: string;
-  readonly method: string;
-  readonly body: Readonly<Record<string, unknown>>;
-}
-
 const JUMP_BLOCKS = 5_000;
-const HEIGHT_DIGITS = 16;
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
@@ -138,7 +143,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
   }
 
   /** What a node that is behind answers, in the place of the truth. */
-  async function asOfBefore({ path, method, body }: Asked, truth: unknown): Promise<unknown> {
+  async function asOfBefore({ path, method, body }: AskedOfTron, truth: unknown): Promise<unknown> {
     const [, side = 'wallet'] = path.split('/');
     const top = Math.max(0, (await headHeight(side)) - lagBlocks);
     if (method === 'getblock' && body['id_or_num'] === undefined)
@@ -148,7 +153,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     return told('laggingNode', Array.isArray(truth) ? [] : {});
   }
 
-  async function lieAbout(asked: Asked, truth: unknown): Promise<unknown> {
+  async function lieAbout(asked: AskedOfTron, truth: unknown): Promise<unknown> {
     const { method, body, path } = asked;
     if (method === 'getblock') {
       if (body['id_or_num'] === '0')
@@ -180,13 +185,26 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
       const more = { ...logs[0]!, data: '7'.padStart(64, '0') };
       return told('inventedLog', { ...info, log: [...logs, more] });
     }
+    if (logs.length > 0 && happens('inventedFailure')) {
+      const { log: _, ...rest } = info;
+      return told('inventedFailure', {
+        ...rest,
+        result: 'FAILED',
+        receipt: { ...info.receipt, result: 'REVERT' },
+      });
+    }
     const hasFailed = info.receipt?.result !== undefined && info.receipt.result !== 'SUCCESS';
     if (!hasFailed || !happens('inventedSuccess')) return info;
     const { result: _, ...rest } = info as RawInfo & { readonly result?: string };
     return told('inventedSuccess', { ...rest, receipt: { ...info.receipt, result: 'SUCCESS' } });
   }
 
-  async function answer(asked: Asked, response: ServerResponse): Promise<void> {
+  async function answer(asked: AskedOfTron, response: ServerResponse): Promise<void> {
+    const instead = await options.override?.(asked, () => honest(asked.path, asked.body));
+    if (instead !== undefined) {
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(instead));
+      return;
+    }
     const isBehind = happens('laggingNode');
     let truth = await honest(asked.path, asked.body);
     if (isBehind) truth = await asOfBefore(asked, truth);
@@ -215,7 +233,10 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
         return told('unavailable', response.writeHead(503).end('<html>unavailable</html>'));
       if (happens('errorObject'))
         return told('errorObject', response.end('{"Error":"class java.lang.NullPointerException : null"}'));
-      return answer({ path, method, body: (text === '' ? {} : JSON.parse(text)) as Asked['body'] }, response);
+      return answer(
+        { path, method, body: (text === '' ? {} : JSON.parse(text)) as AskedOfTron['body'] },
+        response,
+      );
     })().catch(() => response.destroy());
   });
   const url = await listenLocally(server);
@@ -245,20 +266,13 @@ function heightIn(answer: unknown): number | undefined {
   return (answer as RawBlock).block_header?.raw_data.number ?? (answer as RawInfo).blockNumber;
 }
 
+/** With a true id: nothing about it is wrong but that there is no such block. */
 function jumped(raw: unknown): unknown {
-  const block = raw as Required<RawBlock> & {
-    block_header: { raw_data: { number: number; parentHash: string } };
-  };
-  const height = (block.block_header.raw_data.number ?? 0) + JUMP_BLOCKS;
-  const idAt = (at: number, like: string): string =>
-    at.toString(16).padStart(HEIGHT_DIGITS, '0') + like.slice(HEIGHT_DIGITS);
-  const { parentHash } = block.block_header.raw_data;
-  const data = { ...block.block_header.raw_data, number: height, parentHash: idAt(height - 1, parentHash) };
-  return {
-    ...block,
-    blockID: idAt(height, block.blockID),
-    block_header: { ...block.block_header, raw_data: data },
-  };
+  const block = raw as BlockWithHeader & { readonly blockID: string };
+  const { number = 0, parentHash } = block.block_header.raw_data;
+  const height = Number(number) + JUMP_BLOCKS;
+  const parent = heightDigits(height - 1) + String(parentHash).slice(heightDigits(0).length);
+  return withHeader(block, { number: height, parentHash: parent });
 }
 
 function ofAnotherChain(raw: unknown): unknown {

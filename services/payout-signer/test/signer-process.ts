@@ -18,7 +18,7 @@ const MAIN = join(import.meta.dirname, '../src/main.ts');
 
 /** Writes the files that the process reads, and gives its environment. */
 export async function prepareEnvironment(
-  world: SignerWorld,
+  world: Pick<SignerWorld, 'database' | 'keystoreFile' | 'network'>,
   amqpUrl: string,
 ): Promise<Record<string, string>> {
   const dir = dirname(world.keystoreFile);

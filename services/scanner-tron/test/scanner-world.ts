@@ -51,6 +51,8 @@ export interface Replica {
   readonly app: ScannerApp;
   /** What it said only the operator can mend. */
   readonly failures: unknown[];
+  /** The kinds of alarm that it raises now. */
+  alarms(): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
@@ -72,11 +74,12 @@ export async function createScannerWorld(
     const url = await broker.urlFor('scanner-tron');
     const connection = connectBroker({ url, logger, name: 'replica' });
     const failures: unknown[] = [];
+    const metrics = createMetrics('scanner-tron', { ofProcess: false });
     const app = startScanner({
       db: db.kysely,
       broker: connection,
       logger,
-      metrics: createMetrics('scanner-tron'),
+      metrics,
       clock: systemClock,
       newId,
       networks: [{ ...network, ...ofReplica }],
@@ -87,6 +90,10 @@ export async function createScannerWorld(
     const replica: Replica = {
       app,
       failures,
+      async alarms() {
+        const raised = (await metrics.render()).matchAll(/^scanner_alarm\{.*kind="([^"]+)".*\} 1$/gm);
+        return [...raised].map(([, kind]) => kind!);
+      },
       async stop() {
         if (!replicas.delete(replica)) return;
         await app.stop();

@@ -7,7 +7,8 @@ import {
   type TronNodeFault,
 } from '@opentill/testkit/lying-tron-proxy';
 import { seededRandom } from '@opentill/testkit/seeded-random';
-import { createScannerWorld, type ScannerWorld } from './scanner-world.ts';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { createScannerWorld, type Replica, type ScannerWorld } from './scanner-world.ts';
 import { createTruthChain, type Deposit, type TruthChain } from './truth-chain.ts';
 import { createNaiveScanner } from './truth-naive.ts';
 
@@ -19,8 +20,12 @@ export interface TruthPlan {
   readonly reorgs: number;
   /** How many lying sources the scanner has. */
   readonly sources: 1 | 2;
-  /** The second source is dead during the second third of the blocks. @default false */
-  readonly hasOutage?: boolean;
+  /**
+   * The second source is dead during the second third of the blocks, and for as long as it takes until the verified cursor
+   * has come where the chain is solid ('until-verified') or until an alarm says that nothing is verified ('until-alarm').
+   * Meanwhile the first one's receipts are all there is: it lies in all ways but those that no one source reveals.
+   */
+  readonly outage?: 'until-verified' | 'until-alarm';
   readonly network?: Partial<NetworkConfig>;
   /** On top of FAULTS. */
   readonly faults?: Partial<Record<TronNodeFault, number>>;
@@ -43,11 +48,23 @@ export interface TruthFindings {
   readonly orphanings: number;
   readonly sent: TruthChain['sent'];
   readonly naive: { readonly missed: number; readonly invented: number };
+  /** Only of a plan with an outage. */
+  readonly outage: OutageFindings | undefined;
   /** What only the operator could mend, as the scanner said. */
   readonly failures: readonly unknown[];
   /** Lies told by each source. */
   readonly lies: readonly LyingTronProxy['injected'][];
   readonly seconds: number;
+}
+
+/** How the outage was when it ended. */
+export interface OutageFindings {
+  /** How far the verified cursor came meanwhile. */
+  readonly verifiedBlocks: number;
+  /** Whether it came where the chain is solid. */
+  readonly isVerified: boolean;
+  /** The alarms that there were. */
+  readonly alarms: readonly string[];
 }
 
 /**
@@ -74,9 +91,10 @@ export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
   droppedLog: 0.03,
   inventedLog: 0.03,
   inventedSuccess: 0.05,
+  inventedFailure: 0.03,
 };
 /** One source cannot be found out where its receipts say something else: two can. */
-const HONEST_ALONE: Partial<Record<TronNodeFault, number>> = {
+export const HONEST_ALONE: Partial<Record<TronNodeFault, number>> = {
   droppedLog: 0,
   inventedLog: 0,
   inventedSuccess: 0,
@@ -86,6 +104,7 @@ const ADDRESSES = 20;
 const REORG_DEPTH_MAX = 4;
 const PAUSE_MAX_MS = 5_000;
 const SETTLE_MAX_MS = 60_000;
+const OUTAGE_MAX_MS = 90_000;
 
 /** Runs a chain by the plan's seed, with the scanner and the naive one reading along, and compares at the end. */
 export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
@@ -117,7 +136,8 @@ export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
       isOurs: (address) => issued.has(address),
     });
     const start = (await world.cursor()).verified;
-    await playChain(plan, world, chain, { proxies, issue, step: () => naive.step() });
+    const step = (): Promise<void> => naive.step();
+    const outage = await playChain(plan, world, chain, { proxies, scanner, issue, step });
     await world.devnet.control.mine();
     const truth = (await chain.truth()).filter(({ height }) => height > start);
     await world.devnet.control.mine(SOLID_LAG + 1);
@@ -134,6 +154,7 @@ export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
         missed: [...credited].filter((key) => !naive.credited.has(key)).length,
         invented: [...naive.credited].filter((key) => !credited.has(key)).length,
       },
+      outage,
       failures: scanner.failures,
       lies: proxies.map(({ injected }) => injected),
       seconds: Math.round((performance.now() - startedAt) / 100) / 10,
@@ -182,16 +203,22 @@ async function playChain(
   plan: TruthPlan,
   world: ScannerWorld,
   chain: TruthChain,
-  on: { readonly proxies: readonly LyingTronProxy[]; issue(): Promise<void>; step(): Promise<void> },
-): Promise<void> {
+  on: {
+    readonly proxies: readonly LyingTronProxy[];
+    readonly scanner: Replica;
+    issue(): Promise<void>;
+    step(): Promise<void>;
+  },
+): Promise<OutageFindings | undefined> {
   const random = seededRandom(plan.seed + 7);
   const everyBlocks = Math.floor(plan.blocks / (plan.reorgs + 1));
   const head = (): number => world.devnet.control.summary().head;
+  let outage: Outage | undefined;
+  let findings: OutageFindings | undefined;
   for (let block = 1; block <= plan.blocks; block += 1) {
-    if (plan.hasOutage === true && block === Math.ceil(plan.blocks / 3))
-      on.proxies[1]?.setFaults({ connectionReset: 1 });
-    if (plan.hasOutage === true && block === Math.ceil((2 * plan.blocks) / 3))
-      on.proxies[1]?.setFaults({ ...FAULTS, ...plan.faults });
+    if (plan.outage !== undefined && block === Math.ceil(plan.blocks / 3))
+      outage = await startOutage(plan, world, on);
+    if (block === Math.ceil((2 * plan.blocks) / 3)) findings = await outage?.end();
     if (block % 10 === 0) await on.issue();
     await chain.produceBlock();
     await on.step();
@@ -204,6 +231,48 @@ async function playChain(
     }
     await world.passed('seen', head() - Math.floor(random() * 3), PAUSE_MAX_MS);
   }
+  return findings;
+}
+
+interface Outage {
+  end(): Promise<OutageFindings>;
+}
+
+/** Kills the second source. The end waits for what the plan says; then it is as it was before. */
+async function startOutage(
+  plan: TruthPlan,
+  world: ScannerWorld,
+  {
+    proxies: [living, dead],
+    scanner,
+  }: { readonly proxies: readonly LyingTronProxy[]; readonly scanner: Replica },
+): Promise<Outage> {
+  const faults = { ...FAULTS, ...plan.faults };
+  dead!.setFaults({ connectionReset: 1 });
+  living!.setFaults({ ...faults, ...HONEST_ALONE });
+  const from = (await world.cursor()).verified;
+  return {
+    async end() {
+      const { solid } = world.devnet.control.summary();
+      const isVerified =
+        plan.outage === 'until-verified'
+          ? await world.passed('verified', solid, OUTAGE_MAX_MS)
+          : await raised(scanner, 'verification-failing').then(
+              async () => (await world.cursor()).verified >= solid,
+            );
+      const findings = {
+        verifiedBlocks: (await world.cursor()).verified - from,
+        isVerified,
+        alarms: await scanner.alarms(),
+      };
+      for (const proxy of [living!, dead!]) proxy.setFaults(faults);
+      return findings;
+    },
+  };
+}
+
+function raised(scanner: Replica, kind: string): Promise<void> {
+  return waitUntil(`the alarm ${kind}`, async () => (await scanner.alarms()).includes(kind), OUTAGE_MAX_MS);
 }
 
 /** Keeps every change of a transfer's state, in the database itself. */

@@ -28,20 +28,6 @@ function expectTruth(findings: TruthFindings, deposits = 150): void {
   expect(Object.keys(findings.sent)).toEqual(expect.arrayContaining(KINDS));
 }
 
-/**
- * While the other one is away a source must answer without a fault for `aloneAfterSeconds` before it is believed alone, and
- * its receipts are all there is.
- */
-const FLAWED = {
-  ...Object.fromEntries(Object.keys(FAULTS).map((fault) => [fault, 0])),
-  laggingNode: 0.02,
-  delayed: 0.01,
-  emptyInfos: 0.03,
-  truncatedInfos: 0.03,
-  jumpedHead: 0.02,
-  connectionReset: 0.0005,
-};
-
 describe('over 120 blocks and 12 reorganisations', () => {
   const plans: readonly TruthPlan[] = [
     { ...LONG, seed: 1, name: 'two lying sources' },
@@ -67,18 +53,46 @@ describe('over 120 blocks and 12 reorganisations', () => {
   });
 
   it(
-    'nothing is missed or invented while one of the two sources is dead for a third of the time',
-    async () =>
-      expectTruth(
-        await run({
-          ...LONG,
-          seed: 6,
-          name: 'outage',
-          hasOutage: true,
-          network: { aloneAfterSeconds: 2 },
-          faults: FLAWED,
-        }),
-      ),
+    'while one of two sources is dead the other one is believed alone, with an alarm, as soon as the network allows it',
+    async () => {
+      const findings = await run({
+        ...LONG,
+        seed: 6,
+        name: 'outage',
+        outage: 'until-verified',
+        network: { aloneAfterSeconds: 2 },
+      });
+      expectTruth(findings);
+      expect(findings.outage).toMatchObject({
+        isVerified: true,
+        alarms: expect.arrayContaining(['single-source']),
+      });
+      expect(findings.outage?.verifiedBlocks).toBeGreaterThanOrEqual(LONG.blocks / 3 - 1);
+    },
+    TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'while one of two sources is dead and the network never believes one alone, nothing is verified, with alarms, until it is back',
+    async () => {
+      const findings = await run({
+        blocks: 60,
+        reorgs: 6,
+        sources: 2,
+        seed: 10,
+        name: 'outage, never alone',
+        outage: 'until-alarm',
+        network: { aloneAfterSeconds: 'never' },
+      });
+      expectTruth(findings, 60);
+      expect(findings.outage).toMatchObject({
+        isVerified: false,
+        alarms: expect.arrayContaining(['verification-failing', 'source-down']),
+      });
+      expect(findings.outage?.alarms).not.toContain('single-source');
+      // What both had said before the outage may still have been under way.
+      expect(findings.outage?.verifiedBlocks).toBeLessThanOrEqual(1);
+    },
     TEST_TIMEOUT_MS,
   );
 

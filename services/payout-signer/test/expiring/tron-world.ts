@@ -24,7 +24,7 @@ import { createScanStore } from '@opentill/scanner/store';
 import { aPayout, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { seedFingerprint } from '@opentill/wallet/derivation';
+import { hotWalletPrivateKey, seedFingerprint } from '@opentill/wallet/derivation';
 import { createKeystore } from '@opentill/wallet/keystore';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
@@ -40,7 +40,7 @@ import type { PolicyJudge } from '../../src/policy-port.ts';
 export const CHAIN = 'TRON_TEST';
 export const ONE_TRX = 1_000_000n;
 export const ONE_USDT = 1_000_000n;
-const PASSPHRASE = 'a passphrase of the tests';
+export const PASSPHRASE = 'a passphrase of the tests';
 const SOLID_LAG_BLOCKS = 3;
 
 /** Impatient, so that tests need not wait. */
@@ -83,6 +83,10 @@ export interface TronWorld {
   readonly admin: Db;
   readonly wallet: Address;
   readonly network: NetworkConfig;
+  readonly database: TestDatabase;
+  readonly keystoreFile: string;
+  /** The private key of the wallet, in hex. */
+  readonly walletKey: string;
   readonly usdt: string;
   /** A payout of 5 USDT to nobody in particular, reserved, for half an hour. */
   payout(overrides?: Parameters<typeof aPayout>[1]): Promise<OrderRow>;
@@ -105,18 +109,19 @@ export interface TronWorld {
 export async function createTronWorld(
   payouts: Partial<TronPayoutsConfig> = {},
   wallet: { readonly trxSun?: bigint; readonly usdt?: bigint } = {},
+  sources: (url: string) => Promise<readonly string[]> = (url) => Promise.resolve([url]),
 ): Promise<TronWorld> {
-  const [devnet, database, keys, dir] = await Promise.all([
+  const dir = await mkdtemp(join(tmpdir(), 'payout-signer-tron-'));
+  const [devnet, database, { keys, keystoreFile, walletKey }] = await Promise.all([
     startTronDevnet({ blockTimeMs: 0, solidLagBlocks: SOLID_LAG_BLOCKS, seed: `signer ${randomUUID()}` }),
     createTestDatabase(),
-    createKeys(),
-    mkdtemp(join(tmpdir(), 'payout-signer-tron-')),
+    createKeys(dir),
   ]);
   const address = keys.addresses[0]!;
   const { trxSun = 10_000n * ONE_TRX, usdt = 1_000_000n * ONE_USDT } = wallet;
   await devnet.control.fund(address, { trxSun, symbol: 'USDT', amountBaseUnits: usdt });
   await devnet.control.mine(SOLID_LAG_BLOCKS + 1);
-  const network = networkOf(devnet, payouts);
+  const network = { ...networkOf(devnet, payouts), rpcUrls: await sources(devnet.url) };
   const adminDatabase = database.open('admin');
   const admin = adminDatabase.kysely;
   await sql`insert into hot_wallet (family, address) values ('TRON', ${address})`.execute(admin);
@@ -135,6 +140,9 @@ export async function createTronWorld(
     admin,
     wallet: address,
     network,
+    database,
+    keystoreFile,
+    walletKey,
     usdt: devnet.tokens.USDT,
     async payout(given = {}) {
       const amount = given.amount ?? 5n * ONE_USDT;
@@ -296,7 +304,8 @@ function runDriver(
     rules: {
       network,
       codec: tronFamily.addressCodec,
-      ownWallets: keys.addresses, isDepositAddress: () => false,
+      ownWallets: keys.addresses,
+      isDepositAddress: () => false,
       policy: options.policy ?? judgeByPolicy(undefined),
     },
     store: options.store?.(store) ?? store,
@@ -326,16 +335,16 @@ function runDriver(
   return runner;
 }
 
-async function createKeys(): Promise<KeystoreSigner> {
-  const dir = await mkdtemp(join(tmpdir(), 'payout-signer-'));
+async function createKeys(
+  dir: string,
+): Promise<{ readonly keys: KeystoreSigner; readonly keystoreFile: string; readonly walletKey: string }> {
   const seed = seedOf(generateMnemonic());
   const keystoreFile = join(dir, 'keystore.json');
   const sealed = { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed } as const;
   await createKeystore(keystoreFile, sealed, PASSPHRASE);
   const codecs = [tronFamily.addressCodec];
   const keys = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs });
-  await rm(dir, { recursive: true });
-  return keys;
+  return { keys, keystoreFile, walletKey: hotWalletPrivateKey(seed, 'TRON').toString('hex') };
 }
 
 function startScan(config: NetworkConfig, db: Db): ChainScan {
