@@ -1,8 +1,9 @@
 import { liftLimits } from './compare-creation.ts';
 import { measureFullBlock, type FullBlockFigures } from './measure-full-block.ts';
 import { memoryOf } from './read-memory.ts';
-import { createSprayer } from './spray-payments.ts';
-import { withBenchGateway } from './start-bench-gateway.ts';
+import { createSprayer, type Sprayer } from './spray-payments.ts';
+import { createTronSprayer } from './spray-tron-payments.ts';
+import { withBenchGateway, type BenchGateway } from './start-bench-gateway.ts';
 import { runSteadyLoad, type SteadyLoadFigures } from './steady-load.ts';
 
 /** The figures of `npm run bench -- payments`. */
@@ -27,6 +28,42 @@ const RAMP_SECONDS = 8;
 /** Later than the next block: then payments come in faster than they go out. */
 const PILED_UP_MS = 1_000;
 
+/** What is measured of another chain than the first: how far it keeps up is a question of the services, not of the chain. */
+export type ShortPaymentsReport = Pick<PaymentsReport, 'fullBlocks' | 'latency'>;
+
+/** The same way on TRON, a block every second that is solid after three more. */
+export async function benchTronPayments(say: (line: string) => void): Promise<ShortPaymentsReport> {
+  return withBenchGateway(
+    async (bench) => {
+      await liftLimits(bench.database);
+      const sprayer = await createTronSprayer(bench.gateway);
+      say('warm-up');
+      await runSteadyLoad(bench, sprayer, 100, 5);
+      return measureBlocks(bench, sprayer, say);
+    },
+    ['api', 'scanner-tron', 'confirmation-tracker', 'webhook-sender'],
+  );
+}
+
+/** Blocks full of payments, and payments at a steady rate. */
+async function measureBlocks(
+  bench: BenchGateway,
+  sprayer: Sprayer,
+  say: (line: string) => void,
+): Promise<ShortPaymentsReport> {
+  const fullBlocks: FullBlockFigures[] = [];
+  for (let round = 1; round <= FULL_BLOCKS; round += 1) {
+    say(`a block with ${FULL_BLOCK} payments, ${round} of ${FULL_BLOCKS}`);
+    fullBlocks.push(await measureFullBlock(bench, sprayer, FULL_BLOCK));
+  }
+  const latency: SteadyLoadFigures[] = [];
+  for (const rate of LATENCY_RATES) {
+    say(`${rate} payments/s`);
+    latency.push(await runSteadyLoad(bench, sprayer, rate, LATENCY_SECONDS));
+  }
+  return { fullBlocks, latency };
+}
+
 /** Measures the way of payments through all processes, a block every second. `say` gets a line per step. */
 export async function benchPayments(say: (line: string) => void): Promise<PaymentsReport> {
   return withBenchGateway(async (bench) => {
@@ -36,16 +73,7 @@ export async function benchPayments(say: (line: string) => void): Promise<Paymen
     try {
       say('warm-up');
       await runSteadyLoad(bench, sprayer, 100, 5);
-      const fullBlocks: FullBlockFigures[] = [];
-      for (let round = 1; round <= FULL_BLOCKS; round += 1) {
-        say(`a block with ${FULL_BLOCK} payments, ${round} of ${FULL_BLOCKS}`);
-        fullBlocks.push(await measureFullBlock(bench, sprayer, FULL_BLOCK));
-      }
-      const latency: SteadyLoadFigures[] = [];
-      for (const rate of LATENCY_RATES) {
-        say(`${rate} payments/s`);
-        latency.push(await runSteadyLoad(bench, sprayer, rate, LATENCY_SECONDS));
-      }
+      const { fullBlocks, latency } = await measureBlocks(bench, sprayer, say);
       const ramp: SteadyLoadFigures[] = [];
       for (const rate of RAMP_RATES) {
         say(`${rate} payments/s, until they pile up`);

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { findOrBringServers } from '@opentill/devnet/servers';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { measureCatchUp, type CatchUpComparison } from './measure-catch-up.ts';
+import { measureTronCatchUp, type TronCatchUpFigures } from './measure-tron-catch-up.ts';
 import { measureRpcCost, type RpcCostFigures } from './measure-rpc-cost.ts';
 import { openScanDatabase } from './scan-database.ts';
 
@@ -13,15 +14,17 @@ export interface ScanningReport {
   readonly measuredAt: string;
   readonly machine: string;
   readonly catchUp?: CatchUpComparison;
+  readonly tronCatchUp?: TronCatchUpFigures;
   readonly rpcCost?: RpcCostFigures;
 }
 
-const PARTS = ['catch-up', 'rpc-cost'] as const;
+const PARTS = ['catch-up', 'catch-up-tron', 'rpc-cost'] as const;
 const ADDRESS_COUNTS = [1_000_000, 10_000_000];
+const TRON_ADDRESS_COUNT = 1_000_000;
 
 /**
  * Measures the scanner beside nodes whose answers are made beforehand, with a database and a broker of its own.
- * `args` narrows it to parts, catch-up or rpc-cost; `--minutes 60` lets rpc-cost follow the networks at their own pace
+ * `args` narrows it to parts, catch-up, catch-up-tron or rpc-cost; `--minutes 60` lets rpc-cost follow the networks at their own pace
  * for so long, instead of two minutes at a quicker one; `--addresses 1000000` measures catch-up with so many alone.
  */
 export async function benchScanning(args: readonly string[], machine: string): Promise<ScanningReport> {
@@ -51,10 +54,14 @@ export async function benchScanning(args: readonly string[], machine: string): P
       const catchUp = wants('catch-up')
         ? await measureCatchUp(database, servers.broker.url, addressCounts, say)
         : undefined;
+      const tronCatchUp = wants('catch-up-tron')
+        ? await measureTronCatchUp(database, servers.broker.url, addressCounts[0] ?? TRON_ADDRESS_COUNT, say)
+        : undefined;
       return {
         measuredAt: new Date().toISOString(),
         machine,
         ...(catchUp === undefined ? {} : { catchUp }),
+        ...(tronCatchUp === undefined ? {} : { tronCatchUp }),
         ...(rpcCost === undefined ? {} : { rpcCost }),
       };
     } finally {

@@ -2,14 +2,15 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { benchCallbacks } from './bench-callbacks.ts';
-import { benchPayments } from './bench-payments.ts';
+import { benchPayments, benchTronPayments } from './bench-payments.ts';
 import { benchScanning } from './bench-scanning.ts';
 import { compareCreation } from './compare-creation.ts';
 import { describePayouts, measurePayouts } from './measure-payouts.ts';
 import { describeSmall, measureSmall } from './measure-small.ts';
+import { describeTronPayouts, measureTronPayouts } from './measure-tron-payouts.ts';
 import { describeCallbacks } from './print-callbacks.ts';
 import { describeCreation } from './print-creation.ts';
-import { describePayments } from './print-payments.ts';
+import { describeBlocks, describePayments } from './print-payments.ts';
 import { printScanning } from './print-scanning.ts';
 import { withBenchGateway } from './start-bench-gateway.ts';
 
@@ -32,6 +33,11 @@ const SECTIONS: Readonly<Record<string, (parts: readonly string[]) => Promise<ob
     print(describePayments(payments));
     return payments;
   },
+  async 'payments-tron'() {
+    const payments = await benchTronPayments(say);
+    print(describeBlocks(payments));
+    return payments;
+  },
   async callbacks() {
     const callbacks = await benchCallbacks(say);
     print(describeCallbacks(callbacks));
@@ -40,6 +46,11 @@ const SECTIONS: Readonly<Record<string, (parts: readonly string[]) => Promise<ob
   async payouts() {
     const payouts = await measurePayouts(say);
     print(describePayouts(payouts));
+    return payouts;
+  },
+  async 'payouts-tron'() {
+    const payouts = await measureTronPayouts(say);
+    print(describeTronPayouts(payouts));
     return payouts;
   },
   async small() {

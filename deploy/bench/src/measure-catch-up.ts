@@ -1,23 +1,11 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { connectBroker } from '@opentill/messaging/connection';
-import { systemClock } from '@opentill/runtime/clock';
-import { newId } from '@opentill/runtime/ids';
-import { createLogger } from '@opentill/runtime/logger';
-import { createMetrics } from '@opentill/runtime/metrics';
-import { startScanner } from '@opentill/scanner-evm/app';
 import { bareCatchUp, bareCatchUpByReceipts } from './bare-catch-up.ts';
 import { cannedDepositAddress, createCannedChain, type CannedChainPlan } from './canned-chain.ts';
 import { median, round2 } from './median.ts';
+import { runBare, runScanner, type CatchUpRun, type ScannerWay } from './run-catch-up.ts';
 import type { ScanDatabase } from './scan-database.ts';
 import type { CannedNetwork } from './canned-node.ts';
 import { startCannedNode, type CannedNode } from './start-canned-node.ts';
-
-/** One way over all blocks. */
-export interface CatchUpRun {
-  readonly blocksPerSecond: number;
-  /** Processor time of the process that reads, without that of the node and of Postgres. */
-  readonly processorMsPerBlock: number;
-}
 
 /** Each side on its own, one after another. */
 export interface CatchUpRound {
@@ -68,8 +56,6 @@ const BLOCKS_PER_DEPOSIT = 5;
 const OURS = 50;
 const CONFIRMATIONS = 12;
 const DECIMALS = 6;
-const DEADLINE_MS = 300_000;
-const POLL_MS = 20;
 
 const PLAN: CannedChainPlan = {
   seed: 'catch-up',
@@ -100,7 +86,7 @@ export async function measureCatchUp(
     const figures: CatchUpFigures[] = [];
     for (const depositAddresses of addressCounts) {
       say(`filling in ${depositAddresses} deposit addresses`);
-      await database.fillDepositAddresses(depositAddresses);
+      await database.fillDepositAddresses(depositAddresses, 'EVM');
       for (const side of [sides.bare, sides.bareReceipts, sides.twoSources, sides.oneSource]) await side(); // warm
       const rounds: CatchUpRound[] = [];
       for (let i = 0; i < ROUNDS; i += 1) {
@@ -151,8 +137,9 @@ type Sides = Readonly<Record<keyof CatchUpRound, () => Promise<CatchUpRun>>>;
 
 function sidesOf(database: ScanDatabase, brokerUrl: string, { urls }: CannedNode): Sides {
   const [long = [], short = []] = [urls['long'], urls['short']];
+  const genesis = createCannedChain(PLAN).facts(0);
   const catchUp = (rpcUrls: readonly string[], blocks: number) => (): Promise<CatchUpRun> =>
-    catchUpOnce(database, brokerUrl, rpcUrls, blocks);
+    runScanner({ ...wayOf(blocks), database, brokerUrl, network: networkOf(rpcUrls), genesis });
   return {
     bare: () => bareOnce(bareCatchUp, long.slice(0, 1), BLOCKS),
     bareTwice: () => bareOnce(bareCatchUp, long, BLOCKS),
@@ -179,99 +166,24 @@ function figuresOf(depositAddresses: number, rounds: readonly CatchUpRound[]): C
   };
 }
 
-async function bareOnce(
-  loop: typeof bareCatchUp,
-  urls: readonly string[],
-  blocks: number,
-): Promise<CatchUpRun> {
+const wayOf = (blocks: number): Pick<ScannerWay, 'lastHeight' | 'deposits'> => ({
+  lastHeight: blocks,
+  deposits: Math.floor(blocks / BLOCKS_PER_DEPOSIT),
+});
+
+function bareOnce(loop: typeof bareCatchUp, urls: readonly string[], blocks: number): Promise<CatchUpRun> {
   const ours = new Set(PLAN.ours);
-  const finish = startRun(blocks);
-  const found = await loop({
+  const options = {
     urls,
     tokens: PLAN.tokens,
-    isOurs: (address) => ours.has(address),
+    isOurs: (address: string) => ours.has(address),
     from: 1,
     to: blocks,
-  });
-  const run = finish();
-  requireDeposits('bare loop', found, blocks);
-  return run;
-}
-
-function startRun(blocks: number): () => CatchUpRun {
-  const startedAt = performance.now();
-  const before = process.cpuUsage();
-  return () => {
-    const seconds = (performance.now() - startedAt) / 1_000;
-    const { user, system } = process.cpuUsage(before);
-    return {
-      blocksPerSecond: round2(blocks / seconds),
-      processorMsPerBlock: round2((user + system) / 1_000 / blocks),
-    };
   };
+  return runBare(wayOf(blocks), () => loop(options));
 }
 
-/** From the start of the service until the last block is verified; the cursor begins at block 0. */
-async function catchUpOnce(
-  database: ScanDatabase,
-  brokerUrl: string,
-  rpcUrls: readonly string[],
-  blocks: number,
-): Promise<CatchUpRun> {
-  await database.forgetChains();
-  await database.placeCursor(CHAIN, createCannedChain(PLAN).facts(0));
-  const logger = createLogger({ service: 'scanner-evm', level: 'error' });
-  const pool = database.openAsScanner();
-  const broker = connectBroker({ url: brokerUrl, logger, name: 'bench scanner' });
-  const failures: unknown[] = [];
-  const startedAt = performance.now();
-  const finish = startRun(blocks);
-  const app = startScanner({
-    db: pool.kysely,
-    broker,
-    logger,
-    metrics: createMetrics('scanner-evm'),
-    clock: systemClock,
-    newId,
-    networks: [networkOf(rpcUrls)],
-    instanceId: 'bench',
-    fail: (error) => failures.push(error),
-  });
-  try {
-    while ((await verifiedHeight(database)) < blocks) {
-      if (failures.length > 0) throw failures[0];
-      if (performance.now() - startedAt > DEADLINE_MS)
-        throw new Error('the scanner did not catch up in time');
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
-    const run = finish();
-    const { rows } = await database.admin.query<{ n: number }>(
-      `select count(*)::int as n from transfer where state = 'VERIFIED'`,
-    );
-    requireDeposits('scanner', rows[0]?.n ?? 0, blocks);
-    return run;
-  } finally {
-    await app.stop();
-    await broker.close();
-    await pool.close();
-  }
-}
-
-async function verifiedHeight({ admin }: ScanDatabase): Promise<number> {
-  const { rows } = await admin.query<{ height: string }>(
-    'select verified_height as height from chain_cursor where chain = $1',
-    [CHAIN],
-  );
-  return Number(rows[0]?.height ?? 0);
-}
-
-/** A catch-up that misses something is not one. */
-function requireDeposits(who: string, found: number, blocks: number): void {
-  const expected = Math.floor(blocks / BLOCKS_PER_DEPOSIT);
-  if (found !== expected) throw new Error(`the ${who} found ${found} of ${expected} deposits`);
-}
-
-function networkOf(rpcUrls: readonly string[]): NetworkConfig {
+function networkOf(rpcUrls: readonly string[]): ScannerWay['network'] {
   const token = { decimals: DECIMALS, displayDecimals: 2, minAmount: null, maxAmount: null };
   return {
     chain: CHAIN,
@@ -289,5 +201,5 @@ function networkOf(rpcUrls: readonly string[]): NetworkConfig {
     maxBlockRange: 100,
     bloom: true,
     tokens: PLAN.tokens.map((contract, i) => ({ symbol: i === 0 ? 'USDT' : 'USDC', contract, ...token })),
-  };
+  } satisfies NetworkConfig;
 }

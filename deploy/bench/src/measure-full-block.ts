@@ -18,7 +18,6 @@ export interface FullBlockFigures {
   readonly credited: Readonly<Record<string, StageTimes>>;
 }
 
-const CONFIRMATIONS = 3;
 const DEADLINE_MS = 60_000;
 
 /** Pays `payments` orders in one block and follows them through the stages, then lets them be credited. */
@@ -27,14 +26,14 @@ export async function measureFullBlock(
   sprayer: Sprayer,
   payments: number,
 ): Promise<FullBlockFigures> {
-  const orders = await createQuietly(bench, payments);
+  const orders = await createQuietly(bench, payments, sprayer.chain);
   const { arrivals } = bench.recorder;
   arrivals.length = 0;
   await sprayer.queue(orders.map(({ address }) => address));
   await sleep(1_000); // nothing else is under way
   const height = await sprayer.mine();
   await untilArrived(bench, 'ORDER_PENDING_CONFIRMATION', payments);
-  for (let depth = 1; depth < CONFIRMATIONS; depth += 1) {
+  for (let block = 0; block < sprayer.blocksToSuccess; block += 1) {
     await sleep(1_000);
     await sprayer.mine();
   }
@@ -53,7 +52,7 @@ export async function measureFullBlock(
       bench,
       orders,
       'ORDER_SUCCESS',
-      await visibleAt(sprayer, height + CONFIRMATIONS - 1),
+      await visibleAt(sprayer, height + sprayer.blocksToSuccess),
       false,
     ),
   };

@@ -9,7 +9,8 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { startScanner } from '@opentill/scanner-evm/app';
 import { cannedDepositAddress } from './canned-chain.ts';
-import type { CannedCounters, CannedNetwork } from './canned-node.ts';
+import type { CannedNetwork } from './canned-node.ts';
+import type { CannedCounters } from './serve-canned.ts';
 import { trafficOf } from './network-traffic.ts';
 import type { ScanDatabase } from './scan-database.ts';
 import { startCannedNode } from './start-canned-node.ts';
@@ -109,12 +110,12 @@ export async function measureRpcCost(
   );
   const networks = files.flat().filter((network) => network.family === 'EVM');
   await database.forgetChains();
-  await database.fillDepositAddresses(1_000);
+  await database.fillDepositAddresses(1_000, 'EVM');
   const node = await startCannedNode(
     networks.map((network) => cannedNetworkOf(network, pace.speedOf(network))),
   );
   const logger = createLogger({ service: 'scanner-evm', level: 'error' });
-  const pool = database.openAsScanner();
+  const pool = database.openAsScanner('EVM');
   const broker = connectBroker({ url: brokerUrl, logger, name: 'bench scanner' });
   const failures: unknown[] = [];
   const app = startScanner({

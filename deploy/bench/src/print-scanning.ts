@@ -1,11 +1,12 @@
 import type { ScanningReport } from './bench-scanning.ts';
-import type { CatchUpRun } from './measure-catch-up.ts';
+import type { TronCatchUpFigures } from './measure-tron-catch-up.ts';
+import type { CatchUpRun } from './run-catch-up.ts';
 
 /** Prints the report of the scanner as tables on standard output. */
 export function printScanning(report: ScanningReport): void {
   const print = (line = ''): void => void process.stdout.write(`${line}\n`);
   print(`${report.machine}, ${report.measuredAt}`);
-  const { catchUp, rpcCost } = report;
+  const { catchUp, tronCatchUp, rpcCost } = report;
   if (catchUp !== undefined) {
     print();
     print(
@@ -27,6 +28,7 @@ export function printScanning(report: ScanningReport): void {
       `of B and of C: at least 0.7; two sources, most addresses / fewest, each against B of its own rounds: ${catchUp.mostToFewestAddresses} (at least 0.8)`,
     );
   }
+  if (tronCatchUp !== undefined) printTron(tronCatchUp, print);
   if (rpcCost !== undefined) {
     print();
     print(`RPC calls and bytes a day. ${rpcCost.method}`);
@@ -46,6 +48,25 @@ export function printScanning(report: ScanningReport): void {
       );
     }
   }
+}
+
+function printTron(figures: TronCatchUpFigures, print: (line?: string) => void): void {
+  const { blocks, tokenTransfersPerBlock, trxTransfersPerBlock, depositAddresses, rounds } = figures;
+  print();
+  print(
+    `Catching up ${blocks} blocks of TRON with ${tokenTransfersPerBlock} transfers of tokens and ${trxTransfersPerBlock} of TRX, ${depositAddresses} deposit addresses, in turns with bare loops that fetch and decode the same blocks and receipts: B of two sources, C of one. Blocks/s (processor ms per block of the reading process).`,
+  );
+  print('| round | B | scanner 2 | C | scanner 1 |');
+  print('|---|---|---|---|---|');
+  rounds.forEach((r, i) =>
+    print(
+      `| ${i + 1} | ${text(r.bareTwice)} | ${text(r.twoSources)} | ${text(r.bare)} | ${text(r.oneSource)} |`,
+    ),
+  );
+  print(
+    `| scanner / bare | | ${figures.twoSourcesToSame} of B, by processor ${figures.twoSourcesToSameByProcessor} | | ${figures.oneSourceToSame} of C, by processor ${figures.oneSourceToSameByProcessor} |`,
+  );
+  print('of B and of C: at least 0.7');
 }
 
 function text(run: CatchUpRun): string {

@@ -13,7 +13,8 @@ export function readProcessorSeconds(gateway: Gateway): ProcessorSeconds {
   const ours = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && belongsTo(pid, servers));
   const seconds: Record<string, number> = {};
   for (const [name, { pid }] of gateway.services) seconds[name] = secondsOf(`${pid}`);
-  for (const { network, node } of gateway.chains)
+  const { tron } = gateway;
+  for (const { network, node } of tron === undefined ? gateway.chains : [...gateway.chains, tron])
     seconds[`devnet ${network.chain}`] = secondsOf(`${node.pid}`);
   const sumOf = (pids: readonly string[]): number => pids.reduce((sum, pid) => sum + secondsOf(pid), 0);
   seconds['Postgres'] = sumOf(ours.filter((pid) => commandOf(pid) === 'postgres'));

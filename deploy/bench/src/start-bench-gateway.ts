@@ -55,6 +55,7 @@ export async function withBenchGateway<Figures>(
         // Each request of the load comes from another address, so that the limits are counted but not reached.
         api: { ...quiet, TRUSTED_PROXIES: '127.0.0.1/32,::1/128' },
         'scanner-evm': quiet,
+        'scanner-tron': quiet,
         'confirmation-tracker': quiet,
         'webhook-sender': quiet,
         'payout-signer': quiet,

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { CannedCounters, CannedNetwork } from './canned-node.ts';
+import type { CannedCounters, CannedDescription } from './serve-canned.ts';
 
 /** A canned node in a process of its own. */
 export interface CannedNode {
@@ -12,10 +12,16 @@ export interface CannedNode {
   stop(): Promise<void>;
 }
 
+/** The programs of canned nodes, each with networks of its own kind: files beside this one. */
+export type CannedProgram = 'canned-node' | 'canned-tron-node';
+
 /** Starts it and waits until the first blocks of all networks are made. */
-export async function startCannedNode(networks: readonly CannedNetwork[]): Promise<CannedNode> {
+export async function startCannedNode<D extends CannedDescription>(
+  networks: readonly D[],
+  program: CannedProgram = 'canned-node',
+): Promise<CannedNode> {
   const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js';
-  const child = fork(join(import.meta.dirname, `canned-node.${extension}`), {
+  const child = fork(join(import.meta.dirname, `${program}.${extension}`), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const exited = once(child, 'exit');

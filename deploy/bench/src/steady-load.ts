@@ -1,6 +1,7 @@
 import { createOrders, type BenchOrder } from './create-orders.ts';
 import { latenciesMs, quantile } from './measure-latency.ts';
 import { coresUsed, readProcessorSeconds, type ProcessorSeconds } from './processor-time.ts';
+import type { DevnetChain } from '@opentill/local/gateway-options';
 import type { BenchGateway } from './start-bench-gateway.ts';
 import type { Sprayer } from './spray-payments.ts';
 
@@ -31,7 +32,6 @@ export interface SteadyLoadFigures {
   readonly cores: ProcessorSeconds;
 }
 
-const CONFIRMATIONS = 3;
 const BLOCK_MS = 1_000;
 const DRAIN_LIMIT_MS = 90_000;
 const BOUNDS_MS = [10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120];
@@ -43,7 +43,7 @@ export async function runSteadyLoad(
   rate: number,
   seconds: number,
 ): Promise<SteadyLoadFigures> {
-  const orders = await createQuietly(bench, rate * seconds);
+  const orders = await createQuietly(bench, rate * seconds, sprayer.chain);
   const { recorder, gateway } = bench;
   recorder.arrivals.length = 0;
   const before = readProcessorSeconds(gateway);
@@ -55,7 +55,7 @@ export async function runSteadyLoad(
     await sleepUntil(nextAt);
     nextAt = Math.max(nextAt + BLOCK_MS, performance.now()); // blocks that are late are not made up for
     heights.push(await sprayer.mine());
-    if (block >= seconds + CONFIRMATIONS && countSuccesses(bench) >= orders.length) break;
+    if (block > seconds + sprayer.blocksToSuccess && countSuccesses(bench) >= orders.length) break;
     if (performance.now() - startedAt > seconds * BLOCK_MS + DRAIN_LIMIT_MS)
       throw new Error(`${countSuccesses(bench)} of ${orders.length} payments were confirmed in time`);
   }
@@ -69,10 +69,10 @@ export async function runSteadyLoad(
       some.map(({ orderId }) => orderId),
       blocksLater,
     );
-  const success = figures('ORDER_SUCCESS', CONFIRMATIONS - 1);
+  const success = figures('ORDER_SUCCESS', sprayer.blocksToSuccess);
   const lastQuarter = figures(
     'ORDER_SUCCESS',
-    CONFIRMATIONS - 1,
+    sprayer.blocksToSuccess,
     orders.slice(-Math.ceil(orders.length / 4)),
   );
   return {
@@ -90,9 +90,13 @@ export async function runSteadyLoad(
  * Creates orders whose first callback goes nowhere: it belongs to the creation and not to the payment, and would only
  * have to be waited for.
  */
-export async function createQuietly(bench: BenchGateway, count: number): Promise<BenchOrder[]> {
+export async function createQuietly(
+  bench: BenchGateway,
+  count: number,
+  chain: DevnetChain,
+): Promise<BenchOrder[]> {
   await bench.database.query('update merchant set callback_url = null');
-  const orders = await createOrders(bench, count);
+  const orders = await createOrders(bench, count, bench.token, chain);
   await untilNothingWaits(bench);
   await bench.database.query('update merchant set callback_url = $1', [bench.recorder.url]);
   return orders;

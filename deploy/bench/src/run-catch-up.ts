@@ -1,0 +1,105 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { connectBroker } from '@opentill/messaging/connection';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger } from '@opentill/runtime/logger';
+import { createMetrics } from '@opentill/runtime/metrics';
+import type { CannedBlockFacts } from './canned-chain.ts';
+import { round2 } from './median.ts';
+import type { ScanDatabase } from './scan-database.ts';
+import { SCANNERS, type ScannedFamily } from './scanners.ts';
+
+/** One way over all blocks. */
+export interface CatchUpRun {
+  readonly blocksPerSecond: number;
+  /** Processor time of the process that reads, without that of the node and of Postgres. */
+  readonly processorMsPerBlock: number;
+}
+
+/** A way for the scanner. */
+export interface ScannerWay {
+  readonly database: ScanDatabase;
+  readonly brokerUrl: string;
+  readonly network: NetworkConfig & { readonly family: ScannedFamily };
+  /** Where the cursor begins. */
+  readonly genesis: CannedBlockFacts;
+  /** It ends when this one is verified. */
+  readonly lastHeight: number;
+  /** What it must find on the way. */
+  readonly deposits: number;
+}
+
+const DEADLINE_MS = 300_000;
+const POLL_MS = 20;
+
+/** Starts the clocks; the function that stops them. */
+export function startRun(blocks: number): () => CatchUpRun {
+  const startedAt = performance.now();
+  const before = process.cpuUsage();
+  return () => {
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const { user, system } = process.cpuUsage(before);
+    return {
+      blocksPerSecond: round2(blocks / seconds),
+      processorMsPerBlock: round2((user + system) / 1_000 / blocks),
+    };
+  };
+}
+
+/** Times a bare loop, which gives the number of deposits that it found. */
+export async function runBare(
+  way: Pick<ScannerWay, 'lastHeight' | 'deposits'>,
+  loop: () => Promise<number>,
+): Promise<CatchUpRun> {
+  const finish = startRun(way.lastHeight);
+  const found = await loop();
+  const run = finish();
+  requireDeposits('bare loop', found, way.deposits);
+  return run;
+}
+
+/** Times the scanner: from the start of the service until the last block is verified. */
+export async function runScanner(way: ScannerWay): Promise<CatchUpRun> {
+  const { database, brokerUrl, network, genesis, lastHeight } = way;
+  const { chain, family } = network;
+  await database.forgetChains();
+  await database.placeCursor(network, genesis);
+  const { start, service } = SCANNERS[family];
+  const logger = createLogger({ service, level: 'error' });
+  const pool = database.openAsScanner(family);
+  const broker = connectBroker({ url: brokerUrl, logger, name: 'bench scanner' });
+  const failures: unknown[] = [];
+  const startedAt = performance.now();
+  const finish = startRun(lastHeight);
+  const app = start({
+    db: pool.kysely,
+    broker,
+    logger,
+    metrics: createMetrics(service),
+    clock: systemClock,
+    newId,
+    networks: [network],
+    instanceId: 'bench',
+    fail: (error) => failures.push(error),
+  });
+  try {
+    while ((await database.verifiedHeight(chain)) < lastHeight) {
+      if (failures.length > 0) throw failures[0];
+      if (performance.now() - startedAt > DEADLINE_MS)
+        throw new Error('the scanner did not catch up in time');
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    const run = finish();
+    requireDeposits('scanner', await database.verifiedTransfers(), way.deposits);
+    return run;
+  } finally {
+    await app.stop();
+    await broker.close();
+    await pool.close();
+  }
+}
+
+/** A catch-up that misses something is not one. */
+function requireDeposits(who: string, found: number, expected: number): void {
+  if (found !== expected) throw new Error(`the ${who} found ${found} of ${expected} deposits`);
+}
