@@ -207,7 +207,9 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   await waitUntil(
     'what is left is to be decided',
     async () => {
-      report = (await machine!.opentill(['restore', 'reconcile'])).out;
+      report = '';
+      for (const { chain } of chains())
+        report += (await machine!.opentill(['restore', 'reconcile', '--chain', chain])).out;
       return !report.includes('waits for');
     },
     60_000,
