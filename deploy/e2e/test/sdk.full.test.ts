@@ -132,13 +132,14 @@ describe('what asking again does not change', () => {
     const taken = collection();
     await opentill.createCollection(taken);
     const elsewhere = new URL('/callbacks.json', under.gateway.shopUrl).href;
-    const payout = { ...collection({ amount: '999999' }), receiveAddress: RECEIVER };
+    const payout = (amount: string) => ({ ...collection({ amount }), receiveAddress: RECEIVER });
+    await opentill.createPayout(payout('600000')); // waits for approval, and holds what it would take
     const calls: Partial<Record<OpentillErrorCode, Promise<unknown>>> = {
       INVALID_REQUEST: opentill.createCollection(collection({ amount: '0' })),
       UNAUTHORIZED: open({ token: randomBytes(16).toString('hex') }).createCollection(collection()),
       NOT_FOUND: opentill.status(under.newOrderId()),
       CONFLICT: opentill.createCollection({ ...taken, amount: '13' }),
-      UNPROCESSABLE: opentill.createPayout(payout),
+      UNPROCESSABLE: opentill.createPayout(payout('600000')),
       UNREADABLE_ANSWER: open({ url: elsewhere }).status('x'),
     };
     for (const [code, call] of Object.entries(calls))
