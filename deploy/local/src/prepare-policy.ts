@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Family } from '@opentill/domain/chains';
 import { createApproverKey } from '@opentill/wallet/policy/approver-key';
 import { sealPolicy } from '@opentill/wallet/policy/sealed-policy';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
@@ -28,6 +29,22 @@ const LIMITS = {
 } as const;
 /** Nobody has its key: what goes there is gone. On the deny list, so that a refusal can be tried. */
 export const DENIED_RECEIVER = '0x000000000000000000000000000000000000dEaD';
+
+/**
+ * Where received money goes, and for what at most. Prices are made up; a share of the value that no shop would pay lets a
+ * newcomer's small orders be swept too. Money waits an hour, or for `opentill sweep run`. The cold address is the tenth of anvil's accounts,
+ * whose key everybody knows.
+ */
+const SWEEPS: Readonly<Partial<Record<Family, object>>> = {
+  EVM: {
+    coldAddress: '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720',
+    sweep: { nativePrice: '600', maxTopUp: '0.01', maxNativePerDay: '1', maxCostShare: '0.5' },
+  },
+  TRON: {
+    coldAddress: 'TQe8oR3LibG2EHCMUe6WgvHXhAVpRLizBz',
+    sweep: { nativePrice: '0.3', maxTopUp: '60', maxNativePerDay: '3000', maxCostShare: '0.5' },
+  },
+};
 
 /**
  * Seals the policy of the local profile, and makes the approver's key at the first run in a state directory: what
@@ -78,9 +95,9 @@ async function prepareApprover(
 }
 
 function localPolicy(networks: readonly NetworkConfig[], approver: string): object {
-  const chains = networks.map(({ chain, tokens }) => {
+  const chains = networks.map(({ chain, family, tokens }) => {
     const assets = Object.fromEntries(tokens.map(({ symbol }) => [symbol, LIMITS]));
-    return [chain, { enabled: true, assets }] as const;
+    return [chain, { enabled: true, ...SWEEPS[family], assets }] as const;
   });
   return {
     version: 1,

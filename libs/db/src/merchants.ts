@@ -83,6 +83,9 @@ export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: Merch
     .execute();
 }
 
+/** Whose the gateway's own movements are, that belong to no shop's order. No shop: never enabled, and in no list. */
+export const GATEWAY_MERCHANT_ID = '_gateway';
+
 /** Every merchant by id, without secrets. For the role of ops. */
 export async function listMerchants(db: Db): Promise<readonly MerchantSummary[]> {
   return db
@@ -105,6 +108,7 @@ export async function listMerchants(db: Db): Promise<readonly MerchantSummary[]>
       'm.created_at as createdAt',
       'm.updated_at as updatedAt',
     ])
+    .where('m.merchant_id', '<>', GATEWAY_MERCHANT_ID)
     .orderBy('m.merchant_id')
     .execute();
 }

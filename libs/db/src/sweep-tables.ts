@@ -1,4 +1,4 @@
-import type { ColumnType, Generated } from 'kysely';
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { Chain, Family } from '@opentill/domain/chains';
 import type { LedgerAccountKind } from './ledger-tables.ts';
 
@@ -79,6 +79,29 @@ export interface SweepPauseTable {
   operator: string;
   reason: string;
   paused_at: Generated<Date>;
+}
+
+/** A sum in the native coin's base units, or of an asset in its own: decimal strings. */
+export interface SweepPlanJson {
+  readonly gasPrice: string | null;
+  readonly budgetLeft: string;
+  readonly begin: readonly {
+    readonly address: string;
+    readonly symbol: string;
+    readonly amount: string;
+    readonly method: SweepMethod;
+    readonly cost: string;
+    readonly destination: 'COLD' | 'HOT';
+  }[];
+  readonly toCold: readonly { readonly symbol: string; readonly amount: string }[];
+  /** How many assets wait, by the reason. */
+  readonly waiting: Readonly<Record<string, number>>;
+}
+
+export interface SweepPlanTable {
+  chain: Chain;
+  plan: JSONColumnType<SweepPlanJson, string, string>;
+  planned_at: Generated<Date>;
 }
 
 export interface SweepRequestTable {

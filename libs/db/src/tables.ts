@@ -26,6 +26,7 @@ import type {
   DepositBalanceTable,
   MovementTable,
   SweepPauseTable,
+  SweepPlanTable,
   SweepRequestTable,
   SweepTable,
 } from './sweep-tables.ts';
@@ -312,6 +313,7 @@ export interface Tables extends ServiceTables {
   sweep: SweepTable;
   movement: MovementTable;
   sweep_pause: SweepPauseTable;
+  sweep_plan: SweepPlanTable;
   sweep_request: SweepRequestTable;
   payout_approval: PayoutApprovalTable;
   payout_veto: PayoutVetoTable;

@@ -275,6 +275,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     movement: READ,
     sweep: { select: ALL, insert: ALL, update: ALL },
     sweep_pause: READ,
+    sweep_plan: { select: ALL, insert: ALL, update: ALL },
     sweep_request: { select: ALL, update: ['handled_at', 'planned'] },
     unmatched_deposit: READ,
     own_transaction_settlement: READ,
@@ -358,6 +359,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     },
     chain_pause: { select: ALL, insert: ALL, delete: true },
     sweep_pause: { select: ALL, insert: ALL, delete: true },
+    sweep_plan: READ,
     sweep_request: { select: ALL, insert: ['chain', 'operator'] },
     operator: { select: ALL, insert: ALL, update: ['name', 'role', 'token_hash', 'disabled_at'] },
     audit_entry: {

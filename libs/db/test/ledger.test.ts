@@ -131,7 +131,8 @@ describe('a ledger transaction', () => {
     const { merchantId } = await aMerchant(admin.kysely);
     const negative: readonly (readonly [LedgerTransactionKind, LedgerAccountKind, LedgerAccountKind])[] = [
       ['RESERVE', 'HOT_AVAILABLE', 'HOT_RESERVED'],
-      ['DEPOSIT_REVERSED', 'DEPOSIT', 'SUSPENSE'],
+      ['RESERVE', 'DEPOSIT', 'DEPOSIT_RESERVED'],
+      ['PAYOUT_SENT', 'DEPOSIT_RESERVED', 'DEPOSIT_SENT'],
       ['PAYOUT_SENT', 'HOT_RESERVED', 'IN_FLIGHT'],
       ['PAYOUT', 'IN_FLIGHT', 'PAID_OUT'],
     ];

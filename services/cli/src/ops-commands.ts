@@ -39,6 +39,7 @@ import {
   type ShowOptions,
 } from './commands/ops/stops.ts';
 import type { CliContext } from './context.ts';
+import { addSweeps } from './sweep-commands.ts';
 
 const LIMIT = ['--limit <number>', 'the most that are shown', '50'] as const;
 const REASON = ['--reason <text>', 'why; kept in the audit log'] as const;
@@ -55,6 +56,7 @@ export function addOps(program: Command, context: CliContext): void {
   addPayouts(program, context);
   addStops(program, context);
   addChains(program, context);
+  addSweeps(program, context);
   addOperators(program, context);
 }
 

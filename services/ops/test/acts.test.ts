@@ -13,6 +13,7 @@ import {
   aMerchant,
   anEvmAddress,
   aPayout,
+  aTransfer,
   TEST_SECRETS_KEY,
   type OrderRow,
 } from '@opentill/testkit/scenario';
@@ -426,6 +427,13 @@ describe('what stops payouts', () => {
     ]);
     await act('resumeChain', { chain: 'BSC_TEST', reason: 'done' });
     await refused('resumeChain', { chain: 'BSC_TEST', reason: 'again' }, 'STATE_CONFLICT');
+    await act('pauseSweeps', { chain: 'BSC_TEST', reason: 'cold wallet moves' }, 'FINANCE');
+    await refused('pauseSweeps', { chain: 'BSC_TEST', reason: 'again' }, 'STATE_CONFLICT', 'FINANCE');
+    await act('resumeSweeps', { chain: 'BSC_TEST', reason: 'done' }, 'FINANCE');
+    await refused('resumeSweeps', { chain: 'BSC_TEST', reason: 'again' }, 'STATE_CONFLICT', 'FINANCE');
+    expect(await act('runSweeps', { chain: 'BSC_TEST', reason: 'now' }, 'FINANCE')).toMatchObject({
+      chain: 'BSC_TEST',
+    });
     const asked = await act('requestRescan', { chain: 'ETH_SEPOLIA', fromHeight: 5, toHeight: 9 }, 'SUPPORT');
     expect((await ops.call('getRescan', { requestId: asked.requestId })).body.data).toMatchObject({
       fromHeight: 5,
@@ -475,6 +483,39 @@ describe('operators and files', () => {
       { action: 'rotateMyToken', operator: 'sam', subject: 'sam' },
     ]);
     done.add('rotateMyToken');
+  });
+
+  it('give an unmatched deposit back, in parts and never more than came', async () => {
+    const collection = await aCollection(admin.kysely, { chain: 'ETH_SEPOLIA' });
+    const transfer = await aTransfer(admin.kysely, collection, { state: 'VERIFIED' });
+    const { chain, symbol, amount } = transfer;
+    await sql`insert into chain_family (chain, family) values (${chain}, 'EVM') on conflict do nothing`.execute(
+      admin.kysely,
+    );
+    await sql`insert into hot_wallet (family, address) values ('EVM', ${'0x' + 'ab'.repeat(20)}) on conflict do nothing`.execute(
+      admin.kysely,
+    );
+    const receiver = `0x${'CD'.repeat(20)}`;
+    const refund = { transferId: transfer.transfer_id, receiver, reason: 'came late' };
+    await refused('refundDeposit', refund, 'NOT_FOUND', 'FINANCE');
+    await admin.kysely
+      .insertInto('unmatched_deposit')
+      .values({
+        transfer_id: transfer.transfer_id,
+        merchant_id: collection.merchant_id,
+        order_pk: collection.order_pk,
+        reason: 'LATE',
+      })
+      .execute();
+    await refused('refundDeposit', { ...refund, receiver: 'TXYZ' }, 'UNPROCESSABLE', 'FINANCE');
+    await sql`select book_top_up(${`${chain}:0xfeed:${symbol}`}, ${chain}, ${symbol}, ${amount})`.execute(
+      admin.kysely,
+    );
+    const part = await act('refundDeposit', { ...refund, amountBaseUnits: '1' }, 'FINANCE');
+    expect(part).toMatchObject({ amountBaseUnits: '1', receiver: receiver.toLowerCase(), symbol });
+    const rest = await act('refundDeposit', refund, 'FINANCE');
+    expect(rest).toMatchObject({ amountBaseUnits: (amount - 1n).toString() });
+    await refused('refundDeposit', refund, 'UNPROCESSABLE', 'FINANCE');
   });
 
   it('no act of the catalog was left out above', () => {

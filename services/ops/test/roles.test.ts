@@ -49,6 +49,12 @@ const MAY: Readonly<Record<OpsOperation, Letters>> = {
   listChains: 'VSFA',
   pauseChain: 'A',
   resumeChain: 'A',
+  listSweeps: 'VSFA',
+  listSweepPlans: 'VSFA',
+  pauseSweeps: 'FA',
+  resumeSweeps: 'FA',
+  runSweeps: 'FA',
+  refundDeposit: 'FA',
   listServices: 'VSFA',
   listRescans: 'VSFA',
   getRescan: 'VSFA',
@@ -76,6 +82,8 @@ const INPUT: Readonly<Record<string, unknown>> = {
   incidentId: randomUUID(),
   operatorId: 'nobody',
   requestId: 999_999,
+  transferId: 999_999,
+  receiver: '0x00000000000000000000000000000000000000cc',
   chain: 'ETH_SEPOLIA',
 };
 

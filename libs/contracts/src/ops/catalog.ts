@@ -5,6 +5,7 @@ import { OPERATOR_ROUTES } from './operator-routes.ts';
 import { ORDER_ROUTES } from './order-routes.ts';
 import { PAYOUT_ROUTES } from './payout-routes.ts';
 import type { AnswerOf, InputOf, OpsRoute } from './route.ts';
+import { SWEEP_ROUTES } from './sweep-routes.ts';
 import { TRANSFER_ROUTES } from './transfer-routes.ts';
 import { WATCH_ROUTES } from './watch-routes.ts';
 
@@ -16,6 +17,7 @@ export const OPS_ROUTES = {
   ...PAYOUT_ROUTES,
   ...WATCH_ROUTES,
   ...CHAIN_ROUTES,
+  ...SWEEP_ROUTES,
   ...LEDGER_ROUTES,
   ...OPERATOR_ROUTES,
 } as const satisfies Readonly<Record<string, OpsRoute>>;

@@ -7,6 +7,8 @@ import { operatorHandlers } from './operators.ts';
 import type { OpsDeps } from './ops-deps.ts';
 import { orderHandlers } from './orders.ts';
 import { payoutHandlers } from './payouts.ts';
+import { refundHandlers } from './refunds.ts';
+import { sweepHandlers } from './sweeps.ts';
 import { transferHandlers } from './transfers.ts';
 import { watchHandlers } from './watch.ts';
 
@@ -20,6 +22,8 @@ export function allHandlers(deps: OpsDeps): Handlers {
     ...payoutHandlers(deps),
     ...watchHandlers(deps),
     ...chainHandlers(deps),
+    ...sweepHandlers(deps),
+    ...refundHandlers(deps),
     ...ledgerHandlers(deps),
     ...operatorHandlers(deps),
   };

@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
+import { GATEWAY_MERCHANT_ID } from '@opentill/db/merchants';
 
 function merchants(db: Db) {
   return db
     .selectFrom('merchant as m')
     .leftJoin('callback_endpoint as e', 'e.merchant_id', 'm.merchant_id')
+    .where('m.merchant_id', '<>', GATEWAY_MERCHANT_ID)
     .select((eb) => [
       'm.merchant_id as merchantId',
       'm.name',
@@ -71,6 +73,7 @@ export async function updateMerchant(
       updated_at: sql`now()`,
     })
     .where('merchant_id', '=', merchantId)
+    .where('merchant_id', '<>', GATEWAY_MERCHANT_ID)
     .returning('merchant_id')
     .execute();
   return rows.length > 0;

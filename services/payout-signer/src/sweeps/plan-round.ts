@@ -1,14 +1,14 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
-import type { TokenContract } from '@opentill/chain/transfer';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Lease } from '@opentill/db/lease';
-import { planSweeps, type HotAsset, type SweepPlan, type UnsweptAsset } from '@opentill/domain/plan-sweeps';
-import type { SweepPolicy } from '@opentill/wallet/policy/policy';
+import type { SweepPlan } from '@opentill/domain/plan-sweeps';
 import type { SweepBounds } from '../policy-port.ts';
+import { drawPlan, showPlan } from './draw-plan.ts';
+import { assetsOf, nativeOf } from './known-assets.ts';
 import { nextStep } from './next-step.ts';
-import { priceSweeps, withFeeMargin } from './price-sweeps.ts';
+import { withFeeMargin } from './price-sweeps.ts';
 import type { SweepChain } from './sweep-chain.ts';
-import type { LyingAsset, NewMovement, OpenSweep, SweepBooks } from './sweep-facts.ts';
+import type { NewMovement, OpenSweep, SweepBooks } from './sweep-facts.ts';
 import type { SweepStore } from './sweep-store.ts';
 
 /** What the planner of one chain works with. */
@@ -34,14 +34,6 @@ export interface PlannerObserve {
   planned(chain: string, plan: SweepPlan): void;
   /** A sweep's next movement, or its end. */
   stepped(chain: string, sweepId: string, what: string): void;
-}
-
-/** An asset of the chain as the network file has it. */
-interface KnownAsset {
-  readonly symbol: string;
-  readonly contract: TokenContract | null;
-  readonly decimals: number;
-  readonly displayDecimals: number;
 }
 
 /**
@@ -140,8 +132,15 @@ async function beginNew(
   signal: AbortSignal,
 ): Promise<number> {
   const { network, policy, store, observe } = deps;
-  const { plan, lying } = await drawPlan(deps, books, signal);
+  // Drawn also while nothing may begin: operators see what would.
+  const { plan, lying, gasPrice, budgetBaseUnits } = await drawPlan(
+    deps,
+    { ...books, stoppedBy: undefined },
+    signal,
+  );
   observe.planned(network.chain, plan);
+  await store.savePlan(lease, showPlan(plan, gasPrice, budgetBaseUnits));
+  if (books.stoppedBy !== undefined) return 0;
   let begun = 0;
   for (const { asset, option, amountBaseUnits, destination } of plan.begin) {
     const found = lying.get(asset);
@@ -183,144 +182,4 @@ async function beginNew(
   }
   if (books.requests.length > 0) await store.handled(lease, books.requests, begun);
   return begun;
-}
-
-/** The plan of this moment; also what an operator is shown. Writes nothing. */
-export async function drawPlan(
-  deps: Omit<PlannerDeps, 'store' | 'observe' | 'onMovement'>,
-  books: SweepBooks,
-  signal: AbortSignal,
-): Promise<{ readonly plan: SweepPlan; readonly lying: ReadonlyMap<UnsweptAsset, LyingAsset> }> {
-  const { network, codec, policy, wallet, chain } = deps;
-  const options = { signal };
-  const assets = assetsOf(network, codec);
-  const ours = books.lying.filter(({ address, depositIndex, symbol, contract }) => {
-    const known = assets.find((asset) => asset.symbol === symbol);
-    return known?.contract === contract && deps.isDepositAddress(address, depositIndex);
-  });
-  const facts = {
-    rules: rulesOf(network, policy.sweep),
-    nowMs: books.now.getTime(),
-    gasPrice: undefined as bigint | undefined,
-    budgetBaseUnits: policy.sweep.maxNativePerDayBaseUnits - books.spentLastDay,
-    gasHeldBaseUnits: 0n,
-    busyAddresses: new Set<string>(books.open.map(({ address }) => address)),
-    hot: assets.map((asset) => hotOf(deps, books, asset)),
-    heldSymbols: books.heldSymbols,
-    stoppedBy: books.stoppedBy,
-    isRun: books.requests.length > 0,
-  };
-  const bare = new Map(ours.map((one) => [unpriced(one, assets), one] as const));
-  // What waits for something else than a price need not be priced.
-  const first = planSweeps({ ...facts, unswept: [...bare.keys()] });
-  const worthPricing = first.waiting
-    .filter(({ reason }) => reason === 'PRICE_UNKNOWN')
-    .map(({ asset }) => asset);
-  const excess = facts.hot.filter(
-    ({ heldBaseUnits, floatBaseUnits }) => heldBaseUnits > (floatBaseUnits ?? heldBaseUnits),
-  );
-  if (worthPricing.length === 0 && excess.length === 0) return { plan: first, lying: bare };
-  const gasPrice = await chain.gasPrice(options);
-  const coin = await chain.coinAt(wallet, options);
-  const leftOfTopUps = policy.sweep.maxNativePerDayBaseUnits - books.toppedUpLastDay;
-  const spare = coin - books.toppingUp - deps.gasReserveBaseUnits;
-  const lying = new Map(
-    await priceSweeps(
-      { chain, wallet, coldAddress: policy.coldAddress },
-      worthPricing.slice(0, 2 * policy.sweep.batchSize).flatMap((asset) => {
-        const found = bare.get(asset);
-        return found === undefined ? [] : [[asset, found] as const];
-      }),
-      options,
-    ),
-  );
-  const rest = [...bare].filter(
-    ([asset]) => !worthPricing.slice(0, 2 * policy.sweep.batchSize).includes(asset),
-  );
-  for (const [asset, found] of rest) lying.set(asset, found);
-  const plan = planSweeps({
-    ...facts,
-    gasPrice,
-    gasHeldBaseUnits: spare < leftOfTopUps ? spare : leftOfTopUps,
-    hot: await priceHot(deps, facts.hot, books, options),
-    unswept: [...lying.keys()],
-  });
-  return { plan, lying };
-}
-
-function unpriced(one: LyingAsset, assets: readonly KnownAsset[]): UnsweptAsset {
-  return {
-    address: one.address,
-    symbol: one.symbol,
-    decimals: assets.find(({ symbol }) => symbol === one.symbol)?.decimals ?? 0,
-    isNative: one.contract === null,
-    amountBaseUnits: one.amountBaseUnits,
-    sinceMs: one.since.getTime(),
-    options: [],
-  };
-}
-
-async function priceHot(
-  { network, codec, chain, wallet, policy }: Omit<PlannerDeps, 'store' | 'observe' | 'onMovement'>,
-  hot: readonly HotAsset[],
-  { goingCold }: SweepBooks,
-  options: { readonly signal: AbortSignal },
-): Promise<readonly HotAsset[]> {
-  const assets = assetsOf(network, codec);
-  const priced: HotAsset[] = [];
-  for (const asset of hot) {
-    const { symbol, heldBaseUnits, floatBaseUnits } = asset;
-    const known = assets.find((one) => one.symbol === symbol);
-    const isDue = floatBaseUnits !== undefined && heldBaseUnits > floatBaseUnits && !goingCold.has(symbol);
-    if (!isDue || known === undefined) {
-      priced.push(asset);
-      continue;
-    }
-    const amountBaseUnits = (heldBaseUnits - floatBaseUnits) as UnsweptAsset['amountBaseUnits'];
-    const intent = { from: wallet, to: policy.coldAddress, contract: known.contract, amountBaseUnits };
-    const [toColdCostBaseUnits] = await chain.costsOf([intent], options);
-    priced.push({ ...asset, toColdCostBaseUnits });
-  }
-  return priced;
-}
-
-function hotOf(
-  { policy }: Pick<PlannerDeps, 'policy'>,
-  books: SweepBooks,
-  { symbol, decimals, contract }: KnownAsset,
-): HotAsset {
-  const asset = policy.assets.get(symbol);
-  return {
-    symbol,
-    decimals,
-    isNative: contract === null,
-    heldBaseUnits: books.hot.get(symbol) ?? 0n,
-    floatBaseUnits: asset?.floatBaseUnits,
-    minAmountBaseUnits: asset?.sweepMinBaseUnits ?? 0n,
-    toColdCostBaseUnits: undefined,
-  };
-}
-
-function rulesOf({ nativeDecimals }: NetworkConfig, sweep: SweepPolicy) {
-  return { ...sweep, nativeDecimals, maxGasPrice: sweep.maxGasPriceBaseUnits };
-}
-
-function nativeOf({ nativeSymbol, nativeDecimals }: NetworkConfig): KnownAsset {
-  return {
-    symbol: nativeSymbol,
-    contract: null,
-    decimals: nativeDecimals,
-    displayDecimals: Math.min(nativeDecimals, NATIVE_SHOWN_DECIMALS),
-  };
-}
-
-const NATIVE_SHOWN_DECIMALS = 6;
-
-function assetsOf({ tokens }: NetworkConfig, codec: AddressCodec): readonly KnownAsset[] {
-  return tokens.flatMap(({ symbol, contract, decimals, displayDecimals }) => {
-    const canonical = contract === null ? null : codec.parse(contract);
-    return canonical === undefined
-      ? []
-      : [{ symbol, contract: canonical as TokenContract | null, decimals, displayDecimals }];
-  });
 }

@@ -4,7 +4,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import type { Db, Tx } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
 import type { PayoutMoney } from '@opentill/db/payout-tables';
-import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';
+import type { MovementKind, SweepMethod, SweepPlanJson } from '@opentill/db/sweep-tables';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 import type { NewMovement, NewSweep, OpenSweep, SweepBooks } from './sweep-facts.ts';
@@ -29,6 +29,8 @@ export interface SweepStore {
     state: 'DONE' | 'FAILED' | 'ABANDONED',
     reason: string | null,
   ): Promise<void>;
+  /** For operators. */
+  savePlan(lease: Lease, plan: SweepPlanJson): Promise<void>;
   handled(lease: Lease, requests: readonly number[], planned: number): Promise<void>;
 }
 
@@ -54,6 +56,11 @@ export function createSweepStore(db: Db, chain: Chain, deps: SweepStoreDeps): Sw
           updated_at = now(), fencing_token = ${lease.fencingToken} where sweep_id = ${sweepId} and state = 'OPEN'`.execute(
           tx,
         );
+      }),
+    savePlan: (lease, given) =>
+      under(lease, async (tx) => {
+        await sql`insert into sweep_plan (chain, plan) values (${chain}, ${JSON.stringify(given)}::jsonb)
+          on conflict (chain) do update set plan = excluded.plan, planned_at = now()`.execute(tx);
       }),
     handled: (lease, requests, planned) =>
       under(lease, async (tx) => {

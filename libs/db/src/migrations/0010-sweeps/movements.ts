@@ -1,9 +1,5 @@
 /** How the gateway's own movements begin: each function checks what may never be wrong, and reserves in the same transaction. */
 export const MOVEMENTS = `
--- The shop of what belongs to no shop's order. Never enabled, so that nothing can be asked in its name.
-insert into merchant (merchant_id, name, version, token_sealed, webhook_secret_sealed, enabled)
-  values ('_gateway', 'the gateway itself', 'V3', '', '', false) on conflict do nothing;
-
 -- Writes the payout of a movement, with its amount promised by the accounts that it names. p: orderPk, kind, merchantId, orderId,
 -- chain, symbol, contract, decimals, displayDecimals, amount, wallet, receiver, seconds, sweepId, transferId, plannedBy.
 create or replace function begin_movement(p jsonb, p_source text, p_reserved text, p_sent text, p_target text) returns void
@@ -18,6 +14,10 @@ begin
     raise exception 'a movement is a positive whole number of base units' using errcode = 'check_violation';
   elsif v_seconds is null or v_seconds not between 60 and 172800 then
     raise exception 'a movement ends within two days' using errcode = 'integrity_constraint_violation';
+  end if;
+  if p ->> 'merchantId' = '_gateway' then -- of what belongs to no shop's order; never enabled, so that nothing is asked in its name
+    insert into merchant (merchant_id, name, version, token_sealed, webhook_secret_sealed, enabled)
+      values ('_gateway', 'the gateway itself', 'V3', '', '', false) on conflict do nothing;
   end if;
   insert into orders (order_pk, merchant_id, order_id, order_type, chain, family, symbol, contract_address, decimals, display_decimals,
       amount, accepted_amount, address, source_address, created_at, expires_at)

@@ -82,6 +82,13 @@ create table if not exists sweep_pause ( -- writer: ops
 );
 comment on table sweep_pause is 'No sweep begins on these chains; what has begun is ended.';
 
+create table if not exists sweep_plan ( -- writer: payout-signer (its planner)
+  chain text primary key,
+  plan jsonb not null,
+  planned_at timestamptz not null default now()
+);
+comment on table sweep_plan is 'What the planner would do now, with its costs, and why the rest waits: for operators.';
+
 create table if not exists sweep_request ( -- writer: ops; handled by payout-signer
   request_id bigint generated always as identity primary key,
   chain text not null,

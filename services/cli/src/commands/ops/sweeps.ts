@@ -1,0 +1,148 @@
+import type { CliContext } from '../../context.ts';
+import { openOps } from '../../ops-client.ts';
+import { tableLine } from '../../print-table.ts';
+import { chainOf, optional } from './read-options.ts';
+
+const SHOWN_MAX = 1_000;
+
+/** Shows what would be swept now, for how much, and why the rest waits. */
+export async function showSweepPlan(
+  context: CliContext,
+  { chain }: { readonly chain?: string },
+): Promise<void> {
+  const wanted = chainOf(chain);
+  const plans = (await (await openOps(context)).call('listSweepPlans', {})).filter(
+    (plan) => wanted === undefined || plan.chain === wanted,
+  );
+  if (plans.length === 0)
+    context.print('Nothing is swept: the policy says nothing of it, or no signer has planned yet.');
+  for (const plan of plans) {
+    const paused = plan.pause === null ? '' : `; PAUSED by ${plan.pause.operator}: ${plan.pause.reason}`;
+    context.print(
+      `${plan.chain}: ${plan.begin.length} to begin at ${plan.plannedAt}, ${plan.budgetLeftBaseUnits} base units of the day's budget left${paused}`,
+    );
+    for (const {
+      address,
+      symbol,
+      amount,
+      amountBaseUnits,
+      method,
+      cost,
+      costBaseUnits,
+      destination,
+    } of plan.begin)
+      context.print(
+        tableLine([
+          `  ${address}`,
+          `${amount ?? amountBaseUnits} ${symbol}`,
+          `to ${destination === 'COLD' ? 'cold storage' : 'the hot wallet'}`,
+          method,
+          `at most ${cost ?? costBaseUnits}`,
+        ]),
+      );
+    for (const { symbol, amount, amountBaseUnits } of plan.toCold)
+      context.print(`  hot wallet: ${amount ?? amountBaseUnits} ${symbol} above its float, to cold storage`);
+    for (const { reason, count } of plan.waiting) context.print(`  ${count} wait: ${reason}`);
+  }
+}
+
+/** Shows sweeps with their movements. */
+export async function listSweeps(
+  context: CliContext,
+  { chain, all }: { readonly chain?: string; readonly all?: boolean },
+): Promise<void> {
+  const ops = await openOps(context);
+  const filter = { ...optional('chain', chainOf(chain)), ...(all === true ? {} : { open: true }) };
+  for (const sweep of await ops.list('listSweeps', filter, SHOWN_MAX)) {
+    const steps = sweep.movements.map(({ kind, money, obstacle }) => `${kind} ${obstacle ?? money}`);
+    context.print(
+      tableLine([
+        sweep.sweepId,
+        sweep.chain,
+        sweep.address,
+        `${sweep.amount ?? sweep.amountBaseUnits} ${sweep.symbol}`,
+        sweep.destination,
+        sweep.method,
+        sweep.state,
+        steps.join(', '),
+        sweep.reason,
+        sweep.plannedAt,
+      ]),
+    );
+  }
+}
+
+/** Has young money swept too, once. */
+export async function runSweeps(
+  context: CliContext,
+  { chain, reason }: { readonly chain: string; readonly reason: string },
+): Promise<void> {
+  const asked = await (await openOps(context)).call('runSweeps', { chain: chainOf(chain), reason });
+  context.print(
+    `Asked for. What the policy allows on ${asked.chain} is swept now; see \`opentill sweep list\`.`,
+  );
+}
+
+export async function pauseSweeps(
+  context: CliContext,
+  { chain, reason }: { readonly chain: string; readonly reason: string },
+): Promise<void> {
+  await (await openOps(context)).call('pauseSweeps', { chain: chainOf(chain), reason });
+  context.print(`No sweep begins on ${chain} from now on; what has begun is ended.`);
+}
+
+export async function resumeSweeps(
+  context: CliContext,
+  { chain, reason }: { readonly chain: string; readonly reason: string },
+): Promise<void> {
+  await (await openOps(context)).call('resumeSweeps', { chain: chainOf(chain), reason });
+  context.print(`Sweeps begin again on ${chain}.`);
+}
+
+/** Shows money on deposit addresses that no order could take. */
+export async function listUnmatched(
+  context: CliContext,
+  { chain, reason }: { readonly chain?: string; readonly reason?: string },
+): Promise<void> {
+  const ops = await openOps(context);
+  const filter = {
+    ...optional('chain', chainOf(chain)),
+    ...(reason === undefined ? {} : { reason: reason as 'LATE' }),
+  };
+  for (const { transfer, reason: why, merchantId, orderId, createdAt } of await ops.list(
+    'listUnmatchedDeposits',
+    filter,
+    SHOWN_MAX,
+  ))
+    context.print(
+      tableLine([
+        String(transfer.transferId),
+        why,
+        transfer.chain,
+        `${transfer.amount ?? transfer.amountBaseUnits} ${transfer.symbol}`,
+        `order ${orderId} of ${merchantId}`,
+        transfer.to,
+        transfer.txHash,
+        createdAt,
+      ]),
+    );
+}
+
+/** Gives an unmatched deposit back. */
+export async function refundUnmatched(
+  context: CliContext,
+  transferId: string,
+  { to, amount, reason }: { readonly to: string; readonly amount?: string; readonly reason: string },
+): Promise<void> {
+  const refund = await (
+    await openOps(context)
+  ).call('refundDeposit', {
+    transferId: Number(transferId),
+    receiver: to,
+    reason,
+    ...(amount === undefined ? {} : { amountBaseUnits: amount }),
+  });
+  context.print(
+    `${refund.amountBaseUnits} base units of ${refund.symbol} to ${refund.receiver}: payout ${refund.orderPk}. Where the policy has approvers it waits for them.`,
+  );
+}
