@@ -21,9 +21,12 @@ export function depositLines(books: Books, more: ReadonlyMap<string, OnChain>): 
   });
 }
 
+/** The accounts that balances of deposit addresses are made of. */
+const DEPOSIT_ACCOUNTS: readonly string[] = ['DEPOSIT', 'DEPOSIT_RESERVED', 'DEPOSIT_SENT', 'DEPOSIT_GAS'];
+
 function sumOf(books: Books, symbol: string): bigint {
   return books.accounts
-    .filter((account) => account.symbol === symbol && account.kind === 'DEPOSIT')
+    .filter((account) => account.symbol === symbol && DEPOSIT_ACCOUNTS.includes(account.kind))
     .reduce((sum, { ledger }) => sum + ledger, 0n);
 }
 
@@ -63,7 +66,7 @@ export function nameAddressDifference(
     ...found,
     kind: 'DEPOSIT_MISSING',
     amount,
-    detail: `It holds ${shown(onChain)} ${at}, and ${shown(expected)} came in; nothing of it was swept.`,
+    detail: `It holds ${shown(onChain)} ${at}, and ${shown(expected)} of what came in was not swept.`,
     mend: `${may}: look at the address in an explorer.`,
   };
 }

@@ -2,12 +2,13 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import { sql } from 'kysely';
+import { whatLies } from './what-lies.ts';
 
 /** A deposit address with what came in by verified transfers. */
 export interface DepositAddress {
   readonly address: Address;
   readonly since: Date;
-  /** By symbol; nothing of a token that never came. */
+  /** By symbol, less what was swept; nothing of a token that never came. */
   readonly received: ReadonlyMap<string, bigint>;
 }
 
@@ -17,7 +18,7 @@ export interface DepositAddress {
  */
 export async function addressesAfter(
   db: Db,
-  { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
+  network: Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>,
   page: {
     readonly after: string;
     readonly height: number;
@@ -25,6 +26,7 @@ export async function addressesAfter(
     readonly paidOnly: boolean;
   },
 ): Promise<readonly DepositAddress[]> {
+  const { chain, family } = network;
   const { rows } = await sql<{
     address: Address;
     since: Date;
@@ -39,8 +41,9 @@ export async function addressesAfter(
       order by d.address limit ${page.limit}
     )
     select p.address, p.created_at as since, t.symbol, sum(t.amount) as amount
-    from page p left join transfer t on t.family = ${family} and t.to_address = p.address and t.chain = ${chain}
-      and t.state = 'VERIFIED' and t.block_height <= ${page.height}
+    from page p left join (
+      select l.address, l.symbol, l.amount from (${whatLies(network, page.height)}) l where l.address in (select address from page)
+    ) t on t.address = p.address
     group by p.address, p.created_at, t.symbol order by p.address`.execute(db);
   const addresses = new Map<Address, DepositAddress & { readonly received: Map<string, bigint> }>();
   for (const { address, since, symbol, amount } of rows) {
@@ -51,18 +54,16 @@ export async function addressesAfter(
   return [...addresses.values()];
 }
 
-/** What each of the addresses received by verified transfers up to a block, by symbol; nothing of those that none came to. */
+/** What lies on each of the addresses at a block, by symbol; nothing of those that nothing came to. */
 export async function receivedBy(
   db: Db,
-  { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
+  network: Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>,
   addresses: readonly Address[],
   height: number,
 ): Promise<ReadonlyMap<Address, ReadonlyMap<string, bigint>>> {
   const { rows } = await sql<{ address: Address; symbol: string; amount: bigint }>`
-    select t.to_address as address, t.symbol, sum(t.amount) as amount from transfer t
-    where t.family = ${family} and t.chain = ${chain} and t.to_address = any(${addresses})
-      and t.state = 'VERIFIED' and t.block_height <= ${height}
-    group by t.to_address, t.symbol`.execute(db);
+    select l.address, l.symbol, sum(l.amount) as amount from (${whatLies(network, height)}) l
+    where l.address = any(${addresses}) group by l.address, l.symbol`.execute(db);
   const received = new Map<Address, Map<string, bigint>>();
   for (const { address, symbol, amount } of rows)
     received.set(address, (received.get(address) ?? new Map<string, bigint>()).set(symbol, amount));

@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { canonicalContract } from '../canonical-contract.ts';
 import type { Account, Anchor, Asset, Books, Doubt, HotWallet } from './books.ts';
 import { readOpenItems } from './read-open-items.ts';
+import { whatLies } from './what-lies.ts';
 
 /**
  * Everything that the books say of a chain, read at one moment: what is booked meanwhile is not in it.
@@ -64,13 +65,20 @@ async function readAccounts(tx: Tx, chain: string): Promise<readonly Account[]> 
         from transfer_settlement s join transfer t using (transfer_id)
         where t.chain = ${chain} and s.booked and s.order_pk is not null
       union all
+      select 'DEPOSIT', o.symbol, null, -o.amount
+        from movement m join payout p using (order_pk) join orders o using (order_pk)
+        where p.chain = ${chain} and m.kind = 'SWEEP' and p.money in ('RESERVED', 'IN_FLIGHT', 'PAID_OUT')
+      union all
       select case when s.credited then 'MERCHANT' else 'SUSPENSE' end, s.booked_symbol, o.merchant_id, -s.booked_amount
         from transfer_settlement s join transfer t using (transfer_id) join orders o on o.order_pk = s.order_pk
         where t.chain = ${chain} and s.booked
       union all
-      select case p.money when 'RESERVED' then 'HOT_RESERVED' else p.money end, o.symbol, o.merchant_id, o.amount
-        from payout p join orders o using (order_pk)
+      select k.kind, o.symbol, case when k.kind in ('HOT_RESERVED', 'IN_FLIGHT', 'PAID_OUT', 'REFUNDED') then o.merchant_id end, o.amount
+        from payout p join orders o using (order_pk) left join movement m using (order_pk),
+          lateral (select case p.money when 'RESERVED' then coalesce(m.reserved_kind, 'HOT_RESERVED')
+            when 'IN_FLIGHT' then coalesce(m.sent_kind, 'IN_FLIGHT') else coalesce(m.target_kind, 'PAID_OUT') end as kind) k
         where p.chain = ${chain} and p.money in ('RESERVED', 'IN_FLIGHT', 'PAID_OUT')
+          and (m.kind is null or m.kind not in ('DELEGATE', 'UNDELEGATE'))
       union all
       select 'NETWORK_FEE', booked_symbol, null, booked_fee
         from own_transaction_settlement where chain = ${chain} and booked_fee is not null
@@ -79,21 +87,20 @@ async function readAccounts(tx: Tx, chain: string): Promise<readonly Account[]> 
       union all select kind, symbol, merchant_id, 0, amount from rows
     )
     select kind, symbol, merchant_id as "merchantId", sum(ledger) as ledger,
-      case when kind in ('HOT_AVAILABLE', 'HOT_GAS', 'OWNER', 'COLD') then null else sum(amount) end as rows
+      case when kind in ('HOT_AVAILABLE', 'HOT_GAS', 'DEPOSIT_GAS', 'OWNER', 'COLD') then null else sum(amount) end as rows
     from entry group by kind, symbol, merchant_id order by symbol, kind, merchant_id`.execute(tx);
   return rows;
 }
 
 async function readReceived(
   tx: Tx,
-  { chain, family }: NetworkConfig,
+  network: NetworkConfig,
   height: number,
 ): Promise<ReadonlyMap<string, bigint>> {
   const { rows } = await sql<{ symbol: string; amount: bigint }>`
-    select t.symbol, sum(t.amount) as amount
-    from transfer t join deposit_address d on d.family = ${family} and d.address = t.to_address
-    where t.chain = ${chain} and t.state = 'VERIFIED' and t.block_height <= ${height}
-    group by t.symbol`.execute(tx);
+    select l.symbol, sum(l.amount) as amount from (${whatLies(network, height)}) l group by l.symbol`.execute(
+    tx,
+  );
   return new Map(rows.map(({ symbol, amount }) => [symbol, amount]));
 }
 

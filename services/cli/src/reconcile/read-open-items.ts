@@ -89,15 +89,16 @@ async function openPayouts(tx: Tx, { chain }: Network, height: number): Promise<
       select t.order_pk, min(t.tx_hash) as tx_hash, max(f.updated_at) as updated_at
       from own_transaction_fate f join own_transaction t using (chain, tx_hash)
       where f.chain = ${chain} and f.state <> 'ORPHANED' and f.block_height <= ${height} and f.succeeded and f.delivered > 0
-        and t.order_pk is not null
+        and t.order_pk is not null and exists (select from hot_wallet w where w.family = t.family and w.address = t.wallet)
       group by t.order_pk
     )
     select o.symbol, coalesce(l.tx_hash, '') as "txHash", o.order_id as subject,
       ${SECONDS_SINCE('x.at')} as "ageSeconds",
       case when l.order_pk is null then o.amount else -o.amount end as amount
-    from payout p join orders o using (order_pk) left join landed l using (order_pk),
+    from payout p join orders o using (order_pk) left join landed l using (order_pk) left join movement m using (order_pk),
       lateral (select coalesce(l.updated_at, p.updated_at) as at) x
-    where p.chain = ${chain} and (p.money = 'PAID_OUT') <> (l.order_pk is not null)`.execute(tx);
+    where p.chain = ${chain} and (m.kind is null or m.kind in ('GAS_TOP_UP', 'TO_COLD', 'REFUND'))
+      and (p.money = 'PAID_OUT') <> (l.order_pk is not null)`.execute(tx);
   return itemsOf(rows, () => 'PAYOUT_NOT_BOOKED');
 }
 
@@ -113,6 +114,7 @@ async function openFees(
     from own_transaction_fate f join own_transaction t using (chain, tx_hash)
       left join own_transaction_settlement s using (chain, tx_hash),
       lateral (select case when f.state <> 'ORPHANED' and f.block_height <= ${height} then f.network_fee else 0 end as paid) x
-    where f.chain = ${chain} and coalesce(s.booked_fee, 0) <> x.paid`.execute(tx);
+    where f.chain = ${chain} and coalesce(s.booked_fee, 0) <> x.paid
+      and exists (select from hot_wallet w where w.family = t.family and w.address = t.wallet)`.execute(tx);
   return itemsOf(rows, () => 'FEE_NOT_BOOKED');
 }
