@@ -37,26 +37,35 @@ const PAYMENT_PAUSE_MS = 500;
 /** Payments that are begun in each state of the upgrade. */
 const PAYMENTS_IN_EACH = 4;
 
-let before: string;
+let before: string | undefined;
 let old: ComposeUnderTest;
 let now: ComposeUnderTest;
 let gateway: GatewayInContainers;
 
-/** The sources of the last commit without the newest migration, of this checkout's own history. */
-function extractVersionBefore(directory: string): string {
+/** The last commit without the newest migration. */
+function findCommitBefore(): string {
   const git = (...args: string[]) =>
-    execFileSync('git', ['-C', CHECKOUT, ...args], { encoding: 'utf8' }).trim();
-  const newest = MIGRATIONS.at(-1)?.name ?? '';
-  const files = `libs/db/src/migrations/${newest}*`;
-  const [added] = git('log', '--diff-filter=A', '--format=%H', '--reverse', '--', files).split('\n');
-  const commit = added === '' ? 'HEAD' : `${added}^`; // not committed yet: all that is committed is of before
-  execFileSync('sh', ['-c', `git -C "$1" archive "$2" | tar -x -C "$3"`, 'sh', CHECKOUT, commit, directory]);
-  return git('rev-parse', commit);
+    execFileSync('git', ['-C', CHECKOUT, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
+  const files = `libs/db/src/migrations/${MIGRATIONS.at(-1)?.name}*`;
+  try {
+    const [added] = git('log', '--diff-filter=A', '--format=%H', '--reverse', '--', files).split('\n');
+    return git('rev-parse', '--verify', added === '' ? 'HEAD' : `${added}^`); // an uncommitted one is in none
+  } catch (cause) {
+    throw new Error('This test upgrades from an earlier commit: it needs the history of this checkout.', {
+      cause,
+    });
+  }
+}
+
+function extract(commit: string, directory: string): void {
+  const script = 'git -C "$1" archive "$2" | tar -x -C "$3"';
+  execFileSync('sh', ['-c', script, 'sh', CHECKOUT, commit, directory]);
 }
 
 beforeAll(async () => {
+  const commit = findCommitBefore();
   before = mkdtempSync(join(tmpdir(), 'opentill-before-'));
-  const commit = extractVersionBefore(before);
+  extract(commit, before);
   console.info(`from ${commit} to ${MIGRATIONS.at(-1)?.name}`);
   old = await prepareCompose({ checkout: before, imageTag: 'before' });
   await old.compose(['build'], [], BUILD_TIMEOUT_MS);
@@ -71,7 +80,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.close();
   await (now ?? old)?.remove();
-  rmSync(before, { recursive: true, force: true });
+  if (before !== undefined) rmSync(before, { recursive: true, force: true });
 }, 180_000);
 
 test('services are put on the new schema and replaced one by one while payments run: none fails, is lost or made twice', async () => {

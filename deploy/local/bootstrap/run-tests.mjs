@@ -31,7 +31,8 @@ export async function runLongTests(args, env) {
   if (!hasEngine)
     say('NOT TESTED: no Docker engine answers, so the tests of images and docker-compose.yml do not run');
   const long = { projects: ['full'] };
-  return runTests([hasEngine ? [long, { projects: ['docker'] }] : [long]], args, env);
+  const docker = { projects: ['docker'], workers: 1 }; // they build the same images
+  return runTests([hasEngine ? [long, docker] : [long]], args, env);
 }
 
 /** Jest 30 knows the option by its plural only; everybody's fingers know the singular. */
