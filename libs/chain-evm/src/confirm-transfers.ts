@@ -4,6 +4,8 @@ import type { CandidateTransfer, Transfer, TransferPosition, TxHash } from '@ope
 import { baseUnits } from '@opentill/domain/money';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { blockByHashRequest, receiptRequest, transactionRequest } from './block-requests.ts';
+import type { BlockTimes, DoubtedBlocks } from './block-times.ts';
+import { mustBeTheTimes, readTimes, timesInDoubt } from './block-times.ts';
 import { isBloomOf } from './bloom.ts';
 import type { EvmClient } from './client.ts';
 import type { EvmReceipt } from './decode.ts';
@@ -24,10 +26,13 @@ interface Evidence {
 
 type Evidences = ReadonlyMap<TxHash, Evidence>;
 
-/** What one source, or two, say of the candidates' transactions. */
-interface Witness {
+/** What one source, or two, say of the candidates' transactions, and of the times of blocks that are in doubt. */
+interface Witness extends Statement {
   readonly source: EvmSource;
+}
+interface Statement {
   readonly evidences: Evidences;
+  readonly times: BlockTimes;
 }
 
 /**
@@ -41,7 +46,9 @@ export async function confirmTransfers(
   options: ConfirmOptions,
 ): Promise<ConfirmedTransfers> {
   if (candidates.length === 0) return { confirmed: [], refuted: [] };
-  const witnesses = await hearWitnesses(reading, sources, candidates, options);
+  const doubted = timesInDoubt(reading, sources, candidates, options);
+  const witnesses = await hearWitnesses(reading, sources, { candidates, doubted }, options);
+  mustBeTheTimes(reading, witnesses, doubted);
   const judges = witnesses.map(({ source }) => source);
   const confirmed: Transfer[] = [];
   const refuted: CandidateTransfer[] = [];
@@ -66,23 +73,28 @@ export async function confirmTransfers(
 async function hearWitnesses(
   reading: Reading,
   sources: EvmSources,
-  candidates: readonly CandidateTransfer[],
+  question: { readonly candidates: readonly CandidateTransfer[]; readonly doubted: DoubtedBlocks },
   { byOneSource = false, ...options }: ConfirmOptions,
 ): Promise<readonly Witness[]> {
-  const ask = (source: EvmSource, own: ReadOptions): Promise<Evidences> =>
-    readEvidences(reading, source, candidates, own);
+  const { candidates, doubted } = question;
+  const ask = async (source: EvmSource, own: ReadOptions): Promise<Statement> => {
+    const [evidences, times] = await Promise.all([
+      readEvidences(reading, source, candidates, own),
+      readTimes(source, [...doubted.keys()], own),
+    ]);
+    return { evidences, times };
+  };
   if (byOneSource) {
     return sources.run(
       async (source, own) => {
-        const evidences = await ask(source, own);
-        return [{ source, evidences }];
+        return [{ source, ...(await ask(source, own)) }];
       },
       { ...options, hedge: true },
     );
   }
   const height = Math.max(...candidates.map(({ blockHeight }) => blockHeight));
   const said = await askTwoSources(sources, { ask, height, onAlone: reading.onAlone }, options);
-  return said.flatMap((one) => (one === undefined ? [] : [{ source: one.source, evidences: one.answer }]));
+  return said.flatMap((one) => (one === undefined ? [] : [{ source: one.source, ...one.answer }]));
 }
 
 /** What all witnesses prove of a candidate; undefined when none proves it. Which of two is right is never guessed. */

@@ -326,6 +326,30 @@ describe('a consistent liar beside an honest source', () => {
     await held(48, 52)(readerOf([await nodeOf({ chain: falling })]));
   });
 
+  it('cannot shift the time of a block in which somebody was paid, though the blocks around it fit', async () => {
+    for (const [height, seconds] of [
+      [49, 11],
+      [49, -12],
+    ] as const) {
+      const shifted = changed(height, ({ timeSeconds }) => ({ timeSeconds: timeSeconds + seconds }));
+      const compared: string[] = [];
+      const deps: EvmReaderDeps = { onCompared: ({ outcome }) => compared.push(outcome) };
+      const pair = [await nodeOf({ chain: shifted }), await nodeOf({ chain: HONEST })];
+      for (const urls of [pair, pair.toReversed()]) {
+        const reader = readerOf(urls, {}, deps);
+        const { headers, transfers } = await reader.readVerified(48, 50, []);
+        const confirming = reader.confirmTransfers(transfers, { headers });
+        await expect(confirming).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
+        expect(compared.pop()).toBe('CONTENTS_DIFFER');
+        // Nothing rests on the time of a block in which nobody was paid.
+        const others = transfers.filter(({ blockHeight }) => blockHeight !== height);
+        expect((await reader.confirmTransfers(others, { headers })).confirmed).toEqual(
+          (await readerOf([pair[1]!]).confirmTransfers(others)).confirmed,
+        );
+      }
+    }
+  });
+
   it('cannot give a payment another place in its transaction', async () => {
     const twist: View['twist'] = ({ method }, result) => {
       if (method !== 'eth_getTransactionReceipt') return result;

@@ -42,6 +42,11 @@ export interface ReadOptions {
 }
 
 export interface ConfirmOptions extends ReadOptions {
+  /**
+   * The headers that were read with the candidates. Where one source alone has told the times of some of them, those of
+   * the candidates' blocks have to be what each source says that is asked now.
+   */
+  readonly headers?: readonly BlockHeader[];
   /** One source's word is enough: for the seen pass, which credits nothing and must not wait. */
   readonly byOneSource?: boolean;
 }
@@ -115,8 +120,8 @@ export interface ChainReader {
    * same block; of native transfers, the value. Only for candidates whose recipients matter: it costs a request per
    * transaction, of each of two sources where several are configured, which must say the same of block, outcome and
    * position.
-   * INCONSISTENT_ANSWER when the transaction is in another block by now or two sources differ, BLOCK_NOT_FOUND when
-   * it is in none.
+   * INCONSISTENT_ANSWER when the transaction is in another block by now or two sources differ, also on the time of a
+   * block (`headers`); BLOCK_NOT_FOUND when it is in none.
    */
   confirmTransfers(
     candidates: readonly CandidateTransfer[],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { ChainReader } from '@opentill/chain/chain-reader';
+import { readerError } from '@opentill/chain/reader-error';
 import type { TransferPosition } from '@opentill/chain/transfer';
 import type { Database } from '@opentill/db/database';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
@@ -210,6 +211,37 @@ describe('a branch from below the verified block', () => {
     witness.reorg(depth, ...empty(depth + 1));
     await expect(scan.tick()).rejects.toMatchObject({ code: 'REORG_TOO_DEEP' });
     expect(await states()).toEqual(['21 VERIFIED']);
+  });
+});
+
+describe('the time of a payment', () => {
+  it('is held against what those say who confirm it, caught up or followed', async () => {
+    const scan = await open({
+      reader: {
+        ...node.reader,
+        // One source alone told the time of a block between others, and shifted it; the other one confirms.
+        async readVerified(...args) {
+          const range = await node.reader.readVerified(...args);
+          const [first, ...others] = range.headers;
+          const last = others.pop();
+          if (first === undefined || last === undefined) return range;
+          const shifted = others.map((header) => ({ ...header, timeSeconds: header.timeSeconds + 1 }));
+          return { ...range, headers: [first, ...shifted, last] };
+        },
+        async confirmTransfers(candidates, options) {
+          const truth = new Map((await witness.reader.headers(0, 60)).map((block) => [block.hash, block]));
+          const doubted = (options?.headers ?? []).slice(1, -1);
+          const paidIn = doubted.filter(({ hash }) => candidates.some(({ blockHash }) => blockHash === hash));
+          if (paidIn.some(({ hash, timeSeconds }) => truth.get(hash)?.timeSeconds !== timeSeconds))
+            throw readerError('INCONSISTENT_ANSWER', 'a block is given different times', {});
+          return node.reader.confirmTransfers(candidates);
+        },
+      },
+    });
+    await scan.settle();
+    mineTruth(...Array.from({ length: 41 }, () => [aTx({ to: ALICE, amount: 5n })]));
+    await scan.tick().catch(() => undefined);
+    expect((await states()).filter((state) => state.endsWith('VERIFIED'))).toEqual([]);
   });
 });
 
