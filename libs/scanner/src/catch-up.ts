@@ -28,9 +28,9 @@ export interface CaughtUp {
 }
 
 /** Parts being read, or read and waiting for their turn. The raw answers of those being read are what takes memory. */
-const SEGMENTS_AHEAD = 8;
+const SEGMENTS_AHEAD = 12;
 /** Recipients of so many parts are looked up by one statement, for which the first of them waits so long. */
-const LOOK_UP = { together: 3, withinMs: 50 };
+const LOOK_UP = { together: 5, withinMs: 50 };
 /** Parts that one commit may take in: the fewer commits, the faster; the more, the longer is nothing shown. */
 const SEGMENTS_PER_COMMIT = 5;
 /** A commit waits so long for a further part to take in: what is read already must not wait for a source that hangs. */

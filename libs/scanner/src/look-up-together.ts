@@ -3,7 +3,7 @@ import type { ScanStore } from './store.ts';
 
 /** A look-up that is gathered: whoever joined it gets its answer. */
 interface Gathering {
-  readonly addresses: Address[];
+  readonly addresses: (readonly Address[])[];
   readonly answer: PromiseWithResolvers<ReadonlySet<Address>>;
   readonly timer: NodeJS.Timeout;
   joined: number;
@@ -11,9 +11,9 @@ interface Gathering {
 
 /**
  * Joins look-ups of recipients, all of one family, that come about at the same time into one statement. A part of a long
- * way waits at most `withinMs` for others, and for none once `together` have joined. One statement for three parts costs
- * the database less than one for each: it sorts the addresses, looks for each once, and finds those that lie beside one
- * another in the index together.
+ * way waits at most `withinMs` for others, and for none once `together` have joined. One statement for several parts
+ * costs the database less than one for each: each address is sent and looked for once, and those that lie beside one
+ * another in the index are found together.
  *
  * Nobody joins a statement that is under way: what is answered was asked of the database after the blocks were read.
  * Whoever joined gets those of all that are ours.
@@ -27,7 +27,7 @@ export function lookUpTogether(
     const begin = (gathered: Gathering): void => {
       clearTimeout(gathered.timer);
       if (gathering === gathered) gathering = undefined;
-      find(family, gathered.addresses).then(gathered.answer.resolve, gathered.answer.reject);
+      find(family, gathered.addresses.flat()).then(gathered.answer.resolve, gathered.answer.reject);
     };
     if (gathering === undefined) {
       const own: Gathering = {
@@ -39,7 +39,7 @@ export function lookUpTogether(
       gathering = own;
     }
     const joined = gathering;
-    for (const address of addresses) joined.addresses.push(address);
+    joined.addresses.push(addresses);
     joined.joined += 1;
     if (joined.joined >= together) begin(joined);
     return joined.answer.promise;

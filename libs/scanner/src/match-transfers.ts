@@ -17,9 +17,11 @@ export async function matchTransfers(
   range: RangeRead,
   options: ConfirmOptions,
 ): Promise<readonly MatchedTransfer[]> {
-  const recipients = new Set(range.transfers.map((transfer) => transfer.to));
-  if (recipients.size === 0) return [];
-  const ours = await store.findRecipients(network.family, [...recipients]);
+  if (range.transfers.length === 0) return [];
+  const ours = await store.findRecipients(
+    network.family,
+    range.transfers.map((transfer) => transfer.to),
+  );
   const received = range.transfers.filter((transfer) => ours.has(transfer.to));
   if (received.length === 0) return [];
   const own = await store.findOwn(network.chain, [...new Set(received.map(({ txHash }) => txHash))]);

@@ -21,6 +21,7 @@ import {
   type TakenPage,
 } from './read-own.ts';
 import { eventsOf } from './scan-events.ts';
+import { sortAddresses } from './sort-addresses.ts';
 import type { LiveTransfer, RescanRequest, ScanChange, Written } from './scan-change.ts';
 import type { ScanNetwork } from './scan-network.ts';
 import {
@@ -113,8 +114,9 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
 
     async findRecipients(family, addresses) {
       const found = new Set<Address>();
-      for (let at = 0; at < addresses.length; at += ADDRESSES_PER_LOOKUP) {
-        const asked = addresses.slice(at, at + ADDRESSES_PER_LOOKUP);
+      const sorted = sortAddresses(addresses);
+      for (let at = 0; at < sorted.length; at += ADDRESSES_PER_LOOKUP) {
+        const asked = sorted.slice(at, at + ADDRESSES_PER_LOOKUP);
         // As one string: the driver takes longer to quote thousands of array elements than the look-up itself. The hot
         // wallets, of which there are a few, are compared here: Postgres would sort all that are asked for once more.
         const { rows } = await sql<{ address: Address; is_hot: boolean }>`

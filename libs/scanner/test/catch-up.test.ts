@@ -99,7 +99,7 @@ describe('catching up', () => {
       { method: 'readSeen', from: 119, to: 120 },
     ]);
     expect(node.callsAtOnce()).toBeGreaterThan(2);
-    expect(node.callsAtOnce()).toBeLessThanOrEqual(8);
+    expect(node.callsAtOnce()).toBeLessThanOrEqual(12);
     const events = await outboxEvents(admin.kysely);
     const heights = events
       .filter((event) => event.type === 'block.verified')
@@ -184,7 +184,7 @@ describe('catching up', () => {
     await scan.tick();
     expect(await cursor()).toMatchObject({ seen: 170, verified: 111 });
     await expectTruth();
-    expect(node.callsAtOnce()).toBeLessThanOrEqual(6);
+    expect(node.callsAtOnce()).toBeLessThanOrEqual(12);
   });
 
   it('commits what lies below a read that failed, discards what lies above, and skips nothing', async () => {
