@@ -6,6 +6,7 @@ import { beginTurn } from '@opentill/chain-sources/take-turn';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Asking } from './exchange-calls.ts';
 import { createExchangeCalls } from './exchange-calls.ts';
+import { watchAnswer } from './raw-answer.ts';
 import { createSendCalls } from './send-calls.ts';
 import type { AskOptions, EvmClient, RawAnswer, RpcExchange, RpcRequest } from './rpc-call.ts';
 
@@ -64,27 +65,19 @@ export function createEvmClient(config: EvmClientConfig): EvmClient {
     identifiedUntilMs = performance.now() + IDENTIFIED_FOR_MS;
   }
 
-  function forgetAfter(error: unknown): never {
+  function forgetAfter(error: unknown): void {
     if (error instanceof GatewayError && FAULTS_OF_IDENTITY.includes(error.code as ReaderErrorCode))
       identifiedUntilMs = -Infinity;
-    throw error;
   }
 
   async function ask(requests: readonly RpcRequest[], options: AskOptions = {}): Promise<RawAnswer> {
     try {
       const asking = beginTurn({ endpoint, limiter, timeoutMs }, requests.length, options);
       if (performance.now() >= identifiedUntilMs) await identify(asking);
-      const answer = await send(requests, asking);
-      const results = (): readonly unknown[] => {
-        try {
-          return answer.results();
-        } catch (error) {
-          return forgetAfter(error);
-        }
-      };
-      return { body: answer.body, results };
+      return watchAnswer(await send(requests, asking), forgetAfter);
     } catch (error) {
-      return forgetAfter(error);
+      forgetAfter(error);
+      throw error;
     }
   }
 

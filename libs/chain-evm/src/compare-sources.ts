@@ -1,11 +1,12 @@
 import type { BlockHash } from '@opentill/chain/block';
-import { transfersByBlock, sameTransfers } from './block-transfers.ts';
+import { sameTransfers } from './block-transfers.ts';
 import type { RawAnswer } from './client.ts';
 import type { EvmHeader } from './decode.ts';
 import { sameHeader } from './decode.ts';
 import type { Account } from './read-blocks.ts';
-import { linkedHeaders, logsIn } from './read-blocks.ts';
+import { linkedHeaders } from './read-blocks.ts';
 import { nativeTransfersOf } from './native-transfers.ts';
+import { readLogAnswer } from './read-log-answer.ts';
 import type { Reading, SourceComparison } from './reading.ts';
 
 /** An account with the answers it was made of, kept as they came where they can be compared byte by byte. */
@@ -47,11 +48,11 @@ export function compareSources(reading: Reading, own: OwnAccount, peer: PeerAnsw
     return { outcome: 'AGREED', height, differing: NONE };
 
   const [first, ...others] = headers;
-  const results = peer.logs.results();
-  const answers = others.length === 0 ? results : results.slice(1);
+  const before = others.length === 0 ? 0 : 1;
+  const logs = readLogAnswer(reading.tokens, headers, peer.logs, before);
   const boundaries = [
-    ...linkedHeaders(answers.slice(-1), height),
-    ...(others.length === 0 ? [] : linkedHeaders(results.slice(0, 1), first?.height ?? 0)),
+    ...linkedHeaders(logs.others.slice(-1), height),
+    ...linkedHeaders(logs.others.slice(0, before), first?.height ?? 0),
   ];
   for (const theirs of boundaries) {
     const ours = theirs.height === height ? last : first;
@@ -66,7 +67,7 @@ export function compareSources(reading: Reading, own: OwnAccount, peer: PeerAnsw
     );
     if (difference !== undefined) return { ...difference, differing: NONE };
   }
-  const peerByBlock = peer.hasLogs ? transfersByBlock(reading.tokens, headers, logsIn(answers)) : undefined;
+  const peerByBlock = peer.hasLogs ? logs.byBlock() : undefined;
   const differing = headers.filter(({ hash }) => {
     const [ours, theirs] = [byBlock?.get(hash), peerByBlock?.get(hash)];
     return ours === undefined || theirs === undefined || !sameTransfers(ours.transfers, theirs.transfers);

@@ -2,6 +2,7 @@ import type { CallSize } from '@opentill/chain-sources/call-size';
 import { createCallSize } from '@opentill/chain-sources/call-size';
 import type { Source } from '@opentill/chain-sources/source';
 import type { SourceNotes } from '@opentill/chain-sources/source-entry';
+import { watchAnswer } from './raw-answer.ts';
 import type { EvmClient, RpcExchange } from './rpc-call.ts';
 
 /** One URL of the network. `batch` and `ask` go to this URL alone and are not repeated elsewhere. */
@@ -29,15 +30,7 @@ export function createEvmSource(deps: EvmSourceDeps, notes: SourceNotes): EvmSou
     try {
       const answer = await client.ask(requests, options);
       notes.noteAnswer();
-      const results = (): readonly unknown[] => {
-        try {
-          return answer.results();
-        } catch (error) {
-          notes.noteFailure(error);
-          throw error;
-        }
-      };
-      return { body: answer.body, results };
+      return watchAnswer(answer, notes.noteFailure);
     } catch (error) {
       notes.noteFailure(error);
       throw error;

@@ -7,6 +7,7 @@ import { noteComplaint, takeTurn } from '@opentill/chain-sources/take-turn';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { BatchAnswer } from './batch-answer.ts';
 import { batchBody, looksWell, readBatchAnswer } from './batch-answer.ts';
+import { withoutLists } from './raw-answer.ts';
 import type { RawAnswer, RpcExchange, RpcRequest } from './rpc-call.ts';
 
 /** What the exchanges of one question share. */
@@ -53,11 +54,16 @@ export function createExchangeCalls(
       signal: asking.options.signal,
       traffic,
     });
-    const read = (): BatchAnswer => readBatchAnswer(answer, requests, endpoint);
     const { body, newConnection } = answer;
-    if (looksWell(answer, requests))
-      return { kind: 'answered', newConnection, answer: { body, results: once(() => resultsOf(read())) } };
-    const found = read();
+    const read = (ofBody: Buffer): BatchAnswer =>
+      readBatchAnswer({ ...answer, body: ofBody }, requests, endpoint);
+    if (looksWell(answer, requests)) {
+      const results = once(() => resultsOf(read(body)));
+      const resultsWithout: RawAnswer['resultsWithout'] = (lists) =>
+        resultsOf(read(withoutLists(body, lists)));
+      return { kind: 'answered', newConnection, answer: { body, results, resultsWithout } };
+    }
+    const found = read(body);
     if (found.kind === 'batchRefused') return found;
     const results = resultsOf(found);
     const complaint = results.find((result) => isReaderError(result, 'RPC_RATE_LIMITED'));

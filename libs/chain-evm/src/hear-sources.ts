@@ -11,6 +11,7 @@ import { sameHeader } from './decode.ts';
 import { isTooLarge, noteAccepted, noteTooLarge } from './read-in-calls.ts';
 import type { Account } from './read-blocks.ts';
 import { accountOf, blockRequests, linkedHeaders, logRequests, unlessTooLarge } from './read-blocks.ts';
+import { readLogAnswer } from './read-log-answer.ts';
 import type { BlockRange, Reading } from './reading.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
@@ -170,14 +171,14 @@ async function readOwnAccount(
     logsIfGiven(range, () => source.ask(witnessRequests(reading, range, known), options)),
   ]);
   const headers = known ?? timely(linkedHeaders(blocks?.results() ?? [], range.from));
-  const answers = logs?.results();
   const first = firstRequest(range).length;
-  const [again] = linkedHeaders(answers?.slice(0, first) ?? [], range.from);
+  const read = logs && readLogAnswer(reading.tokens, headers, logs, first);
+  const [again] = linkedHeaders(read?.others.slice(0, first) ?? [], range.from);
   if (again !== undefined && headers[0] !== undefined && !sameHeader(again, headers[0]))
     throw readerError('INCONSISTENT_ANSWER', 'the first block changed while the range was read', {
       ...range,
     });
-  return { account: accountOf(reading, headers, answers?.slice(first)), blocks, logs };
+  return { account: accountOf(headers, read), blocks, logs };
 }
 
 /** Undefined where the first source could not say which blocks to ask for. */

@@ -2,13 +2,13 @@ import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import { blockRequest, logsOfBlockRequest, logsRequest } from './block-requests.ts';
 import type { TransfersByBlock } from './block-transfers.ts';
-import { transfersByBlock } from './block-transfers.ts';
 import { bloomMayHold } from './bloom.ts';
 import type { EvmClient, RpcRequest } from './client.ts';
 import type { EvmHeader } from './decode.ts';
 import { decodeHeader, plainHeader, sameHeader } from './decode.ts';
 import { transfersByReceipts } from './judge-by-receipts.ts';
 import { nativeTransfersOf } from './native-transfers.ts';
+import { logsReadIn, type LogsRead } from './read-log-answer.ts';
 import type { BlockRange, JudgedBlock, Reading } from './reading.ts';
 
 /** Reads headers that must exist and be linked. BLOCK_NOT_FOUND when the node answers null for one of them. */
@@ -65,29 +65,16 @@ export interface Account {
 }
 
 /** Makes an account of headers and the answers to `logRequests`. INCONSISTENT_ANSWER when the last block changed. */
-export function accountOf(
-  reading: Reading,
-  headers: readonly EvmHeader[],
-  answers: readonly unknown[] | undefined,
-): Account {
-  if (answers === undefined) return { headers, byBlock: undefined };
+export function accountOf(headers: readonly EvmHeader[], logs: LogsRead | undefined): Account {
+  if (logs === undefined) return { headers, byBlock: undefined };
   const last = headers.at(-1);
-  const [again] = linkedHeaders(answers.slice(-1), last?.height ?? 0);
+  const [again] = linkedHeaders(logs.others.slice(-1), last?.height ?? 0);
   if (again === undefined || last === undefined || !sameHeader(again, last)) {
     throw readerError('INCONSISTENT_ANSWER', 'the last block changed while the range was read', {
       height: again?.height,
     });
   }
-  return { headers, byBlock: transfersByBlock(reading.tokens, headers, logsIn(answers)) };
-}
-
-/** The logs among the answers to `logRequests`. */
-export function logsIn(answers: readonly unknown[]): readonly unknown[] {
-  const [first, ...others] = answers.slice(0, -1).map((logs) => {
-    if (Array.isArray(logs)) return logs as readonly unknown[];
-    throw readerError('INCONSISTENT_ANSWER', 'the logs are no list');
-  });
-  return others.length === 0 ? (first ?? []) : [...(first ?? []), ...others.flat()];
+  return { headers, byBlock: logs.byBlock() };
 }
 
 /** Why one block may have more transfers than its source's logs say, judged by that source alone; or undefined. */
@@ -154,7 +141,8 @@ async function readAtOnce(
     source.batch([...blocks, ...logRequests(reading, range)], options),
   );
   const rawHeaders = answers?.slice(0, blocks.length) ?? (await source.batch(blocks, options));
-  return accountOf(reading, linkedHeaders(rawHeaders, range.from), answers?.slice(blocks.length));
+  const headers = linkedHeaders(rawHeaders, range.from);
+  return accountOf(headers, answers && logsReadIn(reading.tokens, headers, answers.slice(blocks.length)));
 }
 
 /** Headers first: without a bloom the logs are asked for by their hashes. */
@@ -168,7 +156,7 @@ export async function readByHash(
   const answers = await unlessTooLarge(range, () =>
     source.batch(logRequests(reading, range, headers), options),
   );
-  return accountOf(reading, headers, answers);
+  return accountOf(headers, answers && logsReadIn(reading.tokens, headers, answers));
 }
 
 /** Undefined where one block alone is too large: its receipts are read then. More blocks are for the caller to split. */

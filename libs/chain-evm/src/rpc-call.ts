@@ -1,5 +1,6 @@
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import type { AskOptions } from '@opentill/chain-sources/source';
+import type { ByteRange } from './json-bytes.ts';
 
 export type { AskOptions };
 
@@ -33,6 +34,11 @@ export interface RawAnswer {
   readonly body: Buffer;
   /** Parsed and checked on first use; in the order of the requests. Throws as `batch`. */
   results(): readonly unknown[];
+  /**
+   * The same with these lists of the body empty, for whoever has read them from its bytes. Absent where the answer came
+   * in several pieces.
+   */
+  resultsWithout?(lists: readonly ByteRange[]): readonly unknown[];
 }
 
 export interface EvmClient {

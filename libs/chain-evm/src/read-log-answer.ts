@@ -1,0 +1,56 @@
+import { readerError } from '@opentill/chain/reader-error';
+import { transfersByBlock, type TransfersByBlock } from './block-transfers.ts';
+import type { EvmHeader } from './decode.ts';
+import { readLogBytes } from './read-log-bytes.ts';
+import type { RawAnswer } from './rpc-call.ts';
+
+/** What was answered to `logRequests`, between other requests. */
+export interface LogsRead {
+  /** The results of the others: those before the logs, then the one behind them. */
+  readonly others: readonly unknown[];
+  /** Throws INCONSISTENT_ANSWER for what is no list of logs of these blocks. */
+  byBlock(): TransfersByBlock;
+}
+
+/** Reads an answer in which logs stand behind so many other results, and before one more. */
+export function readLogAnswer(
+  tokens: ReadonlySet<string>,
+  headers: readonly EvmHeader[],
+  answer: RawAnswer,
+  before: number,
+): LogsRead {
+  const quick = answer.resultsWithout && readLogBytes(tokens, headers, answer.body);
+  const rest = quick && answer.resultsWithout?.(quick.lists);
+  // What was read must have been the logs, and all of them.
+  if (quick !== undefined && rest?.slice(before, -1).every(isEmptyList) === true)
+    return { others: othersIn(rest, before), byBlock: () => quick.byBlock };
+  return logsReadIn(tokens, headers, answer.results(), before);
+}
+
+/** The same of results. */
+export function logsReadIn(
+  tokens: ReadonlySet<string>,
+  headers: readonly EvmHeader[],
+  results: readonly unknown[],
+  before = 0,
+): LogsRead {
+  return {
+    others: othersIn(results, before),
+    byBlock: () => transfersByBlock(tokens, headers, logsIn(results.slice(before, -1))),
+  };
+}
+
+const isEmptyList = (result: unknown): boolean => Array.isArray(result) && result.length === 0;
+
+function othersIn(results: readonly unknown[], before: number): readonly unknown[] {
+  return [...results.slice(0, before), ...results.slice(-1)];
+}
+
+/** The logs of one or several lists. */
+function logsIn(lists: readonly unknown[]): readonly unknown[] {
+  const [first, ...others] = lists.map((logs) => {
+    if (Array.isArray(logs)) return logs as readonly unknown[];
+    throw readerError('INCONSISTENT_ANSWER', 'the logs are no list');
+  });
+  return others.length === 0 ? (first ?? []) : [...(first ?? []), ...others.flat()];
+}

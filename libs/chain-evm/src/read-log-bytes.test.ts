@@ -1,0 +1,185 @@
+import { describe, expect, it } from '@jest/globals';
+import { hexQuantity } from './block-requests.ts';
+import { transfersByBlock, type TransfersByBlock } from './block-transfers.ts';
+import { decodeHeader, TRANSFER_TOPIC } from './decode.ts';
+import { withoutLists } from './raw-answer.ts';
+import { readLogAnswer } from './read-log-answer.ts';
+import { readLogBytes } from './read-log-bytes.ts';
+
+const TOKEN = `0x${'da'.repeat(20)}`;
+const tokens = new Set([`0x${'ef'.repeat(20)}`, TOKEN]);
+const hashOf = (height: number): string => `0x${height.toString(16).padStart(64, '0')}`;
+const word = (value: bigint | number): string => `0x${value.toString(16).padStart(64, '0')}`;
+const rawHeader = (height: number): object => ({
+  number: hexQuantity(height),
+  hash: hashOf(height),
+  parentHash: hashOf(height - 1),
+  timestamp: '0x65156994',
+  logsBloom: `0x${'00'.repeat(256)}`,
+  transactions: [],
+});
+const HEIGHTS = [100, 101, 102];
+const headers = HEIGHTS.map((height) => decodeHeader(rawHeader(height)));
+
+/** In the order of geth. */
+const logAt = (height: number, logIndex: number, change: object = {}): object => ({
+  address: TOKEN,
+  topics: [TRANSFER_TOPIC, word(0xa11ce), word(0xb0b)],
+  data: word(1_000n + BigInt(logIndex)),
+  blockNumber: hexQuantity(height),
+  transactionHash: hashOf(7_000 + logIndex),
+  transactionIndex: '0x1',
+  blockHash: hashOf(height),
+  blockTimestamp: null,
+  logIndex: hexQuantity(logIndex),
+  removed: false,
+  ...change,
+});
+const USUAL = [logAt(100, 0), logAt(100, 5), logAt(102, 0), logAt(102, 0x1a)];
+
+const answersWith = (...lists: readonly (readonly unknown[])[]): readonly unknown[] =>
+  [rawHeader(100), ...lists, rawHeader(102)].map((result, place) => ({
+    jsonrpc: '2.0',
+    id: place + 1,
+    result,
+  }));
+const bodyOf = (...lists: readonly (readonly unknown[])[]): Buffer =>
+  Buffer.from(JSON.stringify(answersWith(...lists)));
+
+/** What the careful way makes of the bytes; the error that it throws. */
+function carefully(body: Buffer): { readonly byBlock: TransfersByBlock; readonly rest: unknown } | Error {
+  try {
+    const answers = JSON.parse(body.toString('utf8')) as { result: unknown }[];
+    const rest = answers.map((answer, place) => (place === 1 ? { ...answer, result: [] } : answer));
+    return { byBlock: transfersByBlock(tokens, headers, answers[1]!.result as unknown[]), rest };
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+describe('logs read from the bytes of an answer', () => {
+  it('are the transfers of their blocks', () => {
+    const body = bodyOf(USUAL);
+    const quick = readLogBytes(tokens, headers, body)!;
+    expect(quick.byBlock).toEqual(transfersByBlock(tokens, headers, USUAL));
+    expect([...quick.byBlock.values()].map(({ logCount }) => logCount)).toEqual([2, 0, 2]);
+    expect(JSON.parse(withoutLists(body, quick.lists).toString())).toEqual(answersWith([]));
+  });
+
+  it.each([0n, 1n, 2n ** 52n - 1n, 2n ** 52n, 2n ** 64n, 0xabcdefn * 2n ** 64n, 2n ** 256n - 1n])(
+    'have an amount of %s',
+    (amount) => {
+      const logs = [logAt(100, 0, { data: word(amount) })];
+      const { byBlock } = readLogBytes(tokens, headers, bodyOf(logs))!;
+      const amounts = byBlock.get(headers[0]!.hash)!.transfers.map(({ amountBaseUnits }) => amountBaseUnits);
+      expect(amounts).toEqual(amount === 0n ? [] : [amount]);
+    },
+  );
+
+  it('may stand in several lists, some of them empty', () => {
+    const body = bodyOf(USUAL.slice(0, 2), [], USUAL.slice(2));
+    const quick = readLogBytes(tokens, headers, body)!;
+    expect(quick.byBlock).toEqual(transfersByBlock(tokens, headers, USUAL));
+    expect(JSON.parse(withoutLists(body, quick.lists).toString())).toEqual(answersWith([], [], []));
+  });
+
+  it('may have any order of fields, and others besides', () => {
+    const turned = USUAL.map((log) => ({ extra: 'x', ...Object.fromEntries(Object.entries(log).reverse()) }));
+    expect(readLogBytes(tokens, headers, bodyOf(turned))?.byBlock).toEqual(
+      transfersByBlock(tokens, headers, USUAL),
+    );
+  });
+
+  it.each<[string, readonly unknown[]]>([
+    ['in another order', [...USUAL].reverse()],
+    ['one of them twice', [...USUAL, USUAL[3]]],
+    ['with an NFT', [...USUAL, logAt(102, 99, { topics: [TRANSFER_TOPIC, word(1), word(2), word(3)] })]],
+    ['with an event of another contract', [...USUAL, logAt(102, 99, { address: `0x${'11'.repeat(20)}` })]],
+    ['with a log without data', [...USUAL, logAt(102, 99, { data: '0x' })]],
+    [
+      'with a recipient that is no address',
+      [...USUAL, logAt(102, 99, { topics: [TRANSFER_TOPIC, word(1), word(2n ** 200n)] })],
+    ],
+    ['of another block', [...USUAL, logAt(103, 0)]],
+    ['with the height of another block', [...USUAL, logAt(102, 99, { blockNumber: '0x64' })]],
+    ['that were removed', [...USUAL, logAt(102, 99, { removed: true })]],
+    ['one of which lacks a field', [...USUAL, { ...logAt(102, 99), data: undefined }]],
+    ['all of which lack a field', USUAL.map((log) => ({ ...log, transactionHash: undefined }))],
+    ['with escapes in a field', USUAL.map((log) => ({ ...log, more: 'a"b' }))],
+    ['with a list in a field', USUAL.map((log) => ({ ...log, more: [] }))],
+    ['one of which is null', [...USUAL, null]],
+  ])('are left to the careful way %s', (_, logs) => {
+    expect(readLogBytes(tokens, headers, bodyOf(logs))).toBeUndefined();
+  });
+
+  // Whatever byte is lost, added or another one: it is read as JSON.parse and the careful way read it, or not at all.
+  it.each<[string, (body: Buffer, at: number) => readonly Buffer[]]>([
+    [
+      'another byte',
+      (body, at) => ['0"}]'[at % 4]!, 'a,\\\u0001'[at % 4]!].map((byte) => spliced(body, at, 1, byte)),
+    ],
+    ['a byte less', (body, at) => [spliced(body, at, 1, '')]],
+    ['a byte more', (body, at) => ['0",{'[at % 4]!].map((byte) => spliced(body, at, 0, byte))],
+  ])('are never read otherwise than with care, of an answer with %s', (_, changes) => {
+    const body = bodyOf([logAt(100, 0), logAt(102, 1)]);
+    const [begin, end] = [body.indexOf('"id":2'), body.indexOf('"id":3')];
+    let read = 0;
+    for (let at = begin; at < end; at += 1)
+      for (const changed of changes(body, at)) {
+        const quick = readLogBytes(tokens, headers, changed);
+        if (quick === undefined) continue;
+        read += 1;
+        const careful = carefully(changed);
+        if (careful instanceof Error) {
+          // Then the rest is no JSON, or no answer, either; and so nothing is believed.
+          expect(() => JSON.parse(withoutLists(changed, quick.lists).toString()) as unknown).toThrow();
+        } else {
+          expect(quick.byBlock).toEqual(careful.byBlock);
+          expect(JSON.parse(withoutLists(changed, quick.lists).toString())).toEqual(careful.rest);
+        }
+      }
+    expect(read).toBeGreaterThan(20);
+  });
+});
+
+function spliced(body: Buffer, at: number, less: number, more: string): Buffer {
+  return Buffer.concat([body.subarray(0, at), Buffer.from(more, 'latin1'), body.subarray(at + less)]);
+}
+
+describe('an answer of logs', () => {
+  const answerOf = (body: Buffer, calls: string[]) => {
+    const resultsOf = (text: Buffer): readonly unknown[] =>
+      (JSON.parse(text.toString()) as { result: unknown }[]).map(({ result }) => result);
+    return {
+      body,
+      results() {
+        calls.push('results');
+        return resultsOf(body);
+      },
+      resultsWithout(lists: Parameters<typeof withoutLists>[1]) {
+        calls.push('resultsWithout');
+        return resultsOf(withoutLists(body, lists));
+      },
+    };
+  };
+
+  it.each<[string, readonly unknown[], readonly string[]]>([
+    ['from its bytes', USUAL, ['resultsWithout']],
+    ['with care where it is not as usual', [...USUAL].reverse(), ['results']],
+    ['when it is empty', [], ['resultsWithout']],
+  ])('is read %s', (_, logs, expected) => {
+    const calls: string[] = [];
+    const read = readLogAnswer(tokens, headers, answerOf(bodyOf(logs), calls), 1);
+    expect(read.byBlock()).toEqual(transfersByBlock(tokens, headers, logs));
+    expect(read.others).toEqual([rawHeader(100), rawHeader(102)]);
+    expect(calls).toEqual(expected);
+  });
+
+  it('is not read from a list that stands elsewhere', () => {
+    const [header, logs, last] = answersWith(USUAL);
+    const elsewhere = Buffer.from(JSON.stringify([logs, header, last]));
+    const read = readLogAnswer(tokens, headers, answerOf(elsewhere, []), 1);
+    expect(read.others).toEqual([USUAL, rawHeader(102)]);
+    expect(() => read.byBlock()).toThrow(expect.objectContaining({ code: 'INCONSISTENT_ANSWER' }));
+  });
+});
