@@ -88,7 +88,9 @@ describe('an order on the screen', () => {
 
   test.each(CHAIN_VALUES)('on %s names the chain in the warning', (chain) => {
     const html = draw({ chain });
-    expect(html).toContain(`Send only USDT on ${fullChainName(chain, true)}.`);
+    // `ERC-20` stays in one line.
+    const name = fullChainName(chain, true).replaceAll('-', '-\u2060');
+    expect(html).toContain(`Send only USDT on ${name}.`);
     expect(html).toContain(CHAIN_NAMES[chain].name);
     // One drawing where the address is all there is to say.
     expect(html.match(/<svg viewBox="0 0 \d+ \d+" role="img"/g)).toHaveLength(
