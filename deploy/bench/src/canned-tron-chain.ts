@@ -47,7 +47,8 @@ interface Drawn {
 }
 
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
-const STRANGERS = 20_000;
+/** So many that few of them come again soon. */
+const STRANGERS = 200_000;
 const NOTHING = '0'.repeat(64);
 /** What stands around the fields of a call of a token and of a transfer of TRX in `raw_data_hex`, in hex digits. */
 const [CALL_HEX, TRX_HEX] = [422, 270];

@@ -14,6 +14,8 @@ export interface CatchUpRun {
   readonly blocksPerSecond: number;
   /** Processor time of the process that reads, without that of the node and of Postgres. */
   readonly processorMsPerBlock: number;
+  /** The most resident memory of that process, in MB (10^6 bytes); what ran in it before counts as well. */
+  readonly megabytesMax?: number;
 }
 
 /** A way for the scanner. */
@@ -71,6 +73,7 @@ export async function runScanner(way: ScannerWay): Promise<CatchUpRun> {
   const failures: unknown[] = [];
   const startedAt = performance.now();
   const finish = startRun(lastHeight);
+  let bytesMax = 0;
   const app = start({
     db: pool.kysely,
     broker,
@@ -88,8 +91,9 @@ export async function runScanner(way: ScannerWay): Promise<CatchUpRun> {
       if (performance.now() - startedAt > DEADLINE_MS)
         throw new Error('the scanner did not catch up in time');
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      bytesMax = Math.max(bytesMax, process.memoryUsage.rss());
     }
-    const run = finish();
+    const run = { ...finish(), megabytesMax: Math.round(bytesMax / 1e6) };
     requireDeposits('scanner', await database.verifiedTransfers(), way.deposits);
     return run;
   } finally {

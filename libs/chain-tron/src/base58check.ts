@@ -23,13 +23,14 @@ const PAIRS = Array.from(
 /** Base58 of 21 bytes that begin with 0x41 and the first four bytes of their double SHA-256: 34 characters. */
 export function encodeBase58Check(payload: Uint8Array): string {
   if (payload.length !== PAYLOAD_BYTES) throw new TypeError(`not ${PAYLOAD_BYTES} bytes`);
-  const bytes = new Uint8Array(BYTES);
-  bytes.set(payload);
-  bytes.set(checksumOf(payload), PAYLOAD_BYTES);
-  // The first byte, and limbs of 24 bits, the highest first.
-  const limbs = [bytes[0] ?? 0];
-  for (let at = 1; at < BYTES; at += LIMB_BYTES)
-    limbs.push(((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0));
+  const checksum = Number.parseInt(checksumOf(payload), 16);
+  // The first byte, and limbs of 24 bits, the highest first: the last byte of the payload has the checksum behind it.
+  const limbs = [payload[0] ?? 0];
+  for (let at = 1; at < PAYLOAD_BYTES; at += LIMB_BYTES)
+    limbs.push(((payload[at] ?? 0) << 16) | ((payload[at + 1] ?? 0) << 8) | (payload[at + 2] ?? 0));
+  limbs[limbs.length - 1] =
+    ((payload[PAYLOAD_BYTES - 2] ?? 0) << 16) | ((payload[PAYLOAD_BYTES - 1] ?? 0) << 8) | (checksum >>> 24);
+  limbs.push(checksum & 0xff_ff_ff);
   let text = '';
   while (text.length < TEXT_LENGTH) {
     const rest = divideInPlace(limbs);
@@ -54,8 +55,8 @@ export function decodeBase58Check(text: string): Uint8Array | undefined {
     if (carry !== 0) return undefined;
   }
   const payload = bytes.subarray(0, PAYLOAD_BYTES);
-  const checksum = bytes.subarray(PAYLOAD_BYTES);
-  return checksumOf(payload).equals(checksum) ? payload : undefined;
+  const checksum = Buffer.from(bytes.subarray(PAYLOAD_BYTES)).toString('hex');
+  return checksumOf(payload) === checksum ? payload : undefined;
 }
 
 /** Divides the number by 58^4; gives the remainder. */
@@ -70,6 +71,8 @@ function divideInPlace(limbs: number[]): number {
   return rest;
 }
 
-function checksumOf(payload: Uint8Array): Buffer {
-  return hash('sha256', hash('sha256', payload, 'buffer'), 'buffer').subarray(0, CHECKSUM_BYTES);
+/** In hex: Node's `hash` gives a text in a third of the time that it takes for a buffer. */
+function checksumOf(payload: Uint8Array): string {
+  const once = Buffer.from(hash('sha256', payload, 'hex'), 'hex');
+  return hash('sha256', once, 'hex').slice(0, 2 * CHECKSUM_BYTES);
 }

@@ -2,7 +2,8 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import { addressOfHex } from './address-codec.ts';
+import type { AddressOf } from './address-book.ts';
+import { addressOfShortHex } from './address-codec.ts';
 import type { Raw } from './node-value.ts';
 import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from './node-value.ts';
 
@@ -31,6 +32,7 @@ export interface TronTransaction {
 }
 
 const HEIGHT_DIGITS = 16;
+const PREFIX = '41';
 const EMPTY_ROOT = '0'.repeat(64);
 
 /**
@@ -69,8 +71,10 @@ export function plainHeader({ height, hash, parentHash, timeSeconds }: TronHeade
 }
 
 /** The transactions of a block that was asked for with them. */
-export function decodeTransactions(raw: unknown): readonly TronTransaction[] {
-  return listIn(objectIn(raw, 'block')['transactions'], 'transactions').map(decodeTransaction);
+export function decodeTransactions(raw: unknown, addressOf?: AddressOf): readonly TronTransaction[] {
+  return listIn(objectIn(raw, 'block')['transactions'], 'transactions').map((one) =>
+    decodeTransaction(one, addressOf),
+  );
 }
 
 /** Whether the header says that the block has no transactions: nodes write a root of zeros into just these. */
@@ -79,7 +83,7 @@ export function hasEmptyRoot(raw: unknown): boolean {
   return objectIn(data, 'block_header.raw_data')['txTrieRoot'] === EMPTY_ROOT;
 }
 
-export function decodeTransaction(raw: unknown): TronTransaction {
+export function decodeTransaction(raw: unknown, addressOf: AddressOf = addressOfShortHex): TronTransaction {
   const transaction = objectIn(raw, 'transaction');
   const txHash = hashIn(transaction['txID'], 'txID') as TxHash;
   const contracts = listIn(objectIn(transaction['raw_data'], 'raw_data')['contract'], 'contract');
@@ -92,30 +96,35 @@ export function decodeTransaction(raw: unknown): TronTransaction {
   const contractRet = ret === undefined ? undefined : objectIn(ret, 'ret')['contractRet'];
   if (contractRet !== undefined && typeof contractRet !== 'string')
     return malformed('contractRet', contractRet);
-  const trx = type === 'TransferContract' ? carriedBy(contract) : undefined;
-  return { txHash, contractRet, type, owner: ownerOf(contract), trx };
+  const trx = type === 'TransferContract' ? carriedBy(contract, addressOf) : undefined;
+  return { txHash, contractRet, type, owner: ownerOf(contract, addressOf), trx };
 }
 
 /** Asked for of own transactions alone: what a node says of others must not fail for it. */
-function ownerOf(contract: Raw): Address | undefined {
+function ownerOf(contract: Raw, addressOf: AddressOf): Address | undefined {
   const { parameter } = contract;
   if (typeof parameter !== 'object' || parameter === null || !('value' in parameter)) return undefined;
   const { value } = parameter;
   if (typeof value !== 'object' || value === null || !('owner_address' in value)) return undefined;
-  return typeof value.owner_address === 'string' ? addressOfHex(value.owner_address) : undefined;
+  return typeof value.owner_address === 'string' ? wholeAddress(value.owner_address, addressOf) : undefined;
 }
 
-function carriedBy(contract: Raw): CarriedTrx {
+function carriedBy(contract: Raw, addressOf: AddressOf): CarriedTrx {
   const value = objectIn(objectIn(contract['parameter'], 'parameter')['value'], 'parameter.value');
   return {
-    from: wholeAddress(value['owner_address'], 'owner_address'),
-    to: wholeAddress(value['to_address'], 'to_address'),
+    from: addressIn(value['owner_address'], 'owner_address', addressOf),
+    to: addressIn(value['to_address'], 'to_address', addressOf),
     sun: sunIn(value['amount'], 'amount'),
   };
 }
 
-function wholeAddress(value: unknown, what: string): Address {
-  return (typeof value === 'string' ? addressOfHex(value) : undefined) ?? malformed(what, value);
+function addressIn(value: unknown, what: string, addressOf: AddressOf): Address {
+  return (typeof value === 'string' ? wholeAddress(value, addressOf) : undefined) ?? malformed(what, value);
+}
+
+/** Of 21 bytes of hex. */
+function wholeAddress(hex: string, addressOf: AddressOf): Address | undefined {
+  return hex.startsWith(PREFIX) ? addressOf(hex.slice(PREFIX.length)) : undefined;
 }
 
 function heightDigits(height: number): string {

@@ -1,5 +1,6 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { AddressOf } from './address-book.ts';
 import { addressOfShortHex } from './address-codec.ts';
 import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from './node-value.ts';
 
@@ -68,7 +69,11 @@ export function hasRun(info: TronInfo): boolean {
 }
 
 /** The transfer of a configured token that a log states; undefined for any other log, and for a transfer of nothing. */
-export function transferIn(raw: unknown, tokens: TokensByHex): LoggedTransfer | undefined {
+export function transferIn(
+  raw: unknown,
+  tokens: TokensByHex,
+  addressOf: AddressOf = addressOfShortHex,
+): LoggedTransfer | undefined {
   const log = objectIn(raw, 'log');
   const { address, topics, data } = log;
   if (typeof address !== 'string') return malformed('log.address', address);
@@ -76,14 +81,14 @@ export function transferIn(raw: unknown, tokens: TokensByHex): LoggedTransfer | 
   if (contract === undefined) return undefined;
   const [event, from, to, ...others] = listIn(topics, 'log.topics');
   if (event !== TRANSFER_TOPIC || others.length !== TRANSFER_TOPICS - 3) return undefined;
-  const [sender, recipient] = [indexedAddress(from), indexedAddress(to)];
+  const [sender, recipient] = [indexedAddress(from, addressOf), indexedAddress(to, addressOf)];
   if (sender === undefined || recipient === undefined) return undefined;
   if (typeof data !== 'string' || !WORD.test(data)) return undefined;
   const amount = BigInt(`0x${data}`);
   return amount === 0n ? undefined : { contract, from: sender, to: recipient, amount };
 }
 
-function indexedAddress(topic: unknown): Address | undefined {
+function indexedAddress(topic: unknown, addressOf: AddressOf): Address | undefined {
   const hex = typeof topic === 'string' ? INDEXED_ADDRESS.exec(topic)?.[1] : undefined;
-  return hex === undefined ? undefined : addressOfShortHex(hex);
+  return hex === undefined ? undefined : addressOf(hex);
 }

@@ -2,6 +2,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
+import type { AddressOf } from './address-book.ts';
 import type { AnswerTwin } from './answer-twin.ts';
 import type { TronHeader, TronTransaction } from './decode-block.ts';
 import { decodeHeader, decodeTransactions, hasEmptyRoot } from './decode-block.ts';
@@ -73,10 +74,15 @@ export function askForBlock(
 }
 
 /** See readBlock. */
-export function decodeAccount(rawBlock: unknown, rawInfos: unknown, height: number): BlockAccount {
+export function decodeAccount(
+  rawBlock: unknown,
+  rawInfos: unknown,
+  height: number,
+  addressOf?: AddressOf,
+): BlockAccount {
   const header = decodeHeader(rawBlock, height);
   if (height === 0) return { header, entries: [] };
-  const transactions = decodeTransactions(rawBlock);
+  const transactions = decodeTransactions(rawBlock, addressOf);
   if (transactions.length === 0 && !hasEmptyRoot(rawBlock))
     throw inconsistent(header, 'no transactions under a header with the root of some');
   const infos = decodeInfos(rawInfos);
@@ -106,7 +112,7 @@ export function transfersOf(
     const here = { txHash, blockHash, blockHeight };
     if (hasRun(info)) {
       for (const [logPlace, log] of info.logs.entries()) {
-        const found = transferIn(log, reading.tokens);
+        const found = transferIn(log, reading.tokens, reading.addressOf);
         if (found === undefined) continue;
         const { contract, from, to, amount } = found;
         const indexInBlock = indexOfLog(place, logPlace);

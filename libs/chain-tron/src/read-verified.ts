@@ -68,7 +68,12 @@ function createRetelling(reading: Reading): Retelling {
       const areFirst = twins.block.isFirst(block) && twins.infos.isFirst(infos);
       if (areFirst && twins.told !== undefined) return twins.told;
       const raw = (value: unknown, twin: AnswerTwin): unknown => (value === SAME ? twin.again() : value);
-      const account = decodeAccount(raw(block, twins.block), raw(infos, twins.infos), height);
+      const account = decodeAccount(
+        raw(block, twins.block),
+        raw(infos, twins.infos),
+        height,
+        reading.addressOf,
+      );
       const { header } = account;
       const read = { header, transfers: transfersOf(reading, account) };
       if (!areFirst) return read;
@@ -162,10 +167,7 @@ const ASKED_AGAIN = 3;
 function areOtherContents(ours: ReadBlock | undefined, theirs: ReadBlock | undefined): boolean {
   if (ours === theirs || ours === undefined || theirs === undefined) return false;
   if (ours.header.hash !== theirs.header.hash) return false;
-  return (
-    ours.header.timeMs !== theirs.header.timeMs ||
-    !sameTransfers(ours.transfers, theirs.transfers)
-  );
+  return ours.header.timeMs !== theirs.header.timeMs || !sameTransfers(ours.transfers, theirs.transfers);
 }
 
 function differing(

@@ -7,6 +7,7 @@ import type { Finalized, FinalityLag } from '@opentill/chain-sources/read-finali
 import { createFinalityReader } from '@opentill/chain-sources/read-finality';
 import { vouchForBlock } from '@opentill/chain-sources/vouch-for-block';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { createAddressBook } from './address-book.ts';
 import { hexOf, shortHexOf, tronAddressCodec } from './address-codec.ts';
 import type { SourceFinding } from './check-network.ts';
 import { checkNetwork } from './check-network.ts';
@@ -117,6 +118,7 @@ function readingOf(
   return {
     chain: network.chain,
     tokens: new Map(tokens.map(({ contract, shortHex }) => [shortHex, contract])),
+    addressOf: createAddressBook(),
     native: network.tokens.some(({ contract }) => contract === null),
     onCompared: deps.onCompared ?? ignore,
     onAlone: ({ label }) => {

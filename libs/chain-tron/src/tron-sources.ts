@@ -8,6 +8,7 @@ import type { Sources } from '@opentill/chain-sources/sources';
 import { createSources } from '@opentill/chain-sources/sources';
 import type { TronHeader } from './decode-block.ts';
 import { decodeHeader } from './decode-block.ts';
+import { createPlaces } from './take-places.ts';
 import type { Side, TronClient, TronExchange } from './tron-client.ts';
 import { createTronClient } from './tron-client.ts';
 import type { AskOptions } from '@opentill/chain-sources/source';
@@ -89,10 +90,12 @@ function createTronSource(
   const client = createClient(({ outcome, durationMs, answerBytes }) => {
     if (outcome === 'OK') notes.noteLatency(durationMs, answerBytes);
   });
+  const places = createPlaces(WHOLE_AT_ONCE);
   return {
     label: client.label,
     waitMs: client.waitMs,
     async call(call, options) {
+      const leave = WHOLE.has(call.method) ? await places.take(options?.signal) : undefined;
       try {
         const value = await insist(() => client.call(call, options), options);
         notes.noteAnswer();
@@ -100,10 +103,20 @@ function createTronSource(
       } catch (error) {
         notes.noteFailure(error);
         throw error;
+      } finally {
+        leave?.();
       }
     },
   };
 }
+
+/**
+ * Answers about whole blocks: 0.6 MB a block of the main network, and several times that when they are parsed. Catching up reads
+ * many parts at once; of more than eight blocks in flight it gains nothing (tron.md section 3.3), and they would not fit into
+ * a small container.
+ */
+const WHOLE: ReadonlySet<string> = new Set(['getblockbynum', 'gettransactioninfobyblocknum']);
+const WHOLE_AT_ONCE = 16;
 
 /** A fault as slow as this is no passing one. */
 const PATIENCE_MS = 1_000;
