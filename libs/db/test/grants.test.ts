@@ -406,6 +406,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
   ],
   signer: [
     'chain_over_ms',
+    'may_be_paid_by_foreign',
     'may_have_been_paid',
     'oldest_transaction_seconds',
     'payout_may_move',
@@ -424,6 +425,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'book_gas_top_up',
     'book_top_up',
     'finish_webhook_secret',
+    'may_be_paid_by_foreign',
     'may_have_been_paid',
     'oldest_transaction_seconds',
     'overlap_webhook_secret',

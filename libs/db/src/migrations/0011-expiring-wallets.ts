@@ -27,12 +27,16 @@ create table if not exists foreign_transaction ( -- writers: the scanners of fam
   block_height bigint not null,
   block_hash text not null,
   block_time timestamptz not null,
+  contract_address text,
+  to_address text,
+  amount numeric(78, 0) check (amount > 0),
   found_at timestamptz not null default clock_timestamp(),
   halt_id uuid,
   primary key (chain, tx_hash, wallet)
 );
-comment on table foreign_transaction is 'Transactions in verified blocks by which a hot wallet acted or money left it, and that the gateway did not sign: somebody else has the key, or this database forgot them. halt_id: the halt that the signer set for it.';
+comment on table foreign_transaction is 'Transactions in verified blocks by which a hot wallet acted or money left it, and that the gateway did not sign: somebody else has the key, or this database forgot them. to_address, amount: what it moved out of the wallet, where it is known to have moved something. halt_id: the halt that the signer set for it.';
 create index if not exists foreign_transaction_new on foreign_transaction (chain, wallet) where halt_id is null;
+create index if not exists foreign_transaction_to on foreign_transaction (chain, wallet, to_address) where to_address is not null;
 alter table foreign_transaction enable row level security;
 drop policy if exists all_read on foreign_transaction;
 create policy all_read on foreign_transaction for select using (true);
@@ -45,4 +49,36 @@ grant select, update (halt_id) on foreign_transaction to opentill_signer;
 grant select on foreign_transaction to opentill_ops;
 `;
 
-export const sql = [RESTORES, FOREIGN_TRANSACTIONS];
+/** A transaction that nobody here signed, and that pays just what a payout asks for, may have paid it: until an operator says which. */
+const MAYBE_PAID = `
+alter table payout_decision drop constraint if exists payout_decision_check1;
+comment on column payout_decision.nonce is 'Of PAY_AGAIN: the nonce of the payout that is TAKEN, where there are nonces. A decision is about this one and no later one.';
+
+create or replace function may_be_paid_by_foreign(p_order_pk uuid) returns boolean
+language sql stable security definer set search_path = public, pg_temp as $$
+  select exists (
+    select from orders o join payout p using (order_pk) join foreign_transaction x
+      on x.chain = o.chain and x.wallet = p.wallet and x.to_address = o.address and x.amount = o.amount
+        and x.contract_address is not distinct from o.contract_address
+    where o.order_pk = p_order_pk
+      and not exists (select from own_transaction t where t.chain = x.chain and t.tx_hash = x.tx_hash)
+      and not exists (select from forgotten_payment f where f.chain = x.chain and f.tx_hash = x.tx_hash and f.decision is not null)
+      and not exists (select from payout_decision d
+        where d.order_pk = o.order_pk and d.decision = 'PAY_AGAIN' and d.decided_at > x.found_at))
+$$;
+revoke all on function may_be_paid_by_foreign(uuid) from public;
+grant execute on function may_be_paid_by_foreign(uuid) to opentill_signer, opentill_ops;
+
+create or replace function may_have_been_paid(p_order_pk uuid) returns boolean
+language sql stable security definer set search_path = public, pg_temp as $$
+  select exists (
+    select from orders o join forgotten_payment f
+      on f.chain = o.chain and f.to_address = o.address and f.amount = o.amount
+        and lower(f.contract_address) is not distinct from lower(o.contract_address)
+    where o.order_pk = p_order_pk and f.order_pk is null and f.guards
+  ) or exists (select from doubtful_payout d where d.order_pk = p_order_pk and d.decision is null)
+    or may_be_paid_by_foreign(p_order_pk)
+$$;
+`;
+
+export const sql = [RESTORES, FOREIGN_TRANSACTIONS, MAYBE_PAID];
