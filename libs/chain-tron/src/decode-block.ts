@@ -5,6 +5,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { AddressOf } from './address-book.ts';
 import { addressOfShortHex } from './address-codec.ts';
 import type { Raw } from './node-value.ts';
+import { blockIdOf, heightDigits } from './protobuf/header.ts';
 import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from './node-value.ts';
 
 export interface TronHeader extends BlockHeader {
@@ -31,13 +32,13 @@ export interface TronTransaction {
   readonly trx: CarriedTrx | undefined;
 }
 
-const HEIGHT_DIGITS = 16;
 const PREFIX = '41';
 const EMPTY_ROOT = '0'.repeat(64);
 
 /**
  * A header, of an answer with or without transactions. Throws BLOCK_NOT_FOUND for the empty answer; INCONSISTENT_ANSWER
- * unless the id begins with the height, as ids do (tron.md section 2), and the parent's with the height before.
+ * unless the id is that of just this header, and the parent's begins with the height before: of a chain that ids link nobody can
+ * tell another time. The id of block 0 is compared with the configured one.
  */
 export function decodeHeader(raw: unknown, asked?: number): TronHeader {
   if (isNothing(raw))
@@ -51,6 +52,8 @@ export function decodeHeader(raw: unknown, asked?: number): TronHeader {
   const isLinked = height === 0 || parentHash.startsWith(heightDigits(height - 1));
   if (!hash.startsWith(heightDigits(height)) || !isLinked)
     throw readerError('INCONSISTENT_ANSWER', "a block's ids are not of its height", { height, hash });
+  if (height > 0 && blockIdOf(data, height) !== hash)
+    throw readerError('INCONSISTENT_ANSWER', "a block's id is not that of its header", { height, hash });
   if (asked !== undefined && height !== asked)
     throw readerError('INCONSISTENT_ANSWER', 'the node answered another block', {
       height: asked,
@@ -125,8 +128,4 @@ function addressIn(value: unknown, what: string, addressOf: AddressOf): Address 
 /** Of 21 bytes of hex. */
 function wholeAddress(hex: string, addressOf: AddressOf): Address | undefined {
   return hex.startsWith(PREFIX) ? addressOf(hex.slice(PREFIX.length)) : undefined;
-}
-
-function heightDigits(height: number): string {
-  return height.toString(16).padStart(HEIGHT_DIGITS, '0');
 }

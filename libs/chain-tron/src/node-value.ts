@@ -8,8 +8,16 @@ const HASH = /^[0-9a-f]{64}$/;
 
 /** Throws INCONSISTENT_ANSWER: the node's answer has not the shape that it must have. */
 export function malformed(what: string, value: unknown): never {
-  const shown = typeof value === 'bigint' ? `${value}` : (JSON.stringify(value) ?? 'nothing');
-  throw readerError('INCONSISTENT_ANSWER', `${what} is malformed: ${boundedText(shown.slice(0, 200))}`);
+  throw readerError(
+    'INCONSISTENT_ANSWER',
+    `${what} is malformed: ${boundedText(shownValue(value).slice(0, 200))}`,
+  );
+}
+
+/** A value of a node's JSON, as parseAnswer gives it, in words. */
+export function shownValue(value: unknown): string {
+  const text = (_: string, inner: unknown): unknown => (typeof inner === 'bigint' ? `${inner}` : inner);
+  return JSON.stringify(value, text) ?? 'nothing';
 }
 
 export function objectIn(value: unknown, what: string): Raw {

@@ -3,6 +3,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import { codeOfHttpStatus } from '@opentill/chain-sources/http-status';
 import { boundedText } from '@opentill/chain-sources/node-text';
 import type { HttpAnswer } from '@opentill/chain-sources/post-json';
+import { shownValue } from './node-value.ts';
 import { parseAnswer } from './parse-answer.ts';
 
 /** What java-tron and providers say in words, first match first. The wordings stand in the test of this file. */
@@ -71,7 +72,7 @@ function parse(body: Buffer): unknown {
 function errorSaidBy(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const { Error: ofNode, error, message, success } = value as Record<string, unknown>;
-  if (ofNode !== undefined) return typeof ofNode === 'string' ? ofNode : JSON.stringify(ofNode);
+  if (ofNode !== undefined) return typeof ofNode === 'string' ? ofNode : shownValue(ofNode);
   if (typeof error === 'string') return error;
   if (success === false) return typeof message === 'string' ? message : 'success: false';
   return undefined;

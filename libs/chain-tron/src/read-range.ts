@@ -1,4 +1,4 @@
-import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import type { Actor, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import type { BlockHeader } from '@opentill/chain/block';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
@@ -17,6 +17,7 @@ export async function readRange(
     throw new RangeError(`not a range of blocks: ${from} to ${to}`);
   const headers: BlockHeader[] = [];
   const transfers: CandidateTransfer[] = [];
+  let actors: readonly Actor[] | undefined;
   while (headers.length < to - from + 1) {
     const first = from + headers.length;
     const read = await readCall({ from: first, to: Math.min(to, first + BLOCKS_PER_CALL - 1) });
@@ -27,8 +28,9 @@ export async function readRange(
       });
     headers.push(...read.headers);
     for (const transfer of read.transfers) transfers.push(transfer);
+    if (read.actors !== undefined) actors = [...(actors ?? []), ...read.actors];
   }
-  return { headers, transfers };
+  return { headers, transfers, ...(actors === undefined ? {} : { actors }) };
 }
 
 /** Does the same for each height of a range at once; gives the answers in order, or throws what the first failed with. */

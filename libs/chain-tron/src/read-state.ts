@@ -6,7 +6,6 @@ import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { shortHexOf } from './address-codec.ts';
 import { plainHeader } from './decode-block.ts';
 import { malformed, sunIn } from './node-value.ts';
-import { ofEach } from './read-range.ts';
 import { callConstant } from './sender/call-constant.ts';
 import { readAccount } from './sender/read-balances.ts';
 import {
@@ -43,8 +42,8 @@ interface Testimony {
 /** balanceOf(address) */
 const BALANCE_SELECTOR = '70a08231';
 const WORD = /^[0-9a-f]{64}$/;
-/** A call each; more of them at once gain nothing. */
-const CALLS_AT_ONCE = 8;
+/** A call each, so many under way at once; a provider that limits them makes them wait by itself. */
+const CALLS_AT_ONCE = 16;
 
 /** Throws TypeError for a network without genesis id. Opens nothing until the first call. */
 export function createTronStateReader(
@@ -83,17 +82,28 @@ async function testify(
   const solid = async (): Promise<BlockHeader> =>
     plainHeader(await readHeader(source, options, undefined, 'walletsolidity'));
   const from = await solid();
-  const balances: bigint[] = [];
-  while (balances.length < holdings.length) {
-    const next = holdings.slice(balances.length, balances.length + CALLS_AT_ONCE);
-    const read = await ofEach(
-      { from: 0, to: next.length - 1 },
-      (place, own) => readBalance(source, next[place] as Holding, own),
-      options,
-    );
-    balances.push(...read);
-  }
+  const balances = await readAll(holdings, (holding) => readBalance(source, holding, options));
   return { from, to: await solid(), balances };
+}
+
+/** Does the same for each, the next as soon as one is done; gives the answers in order. */
+async function readAll<T, R>(items: readonly T[], read: (item: T) => Promise<R>): Promise<readonly R[]> {
+  const answers: R[] = [];
+  const left = items.entries();
+  let hasFailed = false;
+  const work = async (): Promise<void> => {
+    for (const [place, item] of left) {
+      if (hasFailed) return;
+      try {
+        answers[place] = await read(item);
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(CALLS_AT_ONCE, items.length) }, work));
+  return answers;
 }
 
 async function readBalance(

@@ -1,4 +1,4 @@
-import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import type { Actor, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { askAgain } from '@opentill/chain-sources/ask-again';
@@ -17,6 +17,7 @@ import type { TronSource, TronSources } from './tron-sources.ts';
 interface ReadBlock {
   readonly header: TronHeader;
   readonly transfers: readonly CandidateTransfer[];
+  readonly actors: readonly Actor[];
 }
 
 /** What one source says of a few blocks. */
@@ -50,6 +51,7 @@ export async function readVerifiedBlocks(
   return {
     headers: blocks.map(({ header }) => plainHeader(header)),
     transfers: blocks.flatMap(({ transfers }) => transfers),
+    actors: blocks.flatMap(({ actors }) => actors),
   };
 }
 
@@ -75,7 +77,7 @@ function createRetelling(reading: Reading): Retelling {
         reading.addressOf,
       );
       const { header } = account;
-      const read = { header, transfers: transfersOf(reading, account) };
+      const read = { header, transfers: transfersOf(reading, account), actors: actorsIn(account) };
       if (!areFirst) return read;
       twins.told = read;
       twins.block.release();
@@ -167,7 +169,28 @@ const ASKED_AGAIN = 3;
 function areOtherContents(ours: ReadBlock | undefined, theirs: ReadBlock | undefined): boolean {
   if (ours === theirs || ours === undefined || theirs === undefined) return false;
   if (ours.header.hash !== theirs.header.hash) return false;
-  return ours.header.timeMs !== theirs.header.timeMs || !sameTransfers(ours.transfers, theirs.transfers);
+  return (
+    ours.header.timeMs !== theirs.header.timeMs ||
+    !sameTransfers(ours.transfers, theirs.transfers) ||
+    !sameActors(ours.actors, theirs.actors)
+  );
+}
+
+/** One that a node shows otherwise than chains do is nobody's. */
+function actorsIn({ header: { height: blockHeight }, entries }: BlockAccount): readonly Actor[] {
+  return entries.flatMap(({ transaction: { txHash, owner } }) =>
+    owner === undefined ? [] : [{ txHash, wallet: owner, blockHeight }],
+  );
+}
+
+function sameActors(ours: readonly Actor[], theirs: readonly Actor[]): boolean {
+  return (
+    ours.length === theirs.length &&
+    ours.every(({ txHash, wallet }, place) => {
+      const other = theirs[place];
+      return other?.txHash === txHash && other.wallet === wallet;
+    })
+  );
 }
 
 function differing(

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import { addressOfHex, addressOfShortHex } from './address-codec.ts';
 import { decodeHeader, decodeTransaction, decodeTransactions } from './decode-block.ts';
+import { blockIdOf } from './protobuf/header.ts';
 import { decodeInfo, decodeInfos, hasRun, transferIn, TRANSFER_TOPIC } from './decode-info.ts';
 import { indexOfLog, readBlock, transfersOf } from './read-block.ts';
 
@@ -67,10 +68,13 @@ describe('a block of a real node', () => {
     const { transactions: _, ...rest } = copy('block');
     await expect(readBlock(sourceOf(rest, []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
     const header = rest['block_header'] as { raw_data: Raw };
+    const withItsId = () => ({ ...rest, blockID: blockIdOf(header.raw_data, 37) });
     delete header.raw_data['txTrieRoot'];
-    await expect(readBlock(sourceOf(rest, []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
+    await expect(readBlock(sourceOf(withItsId(), []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
     header.raw_data['txTrieRoot'] = '0'.repeat(64);
-    expect((await readBlock(sourceOf(rest, []), 'wallet', 37, {})).entries).toEqual([]);
+    // Its id is of the root that it had: a node can't leave a block's transactions out by another root.
+    await expect(readBlock(sourceOf(rest, []), 'wallet', 37, {})).rejects.toEqual(inconsistent);
+    expect((await readBlock(sourceOf(withItsId(), []), 'wallet', 37, {})).entries).toEqual([]);
   });
 
   const infos = (): readonly Raw[] => structuredClone(RECORDED['infos']) as readonly Raw[];
@@ -97,6 +101,22 @@ describe('a block of a real node', () => {
     const orphan = structuredClone(block);
     orphan.block_header.raw_data['parentHash'] = block.blockID;
     expect(() => decodeHeader(orphan)).toThrow(inconsistent);
+  });
+
+  it.each([
+    ['timestamp', 1_795_229_328_000],
+    ['parentHash', `0000000000000024${'a'.repeat(48)}`],
+    ['txTrieRoot', 'a'.repeat(64)],
+    ['witness_address', `41${'a'.repeat(40)}`],
+    ['version', 1],
+    ['version', undefined],
+    ['witness_address', 'not hex'],
+    ['accountStateRoot', 'a'.repeat(64)],
+  ])('is not believed with another %s in its header: the id says so', (field, lie) => {
+    const block = copy('block') as { block_header: { raw_data: Raw } };
+    expect(decodeHeader(block)).toMatchObject({ height: 37 });
+    block.block_header.raw_data[field] = lie;
+    expect(() => decodeHeader(block)).toThrow(inconsistent);
   });
 
   it('is not believed where it calls a failure what the receipt calls a success, nor the other way round', async () => {

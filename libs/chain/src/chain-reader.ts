@@ -2,7 +2,8 @@ import type { Chain } from '@opentill/domain/chains';
 import type { BlockHeader } from './block.ts';
 import type { FatesRead, OwnTransaction } from './own-transaction.ts';
 import type { SourceHealth } from './source-health.ts';
-import type { CandidateTransfer, Transfer } from './transfer.ts';
+import type { Address } from './address-codec.ts';
+import type { CandidateTransfer, Transfer, TxHash } from './transfer.ts';
 
 /** A consistent reading of a range of blocks. */
 export interface RangeRead {
@@ -14,6 +15,18 @@ export interface RangeRead {
    * transaction carries, whether it succeeded or not: `confirmTransfers` tells. What contracts send is not seen.
    */
   readonly transfers: readonly CandidateTransfer[];
+  /**
+   * Who acted, by every transaction of the range, also by those that moved nothing or failed. Only of a verified reading, and only
+   * where no count of a wallet's transactions says whether all of them are known.
+   */
+  readonly actors?: readonly Actor[];
+}
+
+/** Whose transaction it is, by the key that signed it or by what that key was allowed to do in somebody's name. */
+export interface Actor {
+  readonly txHash: TxHash;
+  readonly wallet: Address;
+  readonly blockHeight: number;
 }
 
 /** What the seen pass recorded of a transfer, for the verified pass to find again. */

@@ -224,5 +224,6 @@ function changeOf(
     matched,
     matchedState: isVerified ? 'VERIFIED' : 'DETECTED',
     orphanedIds: gone.map((transfer) => transfer.transferId),
+    foreign: reads.flatMap((read) => read.foreign),
   };
 }

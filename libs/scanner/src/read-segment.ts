@@ -1,6 +1,8 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { seenBlock, type ChainState } from './chain-state.ts';
+import { findForeign } from './find-foreign.ts';
+import type { ForeignTransaction } from './foreign-transaction.ts';
 import { matchTransfers } from './match-transfers.ts';
 import type { LiveTransfer, MatchedTransfer } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
@@ -18,6 +20,7 @@ export interface SegmentRead extends Segment {
   readonly matched: readonly MatchedTransfer[];
   /** What was recorded of it before; only of blocks that are to be verified. */
   readonly live: readonly LiveTransfer[];
+  readonly foreign: readonly ForeignTransaction[];
 }
 
 /** The way up from a state, in order: what is to be verified, then what is to be seen above it. */
@@ -67,5 +70,6 @@ export async function readSegment(
     headers: range.headers,
     matched: await matchTransfers(scanning, range, { ...options, byOneSource: kind === 'seen' }),
     live,
+    foreign: await findForeign(scanning, range),
   };
 }

@@ -1,5 +1,6 @@
 import type { Transfer } from '@opentill/chain/transfer';
 import type { ChainStep } from './chain-state.ts';
+import type { ForeignTransaction } from './foreign-transaction.ts';
 import type { FateChange } from './own-fate.ts';
 
 /** A proven transfer to one of the gateway's deposit addresses or hot wallets, as it is recorded. */
@@ -47,6 +48,8 @@ export interface ScanChange {
   readonly rescan?: RescanProgress;
   /** What became of own transactions, in the chain as it is after the step; see FateFollowing. */
   readonly fates?: readonly FateChange[] | undefined;
+  /** What hot wallets did in verified blocks that the gateway did not sign. */
+  readonly foreign?: readonly ForeignTransaction[];
 }
 
 /** What a commit made of own transactions and, by row id, of transfers; unchanged rows are in none of them. */

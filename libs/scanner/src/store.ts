@@ -33,6 +33,7 @@ import {
   upsertBlocks,
 } from './write-chain.ts';
 import { recordFates } from './write-fates.ts';
+import { recordForeign } from './write-foreign.ts';
 
 /** What a scanner reads and writes in Postgres. Every write asserts the lease first: a stale holder writes nothing. */
 export interface ScanStore {
@@ -49,6 +50,8 @@ export interface ScanStore {
   ): Promise<{ readonly state: ChainState; readonly written: Written }>;
   /** Those of the addresses that are ours: given out as deposit addresses of the family, or its hot wallets. */
   findRecipients(family: Family, addresses: readonly Address[]): Promise<ReadonlySet<Address>>;
+  /** The hot wallets of the family. */
+  hotWallets(family: Family): Promise<ReadonlySet<Address>>;
   /** Those of the hashes that are of transactions which the gateway signed. */
   findOwn(chain: Chain, txHashes: readonly TxHash[]): Promise<ReadonlySet<TxHash>>;
   /** Whether there may be any of them. Cheap: it is asked with every commit of a gateway that pays nothing. */
@@ -105,6 +108,7 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
           orphanedIds: await markOrphaned(tx, network.chain, change.orphanedIds),
           changedFates: await recordFates(tx, network, change.fates ?? []),
         };
+        await recordForeign(tx, network.chain, change.foreign ?? []);
         await appendToOutbox(tx, schema, eventsOf(network, before, state, transfers, deps));
         if (change.rescan !== undefined) await answerRescan(tx, change.rescan, transfers.verifiedIds.length);
         return transfers;
@@ -130,6 +134,8 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
       return found;
     },
 
+    hotWallets: (family) => readHotWallets(db, family),
+
     findOwn: (chain, txHashes) => readOwnHashes(db, chain, txHashes),
 
     mayHaveOpenTransactions: (chain) => mayHaveOpenTransactions(db, chain),
@@ -154,6 +160,12 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
       return row && { requestId: row.request_id, fromHeight: row.from_height, toHeight: row.to_height };
     },
   };
+}
+
+async function readHotWallets(db: Db, family: Family): Promise<ReadonlySet<Address>> {
+  const { rows } = await sql<{ address: Address }>`
+    select address from hot_wallet where family = ${family}`.execute(db);
+  return new Set(rows.map(({ address }) => address));
 }
 
 interface CursorRow {

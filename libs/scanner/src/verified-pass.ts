@@ -2,6 +2,8 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import type { ChainState, ChainStep } from './chain-state.ts';
 import { blockAt, seenBlock } from './chain-state.ts';
+import { findForeign } from './find-foreign.ts';
+import type { ForeignTransaction } from './foreign-transaction.ts';
 import { matchTransfers } from './match-transfers.ts';
 import type { LiveTransfer, MatchedTransfer, ScanChange } from './scan-change.ts';
 import { notFound } from './scan-change.ts';
@@ -24,7 +26,7 @@ export async function planVerifiedPass(
   const { network, observe } = scanning;
   const from = state.verifiedHeight + 1;
   const to = Math.min(target, state.verifiedHeight + network.maxBlockRange);
-  const { headers, matched, live } = await readAnew(scanning, state, from, to, options);
+  const { headers, matched, live, foreign } = await readAnew(scanning, state, from, to, options);
   const refuted = notFound(live, matched);
   if (refuted.length > 0) observe.seenButNotVerified(network.chain, refuted);
   return {
@@ -37,6 +39,7 @@ export async function planVerifiedPass(
     matched,
     matchedState: 'VERIFIED',
     orphanedIds: refuted.map((transfer) => transfer.transferId),
+    foreign,
   };
 }
 
@@ -51,12 +54,14 @@ export async function readAnew(
   readonly headers: readonly BlockHeader[];
   readonly matched: readonly MatchedTransfer[];
   readonly live: readonly LiveTransfer[];
+  readonly foreign: readonly ForeignTransaction[];
 }> {
   const { network, reader, store } = scanning;
   const live = await store.liveTransfers(network.chain, from, to);
   const range = await reader.readVerified(from, to, live, options);
   checkAgainstStored(state, range);
-  return { headers: range.headers, matched: await matchTransfers(scanning, range, options), live };
+  const matched = await matchTransfers(scanning, range, options);
+  return { headers: range.headers, matched, live, foreign: await findForeign(scanning, range) };
 }
 
 function checkAgainstStored(state: ChainState, range: RangeRead): void {

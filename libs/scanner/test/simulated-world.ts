@@ -59,6 +59,7 @@ export function createCrasher(): Crasher {
         insertFirstState: around(store.insertFirstState),
         commit: around(store.commit),
         findRecipients: around(store.findRecipients),
+        hotWallets: around(store.hotWallets),
         findOwn: around(store.findOwn),
         mayHaveOpenTransactions: around(store.mayHaveOpenTransactions),
         openTransactions: around(store.openTransactions),

@@ -21,16 +21,21 @@ export interface SendAnswer extends SaidToSending {
 
 /** How long the others are waited for once each transaction is taken: they go on by themselves until their deadline. */
 const PATIENCE_MS = 500;
+/** However many there are to send, and however slow a source is: what it has not answered by then is UNKNOWN. */
+const DEADLINE_MS = 20_000;
 const CONCLUSIVE: readonly ExpiringSendOutcome[] = ['ACCEPTED', 'KNOWN'];
 
-/** See ExpiringSender.broadcast: the signed bytes as they are, so that no node writes them anew. */
+/** See ExpiringSender.broadcast: the signed bytes as they are, so that no node writes them anew. Ends by its deadline. */
 export async function broadcast(
   sources: TronSources,
   signed: readonly Sent[],
   onAnswer: (answer: SendAnswer) => void,
-  options: ReadOptions,
+  { signal: given }: ReadOptions,
+  deadlineMs = DEADLINE_MS,
 ): Promise<readonly ExpiringSendOutcome[]> {
   if (signed.length === 0) return [];
+  const deadline = AbortSignal.timeout(deadlineMs);
+  const signal = given === undefined ? deadline : AbortSignal.any([given, deadline]);
   const outcomes: ExpiringSendOutcome[][] = signed.map(() => []);
   const settled = Promise.withResolvers<undefined>();
   const isConclusive = (): boolean =>
@@ -38,15 +43,15 @@ export async function broadcast(
   const sends = sources.witnesses().map((source) =>
     inTurns([...signed.keys()], async (place) => {
       const sent = signed[place];
-      if (sent === undefined) return;
-      const answer = await sendTo(source, sent, options);
+      if (sent === undefined || signal.aborted) return;
+      const answer = await sendTo(source, sent, { signal });
       onAnswer({ source: source.label, txHash: sent.txHash, ...answer });
       outcomes[place]?.push(answer.outcome);
       if (isConclusive()) settled.resolve(undefined);
     }),
   );
   const all = Promise.all(sends);
-  await Promise.race([all, settled.promise]);
+  await Promise.race([all, settled.promise, ended(signal)]);
   const patience = new AbortController();
   await Promise.race([
     all,
@@ -54,6 +59,14 @@ export async function broadcast(
   ]);
   patience.abort();
   return outcomes.map(bestOutcome);
+}
+
+/** Also of a source that does not notice. */
+function ended(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  else signal.addEventListener('abort', () => resolve(), { once: true });
+  return promise;
 }
 
 /** Sends to one source. Never throws: what it does not answer is UNKNOWN. */

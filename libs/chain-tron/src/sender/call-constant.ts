@@ -3,7 +3,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { boundedText } from '@opentill/chain-sources/node-text';
 import { hexOf } from '../address-codec.ts';
-import { countIn, listIn, objectIn } from '../node-value.ts';
+import { countIn, listIn, malformed, objectIn, shownValue } from '../node-value.ts';
 import type { Side } from '../tron-client.ts';
 import type { TronSource } from '../tron-sources.ts';
 import { messageIn } from './send-outcome.ts';
@@ -46,10 +46,14 @@ export async function callConstant(
   const { logs } = answer;
   return {
     energyUsed: countIn(answer['energy_used'], 'energy_used'),
-    words: listIn(answer['constant_result'], 'constant_result').map(String),
+    words: listIn(answer['constant_result'], 'constant_result').map(wordIn),
     logs: logs === undefined ? undefined : listIn(logs, 'logs'),
     failure: failureIn(answer),
   };
+}
+
+function wordIn(value: unknown): string {
+  return typeof value === 'string' ? value : malformed('constant_result', value);
 }
 
 function failureIn(answer: Readonly<Record<string, unknown>>): string | undefined {
@@ -65,5 +69,5 @@ function failureIn(answer: Readonly<Record<string, unknown>>): string | undefine
   const said = ret === undefined ? undefined : objectIn(ret, 'ret')['ret'];
   return said === undefined || said === 'SUCESS' || said === 'SUCCESS'
     ? undefined
-    : boundedText(`the call: ${JSON.stringify(said)}`);
+    : boundedText(`the call: ${shownValue(said)}`);
 }

@@ -4,8 +4,8 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { plainHeader, type TronHeader } from '../decode-block.ts';
-import { readBlock } from '../read-block.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
+import { walkSolidBlocks } from '../walk-blocks.ts';
 
 export interface Stretch {
   /** Known to be in the chain; not searched itself. */
@@ -19,7 +19,6 @@ interface Search {
   readonly end: readonly [TronHeader, TronHeader];
 }
 
-const AT_ONCE = 8;
 /** A day of blocks: no transaction can be valid for longer. */
 const BLOCKS_MAX = 30_000;
 
@@ -65,24 +64,16 @@ async function search(
   options: ReadOptions,
 ): Promise<Search> {
   const found = new Set<TxHash>();
-  let last: Pick<TronHeader, 'height' | 'hash'> = after;
   let past: TronHeader | undefined;
-  while (last.height - after.height < BLOCKS_MAX) {
-    const start = last.height + 1;
-    const heights = Array.from({ length: AT_ONCE }, (_, place) => start + place);
-    const reads = heights.map((height) => readBlock(source, 'walletsolidity', height, options));
-    const blocks = await Promise.allSettled(reads);
-    for (const block of blocks) {
-      if (block.status === 'rejected') throw block.reason;
-      const { header, entries } = block.value;
-      if (header.parentHash !== last.hash)
-        throw readerError('INCONSISTENT_ANSWER', 'the blocks are not linked', { height: header.height });
-      for (const { transaction } of entries)
-        if (wanted.has(transaction.txHash)) found.add(transaction.txHash);
-      last = header;
-      if (past !== undefined && header.timeMs >= untilMs) return { found, end: [past, header] };
-      past = header.timeMs >= untilMs ? header : undefined;
-    }
+  for await (const { header, entries } of walkSolidBlocks(
+    source,
+    after,
+    options,
+    after.height + BLOCKS_MAX,
+  )) {
+    for (const { transaction } of entries) if (wanted.has(transaction.txHash)) found.add(transaction.txHash);
+    if (past !== undefined && header.timeMs >= untilMs) return { found, end: [past, header] };
+    past = header.timeMs >= untilMs ? header : undefined;
   }
   throw readerError('INCONSISTENT_ANSWER', 'no end of the blocks before a time that must have come', {
     after: after.height,

@@ -4,13 +4,11 @@ import type { FoundExpiringPayment } from '@opentill/chain/expiring-sender';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
-import { isNothing, malformed, objectIn } from '../node-value.ts';
-import { decodeRaw, digestOf, type RawTransaction } from '../protobuf/transaction.ts';
+import { decodeRaw, type RawTransaction } from '../protobuf/transaction.ts';
 import { readFates } from '../read-fates.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 import { intentOf } from './read-signed-transaction.ts';
-
-const HEX = /^(?:[0-9a-f]{2})+$/;
+import { readTransactionBytes } from './read-transaction-bytes.ts';
 
 /**
  * See ExpiringSender.readPayment. The bytes vouch for what was signed, since their hash is the transaction's name; what became of
@@ -60,15 +58,10 @@ async function readBytes(
   txHash: TxHash,
   options: ReadOptions,
 ): Promise<ReadBytes | undefined> {
-  const call = { side: 'walletsolidity', method: 'gettransactionbyid', body: { value: txHash } } as const;
-  const answer = await source.call(call, options);
-  if (isNothing(answer)) return undefined;
-  const hex = objectIn(answer, 'transaction')['raw_data_hex'];
-  if (typeof hex !== 'string' || !HEX.test(hex)) return malformed('raw_data_hex', hex);
-  const bytes = Uint8Array.from(Buffer.from(hex, 'hex'));
-  if (Buffer.from(digestOf(bytes)).toString('hex') !== txHash) return malformed('raw_data_hex', hex);
+  const read = await readTransactionBytes(source, txHash, options);
+  if (read === undefined) return undefined;
   try {
-    const raw = decodeRaw(bytes);
+    const raw = decodeRaw(read.rawBytes);
     return { raw, intent: intentOf(raw.contract) };
   } catch (error) {
     if (error instanceof RangeError) return undefined;

@@ -1,0 +1,169 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { readerError } from '@opentill/chain/reader-error';
+import type { TxHash } from '@opentill/chain/transfer';
+import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { inTurns } from '../confirm-transfers.ts';
+import { encodeSigned } from '../protobuf/transaction.ts';
+import {
+  createTronSources,
+  readHeader,
+  type TronSource,
+  type TronSources,
+  type TronSourcesDeps,
+  type TronSourcesNetwork,
+} from '../tron-sources.ts';
+import { walkSolidBlocks } from '../walk-blocks.ts';
+import { readSignedTransaction, V_OFFSET, type ReadPayment } from './read-signed-transaction.ts';
+import { readTransactionBytes, type TransactionBytes } from './read-transaction-bytes.ts';
+
+/** A transaction of a wallet in a solid block. */
+export interface SentTransaction {
+  readonly txHash: TxHash;
+  readonly blockHeight: number;
+  readonly blockHash: BlockHash;
+  readonly blockTimeMs: number;
+  /** With its signature, where it has one; else without any. */
+  readonly raw: Uint8Array;
+  /** What it pays, by bytes that the wallet's own key signed; undefined for whatever else it is. */
+  readonly payment: ReadPayment | undefined;
+}
+
+/** Blocks behind one that is known, up to a height. */
+export interface HistoryRange {
+  /** `hash` undefined: whichever solid block is there. */
+  readonly after: { readonly height: number; readonly hash: BlockHash | undefined };
+  readonly to: number;
+}
+
+export interface WalletHistory {
+  readonly sent: readonly SentTransaction[];
+  /** The last block. */
+  readonly last: { readonly height: number; readonly hash: BlockHash };
+  /** Milliseconds since 1970 of the chain's time: the last block and the one before it are not earlier. */
+  readonly overMs: number;
+}
+
+export interface TronWalletHistoryReader {
+  /**
+   * Everything of which the wallet is the owner, whatever it did and whether it succeeded, in every block of the range. Of two
+   * sources that tell the same; of several configured one alone is never believed. Throws a GatewayError with a
+   * ReaderErrorCode, BLOCK_NOT_FOUND while the range is not solid; RangeError for an empty range.
+   */
+  read(wallet: Address, range: HistoryRange, options?: ReadOptions): Promise<WalletHistory>;
+}
+
+type Found = Omit<SentTransaction, 'raw' | 'payment'>;
+interface Testimony extends Omit<WalletHistory, 'sent'> {
+  readonly found: readonly Found[];
+}
+
+/** Reads what a wallet sent. Throws TypeError for a network without genesis id. Opens nothing until the first call. */
+export function createTronWalletHistoryReader(
+  network: TronSourcesNetwork,
+  deps: TronSourcesDeps = {},
+): TronWalletHistoryReader {
+  const sources = createTronSources(network, deps);
+  return {
+    async read(wallet, range, options = {}) {
+      if (range.to <= range.after.height) throw new RangeError(`no blocks: ${JSON.stringify(range)}`);
+      const ask = (source: TronSource, own: ReadOptions): Promise<Testimony> =>
+        testify(source, wallet, range, own);
+      // With one source alone there is no alarm: it is the only one that is configured.
+      const question = { ask, height: range.to, onAlone: () => undefined, neverAlone: true };
+      const [first, second] = await askTwoSources(sources, question, options);
+      const { found, last, overMs } = first.answer;
+      if (second !== undefined && !isSame(first.answer, second.answer))
+        throw readerError('INCONSISTENT_ANSWER', 'two sources tell other transactions of a wallet', {
+          wallet,
+          sources: [first.source.label, second.source.label],
+          height: last.height,
+        });
+      const bytes = await inTurns(
+        found.map(({ txHash }) => txHash),
+        (txHash) => readBytes(sources, txHash, options),
+      );
+      const sent = found.map((one) => ({ ...one, ...paymentIn(wallet, bytes.get(one.txHash)) }));
+      return { sent, last, overMs };
+    },
+  };
+}
+
+async function testify(
+  source: TronSource,
+  wallet: Address,
+  { after, to }: HistoryRange,
+  options: ReadOptions,
+): Promise<Testimony> {
+  const start = await readHeader(source, options, after.height, 'walletsolidity');
+  if (after.hash !== undefined && start.hash !== after.hash)
+    throw readerError('INCONSISTENT_ANSWER', 'another block is where the range begins', {
+      height: after.height,
+    });
+  const found: Found[] = [];
+  let [before, last] = [start, start];
+  for await (const { header, entries } of walkSolidBlocks(source, start, options, to)) {
+    [before, last] = [last, header];
+    for (const { transaction } of entries)
+      if (transaction.owner === wallet)
+        found.push({
+          txHash: transaction.txHash,
+          blockHeight: header.height,
+          blockHash: header.hash,
+          blockTimeMs: header.timeMs,
+        });
+  }
+  const { height, hash } = last;
+  return { found, last: { height, hash }, overMs: Math.min(before.timeMs, last.timeMs) };
+}
+
+function isSame(one: Testimony, other: Testimony): boolean {
+  return (
+    one.last.hash === other.last.hash &&
+    one.overMs === other.overMs &&
+    one.found.length === other.found.length &&
+    one.found.every(({ txHash, blockHash, blockTimeMs }, place) => {
+      const twin = other.found[place];
+      return twin?.txHash === txHash && twin.blockHash === blockHash && twin.blockTimeMs === blockTimeMs;
+    })
+  );
+}
+
+function readBytes(sources: TronSources, txHash: TxHash, options: ReadOptions): Promise<TransactionBytes> {
+  return sources.run(async (source, own) => {
+    const bytes = await readTransactionBytes(source, txHash, own);
+    if (bytes !== undefined) return bytes;
+    throw readerError('BLOCK_NOT_FOUND', 'the node lacks a transaction of a solid block', { txHash });
+  }, options);
+}
+
+const SIGNATURE_BYTES = 65;
+
+function paymentIn(
+  wallet: Address,
+  bytes: TransactionBytes | undefined,
+): Pick<SentTransaction, 'raw' | 'payment'> {
+  const { rawBytes = new Uint8Array(0), signatures = [] } = bytes ?? {};
+  const [signature, ...others] = signatures;
+  if (signature === undefined || signature.length < SIGNATURE_BYTES || others.length > 0)
+    return { raw: rawBytes, payment: undefined };
+  const raw = encodeSigned(rawBytes, asWeWrite(signature));
+  try {
+    const payment = readSignedTransaction(raw);
+    return { raw, payment: payment.signer === wallet ? payment : undefined };
+  } catch {
+    return { raw, payment: undefined }; // a contract of another kind, or no signature of a single key
+  }
+}
+
+/**
+ * The hash does not cover the signature: whoever passed it on may have written the recovery bit as 0 or 1, or bytes behind it,
+ * which nodes don't look at.
+ */
+function asWeWrite(signature: Uint8Array): Uint8Array {
+  const written = Uint8Array.from(signature.subarray(0, SIGNATURE_BYTES));
+  const v = written[SIGNATURE_BYTES - 1] ?? 0;
+  if (v < V_OFFSET) written[SIGNATURE_BYTES - 1] = V_OFFSET + v;
+  return written;
+}

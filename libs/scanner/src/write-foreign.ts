@@ -1,0 +1,30 @@
+import { sql } from 'kysely';
+import type { Tx } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+import type { ForeignTransaction } from './foreign-transaction.ts';
+
+/** Writes down what hot wallets did that the gateway did not sign; each once. */
+export async function recordForeign(
+  tx: Tx,
+  chain: Chain,
+  found: readonly ForeignTransaction[],
+): Promise<void> {
+  if (found.length === 0) return;
+  const rows = found.map(({ moved, ...one }) => ({
+    tx_hash: one.txHash,
+    wallet: one.wallet,
+    block_height: one.blockHeight,
+    block_hash: one.blockHash,
+    block_time: one.blockTimeSeconds,
+    contract_address: moved?.contract ?? null,
+    to_address: moved?.to ?? null,
+    amount: moved?.amountBaseUnits.toString() ?? null,
+  }));
+  await sql`
+    insert into foreign_transaction (chain, tx_hash, wallet, block_height, block_hash, block_time, contract_address, to_address, amount)
+    select ${chain}, f.tx_hash, f.wallet, f.block_height, f.block_hash, to_timestamp(f.block_time), f.contract_address, f.to_address,
+      f.amount
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as f (tx_hash text, wallet text, block_height int8, block_hash text,
+      block_time int8, contract_address text, to_address text, amount numeric)
+    on conflict do nothing`.execute(tx);
+}
