@@ -62,14 +62,16 @@ const gasPayoutsSchema = {
     float: amountsBySymbol,
   },
 };
+/** The chain takes up to a day; what waits for the end of it should not wait so long. */
+export const EXPIRATION_SECONDS_MAX = 3_600;
+
 const tronPayoutsSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['maxOpenPayouts', 'expirationSeconds', 'maxFeeLimitSun', 'energyMarginPercent'],
   properties: {
     maxOpenPayouts: { type: 'integer', minimum: 1, maximum: 1000 },
-    // The chain takes up to a day; what waits for the end of it should not wait so long.
-    expirationSeconds: { type: 'integer', minimum: 30, maximum: 3600 },
+    expirationSeconds: { type: 'integer', minimum: 30, maximum: EXPIRATION_SECONDS_MAX },
     maxFeeLimitSun: wei,
     energyMarginPercent: { type: 'integer', minimum: 0, maximum: 300 },
     lowGasBaseUnits: wei,

@@ -1,5 +1,6 @@
 import { parseAmount, type BaseUnits } from '@opentill/domain/money';
 import { arePaidByGas, findToken, type NetworkConfig } from './network-config.ts';
+import { EXPIRATION_SECONDS_MAX } from './network-file-schema.ts';
 
 /** `payouts` of an EVM network's file as numbers. */
 export interface PayoutTerms extends WalletBounds {
@@ -44,6 +45,15 @@ export function payoutTermsOf(network: NetworkConfig): PayoutTerms | undefined {
     ...walletBoundsOf(network, payouts),
   };
 }
+
+/**
+ * No payment is signed by a head that is further ahead of what is verified, in the chain's own time: what is verified is not one
+ * node's word.
+ */
+export const SIGNED_AHEAD_MAX_MS = 600_000;
+
+/** No payment that ends by time may land later than this after it was signed, whatever the network file said then. */
+export const LANDS_WITHIN_MS = EXPIRATION_SECONDS_MAX * 1_000 + SIGNED_AHEAD_MAX_MS;
 
 /** The same of a TRON network. */
 export function tronPayoutTermsOf(network: NetworkConfig): TronPayoutTerms | undefined {

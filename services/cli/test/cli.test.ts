@@ -26,6 +26,7 @@ import {
   TEST_SECRETS_KEY_BASE64,
   type OrderRow,
 } from '@opentill/testkit/scenario';
+import { anOwnTransaction } from '@opentill/testkit/payout-scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -738,6 +739,33 @@ describe('explain', () => {
     expect(out.join('\n')).toContain(`250.00 USDT on BSC_TEST to ${payout.address}`);
     expect(out.join('\n')).toContain('no scanner has committed a cursor');
     expect(out.at(-1)).toContain('not yet queued after 0 attempts');
+  });
+
+  it('tells of a payout without nonces until when its transaction may land', async () => {
+    const wallet = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
+    const address = 'TMuA6YqfCeX8EhbfYEg5y7S4DqzSJireY9';
+    const payout = await aPayout(admin.kysely, {
+      chain: 'TRON_TEST',
+      family: 'TRON',
+      contract_address: null,
+      symbol: 'TRX',
+      decimals: 6,
+      address,
+      source_address: wallet,
+    });
+    const signed = await anOwnTransaction(admin.kysely, payout, { nonce: null, tx_hash: 'ab'.repeat(32) });
+    await sql`insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash)
+      values ('TRON_TEST', ${signed.tx_hash}, ${wallet}, ${payout.order_pk}, 1, ${Date.UTC(2030, 0, 1)}, 1, 'b')`.execute(
+      admin.kysely,
+    );
+    for (const word of [payout.order_id, address]) {
+      const { out } = await opentill(['explain', word]);
+      expect(out.join('\n')).toContain(`TRX on TRON_TEST to ${address}`);
+    }
+    const { out } = await opentill(['explain', payout.order_id]);
+    const told = out.find((line) => line.includes(signed.tx_hash));
+    expect(told).toContain('to land until 2030-01-01T00:00:00.000Z');
+    expect(told).toContain('in no block yet');
   });
 
   it('says what to do about something nobody knows', async () => {

@@ -175,6 +175,7 @@ describe('orders', () => {
       ownTransactions: [
         {
           txHash: sentBy,
+          attempt: null,
           fate: { state: 'MINED', deliveredBaseUnits: '250000000', networkFeeBaseUnits: '42' },
         },
       ],

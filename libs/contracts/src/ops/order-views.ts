@@ -103,6 +103,15 @@ export const nonce = object('A nonce of a hot wallet.', {
   updatedAt: moment('Changed.'),
 });
 
+/** Of chains without nonces. */
+export const timedAttempt = object('Where no nonce orders transactions: one that ends by time.', {
+  state: oneOf(
+    ['OPEN', 'SETTLED', 'DEAD'],
+    'OPEN: it may land, or has and is not verified. SETTLED: verified in a block. DEAD: proven to have landed nowhere in its time; the payout may get another one.',
+  ),
+  expiresAt: moment('No block of a later time may hold it.'),
+});
+
 const ownTransaction = object(
   'A transaction that the gateway signed. Its bytes are nobody’s but the signer’s.',
   {
@@ -118,6 +127,7 @@ const ownTransaction = object(
     firstSentAt: orNull(moment('First broadcast.')),
     lastSentAt: orNull(moment('Last broadcast.')),
     sendOutcome: orNull(text('What the nodes said.')),
+    attempt: orNull(timedAttempt),
     fate: orNull(
       object('What the chain says.', {
         state: oneOf(['MINED', 'VERIFIED', 'ORPHANED'], 'VERIFIED: final.'),

@@ -99,9 +99,10 @@ function explainPayout({ print }: CliContext, { payout, ownTransactions }: Detai
       t.fate === null
         ? 'in no block yet'
         : `${t.fate.state} in block ${t.fate.blockHeight ?? '?'}, ${t.fate.succeeded ? 'succeeded' : 'failed'}`;
-    print(
-      `  signed ${t.txHash} with nonce ${t.nonce ?? '?'} at ${t.signedAt}, sent ${t.firstSentAt ?? 'not yet'}: ${fate}`,
-    );
+    const bounds =
+      t.attempt === null ? `with nonce ${t.nonce ?? '?'}` : `to land until ${t.attempt.expiresAt}`;
+    const end = t.attempt?.state === 'DEAD' ? 'landed nowhere in its time' : fate;
+    print(`  signed ${t.txHash} ${bounds} at ${t.signedAt}, sent ${t.firstSentAt ?? 'not yet'}: ${end}`);
   }
 }
 

@@ -13,6 +13,7 @@ import {
   insertApproval,
   insertPayoutDecision,
   insertVeto,
+  mayBePaidByForeign,
   readPayout,
   type PayoutRow,
 } from '../store/payouts.ts';
@@ -93,9 +94,12 @@ async function decide(
     throw refuse('STATE_CONFLICT', `The payout has ended: it is ${payout.state}.`);
   if ((decision === 'PAID_BY') !== (txHash !== undefined))
     throw refuse('UNPROCESSABLE', 'PAID_BY names a transaction, and PAY_AGAIN none.');
-  const nonce = decision === 'PAY_AGAIN' ? await highestTakenNonce(act.tx, orderPk) : null;
-  if (nonce === undefined)
-    throw refuse('STATE_CONFLICT', 'No nonce of this payout was taken by an unknown transaction.');
+  const nonce = decision === 'PAY_AGAIN' ? ((await highestTakenNonce(act.tx, orderPk)) ?? null) : null;
+  if (decision === 'PAY_AGAIN' && nonce === null && !(await mayBePaidByForeign(act.tx, orderPk)))
+    throw refuse(
+      'STATE_CONFLICT',
+      'No nonce of this payout was taken by an unknown transaction, and none pays just what it asks for.',
+    );
   const { operatorId: operator } = act.operator;
   const added = await insertPayoutDecision(act.tx, {
     decisionId,

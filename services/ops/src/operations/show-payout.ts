@@ -59,6 +59,10 @@ export function showOwnTransaction(
     firstSentAt: timeOrNull(row.firstSentAt),
     lastSentAt: timeOrNull(row.lastSentAt),
     sendOutcome: row.sendOutcome,
+    attempt:
+      row.attemptState === null || row.expiresMs === null
+        ? null
+        : { state: row.attemptState, expiresAt: time(new Date(row.expiresMs)) },
     fate:
       row.fateState === null
         ? null

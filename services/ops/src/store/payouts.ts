@@ -131,6 +131,14 @@ export async function highestTakenNonce(db: Db, orderPk: string): Promise<number
   return row?.nonce;
 }
 
+/** Whether a transaction that nobody here signed pays just what the payout asks for, and nobody has said that it is another's. */
+export async function mayBePaidByForeign(db: Db, orderPk: string): Promise<boolean> {
+  const { rows } = await sql<{
+    may: boolean;
+  }>`select may_be_paid_by_foreign(${orderPk}::uuid) as may`.execute(db);
+  return rows[0]?.may ?? false;
+}
+
 const NONCE = [
   'chain',
   'wallet',
@@ -173,7 +181,12 @@ export async function ownTransactionsOf(db: Db, orderPk: string) {
     .leftJoin('own_transaction_fate as f', (join) =>
       join.onRef('f.chain', '=', 't.chain').onRef('f.tx_hash', '=', 't.tx_hash'),
     )
+    .leftJoin('payout_attempt as a', (join) =>
+      join.onRef('a.chain', '=', 't.chain').onRef('a.tx_hash', '=', 't.tx_hash'),
+    )
     .select([
+      'a.state as attemptState',
+      'a.expires_ms as expiresMs',
       't.chain',
       't.tx_hash as txHash',
       't.wallet',
