@@ -41,6 +41,7 @@ export interface Observe extends ObserveAttempts {
   chainAhead(key: WalletKey, by: number): void;
   /** The pool of one source alone is ahead by so many, and not believed any more; 0: it is not so. */
   poolDisbelieved(key: WalletKey, by: number): void;
+  foreignTransactions(key: WalletKey, txHashes: readonly string[]): void;
   foreignNonces(key: WalletKey, nonces: readonly number[]): void;
   /** The wallet was halted: this database knows less than was sent. */
   restored(key: WalletKey, reason: string): void;
@@ -168,6 +169,9 @@ function observeNonces({ logger, meters, alarms }: Telling) {
     },
     forged(key, transactions) {
       alarms.set('forged', key, transactions.length === 0 ? undefined : transactions.join('; '));
+    },
+    foreignTransactions({ chain, wallet }, txHashes) {
+      logger.error('a hot wallet did what nobody here signed: halted', { chain, wallet, txHashes });
     },
     foreignNonces({ chain, wallet }, nonces) {
       logger.error('something unknown used nonces of a hot wallet: halted', { chain, wallet, nonces });

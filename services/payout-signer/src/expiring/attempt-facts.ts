@@ -46,6 +46,8 @@ import type { KnownBlock, PaidByDecision, RequestedPayout, UnsignedPayout } from
  *  7. A database that knows less than was sent signs nothing: what proves it is a file beside the keystore (send-mark.ts),
  *     written before anything is sent; unique times grow, so the last one tells. Released by an operator, nothing is signed
  *     before the chain's own final time is past everything that was sent.
+ *  8. What the wallet did that nobody here signed halts it (watch-foreign.ts). While such a transaction pays just what a payout
+ *     asks for, the payout is neither signed nor, if it was before, unsigned again: an operator says whether it was paid by it.
  */
 
 /** A transaction that may land yet, or is in a block that may be taken back. */
@@ -103,6 +105,8 @@ export interface ExpiringView {
   readonly lastUniqueMs: number | null;
   /** Up to this unique time something unknown may have been sent, and an operator released the halt that said so. */
   readonly releasedMark: number | null;
+  /** What the wallet did in verified blocks that nobody here signed, and that no halt was set for yet. Bounded. */
+  readonly foreign: readonly TxHash[];
   /** Not carried out yet, bounded. */
   readonly paidBy: readonly PaidByDecision[];
 }

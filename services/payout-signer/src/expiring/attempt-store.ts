@@ -74,7 +74,7 @@ export interface AttemptStore {
   recordSent(lease: Lease, sent: readonly SentAttempt[]): Promise<readonly string[]>;
   /**
    * OPEN → DEAD of those that no block was found to hold up to `end`, and that the database agrees are over; their payouts go
-   * back to AUTHORISED. @returns those of which both was so
+   * back to AUTHORISED. Not of a payout that something unknown may have paid. @returns those of which all was so
    */
   bury(
     lease: Lease,
@@ -83,6 +83,8 @@ export interface AttemptStore {
   ): Promise<readonly TxHash[]>;
   /** Halts the wallet: up to the unique time `mark` something was sent that is not known here. @returns whether it was not halted so */
   haltRestored(lease: Lease, mark: number, reason: string): Promise<boolean>;
+  /** Halts the wallet for what it did that nobody here signed. @returns what it was not halted for before */
+  haltForeign(lease: Lease, reason: string): Promise<readonly string[]>;
   /** Carries a decision out by the payment that was found, or notes why it can't be. */
   adopt(lease: Lease, decision: PaidByDecision, found: FoundExpiringPayment): Promise<Adoption>;
   /** Notes why a decision can't be carried out. */

@@ -1,3 +1,4 @@
+import { isReaderError } from '@opentill/chain/reader-error';
 import { overdue, type ExpiringView, type OpenAttempt } from './attempt-facts.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 
@@ -5,27 +6,52 @@ import type { ExpiringContext } from './pass-deps.ts';
 const TOGETHER_MS = 60_000;
 const TOGETHER_MAX = 200;
 
+/** What can't be proven in one go is tried in halves, so often in a pass: each try reads blocks. */
+const TRIES_MAX = 8;
+
 /**
  * Buries attempts whose time is over and that landed nowhere, by the proof that attempt-facts.ts describes: their payouts may be
- * signed anew from then on. Those that a block turns out to hold wait for the scanner to say so; what can't be proven now waits.
- * @returns whether any was buried
+ * signed anew from then on. Those that a block turns out to hold wait for the scanner to say so; what can't be proven now waits,
+ * and keeps no other one waiting. @returns whether any was buried
  */
 export async function buryDead(context: ExpiringContext, view: ExpiringView): Promise<boolean> {
-  const { sender, store, lease, memory, monotonicMs, observe, key, signal } = context;
+  const { memory, monotonicMs, signal } = context;
   const nowMs = monotonicMs();
   const over = await chooseVouched(context, overdue(view));
-  const due = together(over.filter(({ txHash }) => memory.burials.isDue(txHash, nowMs)));
-  const [first] = due;
-  if (first === undefined) return false;
+  const first = together(over.filter(({ txHash }) => memory.burials.isDue(txHash, nowMs)));
   // Until it is proven it is not asked for with every pass.
-  for (const { txHash } of due) memory.burials.put(txHash, nowMs);
+  for (const { txHash } of first) memory.burials.put(txHash, nowMs);
+  const tries = [first];
+  let isAnyBuried = false;
+  let failure: Error | undefined;
+  for (let turn = 0; turn < TRIES_MAX; turn += 1) {
+    const due = tries.shift();
+    if (due === undefined || due.length === 0) break;
+    try {
+      if (await buryTogether(context, due)) isAnyBuried = true;
+    } catch (error) {
+      // A node that does not answer answers no half either.
+      if (signal.aborted || !isReaderError(error, 'INCONSISTENT_ANSWER')) throw error;
+      failure ??= error;
+      const half = Math.ceil(due.length / 2);
+      if (due.length > 1) tries.push(due.slice(0, half), due.slice(half));
+    }
+  }
+  if (failure !== undefined && !isAnyBuried) throw failure;
+  return isAnyBuried;
+}
+
+/** Looks for all of them in the blocks between the lowest reference and the last end, and buries those that none holds. */
+async function buryTogether(
+  { sender, store, lease, memory, observe, key, signal }: ExpiringContext,
+  due: readonly OpenAttempt[],
+): Promise<boolean> {
   const hashes = due.map(({ txHash }) => txHash);
   const untilMs = Math.max(...due.map(({ validity }) => validity.expiresMs));
-  const { found, end } = await sender.findInBlocks(
-    hashes,
-    { after: first.validity.reference, untilMs },
-    { signal },
-  );
+  const [lowest] = due.toSorted((a, b) => a.validity.reference.height - b.validity.reference.height);
+  if (lowest === undefined) return false;
+  const stretch = { after: lowest.validity.reference, untilMs };
+  const { found, end } = await sender.findInBlocks(hashes, stretch, { signal });
   if (found.size > 0) observe.unrecorded(key, [...found]);
   const absent = hashes.filter((txHash) => !found.has(txHash));
   const buried = absent.length === 0 ? [] : await store.bury(lease, absent, end[1]);

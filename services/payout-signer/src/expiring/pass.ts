@@ -11,6 +11,7 @@ import { buryDead } from './bury-dead.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringPassDeps } from './pass-deps.ts';
 import { chooseSends, forgetSettled, sendStored } from './send-attempts.ts';
 import { signAttempts } from './sign-attempts.ts';
+import { watchForeign } from './watch-foreign.ts';
 import { watchForgotten } from './watch-forgotten.ts';
 
 /** Payouts looked at in one pass. */
@@ -36,7 +37,7 @@ export function createExpiringPass(deps: ExpiringPassDeps): Pass {
  */
 async function runPass(context: ExpiringContext): Promise<void | 'again'> {
   const { memory, observe, key } = context;
-  const view = await lookAndTakeIn(context);
+  const view = await haltAndLook(context, await lookAndTakeIn(context));
   forgetSettled(memory, view.attempts);
   observe.attemptsLooked(key, view);
 
@@ -50,6 +51,11 @@ async function runPass(context: ExpiringContext): Promise<void | 'again'> {
   const signed = await runStep(context, 'sign', () => admitAndSign(context, after, pausedBy));
   await runStep(context, 'balances', () => watchBalances(context));
   return signed === 'more' || buried === true ? 'again' : undefined;
+}
+
+/** Before anything rests on what the database knows: whether the wallet did what it does not know. */
+async function haltAndLook(context: ExpiringContext, view: ExpiringView): Promise<ExpiringView> {
+  return (await watchForeign(context, view)) ? look(context) : view;
 }
 
 async function lookAndTakeIn(context: ExpiringContext): Promise<ExpiringView> {

@@ -1,4 +1,5 @@
 import type { TokenContract } from '@opentill/chain/transfer';
+import { SIGNED_AHEAD_MAX_MS } from '@opentill/contracts/payout-terms';
 import { PREPARE_MAX, type PaymentIntent } from '@opentill/chain/wallet-sender';
 import { checkIntent } from '../check-intent.ts';
 import { chooseRefused, judgeAgain, type Hindered } from '../judge-again.ts';
@@ -22,11 +23,6 @@ interface Ready {
  * what it likes, and what is signed by it could not be proven dead for as long.
  */
 const BEHIND_MS = 60_000;
-/**
- * What the own scan has seen may itself be one node's word. What it has verified is not, and lies not further behind the head
- * than this: a time that one node made up keeps a payout waiting for its end no longer.
- */
-const AHEAD_OF_VERIFIED_MS = 600_000;
 /** Payouts end while their transactions are being signed; then the rest is signed again without them, so often at most. */
 const ROUNDS_MAX = 4;
 
@@ -65,7 +61,8 @@ export async function signAttempts(
   const seenMs = view.cursor?.seen.timeMs ?? 0;
   const verifiedMs = view.cursor?.verified.timeMs ?? 0;
   const headMs = Math.max(funds.block.timeSeconds * 1_000, seenMs);
-  if (headMs - seenMs > BEHIND_MS || headMs - verifiedMs > AHEAD_OF_VERIFIED_MS) {
+  // What the own scan has seen may itself be one node's word: a time that it made up would keep a payout waiting for its end.
+  if (headMs - seenMs > BEHIND_MS || headMs - verifiedMs > SIGNED_AHEAD_MAX_MS) {
     await hinder(
       context,
       ready.map(({ payout }) => ({ payout, obstacle: 'CHAIN_BEHIND' })),

@@ -10,6 +10,7 @@ import type { WalletKey } from '../wallet-facts.ts';
 import type { AttemptStore } from './attempt-store.ts';
 import { adoptExpiring } from './store/adopt.ts';
 import { buryAttempts } from './store/bury.ts';
+import { haltForeign } from './store/halt-foreign.ts';
 import { look } from './store/look.ts';
 import { saveAttempts } from './store/save-signed.ts';
 import { findNews, takeIn } from './store/take-in.ts';
@@ -60,6 +61,7 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps): Att
       underLease(lease, (tx, token) => buryAttempts(tx, key, token, txHashes, end)),
     haltRestored: (lease, mark, reason) =>
       underLease(lease, (tx) => haltRestored(tx, key, mark, reason, deps.newId())),
+    haltForeign: (lease, reason) => underLease(lease, (tx) => haltForeign(tx, key, reason, deps.newId())),
     adopt: (lease, decision, found) =>
       underLease(lease, async (tx, token) => {
         const adoption = await adoptExpiring(tx, key, token, decision, found);

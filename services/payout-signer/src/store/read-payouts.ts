@@ -72,7 +72,9 @@ const judgedColumns = (
     select from forgotten_payment f
     where f.chain = o.chain and f.to_address = o.address and f.amount = o.amount and f.order_pk is null and f.guards
       and lower(f.contract_address) is not distinct from lower(o.contract_address)
-  ) or exists (select from doubtful_payout d where d.order_pk = o.order_pk and d.decision is null) as may_be_paid,
+  ) or exists (select from doubtful_payout d where d.order_pk = o.order_pk and d.decision is null)
+    or exists (select from foreign_transaction x where x.chain = o.chain and x.wallet = p.wallet and x.to_address = o.address)
+      and may_be_paid_by_foreign(o.order_pk) as may_be_paid,
   exists (select from deposit_address d where d.family = o.family and d.address = o.address)
     or exists (select from hot_wallet w where w.family = o.family and w.address = o.address) as pays_ourselves,
   (select coalesce(jsonb_agg(jsonb_build_object('approver', a.approver, 'signature', encode(a.signature, 'hex'),

@@ -39,6 +39,12 @@ export interface ModelTables {
   readonly payouts: Map<string, ModelPayout>;
   readonly attempts: Map<TxHash, ModelAttempt>;
   readonly fates: Map<TxHash, ModelFate>;
+  /** Verified payments of the wallet that no attempt here is of, and whom they pay. */
+  readonly foreign: Map<TxHash, Address>;
+  /** Those that a halt was set for. */
+  readonly haltedFor: Set<TxHash>;
+  /** False: a payout that a foreign payment may have paid is as any other. */
+  isGuarded: boolean;
   /** Decisions of the operator, open ones. */
   readonly paidBy: Map<string, TxHash>;
   seen: ModelCursor;
@@ -63,6 +69,9 @@ export function createModelTables(chain: ModelChain): ModelTables {
     payouts: new Map(payouts.map((payout) => [payout.orderPk, payout])),
     attempts: new Map(),
     fates: new Map(),
+    foreign: new Map(),
+    haltedFor: new Set(),
+    isGuarded: true,
     paidBy: new Map(),
     seen: cursorAt(chain, 0),
     verified: cursorAt(chain, 0),
@@ -89,6 +98,9 @@ export function restoreTo(tables: ModelTables, backup: ModelTables): void {
   fill(tables.attempts, copy.attempts);
   fill(tables.fates, copy.fates);
   fill(tables.paidBy, copy.paidBy);
+  fill(tables.foreign, copy.foreign);
+  tables.haltedFor.clear();
+  for (const txHash of copy.haltedFor) tables.haltedFor.add(txHash);
   const { seen, verified, overMs, halted, haltedMark, releasedMark } = copy;
   Object.assign(tables, {
     seen,
@@ -112,6 +124,10 @@ export function scan(tables: ModelTables, chain: ModelChain): void {
   tables.seen = cursorAt(chain, chain.head().height);
   tables.verified = cursorAt(chain, chain.solidHeight());
   tables.overMs = cursorAt(chain, chain.solidHeight() - 1).timeMs;
+  tables.foreign.clear();
+  for (const { txHash, to } of chain.payments())
+    if (!tables.attempts.has(txHash) && (chain.heightOf(txHash) ?? Infinity) <= tables.verified.height)
+      tables.foreign.set(txHash, to);
   for (const [txHash, { state }] of tables.attempts) {
     if (state === 'DEAD') continue;
     const height = chain.heightOf(txHash);
@@ -119,6 +135,11 @@ export function scan(tables: ModelTables, chain: ModelChain): void {
       tables.fates.set(txHash, { height, state: height <= tables.verified.height ? 'VERIFIED' : 'MINED' });
     else if (tables.fates.has(txHash)) tables.fates.set(txHash, { height: 0, state: 'ORPHANED' });
   }
+}
+
+/** What the database says: a payment that nobody here signed pays just what the payout asks for. */
+export function mayBePaid(tables: ModelTables, { to }: Pick<ModelPayout, 'to'>): boolean {
+  return [...tables.foreign].some(([txHash, paid]) => paid === to && !tables.attempts.has(txHash));
 }
 
 export function expire(tables: ModelTables, orderPk: string): void {
@@ -163,6 +184,7 @@ export function createModelStore(
         minedHeight: isMined(txHash) ? (fates.get(txHash)?.height ?? null) : null,
         isVerified: fates.get(txHash)?.state === 'VERIFIED',
       }));
+  const isGuarded = (payout: ModelPayout): boolean => tables.isGuarded && mayBePaid(tables, payout);
   const facts = ({ orderPk, to, obstacle }: ModelPayout) => ({
     orderPk,
     orderId: orderPk,
@@ -180,7 +202,6 @@ export function createModelStore(
   const judged = {
     approvals: [],
     isReserved: true,
-    mayBePaid: false,
     paysOurselves: false,
     isOverdue: false,
   };
@@ -195,13 +216,20 @@ export function createModelStore(
         heldSymbols: new Set<string>(),
         requested: [...payouts.values()]
           .filter(({ state }) => state === 'REQUESTED')
-          .map((payout) => ({ ...facts(payout), ...judged, waitingSince: null, obstacleAt: null })),
+          .map((payout) => ({
+            ...facts(payout),
+            ...judged,
+            mayBePaid: isGuarded(payout),
+            waitingSince: null,
+            obstacleAt: null,
+          })),
         pageEnd: null,
         unsigned: [...payouts.values()]
           .filter(({ state }) => state === 'AUTHORISED')
           .map((payout) => ({
             ...facts(payout),
             ...judged,
+            mayBePaid: isGuarded(payout),
             isSignedBefore: false,
             isCounted: { lastHour: true, lastDay: true },
           })),
@@ -211,6 +239,7 @@ export function createModelStore(
             ? null
             : Math.max(...[...attempts.values()].map(({ signed }) => signed.validity.uniqueMs)),
         releasedMark: tables.releasedMark,
+        foreign: [...tables.foreign.keys()].filter((txHash) => !tables.haltedFor.has(txHash)),
         paidBy: [...tables.paidBy].flatMap(([orderPk, txHash]) => {
           const payout = payouts.get(orderPk);
           return payout === undefined ? [] : [{ decisionId: orderPk, txHash, payout: facts(payout) }];
@@ -276,6 +305,7 @@ export function createModelStore(
           const attempt = attempts.get(txHash)!;
           if (attempt.state !== 'OPEN' || isMined(txHash)) return false;
           if (attempt.signed.validity.expiresMs > tables.overMs) return false;
+          if (isGuarded(payouts.get(attempt.orderPk)!)) return false;
           attempt.state = 'DEAD';
           const payout = payouts.get(attempt.orderPk)!;
           if (payout.state === 'SIGNED') payout.state = 'AUTHORISED';
@@ -288,10 +318,20 @@ export function createModelStore(
         Object.assign(tables, { halted: reason, haltedMark: mark });
         return true;
       }),
+    haltForeign: (lease, reason) =>
+      write('haltForeign', lease, () => {
+        const found = [...tables.foreign.keys()].filter((txHash) => !tables.haltedFor.has(txHash));
+        for (const txHash of found) tables.haltedFor.add(txHash);
+        if (found.length > 0) tables.halted ??= reason;
+        return found;
+      }),
     adopt: (lease, decision, found) =>
       write('adopt', lease, () => {
         tables.paidBy.delete(decision.decisionId);
         const { txHash, payout } = decision;
+        for (const [own, attempt] of attempts)
+          if (attempt.orderPk === payout.orderPk && attempt.state === 'OPEN' && !isMined(own))
+            if (attempt.signed.validity.expiresMs <= tables.overMs) attempt.state = 'DEAD';
         const row = payouts.get(payout.orderPk)!;
         const isOver = row.state === 'EXPIRED' || row.state === 'REFUSED';
         if (isOver || alive(payout.orderPk) || attempts.has(txHash))

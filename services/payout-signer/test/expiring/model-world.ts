@@ -1,7 +1,8 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
-import type { ExpiringSender } from '@opentill/chain/expiring-sender';
+import type { BlockHash } from '@opentill/chain/block';
+import type { ExpiringSender, SignedExpiring } from '@opentill/chain/expiring-sender';
 import { readerError } from '@opentill/chain/reader-error';
-import type { TokenContract } from '@opentill/chain/transfer';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { baseUnits } from '@opentill/domain/money';
 import type { AttemptStore } from '../../src/expiring/attempt-store.ts';
@@ -44,7 +45,9 @@ export type FaultKind =
   /** A node brings back all that anybody ever heard of, and it is taken while it is in time. */
   | 'remember'
   /** The process dies, and the database is brought back to what it was some points before. */
-  | 'restore';
+  | 'restore'
+  /** The same, on another machine: what is beside the keystore is lost as well, and the wallet is held until it is reconciled. */
+  | 'restore-elsewhere';
 
 export interface Fault {
   /** The point, from 1, counted over all lives. */
@@ -57,6 +60,10 @@ export interface Variant {
   readonly store?: (store: AttemptStore, tables: ModelTables, chain: ModelChain) => AttemptStore;
   readonly sender?: (sender: ExpiringSender, tables: ModelTables, chain: ModelChain) => ExpiringSender;
   readonly mark?: (mark: SendMark) => SendMark;
+  /** The operator releases halts without a look at the chain, and looks only where a payout does not go on. */
+  readonly isLazy?: boolean;
+  /** Of a restore on another machine: so long after it, by the chain's final blocks, the wallet is held. @default VALID_MS */
+  readonly holdsForMs?: number;
   /** Runs when a process starts. */
   readonly onStart?: (tables: ModelTables) => void;
   /** Runs after each pass. */
@@ -102,8 +109,11 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
   /** What the database was at each point; the file of the mark is no part of it. */
   const backups: ModelTables[] = [];
   const byPoint = new Map(faults.map(({ at, kind }) => [at, kind]));
-  const isRestoring = faults.some(({ kind }) => kind === 'restore');
+  const isRestoring = faults.some(({ kind }) => kind.startsWith('restore'));
+  /** The wallet is the restore's until then, by the chain's final blocks. */
+  let heldUntilMs: number | undefined;
   let signedCount = 0;
+  let marked: MarkOfSends | undefined;
 
   async function point(name: string): Promise<FaultKind | undefined> {
     points.push(name);
@@ -114,6 +124,13 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
         throw new Crash(name);
       case 'restore':
         restoreTo(tables, backups[Math.max(0, backups.length - RESTORED_POINTS)] ?? tables);
+        scan(tables, chain);
+        throw new Crash(name);
+      case 'restore-elsewhere':
+        restoreTo(tables, backups[Math.max(0, backups.length - RESTORED_POINTS)] ?? tables);
+        marked = undefined;
+        // Nothing that was signed before says a later end.
+        heldUntilMs = chain.head().timeSeconds * 1_000 + (variant.holdsForMs ?? VALID_MS);
         scan(tables, chain);
         throw new Crash(name);
       case 'drop':
@@ -174,7 +191,6 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
     return fault === 'lost-reply' ? lose() : result;
   }
 
-  let marked: MarkOfSends | undefined;
   const mark: SendMark = {
     read: () => Promise.resolve(marked),
     raise: (to) =>
@@ -244,10 +260,17 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       });
       passTime(PASS_MS / 3_000);
       variant.onPass?.(tables, chain);
-      beOperator(tables, chain);
+      beOperator(tables, chain, variant.isLazy === true);
     }
   }
   while (!isAtRest() && passes < PASSES_MAX) {
+    if (heldUntilMs !== undefined) {
+      passes += 1;
+      passTime(PASS_MS / 3_000);
+      reconcile(tables);
+      if (tables.overMs >= heldUntilMs) heldUntilMs = undefined;
+      continue;
+    }
     try {
       await live();
     } catch (error) {
@@ -267,10 +290,17 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
  * The operator looks at the chain: what paid a payout and is not known did pay it. He releases a halt when everything that he
  * decided is carried out.
  */
-function beOperator(tables: ModelTables, chain: ModelChain): void {
+function beOperator(tables: ModelTables, chain: ModelChain, isLazy: boolean): void {
   const assigned = new Set([...tables.attempts.keys(), ...tables.paidBy.values()]);
-  for (const { orderPk, to, state } of tables.payouts.values()) {
-    const isAlive = [...tables.attempts.values()].some((a) => a.orderPk === orderPk && a.state !== 'DEAD');
+  for (const { orderPk, to, state, obstacle } of tables.payouts.values()) {
+    const isAlive = [...tables.attempts].some(
+      ([txHash, a]) =>
+        a.orderPk === orderPk &&
+        a.state !== 'DEAD' &&
+        (a.signed.validity.expiresMs > tables.overMs || chain.heightOf(txHash) !== undefined),
+    );
+    const isStuck = obstacle === 'MAYBE_PAID' || (state === 'SIGNED' && tables.halted === null);
+    if (isLazy && !isStuck) continue;
     if (isAlive || state === 'EXPIRED' || state === 'REFUSED' || tables.paidBy.has(orderPk)) continue;
     const unknown = chain.payments().find((tx) => tx.to === to && !assigned.has(tx.txHash));
     if (unknown === undefined) continue;
@@ -280,6 +310,50 @@ function beOperator(tables: ModelTables, chain: ModelChain): void {
   if (tables.halted === null || tables.paidBy.size > 0) return;
   tables.releasedMark = Math.max(tables.haltedMark ?? 0, tables.releasedMark ?? 0);
   Object.assign(tables, { halted: null, haltedMark: null });
+}
+
+/** The bounds are written in a name of the model's chain. */
+function modelSignOf(txHash: TxHash, to: Address): SignedExpiring {
+  const [, expiresMs = '0', uniqueMs = '0'] = txHash.split('-');
+  const reference = { height: 0, hash: 'b0f0' as BlockHash };
+  const validity = { expiresMs: Number(expiresMs), uniqueMs: Number(uniqueMs), reference };
+  return {
+    txHash: `${to.slice(0, 4)}-${expiresMs}-${uniqueMs}` as TxHash,
+    raw: Buffer.alloc(0),
+    validity,
+    feeLimitBaseUnits: 1n,
+  };
+}
+
+/** As `opentill restore reconcile`: what the blocks hold and nobody here knows is the payout's that asks for just that. */
+function reconcile(tables: ModelTables): void {
+  for (const [txHash, to] of tables.foreign) {
+    const payout = [...tables.payouts.values()].find(
+      ({ orderPk, to: receiver, state }) =>
+        receiver === to &&
+        state !== 'EXPIRED' &&
+        ![...tables.attempts].some(
+          ([own, a]) =>
+            a.orderPk === orderPk &&
+            a.state !== 'DEAD' &&
+            (a.signed.validity.expiresMs > tables.overMs || tables.fates.has(own)),
+        ),
+    );
+    if (payout === undefined) continue;
+    const { orderPk } = payout;
+    for (const attempt of tables.attempts.values())
+      if (attempt.orderPk === orderPk && attempt.state === 'OPEN') attempt.state = 'DEAD';
+    const signed = { ...modelSignOf(txHash, to), raw: Buffer.alloc(0) };
+    const paid = { orderPk, contract: USDT, to, amountBaseUnits: baseUnits(5n), costBaseUnits: 0n, signed };
+    tables.attempts.set(txHash, {
+      ...paid,
+      state: 'OPEN',
+      hasBytes: false,
+      signedAt: new Date(tables.nowMs),
+      outcome: null,
+    });
+    Object.assign(payout, { state: 'SIGNED', wasSent: true });
+  }
 }
 
 const NEVER = new AbortController().signal;

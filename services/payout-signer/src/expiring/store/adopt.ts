@@ -24,6 +24,7 @@ export async function adoptExpiring(
   const never = (why: string): Adoption => ({ kind: 'NOT_POSSIBLE', why });
   const { reference, uniqueMs, expiresMs } = validity;
   const isPossible = Number.isSafeInteger(uniqueMs) && uniqueMs > 0 && uniqueMs <= expiresMs + FAR_MS;
+  await buryLandedNowhere(tx, key, orderPk);
   const { rows } = await sql<{
     state: string;
     is_alive: boolean;
@@ -74,4 +75,18 @@ export async function adoptExpiring(
     values (${key.chain}, ${txHash}, ${key.wallet}, ${orderPk}, ${uniqueMs}, ${expiresMs}, ${reference.height},
       ${reference.hash})`.execute(tx);
   return { kind: 'DONE' };
+}
+
+/**
+ * An attempt of its own that is over, and that the own scan has found in no block, is dead beside a payment of another one. No
+ * payment follows from that, so no node is asked for the blocks once more; the triggers insist on the rest.
+ */
+async function buryLandedNowhere(tx: Tx, { chain, wallet }: WalletKey, orderPk: string): Promise<void> {
+  await sql`
+    update payout_attempt a set state = 'DEAD', dead_height = c.verified_height, dead_hash = c.verified_hash, updated_at = now()
+    from chain_cursor c where c.chain = a.chain and a.chain = ${chain} and a.wallet = ${wallet} and a.order_pk = ${orderPk}
+      and a.state = 'OPEN' and a.expires_ms <= chain_over_ms(a.chain)
+      and not exists (
+        select from own_transaction_fate f
+        where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED'))`.execute(tx);
 }

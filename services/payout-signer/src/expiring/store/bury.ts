@@ -8,7 +8,8 @@ import { ofWallet } from './rows.ts';
 /**
  * Marks attempts as dead and sends their payouts back to be signed anew: only those that the own scan says are over and in no
  * block, as the triggers insist. One that a block came to hold meanwhile stays, and so does one that was open when this database
- * was backed up, until an operator has decided: another attempt of its payout may have landed since. @returns those that are dead
+ * was backed up, or whose payout a transaction may have paid that nobody here knows, until an operator has decided: another attempt
+ * may have landed since. @returns those that are dead
  */
 export async function buryAttempts(
   tx: Tx,
@@ -30,7 +31,7 @@ export async function buryAttempts(
       and not exists (
         select from own_transaction_fate f
         where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED'))
-      and not exists (select from doubtful_payout d where d.order_pk = a.order_pk and d.decision is null)
+      and not may_have_been_paid(a.order_pk)
     returning a.tx_hash, a.order_pk`.execute(tx);
   await sql`
     update payout p set state = 'AUTHORISED', fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()

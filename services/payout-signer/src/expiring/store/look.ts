@@ -10,10 +10,12 @@ import { readPaidBy, readRequested, readUnsigned } from '../../store/read-payout
 import { openHalts } from '../../store/rows.ts';
 import type { WalletKey } from '../../wallet-facts.ts';
 import type { ExpiringView, OpenAttempt } from '../attempt-facts.ts';
-import { ofWallet } from './rows.ts';
+import { newForeign, ofWallet } from './rows.ts';
 
 /** Each is asked of nodes: more wait for the next pass. */
 const PAID_BY_MAX = 8;
+/** They stop the wallet, however many there are. */
+const FOREIGN_MAX = 100;
 
 /** Reads everything that a pass decides by. Several statements, each bounded by an index; no locks. */
 export async function look(db: Db, key: WalletKey, options: LookOptions): Promise<ExpiringView> {
@@ -41,6 +43,7 @@ interface StateRow {
   readonly held: string[];
   readonly last_unique_ms: number | null;
   readonly released_mark: number | null;
+  readonly foreign: TxHash[];
 }
 
 async function readState(
@@ -57,7 +60,8 @@ async function readState(
       array(select distinct s.symbol from asset_hold s where s.chain = ${key.chain} and s.released_at is null) as held,
       (select max(a.unique_ms) from payout_attempt a where ${ofWallet(key)}) as last_unique_ms,
       (select max(h.mark) from wallet_halt h where h.chain = ${key.chain} and h.wallet = ${key.wallet}
-        and h.mark is not null and h.released_at is not null) as released_mark
+        and h.mark is not null and h.released_at is not null) as released_mark,
+      array(select x.tx_hash ${newForeign(key)} order by x.block_height limit ${FOREIGN_MAX}) as foreign
     from (select) one left join chain_cursor c on c.chain = ${key.chain}`.execute(db);
   const row = rows[0];
   if (row === undefined) throw new Error('a query of one row gave none');
@@ -69,6 +73,7 @@ async function readState(
     heldSymbols: new Set(row.held),
     lastUniqueMs: row.last_unique_ms,
     releasedMark: row.released_mark,
+    foreign: row.foreign,
   };
 }
 

@@ -12,3 +12,13 @@ export const hasNoLiveAttempt: RawBuilder<boolean> = sql<boolean>`(not exists (
   and not exists (
     select from own_transaction t join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
     where t.order_pk = p.order_pk and f.state in ('MINED', 'VERIFIED')))`;
+
+/**
+ * What the wallet did that nobody here signed, and that no halt was set for: not what a restore has found since, and an operator
+ * or the restore itself has said whose it is.
+ */
+export function newForeign({ chain, wallet }: WalletKey): RawBuilder<unknown> {
+  return sql`from foreign_transaction x where x.chain = ${chain} and x.wallet = ${wallet} and x.halt_id is null
+    and not exists (select from own_transaction t where t.chain = x.chain and t.tx_hash = x.tx_hash)
+    and not exists (select from forgotten_payment f where f.chain = x.chain and f.tx_hash = x.tx_hash and f.decision is not null)`;
+}

@@ -31,7 +31,7 @@ export async function saveAttempts(
     from unlocked u join orders o using (order_pk)
     where p.order_pk = u.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet}
       and p.state = 'AUTHORISED' and p.expires_at > clock_timestamp()
-      and ${hasNoLiveAttempt}
+      and ${hasNoLiveAttempt} and not may_be_paid_by_foreign(p.order_pk)
       and not exists (select from payout_veto v where v.order_pk = p.order_pk)
       and not exists (select from asset_hold a where (a.chain, a.symbol) = (o.chain, o.symbol) and a.released_at is null)
     returning p.order_pk`.execute(tx);
@@ -39,6 +39,11 @@ export async function saveAttempts(
   const gone = orderPks.filter((orderPk) => !moved.has(orderPk));
   if (gone.length > 0) throw new NotSaved({ kind: 'GONE', orderPks: gone });
   await insertAttempts(tx, key, payments);
+  await sql`
+    update payout_decision d set handled_at = clock_timestamp(), outcome = 'DONE'
+    where d.order_pk = any(${orderPks}::uuid[]) and d.decision = 'PAY_AGAIN' and d.handled_at is null`.execute(
+    tx,
+  );
 }
 
 async function insertAttempts(

@@ -1,0 +1,71 @@
+import { expect, test } from '@jest/globals';
+import { readerError } from '@opentill/chain/reader-error';
+import type { TxHash } from '@opentill/chain/transfer';
+import { createObstaclePauses } from '../obstacle-pauses.ts';
+import type { ExpiringView } from './attempt-facts.ts';
+import { buryDead } from './bury-dead.ts';
+import type { ExpiringContext } from './pass-deps.ts';
+
+const attempts = Array.from({ length: 8 }, (_, place) => ({
+  txHash: `tx-${place}`,
+  hasBytes: true,
+  minedHeight: null,
+  validity: { expiresMs: 1_000, uniqueMs: place + 1, reference: { height: 10 + place, hash: `b${place}` } },
+}));
+const view = { attempts, cursor: { overMs: 1_000 } } as unknown as ExpiringView;
+
+/** A pass over them; `fail` says what nodes do when they are asked for these. */
+async function pass(fail: (asked: readonly string[]) => Error | undefined) {
+  const buried: string[] = [];
+  const asked: (readonly string[])[] = [];
+  const context = {
+    key: { chain: 'TRON_TEST', wallet: 'w' },
+    monotonicMs: () => 0,
+    memory: { burials: createObstaclePauses() },
+    signal: new AbortController().signal,
+    observe: { unrecorded: () => undefined, buried: () => undefined, forged: () => undefined },
+    store: {
+      readRaw: (hashes: readonly TxHash[]) =>
+        Promise.resolve(new Map(hashes.map((txHash) => [txHash, new Uint8Array(1)]))),
+      bury: (_: unknown, hashes: readonly string[]) => Promise.resolve((buried.push(...hashes), hashes)),
+    },
+    sender: {
+      differenceOf: () => undefined,
+      findInBlocks(hashes: readonly string[]) {
+        asked.push(hashes);
+        const failure = fail(hashes);
+        if (failure !== undefined) return Promise.reject(failure);
+        return Promise.resolve({ found: new Set(), end: [{}, { height: 99, hash: 'end' }] });
+      },
+    },
+  } as unknown as ExpiringContext;
+  const outcome = await buryDead(context, view).catch((error: Error) => error.message);
+  return { outcome, buried: buried.toSorted(), asked: asked.length };
+}
+
+test('all that are over are looked for at once', async () => {
+  expect(await pass(() => undefined)).toMatchObject({
+    outcome: true,
+    asked: 1,
+    buried: attempts.map(({ txHash }) => txHash),
+  });
+});
+
+test('one that nodes can’t agree on keeps none of its neighbours waiting', async () => {
+  for (const { txHash: bad } of attempts) {
+    const { outcome, buried, asked } = await pass((hashes) =>
+      hashes.includes(bad) ? readerError('INCONSISTENT_ANSWER', 'the blocks are not linked') : undefined,
+    );
+    expect({ bad, outcome, buried }).toEqual({
+      bad,
+      outcome: true,
+      buried: attempts.map(({ txHash }) => txHash).filter((txHash) => txHash !== bad),
+    });
+    expect(asked).toBeLessThanOrEqual(8);
+  }
+});
+
+test('a node that is away is asked once, and nothing is buried', async () => {
+  const away = await pass(() => readerError('RPC_UNAVAILABLE', 'away'));
+  expect(away).toEqual({ outcome: 'away', asked: 1, buried: [] });
+});

@@ -1,0 +1,147 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { ExpiringSender } from '@opentill/chain/expiring-sender';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { PaymentIntent } from '@opentill/chain/wallet-sender';
+import { createTronSources, readHeader } from '@opentill/chain-tron/tron-sources';
+import { baseUnits } from '@opentill/domain/money';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { aTronAddress, createTronWorld, ONE_TRX, type DriverOptions, type TronWorld } from './tron-world.ts';
+
+/*
+ * Somebody else who has the wallet's key, or a life of the gateway that this database forgot: no count tells of it where there
+ * are no nonces, so the scanner looks at whose each transaction of each block is.
+ */
+
+let world: TronWorld;
+let keys: ExpiringSender;
+let uniqueMs = 1_000;
+beforeAll(async () => {
+  world = await createTronWorld();
+  await start();
+});
+afterEach(() => world.devnet.control.clearFaults());
+afterAll(() => world.close());
+
+const start = (options: DriverOptions = {}) =>
+  world.start({
+    ...options,
+    sender: (sender) => {
+      keys = sender;
+      return sender;
+    },
+  });
+
+/** Signs with the wallet's key and sends, and tells nobody. */
+async function steal(pays: Partial<PaymentIntent>): Promise<string> {
+  const { solid, headTimeMs } = world.devnet.control.summary();
+  const { height, hash } = await readHeader(createTronSources(world.network, {}).all()[0]!, {}, solid);
+  const intent = {
+    from: world.wallet,
+    contract: world.usdt as TokenContract,
+    to: aTronAddress() as Address,
+    amountBaseUnits: baseUnits(ONE_TRX),
+    ...pays,
+  };
+  uniqueMs += 1;
+  const validity = { expiresMs: headTimeMs + 60_000, reference: { height, hash }, uniqueMs };
+  const signed = await keys.sign(intent, validity, intent.contract === null ? 0n : 50n * ONE_TRX);
+  expect(await keys.broadcast([signed])).toEqual(['ACCEPTED']);
+  return signed.txHash;
+}
+const paysFor = ({ address, amount }: OrderRow) => ({
+  to: address as Address,
+  amountBaseUnits: baseUnits(amount),
+});
+
+const halts = async () => {
+  const { rows } = await sql<{ kind: string; reason: string; open: boolean }>`
+    select kind, reason, released_at is null as open from wallet_halt where wallet = ${world.wallet} order by set_at`.execute(
+    world.admin,
+  );
+  return rows;
+};
+const halted = (txHash: string) =>
+  waitUntil('halted', async () => {
+    await world.mine();
+    return (await halts()).some(({ open, reason }) => open && reason.includes(txHash));
+  });
+const release = () =>
+  sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'
+    where released_at is null`.execute(world.admin);
+const hindered = (order: OrderRow, obstacle: string) =>
+  waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, 10_000);
+const decide = (order: OrderRow, decision: 'PAID_BY' | 'PAY_AGAIN', txHash: string | null) =>
+  sql`insert into payout_decision (decision_id, order_pk, decision, tx_hash, operator, reason)
+    values (gen_random_uuid(), ${order.order_pk}, ${decision}, ${txHash}, 'test', 'looked')`.execute(
+    world.admin,
+  );
+const states = async (order: OrderRow) => (await world.attemptsOf(order)).map(({ state }) => state);
+
+test.each([
+  ['moves a token', {}],
+  ['fails, and moves nothing', { amountBaseUnits: baseUnits(10n ** 14n) }],
+])('what the wallet did not sign here halts it once, also when it %s', async (_, pays) => {
+  const before = (await halts()).length;
+  const txHash = await steal(pays);
+  await halted(txHash);
+  const order = await world.payout();
+  await hindered(order, 'HALTED');
+  const incidents =
+    await sql`select from incident where kind = 'FOREIGN_NONCE' and closed_at is null`.execute(world.admin);
+  expect(incidents.rows.length).toBeGreaterThan(0);
+  await release();
+  await world.land([order]);
+  expect((await halts()).slice(before)).toEqual([
+    { kind: 'FOREIGN_NONCE', reason: expect.anything(), open: false },
+  ]);
+});
+
+test('a payout that it pays alike is not signed after the release before an operator has said which it paid', async () => {
+  const txHash = await steal({});
+  await halted(txHash);
+  const [paid, unpaid] = [await world.payout(), await world.payout()];
+  const doing = [await steal(paysFor(paid)), await steal(paysFor(unpaid))];
+  for (const one of doing)
+    await waitUntil('found', async () => {
+      await world.mine();
+      const { rows } =
+        await sql`select from foreign_transaction where tx_hash = ${one} and halt_id is not null`.execute(
+          world.admin,
+        );
+      return rows.length === 1;
+    });
+  await release();
+  for (const order of [paid, unpaid]) await hindered(order, 'MAYBE_PAID');
+  await world.mine(3);
+  await decide(paid, 'PAID_BY', doing[0]!);
+  await decide(unpaid, 'PAY_AGAIN', null);
+  await world.land([paid, unpaid]);
+  expect(await world.received(paid)).toBe(paid.amount);
+  // The operator's word: the second one was another's, who was paid the same.
+  expect(await world.received(unpaid)).toBe(2n * unpaid.amount);
+});
+
+test('and one that was signed stays signed, however long its time is over, until he has', async () => {
+  world.devnet.control.fault({ kind: 'swallow-broadcast' });
+  const order = await world.payout();
+  await waitUntil('sent', async () => (await world.payoutOf(order)).sent, 10_000);
+  // Nobody sends it again meanwhile, or it would land as well.
+  await sql`update signer.lease set holder = 'nobody', expires_at = now() + interval '1 hour', fencing_token = fencing_token + 1`.execute(
+    world.admin,
+  );
+  world.devnet.control.clearFaults();
+  const txHash = await steal(paysFor(order));
+  await world.passExpiry();
+  await sql`update signer.lease set expires_at = now()`.execute(world.admin);
+  await halted(txHash);
+  await release();
+  await world.mine(3);
+  expect(await states(order)).toEqual(['OPEN']);
+  await decide(order, 'PAID_BY', txHash);
+  await world.land([order]);
+  expect(await states(order)).toEqual(expect.arrayContaining(['DEAD', 'SETTLED']));
+  expect(await world.received(order)).toBe(order.amount);
+});
