@@ -1,154 +1,167 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Database } from '@opentill/db/database';
-import { hashOperatorToken, newOperatorToken } from '@opentill/db/operators';
-import { anEvmAddress } from '@opentill/testkit/scenario';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Hold } from '../src/backup/restore-store.ts';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { sql } from 'kysely';
-import { runCli } from '../src/run-cli.ts';
+import { reconcileWallet } from '../src/backup/reconcile-wallet.ts';
+import { nobody, openTronBooks, USDT, type Signed, type TronBooks } from './tron-books.ts';
 
-const TRON_WALLET = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
-const EVM_WALLET = anEvmAddress();
-const TOKEN = newOperatorToken('me');
+let books: TronBooks;
+/** By what became of it before the database was brought back to the backup. */
+let orders: Record<'paid' | 'unpaid' | 'landed' | 'paidAnew' | 'died', OrderRow>;
+let lost: Record<'token' | 'coin', Signed>;
+let forgotten: Signed;
+const opentill = (line: string, ...rest: readonly string[]) => books.opentill(...line.split(' '), ...rest);
 
-let folder: string;
-let database: TestDatabase;
-let admin: Database;
-let node: Server;
-let env: Readonly<Record<string, string>>;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'opentill-restore-'));
-  database = await createTestDatabase();
-  admin = database.open('admin');
-  // A chain on which nobody ever sent anything.
-  node = createServer((request, response) => {
-    let text = '';
-    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    request.on('end', () => {
-      const asked = JSON.parse(text) as { id: number; method: string } | { id: number; method: string }[];
-      const answers = [asked].flat().map(({ id, method }) => {
-        return { jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0xaa36a7' : '0x0' };
-      });
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(Array.isArray(asked) ? answers : answers[0]));
-    });
-  });
-  await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
-  const common = { enabled: true, name: 'a chain', rpcUrls: [url], pollIntervalMs: 1_000 };
-  const evm = {
-    chain: 'ETH_SEPOLIA',
-    family: 'EVM',
-    chainId: 11_155_111,
-    nativeSymbol: 'ETH',
-    nativeDecimals: 18,
+  books = await openTronBooks('restore');
+  orders = {
+    paid: await books.payout(),
+    unpaid: await books.payout(7n * USDT),
+    landed: await books.payout(),
+    paidAnew: await books.payout(),
+    died: await books.payout(9n * USDT),
   };
-  const tron = {
-    chain: 'TRON_TEST',
-    family: 'TRON',
-    genesisId: '0x12345678',
-    nativeSymbol: 'TRX',
-    nativeDecimals: 6,
+  const landed = await books.signFor(orders.landed);
+  await books.store(orders.landed, landed);
+  for (const order of [orders.paidAnew, orders.died]) await books.store(order, await books.signFor(order));
+  // The backup: what comes now is in no database.
+  await books.restore(0);
+  await books.send(landed);
+  await books.mine(4);
+  await books.recordVerified(landed);
+  await books.send(await books.signFor(orders.paid));
+  lost = {
+    token: await books.sign({ amountBaseUnits: 3_000_000n as never }),
+    coin: await books.sign({ contract: null }),
   };
-  const networks = [
-    {
-      ...common,
-      ...evm,
-      blockTimeMs: 12_000,
-      confirmations: 3,
-      reorgWindow: 64,
-      maxBlockRange: 50,
-      bloom: true,
-    },
-    {
-      ...common,
-      ...tron,
-      blockTimeMs: 3_000,
-      confirmations: 'finalized',
-      reorgWindow: 60,
-      maxBlockRange: 50,
-    },
-  ].map((one) => ({
-    ...one,
-    tokens: [
-      {
-        symbol: one.nativeSymbol,
-        contract: null,
-        decimals: one.nativeDecimals,
-        displayDecimals: 2,
-        minAmount: null,
-        maxAmount: null,
-      },
-    ],
-  }));
-  writeFileSync(join(folder, 'networks.json'), JSON.stringify({ networks }));
-  writeFileSync(join(folder, 'token'), TOKEN, { mode: 0o600 });
-  env = {
-    DATABASE_ADMIN_URL: database.adminUrl,
-    NETWORKS_FILE: join(folder, 'networks.json'),
-    OPS_TOKEN_FILE: join(folder, 'token'),
-  };
-  await sql`insert into operator (operator_id, name, role, token_hash) values ('me', 'me', 'ADMIN', ${hashOperatorToken(TOKEN)})`.execute(
-    admin.kysely,
-  );
-  const restoreId = randomUUID();
-  await sql`insert into restoration (restore_id, backup_id, taken_at) values (${restoreId}, 'b', now())`.execute(
-    admin.kysely,
-  );
-  await sql`insert into restore_hold (restore_id, chain, wallet, from_height)
-    values (${restoreId}, 'ETH_SEPOLIA', ${EVM_WALLET}, 0), (${restoreId}, 'TRON_TEST', ${TRON_WALLET}, 0)`.execute(
-    admin.kysely,
-  );
+  for (const signed of Object.values(lost)) await books.send(signed);
+  await books.passExpiry();
+  forgotten = await books.signFor(orders.paidAnew);
+  await books.send(forgotten);
+  await books.mine(5);
 });
-afterAll(async () => {
-  await admin.close();
-  await database.drop();
-  node.closeAllConnections();
-  node.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => books.close());
 
-async function opentill(...args: readonly string[]) {
-  const out: string[] = [];
-  const errors: string[] = [];
-  const code = await runCli(args, {
-    env,
-    clock: { now: () => new Date() },
-    print: (line) => out.push(line),
-    printError: (line) => errors.push(line),
-    askSecret: async () => '',
-  });
-  return { code, out: out.join('\n'), errors: errors.join('\n') };
-}
-const heldChains = async () => {
-  const { rows } = await sql<{
-    chain: string;
-  }>`select chain from restore_hold where released_at is null order by 1`.execute(admin.kysely);
-  return rows.map(({ chain }) => chain);
+const decisions = async () => {
+  const { rows } = await sql<{ order_pk: string; decision: string | null }>`
+    select order_pk, decision from doubtful_payout`.execute(books.admin);
+  const names = Object.entries(orders).map(([name, { order_pk: orderPk }]) => [orderPk, name] as const);
+  const byKey = new Map(rows.map((row) => [row.order_pk, row.decision]));
+  return Object.fromEntries(names.map(([orderPk, name]) => [name, byKey.get(orderPk)]));
+};
+const attempts = async ({ order_pk: orderPk }: OrderRow) => {
+  const { rows } = await sql<{ state: string; tx_hash: string }>`
+    select state, tx_hash from payout_attempt where order_pk = ${orderPk} order by unique_ms`.execute(
+    books.admin,
+  );
+  return rows;
+};
+const payouts = async () => {
+  const { rows } = await sql<{ order_pk: string; state: string }>`select order_pk, state from payout`.execute(
+    books.admin,
+  );
+  const byKey = new Map(rows.map((row) => [row.order_pk, row.state]));
+  return Object.fromEntries(Object.entries(orders).map(([name, order]) => [name, byKey.get(order.order_pk)]));
 };
 
-it('a restored wallet whose chain can’t be read waits alone: others are released, and it never is', async () => {
-  const reconciled = await opentill('restore', 'reconcile');
-  expect(reconciled).toMatchObject({ code: 0, errors: '' });
-  expect(reconciled.out).toContain(`ETH_SEPOLIA ${EVM_WALLET}: reconciled`);
-  expect(reconciled.out).toContain(`TRON_TEST ${TRON_WALLET}: 1 open`);
-  expect(reconciled.out).toContain('waits for a way to read what wallets of TRON sent');
-  expect(reconciled.out).toContain('all but 1 of 2');
-  expect(await heldChains()).toEqual(['ETH_SEPOLIA', 'TRON_TEST']);
+describe('a TRON wallet that was brought back', () => {
+  it('finds what it sent since the backup in the blocks, and whose it certainly was; the rest is for an operator', async () => {
+    const { code, out } = await opentill('restore reconcile');
+    expect(code).not.toBe(0);
+    expect(out).toContain('2 payments recognised');
+    expect(await decisions()).toEqual({
+      paid: 'ADOPTED',
+      unpaid: null,
+      landed: 'ADOPTED',
+      paidAnew: 'ADOPTED',
+      died: null,
+    });
+    expect(await payouts()).toEqual({
+      paid: 'SIGNED',
+      unpaid: 'REQUESTED',
+      landed: 'SIGNED',
+      paidAnew: 'SIGNED',
+      died: 'SIGNED',
+    });
+    expect((await attempts(orders.paidAnew)).map(({ state }) => state)).toEqual(['DEAD', 'OPEN']);
+    expect((await attempts(orders.paidAnew))[1]!.tx_hash).toBe(forgotten.txHash);
+    // Amounts in the token's own decimals, although its contract is written with capitals.
+    expect(out).toContain(`decide payment ${lost.token.txHash}`);
+    expect(out).toContain('3.00 USDT to T');
+    expect(out).toContain('5.00 TRX to T');
+    for (const order of [orders.unpaid, orders.died])
+      expect(out).toContain(`decide payout ${order.order_pk} (${order.order_id}`);
+    const again = await opentill('restore reconcile');
+    expect(again.out.replace(', 2 payments recognised', '')).toBe(out.replace(', 2 payments recognised', ''));
+  });
 
-  const released = await opentill('restore', 'release', '--reason', 'looked');
-  expect(released).toMatchObject({ code: 0, errors: '' });
-  expect(released.out).toContain('1 stay held');
-  expect(await heldChains()).toEqual(['TRON_TEST']);
+  it('waits, however all is decided, until nothing that the lost machine signed can land any more', async () => {
+    expect((await opentill('restore reconcile')).out).toContain(
+      'until then what the lost machine signed may land',
+    );
+    for (const { txHash } of Object.values(lost))
+      expect(await opentill(`restore decide-payment ${txHash} --order-lost --reason looked`)).toMatchObject({
+        code: 0,
+        errors: '',
+      });
+    expect(
+      await opentill(`restore decide-payout ${orders.unpaid.order_id} --refuse --reason looked`),
+    ).toMatchObject({ code: 0 });
+    expect(
+      await opentill(`restore decide-payout ${orders.died.order_id} --pay --reason looked`),
+    ).toMatchObject({ code: 0 });
+    const { code, out, errors } = await opentill('restore release --reason looked');
+    expect({ code, errors }).toEqual({ code: 75, errors: expect.stringContaining('Nothing is released') });
+    expect(out).toContain(': 1 open');
+    // What was signed before the loss and nobody had sent: it lands within its time.
+    const late = await books.sign({ to: nobody(), amountBaseUnits: 4_000_000n as never });
+    await books.send(late);
+    await books.mine(5);
+    expect((await opentill('restore reconcile')).out).toContain(`decide payment ${late.txHash}`);
+    expect(
+      await opentill(`restore decide-payment ${late.txHash} --order-lost --reason looked`),
+    ).toMatchObject({ code: 0 });
+  });
 
-  const again = await opentill('restore', 'release', '--reason', 'looked');
-  expect(again.code).not.toBe(0);
-  expect(again.errors).toContain('Nothing is released');
-  expect((await opentill('restore', 'reconcile')).code).not.toBe(0);
-  expect(await heldChains()).toEqual(['TRON_TEST']);
+  it('is released when that is over, with its books as the chain has them', async () => {
+    await books.age(2);
+    await books.mine();
+    expect(await opentill('restore reconcile')).toMatchObject({ code: 0, errors: '' });
+    const released = await opentill('restore release --reason looked');
+    expect(released).toMatchObject({
+      code: 0,
+      errors: '',
+      out: expect.stringContaining('1 wallets sign again'),
+    });
+    const { rows } =
+      await sql`select from signer.lease where name like 'wallet/%' and expires_at > now()`.execute(
+        books.admin,
+      );
+    expect(rows).toEqual([]);
+    const marks = await sql<{ is_marked: boolean }>`select mark > 0 as is_marked from wallet_halt`.execute(
+      books.admin,
+    );
+    expect(marks.rows).toEqual([{ is_marked: true }]);
+    const owner = await sql<{ symbol: string; balance: bigint }>`
+      select symbol, balance from ledger_account where kind = 'OWNER' order by 1`.execute(books.admin);
+    // 1,000,000 brought, 3 and 4 taken; of TRX five, and the fees of what is lost.
+    expect(owner.rows.find(({ symbol }) => symbol === 'USDT')!.balance).toBe(-(1_000_000n - 7n) * USDT);
+    expect(owner.rows.find(({ symbol }) => symbol === 'TRX')!.balance).toBeGreaterThan(5n * USDT);
+  });
+});
+
+it('a wallet of a family that nobody can read waits, and says so', async () => {
+  const hold = { chain: 'SUI', wallet: '0x1', fromHeight: 0, restoredAt: new Date() } as unknown as Hold;
+  const network = { chain: 'SUI', family: 'SUI' } as NetworkConfig;
+  const state = await reconcileWallet(
+    books.admin,
+    network,
+    { ...hold, restoreId: crypto.randomUUID() },
+    () => undefined,
+  );
+  expect(state).toMatchObject({
+    isReadable: false,
+    waitsFor: [expect.stringContaining('never signs again')],
+  });
 });

@@ -4,6 +4,7 @@ import { writeAudit } from '@opentill/db/operators';
 import { readSignedTransaction } from '@opentill/chain-evm/sender/read-signed-transaction';
 import { familyOf } from '@opentill/domain/chains';
 import { backupError } from '@opentill/db/backup/backup-error';
+import { makeAttempt } from './adopt-attempt.ts';
 import { unbookLost } from './book-lost.ts';
 import type { Decided } from './decided.ts';
 import type { StoredPayment } from './restore-store.ts';
@@ -20,9 +21,30 @@ export async function adoptPayment(
   orderPk: string | null,
   decided: Decided,
 ): Promise<void> {
-  const { chain, wallet, txHash, nonce, blockTime } = payment;
+  const { chain, txHash, nonce } = payment;
   if (payment.decision === 'ORDER_LOST') await unbookLost(tx, payment);
   const raw = await markAdopted(tx, payment, orderPk, decided);
+  if (nonce !== null) await takeNonce(tx, { ...payment, nonce }, raw, orderPk);
+  else if (orderPk !== null)
+    await makeAttempt(tx, payment, orderPk, () => markSigned(tx, orderPk, payment.blockTime));
+  else throw backupError('RESTORE_NOT_RECONCILED', `${txHash} is of no order, and has no nonce to use up`);
+  await writeAudit(tx, {
+    operator: decided.by,
+    action: 'adoptForgottenPayment',
+    subject: orderPk,
+    outcome: 'DONE',
+    details: { chain, txHash, nonce, reason: decided.reason },
+    requestId: null,
+  });
+}
+
+/** Gives the nonce to the order, and its transaction. */
+async function takeNonce(
+  tx: Tx,
+  { chain, wallet, txHash, nonce, blockTime }: StoredPayment & { readonly nonce: number },
+  raw: Buffer,
+  orderPk: string | null,
+): Promise<void> {
   const purpose = orderPk === null ? 'CANCEL' : 'PAYOUT';
   const nonces = await sql`
     insert into wallet_nonce as n (chain, wallet, nonce, state, order_pk, purpose)
@@ -45,14 +67,6 @@ export async function adoptPayment(
       f.block_time, f.block_time, f.block_time, 'KNOWN'
     from forgotten_payment f where f.chain = ${chain} and f.tx_hash = ${txHash}
     on conflict do nothing`.execute(tx);
-  await writeAudit(tx, {
-    operator: decided.by,
-    action: 'adoptForgottenPayment',
-    subject: orderPk,
-    outcome: 'DONE',
-    details: { chain, txHash, nonce, reason: decided.reason },
-    requestId: null,
-  });
 }
 
 async function markAdopted(

@@ -3,13 +3,13 @@ import type { TransactionFate } from '@opentill/chain/own-transaction';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Tx } from '@opentill/db/database';
 import { writeAudit } from '@opentill/db/operators';
-
 import { backupError } from '@opentill/db/backup/backup-error';
+import { findTokenOf } from '../canonical-contract.ts';
 import type { Decided } from './decided.ts';
 import type { StoredPayment } from './restore-store.ts';
 
 /**
- * Takes note of a payment whose order is in no database any more: its nonce is used, and what left the wallet is booked as
+ * Takes note of a payment whose order is in no database any more: its nonce, if it has one, is used, and what left the wallet is booked as
  * taken by the owner, so that books and chain agree. It goes on guarding, if it is told to: a payout of the same amount to
  * the same receiver is not signed before somebody has said that it is another one.
  * @param fate by two sources, at a final block
@@ -27,7 +27,8 @@ export async function bookLost(
       decided_at = clock_timestamp(), guards = ${decided.guards}
     where chain = ${chain} and tx_hash = ${txHash} and decision is null returning tx_hash`.execute(tx);
   if (rows.length === 0) throw backupError('RESTORE_NOT_RECONCILED', `${txHash} is decided already`);
-  await sql`
+  if (nonce !== null)
+    await sql`
     insert into wallet_nonce as n (chain, wallet, nonce, state) values (${chain}, ${wallet}, ${nonce}, 'TAKEN')
     on conflict (chain, wallet, nonce) do update set state = 'TAKEN', updated_at = clock_timestamp(),
         order_pk = case when n.state = 'SIGNED' then n.order_pk end
@@ -75,7 +76,7 @@ export async function unbookLost(tx: Tx, { chain, txHash }: StoredPayment): Prom
 
 function symbolOf(network: NetworkConfig, contract: string | null | undefined): string | undefined {
   if (contract === null) return network.nativeSymbol;
-  return network.tokens.find((token) => token.contract?.toLowerCase() === contract)?.symbol;
+  return findTokenOf(network, contract)?.symbol;
 }
 
 async function post(

@@ -1,7 +1,8 @@
 /** A transaction of a held wallet that the restored database does not know, as far as matching goes. */
 export interface ForgottenPayment {
   readonly txHash: string;
-  readonly nonce: number;
+  /** Null where transactions have none. */
+  readonly nonce: number | null;
   /** Null: it moved nothing, from the wallet to itself. Undefined: nothing that this gateway signs. */
   readonly pays: Payment | null | undefined;
   readonly blockTime: Date;
@@ -49,7 +50,8 @@ export interface Match {
  * |                             | between their request and their expiry         |                                            |
  * | free, or never given out    | anything else                                  | for the operator: its order is forgotten   |
  *
- * Payouts of the same amount to the same receiver are as good as one another: each transaction settles one of them.
+ * Payouts of the same amount to the same receiver are as good as one another: each transaction settles one of them. Where there
+ * are no nonces each transaction is as one of a nonce that was never given out, in the order in which they are given.
  */
 export function matchForgotten(
   forgotten: readonly ForgottenPayment[],
@@ -59,10 +61,10 @@ export function matchForgotten(
   const known = new Map(nonces.map((one) => [one.nonce, one.signed]));
   const left = doubtful.toSorted((a, b) => a.requestedAt.getTime() - b.requestedAt.getTime());
   return forgotten
-    .toSorted((a, b) => a.nonce - b.nonce)
+    .toSorted((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0))
     .flatMap((payment): readonly Match[] => {
       const { txHash, pays, nonce } = payment;
-      const signed = known.get(nonce);
+      const signed = nonce === null ? undefined : known.get(nonce);
       if (pays === undefined) return [];
       if (signed === 'CANCEL') return pays === null ? [{ txHash, orderPk: null }] : [];
       if (signed !== undefined)

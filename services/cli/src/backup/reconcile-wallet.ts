@@ -13,39 +13,26 @@ import {
   readPayments,
   saveForgotten,
   type Hold,
-  type NamedPayout,
-  type StoredPayment,
 } from './restore-store.ts';
-
-/** How things stand with one held wallet. Nothing is open when all lists are empty. It is never released when it can't be read. */
-export interface WalletState {
-  readonly hold: Hold;
-  /** Whether what the wallet did since the backup can be read from chains of its family. */
-  readonly isReadable: boolean;
-  /** What has to come about by itself, or be mended: sentences. */
-  readonly waitsFor: readonly string[];
-  /** Whose order is not known. */
-  readonly payments: readonly StoredPayment[];
-  /** Which nobody knows whether to pay. */
-  readonly payouts: readonly NamedPayout[];
-  readonly adopted: number;
-  /** Endpoints that did not say what waits in their pool. */
-  readonly silent: readonly string[];
-}
+import { reconcileExpiringWallet } from './reconcile-expiring-wallet.ts';
+import { PROVEN, type WalletState } from './wallet-state.ts';
 
 const REQUEST_TIMEOUT_MS = 15_000;
-const PROVEN = {
-  by: 'opentill restore',
-  reason: 'signed by the wallet, for the nonce or within the life of just this payout',
-};
 
 /**
  * Reads from the chain what the wallet did since the backup, and writes down what it proves. Goes by a block that the
  * scanner has verified since, and by a count of transactions that two sources name alike; each nonce below it must be
- * accounted for by a transaction that the wallet's key signed. May be called any number of times.
+ * accounted for by a transaction that the wallet's key signed; where there are no nonces see reconcileExpiringWallet. May be
+ * called any number of times.
  * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
-export async function reconcileWallet(db: Db, network: NetworkConfig, hold: Hold): Promise<WalletState> {
+export async function reconcileWallet(
+  db: Db,
+  network: NetworkConfig,
+  hold: Hold,
+  onProgress: (height: number) => void,
+): Promise<WalletState> {
+  if (network.family === 'TRON') return reconcileExpiringWallet(db, network, hold, onProgress);
   if (network.family !== 'EVM') return unreadable(db, network, hold);
   const anchor = await readAnchor(db, hold.chain);
   const history = createWalletHistory(network);
@@ -71,10 +58,11 @@ export async function reconcileWallet(db: Db, network: NetworkConfig, hold: Hold
   }
   const payments = await readPayments(db, { hold });
   const payouts = await readDoubtful(db, hold);
-  return { hold, isReadable: true, waitsFor, payments, payouts, adopted, silent: newest.silent };
+  const { silent } = newest;
+  return { hold, isReadable: true, waitsFor, waitsUntil: undefined, payments, payouts, adopted, silent };
 }
 
-/** Without nonces no count tells that nothing is missing: what was sent and forgotten can't be ruled out. */
+/** What was sent and forgotten can't be ruled out. */
 async function unreadable(db: Db, { family }: NetworkConfig, hold: Hold): Promise<WalletState> {
   const waitsFor = [
     `a way to read what wallets of ${family} sent since the backup: there is none, so it stays held and never signs again`,
@@ -83,6 +71,7 @@ async function unreadable(db: Db, { family }: NetworkConfig, hold: Hold): Promis
     hold,
     isReadable: false,
     waitsFor,
+    waitsUntil: undefined,
     payments: await readPayments(db, { hold }),
     payouts: await readDoubtful(db, hold),
     adopted: 0,

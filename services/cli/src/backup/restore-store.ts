@@ -1,7 +1,8 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Db, Tx } from '@opentill/db/database';
-import type { Chain } from '@opentill/domain/chains';
+import { familyOf, type Chain } from '@opentill/domain/chains';
+import { canonicalContract } from '../canonical-contract.ts';
 import type { MinedTransaction } from './find-wallet-transactions.ts';
 import type { DoubtfulPayout, ForgottenPayment, KnownNonce, Payment } from './match-forgotten.ts';
 
@@ -12,6 +13,8 @@ export interface Hold {
   readonly wallet: Address;
   /** What was verified when the backup was taken. */
   readonly fromHeight: number;
+  /** When the database was brought back: what the lost machine signed, it signed before. */
+  readonly restoredAt: Date;
 }
 
 /** A forgotten transaction as it is stored. */
@@ -19,6 +22,7 @@ export interface StoredPayment extends ForgottenPayment {
   readonly chain: Chain;
   readonly wallet: Address;
   readonly restoreId: string;
+  readonly blockHeight: number;
   readonly decision: 'ADOPTED' | 'ORDER_LOST' | null;
   readonly orderPk: string | null;
 }
@@ -35,8 +39,11 @@ export interface NamedPayout extends DoubtfulPayout {
 /** The wallets that are held, in the order of their chains. */
 export async function readHolds(db: Db | Tx, lock = false): Promise<readonly Hold[]> {
   const { rows } = await sql<Hold>`
-    select restore_id as "restoreId", chain, wallet, from_height as "fromHeight" from restore_hold
-    where released_at is null order by chain, wallet ${lock ? sql`for update` : sql``}`.execute(db);
+    select h.restore_id as "restoreId", h.chain, h.wallet, h.from_height as "fromHeight", r.restored_at as "restoredAt"
+    from restore_hold h join restoration r using (restore_id)
+    where h.released_at is null order by h.chain, h.wallet ${lock ? sql`for update of h` : sql``}`.execute(
+    db,
+  );
   return rows;
 }
 
@@ -48,7 +55,7 @@ export async function readOpenNonces(db: Db | Tx, { chain, wallet }: Hold): Prom
     where n.chain = ${chain} and n.wallet = ${wallet} and n.state in ('RESERVED', 'SIGNED') order by n.nonce`.execute(
     db,
   );
-  return rows.map(knownNonce);
+  return rows.map((row) => knownNonce(row, chain));
 }
 
 interface NonceRow {
@@ -61,12 +68,12 @@ interface NonceRow {
   readonly amount: bigint | null;
 }
 
-function knownNonce(row: NonceRow): KnownNonce {
+function knownNonce(row: NonceRow, chain: Chain): KnownNonce {
   const { nonce, state, purpose, orderPk, to, amount } = row;
   if (state === 'RESERVED') return { nonce, signed: undefined };
   if (purpose === 'CANCEL' || orderPk === null || to === null || amount === null)
     return { nonce, signed: 'CANCEL' };
-  return { nonce, signed: { orderPk, pays: { contract: lower(row.contract), to, amount } } };
+  return { nonce, signed: { orderPk, pays: { contract: canonical(chain, row.contract), to, amount } } };
 }
 
 /** Nonces of which the database knows for good who used them, and the first that was ever given out (null: none was). */
@@ -119,11 +126,13 @@ export async function readPayments(
   if (of.hold !== undefined) where.push(sql`chain = ${of.hold.chain} and wallet = ${of.hold.wallet}`);
   const { rows } = await sql<PaymentRow>`
     select chain, wallet, restore_id as "restoreId", tx_hash as "txHash", nonce, contract_address as contract, to_address as "to",
-      amount, block_time as "blockTime", decision, order_pk as "orderPk"
-    from forgotten_payment where ${sql.join(where, sql` and `)} order by chain, wallet, nonce`.execute(db);
+      amount, block_height as "blockHeight", block_time as "blockTime", decision, order_pk as "orderPk"
+    from forgotten_payment where ${sql.join(where, sql` and `)} order by chain, wallet, nonce, block_height, tx_hash`.execute(
+    db,
+  );
   return rows.map(({ contract, to, amount, ...row }) => ({
     ...row,
-    pays: paysOf(contract, to, amount, row.wallet),
+    pays: paysOf(row, contract, to, amount),
   }));
 }
 
@@ -134,24 +143,40 @@ interface PaymentRow extends Omit<StoredPayment, 'pays'> {
 }
 
 function paysOf(
+  { chain, wallet, nonce }: Pick<PaymentRow, 'chain' | 'wallet' | 'nonce'>,
   contract: string | null,
   to: string | null,
   amount: bigint | null,
-  wallet: string,
 ): ForgottenPayment['pays'] {
   if (to === null || amount === null) return undefined;
-  return amount === 0n && to === wallet ? null : { contract: lower(contract), to, amount };
+  // What has no nonce to use up is never one that moves nothing.
+  if (amount === 0n && to === wallet) return nonce === null ? undefined : null;
+  return { contract: canonical(chain, contract), to, amount };
 }
 
-/** Payouts of a wallet that were unsigned when the backup was taken, and about which nobody has decided. */
-export function readDoubtful(db: Db | Tx, { chain, wallet }: Hold): Promise<readonly NamedPayout[]> {
+/**
+ * Payouts of a wallet that were unsigned when the backup was taken, or whose only transaction then is known since to have landed
+ * nowhere, and about which nobody has decided.
+ */
+export function readDoubtful(
+  db: Db | Tx,
+  { restoreId, chain, wallet }: Hold,
+): Promise<readonly NamedPayout[]> {
   return readPayouts(
     db,
     sql`join doubtful_payout d using (order_pk) join restoration r using (restore_id)
-    where p.chain = ${chain} and p.wallet = ${wallet} and p.state = 'REQUESTED' and d.decision is null`,
+      left join restore_hold h on h.restore_id = ${restoreId} and h.chain = p.chain and h.wallet = p.wallet
+    where p.chain = ${chain} and p.wallet = ${wallet} and d.decision is null and (p.state in ('REQUESTED', 'AUTHORISED')
+      or p.state = 'SIGNED' and exists (
+        select from payout_attempt a where a.order_pk = p.order_pk and ${hasLandedNowhere}))`,
     sql`p.waiting_since < r.taken_at`,
   );
 }
+
+/** Of an attempt `a`, by the blocks that were read for the hold `h`: none held it in its time. */
+export const hasLandedNowhere: RawBuilder<boolean> = sql<boolean>`(a.state = 'OPEN' and a.expires_ms <= h.read_over_ms
+  and not exists (select from own_transaction_fate f
+    where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED')))`;
 
 /** A payout by its key or its merchant's order id. */
 export async function findPayouts(db: Db | Tx, wanted: string): Promise<readonly NamedPayout[]> {
@@ -163,18 +188,20 @@ async function readPayouts(
   which: RawBuilder<unknown>,
   waited: RawBuilder<unknown>,
 ): Promise<readonly NamedPayout[]> {
-  const { rows } = await sql<Omit<NamedPayout, 'pays'> & Payment & { readonly waited: boolean }>`
-    select o.order_pk as "orderPk", o.order_id as "orderId", o.merchant_id as "merchantId", o.symbol, o.decimals,
+  const { rows } = await sql<
+    Omit<NamedPayout, 'pays'> & Payment & { readonly chain: Chain; readonly waited: boolean }
+  >`
+    select o.chain, o.order_pk as "orderPk", o.order_id as "orderId", o.merchant_id as "merchantId", o.symbol, o.decimals,
       o.display_decimals as "displayDecimals", o.contract_address as contract, o.address as "to", o.amount,
       p.requested_at as "requestedAt", p.expires_at as "expiresAt", ${waited} as waited
     from payout p join orders o using (order_pk) ${which} order by 1`.execute(db);
-  return rows.map(({ contract, to, amount, waited: hasWaited, expiresAt, ...row }) => ({
+  return rows.map(({ chain, contract, to, amount, waited: hasWaited, expiresAt, ...row }) => ({
     ...row,
-    pays: { contract: lower(contract), to, amount },
+    pays: { contract: canonical(chain, contract), to, amount },
     expiresAt: hasWaited ? null : expiresAt,
   }));
 }
 
-function lower(contract: string | null): string | null {
-  return contract === null ? null : contract.toLowerCase();
+function canonical(chain: Chain, contract: string | null): string | null {
+  return contract === null ? null : canonicalContract(familyOf(chain), contract);
 }

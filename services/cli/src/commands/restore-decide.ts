@@ -1,4 +1,5 @@
 import { evmFamily } from '@opentill/chain-evm/family';
+import { tronFamily } from '@opentill/chain-tron/family';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TransactionFate } from '@opentill/chain/own-transaction';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
@@ -19,6 +20,8 @@ import { requiredVariable } from '../config.ts';
 import type { CliContext, CliErrorCode } from '../context.ts';
 import { readAnchor } from '../reconcile/read-books.ts';
 import { withOwnersDatabase } from './restore-reconcile.ts';
+
+const FAMILIES = [evmFamily, tronFamily] as const;
 
 export interface PaymentDecision {
   readonly order?: string;
@@ -98,11 +101,10 @@ export async function decidePayout(
         throw backupError('RESTORE_NOT_RECONCILED', `${orderId} is decided already, or was never in doubt`);
       if (decision === 'PAY')
         await sql`
-          update payout p set waiting_since = clock_timestamp(), expires_at = clock_timestamp() + (o.expires_at - o.created_at),
+          update payout p set waiting_since = case p.state when 'REQUESTED' then clock_timestamp() end, expires_at = clock_timestamp() + (o.expires_at - o.created_at),
             version = p.version + 1, updated_at = clock_timestamp()
-          from orders o where o.order_pk = p.order_pk and p.order_pk = ${orderPk} and p.state = 'REQUESTED'`.execute(
-          tx,
-        );
+          from orders o where o.order_pk = p.order_pk and p.order_pk = ${orderPk}
+            and p.state in ('REQUESTED', 'AUTHORISED', 'SIGNED')`.execute(tx);
       else
         await sql`
           insert into payout_veto (order_pk, operator, reason) values (${orderPk}, ${operator}, ${options.reason})
@@ -158,10 +160,11 @@ async function readFate(
 ): Promise<{ readonly fate: TransactionFate; readonly network: NetworkConfig }> {
   const networks = await readNetworkFile(requiredVariable(context, 'NETWORKS_FILE'), context.env);
   const network = networks.find((one) => one.chain === chain);
-  if (network !== undefined && network.family !== 'EVM')
-    throw usage(`Payments on ${chain} can't be decided: what becomes of them is only read on EVM chains.`);
+  const family = FAMILIES.find((one) => one.addressCodec.family === network?.family);
+  if (network !== undefined && family === undefined)
+    throw usage(`Payments on ${chain} can't be decided: what becomes of them can't be read there.`);
   const anchor = await readAnchor(db, chain);
-  if (network === undefined || anchor === undefined)
+  if (network === undefined || family === undefined || anchor === undefined)
     throw backupError('RESTORE_NOT_RECONCILED', `${chain} is not configured, or nothing of it is verified`);
   const own = {
     txHash: txHash as TxHash,
@@ -170,7 +173,9 @@ async function readFate(
     to: (pays?.to ?? wallet) as Address,
     amountBaseUnits: baseUnits(pays?.amount ?? 0n),
   };
-  const { fates } = await evmFamily.createReader(network, {}).readFates([own], { atHeight: anchor.height });
+  const { fates } = await family
+    .createReader(network, {})
+    .readFates([own], { atHeight: anchor.height, neverAlone: true });
   const [fate] = fates;
   if (fate === undefined)
     throw backupError('RESTORE_NOT_RECONCILED', `two sources do not say alike what became of ${txHash}`, {

@@ -1,15 +1,20 @@
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { openDatabase, type Db } from '@opentill/db/database';
+import { familyOf } from '@opentill/domain/chains';
 import { formatAmount } from '@opentill/domain/money';
 import { sql } from 'kysely';
 import { backupError } from '@opentill/db/backup/backup-error';
-import { reconcileWallet, type WalletState } from '../backup/reconcile-wallet.ts';
+import { reconcileWallet } from '../backup/reconcile-wallet.ts';
 import { MAY_RELEASE, requireOperator } from '../backup/require-operator.ts';
 import { readHolds, type Hold, type NamedPayout, type StoredPayment } from '../backup/restore-store.ts';
+import { staysHeld, type WalletState } from '../backup/wallet-state.ts';
+import { findTokenOf } from '../canonical-contract.ts';
 import { requiredVariable } from '../config.ts';
 import type { CliContext } from '../context.ts';
 import { oneLine } from '../print-table.ts';
+
+const PROGRESS_MS = 5_000;
 
 export interface ReconcileRestoreOptions {
   readonly chain?: string;
@@ -21,14 +26,15 @@ export interface ReleaseOptions extends ReconcileRestoreOptions {
 
 /**
  * Holds every wallet that a restore stopped against its chain: takes over what is proven, and names what somebody has to
- * decide or wait for. Changes nothing on any chain. Wallets of a family that it can't read stay held, and hold up no others.
+ * decide or wait for. Changes nothing on any chain. Wallets of a family that it can't read stay held, and those that wait for a time
+ * alone; neither holds up others.
  * @throws GatewayError RESTORE_NOT_RECONCILED while something is open
  */
 export async function reconcileRestore(context: CliContext, options: ReconcileRestoreOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
     const states = await readStates(context, db, options);
     const open = states.filter(isOpen).length;
-    const stays = states.filter(({ isReadable }) => !isReadable).length;
+    const stays = states.filter(staysHeld).length;
     if (open > stays || (open > 0 && open === states.length))
       throw backupError(
         'RESTORE_NOT_RECONCILED',
@@ -47,22 +53,21 @@ export async function reconcileRestore(context: CliContext, options: ReconcileRe
 
 /**
  * Lets the wallets sign again whose chains have been reconciled, in the name of an operator. Reconciles once more before. Those
- * that can't be reconciled stay held.
+ * that can't be reconciled, or whose time has not come, stay held.
  * @throws GatewayError RESTORE_NOT_RECONCILED when something is open: then nothing is released
  */
 export async function releaseRestore(context: CliContext, options: ReleaseOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
     const operator = await requireOperator(context, db, MAY_RELEASE);
     const states = await readStates(context, db, options);
-    const readable = states.filter(({ isReadable }) => isReadable);
-    if (readable.some(isOpen) || (states.length > 0 && readable.length === 0))
+    const ready = states.filter((state) => !staysHeld(state));
+    if (ready.some(isOpen) || (states.length > 0 && ready.length === 0))
       throw backupError('RESTORE_NOT_RECONCILED', 'Nothing is released: see above what is open.', {
         retryable: true,
       });
-    for (const { hold } of readable) await release(db, hold, operator, options.reason);
-    context.print(`${readable.length} wallets sign again, released by ${operator}.`);
-    if (readable.length < states.length)
-      context.print(`${states.length - readable.length} stay held: see above.`);
+    for (const { hold } of ready) await release(db, hold, operator, options.reason);
+    context.print(`${ready.length} wallets sign again, released by ${operator}.`);
+    if (ready.length < states.length) context.print(`${states.length - ready.length} stay held: see above.`);
   });
 }
 
@@ -82,11 +87,22 @@ async function readStates(
       );
       continue;
     }
-    const state = await reconcileWallet(db, network, hold);
+    const state = await reconcileWallet(db, network, hold, progressOf(context, hold));
     for (const line of describeState(state, network)) context.print(line);
     states.push(state);
   }
   return states;
+}
+
+/** Blocks of a day take some minutes: how far it is goes beside the answer. */
+function progressOf({ clock, printError }: CliContext, { chain }: Hold): (height: number) => void {
+  let saidMs = clock.now().getTime();
+  return (height) => {
+    const nowMs = clock.now().getTime();
+    if (nowMs - saidMs < PROGRESS_MS) return;
+    saidMs = nowMs;
+    printError(`${chain}: read up to block ${height}`);
+  };
 }
 
 function isOpen({ waitsFor, payments, payouts }: WalletState): boolean {
@@ -105,18 +121,22 @@ function describeState(state: WalletState, network: NetworkConfig): readonly str
   ];
 }
 
-function describePayment({ txHash, nonce, pays, blockTime }: StoredPayment, network: NetworkConfig): string {
+function describePayment(
+  { txHash, nonce, pays, blockHeight, blockTime }: StoredPayment,
+  network: NetworkConfig,
+): string {
   const what =
     pays === undefined
       ? 'not a payment'
       : pays === null
         ? 'moves nothing'
         : `${amountOf(pays, network)} to ${pays.to}`;
-  return `${txHash} (nonce ${nonce}, ${blockTime.toISOString()}): ${what}; --order <order>, or --order-lost`;
+  const place = nonce === null ? `block ${blockHeight}` : `nonce ${nonce}`;
+  return `${txHash} (${place}, ${blockTime.toISOString()}): ${what}; --order <order>, or --order-lost`;
 }
 
 function amountOf({ contract, amount }: NonNullable<StoredPayment['pays']>, network: NetworkConfig): string {
-  const token = network.tokens.find((one) => (one.contract?.toLowerCase() ?? null) === contract);
+  const token = findTokenOf(network, contract);
   if (token !== undefined)
     return `${formatAmount(amount, token.decimals, token.displayDecimals)} ${token.symbol}`;
   if (contract === null) return `${formatAmount(amount, network.nativeDecimals, 0)} ${network.nativeSymbol}`;
@@ -134,10 +154,12 @@ function describePayout(payout: NamedPayout): string {
 /** All at once: the hold, the halt that says so, and the lease, which the next signer then takes. */
 async function release(
   db: Db,
-  { restoreId, chain, wallet }: Hold,
+  { restoreId, chain, wallet, restoredAt }: Hold,
   operator: string,
   reason: string,
 ): Promise<void> {
+  // Without nonces what was signed before the restore has the times of before it, and is known to land nowhere any more.
+  const mark = familyOf(chain) === 'EVM' ? null : restoredAt.getTime();
   await db.transaction().execute(async (tx) => {
     await sql`
       update restore_hold set released_at = clock_timestamp(), released_by = ${operator}, released_reason = ${reason}
@@ -145,7 +167,8 @@ async function release(
       tx,
     );
     await sql`
-      update wallet_halt set released_at = clock_timestamp(), released_by = ${operator}, released_reason = ${reason}
+      update wallet_halt set released_at = clock_timestamp(), released_by = ${operator}, released_reason = ${reason},
+        mark = coalesce(mark, ${mark}::int8)
       where chain = ${chain} and wallet = ${wallet} and set_by = 'opentill restore' and released_at is null`.execute(
       tx,
     );

@@ -21,8 +21,11 @@ export interface TronReconcileDeps extends Omit<ReconcileDeps, 'state'> {
   readonly state: TronStateReader;
 }
 
-/** A call to the node for each balance. */
-const ADDRESSES_PER_PAGE = 50;
+/**
+ * A call to the node for each balance: there is no call for several. Many are under way at once, and after each page the scanner
+ * has to be where they were read, which takes some seconds however few they were.
+ */
+const ADDRESSES_PER_PAGE = 250;
 /** The scanner is some seconds behind the solid block, and its steps are not ours: most of the time a few tries are enough. */
 const COMPARED_WITHIN_MS = 120_000;
 const POLL_MS = 50;

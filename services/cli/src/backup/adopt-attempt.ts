@@ -1,0 +1,85 @@
+import { readSignedTransaction } from '@opentill/chain-tron/sender/read-signed-transaction';
+import { backupError } from '@opentill/db/backup/backup-error';
+import type { Db, Tx } from '@opentill/db/database';
+import { familyOf } from '@opentill/domain/chains';
+import { sql } from 'kysely';
+import { hasLandedNowhere, type StoredPayment } from './restore-store.ts';
+
+/** All that is signed after it gets a later time: one from far ahead would be used up with it. */
+const FAR_MS = 86_400_000;
+
+/** Why a payment can't stand among the wallet's own transactions; undefined: it can. */
+export async function whyNotAdopted(
+  db: Db | Tx,
+  { chain, wallet, txHash, pays }: StoredPayment,
+): Promise<string | undefined> {
+  if (pays === undefined || pays === null) return 'it is no payment';
+  const { uniqueMs, expiresMs } = boundsOf(await readRaw(db, { chain, txHash }));
+  if (!Number.isSafeInteger(uniqueMs) || uniqueMs <= 0 || uniqueMs > expiresMs + FAR_MS)
+    return `its timestamp is ${uniqueMs}, which no transaction from here has`;
+  const { rows } = await sql`
+    select from payout_attempt a where a.chain = ${chain} and a.wallet = ${wallet} and a.unique_ms = ${uniqueMs}`.execute(
+    db,
+  );
+  return rows.length > 0 ? 'another transaction of the wallet has its timestamp' : undefined;
+}
+
+/**
+ * Makes it the payout's one attempt, whose bytes nobody sends again: it stands in a verified block. An attempt of before that
+ * landed nowhere, by every block of its life, is dead with that.
+ * @throws GatewayError RESTORE_NOT_RECONCILED when one of its own may land yet or has, or it can't stand among them
+ */
+export async function makeAttempt(
+  tx: Tx,
+  payment: StoredPayment,
+  orderPk: string,
+  markSigned: () => Promise<void>,
+): Promise<void> {
+  const { restoreId, chain, wallet, txHash, blockTime } = payment;
+  const why = await whyNotAdopted(tx, payment);
+  if (why !== undefined) throw notReconciled(`${txHash} can't be taken over: ${why}`);
+  await sql`
+    update payout_attempt a set state = 'DEAD', dead_height = h.read_height, dead_hash = h.read_hash, updated_at = now()
+    from restore_hold h where h.restore_id = ${restoreId} and h.chain = a.chain and h.wallet = a.wallet
+      and a.order_pk = ${orderPk} and ${hasLandedNowhere}`.execute(tx);
+  const alive = await sql`
+    select from payout_attempt a where a.order_pk = ${orderPk} and a.state <> 'DEAD'`.execute(tx);
+  if (alive.rows.length > 0)
+    throw notReconciled(`a transaction of the payout ${orderPk} itself is on its way, or landed`);
+  await markSigned();
+  const { uniqueMs, expiresMs, feeLimit } = boundsOf(await readRaw(tx, { chain, txHash }));
+  const terms = JSON.stringify({ feeLimit: `${feeLimit}`, cost: '0' });
+  await sql`
+    insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount, raw,
+      fee_terms, signed_at, first_sent_at, last_sent_at, send_outcome)
+    select f.chain, f.tx_hash, ${familyOf(chain)}, f.wallet, null, 'PAYOUT', ${orderPk}::uuid, f.contract_address, f.to_address,
+      f.amount, '', ${terms}::jsonb, ${blockTime}, ${blockTime}, ${blockTime}, 'KNOWN'
+    from forgotten_payment f where f.chain = ${chain} and f.tx_hash = ${txHash}`.execute(tx);
+  // Whom it refers to is named by a few bytes alone; below its own block nobody looks for it.
+  await sql`
+    insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash)
+    select f.chain, f.tx_hash, ${wallet}, ${orderPk}::uuid, ${uniqueMs}, ${expiresMs}, f.block_height, f.block_hash
+    from forgotten_payment f where f.chain = ${chain} and f.tx_hash = ${txHash}`.execute(tx);
+}
+
+function boundsOf(signed: Uint8Array): {
+  readonly uniqueMs: number;
+  readonly expiresMs: number;
+  readonly feeLimit: bigint;
+} {
+  const { timestampMs, expirationMs, feeLimit } = readSignedTransaction(signed).raw;
+  return { uniqueMs: Number(timestampMs), expiresMs: Number(expirationMs), feeLimit };
+}
+
+async function readRaw(
+  db: Db | Tx,
+  { chain, txHash }: Pick<StoredPayment, 'chain' | 'txHash'>,
+): Promise<Uint8Array> {
+  const { rows } = await sql<{ raw: Buffer }>`
+    select raw from forgotten_payment where chain = ${chain} and tx_hash = ${txHash}`.execute(db);
+  return rows[0]?.raw ?? new Uint8Array(0);
+}
+
+function notReconciled(message: string): Error {
+  return backupError('RESTORE_NOT_RECONCILED', message);
+}
