@@ -4,7 +4,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { payoutTermsOf } from '@opentill/contracts/payout-terms';
-import { openDatabase, type Db } from '@opentill/db/database';
+import { openDatabase, type DatabaseOptions, type Db } from '@opentill/db/database';
 import { devAccount } from '@opentill/devnet/evm-accounts';
 import { payToken, tokenBalance } from '@opentill/devnet/evm-devnet';
 import { callRpc } from '@opentill/devnet/json-rpc';
@@ -33,6 +33,8 @@ export interface SignerOptions {
   /** What it says of USDT besides. */
   readonly asset?: Readonly<Record<string, unknown>>;
   readonly sender?: (sender: WalletSender) => WalletSender;
+  readonly wrapPool?: DatabaseOptions['wrapPool'];
+  readonly leaseTtlMs?: number;
 }
 
 /** A chain with customers, a scanner, whoever keeps the books, and signers that sweep. */
@@ -114,6 +116,7 @@ export async function createSweepWorld(): Promise<SweepWorld> {
         url: signer.database.url('signer'),
         applicationName: 'sweeping signer',
         poolMax: 12,
+        ...(options.wrapPool === undefined ? {} : { wrapPool: options.wrapPool }),
       });
       const level = process.env['TEST_LOG'] === undefined ? 'silent' : 'debug';
       const logger = createLogger({ service: 'payout-signer', level });
@@ -151,7 +154,7 @@ export async function createSweepWorld(): Promise<SweepWorld> {
         fail: (error) => {
           throw error;
         },
-        timing: TIMING,
+        timing: { ...TIMING, leaseTtlMs: options.leaseTtlMs ?? TIMING.leaseTtlMs },
       });
       const runner = {
         app,
