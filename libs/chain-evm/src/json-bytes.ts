@@ -28,7 +28,7 @@ const SHORT_QUANTITY_DIGITS_MAX = 7;
 const NOT_HEX = 0xff;
 /** The values of lower-case hex digits at their codes. */
 const HEX_VALUE = new Uint8Array(0x100).fill(NOT_HEX);
-for (const [value, digit] of [...'0123456789abcdef'].entries()) HEX_VALUE[digit.charCodeAt(0)] = value;
+for (let value = 0; value < 16; value += 1) HEX_VALUE[value.toString(16).charCodeAt(0)] = value;
 
 export const ascii = (text: string): Buffer => Buffer.from(text, 'latin1');
 
