@@ -64,15 +64,21 @@ interface Ran {
   readonly errors: string;
 }
 
-function environment(): NodeJS.ProcessEnv {
+/** At the checkout a command finds the gateway as that of `npm start` is found, elsewhere by its operator's environment. */
+function environment(cwd: string): NodeJS.ProcessEnv {
   const PATH = `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`;
   const operator = machine?.operatorEnvironment ?? under.gateway.operatorEnvironment;
-  return { ...operator, PATH, HOME: folder, OPENTILL_STATE_DIR: under.gateway.directory.root };
+  return {
+    ...process.env,
+    ...(cwd === CHECKOUT ? { OPENTILL_STATE_DIR: under.gateway.directory.root } : operator),
+    PATH,
+  };
 }
 
 function start(commands: string, cwd: string): ChildProcess {
   const args = ['-euo', 'pipefail', '-c', commands];
-  return spawn('bash', args, { cwd, env: environment(), stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const stdio = ['ignore', 'pipe', 'pipe'] as const;
+  return spawn('bash', args, { cwd, env: environment(cwd), stdio: [...stdio], detached: true });
 }
 
 async function attempt(commands: string, cwd = folder): Promise<Ran> {
@@ -151,6 +157,7 @@ describe('the first payment', () => {
   const shopFolder = () => join(folder, 'my-shop');
   const here = (text: string): string =>
     text
+      .replaceAll('~/', `${folder}/`)
       .replaceAll('http://localhost:3010', under.gateway.apiUrl)
       .replaceAll('http://localhost:3011', under.gateway.shopUrl)
       .replaceAll('localhost:4000', `localhost:${port}`)
@@ -231,7 +238,7 @@ describe('going to mainnet, and migrating', () => {
 describe('operations', () => {
   it('writes files for the accountant', async () => {
     await run(book.take(OPERATIONS, 'export')[0]);
-    expect(readFileSync(join(folder, 'orders.csv'), 'utf8')).toContain('orderId');
+    expect(readFileSync(join(folder, 'orders.csv'), 'utf8')).toContain('order_id');
     expect(readFileSync(join(folder, 'ledger.csv'), 'utf8')).not.toBe('');
   }, 30_000);
 
@@ -348,8 +355,7 @@ describe('operations', () => {
     await next('opentill payout decide', { ORDER_PK: orderPk });
     const haltId = idIn(await next('opentill halt list'), 'FOREIGN_NONCE');
     await next('opentill halt release', { HALT_ID: haltId });
-    const incidentId = idIn(await run('opentill incident list'), 'FOREIGN_NONCE');
-    await next('opentill incident close', { INCIDENT_ID: incidentId });
+    expect(await run('opentill incident list')).not.toContain('FOREIGN_NONCE');
     await untilStatus(payout, 'SUCCESS');
   }, 180_000);
 });

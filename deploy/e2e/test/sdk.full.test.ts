@@ -142,8 +142,9 @@ describe('what asking again does not change', () => {
       UNPROCESSABLE: opentill.createPayout(payout('600000')),
       UNREADABLE_ANSWER: open({ url: elsewhere }).status('x'),
     };
-    for (const [code, call] of Object.entries(calls))
-      expect(await failure(call)).toMatchObject({ code, attempts: 1, isPassing: false });
+    const failures = Object.entries(calls).map(async ([code, call]) => [code, await failure(call)] as const);
+    for (const [code, error] of await Promise.all(failures))
+      expect(error).toMatchObject({ code, attempts: 1, isPassing: false });
   }, 30_000);
 });
 
