@@ -26,7 +26,7 @@ import {
   TEST_SECRETS_KEY_BASE64,
   type OrderRow,
 } from '@opentill/testkit/scenario';
-import { anOwnTransaction } from '@opentill/testkit/payout-scenario';
+import { anOwnTransaction, aReservedPayout } from '@opentill/testkit/payout-scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -744,7 +744,7 @@ describe('explain', () => {
   it('tells of a payout without nonces until when its transaction may land', async () => {
     const wallet = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
     const address = 'TMuA6YqfCeX8EhbfYEg5y7S4DqzSJireY9';
-    const payout = await aPayout(admin.kysely, {
+    const payout = await aReservedPayout(admin.kysely, {
       chain: 'TRON_TEST',
       family: 'TRON',
       contract_address: null,

@@ -74,7 +74,8 @@ async function readProgress(db: Db, { restoreId, chain, wallet, fromHeight }: Ho
     db,
   );
   const row = rows[0];
-  if (row?.height != null) return { height: row.height, hash: row.hash ?? undefined, overMs: row.over_ms };
+  if (row !== undefined && row.height !== null)
+    return { height: row.height, hash: row.hash ?? undefined, overMs: row.over_ms };
   return { height: Math.min(fromHeight, row?.lowest ?? fromHeight), hash: undefined, overMs: null };
 }
 
