@@ -109,13 +109,14 @@ export function describeGuides(book: GuideBook, stateDir: () => string, apiUrl: 
     }, 120_000);
 
     it('puts TLS in front, where nginx is installed', async () => {
+      const block = blockOf('going-to-mainnet', 'proxy');
       if (spawnSync('nginx', ['-v']).error !== undefined) return;
       const port = await findFreePort();
       const [certificate, key] = [join(folder, 'pay.pem'), join(folder, 'pay.key')];
       await run(
         `openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=pay.example.com -keyout ${key} -out ${certificate} 2>/dev/null`,
       );
-      const server = blockOf('going-to-mainnet', 'proxy')
+      const server = block
         .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
         .replace('/etc/ssl/pay.example.com.pem', certificate)
         .replace('/etc/ssl/pay.example.com.key', key)
