@@ -96,7 +96,8 @@ async function testify(
   const read = async (side: Side): Promise<Testimony> => {
     const blocks = await ofEach(
       range,
-      (height, own) => askAgain(() => retelling.readBlock(source, side, height, own), own),
+      (height, own) =>
+        askAgain(() => untilConsistent(() => retelling.readBlock(source, side, height, own)), own),
       options,
     );
     mustBeLinked(blocks.map(({ header }) => header));
@@ -107,6 +108,22 @@ async function testify(
   } catch (error) {
     if (!isReaderError(error, 'BLOCK_NOT_FOUND')) throw error;
     return read('wallet');
+  }
+}
+
+const TRIES = 3;
+
+/**
+ * Reads a block once more, and again, whose parts contradict each other: behind one URL stand several nodes, and of so many
+ * blocks one would fail often.
+ */
+async function untilConsistent<T>(read: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (tries === TRIES || !isReaderError(error, 'INCONSISTENT_ANSWER')) throw error;
+    }
   }
 }
 

@@ -103,7 +103,7 @@ const SOLID_LAG = 6;
 const ADDRESSES = 20;
 const REORG_DEPTH_MAX = 4;
 const PAUSE_MAX_MS = 5_000;
-const SETTLE_MAX_MS = 60_000;
+const SETTLE_MAX_MS = 120_000;
 const OUTAGE_MAX_MS = 90_000;
 
 /** Runs a chain by the plan's seed, with the scanner and the naive one reading along, and compares at the end. */
