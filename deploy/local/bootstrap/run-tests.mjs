@@ -14,15 +14,15 @@ const JEST = [
   join(ROOT, '.ci', 'jest.config.mjs'),
   '--passWithNoTests',
 ];
-/** Suites beside one another: many wait for their servers, or for time to pass, more than they reckon. */
-const WORKERS = Math.max(3, availableParallelism() - 1);
-const SUITES = { projects: ['unit', 'integration'], workers: WORKERS };
-/** One gateway of real processes after the other: each is a dozen of them. */
+/** With two processors each worker of ours keeps one busy together with what it asks of the servers. */
+const UNIT = { projects: ['unit'], workers: Math.max(1, availableParallelism() - 1) };
+const INTEGRATION = { projects: ['integration'], workers: Math.max(2, availableParallelism() - 1) };
+/** One gateway after the other: each is a dozen processes, which mostly wait for the next block. */
 const GATEWAYS = { projects: ['e2e'], workers: 1 };
 
-/** Lanes of `npm test`; `before` is what the second one does first. */
-export async function runDefaultTests(args, env, before = []) {
-  return runTests([[SUITES], [...before, GATEWAYS]], args, env);
+/** Beside the gateways goes what reckons and waits for nothing: the checks, and the tests without servers. */
+export async function runDefaultTests(args, env, checks = []) {
+  return runTests([[[...checks, UNIT], [GATEWAYS]], [[INTEGRATION]]], args, env);
 }
 
 /** The long tests, and those of containers where an engine answers. */
@@ -51,26 +51,28 @@ export function countResults(results, exitCode) {
 }
 
 /**
- * Runs lanes of jest runs and other steps; the sums over all jest runs, and the names of other steps that failed.
- * Who wants suites one by one, or watches them, wants no lanes either.
+ * Runs one phase after the other, each of lanes of jest runs and other steps; the sums over all jest runs, and the names
+ * of other steps that failed. Who wants suites one by one, or watches them, wants no lanes either.
  */
-async function runTests(lanes, args, env) {
+async function runTests(phases, args, env) {
   const directory = mkdtempSync(join(tmpdir(), 'opentill-results-'));
   const toStep = (step) => (step.projects === undefined ? step : jestStep(step, args, directory));
-  const steps = lanes.map((lane) => lane.map(toStep));
   const isOneByOne = args.some((argument) => /^(-i|--runInBand|--watch)/.test(argument));
+  const sum = { passed: 0, failed: 0, otherFailures: [] };
   try {
-    const codes = await runLanes(isOneByOne ? [steps.flat()] : steps, env);
-    const sum = { passed: 0, failed: 0, otherFailures: [] };
-    for (const { name, outputFile } of steps.flat()) {
-      const code = codes.get(name);
-      if (outputFile === undefined) {
-        if (code !== 0) sum.otherFailures.push(name);
-        continue;
+    for (const phase of phases) {
+      const lanes = phase.map((lane) => lane.map(toStep));
+      const codes = await runLanes(isOneByOne ? [lanes.flat()] : lanes, env);
+      for (const { name, outputFile } of lanes.flat()) {
+        const code = codes.get(name);
+        if (outputFile === undefined) {
+          if (code !== 0) sum.otherFailures.push(name);
+          continue;
+        }
+        const { passed, failed } = countResults(readJson(outputFile), code);
+        sum.passed += passed;
+        sum.failed += failed;
       }
-      const { passed, failed } = countResults(readJson(outputFile), code);
-      sum.passed += passed;
-      sum.failed += failed;
     }
     return sum;
   } finally {
