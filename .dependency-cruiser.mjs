@@ -91,7 +91,7 @@ export default {
       severity: 'error',
       comment:
         'It pins much and weighs 12 MB: what the gateway needs of TRON is its own, and tests hold it against it.',
-      from: { path: '^(libs|services|deploy)/', pathNot: [tests, '^libs/testkit/'] },
+      from: { path: '^(libs|services|deploy)/', pathNot: [tests, '^(libs/testkit|deploy/e2e)/'] },
       to: { path: 'node_modules/tronweb/' },
     },
     {

@@ -227,6 +227,7 @@ describe('policy', () => {
   const withKeys = () => ['--keystore', keystore, '--passphrase-file', passphraseFile];
   const WHAT_IT_COMES_TO = [
     `ETH_SEPOLIA: pays; cold ${cold}`,
+    '  sweeps nothing',
     '  USDT: at most 5000.00 a payout, 20000.00 an hour, 100000.00 a day, 50000.00 a day for one merchant, ' +
       `approval above 1000.00, float 50000.00, contract ${DEV_TOKEN_ADDRESSES.USDT.toLowerCase()} with 6 decimals`,
     '  USDC: at most 5000.00 a payout, 20000.00 an hour, 100000.00 a day, 50000.00 a day for one merchant, ' +

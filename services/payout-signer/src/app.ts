@@ -1,26 +1,14 @@
 import { sql } from 'kysely';
-import type { Address, AddressCodec } from '@opentill/chain/address-codec';
-import type { DepositSigner } from '@opentill/chain/signer-backend';
-import type { ChainReader } from '@opentill/chain/chain-reader';
-import type { ExpiringSender } from '@opentill/chain/expiring-sender';
-import type { WalletSender } from '@opentill/chain/wallet-sender';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { PayoutTerms, TronPayoutTerms } from '@opentill/contracts/payout-terms';
-import type { Db } from '@opentill/db/database';
+import type { Address } from '@opentill/chain/address-codec';
 import { ROLLED_ROWS_MAX, rollInbox } from '@opentill/db/housekeeping';
 import { keepLease } from '@opentill/db/lease';
 import { createOutboxStore } from '@opentill/db/outbox';
 import { announcePresence } from '@opentill/db/presence';
-import type { Broker } from '@opentill/messaging/connection';
 import { startConsumer, type Consumer } from '@opentill/messaging/consumer';
 import { createPublisher } from '@opentill/messaging/publisher';
 import { startRelay, type Relay } from '@opentill/messaging/relay';
-import type { Clock } from '@opentill/runtime/clock';
 import type { CheckResult, Checks } from '@opentill/runtime/health';
-import type { NewId } from '@opentill/runtime/ids';
-import type { Logger } from '@opentill/runtime/logger';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
-import type { Metrics } from '@opentill/runtime/metrics';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import { startDepositDrivers, type DepositDrivers } from './drive-deposits.ts';
 import { startDriver, startExpiringDriver, type Driver } from './drive-wallet.ts';
@@ -31,73 +19,10 @@ import { startMarkingUnpayable } from './mark-unpayable.ts';
 import { NO_NONCE_MARK, openNonceMark } from './nonce-mark.ts';
 import { observeDeposits } from './observe-deposits.ts';
 import { createObserve, type Observe } from './observe.ts';
-import type { PassTiming } from './pass-deps.ts';
-import type { PolicyJudge } from './policy-port.ts';
 import { createPayoutStore } from './store.ts';
+import type { PayingNetwork, SignerDeps, SignerTiming } from './signer-deps.ts';
 import { startPlanners } from './start-planners.ts';
 import { findMovingDeposits } from './store/find-moving.ts';
-
-interface OfNetwork {
-  readonly network: NetworkConfig;
-  readonly codec: AddressCodec;
-}
-
-/** A network whose transactions are ordered by nonces. */
-export interface NoncePaying extends OfNetwork {
-  readonly kind: 'NONCES';
-  readonly terms: PayoutTerms;
-  readonly sender: WalletSender;
-  readonly reader: Pick<ChainReader, 'readFates'>;
-}
-
-/** A network whose transactions end by time. */
-export interface ExpiringPaying extends OfNetwork {
-  readonly kind: 'EXPIRING';
-  readonly terms: TronPayoutTerms;
-  readonly sender: ExpiringSender;
-}
-
-/** A network to pay on, and how its chain is spoken to. */
-export type PayingNetwork = NoncePaying | ExpiringPaying;
-
-export interface SignerDeps {
-  /** As the role opentill_signer. */
-  readonly db: Db;
-  readonly broker: Broker;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  readonly newId: NewId;
-  readonly networks: readonly PayingNetwork[];
-  /** Networks whose file does not say how payouts are paid: theirs are told so, and end when their time is up. */
-  readonly unpayable?: readonly OfNetwork[];
-  /** Those that keys are held of, by family of the networks. */
-  readonly wallets: readonly Address[];
-  /** Derives deposit addresses, from which sweeps are signed. */
-  readonly keys: Pick<DepositSigner, 'admitDeposit'>;
-  readonly policy: PolicyJudge;
-  /** Unique to the process. */
-  readonly instanceId: string;
-  /** Where the marks of what was sent are kept (nonce-mark.ts, expiring/send-mark.ts): must outlive the database. */
-  readonly stateDirectory: string;
-  /** Told of what must not go on; the service then ends. */
-  readonly fail: (error: unknown) => void;
-  readonly timing?: Partial<SignerTiming>;
-}
-
-export interface SignerTiming extends Omit<PassTiming, 'bumpAfterMs'> {
-  /** Pause between passes that no event asked for. */
-  readonly sweepMs: number;
-  /** Pause between rounds of planning sweeps. */
-  readonly planEveryMs: number;
-  /** Deposit addresses of a chain that one replica sends from at once. */
-  readonly depositsAtOnce: number;
-  /** How long a wallet stays with a replica that says nothing. */
-  readonly leaseTtlMs: number;
-  readonly inboxKeptSeconds: number;
-  /** Instead of the network's. */
-  readonly bumpAfterMs?: number;
-}
 
 export const DEFAULT_TIMING: SignerTiming = {
   sweepMs: 1_000,

@@ -1,30 +1,10 @@
-import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
-import type { PaymentIntent } from '@opentill/chain/wallet-sender';
-import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
+import { findToken } from '@opentill/contracts/network-config';
 import { checkMovement } from './check-movement.ts';
-import type { PolicyJudge } from './policy-port.ts';
-import type { JudgedPayout, Obstacle, PayoutFacts } from './wallet-facts.ts';
-
-/** What an order asks for, as this process's own configuration understands it. */
-export type CheckedIntent =
-  | { readonly kind: 'INTENT'; readonly intent: PaymentIntent }
-  | { readonly kind: 'OBSTACLE'; readonly obstacle: Obstacle }
-  /** It can never be right. `reason` is what the merchant is told. */
-  | { readonly kind: 'REFUSED'; readonly reason: string };
+import type { CheckedIntent, IntentRules } from './intent-rules.ts';
+import type { JudgedPayout, PayoutFacts } from './wallet-facts.ts';
 
 export const RECEIVER_NOT_ALLOWED = 'Receiver not allowed';
-
-/** What the checks go by: nothing of it comes from the database. */
-export interface IntentRules {
-  readonly network: NetworkConfig;
-  readonly codec: AddressCodec;
-  /** All hot wallets that this process has the keys of. */
-  readonly ownWallets: readonly Address[];
-  /** Whether this is deposit address `index` of the network's family, by this process's own derivation. */
-  readonly isDepositAddress: (address: Address, index: number) => boolean;
-  readonly policy: Pick<PolicyJudge, 'coldAddressOf'>;
-}
 
 /**
  * Reads the payment out of an order, and believes the order only so far: the token's symbol, contract and decimals must be

@@ -2,7 +2,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { findToken } from '@opentill/contracts/network-config';
-import type { CheckedIntent, IntentRules } from './check-intent.ts';
+import type { CheckedIntent, IntentRules } from './intent-rules.ts';
 import type { Movement, PayoutFacts } from './wallet-facts.ts';
 
 /** What the merchant of a sweep is told of one that nobody should have planned. */

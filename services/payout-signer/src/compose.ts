@@ -18,9 +18,10 @@ import { openPolicy } from '@opentill/wallet/policy/sealed-policy';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import { readPassphraseFile } from '@opentill/wallet/read-passphrase-file';
 import { refuseSecretsInEnvironment } from '@opentill/wallet/refuse-secrets-in-environment';
-import { startSigner, type PayingNetwork, type SignerDeps } from './app.ts';
+import { startSigner } from './app.ts';
 import { readSignerConfig, selectNetworks, type SignerConfig } from './config.ts';
 import { judgeByPolicy } from './judge-by-policy.ts';
+import type { PayingNetwork, SignerDeps } from './signer-deps.ts';
 
 const SERVICE = 'payout-signer';
 const CODECS = [evmFamily.addressCodec, tronFamily.addressCodec];

@@ -1,5 +1,6 @@
 import type { Chain } from '@opentill/domain/chains';
-import { checkRequest, type IntentRules } from './check-intent.ts';
+import { checkRequest } from './check-intent.ts';
+import type { IntentRules } from './intent-rules.ts';
 import type { SpentRow } from './payout-store.ts';
 import type { PolicyJudge, PolicyVerdict, Spent } from './policy-port.ts';
 import { createSpending } from './spending.ts';

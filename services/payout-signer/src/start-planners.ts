@@ -1,6 +1,6 @@
 import { keepLease } from '@opentill/db/lease';
-import type { PayingNetwork, SignerDeps, SignerTiming } from './app.ts';
 import type { Observe } from './observe.ts';
+import type { PayingNetwork, SignerDeps, SignerTiming } from './signer-deps.ts';
 import { startPlanner, type Planner } from './sweeps/start-planner.ts';
 import { sweepChainOfNonces, sweepChainOfTimes } from './sweeps/sweep-chain.ts';
 import { createSweepStore } from './sweeps/sweep-store.ts';

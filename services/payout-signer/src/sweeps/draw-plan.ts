@@ -3,7 +3,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { SweepPlanJson } from '@opentill/db/sweep-tables';
 import type { SweepPolicy } from '@opentill/wallet/policy/policy';
 import { assetsOf, type KnownAsset } from './known-assets.ts';
-import type { PlannerDeps } from './plan-round.ts';
+import type { PlannerDeps } from './planner-deps.ts';
 import { priceSweeps } from './price-sweeps.ts';
 import type { LyingAsset, SweepBooks } from './sweep-facts.ts';
 

@@ -1,40 +1,10 @@
-import type { Address, AddressCodec } from '@opentill/chain/address-codec';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Lease } from '@opentill/db/lease';
-import type { SweepPlan } from '@opentill/domain/plan-sweeps';
-import type { SweepBounds } from '../policy-port.ts';
 import { drawPlan, showPlan } from './draw-plan.ts';
 import { assetsOf, nativeOf } from './known-assets.ts';
 import { nextStep } from './next-step.ts';
+import type { PlannerDeps } from './planner-deps.ts';
 import { withFeeMargin } from './price-sweeps.ts';
-import type { SweepChain } from './sweep-chain.ts';
 import type { NewMovement, OpenSweep, SweepBooks } from './sweep-facts.ts';
-import type { SweepStore } from './sweep-store.ts';
-
-/** What the planner of one chain works with. */
-export interface PlannerDeps {
-  readonly network: NetworkConfig;
-  readonly codec: AddressCodec;
-  /** The hot wallet that pays fees and is refilled. */
-  readonly wallet: Address;
-  readonly policy: SweepBounds;
-  /** Coin that is kept for payouts and never sent as a top-up, base units. */
-  readonly gasReserveBaseUnits: bigint;
-  readonly store: SweepStore;
-  readonly chain: SweepChain;
-  /** Whether this is deposit address `index`, by this process's own derivation. */
-  readonly isDepositAddress: (address: Address, index: number) => boolean;
-  readonly observe: PlannerObserve;
-  /** Movements have begun: whoever drives them may look. */
-  readonly onMovement: () => void;
-}
-
-export interface PlannerObserve {
-  /** What a round made of what lies there. */
-  planned(chain: string, plan: SweepPlan): void;
-  /** A sweep's next movement, or its end. */
-  stepped(chain: string, sweepId: string, what: string): void;
-}
 
 /**
  * One round: what has begun goes a step further, then new sweeps begin within the policy's bounds, then what the hot wallet

@@ -1,6 +1,7 @@
 import type { LeaseKeeper } from '@opentill/db/lease';
 import { startLoop } from '@opentill/runtime/loop';
-import { planRound, type PlannerDeps } from './plan-round.ts';
+import { planRound } from './plan-round.ts';
+import type { PlannerDeps } from './planner-deps.ts';
 
 export interface PlanningDeps extends PlannerDeps {
   /** `sweeps/<chain>`: one replica plans. */
