@@ -40,14 +40,26 @@ function consume(url: string, heard: string[] = []) {
   return { broker, consumer, handled };
 }
 
-/** The consumer's queue last: by then all else is gone, and nobody declares what is still being deleted. */
+/**
+ * The consumer's queue last: by then all else is gone, and nobody declares what is still being deleted. The broker says that a
+ * queue is deleted a moment before it is; who asks for it then is told that it is there.
+ */
 async function deleteTopology(): Promise<void> {
   const channel = await server.channel();
   await channel.deleteExchange('opentill.events');
   await channel.deleteExchange('opentill.dead');
-  const names = queues().flatMap(({ name, deadLetterQueue }) => [deadLetterQueue, name]);
-  for (const name of names) if (name !== QUEUE) await channel.deleteQueue(name);
-  await channel.deleteQueue(QUEUE);
+  const names = queues()
+    .flatMap(({ name, deadLetterQueue }) => [deadLetterQueue, name])
+    .filter((name) => name !== QUEUE);
+  for (const name of names) await channel.deleteQueue(name);
+  for (const name of names)
+    await waitUntil(`${name} is gone`, () =>
+      server.depth(name).then(
+        () => false,
+        () => true,
+      ),
+    );
+  await (await server.channel()).deleteQueue(QUEUE);
 }
 
 test('consumer and publisher declare what the broker lost under them, and go on', async () => {
@@ -68,7 +80,13 @@ test('consumer and publisher declare what the broker lost under them, and go on'
     15_000,
   );
   await waitUntil('handled', () => handled.includes(event.id));
-  // Everything is there, as the set-up would leave it.
+  // Everything is there in the end, as the set-up would leave it: the consumer's own queue is not the last.
+  await waitUntil('all queues are declared', async () => {
+    const channel = await server.channel();
+    for (const { name, deadLetterQueue } of queues())
+      for (const queue of [deadLetterQueue, name]) await channel.checkQueue(queue);
+    return true;
+  });
   const report = await declareTopology(server.url, { settleMs: 0 });
   expect(report.declared.filter((queue) => !queue.startsWith('opentill.canary'))).toEqual([]);
 }, 40_000);
