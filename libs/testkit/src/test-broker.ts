@@ -163,13 +163,16 @@ async function connectionsLeft(api: ManagementApi, virtualHost: string): Promise
 
 /** The testkit's own connection, opened when first needed and again after it was lost. */
 function createInspector(url: string): { channel(): Promise<ConfirmChannel>; close(): Promise<void> } {
-  let opened: Promise<{ model: ChannelModel; channel: ConfirmChannel }> | undefined;
-  const open = async () => {
+  interface Opened {
+    readonly model: ChannelModel;
+    readonly channel: ConfirmChannel;
+  }
+  let opened: Promise<Opened> | undefined;
+  const openOnce = async (forget: () => void): Promise<Opened> => {
     const model = await connect(url, {
       noDelay: true,
       clientProperties: { connection_name: OWN_CONNECTION },
     });
-    const forget = () => (opened = undefined);
     model.on('error', forget).on('close', forget);
     const channel = await model.createConfirmChannel();
     channel.on('error', forget).on('close', () => {
@@ -177,6 +180,13 @@ function createInspector(url: string): { channel(): Promise<ConfirmChannel>; clo
       void model.close().catch(() => undefined);
     });
     return { model, channel };
+  };
+  /** One that ends is forgotten; not the next one, which may be open before all of its end is told. */
+  const open = (): Promise<Opened> => {
+    const opening = openOnce(() => {
+      if (opened === opening) opened = undefined;
+    });
+    return opening;
   };
   return {
     channel: async () => (await (opened ??= open())).channel,
