@@ -309,18 +309,22 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   for (const [to, { chain, amount }] of promised)
     expect([to, await chain.balance('USDT', to)]).toEqual([to, chain.baseUnits('USDT', amount)]);
   expect(await bsc.balance('USDT', needsApproval.to)).toBe(0n);
-  let books = await machine.opentill(['reconcile']);
+  // All that is left to say is that the wallet of TRON is held until nothing forgotten can land any more.
+  let differences: readonly string[] = [];
   await waitUntil(
     'books are the chain’s',
-    async () => (books = await machine!.opentill(['reconcile'])).code === 0,
+    async () => {
+      const { out } = await machine!.opentill(['reconcile']);
+      differences = out.match(/ DIFF .*/g) ?? [];
+      return differences.length <= 1;
+    },
     30_000,
   ).catch(
     () => undefined, // what the last one says tells more
   );
-  expect({ code: books.code, differences: books.out.match(/ DIFF .*/g) }).toEqual({
-    code: 0,
-    differences: null,
-  });
+  expect(differences).toEqual([
+    expect.stringMatching(/^ DIFF {2}WALLET_IN_DOUBT T[1-9A-HJ-NP-Za-km-z]{33}$/),
+  ]);
   console.info(
     `${addressesEver.length} addresses, ${promised.size} payouts; ${report.split('\n').length} lines of report`,
   );
