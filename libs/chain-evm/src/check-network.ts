@@ -1,26 +1,21 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import { checkSources, type SourceFinding as FoundInSource } from '@opentill/chain-sources/check-sources';
 import { blockReceiptsRequest, blockRequest, logsRequest } from './block-requests.ts';
 import { checkTokens } from './check-tokens.ts';
 import { decodeHeader } from './decode.ts';
 import { isTooLarge, noteTooLarge } from './read-in-calls.ts';
 import type { EvmSource, EvmSources } from './sources.ts';
 
+/** What a source may lack of what is asked of it. */
+export type SourceLack =
+  /** It does not offer eth_getLogs: without another source payments are seen by no one. */
+  | 'LOGS_MISSING'
+  /** It does not offer eth_getBlockReceipts, by which differences are judged: it is asked receipt by receipt. */
+  | 'RECEIPTS_MISSING';
+
 /** What is not as it should be with one source, found by checkNetwork. */
-export interface SourceFinding {
-  /** Label of the source. */
-  readonly source: string;
-  readonly kind:
-    /** It serves another network, or other tokens, than configured. It is not used. */
-    | 'WRONG'
-    /** It could not be asked now. It is used when it comes up. */
-    | 'UNREACHABLE'
-    /** It does not offer eth_getLogs: without another source payments are seen by no one. */
-    | 'LOGS_MISSING'
-    /** It does not offer eth_getBlockReceipts, by which differences are judged: it is asked receipt by receipt. */
-    | 'RECEIPTS_MISSING';
-  readonly error: unknown;
-}
+export type SourceFinding = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {
   /** Contracts in canonical form. */
@@ -30,38 +25,21 @@ export interface NetworkCheck {
   readonly readsBlocks?: boolean;
 }
 
-/**
- * Asks every source for its chain and for the tokens, and tries what the reader will ask of it. Sources that are wrong
- * are left out when another is right. Throws WRONG_CHAIN or TOKEN_MISMATCH when all are wrong, and the error of one
- * that could not be asked when none is right: that one may be.
- */
+/** Asks every source for its chain and for the tokens, and tries what the reader will ask of it. Throws as checkSources does. */
 export async function checkNetwork(
   sources: EvmSources,
   check: NetworkCheck,
   options: ReadOptions,
 ): Promise<void> {
-  const checks = await Promise.all(
-    sources.all().map(async (source) => {
-      try {
-        await checkTokens(source, check.tokens, options);
-        await probeMethods(source, check, options);
-        return { source, error: undefined };
-      } catch (error) {
-        if (options.signal?.aborted === true) throw error;
-        return { source, error };
-      }
-    }),
+  await checkSources(
+    sources,
+    async (source) => {
+      await checkTokens(source, check.tokens, options);
+      await probeMethods(source, check, options);
+    },
+    check.onFinding,
+    options,
   );
-  const failed = checks.filter(({ error }) => error !== undefined);
-  for (const { source, error } of failed)
-    check.onFinding({ source: source.label, kind: isWrong(error) ? 'WRONG' : 'UNREACHABLE', error });
-  if (failed.length === checks.length)
-    throw (failed.find(({ error }) => !isWrong(error)) ?? failed[0])?.error;
-  for (const { source, error } of failed) if (isWrong(error)) sources.exclude(source, error);
-}
-
-function isWrong(error: unknown): boolean {
-  return isReaderError(error, 'WRONG_CHAIN') || isReaderError(error, 'TOKEN_MISMATCH');
 }
 
 /** Finds out how many blocks of logs the source gives at once, and whether it has receipts of whole blocks. */
@@ -70,7 +48,7 @@ async function probeMethods(source: EvmSource, check: NetworkCheck, options: Rea
   if (latest === null) throw readerError('BLOCK_NOT_FOUND', 'the node has no latest block');
   const head = decodeHeader(latest);
   if (check.readsBlocks === false) return;
-  const unlessMissing = async (kind: SourceFinding['kind'], probe: () => Promise<unknown>): Promise<void> => {
+  const unlessMissing = async (kind: SourceLack, probe: () => Promise<unknown>): Promise<void> => {
     try {
       await probe();
     } catch (error) {

@@ -24,6 +24,7 @@ import { subscribeHeads } from './subscribe-heads.ts';
 import type { FinalityLag } from '@opentill/chain-sources/read-finality';
 import { createFinalityReader } from '@opentill/chain-sources/read-finality';
 import { vouchForBlock } from '@opentill/chain-sources/vouch-for-block';
+import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/tell-alone';
 
 /** What a reader needs of a network's configuration. `chainId` must be there. */
 export type EvmNetwork = Pick<
@@ -50,11 +51,8 @@ export interface EvmReaderDeps {
   readonly onJudged?: (block: { height: number; hash: string; reason: JudgedBlock['reason'] }) => void;
   /** Two sources were compared. While they are FORKED or give different contents, nothing is verified: an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;
-  /**
-   * One source of several was believed alone, in seconds since 1970 since when the others fail: an alarm. Told at each
-   * such read; `sources()` says whether it is so now.
-   */
-  readonly onAlone?: (alone: { readonly label: string; readonly sinceSeconds: number }) => void;
+  /** One source of several was believed alone: an alarm. Told at each such read; `sources()` says whether it is so now. */
+  readonly onAlone?: (alone: AloneSource) => void;
   /** A source's finalized block is far behind another's and is passed over: an alarm. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
   /** A source became usable or stopped being it: an alarm. */
@@ -160,11 +158,7 @@ function readingOf(
     native: network.tokens.some(({ contract }) => contract === null),
     onJudged: ({ header, reason }) => deps.onJudged?.({ height: header.height, hash: header.hash, reason }),
     onCompared: deps.onCompared ?? ignore,
-    onAlone: ({ label }) => {
-      const failing = sources.health().filter(({ isAlone }) => !isAlone);
-      const since = failing.map(({ failingSinceSeconds }) => failingSinceSeconds ?? 0);
-      deps.onAlone?.({ label, sinceSeconds: Math.max(...since) });
-    },
+    onAlone: createAloneTeller(sources, deps.onAlone),
   };
 }
 

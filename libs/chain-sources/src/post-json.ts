@@ -1,9 +1,11 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import type { Socket } from 'node:net';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { readerError } from '@opentill/chain/reader-error';
+import { noteConnection } from './note-connection.ts';
 
 export interface PostJsonOptions {
   /** From sending to the last byte. */
@@ -32,11 +34,14 @@ export interface HttpAnswer {
 
 export type PostJson = (body: unknown, options: PostJsonOptions) => Promise<HttpAnswer>;
 
+/**
+ * All of them are kept: of many questions at once each connection above the number kept would be closed and opened anew for each
+ * question, and whoever stands at its other end asked for its chain each time.
+ */
 const CONNECTIONS_MAX = 16;
-const IDLE_CONNECTIONS_MAX = 8;
 const TCP_KEEP_ALIVE_MS = 30_000;
 /** More kept connections than this are not found closed one after the other within one exchange. */
-const RESENDS_MAX = IDLE_CONNECTIONS_MAX;
+const RESENDS_MAX = CONNECTIONS_MAX;
 
 /**
  * Posts JSON to one URL, and paths below it, over kept connections and reads each answer to its end, within the time and the size given.
@@ -53,11 +58,12 @@ export function createPostJson(url: string, headers: Readonly<Record<string, str
     keepAlive: true,
     keepAliveMsecs: TCP_KEEP_ALIVE_MS,
     maxSockets: CONNECTIONS_MAX,
-    maxFreeSockets: IDLE_CONNECTIONS_MAX,
+    maxFreeSockets: CONNECTIONS_MAX,
     // The connection used last is the least likely to have been closed by the server, and the same node's.
     scheduling: 'lifo' as const,
   };
   const agent = secure ? new HttpsAgent(pool) : new HttpAgent(pool);
+  const usedBefore = new WeakSet<Socket>();
   const send = (path: string | undefined, { headers: own, ...options }: OwnRequest): ClientRequest => {
     const place = path === undefined ? {} : { path: target.pathname.replace(/\/$/, '') + path };
     const all = { ...headers, ...own };
@@ -67,16 +73,30 @@ export function createPostJson(url: string, headers: Readonly<Record<string, str
   return async (body, options) => {
     const { signal, context, traffic } = options;
     const payload = Buffer.from(JSON.stringify(body));
-    const timeout = AbortSignal.timeout(Math.ceil(options.timeoutMs));
-    const ended = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+    // By hand: signals that are made of others take a twentieth of the time of reading a block.
+    const underWay: UnderWay = { request: undefined, endedBy: undefined };
+    const end = (reason: 'caller' | 'time'): void => {
+      underWay.endedBy ??= reason;
+      underWay.request?.destroy(new Error(`ended by the ${reason}`));
+    };
+    const onAbort = (): void => end('caller');
+    const timer = setTimeout(end, Math.ceil(options.timeoutMs), 'time');
+    signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      ended.throwIfAborted();
+      if (signal?.aborted === true) end('caller');
       for (let resends = 0; ; resends += 1) {
+        if (underWay.endedBy !== undefined) throw new Error(`ended by the ${underWay.endedBy}`);
         if (traffic !== undefined) traffic.requestBytes += payload.byteLength;
         try {
-          return await exchange((own) => send(options.path, own), payload, { ...options, signal: ended });
+          return await exchange(
+            { send: (own) => send(options.path, own), usedBefore },
+            payload,
+            options,
+            underWay,
+          );
         } catch (error) {
-          if (!(error instanceof KeptConnectionLost) || resends === RESENDS_MAX || ended.aborted) throw error;
+          const isLost = error instanceof KeptConnectionLost && resends < RESENDS_MAX;
+          if (!isLost || underWay.endedBy !== undefined) throw error;
         }
       }
     } catch (cause) {
@@ -85,12 +105,22 @@ export function createPostJson(url: string, headers: Readonly<Record<string, str
         throw readerError('RPC_RANGE_TOO_LARGE', why, { ...context, answerTooLong: true });
       }
       if (signal?.aborted === true) throw readerError('READ_ABORTED', 'the read was aborted', context, cause);
-      const why = timeout.aborted
-        ? `no answer within ${Math.ceil(options.timeoutMs)} ms`
-        : 'the node could not be reached or broke off its answer';
+      const why =
+        underWay.endedBy === 'time'
+          ? `no answer within ${Math.ceil(options.timeoutMs)} ms`
+          : 'the node could not be reached or broke off its answer';
       throw readerError('RPC_UNAVAILABLE', why, context, cause);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
     }
   };
+}
+
+/** The exchange that is under way, and who ended it. */
+interface UnderWay {
+  request: ClientRequest | undefined;
+  endedBy: 'caller' | 'time' | undefined;
 }
 
 class AnswerTooLong extends Error {}
@@ -101,12 +131,18 @@ class KeptConnectionLost extends Error {}
 type OwnRequest = Omit<RequestOptions, 'headers'> & {
   readonly headers: Readonly<Record<string, string | number>>;
 };
-type BoundExchange = PostJsonOptions & { readonly signal: AbortSignal };
+
+interface Wire {
+  readonly send: (options: OwnRequest) => ClientRequest;
+  /** The connections over which something was asked before. */
+  readonly usedBefore: WeakSet<Socket>;
+}
 
 function exchange(
-  send: (options: OwnRequest) => ClientRequest,
+  { send, usedBefore }: Wire,
   payload: Buffer,
-  options: BoundExchange,
+  options: PostJsonOptions,
+  underWay: UnderWay,
 ): Promise<HttpAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
   const request = send({
@@ -117,11 +153,12 @@ function exchange(
       accept: 'application/json',
       'accept-encoding': 'gzip',
     },
-    signal: options.signal,
   });
+  underWay.request = request;
   let answered = false;
+  const isKept = noteConnection(request, usedBefore);
   request.on('error', (error: NodeJS.ErrnoException) => {
-    const lost = request.reusedSocket && !answered && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+    const lost = isKept() && !answered && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
     reject(lost ? new KeptConnectionLost('', { cause: error }) : error);
   });
   request.on('response', (response) => {
@@ -132,7 +169,7 @@ function exchange(
           status: response.statusCode ?? 0,
           body,
           retryAfterMs: retryAfterMsOf(response),
-          newConnection: !request.reusedSocket,
+          newConnection: !isKept(),
         }),
       )
       .catch((error: unknown) => {
@@ -145,7 +182,7 @@ function exchange(
 }
 
 /** The body; the rest of one that is too long is not downloaded. */
-function readBounded(response: IncomingMessage, options: BoundExchange): Promise<Buffer> {
+function readBounded(response: IncomingMessage, options: PostJsonOptions): Promise<Buffer> {
   const { traffic, bytesMax } = options;
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   response.on('data', (chunk: Buffer) => {

@@ -48,7 +48,8 @@ export interface Sources<S extends Source> {
   mayStandAlone(source: S): boolean;
   /**
    * When it is worth it to ask again what two must agree on, in milliseconds from now: the next of the sources that rest may be
-   * asked then, or one may stand alone. Undefined when nothing of that is ahead.
+   * asked then, or one may stand alone. Undefined when nothing of that is ahead, and when one that failed may be asked already:
+   * its rest may have ended while the other one answered.
    */
   againInMs(): number | undefined;
   /** Tells whether a source had the blocks below its head that it was asked for. Nodes discard old ones. */
@@ -59,6 +60,8 @@ export interface Sources<S extends Source> {
   readHead(source: S, options?: AskOptions): Promise<ShownHead>;
   /** Tells what head a source showed; one that stays behind is not usable until it has caught up. */
   noteHead(source: S, header: { readonly height: number; readonly timeSeconds: number }): void;
+  /** How long ago a source last showed its head; Infinity before. */
+  headShownMsAgo(source: S): number;
   /** Tells of a fault that was found in a source's answers outside of `run`, which notes its own. */
   noteFault(source: S, error: unknown): void;
   /**
@@ -129,11 +132,14 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
     witnesses: () => ranking.witnesses().map(({ source }) => source),
     mayStandAlone: (source) => entries.length === 1 || alone.isAlone(known(source)),
     againInMs() {
-      const waits = entries.flatMap((entry) => [
-        entry.record.restingUntilMs() - nowMs(),
-        alone.aloneInMs(entry) ?? 0,
-      ]);
-      const ahead = waits.filter((ms) => ms > 0 && ms < Infinity);
+      const rests = entries.flatMap(({ record, excludedSinceMs }) =>
+        excludedSinceMs === undefined && record.failingSinceMs() !== undefined
+          ? [record.restingUntilMs() - nowMs()]
+          : [],
+      );
+      if (rests.some((ms) => ms <= 0)) return undefined;
+      const alones = entries.flatMap((entry) => alone.aloneInMs(entry) ?? []);
+      const ahead = [...rests, ...alones].filter((ms) => ms > 0 && ms < Infinity);
       return ahead.length === 0 ? undefined : Math.min(...ahead);
     },
     noteCompleteness(source, isComplete) {
@@ -147,6 +153,7 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
       return head;
     },
     noteHead: (source, header) => heads.note(known(source).place, header),
+    headShownMsAgo: (source) => nowMs() - heads.notedAtMs(known(source).place),
     noteFault: (source, error) => known(source).noteFailure(error),
     exclude(source, error) {
       const entry = known(source);

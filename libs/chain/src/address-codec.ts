@@ -1,4 +1,5 @@
 import type { Family } from '@opentill/domain/chains';
+import type { TokenContract } from './token-contract.ts';
 
 /**
  * An account's address in its family's canonical form, the only form that is stored, compared and sent in events:
@@ -15,6 +16,11 @@ export interface AddressCodec {
    * paid on this family: wrong length or alphabet, a wrong checksum, the zero address (api.md section 3).
    */
   parse(text: string): Address | undefined;
+  /**
+   * The canonical form of what names a token, or undefined. Absent where a token is named by its contract's address. Read it by
+   * contractIn.
+   */
+  parseContract?(text: string): TokenContract | undefined;
   /** The form shown to people and put into API answers (EVM: EIP-55 checksum). */
   format(address: Address): string;
   /**

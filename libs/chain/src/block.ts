@@ -10,4 +10,6 @@ export interface BlockHeader {
   readonly parentHash: BlockHash;
   /** The block's own time in whole seconds since 1970. */
   readonly timeSeconds: number;
+  /** SUI: the epoch that the checkpoint is of. Other chains have none, and a block that was stored does not say. */
+  readonly epoch?: number;
 }

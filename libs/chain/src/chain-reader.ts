@@ -3,6 +3,7 @@ import type { BlockHeader } from './block.ts';
 import type { FatesRead, OwnTransaction } from './own-transaction.ts';
 import type { SourceHealth } from './source-health.ts';
 import type { Address } from './address-codec.ts';
+import type { TokenWarning } from './token-warning.ts';
 import type { CandidateTransfer, Transfer, TxHash } from './transfer.ts';
 
 /** A consistent reading of a range of blocks. */
@@ -20,6 +21,13 @@ export interface RangeRead {
    * where no count of a wallet's transactions says whether all of them are known.
    */
   readonly actors?: readonly Actor[];
+  /**
+   * In the place of `actors`, where all of them would be many addresses to write for a few that anybody asks for: what any of these
+   * wallets did, or had moved out of it.
+   */
+  readonly actsOf?: (wallets: ReadonlySet<Address>) => readonly Actor[];
+  /** How many transactions were read, beside `actsOf`. */
+  readonly transactions?: number;
 }
 
 /** Whose transaction it is, by the key that signed it or by what that key was allowed to do in somebody's name. */
@@ -85,10 +93,15 @@ export interface FateOptions extends ConfirmOptions, AgreementOptions {
  * Reads one network. No method ever answers with less than it was asked for: a lagging node, an empty or partial
  * answer, a reorganisation under the read are GatewayErrors with a ReaderErrorCode. The caller retries; the reader
  * itself only splits ranges that a provider finds too large.
- * No state of the chain is kept between calls, so several callers may share a reader.
+ * Nothing is kept between calls that could make an answer older, so several callers may share a reader.
  */
 export interface ChainReader {
   readonly chain: Chain;
+  /**
+   * How many blocks a node is asked for at once: a long way is read in parts of so many. May change with what blocks hold: it is looked
+   * at for each part. @default 20
+   */
+  readonly blocksPerCall?: number;
 
   /**
    * Asks every source whether it is the configured network and the configured tokens are what they are said to be.
@@ -156,6 +169,12 @@ export interface ChainReader {
    * error of a source that cannot be asked: then the caller waits.
    */
   vouch(block: Pick<BlockHeader, 'height' | 'hash'>, options?: ReadOptions): Promise<void>;
+
+  /**
+   * What the contracts of the configured tokens say of themselves, where two sources say the same. Throws the error of a source that
+   * cannot be asked. Absent where a family's tokens say nothing of the kind.
+   */
+  readonly tokenWarnings?: (options?: ReadOptions) => Promise<readonly TokenWarning[]>;
 
   /**
    * Wakes the caller up at new heads until the signal is aborted; reconnects by itself, resolves when stopped, never

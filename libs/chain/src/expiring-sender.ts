@@ -1,7 +1,9 @@
 import type { Chain } from '@opentill/domain/chains';
+import type { BaseUnits } from '@opentill/domain/money';
 import type { Address } from './address-codec.ts';
 import type { BlockHash, BlockHeader } from './block.ts';
 import type { ReadOptions } from './chain-reader.ts';
+import type { EnergyAccounts } from './energy-accounts.ts';
 import type { TransactionFate } from './own-transaction.ts';
 import type { SourceHealth } from './source-health.ts';
 import type { TokenContract, TxHash } from './transfer.ts';
@@ -23,7 +25,24 @@ export interface Validity {
    * payments would be swallowed. A time in milliseconds by its form, which no chain checks.
    */
   readonly uniqueMs: number;
+  /**
+   * Where the chain ends transactions by its epochs and not by its time (SUI): those in which it may land. `expiresMs` is then
+   * when the last of them is expected to end, and proves nothing.
+   */
+  readonly epochs?: EpochWindow;
 }
+
+/** Epochs of a chain, both included. */
+export interface EpochWindow {
+  readonly first: number;
+  readonly last: number;
+}
+
+/**
+ * Of what a payment is to be made, as `prepare` found it: objects, prices, who pays the fee. Made and read by the adapter alone,
+ * and no promise: what it says is checked when it is signed, and by the chain.
+ */
+export type Funding = { readonly __brand: 'Funding' };
 
 /** A transaction as it is stored before anything is sent. */
 export interface SignedExpiring {
@@ -33,6 +52,12 @@ export interface SignedExpiring {
   readonly validity: Validity;
   /** The most that the work of contracts may cost, in base units of the native coin; 0n where there is none. */
   readonly feeLimitBaseUnits: bigint;
+}
+
+/** A transaction by which a wallet moves its own money to where it pays from, as it is stored before it is sent. It pays nobody. */
+export interface Gathering extends Pick<SignedExpiring, 'txHash' | 'raw' | 'feeLimitBaseUnits'> {
+  readonly contract: TokenContract | null;
+  readonly amountBaseUnits: BaseUnits;
 }
 
 /** What stored bytes are said to be. */
@@ -48,6 +73,10 @@ export type PreparedExpiring =
       readonly feeLimitBaseUnits: bigint;
       /** What it costs at most, fees of every kind and nothing of it covered by an allowance. */
       readonly costBaseUnits: bigint;
+      /** To be handed to `sign`. Absent where a payment is made of nothing but the wallet's balance. */
+      readonly funding?: Funding;
+      /** What it takes of work, with its margin, and of bytes. Absent where nothing but coin pays for them. */
+      readonly takes?: { readonly workUnits: bigint; readonly bytes: bigint };
     }
   /** `detail` is for operators: one line of printable ASCII, at most 200 characters. */
   | { readonly kind: 'OBSTACLE'; readonly obstacle: PaymentObstacle; readonly detail: string };
@@ -99,6 +128,13 @@ export interface ExpiringSender {
   readonly chain: Chain;
   /** How long a new transaction may be taken into blocks, from the head's time on. */
   readonly validForMs: number;
+  /**
+   * Whether the hot wallet pays the fees of deposit addresses beside them (SUI): nothing has to be brought there, and what it has for
+   * that is the `allowanceBaseUnits` of theirs. Absent: who sends pays.
+   */
+  readonly isSponsoring?: true;
+  /** Which other wallet pays the fee of what leaves `wallet`, where it costs any. Undefined or absent: `wallet` itself. */
+  sponsorOf?(wallet: Address): Address | undefined;
 
   /** Whether every source is the configured network. To be awaited before anything else. See ChainReader. */
   checkNetwork(options?: ReadOptions): Promise<void>;
@@ -115,7 +151,18 @@ export interface ExpiringSender {
     readonly block: BlockHeader;
     readonly amounts: ReadonlyMap<TokenContract | null, bigint>;
     readonly allowanceBaseUnits: bigint;
+    /** What of `amounts` can't be paid with before it was gathered (SUI: what lies in coin objects). Absent: nothing. */
+    readonly scattered?: ReadonlyMap<TokenContract | null, bigint>;
   }>;
+
+  /**
+   * Where epochs end transactions: in which a new one may land, when `epoch` is the one of the newest block that the own scan has
+   * verified. BLOCK_NOT_FOUND while a node is in another epoch. Absent where time ends them.
+   */
+  currentWindow?(
+    epoch: number,
+    options?: ReadOptions,
+  ): Promise<{ readonly epochs: EpochWindow; readonly expiresMs: number }>;
 
   /** What a unit of contracts' work costs now, base units of the native coin, by the source that names the most (TRON: sun for energy). */
   workPrice(options?: ReadOptions): Promise<bigint>;
@@ -131,7 +178,24 @@ export interface ExpiringSender {
    * Builds and signs the payment by itself, decodes the signed bytes again and compares each field with what was asked for:
    * SIGNED_OTHERWISE when one differs. The same question has the same bytes. Asks nothing of the network and sends nothing.
    */
-  sign(intent: PaymentIntent, validity: Validity, feeLimitBaseUnits: bigint): Promise<SignedExpiring>;
+  sign(
+    intent: PaymentIntent,
+    validity: Validity,
+    feeLimitBaseUnits: bigint,
+    funding?: Funding,
+  ): Promise<SignedExpiring>;
+
+  /**
+   * Builds and signs a transaction by which a wallet moves what lies scattered of an asset to where it pays from (see `balances`), and
+   * decodes it again: nobody else gets any of it. Whatever becomes of it, the money stays the wallet's. Undefined where there is
+   * nothing to move, or nothing to pay for it with. Absent where nothing scatters.
+   */
+  signGathering?(
+    wallet: Address,
+    contract: TokenContract | null,
+    validity: Validity,
+    options?: ReadOptions,
+  ): Promise<Gathering | undefined>;
 
   /**
    * The first thing in which stored bytes are not what they are said to be, signature and hash included; undefined when they
@@ -153,10 +217,16 @@ export interface ExpiringSender {
    * them final, of two sources that give the same; of several configured one alone is never believed. BLOCK_NOT_FOUND while
    * the final chain has not got so far, INCONSISTENT_ANSWER while sources differ, or another block than `after` is in its
    * place. This, and no node's word about a transaction, proves that one did not land in its time.
+   * With `untilEpoch` up to the first two blocks of a later epoch. Where nodes index all that they executed, and name the oldest
+   * block they still have, two that have the whole stretch are asked for the transactions instead of reading days of blocks.
    */
   findInBlocks(
     txHashes: readonly TxHash[],
-    stretch: { readonly after: Validity['reference']; readonly untilMs: number },
+    stretch: {
+      readonly after: Validity['reference'];
+      readonly untilMs: number;
+      readonly untilEpoch?: number;
+    },
     options?: ReadOptions,
   ): Promise<BlocksSearched>;
 
@@ -170,6 +240,9 @@ export interface ExpiringSender {
     block: Pick<BlockHeader, 'height'>,
     options?: ReadOptions,
   ): Promise<FoundExpiringPayment | undefined>;
+
+  /** How work is paid for otherwise than in coin. Absent where nothing else pays. */
+  readonly energy?: EnergyAccounts;
 
   /** How each source does now, in the order of configuration. */
   readonly sources?: () => readonly SourceHealth[];

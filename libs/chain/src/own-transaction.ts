@@ -28,7 +28,10 @@ export interface TransactionFate {
    * coin the intended amount, if the transaction succeeded.
    */
   readonly deliveredBaseUnits: bigint;
-  /** What the wallet paid for the transaction, also for a failed one, in base units of the native coin. */
+  /**
+   * What was paid for the transaction, also for a failed one, in base units of the native coin. Below zero where more was given back
+   * for what it removed than its work cost (SUI: storage rebates).
+   */
   readonly feeBaseUnits: bigint;
 }
 

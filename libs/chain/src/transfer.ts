@@ -1,3 +1,4 @@
+import type { TokenContract } from './token-contract.ts';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { Address } from './address-codec.ts';
@@ -5,11 +6,6 @@ import type { BlockHash } from './block.ts';
 
 /** A transaction's hash as its chain writes it; EVM: `0x` and 64 lower-case hex digits. */
 export type TxHash = string & { readonly __brand: 'TxHash' };
-
-/**
- * What identifies a token on its chain, in canonical form: the contract's address (EVM, TRON) or the coin type (SUI).
- */
-export type TokenContract = string & { readonly __brand: 'TokenContract' };
 
 /**
  * Where in its transaction a transfer stands, by a string that no configuration can shift and that stays the same
@@ -54,3 +50,5 @@ export interface Transfer extends CandidateTransfer {
 export function transferKey(transfer: Pick<Transfer, 'chain' | 'txHash' | 'position'>): string {
   return `${transfer.chain}:${transfer.txHash}:${transfer.position}`;
 }
+
+export type { TokenContract };

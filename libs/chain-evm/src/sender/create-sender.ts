@@ -1,7 +1,12 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { SignerBackend } from '@opentill/chain/signer-backend';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
-import type { NetworkConfig, PayoutsConfig, TronPayoutsConfig } from '@opentill/contracts/network-config';
+import type {
+  NetworkConfig,
+  PayoutsConfig,
+  SuiPayoutsConfig,
+  TronPayoutsConfig,
+} from '@opentill/contracts/network-config';
 import { MAX_PAYOUT_GAS } from '@opentill/contracts/network-config';
 import { evmAddressCodec } from '../address.ts';
 import type { SourceFinding } from '../check-network.ts';
@@ -35,7 +40,9 @@ export type EvmSenderNetwork = Pick<
   | 'headStaleSeconds'
   | 'aloneAfterSeconds'
   | 'tokens'
-> & { readonly payouts?: (FeeBoundsText & Pick<PayoutsConfig, 'maxGas'>) | TronPayoutsConfig };
+> & {
+  readonly payouts?: (FeeBoundsText & Pick<PayoutsConfig, 'maxGas'>) | TronPayoutsConfig | SuiPayoutsConfig;
+};
 
 /** What a sender needs, and tells of its work for metrics, logs and alarms. */
 export interface EvmSenderDeps {

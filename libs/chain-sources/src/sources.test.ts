@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { readerError } from '@opentill/chain/reader-error';
+import type { Source } from './source.ts';
+import { createSources, type Sources } from './sources.ts';
+
+const ALONE_AFTER_SECONDS = 60;
+
+/** Two sources, and the clock by which they rest. */
+function twoSources(): { sources: Sources<Source>; pass: (ms: number) => void } {
+  let now = 0;
+  const sources = createSources<Source>({
+    createSources: ['a', 'b'].map((label) => () => ({ label, waitMs: () => 0 })),
+    readHead: () => Promise.reject(new Error('not asked')),
+    blockTimeMs: 3_000,
+    aloneAfterSeconds: ALONE_AFTER_SECONDS,
+    nowMs: () => now,
+    epochMs: () => now,
+    random: () => 0,
+  });
+  return { sources, pass: (ms) => (now += ms) };
+}
+const isOfAnotherChain = () => readerError('WRONG_CHAIN', 'another chain');
+
+describe('when two must agree and one has failed', () => {
+  it('it is asked again when its rest is over', () => {
+    const { sources, pass } = twoSources();
+    expect(sources.againInMs()).toBeUndefined();
+    sources.noteFault(sources.all()[1]!, isOfAnotherChain());
+    expect(sources.againInMs()).toBe(125);
+    pass(100);
+    expect(sources.againInMs()).toBe(25);
+  });
+
+  it('it is asked at once where its rest ended meanwhile, and not when the other one may stand alone', () => {
+    const { sources, pass } = twoSources();
+    sources.noteFault(sources.all()[1]!, isOfAnotherChain());
+    pass(500);
+    expect(sources.againInMs()).toBeUndefined();
+  });
+
+  it('the other one is asked alone once it may be, where that comes before the end of the rest', () => {
+    const { sources, pass } = twoSources();
+    const failing = sources.all()[1]!;
+    sources.noteFault(failing, readerError('RPC_FORBIDDEN', 'no key'));
+    pass((ALONE_AFTER_SECONDS - 10) * 1_000);
+    sources.noteFault(failing, readerError('RPC_FORBIDDEN', 'no key'));
+    expect(sources.againInMs()).toBe(10_000);
+  });
+});

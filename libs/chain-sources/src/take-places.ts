@@ -1,0 +1,58 @@
+import { readerError } from '@opentill/chain/reader-error';
+
+/** Lets so many in at once, and the others in the order in which they came. */
+export interface Places {
+  /**
+   * Takes one place, or as many as what is to be done counts for; all of them for more. Gives the function by which they are left.
+   * Throws READ_ABORTED when the signal aborts first.
+   */
+  take(signal: AbortSignal | undefined, places?: number): Promise<() => void>;
+}
+
+interface Waiting {
+  readonly places: number;
+  readonly enter: () => void;
+}
+
+export function createPlaces(count: number): Places {
+  let free = count;
+  const waiting = new Set<Waiting>();
+
+  /** In their order: who needs many places is not passed by who needs few. */
+  function letIn(): void {
+    for (const next of waiting) {
+      if (next.places > free) return;
+      free -= next.places;
+      waiting.delete(next);
+      next.enter();
+    }
+  }
+
+  return {
+    async take(signal, wanted = 1) {
+      if (signal?.aborted === true) throw readerError('READ_ABORTED', 'the read was aborted');
+      const places = Math.min(count, wanted);
+      if (waiting.size === 0 && free >= places) free -= places;
+      else {
+        const turn = Promise.withResolvers<undefined>();
+        const own: Waiting = { places, enter: () => turn.resolve(undefined) };
+        const giveUp = (): void => {
+          // Who has been let in meanwhile has a place.
+          if (!waiting.delete(own)) return;
+          turn.reject(readerError('READ_ABORTED', 'the read was aborted'));
+          letIn();
+        };
+        waiting.add(own);
+        signal?.addEventListener('abort', giveUp, { once: true });
+        await turn.promise.finally(() => signal?.removeEventListener('abort', giveUp));
+      }
+      let isLeft = false;
+      return () => {
+        if (isLeft) return;
+        isLeft = true;
+        free += places;
+        letIn();
+      };
+    },
+  };
+}
