@@ -5,6 +5,7 @@ const DIGITS = new Map(Array.from(ALPHABET, (letter, value) => [letter, value] a
 /** An address: the prefix 0x41 and 20 bytes. */
 export const PAYLOAD_BYTES = 21;
 const CHECKSUM_BYTES = 4;
+const HASH_BYTES = 32;
 const BYTES = PAYLOAD_BYTES + CHECKSUM_BYTES;
 /** So many digits every number of 25 bytes has that begins with 0x41. */
 export const TEXT_LENGTH = 34;
@@ -13,31 +14,52 @@ const DIGITS_AT_ONCE = 4;
 const STEP = 58 ** DIGITS_AT_ONCE;
 const LIMB = 2 ** 24;
 const LIMB_BYTES = 3;
+const LIMBS = 1 + (BYTES - 1) / LIMB_BYTES;
 const PAIR = 58 ** 2;
-/** Two digits each. */
-const PAIRS = Array.from(
-  { length: PAIR },
-  (_, value) => (ALPHABET[Math.floor(value / 58)] ?? '') + (ALPHABET[value % 58] ?? ''),
+/** Two digits each: the letters of the first, and those of the second. */
+const FIRST_LETTERS = Uint8Array.from({ length: PAIR }, (_, value) =>
+  ALPHABET.charCodeAt(Math.floor(value / 58)),
 );
+const SECOND_LETTERS = Uint8Array.from({ length: PAIR }, (_, value) => ALPHABET.charCodeAt(value % 58));
+/** A multiple of the digits at once. */
+const TEXT_BYTES = Math.ceil(TEXT_LENGTH / DIGITS_AT_ONCE) * DIGITS_AT_ONCE;
+
+const checksumOf = createChecksum();
 
 /** Base58 of 21 bytes that begin with 0x41 and the first four bytes of their double SHA-256: 34 characters. */
-export function encodeBase58Check(payload: Uint8Array): string {
-  if (payload.length !== PAYLOAD_BYTES) throw new TypeError(`not ${PAYLOAD_BYTES} bytes`);
-  const checksum = Number.parseInt(checksumOf(payload), 16);
-  // The first byte, and limbs of 24 bits, the highest first: the last byte of the payload has the checksum behind it.
-  const limbs = [payload[0] ?? 0];
-  for (let at = 1; at < PAYLOAD_BYTES; at += LIMB_BYTES)
-    limbs.push(((payload[at] ?? 0) << 16) | ((payload[at + 1] ?? 0) << 8) | (payload[at + 2] ?? 0));
-  limbs[limbs.length - 1] =
-    ((payload[PAYLOAD_BYTES - 2] ?? 0) << 16) | ((payload[PAYLOAD_BYTES - 1] ?? 0) << 8) | (checksum >>> 24);
-  limbs.push(checksum & 0xff_ff_ff);
-  let text = '';
-  while (text.length < TEXT_LENGTH) {
-    const rest = divideInPlace(limbs);
-    const high = Math.floor(rest / PAIR);
-    text = (PAIRS[high] ?? '') + (PAIRS[rest - high * PAIR] ?? '') + text;
+export const encodeBase58Check = createEncoder();
+
+function createEncoder(): (payload: Uint8Array) => string {
+  const limbs = new Float64Array(LIMBS);
+  const text = Buffer.alloc(TEXT_BYTES);
+  return (payload) => {
+    if (payload.length !== PAYLOAD_BYTES) throw new TypeError(`not ${PAYLOAD_BYTES} bytes`);
+    fillLimbs(limbs, payload, checksumOf(payload));
+    let from = 0;
+    for (let at = TEXT_BYTES - DIGITS_AT_ONCE; at >= 0; at -= DIGITS_AT_ONCE) {
+      const rest = divideInPlace(limbs, from);
+      if (limbs[from] === 0) from += 1;
+      const high = Math.floor(rest / PAIR);
+      const low = rest - high * PAIR;
+      text[at] = FIRST_LETTERS[high] ?? 0;
+      text[at + 1] = SECOND_LETTERS[high] ?? 0;
+      text[at + 2] = FIRST_LETTERS[low] ?? 0;
+      text[at + 3] = SECOND_LETTERS[low] ?? 0;
+    }
+    return text.toString('latin1', TEXT_BYTES - TEXT_LENGTH);
+  };
+}
+
+/** The first byte, and limbs of 24 bits, the highest first: the last byte of the payload has the checksum behind it. */
+function fillLimbs(limbs: Float64Array, payload: Uint8Array, checksum: number): void {
+  limbs[0] = payload[0] ?? 0;
+  for (let limb = 1; limb < LIMBS - 2; limb += 1) {
+    const at = LIMB_BYTES * (limb - 1) + 1;
+    limbs[limb] = ((payload[at] ?? 0) << 16) | ((payload[at + 1] ?? 0) << 8) | (payload[at + 2] ?? 0);
   }
-  return text.slice(-TEXT_LENGTH);
+  const last = ((payload[PAYLOAD_BYTES - 2] ?? 0) << 8) | (payload[PAYLOAD_BYTES - 1] ?? 0);
+  limbs[LIMBS - 2] = (last << 8) | (checksum >>> 24);
+  limbs[LIMBS - 1] = checksum & 0xff_ff_ff;
 }
 
 /** The 21 bytes of a text that `encodeBase58Check` gives; undefined for any other, a wrong checksum included. */
@@ -55,14 +77,14 @@ export function decodeBase58Check(text: string): Uint8Array | undefined {
     if (carry !== 0) return undefined;
   }
   const payload = bytes.subarray(0, PAYLOAD_BYTES);
-  const checksum = Buffer.from(bytes.subarray(PAYLOAD_BYTES)).toString('hex');
+  const checksum = Buffer.from(bytes.subarray(PAYLOAD_BYTES)).readUInt32BE();
   return checksumOf(payload) === checksum ? payload : undefined;
 }
 
-/** Divides the number by 58^4; gives the remainder. */
-function divideInPlace(limbs: number[]): number {
+/** Divides the number that begins at a limb by 58^4; gives the remainder. */
+function divideInPlace(limbs: Float64Array, from: number): number {
   let rest = 0;
-  for (let place = 0; place < limbs.length; place += 1) {
+  for (let place = from; place < LIMBS; place += 1) {
     const number = rest * LIMB + (limbs[place] ?? 0);
     const quotient = Math.floor(number / STEP);
     limbs[place] = quotient;
@@ -71,8 +93,14 @@ function divideInPlace(limbs: number[]): number {
   return rest;
 }
 
-/** In hex: Node's `hash` gives a text in a third of the time that it takes for a buffer. */
-function checksumOf(payload: Uint8Array): string {
-  const once = Buffer.from(hash('sha256', payload, 'hex'), 'hex');
-  return hash('sha256', once, 'hex').slice(0, 2 * CHECKSUM_BYTES);
+/**
+ * Makes the function that gives the first four bytes of SHA-256 of SHA-256, as a number. Hashes are taken as hex: Node makes a
+ * buffer for each that is taken as bytes, which costs as much as the two hashes.
+ */
+function createChecksum(): (payload: Uint8Array) => number {
+  const first = Buffer.alloc(HASH_BYTES);
+  return (payload) => {
+    first.write(hash('sha256', payload, 'hex'), 'hex');
+    return Number.parseInt(hash('sha256', first, 'hex').slice(0, 2 * CHECKSUM_BYTES), 16);
+  };
 }

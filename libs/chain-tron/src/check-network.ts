@@ -1,26 +1,21 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
+import { checkSources, type SourceFinding as FoundInSource } from '@opentill/chain-sources/check-sources';
 import { listIn, objectIn } from './node-value.ts';
 import type { TronCall } from './tron-client.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
 
+/** What a source may lack of what is asked of it. */
+export type SourceLack =
+  /** It serves no receipts of whole blocks: without another source payments are seen by no one. */
+  | 'RECEIPTS_MISSING'
+  /** It does not serve `/walletsolidity` there (see `solidityUrls`): without another source nothing is credited. */
+  | 'SOLID_MISSING';
+
 /** What is not as it should be with one source, found by checkNetwork. */
-export interface SourceFinding {
-  /** Label of the source. */
-  readonly source: string;
-  readonly kind:
-    /** It serves another network, or other tokens, than configured. It is not used. */
-    | 'WRONG'
-    /** It could not be asked now. It is used when it comes up. */
-    | 'UNREACHABLE'
-    /** It serves no receipts of whole blocks: without another source payments are seen by no one. */
-    | 'RECEIPTS_MISSING'
-    /** It does not serve `/walletsolidity` there (see `solidityUrls`): without another source nothing is credited. */
-    | 'SOLID_MISSING';
-  readonly error: unknown;
-}
+export type SourceFinding = FoundInSource<SourceLack>;
 
 export interface NetworkCheck {
   /** By 21 bytes of hex. */
@@ -35,43 +30,26 @@ export interface NetworkCheck {
 const WORD = /^[0-9a-f]{64}$/;
 const ZERO_HEX = `41${'0'.repeat(40)}`;
 
-/**
- * Asks every source for its chain and for the tokens, and tries what the reader will ask of it. Sources that are wrong
- * are left out when another is right. Throws WRONG_CHAIN or TOKEN_MISMATCH when all are wrong, and the error of one
- * that could not be asked when none is right: that one may be.
- */
+/** Asks every source for its chain and for the tokens, and tries what the reader will ask of it. Throws as checkSources does. */
 export async function checkNetwork(
   sources: TronSources,
   check: NetworkCheck,
   options: ReadOptions,
 ): Promise<void> {
-  const checks = await Promise.all(
-    sources.all().map(async (source) => {
-      try {
-        await checkTokens(source, check, options);
-        await probeMethods(source, check, options);
-        return { source, error: undefined };
-      } catch (error) {
-        if (options.signal?.aborted === true) throw error;
-        return { source, error };
-      }
-    }),
+  await checkSources(
+    sources,
+    async (source) => {
+      await checkTokens(source, check, options);
+      await probeMethods(source, check, options);
+    },
+    check.onFinding,
+    options,
   );
-  const failed = checks.filter(({ error }) => error !== undefined);
-  for (const { source, error } of failed)
-    check.onFinding({ source: source.label, kind: isWrong(error) ? 'WRONG' : 'UNREACHABLE', error });
-  if (failed.length === checks.length)
-    throw (failed.find(({ error }) => !isWrong(error)) ?? failed[0])?.error;
-  for (const { source, error } of failed) if (isWrong(error)) sources.exclude(source, error);
-}
-
-function isWrong(error: unknown): boolean {
-  return isReaderError(error, 'WRONG_CHAIN') || isReaderError(error, 'TOKEN_MISMATCH');
 }
 
 async function probeMethods(source: TronSource, check: NetworkCheck, options: ReadOptions): Promise<void> {
   const { height } = await readHeader(source, options);
-  const unlessMissing = async (kind: SourceFinding['kind'], call: TronCall): Promise<void> => {
+  const unlessMissing = async (kind: SourceLack, call: TronCall): Promise<void> => {
     try {
       await source.call(call, options);
     } catch (error) {

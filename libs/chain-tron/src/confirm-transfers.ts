@@ -3,12 +3,13 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer, Transfer, TransferPosition, TxHash } from '@opentill/chain/transfer';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { baseUnits } from '@opentill/domain/money';
+import { addressOfHex } from './address-codec.ts';
 import type { TronHeader, TronTransaction } from './decode-block.ts';
 import { decodeTransaction } from './decode-block.ts';
 import type { TronInfo } from './decode-info.ts';
-import { decodeInfo, hasRun, transferIn } from './decode-info.ts';
-import { hasCarried, logPlaceOf, readBlock, transfersOf } from './read-block.ts';
-import { sameTransfer } from './read-verified.ts';
+import { decodeInfo, hasRun, isBetween, transferIn } from './decode-info.ts';
+import { hasCarried, logPlaceOf, readBlock, transfersOf, type ToldTransfer } from './read-block.ts';
+import { sameTransfer } from './compare-blocks.ts';
 import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
@@ -29,7 +30,9 @@ const TRANSACTIONS_AT_ONCE = 8;
 
 /**
  * Judges candidates by the receipts of their transactions; see ChainReader.confirmTransfers. What a receipt refutes must
- * be refuted by the whole block as well, at each source that was asked.
+ * be refuted by the whole block as well, at each source that was asked. Nobody is asked for those whose blocks two sources have
+ * just told the same of, with all receipts, nor, where one source's word is enough, for those that one has: what they would say is
+ * known, of many questions some fail, and a block may have hundreds of ours.
  */
 export async function confirmTransfers(
   reading: Reading,
@@ -37,18 +40,46 @@ export async function confirmTransfers(
   candidates: readonly CandidateTransfer[],
   options: ConfirmOptions,
 ): Promise<ConfirmedTransfers> {
-  if (candidates.length === 0) return { confirmed: [], refuted: [] };
-  const witnesses = await hearWitnesses(reading, sources, candidates, options);
+  const told = toldBefore(reading, candidates, options);
+  const asked = candidates.filter((candidate) => !told.has(candidate));
+  const witnesses = asked.length === 0 ? [] : await hearWitnesses(reading, sources, asked, options);
   const confirmed: Transfer[] = [];
   const refuted: CandidateTransfer[] = [];
   for (const candidate of candidates) {
-    const transfer = agreedOn(reading, witnesses, candidate);
+    const transfer = told.get(candidate) ?? agreedOn(reading, witnesses, candidate);
     if (transfer === undefined) {
       for (const { source } of witnesses) await mustBeRefuted(reading, source, candidate, options);
       refuted.push(candidate);
     } else confirmed.push(transfer);
   }
   return { confirmed, refuted };
+}
+
+/** Those of them that were read with these headers, and told by as many as are asked here. */
+function toldBefore(
+  { chain }: Reading,
+  candidates: readonly CandidateTransfer[],
+  { headers = [], byOneSource = false }: ConfirmOptions,
+): ReadonlyMap<CandidateTransfer, Transfer> {
+  const blocks = new Set(headers.map(({ hash }) => hash));
+  const told = new Map<CandidateTransfer, Transfer>();
+  for (const candidate of candidates) {
+    if (!isTold(candidate) || !blocks.has(candidate.blockHash)) continue;
+    if (!byOneSource && !candidate.telling.isByTwo) continue;
+    const { feeSun, telling: _, fromHex: __, ...transfer } = candidate;
+    const position = positionOf(candidate) as TransferPosition;
+    told.set(candidate, { ...transfer, chain, position, feeBaseUnits: baseUnits(feeSun) });
+  }
+  return told;
+}
+
+function isTold(candidate: CandidateTransfer | ToldTransfer): candidate is ToldTransfer {
+  return 'telling' in candidate;
+}
+
+function positionOf({ indexInBlock }: CandidateTransfer): string {
+  const place = logPlaceOf(indexInBlock);
+  return place === undefined ? 'value' : `log:${place}`;
 }
 
 async function hearWitnesses(
@@ -163,16 +194,17 @@ function provenBy(
   const place = logPlaceOf(indexInBlock);
   if (contract === null) {
     const trx = transaction !== undefined && hasCarried(transaction, info) ? transaction.trx : undefined;
-    const isIt = place === undefined && trx?.from === from && trx.to === to && trx.sun === amountBaseUnits;
+    const isIt =
+      place === undefined &&
+      addressOfHex(transaction?.ownerHex ?? '') === from &&
+      addressOfHex(trx?.toHex ?? '') === to &&
+      trx?.sun === amountBaseUnits;
     return isIt ? { ...candidate, chain, position: 'value' as TransferPosition, feeBaseUnits } : undefined;
   }
   const log = place === undefined || !hasRun(info) ? undefined : info.logs[place];
   const stated = log === undefined ? undefined : transferIn(log, tokens);
   const isIt =
-    stated?.contract === contract &&
-    stated.from === from &&
-    stated.to === to &&
-    stated.amount === amountBaseUnits;
+    stated?.contract === contract && isBetween(stated, from, to) && stated.amount === amountBaseUnits;
   return isIt
     ? { ...candidate, chain, position: `log:${place}` as TransferPosition, feeBaseUnits }
     : undefined;

@@ -1,9 +1,6 @@
-import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import type { AddressOf } from './address-book.ts';
-import { addressOfShortHex } from './address-codec.ts';
 import type { Raw } from './node-value.ts';
 import { blockIdOf, heightDigits } from './protobuf/header.ts';
 import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from './node-value.ts';
@@ -13,26 +10,29 @@ export interface TronHeader extends BlockHeader {
   readonly timeMs: number;
 }
 
-/** What a TransferContract carries. */
+/** What a TransferContract carries; who sends it is the transaction's owner. */
 export interface CarriedTrx {
-  readonly from: Address;
-  readonly to: Address;
+  /** As the node writes it. */
+  readonly toHex: string;
   readonly sun: bigint;
 }
 
-/** A transaction as a block or `gettransactionbyid` shows it. */
+/**
+ * A transaction as a block or `gettransactionbyid` shows it. Addresses stay as nodes write them: of the hundreds in a block few are
+ * asked for, and each that is written as people read it takes two hashes.
+ */
 export interface TronTransaction {
   readonly txHash: TxHash;
   /** SUCCESS, REVERT, OUT_OF_ENERGY …; undefined where it is not said. */
   readonly contractRet: string | undefined;
   readonly type: string;
-  /** Who signed it, and whose it is. Undefined where the node shows it otherwise than chains do. */
-  readonly owner: Address | undefined;
+  /** Who signed it, and whose it is: 42 digits that begin with 41. Undefined where the node shows it otherwise than chains do. */
+  readonly ownerHex: string | undefined;
   /** Undefined for any other type. */
   readonly trx: CarriedTrx | undefined;
 }
 
-const PREFIX = '41';
+const HEX_ADDRESS = /^41[0-9a-f]{40}$/;
 const EMPTY_ROOT = '0'.repeat(64);
 
 /**
@@ -74,10 +74,8 @@ export function plainHeader({ height, hash, parentHash, timeSeconds }: TronHeade
 }
 
 /** The transactions of a block that was asked for with them. */
-export function decodeTransactions(raw: unknown, addressOf?: AddressOf): readonly TronTransaction[] {
-  return listIn(objectIn(raw, 'block')['transactions'], 'transactions').map((one) =>
-    decodeTransaction(one, addressOf),
-  );
+export function decodeTransactions(raw: unknown): readonly TronTransaction[] {
+  return listIn(objectIn(raw, 'block')['transactions'], 'transactions').map((one) => decodeTransaction(one));
 }
 
 /** Whether the header says that the block has no transactions: nodes write a root of zeros into just these. */
@@ -86,7 +84,7 @@ export function hasEmptyRoot(raw: unknown): boolean {
   return objectIn(data, 'block_header.raw_data')['txTrieRoot'] === EMPTY_ROOT;
 }
 
-export function decodeTransaction(raw: unknown, addressOf: AddressOf = addressOfShortHex): TronTransaction {
+export function decodeTransaction(raw: unknown): TronTransaction {
   const transaction = objectIn(raw, 'transaction');
   const txHash = hashIn(transaction['txID'], 'txID') as TxHash;
   const contracts = listIn(objectIn(transaction['raw_data'], 'raw_data')['contract'], 'contract');
@@ -99,33 +97,25 @@ export function decodeTransaction(raw: unknown, addressOf: AddressOf = addressOf
   const contractRet = ret === undefined ? undefined : objectIn(ret, 'ret')['contractRet'];
   if (contractRet !== undefined && typeof contractRet !== 'string')
     return malformed('contractRet', contractRet);
-  const trx = type === 'TransferContract' ? carriedBy(contract, addressOf) : undefined;
-  return { txHash, contractRet, type, owner: ownerOf(contract, addressOf), trx };
+  const ownerHex = ownerHexOf(contract);
+  const trx = type === 'TransferContract' ? carriedBy(contract, ownerHex) : undefined;
+  return { txHash, contractRet, type, ownerHex, trx };
 }
 
 /** Asked for of own transactions alone: what a node says of others must not fail for it. */
-function ownerOf(contract: Raw, addressOf: AddressOf): Address | undefined {
+function ownerHexOf(contract: Raw): string | undefined {
   const { parameter } = contract;
   if (typeof parameter !== 'object' || parameter === null || !('value' in parameter)) return undefined;
   const { value } = parameter;
   if (typeof value !== 'object' || value === null || !('owner_address' in value)) return undefined;
-  return typeof value.owner_address === 'string' ? wholeAddress(value.owner_address, addressOf) : undefined;
+  const { owner_address: owner } = value;
+  return typeof owner === 'string' && HEX_ADDRESS.test(owner) ? owner : undefined;
 }
 
-function carriedBy(contract: Raw, addressOf: AddressOf): CarriedTrx {
+function carriedBy(contract: Raw, ownerHex: string | undefined): CarriedTrx {
   const value = objectIn(objectIn(contract['parameter'], 'parameter')['value'], 'parameter.value');
-  return {
-    from: addressIn(value['owner_address'], 'owner_address', addressOf),
-    to: addressIn(value['to_address'], 'to_address', addressOf),
-    sun: sunIn(value['amount'], 'amount'),
-  };
-}
-
-function addressIn(value: unknown, what: string, addressOf: AddressOf): Address {
-  return (typeof value === 'string' ? wholeAddress(value, addressOf) : undefined) ?? malformed(what, value);
-}
-
-/** Of 21 bytes of hex. */
-function wholeAddress(hex: string, addressOf: AddressOf): Address | undefined {
-  return hex.startsWith(PREFIX) ? addressOf(hex.slice(PREFIX.length)) : undefined;
+  if (ownerHex === undefined) return malformed('owner_address', value['owner_address']);
+  const { to_address: toHex } = value;
+  if (typeof toHex !== 'string' || !HEX_ADDRESS.test(toHex)) return malformed('to_address', toHex);
+  return { toHex, sun: sunIn(value['amount'], 'amount') };
 }

@@ -1,6 +1,5 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
-import type { AddressOf } from './address-book.ts';
 import { addressOfShortHex } from './address-codec.ts';
 import { countIn, hashIn, isNothing, listIn, malformed, objectIn, sunIn } from './node-value.ts';
 
@@ -22,8 +21,9 @@ export interface TronInfo {
 /** A token's Transfer as a log states it. */
 export interface LoggedTransfer {
   readonly contract: TokenContract;
-  readonly from: Address;
-  readonly to: Address;
+  /** 40 digits, as in logs; see TronTransaction for why. */
+  readonly fromHex: string;
+  readonly toHex: string;
   readonly amount: bigint;
 }
 
@@ -34,7 +34,8 @@ export type TokensByHex = ReadonlyMap<string, TokenContract>;
 export const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const TRANSFER_TOPICS = 3;
 /** Compilers of TRON's early days kept the prefix 41 before the 20 bytes. */
-const INDEXED_ADDRESS = /^0{22}(?:00|41)([0-9a-f]{40})$/;
+const INDEXED_ADDRESS = /^0{22}(?:00|41)[0-9a-f]{40}$/;
+const ADDRESS_START = 24;
 const WORD = /^[0-9a-f]{64}$/;
 
 /** A receipt; undefined for the empty answer: the transaction is in no block that the node has. */
@@ -69,11 +70,7 @@ export function hasRun(info: TronInfo): boolean {
 }
 
 /** The transfer of a configured token that a log states; undefined for any other log, and for a transfer of nothing. */
-export function transferIn(
-  raw: unknown,
-  tokens: TokensByHex,
-  addressOf: AddressOf = addressOfShortHex,
-): LoggedTransfer | undefined {
+export function transferIn(raw: unknown, tokens: TokensByHex): LoggedTransfer | undefined {
   const log = objectIn(raw, 'log');
   const { address, topics, data } = log;
   if (typeof address !== 'string') return malformed('log.address', address);
@@ -81,14 +78,18 @@ export function transferIn(
   if (contract === undefined) return undefined;
   const [event, from, to, ...others] = listIn(topics, 'log.topics');
   if (event !== TRANSFER_TOPIC || others.length !== TRANSFER_TOPICS - 3) return undefined;
-  const [sender, recipient] = [indexedAddress(from, addressOf), indexedAddress(to, addressOf)];
-  if (sender === undefined || recipient === undefined) return undefined;
+  const [fromHex, toHex] = [indexedHex(from), indexedHex(to)];
+  if (fromHex === undefined || toHex === undefined) return undefined;
   if (typeof data !== 'string' || !WORD.test(data)) return undefined;
   const amount = BigInt(`0x${data}`);
-  return amount === 0n ? undefined : { contract, from: sender, to: recipient, amount };
+  return amount === 0n ? undefined : { contract, fromHex, toHex, amount };
 }
 
-function indexedAddress(topic: unknown, addressOf: AddressOf): Address | undefined {
-  const hex = typeof topic === 'string' ? INDEXED_ADDRESS.exec(topic)?.[1] : undefined;
-  return hex === undefined ? undefined : addressOf(hex);
+/** Whether it went from the one to the other. */
+export function isBetween({ fromHex, toHex }: LoggedTransfer, from: Address, to: Address): boolean {
+  return addressOfShortHex(fromHex) === from && addressOfShortHex(toHex) === to;
+}
+
+function indexedHex(topic: unknown): string | undefined {
+  return typeof topic === 'string' && INDEXED_ADDRESS.test(topic) ? topic.slice(ADDRESS_START) : undefined;
 }

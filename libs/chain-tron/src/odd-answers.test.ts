@@ -13,6 +13,7 @@ import { readAccount } from './sender/read-balances.ts';
 import { readPrices } from './sender/read-prices.ts';
 import { readTransactionBytes } from './sender/read-transaction-bytes.ts';
 import { sendOutcomeOf } from './sender/send-outcome.ts';
+import type { TronCall } from './tron-client.ts';
 
 /*
  * Whatever a node puts in the place of a value: it is read, or it is a malformed answer, of which another node is asked. Never a
@@ -55,16 +56,16 @@ const READERS: readonly (readonly [of: string, read: Read])[] = [
   [
     'block',
     async (block) => {
-      const call = ({ method }: { readonly method: string }) =>
-        Promise.resolve(method === 'getblockbynum' ? block : RECORDED['infos']);
+      const call = ({ method, decode }: TronCall) =>
+        Promise.resolve(decode?.(method === 'getblockbynum' ? block : RECORDED['infos']));
       return transfersOf(READING, await readBlock({ call }, 'wallet', 37, {}));
     },
   ],
   [
     'infos',
     async (infos) => {
-      const call = ({ method }: { readonly method: string }) =>
-        Promise.resolve(method === 'getblockbynum' ? RECORDED['block'] : infos);
+      const call = ({ method, decode }: TronCall) =>
+        Promise.resolve(decode?.(method === 'getblockbynum' ? RECORDED['block'] : infos));
       return transfersOf(READING, await readBlock({ call }, 'wallet', 37, {}));
     },
   ],

@@ -11,6 +11,11 @@ export function parseAnswer(body: Buffer): unknown {
   return LONG_NUMBER.test(text) ? JSON.parse(text, exactly) : JSON.parse(text);
 }
 
+/** The same with such numbers rounded, in three quarters of the time: for whoever refuses numbers above 2^53. Throws SyntaxError. */
+export function parseRounding(body: Buffer): unknown {
+  return JSON.parse(body.toString('utf8'));
+}
+
 function exactly(
   this: unknown,
   _key: string,

@@ -30,9 +30,10 @@ const SUSPENDED = /suspended for (\d{1,5}) ?s/i;
 export function readTronAnswer(
   answer: HttpAnswer,
   context: { readonly endpoint: string; readonly method: string },
+  parseBody: typeof parseAnswer = parseAnswer,
 ): unknown {
   const code = codeOfHttpStatus(answer.status);
-  const value = parse(answer.body);
+  const value = parse(answer.body, parseBody);
   const said = errorSaidBy(value) ?? (code === undefined ? undefined : answer.body.toString('utf8', 0, 300));
   if (said !== undefined) throw refusal(answer, said, code, context);
   if (value === undefined) {
@@ -60,9 +61,9 @@ function refusal(
   });
 }
 
-function parse(body: Buffer): unknown {
+function parse(body: Buffer, parseBody: typeof parseAnswer): unknown {
   try {
-    return parseAnswer(body);
+    return parseBody(body);
   } catch {
     return undefined;
   }

@@ -1,27 +1,35 @@
-import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { Address } from '@opentill/chain/address-codec';
+import type { Actor, ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
-import type { CandidateTransfer } from '@opentill/chain/transfer';
+import type { CandidateTransfer, TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
-import type { AddressOf } from './address-book.ts';
-import type { AnswerTwin } from './answer-twin.ts';
+import { addressOfHex, addressOfShortHex, hexOf } from './address-codec.ts';
 import type { TronHeader, TronTransaction } from './decode-block.ts';
 import { decodeHeader, decodeTransactions, hasEmptyRoot } from './decode-block.ts';
 import type { TronInfo } from './decode-info.ts';
 import { decodeInfos, hasRun, transferIn } from './decode-info.ts';
+import { malformed } from './node-value.ts';
+import { areProven } from './prove-transactions.ts';
 import type { Reading } from './reading.ts';
-import type { Side } from './tron-client.ts';
+import type { Side, TronCall } from './tron-client.ts';
 import type { TronSource } from './tron-sources.ts';
 
 /** A block as one source tells it: each transaction with its receipt. */
 export interface BlockAccount {
+  /** Whether its transactions were held against the header's root. */
+  readonly isProven: boolean;
   readonly header: TronHeader;
   readonly entries: readonly { readonly transaction: TronTransaction; readonly info: TronInfo }[];
 }
 
-/** Both answers about a block, when several sources are asked for it. */
-export interface BlockTwins {
-  readonly block: AnswerTwin;
-  readonly infos: AnswerTwin;
+/** A transfer of a block that was read whole, with what its receipt says besides. */
+export interface ToldTransfer extends CandidateTransfer {
+  /** Whoever looks for it among a few looks by this one: `from` is written when it is asked for. */
+  readonly fromHex: string;
+  /** All that was burnt for its transaction. */
+  readonly feeSun: bigint;
+  /** The same object for all transfers of one reading of a block. */
+  readonly telling: { /** Two sources told all of them, with the same fees. */ isByTwo: boolean };
 }
 
 /** No transaction logs so much: at 375 energy for a log alone it would burn more than the highest fee limit buys. */
@@ -39,6 +47,15 @@ export function logPlaceOf(indexInBlock: number): number | undefined {
   return indexInBlock < NATIVE_INDEX_BASE ? indexInBlock % LOGS_PER_TRANSACTION : undefined;
 }
 
+export interface BlockOptions extends ReadOptions {
+  /**
+   * Whether the transactions are held against the root in the header, so that none can be left out. To be asked for where nobody
+   * else vouches for them. `required`: INCONSISTENT_ANSWER also where that cannot be done, which a transaction's sender may bring about.
+   */
+  readonly proof?: Proof | undefined;
+}
+export type Proof = 'where possible' | 'required';
+
 /**
  * Reads a block and its receipts from one source; only together they are an answer. Hosted nodes that are behind give
  * an empty list of receipts, or part of it (tron.md section 3.2): INCONSISTENT_ANSWER unless there is one for each
@@ -49,84 +66,193 @@ export async function readBlock(
   source: Pick<TronSource, 'call'>,
   side: Side,
   height: number,
-  options: ReadOptions,
+  { proof, ...options }: BlockOptions,
 ): Promise<BlockAccount> {
-  const [rawBlock, rawInfos] = await askForBlock(source, side, height, options);
-  return decodeAccount(rawBlock, rawInfos, height);
+  const { ofBlock, ofInfos } = blockCalls(side, height, proof);
+  const [block, infos] = await Promise.all([
+    source.call(ofBlock, options) as Promise<Decoded<ToldBlock>>,
+    ofInfos === undefined ? NO_INFOS : (source.call(ofInfos, options) as Promise<Decoded<ToldInfos>>),
+  ]);
+  return joinAccount(block, infos);
 }
 
-/** Asks for a block and its receipts; with `twins` a value is SAME where the other source has told the same bytes. */
-export function askForBlock(
-  source: Pick<TronSource, 'call'>,
+/** What an answer came to, or what is wrong with it: that is thrown when all answers are there. */
+export type Decoded<T> = { readonly value: T } | { readonly error: unknown };
+
+/** What an answer about a block tells, without its receipts. */
+export interface ToldBlock {
+  readonly header: TronHeader;
+  readonly transactions: readonly TronTransaction[];
+  /** Whether its header says that it has no transactions. */
+  readonly isEmpty: boolean;
+  /** See BlockAccount. */
+  readonly isProven: boolean;
+}
+export type ToldInfos = readonly TronInfo[];
+
+/** Of block 0 nodes keep no receipts, and say so with an empty object. */
+export const NO_INFOS: Decoded<ToldInfos> = { value: [] };
+
+/** The questions for a block and for its receipts: their values are a Decoded ToldBlock and Decoded ToldInfos. */
+export function blockCalls(
   side: Side,
   height: number,
-  options: ReadOptions,
-  twins?: BlockTwins,
-): Promise<readonly [rawBlock: unknown, rawInfos: unknown]> {
-  const body = { num: height };
-  return Promise.all([
-    source.call({ side, method: 'getblockbynum', body, twin: twins?.block }, options),
-    // Of block 0 nodes keep no receipts, and say so with an empty object.
-    height === 0
-      ? []
-      : source.call({ side, method: 'gettransactioninfobyblocknum', body, twin: twins?.infos }, options),
-  ]);
+  proof?: Proof,
+): { readonly ofBlock: TronCall; readonly ofInfos: TronCall | undefined } {
+  const callOf = (method: string, decode: (raw: unknown) => unknown): TronCall => ({
+    side,
+    method,
+    body: { num: height },
+    decode: (raw, exactly) => {
+      const quick = decoded(() => decode(raw));
+      // A number that is too large for a double is refused wherever it is read: then all of it is read once more.
+      return 'error' in quick && exactly !== undefined ? decoded(() => decode(exactly())) : quick;
+    },
+  });
+  return {
+    ofBlock: callOf('getblockbynum', (raw) => decodeBlock(raw, height, proof)),
+    ofInfos: height === 0 ? undefined : callOf('gettransactioninfobyblocknum', decodeInfos),
+  };
+}
+
+function decoded<T>(decode: () => T): Decoded<T> {
+  try {
+    return { value: decode() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function decodeBlock(raw: unknown, height: number, proof: Proof | undefined): ToldBlock {
+  const header = decodeHeader(raw, height);
+  if (height === 0) return { header, transactions: [], isEmpty: true, isProven: true };
+  const transactions = decodeTransactions(raw);
+  const isProven = proof !== undefined && areProven(raw, transactions);
+  if (proof === 'required' && !isProven)
+    throw inconsistent(header, 'a transaction that cannot be held against the root in the header');
+  return { header, transactions, isEmpty: hasEmptyRoot(raw), isProven };
 }
 
 /** See readBlock. */
-export function decodeAccount(
-  rawBlock: unknown,
-  rawInfos: unknown,
-  height: number,
-  addressOf?: AddressOf,
-): BlockAccount {
-  const header = decodeHeader(rawBlock, height);
-  if (height === 0) return { header, entries: [] };
-  const transactions = decodeTransactions(rawBlock, addressOf);
-  if (transactions.length === 0 && !hasEmptyRoot(rawBlock))
+export function joinAccount(ofBlock: Decoded<ToldBlock>, ofInfos: Decoded<ToldInfos>): BlockAccount {
+  const { header, transactions, isEmpty, isProven } = valueOf(ofBlock);
+  if (transactions.length === 0 && !isEmpty)
     throw inconsistent(header, 'no transactions under a header with the root of some');
-  const infos = decodeInfos(rawInfos);
+  const infos = valueOf(ofInfos);
   if (infos.length !== transactions.length)
     throw inconsistent(header, `${infos.length} receipts of ${transactions.length} transactions`);
   const entries = transactions.map((transaction, place) => {
     const info = infos[place];
     if (info?.txHash !== transaction.txHash) throw inconsistent(header, 'a receipt of another transaction');
-    if (info.height !== height || info.blockTimeMs !== header.timeMs)
+    if (info.height !== header.height || info.blockTimeMs !== header.timeMs)
       throw inconsistent(header, 'receipts of another block');
     mustBeSaidAlike(header, transaction, info);
     return { transaction, info };
   });
-  return { header, entries };
+  return { header, entries, isProven };
+}
+
+function valueOf<T>(one: Decoded<T>): T {
+  if ('error' in one) throw one.error;
+  return one.value;
+}
+
+/** A block, and what of it matters. */
+export interface ReadBlock {
+  readonly header: TronHeader;
+  readonly transfers: readonly ToldTransfer[];
+  /** All of them but such as a node shows otherwise than chains do: these are nobody's. */
+  readonly owned: readonly OwnedTransaction[];
+}
+
+/** Whose a transaction is, as nodes write it. */
+export interface OwnedTransaction {
+  readonly txHash: TxHash;
+  readonly ownerHex: string;
+}
+
+export function readBlockOf(reading: Reading, account: BlockAccount): ReadBlock {
+  return { header: account.header, transfers: transfersOf(reading, account), owned: ownedIn(account) };
+}
+
+function ownedIn({ entries }: BlockAccount): readonly OwnedTransaction[] {
+  return entries.flatMap(({ transaction: { txHash, ownerHex } }) =>
+    ownerHex === undefined ? [] : [{ txHash, ownerHex }],
+  );
+}
+
+/** What wallets did in these blocks, or had moved out of them; see RangeRead.actsOf. */
+export function actsIn(blocks: readonly ReadBlock[], wallets: ReadonlySet<Address>): readonly Actor[] {
+  const byHex = new Map([...wallets].map((wallet) => [hexOf(wallet), wallet] as const));
+  if (byHex.size === 0) return [];
+  return blocks.flatMap(({ header: { height: blockHeight }, owned, transfers }) => {
+    const moved = transfers.map(({ txHash, fromHex }) => ({ txHash, ownerHex: fromHex }));
+    return [...owned, ...moved].flatMap(({ txHash, ownerHex }) => {
+      const wallet = byHex.get(ownerHex);
+      return wallet === undefined ? [] : [{ txHash, wallet, blockHeight }];
+    });
+  });
 }
 
 /** The transfers of a block, ascending: of configured tokens what the logs of successful transactions say, and TRX. */
-export function transfersOf(
-  reading: Reading,
-  { header, entries }: BlockAccount,
-): readonly CandidateTransfer[] {
-  const ofTokens: CandidateTransfer[] = [];
-  const ofTrx: CandidateTransfer[] = [];
-  const { hash: blockHash, height: blockHeight } = header;
+export function transfersOf(reading: Reading, { header, entries }: BlockAccount): readonly ToldTransfer[] {
+  const ofTokens: ToldTransfer[] = [];
+  const ofTrx: ToldTransfer[] = [];
+  const telling = { isByTwo: false };
   for (const [place, { transaction, info }] of entries.entries()) {
-    const { txHash } = transaction;
-    const here = { txHash, blockHash, blockHeight };
+    const told = { header, transaction, info, telling };
     if (hasRun(info)) {
       for (const [logPlace, log] of info.logs.entries()) {
-        const found = transferIn(log, reading.tokens, reading.addressOf);
-        if (found === undefined) continue;
-        const { contract, from, to, amount } = found;
+        const found = transferIn(log, reading.tokens);
+        const to = addressOfShortHex(found?.toHex ?? '');
+        if (found === undefined || to === undefined) continue;
+        const { contract, amount, fromHex } = found;
         const indexInBlock = indexOfLog(place, logPlace);
-        ofTokens.push({ ...here, indexInBlock, contract, from, to, amountBaseUnits: baseUnits(amount) });
+        ofTokens.push(toldTransfer(told, { indexInBlock, contract, fromHex: `41${fromHex}`, to, amount }));
       }
     }
-    const { trx } = transaction;
+    const { trx, ownerHex } = transaction;
     if (reading.native && trx !== undefined && trx.sun > 0n && hasCarried(transaction, info)) {
-      const { from, to, sun } = trx;
+      const fromHex = ownerHex ?? malformed('owner_address', ownerHex);
+      const to = addressOfHex(trx.toHex) ?? malformed('to_address', trx.toHex);
       const indexInBlock = NATIVE_INDEX_BASE + place;
-      ofTrx.push({ ...here, indexInBlock, contract: null, from, to, amountBaseUnits: baseUnits(sun) });
+      ofTrx.push(toldTransfer(told, { indexInBlock, contract: null, fromHex, to, amount: trx.sun }));
     }
   }
   return [...ofTokens, ...ofTrx];
+}
+
+function toldTransfer(
+  {
+    header,
+    transaction: { txHash },
+    info: { feeSun },
+    telling,
+  }: {
+    readonly header: TronHeader;
+    readonly transaction: TronTransaction;
+    readonly info: TronInfo;
+    readonly telling: ToldTransfer['telling'];
+  },
+  moved: Pick<ToldTransfer, 'indexInBlock' | 'contract' | 'fromHex' | 'to'> & { readonly amount: bigint },
+): ToldTransfer {
+  const { hash: blockHash, height: blockHeight } = header;
+  const { indexInBlock, contract, fromHex, to, amount } = moved;
+  return {
+    txHash,
+    blockHash,
+    blockHeight,
+    indexInBlock,
+    contract,
+    fromHex,
+    get from() {
+      return addressOfHex(fromHex) ?? malformed('owner_address', fromHex);
+    },
+    to,
+    amountBaseUnits: baseUnits(amount),
+    feeSun,
+    telling,
+  };
 }
 
 /** Whether a TransferContract moved what it carries. */

@@ -3,11 +3,12 @@ import type { FatesRead, OwnTransaction, TransactionFate } from '@opentill/chain
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import { askFates, type FateAccount, type FateAnswer } from '@opentill/chain-sources/ask-fates';
-import { shortHexOf } from './address-codec.ts';
+import type { Address } from '@opentill/chain/address-codec';
+import { addressOfHex, shortHexOf } from './address-codec.ts';
 import { inTurns, readInfo, readTransaction } from './confirm-transfers.ts';
-import type { TronHeader, TronTransaction } from './decode-block.ts';
+import type { TronHeader } from './decode-block.ts';
 import type { TronInfo } from './decode-info.ts';
-import { hasRun, transferIn } from './decode-info.ts';
+import { hasRun, isBetween, transferIn } from './decode-info.ts';
 import type { Reading } from './reading.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
 import { readHeader } from './tron-sources.ts';
@@ -72,9 +73,9 @@ async function soundOwner(
   source: TronSource,
   txHash: TxHash,
   options: ReadOptions,
-): Promise<TronTransaction['owner']> {
+): Promise<Address | undefined> {
   try {
-    return (await readTransaction(source, txHash, options)).owner;
+    return addressOfHex((await readTransaction(source, txHash, options)).ownerHex ?? '');
   } catch (error) {
     if (isReaderError(error, 'INCONSISTENT_ANSWER')) return undefined;
     throw error;
@@ -118,6 +119,6 @@ function deliveredBy({ contract, from, to, amountBaseUnits }: OwnTransaction, { 
   const tokens = new Map([[shortHexOf(contract as unknown as OwnTransaction['to']), contract]]);
   return logs.reduce<bigint>((sum, log) => {
     const transfer = transferIn(log, tokens);
-    return transfer?.from === from && transfer.to === to ? sum + transfer.amount : sum;
+    return transfer !== undefined && isBetween(transfer, from, to) ? sum + transfer.amount : sum;
   }, 0n);
 }

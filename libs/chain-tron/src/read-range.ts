@@ -1,4 +1,4 @@
-import type { Actor, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import type { BlockHeader } from '@opentill/chain/block';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
@@ -6,7 +6,7 @@ import type { TronHeader } from './decode-block.ts';
 import type { BlockRange } from './reading.ts';
 
 /** So many blocks are asked for at once, and of one source: two requests each. More in flight gain nothing (measured). */
-const BLOCKS_PER_CALL = 8;
+export const BLOCKS_PER_CALL = 8;
 
 /** Reads a range call by call, each linked to the one before. Throws RangeError for what is no range. */
 export async function readRange(
@@ -17,7 +17,8 @@ export async function readRange(
     throw new RangeError(`not a range of blocks: ${from} to ${to}`);
   const headers: BlockHeader[] = [];
   const transfers: CandidateTransfer[] = [];
-  let actors: readonly Actor[] | undefined;
+  const acts: NonNullable<RangeRead['actsOf']>[] = [];
+  let transactions = 0;
   while (headers.length < to - from + 1) {
     const first = from + headers.length;
     const read = await readCall({ from: first, to: Math.min(to, first + BLOCKS_PER_CALL - 1) });
@@ -28,9 +29,16 @@ export async function readRange(
       });
     headers.push(...read.headers);
     for (const transfer of read.transfers) transfers.push(transfer);
-    if (read.actors !== undefined) actors = [...(actors ?? []), ...read.actors];
+    if (read.actsOf !== undefined) acts.push(read.actsOf);
+    transactions += read.transactions ?? 0;
   }
-  return { headers, transfers, ...(actors === undefined ? {} : { actors }) };
+  if (acts.length === 0) return { headers, transfers };
+  return {
+    headers,
+    transfers,
+    transactions,
+    actsOf: (wallets) => acts.flatMap((actsOf) => actsOf(wallets)),
+  };
 }
 
 /** Does the same for each height of a range at once; gives the answers in order, or throws what the first failed with. */

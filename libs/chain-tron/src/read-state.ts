@@ -5,7 +5,7 @@ import { agreeOnNumber } from '@opentill/chain-sources/agree-on-number';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { shortHexOf } from './address-codec.ts';
 import { plainHeader } from './decode-block.ts';
-import { malformed, sunIn } from './node-value.ts';
+import { listIn, malformed, objectIn, sunIn, type Raw } from './node-value.ts';
 import { callConstant } from './sender/call-constant.ts';
 import { readAccount } from './sender/read-balances.ts';
 import {
@@ -106,6 +106,30 @@ async function readAll<T, R>(items: readonly T[], read: (item: T) => Promise<R>)
   return answers;
 }
 
+/** Staked coin is its owner's as well: for himself, lent to others, or on its way back to him. */
+function ownSun(account: Raw): bigint {
+  const resource =
+    account['account_resource'] === undefined
+      ? {}
+      : objectIn(account['account_resource'], 'account_resource');
+  const lists = [
+    ['frozenV2', 'amount'],
+    ['unfrozenV2', 'unfreeze_amount'],
+  ] as const;
+  const listed = lists.flatMap(([name, key]) =>
+    listIn(account[name], name).map((entry) => sunIn(objectIn(entry, name)[key], key)),
+  );
+  const lentForBytes = 'delegated_frozenV2_balance_for_bandwidth';
+  const lentForEnergy = 'delegated_frozenV2_balance_for_energy';
+  const all = [
+    sunIn(account['balance'], 'balance'),
+    sunIn(account[lentForBytes], lentForBytes),
+    sunIn((resource as Raw)[lentForEnergy], lentForEnergy),
+    ...listed,
+  ];
+  return all.reduce((sum, sun) => sum + sun, 0n);
+}
+
 async function readBalance(
   source: TronSource,
   { holder, contract }: Holding,
@@ -113,7 +137,7 @@ async function readBalance(
 ): Promise<bigint> {
   if (contract === null) {
     const account = await readAccount(source, holder, options, 'walletsolidity');
-    return account === undefined ? 0n : sunIn(account['balance'], 'balance');
+    return account === undefined ? 0n : ownSun(account);
   }
   const data = BALANCE_SELECTOR + shortHexOf(holder).padStart(64, '0');
   const call = { from: holder, contract, data };

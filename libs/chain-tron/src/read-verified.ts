@@ -1,90 +1,152 @@
-import type { Actor, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
-import type { CandidateTransfer } from '@opentill/chain/transfer';
 import { askAgain } from '@opentill/chain-sources/ask-again';
 import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
-import { createAnswerTwin, SAME, type AnswerTwin } from './answer-twin.ts';
-import type { TronHeader } from './decode-block.ts';
+import { askPatiently, createPatience } from './ask-patiently.ts';
+import { areOtherContents } from './compare-blocks.ts';
 import { plainHeader } from './decode-block.ts';
-import type { BlockAccount, BlockTwins } from './read-block.ts';
-import { askForBlock, decodeAccount, readBlock, transfersOf } from './read-block.ts';
+import { actsIn, readBlock, type BlockAccount, type ReadBlock } from './read-block.ts';
 import { mustBeLinked, ofEach } from './read-range.ts';
 import type { BlockRange, Reading, SourceComparison } from './reading.ts';
+import { createPlainReading, createRetelling, type Retelling } from './retell-blocks.ts';
+import type { SeenBlocks } from './seen-blocks.ts';
 import type { Side } from './tron-client.ts';
 import type { TronSource, TronSources } from './tron-sources.ts';
-
-interface ReadBlock {
-  readonly header: TronHeader;
-  readonly transfers: readonly CandidateTransfer[];
-  readonly actors: readonly Actor[];
-}
+import { readHeader } from './tron-sources.ts';
 
 /** What one source says of a few blocks. */
 interface Testimony {
   readonly blocks: readonly ReadBlock[];
   /** Whether it calls them all solid itself. */
   readonly isSolid: boolean;
+  /** It was not asked now: it has told them before, when they were read as seen. */
+  readonly isRemembered: boolean;
 }
 
 /**
  * Reads a few blocks for the verified pass: whole, with all receipts, from two sources, which must give the same blocks
  * and the same transfers; from one where it may stand alone. At least one of them must have the blocks on its solid
- * side: behind one URL may stand nodes that are not yet where the one stood that named the solid height.
+ * side: behind one URL may stand nodes that are not yet where the one stood that named the solid height. One of two may have told
+ * them before, when they were seen, and now only name the last; where the other one tells something else, or cannot be asked, it is
+ * asked anew.
  */
 export async function readVerifiedBlocks(
-  reading: Reading,
-  sources: TronSources,
+  {
+    reading,
+    sources,
+    seen,
+  }: { readonly reading: Reading; readonly sources: TronSources; readonly seen: SeenBlocks },
   range: BlockRange,
   options: ReadOptions,
 ): Promise<RangeRead> {
-  const retold = createRetelling(reading);
-  const ask = (source: TronSource, own: ReadOptions): Promise<Testimony> =>
-    testify(retold, source, range, own);
-  const question = { ask, height: range.to, onAlone: reading.onAlone };
-  const [first, second] = await askTwoSources(sources, question, options);
+  const ask = askingFor({ reading, sources, seen }, range);
+  const question = { height: range.to, onAlone: reading.onAlone };
+  let said = await askTwoSources(sources, { ...question, ask: ask.orRemembered }, options);
+  // As a question of its own, with all that belongs to one: who fails now is told apart from who answers, and replaced.
+  if (restsOnMemory(said)) said = await askTwoSources(sources, { ...question, ask: ask.anew }, options);
+  const [first, second] = said;
   sources.noteCompleteness(first.source, true);
   if (!first.answer.isSolid && second?.answer.isSolid !== true)
     throw readerError('BLOCK_NOT_FOUND', 'the block is not solid', { height: range.to });
   const blocks =
-    second === undefined ? first.answer.blocks : await agreedBlocks(reading, sources, first, second, options);
+    second === undefined
+      ? await blocksOfOne(reading, sources, first, range, options)
+      : await agreedBlocks(reading, sources, first, second, options);
   return {
     headers: blocks.map(({ header }) => plainHeader(header)),
     transfers: blocks.flatMap(({ transfers }) => transfers),
-    actors: blocks.flatMap(({ actors }) => actors),
+    transactions: blocks.reduce((sum, { owned }) => sum + owned.length, 0),
+    actsOf: (wallets) => actsIn(blocks, wallets),
   };
 }
 
-/** What the sources that are asked for the same blocks share: a block that both tell in the same bytes is one object. */
-interface Retelling {
-  readBlock(source: TronSource, side: Side, height: number, options: ReadOptions): Promise<ReadBlock>;
+/** Of one that stands alone, though others are configured, the blocks are read once more, and held against their headers. */
+async function blocksOfOne(
+  reading: Reading,
+  sources: TronSources,
+  { source, answer }: Said<TronSource, Testimony>,
+  range: BlockRange,
+  options: ReadOptions,
+): Promise<readonly ReadBlock[]> {
+  if (sources.all().length === 1) return answer.blocks; // they were held against them when they were read
+  const { blocks } = await testify(createPlainReading(reading), source, range, options);
+  if (blocks.every(({ header: { hash } }, place) => hash === answer.blocks[place]?.header.hash))
+    return blocks;
+  throw readerError('INCONSISTENT_ANSWER', 'the chain changed while the range was read', {
+    height: range.from,
+  });
 }
 
-function createRetelling(reading: Reading): Retelling {
-  const heights = new Map<number, BlockTwins & { told?: ReadBlock }>();
+interface Asking {
+  /** One of several sources may answer from memory; the same one whenever it is asked again. */
+  readonly orRemembered: (source: TronSource, options: ReadOptions) => Promise<Testimony>;
+  /** What a source has told since the asking began it is not asked for again. */
+  readonly anew: (source: TronSource, options: ReadOptions) => Promise<Testimony>;
+}
+
+function askingFor(
+  {
+    reading,
+    sources,
+    seen,
+  }: { readonly reading: Reading; readonly sources: TronSources; readonly seen: SeenBlocks },
+  range: BlockRange,
+): Asking {
+  const retold = sources.all().length > 1 ? createRetelling(reading) : createPlainReading(reading);
+  const told = new Map<TronSource, Testimony>();
+  let remembering: TronSource | undefined;
+  const anew: Asking['anew'] = async (source, options) => {
+    const testimony = told.get(source) ?? (await testify(retold, source, range, options));
+    told.set(source, testimony);
+    return testimony;
+  };
   return {
-    async readBlock(source, side, height, options) {
-      const twins = heights.get(height) ?? { block: createAnswerTwin(), infos: createAnswerTwin() };
-      heights.set(height, twins);
-      const [block, infos] = await askForBlock(source, side, height, options, twins);
-      const areFirst = twins.block.isFirst(block) && twins.infos.isFirst(infos);
-      if (areFirst && twins.told !== undefined) return twins.told;
-      const raw = (value: unknown, twin: AnswerTwin): unknown => (value === SAME ? twin.again() : value);
-      const account = decodeAccount(
-        raw(block, twins.block),
-        raw(infos, twins.infos),
-        height,
-        reading.addressOf,
-      );
-      const { header } = account;
-      const read = { header, transfers: transfersOf(reading, account), actors: actorsIn(account) };
-      if (!areFirst) return read;
-      twins.told = read;
-      twins.block.release();
-      twins.infos.release();
-      return read;
+    anew,
+    async orRemembered(source, options) {
+      const mayRemember = sources.all().length > 1 && (remembering ?? source) === source;
+      if (mayRemember) remembering = source;
+      const blocks = mayRemember ? await rememberedOf(seen, source, range, options) : undefined;
+      return blocks === undefined ? anew(source, options) : { blocks, isSolid: true, isRemembered: true };
     },
   };
+}
+
+type Answers = readonly [Said<TronSource, Testimony>, Said<TronSource, Testimony> | undefined];
+
+/** Memory serves only beside a second source that tells the same now. */
+function restsOnMemory([first, second]: Answers): boolean {
+  if (second !== undefined && areAlike(first.answer, second.answer)) return false;
+  return first.answer.isRemembered || second?.answer.isRemembered === true;
+}
+
+/**
+ * What the source told of the blocks when they were seen, if it now calls the last of them solid: all others are linked to it. What
+ * has left its chain meanwhile it does not speak for.
+ */
+async function rememberedOf(
+  seen: SeenBlocks,
+  source: TronSource,
+  range: BlockRange,
+  options: ReadOptions,
+): Promise<readonly ReadBlock[] | undefined> {
+  const blocks = seen.toldBy(source, range);
+  const last = blocks?.at(-1)?.header;
+  if (blocks === undefined || last === undefined || !areLinked(blocks)) return undefined;
+  if (seen.isSolid(source, last)) return blocks;
+  try {
+    const solid = await readHeader(source, options, last.height, 'walletsolidity');
+    return solid.hash === last.hash ? blocks : undefined;
+  } catch (error) {
+    if (isReaderError(error, 'BLOCK_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}
+
+function areLinked(blocks: readonly ReadBlock[]): boolean {
+  return blocks.every(
+    ({ header: { parentHash } }, place) => place === 0 || blocks[place - 1]?.header.hash === parentHash,
+  );
 }
 
 async function testify(
@@ -94,14 +156,14 @@ async function testify(
   options: ReadOptions,
 ): Promise<Testimony> {
   const read = async (side: Side): Promise<Testimony> => {
+    const patience = createPatience();
     const blocks = await ofEach(
       range,
-      (height, own) =>
-        askAgain(() => untilConsistent(() => retelling.readBlock(source, side, height, own)), own),
+      (height, own) => askPatiently(() => retelling.readBlock(source, side, height, own), patience, own),
       options,
     );
     mustBeLinked(blocks.map(({ header }) => header));
-    return { blocks, isSolid: side === 'walletsolidity' };
+    return { blocks, isSolid: side === 'walletsolidity', isRemembered: false };
   };
   try {
     return await read('walletsolidity');
@@ -111,25 +173,9 @@ async function testify(
   }
 }
 
-const TRIES = 3;
-
 /**
- * Reads a block once more, and again, whose parts contradict each other: behind one URL stand several nodes, and of so many
- * blocks one would fail often.
- */
-async function untilConsistent<T>(read: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await read();
-    } catch (error) {
-      if (tries === TRIES || !isReaderError(error, 'INCONSISTENT_ANSWER')) throw error;
-    }
-  }
-}
-
-/**
- * A few blocks with their receipts from one source, linked. Each is asked for again at once after a passing fault: of so
- * many requests one fails often.
+ * A few blocks with their receipts from one source, linked. Some of them are asked for again at once after a passing fault: of
+ * so many requests one fails often.
  */
 export async function readBlocks(
   source: TronSource,
@@ -137,8 +183,9 @@ export async function readBlocks(
   range: BlockRange,
   options: ReadOptions,
 ): Promise<readonly BlockAccount[]> {
+  const patience = createPatience();
   const read = (height: number, own: ReadOptions): Promise<BlockAccount> =>
-    askAgain(() => readBlock(source, side, height, own), own);
+    askPatiently(() => readBlock(source, side, height, own), patience, own);
   const accounts = await ofEach(range, read, options);
   mustBeLinked(accounts.map(({ header }) => header));
   return accounts;
@@ -173,6 +220,7 @@ async function agreedBlocks(
     if (ours === undefined || theirs?.header.hash !== ours.header.hash)
       throw differing(reading, 'FORKED', labels, height);
     if (areOtherContents(ours, theirs)) throw differing(reading, 'CONTENTS_DIFFER', labels, height);
+    noteAgreement(ours, theirs);
     agreed.push(ours);
   }
   reading.onCompared({ outcome: 'AGREED', sources: labels, height: agreed.at(-1)?.header.height ?? 0 });
@@ -182,32 +230,18 @@ async function agreedBlocks(
 
 const ASKED_AGAIN = 3;
 
-/** The same block, told otherwise. */
-function areOtherContents(ours: ReadBlock | undefined, theirs: ReadBlock | undefined): boolean {
-  if (ours === theirs || ours === undefined || theirs === undefined) return false;
-  if (ours.header.hash !== theirs.header.hash) return false;
-  return (
-    ours.header.timeMs !== theirs.header.timeMs ||
-    !sameTransfers(ours.transfers, theirs.transfers) ||
-    !sameActors(ours.actors, theirs.actors)
-  );
+function areAlike({ blocks: ours }: Testimony, { blocks: theirs }: Testimony): boolean {
+  return ours.every((own, place) => {
+    const other = theirs[place];
+    return other?.header.hash === own.header.hash && !areOtherContents(own, other);
+  });
 }
 
-/** One that a node shows otherwise than chains do is nobody's. */
-function actorsIn({ header: { height: blockHeight }, entries }: BlockAccount): readonly Actor[] {
-  return entries.flatMap(({ transaction: { txHash, owner } }) =>
-    owner === undefined ? [] : [{ txHash, wallet: owner, blockHeight }],
-  );
-}
-
-function sameActors(ours: readonly Actor[], theirs: readonly Actor[]): boolean {
-  return (
-    ours.length === theirs.length &&
-    ours.every(({ txHash, wallet }, place) => {
-      const other = theirs[place];
-      return other?.txHash === txHash && other.wallet === wallet;
-    })
-  );
+/** What two have told whole, receipt by receipt, need not be asked for once more. */
+function noteAgreement({ transfers: ours }: ReadBlock, { transfers: theirs }: ReadBlock): void {
+  const [first] = ours;
+  if (first === undefined) return;
+  first.telling.isByTwo = ours.every(({ feeSun }, place) => theirs[place]?.feeSun === feeSun);
 }
 
 function differing(
@@ -219,27 +253,4 @@ function differing(
   reading.onCompared({ outcome, sources, height });
   const what = outcome === 'FORKED' ? 'have different blocks' : 'give different contents of a block';
   return readerError('INCONSISTENT_ANSWER', `two sources ${what}`, { outcome, sources, height });
-}
-
-/** Whether two lists, both in the order of the block, name the same transfers at the same places. */
-export function sameTransfers(
-  ours: readonly CandidateTransfer[],
-  theirs: readonly CandidateTransfer[],
-): boolean {
-  return (
-    ours.length === theirs.length &&
-    ours.every((transfer, place) => theirs[place] !== undefined && sameTransfer(transfer, theirs[place]))
-  );
-}
-
-export function sameTransfer(a: CandidateTransfer, b: CandidateTransfer): boolean {
-  return (
-    a.txHash === b.txHash &&
-    a.blockHash === b.blockHash &&
-    a.indexInBlock === b.indexInBlock &&
-    a.contract === b.contract &&
-    a.from === b.from &&
-    a.to === b.to &&
-    a.amountBaseUnits === b.amountBaseUnits
-  );
 }

@@ -6,18 +6,20 @@ import { askAgain } from '@opentill/chain-sources/ask-again';
 import type { Finalized, FinalityLag } from '@opentill/chain-sources/read-finality';
 import { createFinalityReader } from '@opentill/chain-sources/read-finality';
 import { vouchForBlock } from '@opentill/chain-sources/vouch-for-block';
+import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/tell-alone';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { createAddressBook } from './address-book.ts';
 import { hexOf, shortHexOf, tronAddressCodec } from './address-codec.ts';
 import type { SourceFinding } from './check-network.ts';
 import { checkNetwork } from './check-network.ts';
 import { confirmTransfers } from './confirm-transfers.ts';
 import { plainHeader } from './decode-block.ts';
-import { transfersOf } from './read-block.ts';
+import { readBlockOf } from './read-block.ts';
 import { readFates } from './read-fates.ts';
-import { mustBeLinked, ofEach, readRange } from './read-range.ts';
+import { BLOCKS_PER_CALL, mustBeLinked, ofEach, readRange } from './read-range.ts';
+import { readTokenWarnings } from './read-token-warnings.ts';
 import { readBlocks, readVerifiedBlocks } from './read-verified.ts';
 import type { BlockRange, Reading, SourceComparison } from './reading.ts';
+import { createSeenBlocks, type SeenBlocks } from './seen-blocks.ts';
 import type { TronSource, TronSources, TronSourcesDeps, TronSourcesNetwork } from './tron-sources.ts';
 import { createTronSources, readHeader } from './tron-sources.ts';
 
@@ -28,11 +30,8 @@ export type TronNetwork = TronSourcesNetwork & Pick<NetworkConfig, 'finality' | 
 export interface TronReaderDeps extends TronSourcesDeps {
   /** Two sources were compared. While they are FORKED or give different contents, nothing is verified: an alarm. */
   readonly onCompared?: (comparison: SourceComparison) => void;
-  /**
-   * One source of several was believed alone, in seconds since 1970 since when the others fail: an alarm. Told at each
-   * such read; `sources()` says whether it is so now.
-   */
-  readonly onAlone?: (alone: { readonly label: string; readonly sinceSeconds: number }) => void;
+  /** One source of several was believed alone: an alarm. Told at each such read; `sources()` says whether it is so now. */
+  readonly onAlone?: (alone: AloneSource) => void;
   /** A source's solid block is far behind another's and is passed over: an alarm. */
   readonly onFinalityLag?: (lag: FinalityLag) => void;
   /** The check of the network found fault with a source. */
@@ -40,6 +39,9 @@ export interface TronReaderDeps extends TronSourcesDeps {
 }
 
 const FINALITY_STALE_SECONDS = 5 * 60;
+const CALLS_PER_BLOCK = 2;
+/** A source that shows its head more seldom is asked for it. */
+const HEAD_KNOWN_MS = 10_000;
 
 /**
  * Reads a TRON network by the HTTP API of its nodes: each block with all its receipts. What no source reveals, it does
@@ -52,9 +54,10 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
     contract === null ? [] : [tokenOf(contract, decimals)],
   );
   const reading = readingOf(network, tokens, sources, deps);
+  const seen = createSeenBlocks({ isReadAgain: sources.all().length > 1 });
   const readFinalizedHeight = createFinalityReader<TronSource>({
     sources,
-    readFinalized: (source, options) => readSolid(sources, source, options),
+    readFinalized: (source, options) => readSolid({ sources, seen }, source, options),
     hasBlock,
     staleSeconds: network.finality?.staleSeconds ?? FINALITY_STALE_SECONDS,
     aloneAfterSeconds: network.aloneAfterSeconds,
@@ -67,6 +70,7 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
 
   return {
     chain: network.chain,
+    blocksPerCall: BLOCKS_PER_CALL,
     checkNetwork: (options = {}) => checkNetwork(sources, check, options),
     head: (options = {}) =>
       sources.run(async (source, own) => plainHeader(await readNotedHead(sources, source, own)), {
@@ -77,10 +81,10 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
     headers: async (from, to, options = {}) =>
       (await readFromOne(sources, { from, to }, readHeaders, options)).headers,
     readSeen: (from, to, options = {}) =>
-      readFromOne(sources, { from, to }, (...read) => readSeen(reading, ...read), options),
+      readFromOne(sources, { from, to }, (...read) => readSeen({ reading, seen }, ...read), options),
     // What was seen and is not among the receipts of both sources is not there: they are all there is to be judged by.
     readVerified: (from, to, _expected, options = {}) =>
-      readRange({ from, to }, (range) => readVerifiedBlocks(reading, sources, range, options)),
+      readRange({ from, to }, (range) => readVerifiedBlocks({ reading, sources, seen }, range, options)),
     confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
     readFates: (own, options = {}) => readFates(reading, sources, own, options),
     vouch: (block, options = {}) => {
@@ -88,6 +92,7 @@ export function createTronReader(network: TronNetwork, deps: TronReaderDeps = {}
         reading.onCompared({ outcome: 'FORKED', sources: labels, height });
       return vouchForBlock({ sources, readHash, onAlone: reading.onAlone, onForked }, block, options);
     },
+    tokenWarnings: (options = {}) => readTokenWarnings(reading, sources, options),
     sources: () => sources.health(),
   };
 }
@@ -118,14 +123,9 @@ function readingOf(
   return {
     chain: network.chain,
     tokens: new Map(tokens.map(({ contract, shortHex }) => [shortHex, contract])),
-    addressOf: createAddressBook(),
     native: network.tokens.some(({ contract }) => contract === null),
     onCompared: deps.onCompared ?? ignore,
-    onAlone: ({ label }) => {
-      const failing = sources.health().filter(({ isAlone }) => !isAlone);
-      const since = failing.map(({ failingSinceSeconds }) => failingSinceSeconds ?? 0);
-      deps.onAlone?.({ label, sinceSeconds: Math.max(...since) });
-    },
+    onAlone: createAloneTeller(sources, deps.onAlone),
   };
 }
 
@@ -148,15 +148,18 @@ async function readHeaders(source: TronSource, range: BlockRange, options: ReadO
 }
 
 async function readSeen(
-  reading: Reading,
+  { reading, seen }: { readonly reading: Reading; readonly seen: SeenBlocks },
   source: TronSource,
   range: BlockRange,
   options: ReadOptions,
 ): Promise<RangeRead> {
+  source.beginMany(CALLS_PER_BLOCK * (range.to - range.from + 1), options);
   const accounts = await readBlocks(source, 'wallet', range, options);
+  const blocks = accounts.map((account) => readBlockOf(reading, account));
+  seen.note(source, blocks);
   return {
-    headers: accounts.map(({ header }) => plainHeader(header)),
-    transfers: accounts.flatMap((account) => transfersOf(reading, account)),
+    headers: blocks.map(({ header }) => plainHeader(header)),
+    transfers: blocks.flatMap(({ transfers }) => transfers),
   };
 }
 
@@ -171,24 +174,28 @@ async function readNotedHead(
 }
 
 /**
- * The newest solid block of one source, which must have it under that height as well: what is once called solid counts from
- * then on, so a height that is made up, or of a node that is on its way, must not pass. Its head is noted besides, so that
- * one that hangs is known.
+ * The newest solid block of one source, which must have it under that height as well, unless the block is known: what is once
+ * called solid counts from then on, so a height that is made up, or of a node that is on its way, must not pass. Its head is
+ * noted besides, now and then, so that one that hangs is known.
  */
 async function readSolid(
-  sources: TronSources,
+  { sources, seen }: { readonly sources: TronSources; readonly seen: SeenBlocks },
   source: TronSource,
   options: ReadOptions,
 ): Promise<Finalized<TronSource>> {
   try {
     const read = (height?: number): ReturnType<typeof readHeader> =>
       askAgain(() => readHeader(source, options, height, 'walletsolidity'), options);
-    const [solid] = await Promise.all([read(), readNotedHead(sources, source, options)]);
-    const again = await read(solid.height);
-    if (again.hash !== solid.hash)
+    const isHeadKnown = sources.headShownMsAgo(source) <= HEAD_KNOWN_MS;
+    const [solid] = await Promise.all([
+      read(),
+      isHeadKnown ? undefined : readNotedHead(sources, source, options),
+    ]);
+    if (!seen.has(solid) && (await read(solid.height)).hash !== solid.hash)
       throw readerError('INCONSISTENT_ANSWER', 'the solid block is another one under its height', {
         height: solid.height,
       });
+    seen.noteSolid(source, solid);
     return { ...plainHeader(solid), source };
   } catch (error) {
     if (!isReaderError(error, 'BLOCK_NOT_FOUND')) throw error;

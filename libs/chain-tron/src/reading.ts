@@ -1,5 +1,4 @@
 import type { Chain } from '@opentill/domain/chains';
-import type { AddressOf } from './address-book.ts';
 import type { TokensByHex } from './decode-info.ts';
 
 /** Heights of blocks, both ends included. */
@@ -12,8 +11,6 @@ export interface BlockRange {
 export interface Reading {
   readonly chain: Chain;
   readonly tokens: TokensByHex;
-  /** How addresses of blocks are read. @default as they come */
-  readonly addressOf?: AddressOf;
   /** Whether TRX is configured. */
   readonly native: boolean;
   readonly onCompared: (comparison: SourceComparison) => void;

@@ -5,7 +5,9 @@ import { addressOfHex, addressOfShortHex } from './address-codec.ts';
 import { decodeHeader, decodeTransaction, decodeTransactions } from './decode-block.ts';
 import { blockIdOf } from './protobuf/header.ts';
 import { decodeInfo, decodeInfos, hasRun, transferIn, TRANSFER_TOPIC } from './decode-info.ts';
-import { indexOfLog, readBlock, transfersOf } from './read-block.ts';
+import { actsIn, blockCalls, indexOfLog, readBlock, readBlockOf, transfersOf } from './read-block.ts';
+import { parseAnswer, parseRounding } from './parse-answer.ts';
+import type { TronCall } from './tron-client.ts';
 
 /** Answers of a java-tron 4.8.0 to one scenario; see libs/devnet/test/tron/recorded-scenario.ts. */
 const RECORDED = JSON.parse(
@@ -27,8 +29,8 @@ const copy = (name: string): Raw => structuredClone(RECORDED[name]) as Raw;
 
 /** A source that answers these, and counts nothing as new. */
 const sourceOf = (block: unknown, infos: unknown) => ({
-  call: ({ method }: { readonly method: string }) =>
-    Promise.resolve(method === 'getblockbynum' ? block : infos),
+  call: ({ method, decode }: TronCall) =>
+    Promise.resolve(decode?.(method === 'getblockbynum' ? block : infos)),
 });
 
 describe('a block of a real node', () => {
@@ -46,11 +48,50 @@ describe('a block of a real node', () => {
         blockHeight: 37,
         indexInBlock: indexOfLog(0, 0),
         contract: TOKEN,
+        fromHex: '410eef60e8d8d92d7ff26594cc9453fd98d319055d',
         from: addressOfHex('410eef60e8d8d92d7ff26594cc9453fd98d319055d'),
         to: addressOfHex('41437b7a07cb8aff68bf82161a9718aad6b8dbcb16'),
         amountBaseUnits: 1n,
+        feeSun: 2_936_100n,
+        telling: { isByTwo: false },
       },
     ]);
+  });
+
+  it('tells what a wallet did, and what was moved out of it by others', async () => {
+    const block = copy('block') as { transactions: { raw_data: { contract: { parameter: Raw }[] } }[] };
+    const txHash = '778e9d0eac501873d3283b4d6a5f9eb49360754fd6cc43c27db9d8e849d7f142';
+    const hot = addressOfHex('410eef60e8d8d92d7ff26594cc9453fd98d319055d')!;
+    const spender = addressOfHex(`41${'5'.repeat(40)}`)!;
+    const receiver = addressOfHex('41437b7a07cb8aff68bf82161a9718aad6b8dbcb16')!;
+    Object.assign(block.transactions[0]!.raw_data.contract[0]!.parameter['value'] as Raw, {
+      owner_address: `41${'5'.repeat(40)}`,
+    });
+    const read = readBlockOf(READING, await readBlock(sourceOf(block, RECORDED['infos']), 'wallet', 37, {}));
+    for (const wallet of [hot, spender])
+      expect(actsIn([read], new Set([wallet, receiver]))).toEqual([{ txHash, wallet, blockHeight: 37 }]);
+    expect(actsIn([read], new Set([receiver]))).toEqual([]);
+    expect(actsIn([read], new Set())).toEqual([]);
+  });
+
+  it('with an amount that JavaScript would round is read once more, exactly', () => {
+    const block = JSON.stringify(RECORDED['block']);
+    const contract = JSON.stringify({
+      type: 'TransferContract',
+      parameter: {
+        value: { owner_address: `41${'5'.repeat(40)}`, to_address: `41${'6'.repeat(40)}`, amount: 'AMOUNT' },
+      },
+    });
+    const body = Buffer.from(
+      block
+        .replace(/"contract":\[.*?\],"ref_block_bytes"/s, `"contract":[${contract}],"ref_block_bytes"`)
+        .replace('"AMOUNT"', '9007199254740993'),
+    );
+    const { decode } = blockCalls('wallet', 37).ofBlock;
+    expect(decode?.(parseRounding(body), () => parseAnswer(body))).toMatchObject({
+      value: { transactions: [{ trx: { sun: 9_007_199_254_740_993n } }] },
+    });
+    expect(decode?.(parseRounding(body))).toMatchObject({ error: inconsistent });
   });
 
   it('that the node has not got is an error, of the block and of its receipts', async () => {
@@ -171,10 +212,9 @@ describe('receipts of a real node', () => {
   it('of transfers of TRX name no result, and the transaction names what it carries', () => {
     const info = decodeInfo(RECORDED['trx.plain.info'])!;
     expect([info.contractResult, info.failed, hasRun(info)]).toEqual([undefined, false, false]);
-    expect(decodeTransaction(RECORDED['trx.plain.tx']).trx).toEqual({
-      from: addressOfHex('41928c9af0651632157ef27a2cf17ca72c575a4d21'),
-      to: addressOfHex('410eef60e8d8d92d7ff26594cc9453fd98d319055d'),
-      sun: 1_000_000n,
+    expect(decodeTransaction(RECORDED['trx.plain.tx'])).toMatchObject({
+      ownerHex: '41928c9af0651632157ef27a2cf17ca72c575a4d21',
+      trx: { toHex: '410eef60e8d8d92d7ff26594cc9453fd98d319055d', sun: 1_000_000n },
     });
   });
 
@@ -193,8 +233,8 @@ describe('logs', () => {
   it('state a transfer, also with the prefix that early compilers kept', () => {
     const transfer = {
       contract: TOKEN,
-      from: addressOfShortHex(from),
-      to: addressOfShortHex(to),
+      fromHex: from,
+      toHex: to,
       amount: 7n,
     };
     expect(transferIn(log, TOKENS)).toEqual(transfer);

@@ -1,6 +1,6 @@
 import type { ReaderErrorCode } from '@opentill/chain/reader-error';
 import { isReaderError, readerError } from '@opentill/chain/reader-error';
-import type { HttpAnswer } from '@opentill/chain-sources/post-json';
+import type { HttpAnswer, PostJson, PostJsonOptions } from '@opentill/chain-sources/post-json';
 import { createPostJson } from '@opentill/chain-sources/post-json';
 import { createRateLimiter } from '@opentill/chain-sources/rate-limiter';
 import type { AskOptions } from '@opentill/chain-sources/source';
@@ -9,7 +9,9 @@ import { beginTurn, noteComplaint, takeTurn } from '@opentill/chain-sources/take
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { AnswerTwin } from './answer-twin.ts';
 import { decodeHeader } from './decode-block.ts';
+import { parseRounding } from './parse-answer.ts';
 import { readTronAnswer } from './read-answer.ts';
+import { createLine } from './stand-in-line.ts';
 
 /** `wallet` shows the head and the pool, `walletsolidity` what is solid. */
 export type Side = 'wallet' | 'walletsolidity';
@@ -21,6 +23,19 @@ export interface TronCall {
   readonly body?: Readonly<Record<string, unknown>>;
   /** Shared with the same question to another source. The value may then be SAME. */
   readonly twin?: AnswerTwin | undefined;
+  /**
+   * Makes of the parsed answer what is kept of it, at once: little is of a block's, and what is dropped before the next answer comes
+   * costs the garbage collector nothing. Must not throw. Numbers above 2^53 are rounded; `exactly` gives the value with bigints for
+   * them, which takes longer.
+   */
+  readonly decode?: (value: unknown, exactly?: () => unknown) => unknown;
+  /** Told how large the answer is, unpacked. */
+  readonly onBytes?: (bytes: number) => void;
+  /**
+   * One of many that are asked together: it waits for its turn behind the others, however many they are, and lets all else pass. At a
+   * few requests a second the last of sixteen would otherwise wait longer than a call may, and all fail together, each time.
+   */
+  readonly inLine?: boolean;
 }
 
 /** One HTTP exchange with a node, for metrics and logs. */
@@ -62,6 +77,11 @@ export interface TronClient {
   call(call: TronCall, options?: AskOptions): Promise<unknown>;
   /** Milliseconds until the provider's limit lets a call through. */
   waitMs(): number;
+  /**
+   * Of so many calls that belong together, before the first: throws RPC_RATE_LIMITED where the provider has to be left alone for
+   * longer than a call may wait, and of hurried ones where they would take longer than one may.
+   */
+  beginMany(count: number, options: AskOptions): void;
 }
 
 const OK = 200;
@@ -88,16 +108,17 @@ export function createTronClient(config: TronClientConfig): TronClient {
   const timeoutMs = config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
   const endpoint = new URL(config.url).host;
   const limiter = createRateLimiter({ requestsPerSecond: config.requestsPerSecond });
-  const wallet = createPostJson(...placeOf(config.url));
-  const posts = {
-    wallet,
-    walletsolidity:
-      config.solidityUrl === undefined ? wallet : createPostJson(...placeOf(config.solidityUrl)),
-  };
+  const posts = postsOf(config);
+  const turnDeps = { endpoint, limiter, timeoutMs };
   const identifiedUntilMs = { wallet: -Infinity, walletsolidity: -Infinity };
 
-  async function exchange({ side, method, body = {}, twin }: TronCall, turn: Turn): Promise<Exchanged> {
-    await takeTurn({ endpoint, limiter, timeoutMs }, 1, turn);
+  const takeTurnInLine = createLine(turnDeps);
+
+  async function exchange(
+    { side, method, body = {}, twin, decode, onBytes }: TronCall,
+    turn: OwnTurn,
+  ): Promise<Exchanged> {
+    await (turn.inLine ? takeTurnInLine(turn) : takeTurn(turnDeps, 1, turn));
     const startedAt = performance.now();
     const traffic = { requestBytes: 0, answerBytes: 0 };
     const told = (outcome: TronExchange['outcome']): void =>
@@ -108,54 +129,106 @@ export function createTronClient(config: TronClientConfig): TronClient {
         durationMs: performance.now() - startedAt,
         ...traffic,
       });
+    let isNew = false;
     try {
-      const answer = await posts[side](body, {
-        path: `/${side}/${method}`,
-        timeoutMs: Math.max(1, turn.deadline.atMs - performance.now()),
-        bytesMax: ANSWER_BYTES_MAX,
-        context: { endpoint, method },
-        signal: turn.options.signal,
-        traffic,
-      });
-      const read = (): unknown => readTronAnswer(answer, { endpoint, method });
-      const value = twin === undefined || answer.status !== OK ? read() : twin.valueOf(answer.body, read);
+      const answer = await posts[side](
+        body,
+        postOptionsOf(`/${side}/${method}`, turn, { endpoint, method }, traffic),
+      );
+      isNew = answer.newConnection;
+      if (answer.status === OK) onBytes?.(answer.body.length);
+      const read = (): unknown => valueIn(answer, decode, { endpoint, method });
+      const value = answer.status === OK && twin !== undefined ? twin.valueOf(answer.body, read) : read();
       limiter.answered();
       told('OK');
       return { value, newConnection: answer.newConnection };
     } catch (error) {
+      if (isNew) identifiedUntilMs[side] = -Infinity; // nobody asks it now, and later it is no new one
       const shown = isReaderError(error, 'RPC_RATE_LIMITED') ? noteComplaint(limiter, error) : error;
-      told(shown instanceof GatewayError ? (shown.code as ReaderErrorCode) : 'RPC_UNAVAILABLE');
-      throw shown;
+      told(outcomeOf(shown));
+      throw timed(shown, performance.now() - startedAt);
     }
   }
 
-  async function identify(side: Side, turn: Turn): Promise<void> {
+  async function identify(side: Side, turn: OwnTurn): Promise<void> {
     const { value } = await exchange({ side, ...GENESIS }, turn);
-    const named = `0x${decodeHeader(value, 0).hash.slice(-8)}`;
-    if (named !== genesisId)
-      throw readerError('WRONG_CHAIN', `the node serves the chain ${named}, not ${genesisId}`, { endpoint });
+    mustBeGenesis(value, { genesisId, endpoint });
     identifiedUntilMs[side] = performance.now() + IDENTIFIED_FOR_MS;
   }
 
   return {
     label: endpoint,
     waitMs: limiter.waitMs,
+    beginMany: (count, options) => void beginTurn(turnDeps, count, options),
     async call(call, options = {}) {
-      const { side } = call;
+      const { side, inLine = false } = call;
+      let isNew = false;
       try {
-        const turn = beginTurn({ endpoint, limiter, timeoutMs }, 1, options);
+        const turn = { ...beginTurn(turnDeps, 1, options), inLine };
         if (performance.now() >= identifiedUntilMs[side]) await identify(side, turn);
-        const { value, newConnection } = await exchange(call, turn);
+        const answer = await exchange(call, turn);
+        isNew = answer.newConnection;
         // At the other end of a new connection may stand another node: it has to name its chain as well.
-        if (newConnection) await identify(side, turn);
-        return value;
+        if (isNew) await identify(side, turn);
+        return answer.value;
       } catch (error) {
-        if (error instanceof GatewayError && FAULTS_OF_IDENTITY.includes(error.code as ReaderErrorCode))
-          identifiedUntilMs[side] = -Infinity;
+        if (isNew || isFaultOfIdentity(error)) identifiedUntilMs[side] = -Infinity;
         throw error;
       }
     },
   };
+}
+
+function postOptionsOf(
+  path: string,
+  { deadline, options }: Turn,
+  context: PostJsonOptions['context'],
+  traffic: NonNullable<PostJsonOptions['traffic']>,
+): PostJsonOptions {
+  const timeoutMs = Math.max(1, deadline.atMs - performance.now());
+  return { path, timeoutMs, bytesMax: ANSWER_BYTES_MAX, context, signal: options.signal, traffic };
+}
+
+function outcomeOf(error: unknown): ReaderErrorCode {
+  return error instanceof GatewayError ? (error.code as ReaderErrorCode) : 'RPC_UNAVAILABLE';
+}
+
+function isFaultOfIdentity(error: unknown): boolean {
+  return error instanceof GatewayError && FAULTS_OF_IDENTITY.includes(error.code as ReaderErrorCode);
+}
+
+function valueIn(
+  answer: HttpAnswer,
+  decode: TronCall['decode'],
+  context: { readonly endpoint: string; readonly method: string },
+): unknown {
+  const exactly = (): unknown => readTronAnswer(answer, context);
+  return decode === undefined ? exactly() : decode(readTronAnswer(answer, context, parseRounding), exactly);
+}
+
+interface OwnTurn extends Turn {
+  readonly inLine: boolean;
+}
+
+/** A broken exchange with how long it took, whatever it had to wait for before: what is slow is not tried again at once. */
+function timed(error: unknown, tookMs: number): unknown {
+  if (!isReaderError(error, 'RPC_UNAVAILABLE')) return error;
+  return readerError(error.code, error.message, { ...error.context, tookMs }, error.cause);
+}
+
+function mustBeGenesis(
+  raw: unknown,
+  { genesisId, endpoint }: { readonly genesisId: string; readonly endpoint: string },
+): void {
+  const named = `0x${decodeHeader(raw, 0).hash.slice(-8)}`;
+  if (named !== genesisId)
+    throw readerError('WRONG_CHAIN', `the node serves the chain ${named}, not ${genesisId}`, { endpoint });
+}
+
+function postsOf({ url, solidityUrl }: TronClientConfig): Readonly<Record<Side, PostJson>> {
+  const wallet = createPostJson(...placeOf(url));
+  const walletsolidity = solidityUrl === undefined ? wallet : createPostJson(...placeOf(solidityUrl));
+  return { wallet, walletsolidity };
 }
 
 interface Exchanged {

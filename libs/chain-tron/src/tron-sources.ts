@@ -1,4 +1,3 @@
-import { isReaderError } from '@opentill/chain/reader-error';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { rpcEndpointsOf } from '@opentill/contracts/network-config';
 import type { SourceChange } from '@opentill/chain-sources/rank-sources';
@@ -8,13 +7,14 @@ import type { Sources } from '@opentill/chain-sources/sources';
 import { createSources } from '@opentill/chain-sources/sources';
 import type { TronHeader } from './decode-block.ts';
 import { decodeHeader } from './decode-block.ts';
-import { createPlaces } from './take-places.ts';
+import { isBrokenQuickly } from './ask-patiently.ts';
+import { createPlaces } from '@opentill/chain-sources/take-places';
 import type { Side, TronClient, TronExchange } from './tron-client.ts';
 import { createTronClient } from './tron-client.ts';
 import type { AskOptions } from '@opentill/chain-sources/source';
 
 /** One node or provider of the network. A call goes to it alone and is not repeated elsewhere. */
-export interface TronSource extends Source, Pick<TronClient, 'call'> {}
+export interface TronSource extends Source, Pick<TronClient, 'call' | 'beginMany'> {}
 
 /** Several of them behind one call. `run` hands `options` on to `source.call`. */
 export type TronSources = Sources<TronSource>;
@@ -91,13 +91,21 @@ function createTronSource(
     if (outcome === 'OK') notes.noteLatency(durationMs, answerBytes);
   });
   const places = createPlaces(WHOLE_AT_ONCE);
+  const sizes = createSizes();
   return {
     label: client.label,
     waitMs: client.waitMs,
+    beginMany: client.beginMany,
     async call(call, options) {
-      const leave = WHOLE.has(call.method) ? await places.take(options?.signal) : undefined;
+      const isWhole = WHOLE.has(call.method);
+      const leave = isWhole
+        ? await places.take(options?.signal, Math.ceil(sizes.bytesOf(call.method) / BYTES_PER_PLACE))
+        : undefined;
+      const onBytes = (bytes: number): void => sizes.note(call.method, bytes);
+      const send = (): Promise<unknown> =>
+        client.call(isWhole ? { ...call, inLine: true, onBytes } : call, options);
       try {
-        const value = await insist(() => client.call(call, options), options);
+        const value = await insist(send, options);
         notes.noteAnswer();
         return value;
       } catch (error) {
@@ -117,21 +125,32 @@ function createTronSource(
  */
 const WHOLE: ReadonlySet<string> = new Set(['getblockbynum', 'gettransactioninfobyblocknum']);
 const WHOLE_AT_ONCE = 16;
+/** Fuller blocks, up to the 10 MB of JSON that the chain allows, come fewer at once. */
+const BYTES_PER_PLACE = 1024 * 1024;
+/** Before one has come. */
+const BYTES_AT_FIRST = 4 * BYTES_PER_PLACE;
+/** How fast a large answer is forgotten: half of it after some ten others. */
+const SHRINKING = 0.93;
 
-/** A fault as slow as this is no passing one. */
-const PATIENCE_MS = 1_000;
+/** How large answers are of late: as the largest, which counts less and less. */
+function createSizes(): { bytesOf(method: string): number; note(method: string, bytes: number): void } {
+  const known = new Map<string, number>();
+  const bytesOf = (method: string): number => known.get(method) ?? BYTES_AT_FIRST;
+  return {
+    bytesOf,
+    note: (method, bytes) => void known.set(method, Math.max(bytes, (known.get(method) ?? 0) * SHRINKING)),
+  };
+}
 
 /**
  * Makes a call once more whose connection broke or whose answer was none. Each block takes two calls, so that one of many
  * fails often: that must not have the source rest as if it were away.
  */
 async function insist<T>(work: () => Promise<T>, options: AskOptions | undefined): Promise<T> {
-  const startedAt = performance.now();
   try {
     return await work();
   } catch (error) {
-    const isPassing = isReaderError(error, 'RPC_UNAVAILABLE') && performance.now() - startedAt < PATIENCE_MS;
-    if (!isPassing || options?.signal?.aborted === true) throw error;
+    if (!isBrokenQuickly(error) || options?.signal?.aborted === true) throw error;
     return work();
   }
 }

@@ -1,8 +1,12 @@
 import type { BlockHash } from '@opentill/chain/block';
-import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
-import { readBlock, type BlockAccount } from './read-block.ts';
-import type { TronSource } from './tron-sources.ts';
+import { readBlock, type BlockAccount, type BlockOptions } from './read-block.ts';
+import type { TronSource, TronSources } from './tron-sources.ts';
+
+/** What is asked of a walk on whose word something rests that can't be taken back, unless a second source is asked for its own. */
+export function proofOf(sources: Pick<TronSources, 'all'>): BlockOptions['proof'] {
+  return sources.all().length === 1 ? 'required' : undefined;
+}
 
 /** So many blocks are asked for at once, two requests each. */
 const AT_ONCE = 8;
@@ -14,7 +18,7 @@ const AT_ONCE = 8;
 export async function* walkSolidBlocks(
   source: Pick<TronSource, 'call'>,
   after: { readonly height: number; readonly hash: BlockHash },
-  options: ReadOptions,
+  options: BlockOptions,
   to = Infinity,
 ): AsyncGenerator<BlockAccount, undefined, undefined> {
   let { height, hash } = after;

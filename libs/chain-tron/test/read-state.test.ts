@@ -24,6 +24,14 @@ afterAll(async () => {
   await Promise.all([devnet.close(), other.close()]);
 });
 
+async function ask(method: string, body: object): Promise<{ balance?: number; frozenV2?: unknown }> {
+  const answer = await fetch(`${devnet.url}/wallet/${method}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  });
+  return (await answer.json()) as { balance?: number; frozenV2?: unknown };
+}
+
 const holdings = () => [
   { holder: HOLDER, contract: null },
   { holder: HOLDER, contract: usdt },
@@ -41,6 +49,20 @@ test('what came counts when its block is solid, not before; who never got anythi
   const { solid } = devnet.control.summary();
   expect([from.height, to.height]).toEqual([solid, solid]);
   expect(from.hash).toBe(to.hash);
+});
+
+test('coin that is staked is still its owner’s, also while it is lent', async () => {
+  const reader = createTronStateReader(networkOf(devnet, [devnet.tokens.USDT]));
+  await devnet.control.stake(HOLDER, 3_000_000n);
+  expect((await reader.solidBalances(holdings())).balances).toEqual(agreed(5_000_000n, 12n));
+  const { balance, frozenV2 } = await ask('getaccount', { address: HOLDER, visible: true });
+  expect([balance, frozenV2]).toEqual([
+    2_000_000,
+    expect.arrayContaining([{ type: 'ENERGY', amount: 3_000_000 }]),
+  ]);
+  // A reorganisation does not bring it back: nobody signed it.
+  await devnet.control.reorganise(1);
+  expect((await ask('getaccount', { address: HOLDER, visible: true })).balance).toBe(2_000_000);
 });
 
 test('blocks that come while it reads are named: the balances stood somewhere in between', async () => {

@@ -188,6 +188,23 @@ describe('a payment', () => {
       [devnet.url, dear],
     ])
       expect(await senderOf(urls).prepare([pay()])).toMatchObject([{ obstacle: 'FEES_ABOVE_CAP' }]);
+    // A third one is asked, wherever it stands: what two say counts, and at the price that these name.
+    const another = await changing((value) => value);
+    const [honest] = await sender.prepare([pay()]);
+    for (const urls of [
+      [dear, devnet.url, another],
+      [devnet.url, dear, another],
+      [devnet.url, another, dear],
+    ])
+      expect(await senderOf(urls).prepare([pay()])).toEqual([honest]);
+    const dearToo = await changing((value) =>
+      isList(value) || value['energy_used'] === undefined
+        ? value
+        : { ...value, energy_used: Number(value['energy_used']) * 200 },
+    );
+    expect(await senderOf([devnet.url, dear, dearToo]).prepare([pay()])).toMatchObject([
+      { obstacle: 'FEES_ABOVE_CAP' },
+    ]);
   });
 
   test('in use more than others costs what the contract’s factor says, with the margin on top', async () => {
@@ -250,6 +267,85 @@ describe('balances', () => {
     const none = nobody();
     const empty = await sender.balances(none, [null, usdt]);
     expect([...empty.amounts.values()]).toEqual([0n, 0n]);
+  });
+});
+
+describe('energy of own stake', () => {
+  const energyOf = async (address: Address) => (await sender.energy!.means(address)).workUnits;
+  const send = async (intent: PaymentIntent): Promise<{ readonly fee: number; readonly cost: bigint }> => {
+    const [prepared] = await sender.prepare([intent]);
+    if (prepared?.kind !== 'READY') throw new Error(JSON.stringify(prepared));
+    const signed = await sender.sign(intent, await validity(), prepared.feeLimitBaseUnits);
+    expect(await sender.broadcast([signed])).toEqual(['ACCEPTED']);
+    await devnet.control.mine();
+    const { fee = 0 } = await infoOf(signed.txHash);
+    return { fee, cost: prepared.costBaseUnits };
+  };
+  const LENT = 10_000n * 1_000_000n;
+  const lend = (to: Address): PaymentIntent =>
+    pay({ contract: null, to, amountBaseUnits: baseUnits(LENT), resource: 'LEND_ENERGY' });
+  const takeBack = (to: Address): PaymentIntent => ({ ...lend(to), resource: 'TAKE_ENERGY_BACK' });
+
+  test('is lent to an address, pays for its transfer, and is taken back', async () => {
+    const staker = devnet.accounts[5]!.address as Address;
+    const of = (intent: PaymentIntent) => ({ ...intent, from: staker });
+    await devnet.control.stake(staker, 15_000n * 1_000_000n);
+    expect(await sender.energy!.lendable(staker)).toBe(15_000n * 1_000_000n);
+    const { prices, stakeYield } = await sender.energy!.market(staker);
+    expect(prices).toEqual({ perUnit: 100n, perByte: 1_000n, activation: 1_100_000n, freeBytesOfNew: 600n });
+    const to = devnet.accounts[6]!.address as Address;
+    const before = await energyOf(to);
+    const lent = await send(of(lend(to)));
+    expect(BigInt(lent.fee)).toBeLessThanOrEqual(lent.cost);
+    const gained = (await energyOf(to)) - before;
+    expect(gained).toBe((LENT * stakeYield.units) / stakeYield.stake);
+    expect(await sender.energy!.lent(staker, to)).toBe(LENT);
+    expect(await sender.energy!.lendable(staker)).toBe(5_000n * 1_000_000n);
+    // The transfer of the address that it was lent to burns nothing.
+    const swept = await send(pay({ from: to, to: devnet.accounts[2]!.address as Address }));
+    expect(swept.fee).toBe(0);
+    expect((await sender.balances(to, [null])).allowanceBaseUnits).toBeLessThan(gained * 100n);
+    await send(of(takeBack(to)));
+    expect(await sender.energy!.lent(staker, to)).toBe(0n);
+    expect(await energyOf(to)).toBe(0n);
+    // What was used of it came back as used, and can't be lent before it has recovered.
+    const lendable = await sender.energy!.lendable(staker);
+    expect(lendable).toBeLessThan(15_000n * 1_000_000n);
+    expect(lendable).toBeGreaterThan(5_000n * 1_000_000n);
+  });
+
+  test('that is not there, or may not be lent, is seen before it is signed', async () => {
+    const nobodyYet = nobody();
+    const contract = usdt as string as Address;
+    const other = devnet.accounts[7]!.address as Address;
+    const answers = await sender.prepare([lend(nobodyYet), lend(contract), lend(other), takeBack(other)]);
+    expect(answers.map((one) => (one.kind === 'READY' ? 'READY' : one.detail))).toEqual([
+      'nothing is lent to an address that is no account',
+      'nothing is lent to a contract',
+      'of the stake 0 sun can be lent, not 10000000000',
+      '0 sun are lent there, not 10000000000',
+    ]);
+    expect(await sender.energy!.means(nobodyYet)).toEqual({
+      isActive: false,
+      coinBaseUnits: 0n,
+      workUnits: 0n,
+      freeBytes: 0n,
+    });
+  });
+
+  test('is there when two sources say so, not one', async () => {
+    const staker = devnet.accounts[5]!.address as Address;
+    const boaster = await changing((value) =>
+      isList(value) || value['TotalEnergyLimit'] === undefined ? value : { ...value, EnergyLimit: 9_000_000 },
+    );
+    for (const urls of [
+      [boaster, devnet.url],
+      [devnet.url, boaster],
+    ])
+      expect((await senderOf(urls).energy!.means(staker)).workUnits).toBeLessThan(1_000_000n);
+    expect((await senderOf([boaster]).energy!.means(staker)).workUnits).toBeGreaterThan(8_000_000n);
+    const halfAway = senderOf([devnet.url, 'http://127.0.0.1:1']);
+    await expect(halfAway.energy!.means(staker)).rejects.toMatchObject({ retryable: true });
   });
 });
 

@@ -3,7 +3,7 @@ import { bytesField, concat, takeFields, varintField } from './wire.ts';
 
 /*
  * The transactions that the gateway signs, as java-tron's core/Tron.proto and core/contract/*.proto have them: one contract,
- * of one of two kinds, and nothing besides. Field numbers stand beside the fields.
+ * of one of four kinds, and nothing besides. Field numbers stand beside the fields.
  */
 
 /** Addresses are 21 bytes that begin with 0x41. */
@@ -23,7 +23,26 @@ export interface TriggerSmartContract {
   readonly data: Uint8Array; // 4
 }
 
-export type PayingContract = TransferContract | TriggerSmartContract;
+/** Lends the energy of so much own stake to another address, without a lock: it can be taken back at any time. */
+export interface DelegateResourceContract {
+  readonly type: 'DelegateResourceContract';
+  readonly owner: Uint8Array; // 1; field 2 is the resource: ENERGY
+  /** Of stake, in sun. */
+  readonly balance: bigint; // 3
+  readonly receiver: Uint8Array; // 4
+}
+
+/** Takes lent energy back. */
+export interface UnDelegateResourceContract {
+  readonly type: 'UnDelegateResourceContract';
+  readonly owner: Uint8Array; // 1; field 2 is the resource: ENERGY
+  /** Of stake, in sun. */
+  readonly balance: bigint; // 3
+  readonly receiver: Uint8Array; // 4
+}
+
+export type LendingContract = DelegateResourceContract | UnDelegateResourceContract;
+export type PayingContract = TransferContract | TriggerSmartContract | LendingContract;
 
 /** `raw_data` of a transaction: all that is signed. */
 export interface RawTransaction {
@@ -47,7 +66,14 @@ export interface SignedTransaction {
 }
 
 /** `Transaction.Contract.ContractType`. */
-const CONTRACT_TYPES = { TransferContract: 1n, TriggerSmartContract: 31n } as const;
+const CONTRACT_TYPES = {
+  TransferContract: 1n,
+  TriggerSmartContract: 31n,
+  DelegateResourceContract: 57n,
+  UnDelegateResourceContract: 58n,
+} as const;
+/** `ResourceCode` ENERGY; BANDWIDTH is 0. */
+const ENERGY = 1n;
 const TYPE_URL = 'type.googleapis.com/protocol.';
 
 export function encodeRaw(raw: RawTransaction): Uint8Array {
@@ -103,12 +129,27 @@ export function digestOf(rawBytes: Uint8Array): Uint8Array {
 }
 
 function encodeContract(contract: PayingContract): Uint8Array {
-  const value =
-    contract.type === 'TransferContract'
-      ? [bytesField(1, contract.owner), bytesField(2, contract.to), varintField(3, contract.amount)]
-      : [bytesField(1, contract.owner), bytesField(2, contract.contract), bytesField(4, contract.data)];
-  const any = [bytesField(1, Buffer.from(`${TYPE_URL}${contract.type}`)), bytesField(2, concat(value))];
+  const value = concat(writeContract(contract));
+  const any = [bytesField(1, Buffer.from(`${TYPE_URL}${contract.type}`)), bytesField(2, value)];
   return concat([varintField(1, CONTRACT_TYPES[contract.type]), bytesField(2, concat(any))]);
+}
+
+function writeContract(contract: PayingContract): readonly Uint8Array[] {
+  const owner = bytesField(1, contract.owner);
+  switch (contract.type) {
+    case 'TransferContract':
+      return [owner, bytesField(2, contract.to), varintField(3, contract.amount)];
+    case 'TriggerSmartContract':
+      return [owner, bytesField(2, contract.contract), bytesField(4, contract.data)];
+    case 'DelegateResourceContract':
+    case 'UnDelegateResourceContract':
+      return [
+        owner,
+        varintField(2, ENERGY),
+        varintField(3, contract.balance),
+        bytesField(4, contract.receiver),
+      ];
+  }
 }
 
 function decodeContract(bytes: Uint8Array): PayingContract {
@@ -141,7 +182,18 @@ function readContract(type: bigint, value: ReturnType<typeof takeFields>): Payin
         contract: value.bytes(2),
         data: value.bytes(4),
       };
+    case CONTRACT_TYPES.DelegateResourceContract:
+      return { type: 'DelegateResourceContract', ...readLending(value) };
+    case CONTRACT_TYPES.UnDelegateResourceContract:
+      return { type: 'UnDelegateResourceContract', ...readLending(value) };
     default:
       throw new RangeError(`a contract of kind ${type} pays nobody`);
   }
+}
+
+/** A lock, and its period, are fields that stay over: what could not be taken back is not lent here. */
+function readLending(value: ReturnType<typeof takeFields>): Omit<LendingContract, 'type'> {
+  const owner = value.bytes(1);
+  if (value.varint(2) !== ENERGY) throw new RangeError('another resource than energy');
+  return { owner, balance: value.varint(3), receiver: value.bytes(4) };
 }

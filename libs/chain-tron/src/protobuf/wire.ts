@@ -108,13 +108,15 @@ export function takeFields(message: Uint8Array): FieldTaker {
   };
 }
 
-function tag(number: number, kind: typeof VARINT | typeof BYTES): Uint8Array {
-  return varint(BigInt(number * 8 + kind));
+/** What stands before a field: its number, and how it is written. */
+export function tag(number: number, kind: number): Uint8Array {
+  return varint(BigInt(number) * 8n + BigInt(kind));
 }
 
-function varint(value: bigint): Uint8Array {
+/** A number of 64 bits, one below 0 as its two's complement. */
+export function varint(value: bigint): Uint8Array {
   const bytes: number[] = [];
-  let rest = value;
+  let rest = BigInt.asUintN(64, value);
   while (rest > 0x7fn) {
     bytes.push(Number(rest & 0x7fn) | 0x80);
     rest >>= 7n;

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { TronSources } from '../tron-sources.ts';
-import { broadcast, type SendAnswer } from './broadcast.ts';
+import type { SendAnswer } from '@opentill/chain-sources/send-to-all';
+import { broadcast } from './broadcast.ts';
 
 const SIGNED = Array.from({ length: 30 }, (_, place) => ({
   txHash: `${place}`.padStart(64, '0') as TxHash,

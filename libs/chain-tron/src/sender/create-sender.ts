@@ -5,11 +5,13 @@ import { tronPayoutTermsOf } from '@opentill/contracts/payout-terms';
 import { hexOf, tronAddressCodec } from '../address-codec.ts';
 import { checkNetwork, type SourceFinding } from '../check-network.ts';
 import type { TokenContract } from '@opentill/chain/transfer';
+import type { SendAnswer } from '@opentill/chain-sources/send-to-all';
 import { createTronSources, type TronSourcesDeps } from '../tron-sources.ts';
-import { broadcast, type SendAnswer } from './broadcast.ts';
+import { broadcast } from './broadcast.ts';
 import { findInBlocks } from './find-in-blocks.ts';
 import { preparePayments } from './prepare-payments.ts';
 import { readBalances } from './read-balances.ts';
+import { createEnergyAccounts } from './read-energy.ts';
 import { readPayment } from './read-payment.ts';
 import { readWorkPrice } from './read-prices.ts';
 import { differenceOfStored, signPayment } from './sign-payment.ts';
@@ -58,6 +60,7 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
     findInBlocks: (txHashes, stretch, options = {}) =>
       findInBlocks(sources, txHashes, stretch, onAlone, options),
     readPayment: (txHash, block, options = {}) => readPayment(sources, txHash, block, onAlone, options),
+    energy: createEnergyAccounts(sources, onAlone),
     sources: () => sources.health(),
   };
 }

@@ -21,13 +21,22 @@ export function encodeTransferCall({
 
 /** The contract that makes the payment. Throws INTENT_INVALID for what may not be paid, or cannot be. */
 export function encodePayment(intent: PaymentIntent): PayingContract {
-  const { from, to, contract, amountBaseUnits } = intent;
+  const { from, to, contract, amountBaseUnits, resource } = intent;
   const end = contract === null ? INT64_END : UINT256_END;
   if (amountBaseUnits <= 0n || amountBaseUnits >= end)
     throw senderError('INTENT_INVALID', 'not an amount that may be paid', { amount: `${amountBaseUnits}` });
   for (const address of [from, to, contract])
     if (address !== null && tronAddressCodec.parse(address) !== address)
       throw senderError('INTENT_INVALID', 'not an address that may be paid', { to, contract });
+  if (resource !== undefined && contract !== null)
+    throw senderError('INTENT_INVALID', 'energy is lent by stake, not by a token', { resource, contract });
+  if (resource !== undefined)
+    return {
+      type: resource === 'LEND_ENERGY' ? 'DelegateResourceContract' : 'UnDelegateResourceContract',
+      owner: addressBytes(from),
+      balance: amountBaseUnits,
+      receiver: addressBytes(to),
+    };
   if (contract === null)
     return {
       type: 'TransferContract',

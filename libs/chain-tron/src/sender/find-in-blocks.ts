@@ -5,7 +5,8 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
 import { plainHeader, type TronHeader } from '../decode-block.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
-import { walkSolidBlocks } from '../walk-blocks.ts';
+import type { BlockOptions } from '../read-block.ts';
+import { proofOf, walkSolidBlocks } from '../walk-blocks.ts';
 
 export interface Stretch {
   /** Known to be in the chain; not searched itself. */
@@ -23,8 +24,8 @@ interface Search {
 const BLOCKS_MAX = 30_000;
 
 /**
- * See ExpiringSender.findInBlocks. Blocks are read whole with all their receipts, on the solid side, so that a node which leaves
- * out transactions has to leave them out twice; and another one has to say the same.
+ * See ExpiringSender.findInBlocks. Blocks are read whole with all their receipts, on the solid side; another one has to say the same,
+ * and where no other is configured, the headers.
  */
 export async function findInBlocks(
   sources: TronSources,
@@ -34,7 +35,8 @@ export async function findInBlocks(
   options: ReadOptions,
 ): Promise<BlocksSearched> {
   const wanted = new Set(txHashes);
-  const ask = (source: TronSource, own: ReadOptions): Promise<Search> => search(source, wanted, stretch, own);
+  const ask = (source: TronSource, own: ReadOptions): Promise<Search> =>
+    search(source, wanted, stretch, { ...own, proof: proofOf(sources) });
   const question = { ask, height: undefined, onAlone, neverAlone: true };
   const [first, second] = await askTwoSources(sources, question, options);
   const { found, end } = first.answer;
@@ -61,7 +63,7 @@ async function search(
   source: TronSource,
   wanted: ReadonlySet<TxHash>,
   { after, untilMs }: Stretch,
-  options: ReadOptions,
+  options: BlockOptions,
 ): Promise<Search> {
   const found = new Set<TxHash>();
   let past: TronHeader | undefined;

@@ -1,16 +1,17 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { PreparedExpiring } from '@opentill/chain/expiring-sender';
 import { PREPARE_MAX, type PaymentIntent, type PaymentObstacle } from '@opentill/chain/wallet-sender';
-import { mayBeBetterElsewhere } from '@opentill/chain-sources/may-be-better-elsewhere';
+import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
 import type { Address } from '@opentill/chain/address-codec';
 import { shortHexOf } from '../address-codec.ts';
 import { inTurns } from '../confirm-transfers.ts';
-import { transferIn } from '../decode-info.ts';
-import { encodeRaw, encodeSigned } from '../protobuf/transaction.ts';
+import { isBetween, transferIn } from '../decode-info.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 import { callConstant } from './call-constant.ts';
-import { encodePayment, encodeTransferCall } from './encode-payment.ts';
+import { bytesOf } from './bytes-of-payment.ts';
+import { encodeTransferCall } from './encode-payment.ts';
 import { readAccount } from './read-balances.ts';
+import { readLendable, readLent } from './read-energy.ts';
 import { readPrices, type ChainPrices } from './read-prices.ts';
 
 export interface PaymentBounds {
@@ -20,14 +21,12 @@ export interface PaymentBounds {
   readonly energyMarginPercent: number;
 }
 
-const WITNESSES = 2;
-/** What a node adds to the bytes of a transaction when it counts them (the room of its result). */
-const RESULT_BYTES = 64;
-const SIGNATURE_BYTES = 65;
+/** DelegateResourceActuator of java-tron takes no less than 1 TRX. */
+const LENT_MIN_SUN = 1_000_000n;
 
 /**
- * See ExpiringSender.prepare. Two sources are asked: one that lies or lags holds up no payment but by a price above the cap, and none gets too little of a fee
- * limit by its word, which would burn all of it for nothing.
+ * See ExpiringSender.prepare. Two sources are asked: one that lies or lags holds up no payment but by a price above the cap where no
+ * third one is configured, and none gets too little of a fee limit by its word, which would burn all of it for nothing.
  */
 export async function preparePayments(
   sources: TronSources,
@@ -37,35 +36,36 @@ export async function preparePayments(
 ): Promise<readonly PreparedExpiring[]> {
   if (intents.length > PREPARE_MAX) throw new RangeError(`${intents.length} payments at once are too many`);
   if (intents.length === 0) return [];
-  const said: (readonly PreparedExpiring[])[] = [];
-  const left = [...sources.witnesses()];
-  let failure: unknown;
-  while (said.length < WITNESSES && left.length > 0) {
-    const asked = left.splice(0, WITNESSES - said.length);
-    const answers = await Promise.allSettled(asked.map((source) => judge(source, bounds, intents, options)));
-    for (const [place, answer] of answers.entries()) {
-      if (answer.status === 'fulfilled') {
-        said.push(answer.value);
-        continue;
-      }
-      failure = answer.reason;
-      if (options.signal?.aborted === true || !mayBeBetterElsewhere(failure)) throw failure;
-      const source = asked[place];
-      if (source !== undefined) sources.noteFault(source, failure);
-    }
-  }
-  if (said.length === 0) throw failure;
-  return intents.map((_, place) => settle(said.flatMap((all) => all.slice(place, place + 1))));
+  type Verdicts = readonly PreparedExpiring[];
+  const ofEach = (said: readonly Verdicts[]): readonly Verdicts[] =>
+    intents.map((_, place) => said.flatMap((all) => all.slice(place, place + 1)));
+  const ask = (source: TronSource): Promise<Verdicts> => judge(source, bounds, intents, options);
+  const said = await askWitnesses(sources, ask, options, (heard) => ofEach(heard).some(isOpen));
+  return ofEach(said).map(settle);
+}
+
+/** Two say that it can be paid: then one alone that names a price above the cap holds nothing up. */
+const ENOUGH = 2;
+
+function isTooDear(verdict: PreparedExpiring): boolean {
+  return verdict.kind === 'OBSTACLE' && verdict.obstacle === 'FEES_ABOVE_CAP';
+}
+
+/** One says that it costs more than the cap, and one that it can be paid. */
+function isOpen(verdicts: readonly PreparedExpiring[]): boolean {
+  const dear = verdicts.filter(isTooDear).length;
+  const ready = verdicts.filter(({ kind }) => kind === 'READY').length;
+  return dear > 0 && dear < ENOUGH && ready > 0 && ready < ENOUGH;
 }
 
 /**
- * What counts of the verdicts: that it costs more than the cap, whoever says so, or it would run out of energy by the word of
- * the other; that it can be paid, at the most that is named; else why not.
+ * What counts of the verdicts: that it costs more than the cap, or it would run out of energy by the word of the other, unless two
+ * others say that it does not; that it can be paid, at the most that is named; else why not.
  */
 function settle(verdicts: readonly PreparedExpiring[]): PreparedExpiring {
-  const tooDear = verdicts.find((one) => one.kind === 'OBSTACLE' && one.obstacle === 'FEES_ABOVE_CAP');
-  if (tooDear !== undefined) return tooDear;
   const ready = verdicts.flatMap((verdict) => (verdict.kind === 'READY' ? [verdict] : []));
+  const tooDear = verdicts.find(isTooDear);
+  if (tooDear !== undefined && ready.length < ENOUGH) return tooDear;
   const [first] = verdicts;
   if (ready.length === 0) return first ?? obstacle('UNCLEAR', 'no node says');
   const highest = (amounts: readonly bigint[]): bigint => amounts.reduce((a, b) => (a > b ? a : b), 0n);
@@ -73,6 +73,10 @@ function settle(verdicts: readonly PreparedExpiring[]): PreparedExpiring {
     kind: 'READY',
     feeLimitBaseUnits: highest(ready.map(({ feeLimitBaseUnits }) => feeLimitBaseUnits)),
     costBaseUnits: highest(ready.map(({ costBaseUnits }) => costBaseUnits)),
+    takes: {
+      workUnits: highest(ready.map(({ takes }) => takes?.workUnits ?? 0n)),
+      bytes: highest(ready.map(({ takes }) => takes?.bytes ?? 0n)),
+    },
   };
 }
 
@@ -84,11 +88,12 @@ async function judge(
   options: ReadOptions,
 ): Promise<readonly PreparedExpiring[]> {
   const prices = await readPrices(source, options);
-  const verdicts = await inTurns(intents, (intent) =>
-    intent.contract === null
+  const verdicts = await inTurns(intents, (intent) => {
+    if (intent.resource !== undefined) return judgeLending(source, intent, prices, options);
+    return intent.contract === null
       ? judgeNative(source, intent, prices, options)
-      : judgeToken(source, intent, prices, bounds, options),
-  );
+      : judgeToken(source, intent, prices, bounds, options);
+  });
   return intents.map((intent) => verdicts.get(intent) ?? obstacle('UNCLEAR', 'not tried'));
 }
 
@@ -102,10 +107,43 @@ async function judgeNative(
   const receiver = await readAccount(source, intent.to, options);
   if (receiver?.['type'] === 'Contract') return obstacle('WOULD_FAIL', 'a contract takes no TRX this way');
   const activation = receiver === undefined ? prices.activationSun : 0n;
+  const bytes = bytesOf(intent, 0n);
   return {
     kind: 'READY',
     feeLimitBaseUnits: 0n,
-    costBaseUnits: activation + bytesOf(intent, 0n) * prices.byteSun,
+    costBaseUnits: activation + bytes * prices.byteSun,
+    takes: { workUnits: 0n, bytes },
+  };
+}
+
+/** What an actuator of the chain would check. It costs its bytes alone. */
+async function judgeLending(
+  source: TronSource,
+  intent: PaymentIntent,
+  prices: ChainPrices,
+  options: ReadOptions,
+): Promise<PreparedExpiring> {
+  const { from, to, amountBaseUnits, resource } = intent;
+  if (resource === 'LEND_ENERGY') {
+    if (amountBaseUnits < LENT_MIN_SUN) return obstacle('WOULD_FAIL', 'less than 1 TRX is not lent');
+    const receiver = await readAccount(source, to, options);
+    if (receiver === undefined)
+      return obstacle('WOULD_FAIL', 'nothing is lent to an address that is no account');
+    if (receiver['type'] === 'Contract') return obstacle('WOULD_FAIL', 'nothing is lent to a contract');
+    const lendable = await readLendable(source, from, options);
+    if (lendable < amountBaseUnits)
+      return obstacle('WOULD_FAIL', `of the stake ${lendable} sun can be lent, not ${amountBaseUnits}`);
+  } else {
+    const lent = await readLent(source, from, to, options);
+    if (lent < amountBaseUnits)
+      return obstacle('WOULD_FAIL', `${lent} sun are lent there, not ${amountBaseUnits}`);
+  }
+  const bytes = bytesOf(intent, 0n);
+  return {
+    kind: 'READY',
+    feeLimitBaseUnits: 0n,
+    costBaseUnits: bytes * prices.byteSun,
+    takes: { workUnits: 0n, bytes },
   };
 }
 
@@ -131,28 +169,15 @@ async function judgeToken(
     const detail = `it may burn ${feeLimit} sun (${energy} energy), the cap is ${maxFeeLimitSun} sun`;
     return obstacle('FEES_ABOVE_CAP', detail);
   }
-  const costBaseUnits = feeLimit + bytesOf(intent, feeLimit) * prices.byteSun;
-  return { kind: 'READY', feeLimitBaseUnits: feeLimit, costBaseUnits };
+  const bytes = bytesOf(intent, feeLimit);
+  const costBaseUnits = feeLimit + bytes * prices.byteSun;
+  return { kind: 'READY', feeLimitBaseUnits: feeLimit, costBaseUnits, takes: { workUnits: energy, bytes } };
 }
 
 function isOf({ from, to, contract }: PaymentIntent, log: unknown): boolean {
   if (contract === null) return false;
   const transfer = transferIn(log, new Map([[shortHexOf(contract as string as Address), contract]]));
-  return transfer?.from === from && transfer.to === to;
-}
-
-/** How many bytes of bandwidth the transaction takes. */
-function bytesOf(intent: PaymentIntent, feeLimit: bigint): bigint {
-  const now = BigInt(Date.UTC(2100, 0));
-  const raw = encodeRaw({
-    refBlockBytes: new Uint8Array(2),
-    refBlockHash: new Uint8Array(8),
-    expirationMs: now,
-    contract: encodePayment(intent),
-    timestampMs: now,
-    feeLimit,
-  });
-  return BigInt(encodeSigned(raw, new Uint8Array(SIGNATURE_BYTES)).length + RESULT_BYTES);
+  return transfer !== undefined && isBetween(transfer, from, to);
 }
 
 function obstacle(kind: PaymentObstacle, detail: string): PreparedExpiring {

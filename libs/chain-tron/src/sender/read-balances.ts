@@ -16,6 +16,8 @@ const BALANCE_SELECTOR = '70a08231';
 const WORD = /^[0-9a-f]{64}$/;
 /** Bytes of a transaction are paid for all by the stake, or none: the last of a stake may be too few for one. */
 const BYTES_LEFT_OVER = 400;
+/** As many as any transaction takes that is signed here: of the day's free bytes so many are worth one, and fewer are worth nothing. */
+export const BYTES_OF_ONE = 350;
 
 interface Balances {
   readonly block: BlockHeader;
@@ -81,7 +83,7 @@ async function readToken(
   return word !== undefined && WORD.test(word) ? BigInt(`0x${word}`) : malformed('balanceOf', word);
 }
 
-/** What the wallet's own stake pays of fees now. The free bytes of each day are left out: they are few. */
+/** What stake, own or lent to it, and the free bytes of the day pay of the wallet's fees now. */
 async function readAllowance(source: TronSource, wallet: Address, options: ReadOptions): Promise<bigint> {
   const body = { address: hexOf(wallet) };
   const [raw, prices] = await Promise.all([
@@ -92,6 +94,8 @@ async function readAllowance(source: TronSource, wallet: Address, options: ReadO
   const left = (limit: string, used: string): number =>
     Math.max(0, countIn(resource[limit], limit) - countIn(resource[used], used));
   const energy = left('EnergyLimit', 'EnergyUsed');
-  const bytes = Math.max(0, left('NetLimit', 'NetUsed') - BYTES_LEFT_OVER);
+  const staked = Math.max(0, left('NetLimit', 'NetUsed') - BYTES_LEFT_OVER);
+  const free = Math.floor(left('freeNetLimit', 'freeNetUsed') / BYTES_OF_ONE) * BYTES_OF_ONE;
+  const bytes = staked + free;
   return BigInt(energy) * prices.energySun + BigInt(bytes) * prices.byteSun;
 }

@@ -10,6 +10,8 @@ export interface ChainPrices {
   readonly byteSun: bigint;
   /** What the first TRX to an address costs whoever sends it, besides. */
   readonly activationSun: bigint;
+  /** Bytes that each account has for nothing, every day. */
+  readonly freeBytes: bigint;
 }
 
 export async function readPrices(
@@ -31,6 +33,9 @@ export async function readPrices(
     energySun,
     byteSun: sunOf('getTransactionFee'),
     activationSun: sunOf('getCreateAccountFee') + sunOf('getCreateNewAccountFeeInSystemContract'),
+    freeBytes: parameters.has('getFreeNetLimit')
+      ? sunIn(parameters.get('getFreeNetLimit'), 'getFreeNetLimit')
+      : 0n,
   };
 }
 

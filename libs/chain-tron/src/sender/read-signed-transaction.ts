@@ -34,11 +34,19 @@ export function readSignedTransaction(bytes: Uint8Array): ReadPayment {
   };
 }
 
-/** What a contract pays to whom. Throws RangeError for what is no transfer. */
+/** What a contract pays to whom, or lends. Throws RangeError for what does neither as it is done here. */
 export function intentOf(contract: PayingContract): PaymentIntent {
   const from = addressIn(contract.owner);
   if (contract.type === 'TransferContract')
     return { from, contract: null, to: addressIn(contract.to), amountBaseUnits: baseUnits(contract.amount) };
+  if (contract.type !== 'TriggerSmartContract')
+    return {
+      from,
+      contract: null,
+      to: addressIn(contract.receiver),
+      amountBaseUnits: baseUnits(contract.balance),
+      resource: contract.type === 'DelegateResourceContract' ? 'LEND_ENERGY' : 'TAKE_ENERGY_BACK',
+    };
   const data = Buffer.from(contract.data).toString('hex');
   // The selector and two words, and not a byte more.
   if (data.length !== CALL_DIGITS || !data.startsWith(TRANSFER_SELECTOR + ZEROS_BEFORE_ADDRESS))

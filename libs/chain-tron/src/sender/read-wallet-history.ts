@@ -4,6 +4,7 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { addressOfHex } from '../address-codec.ts';
 import { inTurns } from '../confirm-transfers.ts';
 import { encodeSigned } from '../protobuf/transaction.ts';
 import {
@@ -14,19 +15,21 @@ import {
   type TronSourcesDeps,
   type TronSourcesNetwork,
 } from '../tron-sources.ts';
-import { walkSolidBlocks } from '../walk-blocks.ts';
+import type { BlockOptions } from '../read-block.ts';
+import { proofOf, walkSolidBlocks } from '../walk-blocks.ts';
 import { readSignedTransaction, V_OFFSET, type ReadPayment } from './read-signed-transaction.ts';
 import { readTransactionBytes, type TransactionBytes } from './read-transaction-bytes.ts';
 
-/** A transaction of a wallet in a solid block. */
+/** A transaction of an own address in a solid block. */
 export interface SentTransaction {
+  readonly owner: Address;
   readonly txHash: TxHash;
   readonly blockHeight: number;
   readonly blockHash: BlockHash;
   readonly blockTimeMs: number;
   /** With its signature, where it has one; else without any. */
   readonly raw: Uint8Array;
-  /** What it pays, by bytes that the wallet's own key signed; undefined for whatever else it is. */
+  /** What it pays, by bytes that its owner's own key signed; undefined for whatever else it is. */
   readonly payment: ReadPayment | undefined;
 }
 
@@ -45,38 +48,48 @@ export interface WalletHistory {
   readonly overMs: number;
 }
 
+/** Which of these are own addresses. Asked once for a range, of all that sent something there. */
+export type OursAmong = (owners: readonly Address[]) => Promise<ReadonlySet<Address>>;
+
 export interface TronWalletHistoryReader {
   /**
-   * Everything of which the wallet is the owner, whatever it did and whether it succeeded, in every block of the range. Of two
-   * sources that tell the same; of several configured one alone is never believed. Throws a GatewayError with a
+   * Everything of which an own address is the owner, whatever it did and whether it succeeded, in every block of the range. Of two
+   * sources that tell the same; of several configured one alone is never believed, and the only one as far as headers prove it. Throws a GatewayError with a
    * ReaderErrorCode, BLOCK_NOT_FOUND while the range is not solid; RangeError for an empty range.
    */
-  read(wallet: Address, range: HistoryRange, options?: ReadOptions): Promise<WalletHistory>;
+  read(oursAmong: OursAmong, range: HistoryRange, options?: ReadOptions): Promise<WalletHistory>;
 }
 
 type Found = Omit<SentTransaction, 'raw' | 'payment'>;
+/** By one source; all that anybody sent. */
 interface Testimony extends Omit<WalletHistory, 'sent'> {
   readonly found: readonly Found[];
 }
 
-/** Reads what a wallet sent. Throws TypeError for a network without genesis id. Opens nothing until the first call. */
+/** Reads what own addresses sent. Throws TypeError for a network without genesis id. Opens nothing until the first call. */
 export function createTronWalletHistoryReader(
   network: TronSourcesNetwork,
   deps: TronSourcesDeps = {},
 ): TronWalletHistoryReader {
   const sources = createTronSources(network, deps);
   return {
-    async read(wallet, range, options = {}) {
+    async read(oursAmong, range, options = {}) {
       if (range.to <= range.after.height) throw new RangeError(`no blocks: ${JSON.stringify(range)}`);
       const ask = (source: TronSource, own: ReadOptions): Promise<Testimony> =>
-        testify(source, wallet, range, own);
+        testify(source, range, { ...own, proof: proofOf(sources) });
       // With one source alone there is no alarm: it is the only one that is configured.
       const question = { ask, height: range.to, onAlone: () => undefined, neverAlone: true };
       const [first, second] = await askTwoSources(sources, question, options);
-      const { found, last, overMs } = first.answer;
-      if (second !== undefined && !isSame(first.answer, second.answer))
+      const told = second === undefined ? [first] : [first, second];
+      const owners = new Set(told.flatMap(({ answer }) => answer.found.map(({ owner }) => owner)));
+      const ours = await oursAmong([...owners]);
+      const [own, other] = told.map(({ answer }) => ({
+        ...answer,
+        found: answer.found.filter(({ owner }) => ours.has(owner)),
+      }));
+      const { found, last, overMs } = own ?? first.answer;
+      if (own !== undefined && other !== undefined && second !== undefined && !isSame(own, other))
         throw readerError('INCONSISTENT_ANSWER', 'two sources tell other transactions of a wallet', {
-          wallet,
           sources: [first.source.label, second.source.label],
           height: last.height,
         });
@@ -84,7 +97,7 @@ export function createTronWalletHistoryReader(
         found.map(({ txHash }) => txHash),
         (txHash) => readBytes(sources, txHash, options),
       );
-      const sent = found.map((one) => ({ ...one, ...paymentIn(wallet, bytes.get(one.txHash)) }));
+      const sent = found.map((one) => ({ ...one, ...paymentIn(one.owner, bytes.get(one.txHash)) }));
       return { sent, last, overMs };
     },
   };
@@ -92,9 +105,8 @@ export function createTronWalletHistoryReader(
 
 async function testify(
   source: TronSource,
-  wallet: Address,
   { after, to }: HistoryRange,
-  options: ReadOptions,
+  options: BlockOptions,
 ): Promise<Testimony> {
   const start = await readHeader(source, options, after.height, 'walletsolidity');
   if (after.hash !== undefined && start.hash !== after.hash)
@@ -105,14 +117,17 @@ async function testify(
   let [before, last] = [start, start];
   for await (const { header, entries } of walkSolidBlocks(source, start, options, to)) {
     [before, last] = [last, header];
-    for (const { transaction } of entries)
-      if (transaction.owner === wallet)
+    for (const { transaction } of entries) {
+      const owner = addressOfHex(transaction.ownerHex ?? '');
+      if (owner !== undefined)
         found.push({
+          owner,
           txHash: transaction.txHash,
           blockHeight: header.height,
           blockHash: header.hash,
           blockTimeMs: header.timeMs,
         });
+    }
   }
   const { height, hash } = last;
   return { found, last: { height, hash }, overMs: Math.min(before.timeMs, last.timeMs) };
@@ -123,9 +138,10 @@ function isSame(one: Testimony, other: Testimony): boolean {
     one.last.hash === other.last.hash &&
     one.overMs === other.overMs &&
     one.found.length === other.found.length &&
-    one.found.every(({ txHash, blockHash, blockTimeMs }, place) => {
+    one.found.every(({ owner, txHash, blockHash, blockTimeMs }, place) => {
       const twin = other.found[place];
-      return twin?.txHash === txHash && twin.blockHash === blockHash && twin.blockTimeMs === blockTimeMs;
+      const isSameBlock = twin?.blockHash === blockHash && twin.blockTimeMs === blockTimeMs;
+      return isSameBlock && twin.txHash === txHash && twin.owner === owner;
     })
   );
 }
@@ -141,7 +157,7 @@ function readBytes(sources: TronSources, txHash: TxHash, options: ReadOptions): 
 const SIGNATURE_BYTES = 65;
 
 function paymentIn(
-  wallet: Address,
+  owner: Address,
   bytes: TransactionBytes | undefined,
 ): Pick<SentTransaction, 'raw' | 'payment'> {
   const { rawBytes = new Uint8Array(0), signatures = [] } = bytes ?? {};
@@ -151,7 +167,9 @@ function paymentIn(
   const raw = encodeSigned(rawBytes, asWeWrite(signature));
   try {
     const payment = readSignedTransaction(raw);
-    return { raw, payment: payment.signer === wallet ? payment : undefined };
+    // What lends energy pays nobody.
+    const isPayment = payment.signer === owner && payment.intent.resource === undefined;
+    return { raw, payment: isPayment ? payment : undefined };
   } catch {
     return { raw, payment: undefined }; // a contract of another kind, or no signature of a single key
   }

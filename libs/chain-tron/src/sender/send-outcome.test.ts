@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { bestOutcome, sendOutcomeOf } from './send-outcome.ts';
+import { sendOutcomeOf } from './send-outcome.ts';
 
 const TX = 'ab'.repeat(32);
 
@@ -65,10 +65,4 @@ test('a node that names another transaction has taken nothing', () => {
     outcome: 'UNKNOWN',
     lied: true,
   });
-});
-
-test('what one node took is not undone by what another says', () => {
-  expect(bestOutcome(['EXPIRED', 'REFUSED', 'KNOWN', 'UNKNOWN'])).toBe('KNOWN');
-  expect(bestOutcome(['UNKNOWN', 'EXPIRED'])).toBe('EXPIRED');
-  expect(bestOutcome([])).toBe('UNKNOWN');
 });

@@ -1,15 +1,7 @@
-import { EXPIRING_SEND_OUTCOMES, type ExpiringSendOutcome } from '@opentill/chain/expiring-sender';
+import type { ExpiringSendOutcome } from '@opentill/chain/expiring-sender';
 import { boundedText } from '@opentill/chain-sources/node-text';
+import type { SaidToSending } from '@opentill/chain-sources/send-to-all';
 import { objectIn } from '../node-value.ts';
-
-/** What a node said to a transaction that was sent to it. */
-export interface SaidToSending {
-  readonly outcome: ExpiringSendOutcome;
-  /** In the node's own words, when it did not take it. */
-  readonly said?: string;
-  /** It named another transaction than was sent. */
-  readonly lied?: true;
-}
 
 /**
  * `code` of broadcasthex (java-tron's `return.response_code`), as far as it says more than UNKNOWN. A duplicate is as good as
@@ -41,11 +33,6 @@ export function sendOutcomeOf(raw: unknown, txHash: string): SaidToSending {
   const isOfContract = code === 'CONTRACT_VALIDATE_ERROR' || code === 'CONTRACT_EXE_ERROR';
   if (isOfContract && LACKS_FUNDS.test(said)) return { outcome: 'NO_FUNDS', said };
   return { outcome: BY_CODE[code] ?? 'UNKNOWN', said };
-}
-
-/** The best of what several sources said. UNKNOWN when none said anything. */
-export function bestOutcome(outcomes: readonly ExpiringSendOutcome[]): ExpiringSendOutcome {
-  return EXPIRING_SEND_OUTCOMES.find((outcome) => outcomes.includes(outcome)) ?? 'UNKNOWN';
 }
 
 /** `message` of an answer: text, or the same in hex. */

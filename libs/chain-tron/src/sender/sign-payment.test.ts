@@ -56,6 +56,31 @@ describe('a payment', () => {
     }
   });
 
+  test('of energy is lent without a lock, or taken back, and is held against what was asked for like any other', async () => {
+    const lend = { ...native, resource: 'LEND_ENERGY' as const };
+    const back = { ...native, resource: 'TAKE_ENERGY_BACK' as const };
+    for (const [intent, type] of [
+      [lend, 'DelegateResourceContract'],
+      [back, 'UnDelegateResourceContract'],
+    ] as const) {
+      const signed = await signPayment(deps, intent, validity, 0n);
+      const { contract } = decodeSigned(signed.raw).raw;
+      expect(contract).toMatchObject({ type, balance: 5_000_000n });
+      expect(differenceOfStored(signed, { intent, validity, feeLimitBaseUnits: 0n })).toBeUndefined();
+      for (const other of [native, type === 'DelegateResourceContract' ? back : lend])
+        expect(differenceOfStored(signed, { intent: other, validity, feeLimitBaseUnits: 0n })).toBe(
+          'resource',
+        );
+      const more = { ...intent, amountBaseUnits: baseUnits(5_000_001n) };
+      expect(differenceOfStored(signed, { intent: more, validity, feeLimitBaseUnits: 0n })).toBe(
+        'amountBaseUnits',
+      );
+    }
+    await expect(signPayment(deps, { ...lend, contract: USDT }, validity, 1n)).rejects.toMatchObject({
+      code: 'INTENT_INVALID',
+    });
+  });
+
   test('equal to another one but for its unique time is another transaction', async () => {
     const one = await signPayment(deps, token, validity, 1n);
     const other = await signPayment(deps, token, { ...validity, uniqueMs: validity.uniqueMs + 1 }, 1n);

@@ -26,8 +26,6 @@ export async function signPayment(
   const { from, contract } = intent;
   if (!canSignFor(backend, from))
     throw senderError('WALLET_UNKNOWN', 'the signer has no key of this wallet', { wallet: from });
-  if (intent.resource !== undefined)
-    throw senderError('INTENT_INVALID', 'nothing is lent here', { resource: intent.resource });
   requireSane(validity);
   const isFeeInBounds =
     contract === null
@@ -67,7 +65,7 @@ export function differenceOfStored(
   const { raw } = read;
   if (read.txHash !== txHash) return 'txHash';
   if (read.signer !== intent.from) return 'signer';
-  const paid = (['from', 'contract', 'to', 'amountBaseUnits'] as const).find(
+  const paid = (['from', 'contract', 'to', 'amountBaseUnits', 'resource'] as const).find(
     (field) => read.intent[field] !== intent[field],
   );
   if (paid !== undefined) return paid;

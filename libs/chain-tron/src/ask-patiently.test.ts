@@ -1,0 +1,58 @@
+import { expect, test } from '@jest/globals';
+import type { ReaderErrorCode } from '@opentill/chain/reader-error';
+import { readerError } from '@opentill/chain/reader-error';
+import { askPatiently, createPatience } from './ask-patiently.ts';
+
+/** Fails with the codes one after the other, then answers; `tries` counts. */
+function failing(codes: readonly ReaderErrorCode[], context: Readonly<Record<string, unknown>> = {}) {
+  const asked = { tries: 0 };
+  const work = (): Promise<string> => {
+    const code = codes[asked.tries];
+    asked.tries += 1;
+    return code === undefined ? Promise.resolve('told') : Promise.reject(readerError(code, 'x', context));
+  };
+  return { asked, work };
+}
+const always = (code: ReaderErrorCode) => failing(Array.from({ length: 99 }, () => code));
+
+test('what passes is asked for again, a missing block less often', async () => {
+  const passing: readonly ReaderErrorCode[] = ['BLOCK_NOT_FOUND', 'RPC_UNAVAILABLE', 'INCONSISTENT_ANSWER'];
+  const { work } = failing([...passing, 'INCONSISTENT_ANSWER']);
+  await expect(askPatiently(work, createPatience(), {})).resolves.toBe('told');
+  for (const [code, tries] of [
+    ['INCONSISTENT_ANSWER', 5],
+    ['BLOCK_NOT_FOUND', 3],
+  ] as const) {
+    const { asked, work: failingAlways } = always(code);
+    await expect(askPatiently(failingAlways, createPatience(), {})).rejects.toMatchObject({ code });
+    expect(asked.tries).toBe(tries);
+  }
+});
+
+test('of blocks that are read together all are not asked for again each time', async () => {
+  for (const [code, again] of [
+    ['RPC_UNAVAILABLE', 4],
+    ['BLOCK_NOT_FOUND', 8],
+    ['INCONSISTENT_ANSWER', 8],
+  ] as const) {
+    const { asked, work } = always(code);
+    const patience = createPatience();
+    const reads = Array.from({ length: 8 }, () => askPatiently(work, patience, {}));
+    expect((await Promise.allSettled(reads)).every(({ status }) => status === 'rejected')).toBe(true);
+    expect(asked.tries).toBe(reads.length + again);
+  }
+});
+
+test('never after a complaint, an exchange that took long or an abort', async () => {
+  const stopping = new AbortController();
+  stopping.abort();
+  const cases = [
+    [failing(['RPC_RATE_LIMITED']), {}],
+    [failing(['RPC_UNAVAILABLE'], { tookMs: 1_001 }), {}],
+    [failing(['INCONSISTENT_ANSWER']), { signal: stopping.signal }],
+  ] as const;
+  for (const [{ asked, work }, options] of cases) {
+    await expect(askPatiently(work, createPatience(), options)).rejects.toBeInstanceOf(Error);
+    expect(asked.tries).toBe(1);
+  }
+});

@@ -1,0 +1,102 @@
+/** What the bytes that were signed say of a transaction, as far as anything hangs on it here. */
+export interface SignedContract {
+  /** `Transaction.Contract.ContractType`. */
+  readonly type: number;
+  /** 42 digits that begin with 41; undefined where it is none. */
+  readonly ownerHex: string | undefined;
+  /** False for a kind of contract that has no owner, or came after java-tron 4.8. */
+  readonly hasOwner: boolean;
+  /** Of a TransferContract alone. */
+  readonly trx: { readonly toHex: string | undefined; readonly sun: bigint } | undefined;
+}
+
+export const TRANSFER_CONTRACT = 1;
+/** Of core/contract/*.proto: the owner is the first field of each, but for these, and for one that has none. */
+const OWNER_SECOND: ReadonlySet<number> = new Set([2, 10, 19]); // TransferAsset, AccountUpdate, SetAccountId
+const SHIELDED_TRANSFER = 51;
+const LAST_KNOWN = 59; // CancelAllUnfreezeV2Contract
+const [RAW_CONTRACT, CONTRACT_TYPE, CONTRACT_PARAMETER, ANY_VALUE] = [11, 1, 2, 2];
+const [TRANSFER_TO, TRANSFER_AMOUNT] = [2, 3];
+const ADDRESS_BYTES = 21;
+const ADDRESS_PREFIX = 0x41;
+const VARINT_BYTES_MAX = 10;
+const [VARINT, FIXED64, BYTES, FIXED32] = [0, 1, 2, 5];
+
+/**
+ * Reads `raw_data` as java-tron does: of a field that stands more than once the last counts, and what nobody knows is passed over.
+ * Undefined where it can't be read so, which only a sender who means it brings about.
+ */
+export function readSignedContract(rawBytes: Buffer): SignedContract | undefined {
+  const contracts = fieldsOf(rawBytes, RAW_CONTRACT);
+  const [contract] = contracts ?? [];
+  if (contracts?.length !== 1 || contract === undefined || !Buffer.isBuffer(contract)) return undefined;
+  const type = fieldsOf(contract, CONTRACT_TYPE)?.at(-1) ?? 0n;
+  const [any, ...others] = fieldsOf(contract, CONTRACT_PARAMETER) ?? [];
+  if (typeof type !== 'bigint' || !Buffer.isBuffer(any) || others.length > 0) return undefined;
+  const value = fieldsOf(any, ANY_VALUE)?.at(-1);
+  return Buffer.isBuffer(value) ? contractIn(Number(type), value) : undefined;
+}
+
+function contractIn(type: number, value: Buffer): SignedContract | undefined {
+  const owner = fieldsOf(value, OWNER_SECOND.has(type) ? 2 : 1);
+  if (owner === undefined) return undefined;
+  const hasOwner = type !== SHIELDED_TRANSFER && type <= LAST_KNOWN;
+  const ownerHex = hexIn(owner.at(-1));
+  if (type !== TRANSFER_CONTRACT) return { type, hasOwner, ownerHex, trx: undefined };
+  const sun = fieldsOf(value, TRANSFER_AMOUNT)?.at(-1) ?? 0n;
+  if (typeof sun !== 'bigint') return undefined;
+  const toHex = hexIn(fieldsOf(value, TRANSFER_TO)?.at(-1));
+  return { type, hasOwner, ownerHex, trx: { toHex, sun: BigInt.asIntN(64, sun) } };
+}
+
+function hexIn(field: Buffer | bigint | undefined): string | undefined {
+  const isAddress = Buffer.isBuffer(field) && field.length === ADDRESS_BYTES && field[0] === ADDRESS_PREFIX;
+  return isAddress ? field.toString('hex') : undefined;
+}
+
+/** All values of one field, in order. Undefined for what is no message, or has groups in it. */
+function fieldsOf(message: Buffer, wanted: number): readonly (Buffer | bigint)[] | undefined {
+  const found: (Buffer | bigint)[] = [];
+  for (let at = 0; at < message.length;) {
+    const key = smallVarintAt(message, at);
+    if (key === undefined) return undefined;
+    const [number, kind] = [key.value >>> 3, key.value & 7];
+    at = key.end;
+    if (kind === VARINT) {
+      const start = at;
+      while (at < message.length && at - start < VARINT_BYTES_MAX && (message[at] ?? 0) >= 0x80) at += 1;
+      at += 1;
+      if (number === wanted) found.push(varintIn(message, start, at));
+    } else if (kind === BYTES) {
+      const length = smallVarintAt(message, at);
+      if (length === undefined) return undefined;
+      at = length.end + length.value;
+      if (number === wanted) found.push(message.subarray(length.end, at));
+    } else if (kind === FIXED64) at += 8;
+    else if (kind === FIXED32) at += 4;
+    else return undefined;
+    if (at > message.length) return undefined;
+  }
+  return found;
+}
+
+/** A key or a length: below 2^28, more than any answer has. */
+function smallVarintAt(
+  message: Buffer,
+  at: number,
+): { readonly value: number; readonly end: number } | undefined {
+  let value = 0;
+  for (let place = 0; place < 4; place += 1) {
+    const byte = message[at + place];
+    if (byte === undefined) return undefined;
+    value |= (byte & 0x7f) << (7 * place);
+    if (byte < 0x80) return { value, end: at + place + 1 };
+  }
+  return undefined;
+}
+
+function varintIn(message: Buffer, start: number, end: number): bigint {
+  let value = 0n;
+  for (let at = end - 1; at >= start; at -= 1) value = (value << 7n) | BigInt((message[at] ?? 0) & 0x7f);
+  return BigInt.asUintN(64, value);
+}

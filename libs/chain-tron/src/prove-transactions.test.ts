@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { areProven as areProvenAs, rootOf } from './prove-transactions.ts';
+import { decodeTransactions } from './decode-block.ts';
+import { readSignedContract } from './protobuf/signed-contract.ts';
+import { encodeWhole } from './protobuf/whole-transaction.ts';
+import { readBlock } from './read-block.ts';
+import type { TronCall } from './tron-client.ts';
+
+/** Answers of a java-tron 4.8.0. */
+const RECORDED = JSON.parse(
+  readFileSync(`${import.meta.dirname}/../../devnet/test/fixtures/java-tron-4.8.0-answers.json`, 'utf8'),
+) as Readonly<Record<string, unknown>>;
+const inconsistent = expect.objectContaining({ code: 'INCONSISTENT_ANSWER', retryable: true });
+type Raw = Record<string, unknown>;
+interface RawBlock {
+  transactions: Raw[];
+  block_header: { raw_data: Raw };
+}
+const block = (): RawBlock => structuredClone(RECORDED['block']) as RawBlock;
+const areProven = (told: unknown): boolean => areProvenAs(told, decodeTransactions(told));
+const valueOf = (transaction: Raw): Raw =>
+  (transaction['raw_data'] as { contract: [{ parameter: { value: Raw } }] }).contract[0].parameter.value;
+const sha = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
+
+describe('the transactions of a block of a real node', () => {
+  it('are those of the root in its header, and so are none', () => {
+    expect(areProven(block())).toBe(true);
+    expect(areProven(RECORDED['now'])).toBe(true);
+  });
+
+  it.each<[string, (transactions: Raw[]) => Raw[]]>([
+    ['one is left out', () => []],
+    ['one stands twice', ([one]) => [one!, one!]],
+    ['it is told with another outcome', ([one]) => [{ ...one, ret: [{ contractRet: 'REVERT' }] }]],
+    ['it is told without an outcome', ([one]) => [{ ...one, ret: [{}] }]],
+    ['it is told with a result more', ([one]) => [{ ...one, ret: [{ contractRet: 'SUCCESS' }, { fee: 1 }] }]],
+    ['it is told under another id', ([one]) => [{ ...one, txID: 'ab'.repeat(32) }]],
+    ['it is told without an id', ([one]) => [{ ...one, txID: undefined }]],
+    ['a signature is another', ([one]) => [{ ...one, signature: ['00'.repeat(65)] }]],
+    ['no signature is told', ([one]) => [{ ...one, signature: undefined }]],
+    ['it was signed otherwise', ([one]) => [{ ...one, raw_data_hex: `${String(one!['raw_data_hex'])}00` }]],
+    ['what was signed is no hex', ([one]) => [{ ...one, raw_data_hex: 'xy' }]],
+    ['what was signed is half a byte more', ([one]) => [{ ...one, raw_data_hex: 'abc' }]],
+    ['it has a field that nobody knows', ([one]) => [{ ...one, 9: [1] }]],
+  ])('are not when %s', (_, lie) => {
+    const told = block();
+    told.transactions = lie(told.transactions);
+    expect(() => areProven(told)).toThrow(inconsistent);
+  });
+
+  it.each([
+    ['another owner', { owner_address: `41${'1'.repeat(40)}` }],
+    ['no owner', { owner_address: undefined }],
+    ['an owner that is none', { owner_address: 'hidden' }],
+  ])('are not when one is told with %s', (_, lie) => {
+    const told = block();
+    Object.assign(valueOf(told.transactions[0]!), lie);
+    expect(() => areProven(told)).toThrow(inconsistent);
+  });
+
+  it('are not when one is told as another kind', () => {
+    const told = block();
+    const [contract] = (told.transactions[0]!['raw_data'] as { contract: Raw[] }).contract;
+    Object.assign(valueOf(told.transactions[0]!), { to_address: `41${'1'.repeat(40)}`, amount: 5 });
+    contract!['type'] = 'TransferContract';
+    expect(() => areProven(told)).toThrow(inconsistent);
+  });
+
+  it('are believed without a proof where none is possible and none is required', async () => {
+    const told = block();
+    told.transactions[0]!['ret'] = [{ contractRet: 'SUCCESS', cancel_unfreezeV2_amount: [{ key: 'a' }] }];
+    expect(areProven(told)).toBe(false);
+    const source = {
+      call: ({ method, decode }: TronCall) =>
+        Promise.resolve(decode?.(method === 'getblockbynum' ? told : RECORDED['infos'])),
+    };
+    const read = (proof?: 'required' | 'where possible') => readBlock(source, 'wallet', 37, { proof });
+    expect([(await read()).isProven, (await read('where possible')).isProven]).toEqual([false, false]);
+    await expect(read('required')).rejects.toEqual(inconsistent);
+    told.transactions = block().transactions;
+    expect((await read('required')).isProven).toBe(true);
+  });
+});
+
+it('the root of a tree takes hashes two and two, and the last of an odd number as it is', () => {
+  const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((letter) => sha(Buffer.from(letter))) as [
+    Buffer,
+    Buffer,
+    Buffer,
+    Buffer,
+    Buffer,
+  ];
+  const pair = (left: Buffer, right: Buffer): Buffer => sha(Buffer.concat([left, right]));
+  const roots: readonly (readonly [Buffer[], Buffer])[] = [
+    [[], Buffer.alloc(32)],
+    [[a], a],
+    [[a, b], pair(a, b)],
+    [[a, b, c], pair(pair(a, b), c)],
+    [[a, b, c, d], pair(pair(a, b), pair(c, d))],
+    [[a, b, c, d, e], pair(pair(pair(a, b), pair(c, d)), e)],
+  ];
+  for (const [hashes, root] of roots) expect(rootOf(Buffer.concat(hashes))).toBe(root.toString('hex'));
+});
+
+/*
+ * What a sender may write into a transaction besides: nodes keep it, hash it and show it (java-tron, JsonFormat.printUnknownFields).
+ * The bytes are written by hand, by protobuf.dev/programming-guides/encoding and java-tron's Tron.proto.
+ */
+it.each<[string, Raw, string]>([
+  ['nothing', {}, '0a01aa'],
+  ['two signatures', { signature: ['bb', 'cc'] }, '0a01aa 1201bb 1201cc'],
+  ['an outcome', { ret: [{ contractRet: 'OUT_OF_ENERGY' }] }, '0a01aa 2a02180a'],
+  [
+    'a result in a wild order',
+    { ret: [{ contractRet: 'SUCCESS', fee: 300, ret: 'FAILED' }] },
+    '0a01aa 2a07 08ac02 1001 1801',
+  ],
+  ['a fee below nothing', { ret: [{ fee: -1 }] }, `0a01aa 2a0b 08 ${'ff'.repeat(9)}01`],
+  ['the largest number', { ret: [{ exchange_id: 2n ** 63n - 1n }] }, `0a01aa 2a0b a801 ${'ff'.repeat(8)}7f`],
+  ['text', { ret: [{ assetIssueID: 'é' }] }, '0a01aa 2a04 7202 c3a9'],
+  [
+    'an order',
+    { ret: [{ orderId: '01', orderDetails: [{ fillBuyQuantity: 5, makerOrderId: '02' }] }] },
+    '0a01aa 2a0c ca010101 d201050a01022005',
+  ],
+  [
+    'an outcome without a name',
+    { ret: [{ contractRet: 'UNKNOWN_ENUM_VALUE_contractResult_16' }] },
+    '0a01aa 2a021810',
+  ],
+  ['a number', { 7: [1, 300] }, '0a01aa 3801 38ac02'],
+  ['a number of 64 bits', { 7: [2n ** 64n - 1n] }, `0a01aa 38 ${'ff'.repeat(9)}01`],
+  ['fixed numbers', { 3: ['0x00000001', '0x0000000000000002'] }, '0a01aa 1d01000000 190200000000000000'],
+  ['bytes', { 9: ['', 'abcd'] }, '0a01aa 4a00 4a02abcd'],
+  ['a group', { 9: [{ 1: [5] }] }, '0a01aa 4b 0805 4c'],
+  ['a field with a high number', { 536870911: [1] }, '0a01aa f8ffffff0f01'],
+  ['a field in a result', { ret: [{ contractRet: 'SUCCESS', 30: ['01'] }] }, '0a01aa 2a06 1801 f2010101'],
+])('%s is written as it was sent', (_, fields, hex) => {
+  const whole = encodeWhole({ txID: 'ff', raw_data_hex: 'aa', raw_data: {}, ...fields });
+  expect(Buffer.from(whole!.bytes).toString('hex')).toBe(hex.replaceAll(' ', ''));
+  expect(Buffer.from(whole!.rawBytes).toString('hex')).toBe('aa');
+});
+
+it('long parts are written with their lengths', () => {
+  const [raw, signature] = [Buffer.alloc(300, 7), Buffer.alloc(65, 8)];
+  const whole = encodeWhole({ raw_data_hex: raw.toString('hex'), signature: [signature.toString('hex')] });
+  const bytes = Buffer.concat([Buffer.from('0aac02', 'hex'), raw, Buffer.from('1241', 'hex'), signature]);
+  expect(Buffer.from(whole!.bytes).equals(bytes)).toBe(true);
+});
+
+it('what a number would be rounded in is refused, so that it is read exactly', () => {
+  expect(() => encodeWhole({ raw_data_hex: 'aa', ret: [{ fee: 2 ** 60 }] })).toThrow(inconsistent);
+  expect(() => encodeWhole({ raw_data_hex: 'aa', 7: [2 ** 60] })).toThrow(inconsistent);
+});
+
+describe('what was signed', () => {
+  const transactions = Object.entries(RECORDED).filter(
+    (one): one is [string, { raw_data_hex: string; raw_data: { contract: [Raw] } }] =>
+      typeof one[1] === 'object' && one[1] !== null && 'raw_data_hex' in one[1],
+  );
+
+  it.each(transactions)('by %s of a real node is what it tells of it', (_, told) => {
+    const { type, parameter } = told.raw_data.contract[0] as { type: string; parameter: { value: Raw } };
+    const { owner_address: ownerHex, to_address: toHex, amount } = parameter.value;
+    const trx = type === 'TransferContract' ? { toHex, sun: BigInt(amount as number) } : undefined;
+    expect(readSignedContract(Buffer.from(told.raw_data_hex, 'hex'))).toMatchObject({
+      hasOwner: true,
+      ownerHex,
+      ...(trx && { type: 1, trx }),
+    });
+  });
+
+  it('is read as java-tron reads it: the last counts, and what nobody knows is passed over', () => {
+    const [one, two] = ['1', '2'].map((digit) => `41${digit.repeat(40)}`) as [string, string];
+    // Owner, receiver and amount; a number, fixed ones and bytes that nobody knows; all of it once more.
+    const value = `0a15${one}1215${two}1805 3001 3d00000000 390000000000000000 4a0100 0a15${two}1215${one}18ffffffffffffffffff01`;
+    const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
+    const wrap = (tag: string, hex: string): string => {
+      const { length } = bytes(hex);
+      return (
+        tag +
+        (length < 128 ? length.toString(16).padStart(2, '0') : `${(0x80 | (length & 0x7f)).toString(16)}01`) +
+        hex
+      );
+    };
+    const raw = (inner: string): Buffer => bytes(wrap('5a', `0801${wrap('12', wrap('12', inner))}`));
+    expect(readSignedContract(raw(value))).toEqual({
+      type: 1,
+      hasOwner: true,
+      ownerHex: two,
+      trx: { toHex: one, sun: -1n },
+    });
+    expect(readSignedContract(raw('0a0100'))).toEqual({
+      type: 1,
+      hasOwner: true,
+      ownerHex: undefined,
+      trx: { toHex: undefined, sun: 0n },
+    });
+    for (const odd of ['', '5a00', '5aff', '0b0c', `5a04 0801 1200 5a04 0801 1200`, '18', '5a0208ff'])
+      expect(readSignedContract(bytes(odd))).toBeUndefined();
+  });
+});

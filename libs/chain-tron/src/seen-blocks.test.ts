@@ -1,0 +1,59 @@
+import { expect, it } from '@jest/globals';
+import type { ReadBlock } from './read-block.ts';
+import { createSeenBlocks } from './seen-blocks.ts';
+import type { TronSource } from './tron-sources.ts';
+
+const [one, other] = [{ label: 'one' }, { label: 'other' }] as unknown as readonly [TronSource, TronSource];
+/** A block with so many transfers and transactions. */
+const block = (height: number, readings: number): ReadBlock =>
+  ({
+    header: { height, hash: `of ${height}` },
+    transfers: [],
+    owned: Array.from({ length: readings }, () => ({})),
+  }) as unknown as ReadBlock;
+const heightsIn = (blocks: readonly ReadBlock[] | undefined) => blocks?.map(({ header }) => header.height);
+const at = (height: number) => ({ from: height, to: height });
+
+it('what a source told is told once more, and of one source alone only that it told of it', () => {
+  for (const isReadAgain of [true, false]) {
+    const seen = createSeenBlocks({ isReadAgain });
+    seen.note(one, [block(1, 5), block(2, 5)]);
+    expect(heightsIn(seen.toldBy(one, { from: 1, to: 2 }))).toEqual(isReadAgain ? [1, 2] : undefined);
+    expect(seen.toldBy(other, at(1))).toBeUndefined();
+    expect([seen.has({ height: 2, hash: 'of 2' }), seen.has({ height: 2, hash: 'of another' })]).toEqual([
+      true,
+      false,
+    ]);
+  }
+});
+
+it('of blocks so full that not all have room the first are kept, of all sources together, and later ones as these are over', () => {
+  const seen = createSeenBlocks({ isReadAgain: true });
+  for (let height = 1; height <= 20; height += 1) seen.note(one, [block(height, 10_000)]);
+  expect(heightsIn(seen.toldBy(one, { from: 1, to: 5 }))).toEqual([1, 2, 3, 4, 5]);
+  expect(seen.toldBy(one, { from: 1, to: 6 })).toBeUndefined();
+  expect(seen.has({ height: 20, hash: 'of 20' })).toBe(true);
+  seen.note(other, [block(1, 10_000)]);
+  expect(seen.toldBy(other, at(1))).toBeUndefined();
+  // The next that is asked for lies above two of them.
+  expect(heightsIn(seen.toldBy(one, { from: 3, to: 4 }))).toEqual([3, 4]);
+  seen.note(one, [block(21, 10_000), block(22, 10_000), block(23, 10_000)]);
+  expect([21, 22, 23].map((height) => seen.toldBy(one, at(height)) !== undefined)).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
+
+it('a block that is told anew takes the place of the one that was told, and what lies above it or far below is forgotten', () => {
+  const seen = createSeenBlocks({ isReadAgain: true });
+  seen.note(one, [block(1, 30_000), block(50, 20_000), block(51, 1)]);
+  expect(seen.has({ height: 51, hash: 'of 51' })).toBe(true);
+  seen.note(one, [block(50, 20_000)]);
+  expect([1, 50, 51].map((height) => seen.has({ height, hash: `of ${height}` }))).toEqual([
+    false,
+    true,
+    false,
+  ]);
+  expect(heightsIn(seen.toldBy(one, at(50)))).toEqual([50]);
+});

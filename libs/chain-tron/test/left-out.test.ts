@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import type { TxHash } from '@opentill/chain/transfer';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { createLyingTronProxy, type LyingTronProxy } from '@opentill/testkit/lying-tron-proxy';
+import { hexOf } from '../src/address-codec.ts';
+import { createTronReader } from '../src/reader.ts';
+import { findInBlocks } from '../src/sender/find-in-blocks.ts';
+import { createTronWalletHistoryReader } from '../src/sender/read-wallet-history.ts';
+import { createTronSources } from '../src/tron-sources.ts';
+import { networkOf, walletsOf } from './tron-harness.ts';
+
+/* A node that leaves a transaction out, and its receipt with it: receipts and transactions fit, and the header's root tells. */
+
+const LAG = 3;
+const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
+const inconsistent = expect.objectContaining({ code: 'INCONSISTENT_ANSWER' });
+let devnet: TronDevnet;
+let liar: LyingTronProxy;
+/** Those of block `height`, in its order: of a token, of TRX, and one that failed. */
+let sent: readonly TxHash[];
+let height: number;
+let headId: BlockHash;
+/** The one that is left out. */
+let hidden: string | undefined;
+/** The one that is told otherwise beside the bytes that were signed. */
+let retold: { readonly txHash: string; readonly value: object } | undefined;
+interface ToldBlock {
+  readonly transactions?: readonly {
+    readonly txID: string;
+    readonly raw_data: { readonly contract: readonly [{ readonly parameter: { readonly value: object } }] };
+  }[];
+}
+
+beforeAll(async () => {
+  devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: LAG });
+  const { head, headId: id } = devnet.control.summary();
+  [height, headId] = [head + 1, id as BlockHash];
+  const wallets = walletsOf(devnet);
+  const [owner] = wallets;
+  const transactions = await Promise.all([
+    owner!.transactionBuilder.triggerSmartContract(
+      devnet.tokens.USDT,
+      'transfer(address,uint256)',
+      { feeLimit: 100_000_000 },
+      [
+        { type: 'address', value: HOLDER },
+        { type: 'uint256', value: 5 },
+      ],
+    ),
+    wallets[1]!.transactionBuilder.sendTrx(HOLDER, 7),
+    owner!.transactionBuilder.triggerSmartContract(
+      devnet.tokens.USDT,
+      'transfer(address,uint256)',
+      { feeLimit: 100_000 },
+      [
+        { type: 'address', value: HOLDER },
+        { type: 'uint256', value: 6 },
+      ],
+    ),
+  ]);
+  const hashes: TxHash[] = [];
+  for (const [place, made] of transactions.entries()) {
+    const transaction = 'transaction' in made ? made.transaction : made;
+    const wallet = wallets[place === 1 ? 1 : 0]!;
+    const signed = await wallet.trx.sign(transaction as Parameters<typeof wallet.trx.sign>[0]);
+    expect(await wallet.trx.sendRawTransaction(signed as never)).toMatchObject({ result: true });
+    hashes.push((signed as unknown as { txID: TxHash }).txID);
+  }
+  sent = hashes;
+  await devnet.control.mine(1 + LAG + 4);
+  liar = await createLyingTronProxy({
+    upstreamUrl: devnet.url,
+    seed: 1,
+    override: async ({ method }, honest) => {
+      if (retold !== undefined && method === 'getblockbynum') {
+        const block = (await honest()) as ToldBlock;
+        for (const one of block.transactions ?? [])
+          if (one.txID === retold.txHash)
+            Object.assign(one.raw_data.contract[0].parameter.value, retold.value);
+        return block;
+      }
+      if (hidden === undefined) return undefined;
+      const isOther = (one: { txID?: string; id?: string }): boolean => (one.txID ?? one.id) !== hidden;
+      if (method === 'gettransactioninfobyblocknum') return ((await honest()) as object[]).filter(isOther);
+      if (method !== 'getblockbynum') return undefined;
+      const block = (await honest()) as { transactions?: object[] };
+      return block.transactions ? { ...block, transactions: block.transactions.filter(isOther) } : block;
+    },
+  });
+});
+afterEach(() => {
+  hidden = undefined;
+  retold = undefined;
+});
+afterAll(async () => {
+  await liar.close();
+  await devnet.close();
+});
+
+const networkWith = (rpcUrls: readonly string[], aloneAfterSeconds = 1) =>
+  networkOf(devnet, [devnet.tokens.USDT], { rpcUrls, aloneAfterSeconds });
+const afterBlock = () => ({ height: height - 1, hash: headId });
+
+test('of one source alone nothing is verified that lacks a transaction of its header, whatever the transaction did', async () => {
+  const reader = createTronReader(networkWith([liar.url]));
+  const { transfers, transactions } = await reader.readVerified(height - 1, height, []);
+  expect([transfers.length, transactions]).toEqual([1, 3]);
+  for (const one of sent) {
+    hidden = one;
+    await expect(reader.readVerified(height - 1, height, [])).rejects.toEqual(inconsistent);
+  }
+});
+
+test('nor of one that is left of two', async () => {
+  let now = 0;
+  const network = networkWith([liar.url, 'http://127.0.0.1:1']);
+  const reader = createTronReader(network, { nowMs: () => now });
+  await reader.head();
+  const read = () => reader.readVerified(height, height, []);
+  await expect(read()).rejects.toMatchObject({ retryable: true });
+  now += 60_000;
+  expect((await read()).transfers).toHaveLength(1);
+  hidden = sent[0];
+  await expect(read()).rejects.toEqual(inconsistent);
+});
+
+test('nobody is told that an attempt is in no block by a node that hides it', async () => {
+  const untilMs = devnet.control.summary().headTimeMs - (LAG + 2) * 3_000;
+  const find = () =>
+    findInBlocks(
+      createTronSources(networkWith([liar.url]), {}),
+      sent,
+      { after: afterBlock(), untilMs },
+      () => undefined,
+      {},
+    );
+  expect((await find()).found).toEqual(new Set(sent));
+  hidden = sent[2];
+  await expect(find()).rejects.toEqual(inconsistent);
+});
+
+test('and nothing that a wallet sent is left out of its history', async () => {
+  const history = createTronWalletHistoryReader(networkWith([liar.url]));
+  const wallet = devnet.accounts[1]!.address as Address;
+  const read = () =>
+    history.read(() => Promise.resolve(new Set([wallet])), { after: afterBlock(), to: height + 1 });
+  expect((await read()).sent.map(({ txHash }) => txHash)).toEqual([sent[1]]);
+  hidden = sent[1];
+  await expect(read()).rejects.toEqual(inconsistent);
+});
+
+test('a node alone tells no other owner, receiver or amount than what was signed', async () => {
+  const reader = createTronReader(networkWith([liar.url]));
+  const other = `41${'3'.repeat(40)}`;
+  for (const [place, value] of [
+    [0, { owner_address: other }],
+    [1, { owner_address: other }],
+    [1, { to_address: other }],
+    [1, { amount: 7_000_000 }],
+    [2, { owner_address: other }],
+  ] as const) {
+    retold = { txHash: sent[place]!, value };
+    await expect(reader.readVerified(height, height, [])).rejects.toEqual(inconsistent);
+  }
+});
+
+test('nor is a transaction of a wallet another’s by the word of one of two', async () => {
+  const wallet = devnet.accounts[1]!.address as Address;
+  const stranger = devnet.accounts[2]!.address as Address;
+  retold = { txHash: sent[1]!, value: { owner_address: hexOf(stranger) } };
+  for (const urls of [
+    [liar.url, devnet.url],
+    [devnet.url, liar.url],
+  ]) {
+    const history = createTronWalletHistoryReader(networkWith(urls));
+    const range = { after: afterBlock(), to: height + 1 };
+    await expect(history.read(() => Promise.resolve(new Set([wallet, stranger])), range)).rejects.toEqual(
+      inconsistent,
+    );
+  }
+});

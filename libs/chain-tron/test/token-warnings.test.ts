@@ -1,0 +1,80 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import {
+  createLyingTronProxy,
+  type AskedOfTron,
+  type LyingTronProxy,
+} from '@opentill/testkit/lying-tron-proxy';
+import { addressOfShortHex } from '../src/address-codec.ts';
+import { createTronReader } from '../src/reader.ts';
+import { networkOf } from './tron-harness.ts';
+
+/* What the contracts of tokens say of themselves: USDT's is our own node's, what it cannot say a node before it says. */
+
+const TRUE = '1'.padStart(64, '0');
+const NEW = 'ab'.repeat(20);
+let devnet: TronDevnet;
+let proxies: readonly LyingTronProxy[];
+let reader: ChainReader;
+/** By the first four bytes of the call. */
+let words: readonly Readonly<Record<string, string>>[] = [];
+
+beforeAll(async () => {
+  devnet = await startTronDevnet({ blockTimeMs: 0 });
+  const override =
+    (place: number) =>
+    ({ body }: AskedOfTron): Promise<unknown> => {
+      const word = words[place]?.[String(body['data']).slice(0, 8)];
+      const answer = { result: { result: true }, energy_used: 400, constant_result: [word] };
+      return Promise.resolve(word === undefined ? undefined : answer);
+    };
+  proxies = await Promise.all(
+    [0, 1].map((place) =>
+      createLyingTronProxy({ upstreamUrl: devnet.url, seed: place, override: override(place) }),
+    ),
+  );
+  reader = createTronReader(
+    networkOf(devnet, [devnet.tokens.USDT, devnet.tokens.USDC], { rpcUrls: proxies.map(({ url }) => url) }),
+  );
+});
+afterEach(() => {
+  words = [];
+});
+afterAll(async () => {
+  for (const proxy of proxies) await proxy.close();
+  await devnet.close();
+});
+
+const DEPRECATED = { '0e136b19': TRUE, '26976e3f': NEW.padStart(64, '0') };
+
+test('a token that says nothing is not warned of, whether it could or not', async () => {
+  await expect(reader.tokenWarnings!()).resolves.toEqual([]);
+});
+
+test('a contract that was replaced is told, with the one that took its place', async () => {
+  words = [DEPRECATED, DEPRECATED];
+  const by = addressOfShortHex(NEW);
+  await expect(reader.tokenWarnings!()).resolves.toEqual([
+    { kind: 'REPLACED', contract: devnet.tokens.USDT, by },
+    { kind: 'REPLACED', contract: devnet.tokens.USDC, by },
+  ]);
+});
+
+test('a contract that is paused is told, one without a successor too', async () => {
+  const both = { '5c975abb': TRUE, '0e136b19': TRUE };
+  words = [both, both];
+  await expect(reader.tokenWarnings!()).resolves.toEqual(
+    [devnet.tokens.USDT, devnet.tokens.USDC].flatMap((contract) => [
+      { kind: 'PAUSED', contract },
+      { kind: 'REPLACED', contract, by: undefined },
+    ]),
+  );
+});
+
+test('what one source alone says is not told, nor another successor than the other one names', async () => {
+  words = [DEPRECATED];
+  await expect(reader.tokenWarnings!()).resolves.toEqual([]);
+  words = [DEPRECATED, { ...DEPRECATED, '26976e3f': 'cd'.repeat(20).padStart(64, '0') }];
+  await expect(reader.tokenWarnings!()).resolves.toEqual([]);
+});

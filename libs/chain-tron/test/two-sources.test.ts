@@ -1,0 +1,262 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import {
+  createLyingTronProxy,
+  type AskedOfTron,
+  type LyingTronProxy,
+} from '@opentill/testkit/lying-tron-proxy';
+import { createTronReader, type TronNetwork } from '../src/reader.ts';
+import type { TronExchange } from '../src/tron-client.ts';
+import { networkOf } from './tron-harness.ts';
+
+/* What two sources are asked, how often, and at which pace. */
+
+const LAG = 3;
+const BLOCKS = 8;
+const HOLDER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH' as Address;
+let devnet: TronDevnet;
+let proxies: readonly LyingTronProxy[];
+let first: number;
+/** What a source says instead, by its place. */
+type Lie = (asked: AskedOfTron, honest: () => Promise<unknown>) => Promise<unknown>;
+let lies: Partial<Record<number, Lie>> = {};
+
+beforeAll(async () => {
+  devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: LAG });
+  first = devnet.control.summary().head + 1;
+  for (let block = 0; block < BLOCKS; block += 1)
+    await devnet.control.fund(HOLDER, { symbol: 'USDT', amountBaseUnits: 1n });
+  await devnet.control.mine(LAG);
+  proxies = await Promise.all(
+    [0, 1, 2].map((place) =>
+      createLyingTronProxy({
+        upstreamUrl: devnet.url,
+        seed: place,
+        override: (asked, honest) => lies[place]?.(asked, honest) ?? Promise.resolve(undefined),
+      }),
+    ),
+  );
+});
+afterEach(() => {
+  lies = {};
+});
+afterAll(async () => {
+  for (const proxy of proxies) await proxy.close();
+  await devnet.close();
+});
+
+/** A reader of the first two, unless told otherwise. */
+function readerOf(
+  overrides: Partial<TronNetwork> = {},
+  {
+    requestTimeoutMs = 5_000,
+    nowMs,
+  }: { readonly requestTimeoutMs?: number; readonly nowMs?: () => number } = {},
+) {
+  const exchanges: TronExchange[] = [];
+  const urls = proxies.map(({ url }) => url);
+  const network = networkOf(devnet, [devnet.tokens.USDT], {
+    rpcUrls: urls.slice(0, 2),
+    ...overrides,
+  });
+  const onExchange = (exchange: TronExchange): void => void exchanges.push(exchange);
+  const clock = nowMs === undefined ? {} : { nowMs };
+  const reader = createTronReader(network, { requestTimeoutMs, onExchange, ...clock });
+  return { reader, exchanges, hosts: urls.map((url) => new URL(url).host) };
+}
+const last = (): number => first + BLOCKS - 1;
+
+test('of what both have told whole nobody is asked once more', async () => {
+  const { reader, exchanges } = readerOf();
+  const { headers, transfers } = await reader.readVerified(first, last(), []);
+  const ours = transfers.filter(({ to }) => to === HOLDER);
+  expect(ours).toHaveLength(BLOCKS);
+  exchanges.length = 0;
+  const { confirmed, refuted } = await reader.confirmTransfers(ours, { headers });
+  expect([confirmed.length, refuted.length, exchanges.length]).toEqual([BLOCKS, 0, 0]);
+  // The same that the receipts say, asked for one by one.
+  await expect(reader.confirmTransfers(ours)).resolves.toMatchObject({
+    confirmed: confirmed.map(({ txHash, position, feeBaseUnits, amountBaseUnits }) => ({
+      txHash,
+      position,
+      feeBaseUnits,
+      amountBaseUnits,
+    })),
+  });
+  expect(exchanges.length).toBeGreaterThan(2 * BLOCKS);
+});
+
+test('what one has told whole is shown without a question more, by as much as its receipts say', async () => {
+  const { reader, exchanges } = readerOf();
+  const { headers, transfers } = await reader.readSeen(first, last());
+  const ours = transfers.filter(({ to }) => to === HOLDER);
+  exchanges.length = 0;
+  const shown = await reader.confirmTransfers(ours, { headers, byOneSource: true });
+  expect([shown.confirmed.length, shown.refuted.length, exchanges.length]).toEqual([BLOCKS, 0, 0]);
+  // Of blocks that are not said to be still those that were read receipts are asked for, and say the same.
+  const asked = await reader.confirmTransfers(ours, { byOneSource: true });
+  expect(exchanges.length).toBeGreaterThan(BLOCKS);
+  expect(asked.confirmed).toMatchObject(shown.confirmed);
+});
+
+test('where they tell of other fees, and of what one has told, receipts are asked for', async () => {
+  lies[1] = async ({ method }, honest) =>
+    method === 'gettransactioninfobyblocknum'
+      ? ((await honest()) as readonly object[]).map((info) => ({ ...info, fee: 1 }))
+      : undefined;
+  const { reader, exchanges } = readerOf();
+  const verified = await reader.readVerified(first, first, []);
+  exchanges.length = 0;
+  await reader.confirmTransfers(verified.transfers, { headers: verified.headers });
+  expect(exchanges.length).toBeGreaterThan(0);
+  const seen = await reader.readSeen(first, first);
+  exchanges.length = 0;
+  await reader.confirmTransfers(seen.transfers, { headers: seen.headers });
+  expect(exchanges.length).toBeGreaterThan(0);
+});
+
+const WHOLE = ['getblockbynum', 'gettransactioninfobyblocknum'];
+const ofWholeBlocks = (exchanges: readonly TronExchange[]) =>
+  exchanges.filter(({ methods: [method] }) => WHOLE.includes(method.split('/')[1]!));
+
+test('what a source told when blocks were seen it is asked for once more only where the other one differs', async () => {
+  const { reader, exchanges } = readerOf();
+  const seen = await reader.readSeen(first, last());
+  exchanges.length = 0;
+  const verified = await reader.readVerified(first, last(), []);
+  expect([verified.headers, verified.transfers.length]).toEqual([seen.headers, seen.transfers.length]);
+  const asked = ofWholeBlocks(exchanges);
+  expect([asked.length, new Set(asked.map(({ endpoint }) => endpoint)).size]).toEqual([2 * BLOCKS, 1]);
+  expect(asked.every(({ methods: [method] }) => method.startsWith('walletsolidity/'))).toBe(true);
+  // Whoever told it before has to name the last of the blocks now, and the chain.
+  const ofTheOther = exchanges.filter(({ endpoint }) => endpoint !== asked[0]!.endpoint);
+  expect(ofTheOther.map(({ methods: [method] }) => method)).toContain('walletsolidity/getblock');
+  expect(ofTheOther.length).toBeLessThanOrEqual(3);
+  exchanges.length = 0;
+  const { confirmed } = await reader.confirmTransfers(verified.transfers, { headers: verified.headers });
+  expect([confirmed.length, exchanges.length]).toEqual([verified.transfers.length, 0]);
+  // Its own word of before stands for nobody else: whoever tells otherwise has both asked.
+  lies[1] = async ({ method, body }, honest) =>
+    method === 'gettransactioninfobyblocknum' && body['num'] === first
+      ? ((await honest()) as readonly object[]).map((info) => ({ ...info, log: [] }))
+      : undefined;
+  await expect(reader.readVerified(first, last(), [])).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
+  expect(new Set(ofWholeBlocks(exchanges).map(({ endpoint }) => endpoint)).size).toBe(2);
+});
+
+test('a source does not speak for blocks that have left its chain since it told of them', async () => {
+  const { reader } = readerOf();
+  await devnet.control.fund(HOLDER, { symbol: 'USDT', amountBaseUnits: 1n });
+  const { head } = devnet.control.summary();
+  const ofBefore = new Map<string, unknown>();
+  for (const method of WHOLE) ofBefore.set(method, await answerOf(method, head));
+  const [seen] = (await reader.readSeen(head, head)).headers;
+  await devnet.control.reorganise(1, { drop: true });
+  await devnet.control.mine(LAG + 1);
+  // The other one stays with the block that is gone, and calls it solid.
+  lies[1] = ({ method, body }) =>
+    Promise.resolve(body['num'] === head ? structuredClone(ofBefore.get(method)) : undefined);
+  await expect(reader.readVerified(head, head, [])).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
+  lies = {};
+  const { headers } = await reader.readVerified(head, head, []);
+  expect(headers[0]?.hash).not.toBe(seen!.hash);
+});
+
+async function answerOf(method: string, num: number): Promise<unknown> {
+  const response = await fetch(`${devnet.url}/wallet/${method}`, {
+    method: 'POST',
+    body: JSON.stringify({ num }),
+  });
+  return response.json();
+}
+
+test('blocks that were seen are not verified while the other source is away', async () => {
+  const { reader } = readerOf();
+  await reader.readSeen(first, last());
+  lies[1] = () => Promise.resolve({ Error: 'class java.lang.NullPointerException : null' });
+  await expect(reader.readVerified(first, last(), [])).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
+});
+
+const away = (): Promise<unknown> =>
+  Promise.resolve({ Error: 'class java.lang.NullPointerException : null' });
+
+test('a source that fails at once holds a round no longer than its blocks and a few more', async () => {
+  const { reader, exchanges, hosts } = readerOf();
+  lies[1] = away;
+  await expect(reader.readVerified(first, last(), [])).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
+  const asked = exchanges.filter(({ endpoint }) => endpoint === hosts[1]).length;
+  // Two calls a block, each made twice, and four more blocks, all of it three times.
+  expect(asked).toBeLessThanOrEqual(3 * (4 * BLOCKS + 4 * 4) + 2);
+});
+
+test('who differs from what another one told before, and cannot tell now, is replaced by a third', async () => {
+  const { reader, exchanges, hosts } = readerOf({ rpcUrls: proxies.map(({ url }) => url) });
+  // The first hides what it was paid when the blocks are seen, and breaks when it is asked about that.
+  lies[0] = async ({ method }, honest) =>
+    method === 'gettransactioninfobyblocknum'
+      ? ((await honest()) as readonly object[]).map((info) => ({ ...info, log: [] }))
+      : undefined;
+  const seen = await reader.readSeen(first, last());
+  expect(seen.transfers).toEqual([]);
+  expect(new Set(ofWholeBlocks(exchanges).map(({ endpoint }) => endpoint))).toEqual(new Set([hosts[0]]));
+  lies[0] = ({ method }) => (WHOLE.includes(method) ? away() : Promise.resolve(undefined));
+  exchanges.length = 0;
+  const { transfers } = await reader.readVerified(first, last(), []);
+  expect(transfers.filter(({ to }) => to === HOLDER)).toHaveLength(BLOCKS);
+  expect(new Set(ofWholeBlocks(exchanges).map(({ endpoint }) => endpoint))).toEqual(new Set(hosts));
+  expect(reader.sources?.().find(({ place }) => place === 0)).toMatchObject({
+    lastErrorCode: 'RPC_UNAVAILABLE',
+  });
+});
+
+test('who answers from memory has the blocks, so nobody stands alone as soon as it breaks', async () => {
+  let now = 0;
+  const { reader, exchanges, hosts } = readerOf({ aloneAfterSeconds: 60 }, { nowMs: () => now });
+  // The first lacks blocks below its head; the second is slower, so that the first is asked first.
+  lies[0] = ({ method }) => Promise.resolve(WHOLE.includes(method) ? {} : undefined);
+  const slow: Lie = () => new Promise((resolve) => setTimeout(resolve, 700, undefined));
+  lies[1] = slow;
+  await expect(reader.readVerified(first, last(), [])).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
+  delete lies[0];
+  now += 30_000;
+  await reader.readSeen(first, last());
+  for (let times = 0; times < 2; times += 1) {
+    exchanges.length = 0;
+    await reader.readVerified(first, last(), []);
+    expect(new Set(ofWholeBlocks(exchanges).map(({ endpoint }) => endpoint))).toEqual(new Set([hosts[1]]));
+    now += 20_000;
+  }
+  // 70 s after it lacked blocks, 20 after it was last known to have them.
+  lies[0] = away;
+  await expect(reader.readVerified(first, last(), [])).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
+});
+
+test('what is solid costs one call of each source, where heads and blocks are known', async () => {
+  const { reader, exchanges } = readerOf();
+  const unknown = await reader.finalizedHeight();
+  expect(exchanges.length).toBeGreaterThanOrEqual(6);
+  await reader.readSeen(unknown, unknown);
+  exchanges.length = 0;
+  await expect(reader.finalizedHeight()).resolves.toBe(unknown);
+  expect(exchanges.map(({ methods: [method] }) => method)).toEqual([
+    'walletsolidity/getblock',
+    'walletsolidity/getblock',
+  ]);
+});
+
+test('at a rate at which the blocks of one call take longer than a call may, they are read all the same', async () => {
+  // Two calls a block at 5 a second: 1.6 s at each, where a call waits for one second.
+  const rpcUrls = proxies.slice(0, 2).map(({ url }) => ({ url, requestsPerSecond: 5 }));
+  const { reader } = readerOf({ rpcUrls }, { requestTimeoutMs: 1_000 });
+  const half = first + BLOCKS / 2 - 1;
+  const { transfers } = await reader.readVerified(first, half, []);
+  expect(transfers.filter(({ to }) => to === HOLDER)).toHaveLength(BLOCKS / 2);
+  const seen = await reader.readSeen(first, half);
+  expect(seen.headers).toHaveLength(BLOCKS / 2);
+  // Nobody stands in line for what is asked besides.
+  const startedAt = performance.now();
+  const [, { height }] = await Promise.all([reader.readVerified(first, half, []), reader.head()]);
+  expect(height).toBe(devnet.control.summary().head);
+  expect(performance.now() - startedAt).toBeGreaterThan(1_000);
+});
