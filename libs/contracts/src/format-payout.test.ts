@@ -67,3 +67,7 @@ test.each([
 ] as const)('%j is %s of %s', (change, status, amount) => {
   expect(shown(change)).toMatchObject({ status, amount });
 });
+
+test('costs nothing where the chain gave back more than the work cost', () => {
+  expect(shown({ networkFee: -5n })).toMatchObject({ status: 'SUCCESS', txGas: '0' });
+});

@@ -13,7 +13,7 @@ export interface PayoutTransaction {
   readonly state: FateState;
   readonly succeeded: boolean;
   readonly delivered: BaseUnits;
-  /** In the native coin's base units. */
+  /** In the native coin's base units. Below zero where more was given back than its work cost (SUI); shown as nothing. */
   readonly networkFee: bigint;
   readonly blockHeight: number;
   readonly blockTimeSeconds: number;
@@ -31,7 +31,7 @@ export function toPayoutTransfer(transaction: PayoutTransaction): TransferToForm
     fromAddress: transaction.wallet,
     toAddress: transaction.receiver,
     amount: delivered > 0n ? delivered : amount,
-    networkFee: transaction.networkFee,
+    networkFee: transaction.networkFee > 0n ? transaction.networkFee : 0n,
     blockHeight: transaction.blockHeight,
     blockTimeSeconds: transaction.blockTimeSeconds,
     state: state === 'MINED' ? 'DETECTED' : state,

@@ -85,13 +85,34 @@ export interface TronPayoutsConfig {
   readonly float?: Readonly<Record<string, string>>;
 }
 
+/** How payouts of SUI are sent. There are no nonces: a transaction lands until its epochs are over, or never. */
+export interface SuiPayoutsConfig {
+  /** Most payouts of a wallet that are signed and neither in a checkpoint nor proven dead. */
+  readonly maxOpenPayouts: number;
+  /** In MIST, a decimal string. No transaction may cost more: what would need more waits. */
+  readonly maxGasBudgetMist: string;
+  /** In MIST a unit, a decimal string. While an epoch's price is higher, nothing is sent. */
+  readonly maxGasPriceMist: string;
+  /** Alarm when a hot wallet has less SUI, in MIST. */
+  readonly lowGasBaseUnits?: string;
+  /** Alarm when a hot wallet has less of a token: display units by symbol. */
+  readonly lowBalance?: Readonly<Record<string, string>>;
+  /** More than this of a token does not belong into a hot wallet: display units by symbol. */
+  readonly float?: Readonly<Record<string, string>>;
+}
+
+export type AnyPayoutsConfig = PayoutsConfig | TronPayoutsConfig | SuiPayoutsConfig;
+
 export interface NetworkConfig {
   readonly chain: Chain;
   readonly family: Family;
   readonly enabled: boolean;
   /** EIP-155 chain id; only the EVM family has one. */
   readonly chainId?: number;
-  /** Last four bytes of the id of block 0, `0x` and hex: by this a TRON network is known; others have none. */
+  /**
+   * By what a network is known that has no chain id. TRON: the last four bytes of the id of block 0, `0x` and hex; SUI: the
+   * digest of checkpoint 0, base58.
+   */
   readonly genesisId?: string;
   readonly name: string;
   /** In the order of preference; read them by rpcEndpointsOf. */
@@ -131,14 +152,19 @@ export interface NetworkConfig {
   readonly tokens: readonly TokenConfig[];
   /**
    * Absent: payouts of this network are accepted and never signed; each says so, and ends when its time is up. Read it by
-   * payoutTermsOf (EVM) or tronPayoutTermsOf.
+   * payoutTermsOf (EVM), tronPayoutTermsOf or suiPayoutTermsOf.
    */
-  readonly payouts?: PayoutsConfig | TronPayoutsConfig;
+  readonly payouts?: AnyPayoutsConfig;
 }
 
 /** Whether payouts are priced by gas and ordered by nonces, as in the EVM family. */
-export function arePaidByGas(payouts: PayoutsConfig | TronPayoutsConfig): payouts is PayoutsConfig {
+export function arePaidByGas(payouts: AnyPayoutsConfig): payouts is PayoutsConfig {
   return 'maxOpenNonces' in payouts;
+}
+
+/** Whether payouts end by epochs, as in the SUI family. */
+export function areEndedByEpochs(payouts: AnyPayoutsConfig): payouts is SuiPayoutsConfig {
+  return 'maxGasBudgetMist' in payouts;
 }
 
 /** The endpoints of a network, in the order of preference. */

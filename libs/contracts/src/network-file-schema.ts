@@ -79,6 +79,19 @@ const tronPayoutsSchema = {
     float: amountsBySymbol,
   },
 };
+const suiPayoutsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['maxOpenPayouts', 'maxGasBudgetMist', 'maxGasPriceMist'],
+  properties: {
+    maxOpenPayouts: { type: 'integer', minimum: 1, maximum: 1000 },
+    maxGasBudgetMist: wei,
+    maxGasPriceMist: wei,
+    lowGasBaseUnits: wei,
+    lowBalance: amountsBySymbol,
+    float: amountsBySymbol,
+  },
+};
 const networkSchema = {
   type: 'object',
   additionalProperties: false,
@@ -102,7 +115,7 @@ const networkSchema = {
     family: { enum: ['EVM', 'TRON', 'SUI'] },
     enabled: { type: 'boolean' },
     chainId: { type: 'integer', minimum: 1 },
-    genesisId: { type: 'string', pattern: '^0x[0-9a-f]{8}$' },
+    genesisId: { type: 'string' },
     name: { type: 'string', minLength: 1, maxLength: 60 },
     rpcUrls: { type: 'array', minItems: 1, items: endpointSchema },
     solidityUrls: { type: 'array', minItems: 1, items: { type: 'string' } },
@@ -138,11 +151,20 @@ const networkSchema = {
     ofFamily('EVM', ['bloom'], { payouts: gasPayoutsSchema, genesisId: false, solidityUrls: false }),
     ofFamily('TRON', ['genesisId'], {
       payouts: tronPayoutsSchema,
+      genesisId: { type: 'string', pattern: '^0x[0-9a-f]{8}$' },
       chainId: false,
       bloom: false,
       wsUrl: false,
       // Money moves in solid blocks alone: a depth says nothing of 19 representatives.
       confirmations: { const: 'finalized' },
+    }),
+    ofFamily('SUI', ['genesisId'], {
+      payouts: suiPayoutsSchema,
+      // 32 bytes in base58.
+      genesisId: { type: 'string', pattern: '^[1-9A-HJ-NP-Za-km-z]{43,44}$' },
+      chainId: false,
+      bloom: false,
+      solidityUrls: false,
     }),
   ],
 };

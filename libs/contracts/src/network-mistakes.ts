@@ -1,21 +1,34 @@
 import { chainIdOf, familyOf, genesisIdOf } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
 import {
+  areEndedByEpochs,
   arePaidByGas,
   findToken,
   rpcEndpointsOf,
+  type AnyPayoutsConfig,
   type NetworkConfig,
   type PayoutsConfig,
+  type SuiPayoutsConfig,
   type TokenConfig,
   type TronPayoutsConfig,
 } from './network-config.ts';
 import { hasDuplicates, isUrlOf } from './network-overrides.ts';
 
 const EVM_CONTRACT = /^0x[0-9a-fA-F]{40}$/;
+/** All 64 digits of the package, so that it can be compared whole; see `parseCoinType` of the family's adapter. */
+const SUI_COIN_TYPE = /^0x[0-9a-f]{64}::[a-zA-Z_][a-zA-Z0-9_]*::[a-zA-Z_][a-zA-Z0-9_]*$/;
+/** Of SUI it is the native coin, and so named by `null`. */
+const SUI_NATIVE = `0x${'2'.padStart(64, '0')}::sui::SUI`;
 /** Its checksum says the adapter of the family. */
 const TRON_CONTRACT = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
 /** The most that the chain lets a transaction burn (`getMaxFeeLimit`), in sun. */
 const TRON_FEE_LIMIT_MAX = 15_000_000_000n;
+/** The most that the chain lets a transaction cost (`max_tx_gas`), in MIST. */
+const SUI_BUDGET_MAX = 50_000_000_000n;
+/** No transaction costs less than so many units (`base_tx_cost_fixed`). */
+const SUI_UNITS_MIN = 1_000n;
+
+const MAIN_CHAINS = ['TRON', 'SUI'] as const;
 
 /** What a schema cannot say: where the networks of a file contradict themselves or each other. A sentence each. */
 export function mistakesOf(networks: readonly NetworkConfig[]): string[] {
@@ -44,8 +57,11 @@ function identityMistakes(network: NetworkConfig, before: readonly NetworkConfig
   const knownGenesis = genesisIdOf(chain);
   if (knownGenesis !== undefined && genesisId !== knownGenesis)
     mistakes.push(`/genesisId must be ${knownGenesis}, the one of ${chain}`);
-  if (knownGenesis === undefined && genesisId === genesisIdOf('TRON'))
-    mistakes.push('/genesisId is the one of TRON');
+  const namesakes = MAIN_CHAINS.filter(
+    (main) => main !== chain && familyOf(main) === familyOf(chain) && genesisIdOf(main) === genesisId,
+  );
+  if (genesisId !== undefined && namesakes.length > 0)
+    mistakes.push(`/genesisId is the one of ${namesakes.join(', ')}`);
   return mistakes;
 }
 
@@ -83,10 +99,9 @@ function depthMistakes(network: NetworkConfig): string[] {
 }
 
 function payoutMistakes(network: NetworkConfig): string[] {
-  const { payouts, family } = network;
+  const { payouts } = network;
   if (payouts === undefined) return [];
-  if (family === 'SUI') return ['/payouts is not known of the SUI family'];
-  const mistakes = arePaidByGas(payouts) ? gasMistakes(payouts) : feeLimitMistakes(payouts);
+  const mistakes = feeMistakes(payouts);
   for (const name of ['lowBalance', 'float'] as const) {
     for (const [symbol, amount] of Object.entries(payouts[name] ?? {})) {
       const token = findToken(network, symbol);
@@ -96,6 +111,20 @@ function payoutMistakes(network: NetworkConfig): string[] {
     }
   }
   return mistakes.map((mistake) => `/payouts ${mistake}`);
+}
+
+function feeMistakes(payouts: AnyPayoutsConfig): string[] {
+  if (arePaidByGas(payouts)) return gasMistakes(payouts);
+  return areEndedByEpochs(payouts) ? budgetMistakes(payouts) : feeLimitMistakes(payouts);
+}
+
+function budgetMistakes({ maxGasBudgetMist, maxGasPriceMist }: SuiPayoutsConfig): string[] {
+  const [budget, price] = [BigInt(maxGasBudgetMist), BigInt(maxGasPriceMist)];
+  if (price === 0n) return ['maxGasPriceMist must not be 0'];
+  const isPayable = budget >= SUI_UNITS_MIN * price && budget <= SUI_BUDGET_MAX;
+  return isPayable
+    ? []
+    : [`maxGasBudgetMist must be ${SUI_UNITS_MIN} times maxGasPriceMist to ${SUI_BUDGET_MAX}`];
 }
 
 function feeLimitMistakes({ maxFeeLimitSun }: TronPayoutsConfig): string[] {
@@ -121,18 +150,24 @@ function tokenMistakes(network: NetworkConfig, token: TokenConfig, place: number
   const mistakes: string[] = [];
   const before = network.tokens.slice(0, place);
   const { symbol, contract, decimals } = token;
+  // Not the one that is written there, which may be wrong: that is one mistake and not one of each token, too.
+  const family = familyOf(network.chain);
   if (before.some((other) => other.symbol.toUpperCase() === symbol.toUpperCase()))
     mistakes.push('stands twice');
-  const spelling = (text: string | null) => (network.family === 'EVM' ? text?.toLowerCase() : text) ?? null;
+  const spelling = (text: string | null) => (family === 'EVM' ? text?.toLowerCase() : text) ?? null;
   const twin = before.find((other) => spelling(other.contract) === spelling(contract));
   if (twin !== undefined) mistakes.push(`has the contract of ${twin.symbol}`);
   if (contract === null) {
     const isNative = symbol === network.nativeSymbol && decimals === network.nativeDecimals;
     if (!isNative) mistakes.push(`must be named and divided like the native coin ${network.nativeSymbol}`);
-  } else if (network.family === 'EVM' && !EVM_CONTRACT.test(contract)) {
+  } else if (family === 'EVM' && !EVM_CONTRACT.test(contract)) {
     mistakes.push('contract is no EVM address');
-  } else if (network.family === 'TRON' && !TRON_CONTRACT.test(contract)) {
+  } else if (family === 'TRON' && !TRON_CONTRACT.test(contract)) {
     mistakes.push('contract is no TRON address (T and 33 characters)');
+  } else if (family === 'SUI' && (!SUI_COIN_TYPE.test(contract) || contract === SUI_NATIVE)) {
+    mistakes.push(
+      'contract is no coin type of SUI (0x, 64 hex digits, ::module::STRUCT; null for SUI itself)',
+    );
   }
   for (const limit of ['minAmount', 'maxAmount'] as const) {
     const value = token[limit];

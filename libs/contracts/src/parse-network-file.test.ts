@@ -136,9 +136,20 @@ describe('a network file', () => {
     ],
     [
       'another family, a chain twice, no chain id',
-      [{ ...ETH, family: 'SUI' }, ETH, { ...BSC, chainId: undefined }],
+      [
+        {
+          ...ETH,
+          family: 'SUI',
+          chainId: undefined,
+          bloom: undefined,
+          genesisId: '4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S',
+        },
+        ETH,
+        { ...BSC, chainId: undefined },
+      ],
       [
         '/networks/0 (ETH) family must be EVM',
+        '/networks/0 (ETH)/chainId must be 1, the one of ETH',
         '/networks/1 (ETH) stands twice',
         '/networks/2 (BSC)/chainId must be 56, the one of BSC',
       ],

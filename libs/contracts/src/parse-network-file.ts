@@ -10,6 +10,9 @@ export type NetworkConfigErrorCode =
   /** A network file is not JSON, breaks its schema or contradicts itself; the message names every mistake. */
   'NETWORKS_INVALID';
 
+/** That the schema is one is a test's to see: the look costs more than all the rest, and every process would pay for it. */
+const AJV_OPTIONS = { allErrors: true, strict: true, allowUnionTypes: true, validateSchema: false } as const;
+
 /**
  * Reads a network file's text. `<CHAIN>_RPC_URLS` (separated by commas, in the order of preference), `<CHAIN>_WS_URL`
  * and, on TRON, `<CHAIN>_SOLIDITY_URLS` (see NetworkConfig) of the environment replace what the file says of that chain. Names all mistakes at once; no URL
@@ -24,9 +27,7 @@ export function parseNetworkFile(
   const read = readJson(text);
   if (!read.ok) throw invalid(fileName, [read.mistake]);
   const parsed = read.value;
-  const validate = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true }).compile<{
-    networks: NetworkConfig[];
-  }>(NETWORK_FILE_SCHEMA);
+  const validate = new Ajv2020(AJV_OPTIONS).compile<{ networks: NetworkConfig[] }>(NETWORK_FILE_SCHEMA);
   if (!validate(parsed)) {
     const problems = (validate.errors ?? []).map(
       (e) => `${e.instancePath || '/'} ${e.message ?? 'is wrong'}`,

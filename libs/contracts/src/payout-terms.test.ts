@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { NetworkConfig, PayoutsConfig, TronPayoutsConfig } from './network-config.ts';
+import type { NetworkConfig, PayoutsConfig, SuiPayoutsConfig, TronPayoutsConfig } from './network-config.ts';
 import { parseNetworkFile } from './parse-network-file.ts';
-import { payoutTermsOf, tronPayoutTermsOf } from './payout-terms.ts';
+import { payoutTermsOf, suiPayoutTermsOf, tronPayoutTermsOf } from './payout-terms.ts';
 
 const PAYOUTS: PayoutsConfig = {
   maxOpenNonces: 16,
@@ -15,6 +15,11 @@ const TRON_PAYOUTS: TronPayoutsConfig = {
   expirationSeconds: 90,
   maxFeeLimitSun: '100000000',
   energyMarginPercent: 30,
+};
+const SUI_PAYOUTS: SuiPayoutsConfig = {
+  maxOpenPayouts: 300,
+  maxGasBudgetMist: '50000000',
+  maxGasPriceMist: '5000',
 };
 const TRON = {
   chain: 'TRON',
@@ -33,6 +38,14 @@ const TRON = {
       maxAmount: null,
     },
   ],
+};
+const SUI = {
+  ...TRON,
+  chain: 'SUI',
+  family: 'SUI',
+  genesisId: '4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S',
+  confirmations: 1,
+  tokens: [{ ...TRON.tokens[0]!, contract: `0x${'3'.repeat(64)}::usdt::USDT` }],
 };
 function parse(payouts: object | undefined, overrides: object = {}): NetworkConfig | undefined {
   const token = { symbol: 'USDT', decimals: 6, displayDecimals: 2, minAmount: null, maxAmount: null };
@@ -143,9 +156,9 @@ describe('payouts of a network file', () => {
     expect(mistakesOf(TRON_PAYOUTS)).toContain(
       "/networks/0/payouts must have required property 'maxOpenNonces'",
     );
-    expect(mistakesOf(PAYOUTS, { ...TRON, family: 'SUI', chain: 'SUI', genesisId: undefined })).toEqual([
-      '/networks/0 (SUI)/payouts is not known of the SUI family',
-    ]);
+    expect(mistakesOf(PAYOUTS, SUI)).toContain(
+      "/networks/0/payouts must have required property 'maxGasBudgetMist'",
+    );
   });
 });
 
@@ -187,5 +200,33 @@ describe('payouts of TRON', () => {
     { ...TRON_PAYOUTS, lowBalance: { DAI: '1' } },
   ])('that break a rule are refused: %j', (payouts) => {
     expect(mistakesOf(payouts, TRON).length).toBeGreaterThan(0);
+  });
+});
+
+describe('payouts of SUI', () => {
+  test('are read as numbers, and are those of no other family', () => {
+    const network = parse({ ...SUI_PAYOUTS, lowGasBaseUnits: '5', float: { USDT: '1' } }, SUI)!;
+    expect(payoutTermsOf(network)).toBeUndefined();
+    expect(tronPayoutTermsOf(network)).toBeUndefined();
+    expect(suiPayoutTermsOf(network)).toEqual({
+      maxOpenPayouts: 300,
+      maxGasBudgetMist: 50_000_000n,
+      maxGasPriceMist: 5_000n,
+      lowGasBaseUnits: 5n,
+      lowBalance: new Map(),
+      float: new Map([['USDT', 1_000_000n]]),
+    });
+    expect(suiPayoutTermsOf(parse(PAYOUTS)!)).toBeUndefined();
+    expect(suiPayoutTermsOf(parse(TRON_PAYOUTS, TRON)!)).toBeUndefined();
+    expect(suiPayoutTermsOf(parse(undefined, SUI)!)).toBeUndefined();
+  });
+
+  test.each([
+    [{ ...SUI_PAYOUTS, maxGasPriceMist: '0' }, /maxGasPriceMist must not be 0/],
+    [{ ...SUI_PAYOUTS, maxGasBudgetMist: '4999999' }, /maxGasBudgetMist must be 1000 times/],
+    [{ ...SUI_PAYOUTS, maxGasBudgetMist: '50000000001' }, /maxGasBudgetMist must be 1000 times/],
+    [{ ...SUI_PAYOUTS, lowBalance: { ABC: '1' } }, /ABC, which is no token/],
+  ])('that contradict the chain are refused: %j', (payouts, mistake) => {
+    expect(mistakesOf(payouts, SUI)).toEqual([expect.stringMatching(mistake)]);
   });
 });

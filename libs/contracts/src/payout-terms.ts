@@ -1,5 +1,5 @@
 import { parseAmount, type BaseUnits } from '@opentill/domain/money';
-import { arePaidByGas, findToken, type NetworkConfig } from './network-config.ts';
+import { areEndedByEpochs, arePaidByGas, findToken, type NetworkConfig } from './network-config.ts';
 import { EXPIRATION_SECONDS_MAX } from './network-file-schema.ts';
 
 /** `payouts` of an EVM network's file as numbers. */
@@ -17,6 +17,13 @@ export interface TronPayoutTerms extends WalletBounds {
   readonly expirationMs: number;
   readonly maxFeeLimitSun: bigint;
   readonly energyMarginPercent: number;
+}
+
+/** `payouts` of a SUI network's file as numbers. */
+export interface SuiPayoutTerms extends WalletBounds {
+  readonly maxOpenPayouts: number;
+  readonly maxGasBudgetMist: bigint;
+  readonly maxGasPriceMist: bigint;
 }
 
 /** Between what balances a hot wallet is as it should be. */
@@ -58,12 +65,24 @@ export const LANDS_WITHIN_MS = EXPIRATION_SECONDS_MAX * 1_000 + SIGNED_AHEAD_MAX
 /** The same of a TRON network. */
 export function tronPayoutTermsOf(network: NetworkConfig): TronPayoutTerms | undefined {
   const { payouts } = network;
-  if (payouts === undefined || arePaidByGas(payouts)) return undefined;
+  if (payouts === undefined || arePaidByGas(payouts) || areEndedByEpochs(payouts)) return undefined;
   return {
     maxOpenPayouts: payouts.maxOpenPayouts,
     expirationMs: payouts.expirationSeconds * 1_000,
     maxFeeLimitSun: BigInt(payouts.maxFeeLimitSun),
     energyMarginPercent: payouts.energyMarginPercent,
+    ...walletBoundsOf(network, payouts),
+  };
+}
+
+/** The same of a SUI network. */
+export function suiPayoutTermsOf(network: NetworkConfig): SuiPayoutTerms | undefined {
+  const { payouts } = network;
+  if (payouts === undefined || !areEndedByEpochs(payouts)) return undefined;
+  return {
+    maxOpenPayouts: payouts.maxOpenPayouts,
+    maxGasBudgetMist: BigInt(payouts.maxGasBudgetMist),
+    maxGasPriceMist: BigInt(payouts.maxGasPriceMist),
     ...walletBoundsOf(network, payouts),
   };
 }

@@ -13,7 +13,7 @@ const MAX_BYTES = 256 * 1024;
  * version, or data that does not fit the catalog's schema; unknown further fields pass.
  */
 export function createEnvelopeReader<T extends EventType>(type: T): (content: Buffer) => EventEnvelope<T> {
-  const ajv = new Ajv2020({ strict: true });
+  const ajv = new Ajv2020({ strict: true, validateSchema: false }); // a test of the catalog sees to it
   ajvFormats.default(ajv);
   const validate: ValidateFunction<EventEnvelope<T>> = ajv.compile({
     type: 'object',

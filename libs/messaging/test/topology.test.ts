@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { EVENTS_EXCHANGE, queues } from '@opentill/contracts/topology';
+import { DEAD_EXCHANGE, EVENTS_EXCHANGE, queues } from '@opentill/contracts/topology';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 
@@ -10,6 +10,10 @@ beforeAll(async () => {
 afterAll(() => server.drop());
 
 const names = queues().flatMap((queue) => [queue.name, queue.deadLetterQueue]);
+
+async function expectNoCanary(): Promise<void> {
+  for (const queue of ['opentill.canary', 'opentill.canary.dead']) expect(await server.depth(queue)).toBe(0);
+}
 
 describe('declareTopology', () => {
   test('declares every queue, waits, and says what is new', async () => {
@@ -27,26 +31,28 @@ describe('declareTopology', () => {
     await declareTopology(server.url);
     const depths = await Promise.all(names.map((name) => server.depth(name)));
     expect(depths.reduce((sum, depth) => sum + depth, 0)).toBe(1);
-    expect(await server.depth('opentill.canary')).toBe(0);
-    expect(await server.depth('opentill.canary.dead')).toBe(0);
+    await expectNoCanary();
     const [message] = await server.take('webhook-sender.order-created');
     expect(message?.content.toString()).toBe('a message that waits');
     expect(message?.fields.redelivered).toBe(false);
   });
 
-  test('two at once do not take each other’s canary', async () => {
-    await Promise.all([1, 2, 3].map(() => declareTopology(server.url)));
+  test('several at once do not take each other’s canary', async () => {
+    await Promise.all([1, 2, 3, 4, 5].map(() => declareTopology(server.url)));
+    await expectNoCanary();
   });
 
-  test('an old canary that was left behind does no harm', async () => {
+  test('canaries that were left behind just now, alive and dead, do no harm', async () => {
     const channel = await server.channel();
-    channel.publish(EVENTS_EXCHANGE, 'opentill.canary._', Buffer.from('canary'), {
-      messageId: 'old',
-      timestamp: Date.now() - 3_600_000,
-    });
+    for (const [exchange, key] of [
+      [EVENTS_EXCHANGE, 'opentill.canary._'],
+      [DEAD_EXCHANGE, 'opentill.canary.dead'],
+    ] as const)
+      for (const messageId of ['one', 'another'])
+        channel.publish(exchange, key, Buffer.from('canary'), { messageId, timestamp: Date.now() });
     await channel.waitForConfirms();
     await declareTopology(server.url);
-    expect(await server.depth('opentill.canary')).toBe(0);
+    await expectNoCanary();
   });
 
   test('every event reaches the queues of its consumers', async () => {

@@ -212,32 +212,45 @@ const paths = {
 
 const callbackHeader = (name: string, description: string) => parameter(name, 'header', true, description);
 
-const webhooks = {
-  orderCallback: {
-    post: {
-      operationId: 'orderCallback',
-      summary: 'An order has changed',
-      description:
-        'Posted to the callback URL of the merchant; answer 2xx within 10 s, when it is written down. Anything else is tried again for two days. Callbacks come at least once, those of an order in their order. Verify a signature before believing a word: `webhook-signature` is Standard Webhooks 1.0.0 over id, time and the whole body; `sign` is over `data` alone. Refuse what is older than five minutes.',
-      tags: ['Callbacks'],
-      parameters: [
-        callbackHeader('webhook-id', 'The `nonce` of the body.'),
-        callbackHeader('webhook-timestamp', 'The `timestamp` of the body.'),
-        callbackHeader(
-          'webhook-signature',
-          '`v1,` and the base64 of HMAC-SHA256 with the webhook secret as key over `webhook-id + "." + webhook-timestamp + "." + body`; several, with spaces between, while the secret is being changed.',
-        ),
-        callbackHeader('X-Signature', 'The `sign` of the body.'),
-        callbackHeader('X-Timestamp', 'The `timestamp` of the body.'),
-      ],
-      requestBody: { required: true, content: { 'application/json': { schema: ref('OrderCallback') } } },
-      responses: {
-        '2XX': { description: 'Taken: it does not come again.' },
-        '410': { description: 'Never send here again, until an operator says otherwise.' },
-        '429': { description: 'Later: after `Retry-After`, up to an hour.' },
-      },
+/** A POST to the merchant: signed, tried again, and answered alike, whatever it tells. */
+const webhook = (operationId: string, summary: string, description: string, schema: JsonSchema) => ({
+  post: {
+    operationId,
+    summary,
+    description,
+    tags: ['Callbacks'],
+    parameters: [
+      callbackHeader('webhook-id', 'The `nonce` of the body.'),
+      callbackHeader('webhook-timestamp', 'The `timestamp` of the body.'),
+      callbackHeader(
+        'webhook-signature',
+        '`v1,` and the base64 of HMAC-SHA256 with the webhook secret as key over `webhook-id + "." + webhook-timestamp + "." + body`; several, with spaces between, while the secret is being changed.',
+      ),
+      callbackHeader('X-Signature', 'The `sign` of the body.'),
+      callbackHeader('X-Timestamp', 'The `timestamp` of the body.'),
+    ],
+    requestBody: { required: true, content: { 'application/json': { schema } } },
+    responses: {
+      '2XX': { description: 'Taken: it does not come again.' },
+      '410': { description: 'Never send here again, until an operator says otherwise.' },
+      '429': { description: 'Later: after `Retry-After`, up to an hour.' },
     },
   },
+});
+
+const webhooks = {
+  orderCallback: webhook(
+    'orderCallback',
+    'An order has changed',
+    'Posted to the callback URL of the merchant; answer 2xx within 10 s, when it is written down. Anything else is tried again for two days. Callbacks come at least once, those of an order in their order. Verify a signature before believing a word: `webhook-signature` is Standard Webhooks 1.0.0 over id, time and the whole body; `sign` is over `data` alone. Refuse what is older than five minutes.',
+    ref('OrderCallback'),
+  ),
+  collectCallback: webhook(
+    'collectCallback',
+    'Received money goes to cold storage',
+    'Posted like `orderCallback`, signed like it, and for your books alone: whether an order is paid, its own callbacks say. A shop that does not keep such books answers 200. It comes only where the operator lets deposit addresses be swept, once when a sweep is sent and once when it has ended.',
+    ref('CollectCallback'),
+  ),
 };
 
 /** The merchant API as an OpenAPI 3.1 document; `golden/openapi.json` is its copy under review. */

@@ -185,9 +185,20 @@ const supportedSymbol = object('A token configured on the gateway.', {
   maxAmount: orNull(decimal('Largest order; null: no limit.')),
 });
 
-const orderCallback: JsonSchema = object(
-  'What the gateway posts to the callback URL when an order changes.',
-  {
+const collect = object('What a sweep moves of one merchant’s money, on its way to cold storage.', {
+  collectAmount: decimal('What is sent; once it has arrived, what arrived.'),
+  fee: { type: 'string', const: '0', description: 'Nothing is deducted.' },
+  feeRatio: { type: 'string', const: '0' },
+  reason: orNull(text('Why it failed.')),
+  transaction: {
+    description: 'null until it is in a block.',
+    anyOf: [{ $ref: '#/components/schemas/Transaction' }, { type: 'null' }],
+  },
+});
+
+/** What is posted to the callback URL. */
+const callback = (description: string, notifyType: JsonSchema, data: string): JsonSchema =>
+  object(description, {
     sign: {
       type: 'string',
       pattern: '^[0-9a-f]{64}$',
@@ -195,21 +206,36 @@ const orderCallback: JsonSchema = object(
     },
     timestamp: unixSeconds('When this attempt was made; each attempt has its own.'),
     nonce: text('Of the event: the same on every attempt. Do what follows from a callback once per nonce.'),
-    notifyType: {
-      type: 'string',
-      enum: [
-        'ORDER_PENDING',
-        'ORDER_PENDING_CONFIRMATION',
-        'ORDER_SUCCESS',
-        'ORDER_EXPIRED',
-        'ORDER_FAILED',
-        'ORDER_REVERTED',
-      ],
-      description:
-        'What happened. `ORDER_SUCCESS` alone means paid. `ORDER_REVERTED` comes only where the merchant asked for it: money of a paid order was taken back by a reorganisation.',
-    },
-    data: { $ref: '#/components/schemas/NotifyOrder' },
+    notifyType: { type: 'string', ...notifyType },
+    data: { $ref: `#/components/schemas/${data}` },
+  });
+
+const orderCallback = callback(
+  'What the gateway posts to the callback URL when an order changes.',
+  {
+    enum: [
+      'ORDER_PENDING',
+      'ORDER_PENDING_CONFIRMATION',
+      'ORDER_SUCCESS',
+      'ORDER_EXPIRED',
+      'ORDER_FAILED',
+      'ORDER_REVERTED',
+    ],
+    examples: ['ORDER_SUCCESS'],
+    description:
+      'What happened. `ORDER_SUCCESS` alone means paid. `ORDER_REVERTED` comes only where the merchant asked for it: money of a paid order was taken back by a reorganisation.',
   },
+  'NotifyOrder',
+);
+
+const collectCallback = callback(
+  'What the gateway posts to the callback URL when money that a customer paid goes on to cold storage.',
+  {
+    enum: ['COLLECT_PENDING', 'COLLECT_SUCCESS', 'COLLECT_FAILED'],
+    examples: ['COLLECT_SUCCESS'],
+    description: 'Sent; arrived for good; or come to nothing, with the money where it was.',
+  },
+  'Collect',
 );
 
 /** An envelope of a success with this `data`. */
@@ -248,6 +274,8 @@ export const API_SCHEMAS = {
   CreatedOrder: createdOrder,
   NotifyOrder: notifyOrder,
   OrderCallback: orderCallback,
+  Collect: collect,
+  CollectCallback: collectCallback,
   Transaction: transaction,
   PayinOrder: payinOrder,
   PaymentOrderStatus: object('The compact status.', { status: orderStatus }),

@@ -1,4 +1,4 @@
-import { chain, contractAddress, operatorId, reason, symbol } from './fields.ts';
+import { chain, contractAddress, pauseOf, reason, symbol } from './fields.ts';
 import { cursor } from './order-views.ts';
 import { ADMINS, ANYBODY, SUPPORTERS } from './roles.ts';
 import { act, page, read } from './route.ts';
@@ -18,11 +18,7 @@ const rescan = object('A request to read blocks again.', {
   found: orNull(integer('Transfers that were missing.')),
 });
 
-const pause = object('Why nothing of the chain is read.', {
-  operator: operatorId,
-  reason: text('Why.'),
-  pausedAt: moment('Since.'),
-});
+const pause = pauseOf('Why nothing of the chain is read.');
 
 const network = object('A network as it is configured, and how far its scanner is.', {
   chain,

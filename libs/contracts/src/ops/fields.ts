@@ -1,5 +1,5 @@
 import { CHAIN_VALUES } from '@opentill/domain/chains';
-import { bool, moment, oneOf, orNull, text, words } from './typed-schema.ts';
+import { bool, moment, object, oneOf, orNull, text, words } from './typed-schema.ts';
 
 export const MERCHANT_ID_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 export const OPERATOR_ID_PATTERN = '^[a-z0-9][a-z0-9_-]{0,31}$';
@@ -22,3 +22,6 @@ export const from = moment('From this moment on.');
 export const until = moment('Before this moment.');
 export const openOnly = bool('true: only what is open; false: only what has ended.');
 export const contractAddress = orNull(text('Token contract; null for the native coin.'));
+/** Who paused something, since when and why. */
+export const pauseOf = (description: string) =>
+  object(description, { operator: operatorId, reason: text('Why.'), pausedAt: moment('Since.') });

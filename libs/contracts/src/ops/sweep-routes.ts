@@ -1,4 +1,4 @@
-import { chain, chainWord, openOnly, operatorId, reason, symbol } from './fields.ts';
+import { chain, chainWord, openOnly, pauseOf, reason, symbol } from './fields.ts';
 import { ANYBODY, TREASURERS } from './roles.ts';
 import { act, page, read } from './route.ts';
 import {
@@ -48,17 +48,15 @@ const sweep = object('One deposit address emptied of one asset.', {
   movements: list(movement, 'Oldest first.'),
 });
 
-const pause = object('Why no sweep begins.', {
-  operator: operatorId,
-  reason: text('Why.'),
-  pausedAt: moment('Since.'),
-});
+const pause = pauseOf('Why no sweep begins.');
 
 const plan = object('What the planner would begin now, and what waits.', {
   chain,
   plannedAt: moment('When it was drawn.'),
   gasPriceBaseUnits: orNull(baseUnitsText('Of a unit of gas or energy; null where nobody had to ask.')),
   budgetLeftBaseUnits: text('Of the native coin for the day, in base units; negative where more was spent.'),
+  budgetLeft: orNull(decimalText('In display units; 0 where more was spent.')),
+  nativeSymbol: text('The native coin, of which fees are.'),
   begin: list(
     object('A sweep.', {
       address: text('Deposit address.'),
@@ -140,6 +138,7 @@ export const SWEEP_ROUTES = {
       { receiver: chainWord('The address that gets it.'), reason },
       {
         amountBaseUnits: baseUnitsText('A part; all that is left where it is not said.'),
+        amount: decimalText('A part, in display units.'),
       },
     ),
     answer: object('It waits for the signer.', {

@@ -17,6 +17,7 @@ const SIGNED = FILE.requests
     body: bodyOf(vector).toString('latin1'),
     sign: vector.sign,
     meaning: meaningOf(bodyOf(vector)),
+    hash: canonicalDataHash(tokenizeJson(bodyOf(vector))),
   }));
 
 /** A second reader, V8's: `data` with numbers as their literals and keys sorted; it takes the last of equal keys. */
@@ -44,6 +45,11 @@ function ownMeaning(value: JsonValue | undefined): unknown {
   }
   const literal = asNumberLexeme(value);
   return literal === undefined ? (asArray(value)?.map(ownMeaning) ?? value) : { literal };
+}
+
+/** 100,000 calls of `expect` cost as much as all that is tested here. */
+function expectSame(left: unknown, right: unknown): void {
+  if (left !== right) expect(left).toBe(right);
 }
 
 /** Changes a body, one character standing for one byte. `at` and `to` are shares of its length. */
@@ -183,7 +189,7 @@ test('no mutation of a signed body is accepted with another meaning', () => {
           return;
         }
         // Whatever is read, V8 reads the same.
-        expect(JSON.stringify(ownMeaning(readMember(document, 'data')))).toBe(meaningOf(body));
+        expectSame(JSON.stringify(ownMeaning(readMember(document, 'data'))), meaningOf(body));
         if (
           !verifyDataSignature({ forms: createDataForms(document), token: FILE.token, sign: signed.sign }).ok
         ) {
@@ -192,10 +198,8 @@ test('no mutation of a signed body is accepted with another meaning', () => {
         }
         counts.accepted += 1;
         if (text !== signed.body) counts.acceptedChanged += 1;
-        expect(meaningOf(body)).toBe(signed.meaning);
-        expect(canonicalDataHash(document)).toBe(
-          canonicalDataHash(tokenizeJson(Buffer.from(signed.body, 'latin1'))),
-        );
+        expectSame(meaningOf(body), signed.meaning);
+        expectSame(canonicalDataHash(document), signed.hash);
       },
     ),
     { numRuns: MUTATIONS },
