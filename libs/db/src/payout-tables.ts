@@ -52,7 +52,8 @@ export interface WalletNonceTable {
 
 /** What the fees of a signed transaction may come to, as decimal strings of the native coin's base units. */
 export type FeeTermsJson =
-  { gasLimit: string; maxFeePerGas: string; maxPriorityFeePerGas: string } | { feeLimit: string };
+  | { gasLimit: string; maxFeePerGas: string; maxPriorityFeePerGas: string }
+  | { feeLimit: string; lastEpoch?: number };
 
 export interface OwnTransactionTable {
   chain: Chain;
@@ -60,7 +61,7 @@ export interface OwnTransactionTable {
   family: Family;
   wallet: string;
   nonce: Nullable<number>;
-  purpose: 'PAYOUT' | 'CANCEL';
+  purpose: 'PAYOUT' | 'CANCEL' | 'GATHER';
   order_pk: Nullable<string>;
   contract_address: Nullable<string>;
   /** The receiver, also of a token. */
@@ -88,6 +89,9 @@ export interface PayoutAttemptTable {
   expires_ms: number;
   reference_height: number;
   reference_hash: string;
+  /** Of families whose transactions end by epochs. */
+  first_epoch: Nullable<number>;
+  last_epoch: Nullable<number>;
   dead_height: ColumnType<number | null, never, number>;
   dead_hash: ColumnType<string | null, never, string>;
   updated_at: Generated<Date>;
@@ -186,6 +190,11 @@ export interface OrderDecisionTable {
   decided_at: Generated<Date>;
   handled_at: Nullable<Date>;
   outcome: Nullable<'DONE' | 'NOT_POSSIBLE'>;
+  /** Of an acceptance with a transfer that the order did not ask for: as the operator saw it, and what it counts as. */
+  transfer_id: Nullable<number>;
+  transfer_symbol: Nullable<string>;
+  transfer_amount: Nullable<bigint>;
+  worth: Nullable<bigint>;
 }
 
 export interface ChainPauseTable {

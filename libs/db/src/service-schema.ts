@@ -3,6 +3,7 @@ export const SERVICE_SCHEMAS = [
   'api',
   'scanner_evm',
   'scanner_tron',
+  'scanner_sui',
   'tracker',
   'signer',
   'webhook',

@@ -71,6 +71,8 @@ export interface MovementTable {
   sent_kind: ColumnType<LedgerAccountKind | null, never, never>;
   target_kind: ColumnType<LedgerAccountKind | null, never, never>;
   planned_by: ColumnType<string | null, never, never>;
+  /** Of TO_COLD, in the native coin. */
+  planned_cost: ColumnType<Amount | null, never, never>;
   created_at: ColumnType<Date, never, never>;
 }
 

@@ -139,6 +139,8 @@ export interface ChainCursorTable {
   verified_height: number;
   verified_hash: string;
   verified_time: Date;
+  /** Where the chain has epochs. */
+  verified_epoch: Nullable<number>;
   fencing_token: number;
   updated_at: Defaulted<Date>;
 }

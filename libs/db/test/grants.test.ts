@@ -121,6 +121,11 @@ const SCANNER: Record<string, Rights> = {
   payout_attempt: READ,
   own_transaction_fate: { select: ALL, insert: ALL, update: ALL },
 };
+/** Of families without nonces. */
+const FOREIGN: Record<string, Rights> = {
+  foreign_transaction: { select: ALL, insert: ALL },
+  foreign_transfer: { select: ALL, insert: ALL },
+};
 
 const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
   api: {
@@ -178,6 +183,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     'webhook.lease': READ,
     'scanner_evm.lease': READ,
     'scanner_tron.lease': READ,
+    'scanner_sui.lease': READ,
     'signer.lease': READ,
     'ops.lease': READ,
     hot_wallet: READ,
@@ -187,7 +193,13 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     movement: READ,
   },
   scanner_evm: SCANNER,
-  scanner_tron: { ...SCANNER, foreign_transaction: { select: ALL, insert: ALL } },
+  scanner_tron: { ...SCANNER, ...FOREIGN },
+  scanner_sui: {
+    ...SCANNER,
+    ...FOREIGN,
+    restore_hold: READ,
+    own_transaction_landed: { select: ALL, insert: ALL },
+  },
   tracker: {
     merchant: { select: ['merchant_id', 'notify_reverted', 'enabled'] },
     orders: {
@@ -264,6 +276,8 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'expires_ms',
         'reference_height',
         'reference_hash',
+        'first_epoch',
+        'last_epoch',
       ],
       update: ['state', 'dead_height', 'dead_hash', 'updated_at'],
     },
@@ -280,6 +294,8 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     unmatched_deposit: READ,
     own_transaction_settlement: READ,
     foreign_transaction: { select: ALL, update: ['halt_id'] },
+    foreign_transfer: READ,
+    own_transaction_landed: READ,
   },
   webhook: {
     merchant: {
@@ -329,9 +345,12 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'sweep',
         'movement',
         'foreign_transaction',
+        'foreign_transfer',
+        'own_transaction_landed',
         'api.lease',
         'scanner_evm.lease',
         'scanner_tron.lease',
+        'scanner_sui.lease',
         'tracker.lease',
         'signer.lease',
         'webhook.lease',
@@ -351,7 +370,18 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     payout_veto: { select: ALL, insert: ALL },
     order_decision: {
       select: ALL,
-      insert: ['decision_id', 'order_pk', 'decision', 'reason', 'operator', 'decided_at'],
+      insert: [
+        'decision_id',
+        'order_pk',
+        'decision',
+        'reason',
+        'operator',
+        'decided_at',
+        'transfer_id',
+        'transfer_symbol',
+        'transfer_amount',
+        'worth',
+      ],
     },
     payout_decision: {
       select: ALL,
@@ -395,16 +425,19 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
   ],
   scanner_evm: ['oldest_transaction_seconds', 'roll_inbox'],
   scanner_tron: ['oldest_transaction_seconds', 'roll_inbox'],
+  scanner_sui: ['oldest_transaction_seconds', 'roll_inbox'],
   tracker: [
     'expire_payouts',
     'ledger_account_for',
     'oldest_transaction_seconds',
+    'payout_may_move',
     'roll_inbox',
     'settle_hot_wallet_deposits',
     'settle_network_fees',
     'settle_payout_money',
   ],
   signer: [
+    'attempt_is_over',
     'chain_over_ms',
     'may_be_paid_by_foreign',
     'may_have_been_paid',
@@ -441,19 +474,21 @@ const SEQUENCES: Record<ServiceSchema, readonly string[]> = {
   api: ['deposit_index_evm', 'deposit_index_sui', 'deposit_index_tron'],
   scanner_evm: [],
   scanner_tron: [],
+  scanner_sui: [],
   tracker: [],
   signer: [],
   webhook: [],
   ops: [],
 };
 const USES_SCHEMAS: Record<ServiceSchema, readonly ServiceSchema[]> = {
-  api: ['api', 'ops', 'scanner_evm', 'scanner_tron', 'signer', 'tracker', 'webhook'],
+  api: ['api', 'ops', 'scanner_evm', 'scanner_sui', 'scanner_tron', 'signer', 'tracker', 'webhook'],
   scanner_evm: ['scanner_evm'],
   scanner_tron: ['scanner_tron'],
+  scanner_sui: ['scanner_sui'],
   tracker: ['tracker'],
   signer: ['signer'],
   webhook: ['webhook'],
-  ops: ['api', 'ops', 'scanner_evm', 'scanner_tron', 'signer', 'tracker', 'webhook'],
+  ops: ['api', 'ops', 'scanner_evm', 'scanner_sui', 'scanner_tron', 'signer', 'tracker', 'webhook'],
 };
 
 let testDatabase: TestDatabase;
@@ -750,7 +785,7 @@ describe('attempts', () => {
     expect(gone.numDeletedRows).toBe(0n);
   });
 
-  test('of two scanners each has its own family, by the same policies', async () => {
+  test('of the scanners each has its own family, by the same policies', async () => {
     const block = { height: 5, hash: 'a', parent_hash: 'b', block_time: new Date() };
     const write = (role: ServiceSchema, chain: Chain): Promise<unknown> =>
       as(role)
@@ -758,20 +793,22 @@ describe('attempts', () => {
         .values({ ...block, chain, height: 88 })
         .execute();
     for (const chain of CHAIN_VALUES) {
-      const own = { EVM: 'scanner_evm', TRON: 'scanner_tron', SUI: undefined }[familyOf(chain)];
-      for (const role of ['scanner_evm', 'scanner_tron'] as const)
+      const own = { EVM: 'scanner_evm', TRON: 'scanner_tron', SUI: 'scanner_sui' }[familyOf(chain)];
+      for (const role of ['scanner_evm', 'scanner_tron', 'scanner_sui'] as const)
         if (role === own) await write(role, chain);
         else await expect(write(role, chain)).rejects.toMatchObject(refused);
     }
     const { rows } = await sql<{ policy: string; condition: string }>`
-      select role, json_agg(replace(replace(t, 'tron', 'evm'), 'TRON', 'EVM') order by t) as policies from (
+      select role, json_agg(regexp_replace(regexp_replace(t, 'tron|sui', 'evm', 'g'), 'TRON|SUI', 'EVM', 'g') order by
+          regexp_replace(t, 'tron|sui', 'evm', 'g')) as policies from (
         select role, concat_ws(' ', tablename, policyname, cmd, qual, with_check) as t from pg_policies, unnest(roles) role
-        where role in ('opentill_scanner_evm', 'opentill_scanner_tron')
-          and tablename <> 'foreign_transaction') p -- of families without nonces alone
+        where role in ('opentill_scanner_evm', 'opentill_scanner_tron', 'opentill_scanner_sui')
+          and tablename not in ('foreign_transaction', 'foreign_transfer', 'own_transaction_landed')) p -- of families without nonces, or of SUI, alone
       group by role`.execute(admin.kysely);
-    const [one, other] = rows as unknown as readonly { policies: readonly string[] }[];
+    const [one, ...others] = rows as unknown as readonly { policies: readonly string[] }[];
     expect(one!.policies.length).toBeGreaterThan(9);
-    expect(other!.policies).toEqual(one!.policies);
+    expect(others).toHaveLength(2);
+    for (const { policies } of others) expect(policies).toEqual(one!.policies);
   });
 
   test('a scanner writes every chain of its family, by the table of chains and no list of their own', async () => {

@@ -236,3 +236,57 @@ test('nobody but the signer writes attempts', async () => {
     }
   }
 });
+
+describe('an attempt that epochs bound', () => {
+  const SUI = { chain: 'SUI_TEST', family: 'SUI', symbol: 'USDC' } as const;
+  /** The scanner has verified up to a block of this epoch; null: none of its blocks names one. */
+  const verified = (epoch: number | null) =>
+    sql`
+      insert into chain_cursor (chain, family, head_height, head_hash, head_time, finalized_height, seen_height, seen_hash,
+        verified_height, verified_hash, verified_time, verified_epoch, fencing_token)
+      values ('SUI_TEST', 'SUI', 9, 'h', now(), 9, 9, 'h', 9, 'h', now(), ${epoch}, 1)
+      on conflict (chain) do update set verified_epoch = excluded.verified_epoch`.execute(admin.kysely);
+  const attempt = async (epochs: readonly [number | null, number | null], tx_hash = aHash()) => {
+    const order = await aReservedPayout(admin.kysely, SUI);
+    await setState(order, 'AUTHORISED');
+    const transaction = await anOwnTransaction(signer.kysely, order, {
+      tx_hash,
+      nonce: null,
+      signed_at: new Date(),
+    });
+    uniqueMs += 1;
+    await sql`
+      insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash,
+        first_epoch, last_epoch)
+      values ('SUI_TEST', ${tx_hash}, ${order.source_address}, ${order.order_pk}, ${uniqueMs}, 1, 1, 'b', ${epochs[0]}, ${epochs[1]})`.execute(
+      signer.kysely,
+    );
+    return transaction;
+  };
+
+  test('is dead when the own scan has verified a block of a later one, whatever its time', async () => {
+    const signed = await attempt([7, 8]);
+    for (const epoch of [null, 7, 8]) {
+      await verified(epoch);
+      await expect(bury(signed)).rejects.toMatchObject(refused);
+    }
+    await verified(9);
+    await aFate(admin.kysely, signed, 'MINED');
+    await expect(bury(signed)).rejects.toMatchObject(refused);
+    await aFate(admin.kysely, signed, 'ORPHANED');
+    await expect(
+      sql`update payout_attempt set last_epoch = 1 where tx_hash = ${signed.tx_hash}`.execute(admin.kysely),
+    ).rejects.toMatchObject(refused);
+    await bury(signed);
+  });
+
+  test('has both, in order; and none is without them where the chain has them', async () => {
+    for (const epochs of [
+      [8, 7],
+      [7, null],
+      [null, 7],
+      [null, null],
+    ] as const)
+      await expect(attempt(epochs)).rejects.toMatchObject(refused);
+  });
+});

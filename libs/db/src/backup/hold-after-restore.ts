@@ -23,6 +23,10 @@ export interface Held {
   readonly doubtfulPayouts: number;
 }
 
+/** Whether a row is of a deposit address: their keys are the signer's, and they pay the gateway's own places alone. */
+const IS_DEPOSIT = (row: string) =>
+  `exists (select from deposit_address d join chain_family f using (family) where f.chain = ${row}.chain and d.address = ${row}.wallet)`;
+
 /** Later than any signer lives. */
 const FOR_EVER = '9999-12-31T00:00:00Z';
 
@@ -32,7 +36,8 @@ const FOR_EVER = '9999-12-31T00:00:00Z';
  * - Deposit indexes go on far behind those that may have been given out since.
  * - Nobody gets the lease of a wallet: without it nothing is authorised, signed or sent, also by a signer that knows
  *   nothing of restores, and the restore alone writes the wallet's nonces. The halt RESTORED beside it says why to whoever
- *   looks, and lets nothing expire.
+ *   looks, and lets nothing expire. Of deposit addresses those with something under way are held.
+ * - Nobody gets the lease of a chain's sweeps, so that no other deposit address is emptied before it is known which have been.
  * - Payouts that were unsigned go back to where their clock stands: they may have been paid, refused or expired since, so
  *   that neither signing nor expiring them is right before somebody has looked.
  */
@@ -70,14 +75,22 @@ async function holdWallets(
        select f.chain, w.address as wallet from chain_family f join (
          select family, address from hot_wallet
          union select * from jsonb_to_recordset($2) as given (family text, address text)) w using (family)
-       union select chain, wallet from wallet_nonce
-       union select chain, wallet from payout) held
+       union select n.chain, n.wallet from wallet_nonce n where not ${IS_DEPOSIT('n')} or n.state = 'SIGNED'
+       union select p.chain, p.wallet from payout p where not ${IS_DEPOSIT('p')} or p.state in ('REQUESTED', 'AUTHORISED')
+       union select a.chain, a.wallet from payout_attempt a where a.state = 'OPEN') held
      left join chain_cursor c on c.chain = held.chain`,
     [restoreId, JSON.stringify(wallets)],
   );
   await client.query(
     `insert into signer.lease as l (name, holder, fencing_token, expires_at)
      select 'wallet/' || chain || '/' || wallet, 'restore ' || $1::text, 1, $2::timestamptz from restore_hold where restore_id = $1::uuid
+     on conflict (name) do update
+       set holder = excluded.holder, fencing_token = l.fencing_token + 1, expires_at = excluded.expires_at`,
+    [restoreId, FOR_EVER],
+  );
+  await client.query(
+    `insert into signer.lease as l (name, holder, fencing_token, expires_at)
+     select 'sweeps/' || chain, 'restore ' || $1::text, 1, $2::timestamptz from chain_family
      on conflict (name) do update
        set holder = excluded.holder, fencing_token = l.fencing_token + 1, expires_at = excluded.expires_at`,
     [restoreId, FOR_EVER],

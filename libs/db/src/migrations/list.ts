@@ -9,6 +9,15 @@ import * as tron from './0008-tron.ts';
 import * as payoutHardening from './0009-payout-hardening.ts';
 import * as sweeps from './0010-sweeps.ts';
 import * as expiringWallets from './0011-expiring-wallets.ts';
+import * as sui from './0012-sui.ts';
+import * as unmatchedDeposits from './0014-unmatched-deposits.ts';
+import * as suiSending from './0015-sui-sending.ts';
+import * as suiFates from './0016-sui-fates.ts';
+import * as foreignTransfers from './0017-foreign-transfers.ts';
+import * as sweepDays from './0018-sweep-days.ts';
+import * as restoredDeposits from './0019-restored-deposits.ts';
+import * as readableAttempts from './0020-readable-attempts.ts';
+import * as plannedCosts from './0021-planned-costs.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -34,4 +43,13 @@ export const MIGRATIONS: readonly Migration[] = [
   payoutHardening,
   sweeps,
   expiringWallets,
+  sui,
+  unmatchedDeposits,
+  suiSending,
+  suiFates,
+  foreignTransfers,
+  sweepDays,
+  restoredDeposits,
+  readableAttempts,
+  plannedCosts,
 ];
