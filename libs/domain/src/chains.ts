@@ -5,8 +5,8 @@ export type Family = (typeof FAMILIES)[number];
 /**
  * The twelve chain values of the API and the family of each (seed.md 2.3). `chainId` is the id that signatures of the
  * EVM family are bound to (EIP-155): a test network is one by its id, so that what is signed for it is worth nothing.
- * `genesisId` is how TRON names itself: the last four bytes of its block 0. There are several test networks, all
- * TRON_TEST, with ids of their own.
+ * `genesisId` is how networks without a chain id are told: TRON by the last four bytes of its block 0, SUI by the digest of its
+ * checkpoint 0. There are several test networks of each, with ids of their own.
  */
 export const CHAINS = {
   TRON: { family: 'TRON', network: 'main', genesisId: '0x2b6653dc' },
@@ -19,7 +19,7 @@ export const CHAINS = {
   POLYGON_AMOY: { family: 'EVM', network: 'test', chainId: 80_002 },
   AVAX_C_CHAIN: { family: 'EVM', network: 'main', chainId: 43_114 },
   AVAX_FUJI_TEST: { family: 'EVM', network: 'test', chainId: 43_113 },
-  SUI: { family: 'SUI', network: 'main' },
+  SUI: { family: 'SUI', network: 'main', genesisId: '4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S' },
   SUI_TEST: { family: 'SUI', network: 'test' },
 } as const satisfies Record<
   string,
@@ -39,13 +39,18 @@ export function familyOf(chain: Chain): Family {
   return CHAINS[chain].family;
 }
 
+/** Whether its money is worth nothing. */
+export function isTestNetwork(chain: Chain): boolean {
+  return CHAINS[chain].network === 'test';
+}
+
 /** The chain id of an EVM chain; undefined for the other families, which have none. */
 export function chainIdOf(chain: Chain): number | undefined {
   const known: { readonly family: Family; readonly chainId?: number } = CHAINS[chain];
   return known.chainId;
 }
 
-/** The id of a TRON network that there is one of: the main network; undefined for all others. */
+/** The id of a network without chain id that there is one of: the main networks of TRON and SUI; undefined for all others. */
 export function genesisIdOf(chain: Chain): string | undefined {
   const known: { readonly family: Family; readonly genesisId?: string } = CHAINS[chain];
   return known.genesisId;

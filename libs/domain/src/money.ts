@@ -13,9 +13,12 @@ export type AmountProblem =
 const AMOUNT_GRAMMAR = /^[0-9]+(?:\.[0-9]+)?$/;
 const AMOUNT_DIGITS_MAX = 30;
 
+/** Of numeric(78,0). */
+const END = 10n ** 78n;
+
 /** Brands a bigint as base units. Throws RangeError when it is negative or exceeds numeric(78,0). */
 export function baseUnits(value: bigint): BaseUnits {
-  if (value < 0n || value >= 10n ** 78n) throw new RangeError(`not an amount in base units: ${value}`);
+  if (value < 0n || value >= END) throw new RangeError(`not an amount in base units: ${value}`);
   return value as BaseUnits;
 }
 

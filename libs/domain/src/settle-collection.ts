@@ -46,6 +46,8 @@ export interface TransferFact {
   readonly firstBlockTimeSeconds: number;
   /** isDeepEnough for this order; implies VERIFIED. */
   readonly deepEnough: boolean;
+  /** Given back to its payer, wholly or in part, or about to be: nothing of it pays the order any more. */
+  readonly refunded?: boolean;
 }
 
 /** What is known of the chain, read in one snapshot. */
@@ -118,29 +120,38 @@ export interface CollectionDecision {
   readonly decision: 'ACCEPT' | 'REFUSE';
   /** Told to the merchant when refused. */
   readonly reason: string;
+  /**
+   * Of an acceptance: a verified transfer of another token, or on another chain, that is taken too, and what it counts as in base
+   * units of the order's token.
+   */
+  readonly otherMoney?: { readonly transferId: number; readonly worth: BaseUnits };
 }
 
 /**
- * The move that an operator asks for: an EXPIRED order is accepted with what came and is verified, any but a SUCCESS is
- * refused. Undefined when the order does not allow it, also an acceptance where nothing came. Comes after all moves that
- * the facts ask for by themselves.
+ * The move that an operator asks for: an EXPIRED order is accepted with what came, is verified and was not given back, any but a
+ * SUCCESS is refused. Undefined when the order does not allow it, also an acceptance where nothing is left. Comes after all
+ * moves that the facts ask for by themselves.
  */
 export function decideByOperator(
   terms: CollectionTerms,
   state: CollectionState,
   facts: Pick<CollectionFacts, 'transfers'>,
-  { decision, reason }: CollectionDecision,
+  { decision, reason, otherMoney }: CollectionDecision,
 ): CollectionStep | undefined {
   if (decision === 'REFUSE') {
     if (state.status === 'SUCCESS' || state.status === 'FAILED') return undefined;
     return step(state, 'refused', { ...state, reason });
   }
-  const verified = facts.transfers.filter((t) => t.state === 'VERIFIED');
-  if (state.status !== 'EXPIRED' || verified.length === 0) return undefined;
-  const { detected } = sumTransfers(terms, facts.transfers);
+  const verified = facts.transfers.filter((t) => t.state === 'VERIFIED' && t.refunded !== true);
+  if (state.status !== 'EXPIRED' || (verified.length === 0 && otherMoney === undefined)) return undefined;
+  const { arrived } = sumTransfers(terms, facts.transfers);
+  const actualAmount = baseUnits(total(verified) + (otherMoney?.worth ?? 0n));
   return {
-    ...step(state, 'accepted', { reason: null, detectedAmount: detected, actualAmount: total(verified) }),
-    creditedTransferIds: verified.map((t) => t.transferId),
+    ...step(state, 'accepted', { reason: null, detectedAmount: arrived, actualAmount }),
+    creditedTransferIds: [
+      ...verified.map((t) => t.transferId),
+      ...(otherMoney === undefined ? [] : [otherMoney.transferId]),
+    ],
   };
 }
 
@@ -153,7 +164,10 @@ export function isInTime(
 }
 
 interface Sums {
+  /** In time, and not given back: what pays the order. */
   readonly detected: BaseUnits;
+  /** In time, given back or not: what is shown of an order that it did not pay. */
+  readonly arrived: BaseUnits;
   readonly confirmed: BaseUnits;
   readonly confirmedIds: readonly number[];
   readonly verified: BaseUnits;
@@ -163,10 +177,12 @@ interface Sums {
 function sumTransfers(terms: CollectionTerms, transfers: readonly TransferFact[]): Sums {
   const live = transfers.filter((t) => t.state !== 'ORPHANED');
   const inTime = live.filter((t) => isInTime(terms, t));
-  const confirmed = inTime.filter((t) => t.state === 'VERIFIED' && t.deepEnough);
+  const kept = inTime.filter((t) => t.refunded !== true);
+  const confirmed = kept.filter((t) => t.state === 'VERIFIED' && t.deepEnough);
   const verified = live.filter((t) => t.state === 'VERIFIED');
   return {
-    detected: total(inTime),
+    detected: total(kept),
+    arrived: total(inTime),
     confirmed: total(confirmed),
     confirmedIds: confirmed.map((t) => t.transferId),
     verified: total(verified),
@@ -247,10 +263,10 @@ function open(sums: Sums, reason: string | null): Amounts {
 
 function expired(sums: Sums): Amounts {
   const { notPaid, underpaid, paidAfterExpiry } = COLLECTION_REASONS;
-  const something = sums.detected > 0n || sums.verified > 0n;
+  const something = sums.arrived > 0n || sums.verified > 0n;
   return {
     reason: sums.verifiedLate ? paidAfterExpiry : something ? underpaid : notPaid,
-    detectedAmount: sums.detected,
+    detectedAmount: sums.arrived,
     actualAmount: orNull(sums.verified),
   };
 }

@@ -30,8 +30,8 @@ export function fitOf(order: Asset, transfer: Asset): TransferFit {
 }
 
 /**
- * Why a transfer lies unmatched once its order stands at `status`; null when it does not: gone, credited, or still
- * waiting with its order.
+ * Why a transfer lies unmatched once its order stands at `status`; null when it does not: gone, credited (also by an operator,
+ * although it is not what was ordered), or still waiting with its order.
  */
 export function unmatchedReason(
   status: CollectionStatus,
@@ -43,7 +43,7 @@ export function unmatchedReason(
   },
 ): UnmatchedReason | null {
   if (transfer.state === 'ORPHANED') return null;
-  if (transfer.fit !== 'ORDERED') return transfer.fit;
+  if (transfer.fit !== 'ORDERED') return transfer.credited ? null : transfer.fit;
   switch (status) {
     case 'INIT':
     case 'PENDING':
@@ -72,7 +72,7 @@ export interface TransferBooking {
   readonly bookings: number;
   /**
    * Part of the actual amount of its order, which is SUCCESS. Stays when a reorganisation takes the transfer back,
-   * until it is verified again as something that the order did not ask for.
+   * until it is verified again as something that the order did not ask for, and that nobody accepted for it.
    */
   readonly credited: boolean;
 }
@@ -96,11 +96,16 @@ export interface TransferSettlement {
 export function settleBooking(
   transferId: number,
   receipt: Receipt,
-  now: { readonly state: TransferState; readonly fit: TransferFit },
+  now: {
+    readonly state: TransferState;
+    readonly fit: TransferFit;
+    /** Whether an operator accepted it for its order just as it is. */
+    readonly accepted?: boolean;
+  },
   held: TransferBooking,
 ): TransferSettlement {
   const verified = now.state === 'VERIFIED';
-  const credited = held.credited && (now.fit === 'ORDERED' || !verified);
+  const credited = held.credited && (now.fit === 'ORDERED' || now.accepted === true || !verified);
   if (verified ? isBookedAs(receipt, held) && credited === held.credited : held.booked === null) {
     return { booking: held, entries: [], creditReverted: null, creditedAgain: false };
   }
