@@ -1,0 +1,82 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { checkSources, type SourceFinding as FoundInSource } from '@opentill/chain-sources/check-sources';
+import { lacksBalanceChanges } from './lacks-balance-changes.ts';
+import { readCheckpoints } from './read-checkpoints.ts';
+import type { Reading } from './reading.ts';
+import type { SuiSource, SuiSources } from './sui-sources.ts';
+import { readServiceHead } from './sui-sources.ts';
+
+/** What a source may lack of what is asked of it. */
+export type SourceLack =
+  /** It does not say what coins there are: an archive. Its coins are not checked. */
+  | 'COINS_MISSING'
+  /** It answers without balance changes: without another source payments are seen by no one. */
+  | 'BALANCE_CHANGES_MISSING';
+
+/** What is not as it should be with one source, found by checkNetwork. */
+export type SourceFinding = FoundInSource<SourceLack>;
+
+export interface NetworkCheck {
+  readonly reading: Reading;
+  readonly tokens: readonly { readonly coinType: TokenContract; readonly decimals: number }[];
+  readonly onFinding: (finding: SourceFinding) => void;
+}
+
+/** How many of the newest checkpoints are looked at for what the reader needs of them. */
+const LOOKED_AT = 8;
+
+/** Asks every source for its chain and for the tokens, and tries what the reader will ask of it. Throws as checkSources does. */
+export async function checkNetwork(
+  sources: SuiSources,
+  check: NetworkCheck,
+  options: ReadOptions,
+): Promise<void> {
+  await checkSources(
+    sources,
+    async (source) => {
+      await checkTokens(source, check, options);
+      await tryReading(source, check, options);
+    },
+    check.onFinding,
+    options,
+  );
+}
+
+async function tryReading(source: SuiSource, check: NetworkCheck, options: ReadOptions): Promise<void> {
+  const { height } = await readServiceHead(source, options);
+  try {
+    const range = { from: Math.max(0, height - LOOKED_AT + 1), to: height };
+    await readCheckpoints(check.reading, source, range, options);
+  } catch (error) {
+    if (!lacksBalanceChanges(error)) throw error;
+    check.onFinding({ source: source.label, kind: 'BALANCE_CHANGES_MISSING', error });
+  }
+}
+
+/** A wrong coin type or number of decimals would book wrong amounts: TOKEN_MISMATCH before anything is read. */
+async function checkTokens(
+  source: SuiSource,
+  { tokens, onFinding }: NetworkCheck,
+  options: ReadOptions,
+): Promise<void> {
+  for (const { coinType, decimals } of tokens) {
+    const context = { coinType, decimals };
+    try {
+      const { response } = await source.ask(
+        ({ state }, call) => state.getCoinInfo({ coinType }, call),
+        options,
+      );
+      const found = response.metadata?.decimals;
+      if (found !== decimals)
+        throw readerError('TOKEN_MISMATCH', `the coin ${coinType} has ${found ?? 'no'} decimals`, context);
+    } catch (error) {
+      if (isReaderError(error, 'BLOCK_NOT_FOUND'))
+        throw readerError('TOKEN_MISMATCH', `there is no coin ${coinType}`, context, error);
+      if (!isReaderError(error, 'RPC_METHOD_MISSING')) throw error;
+      onFinding({ source: source.label, kind: 'COINS_MISSING', error });
+      return;
+    }
+  }
+}

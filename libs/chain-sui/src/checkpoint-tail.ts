@@ -1,0 +1,173 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isReaderError } from '@opentill/chain/reader-error';
+import type { SuiCheckpoint } from './decode-checkpoint.ts';
+import { CHECKPOINT_MASK, decodeCheckpoint } from './decode-checkpoint.ts';
+import type { SuiSource } from './sui-sources.ts';
+
+/**
+ * The newest checkpoints of one source, as its subscription brought them: what is read at the head needs no question. Whatever
+ * it lacks (cut, silent, a checkpoint left out) is asked for like anything else.
+ */
+export interface CheckpointTail {
+  /** The checkpoint of this number, if it came. */
+  get(height: number): SuiCheckpoint | undefined;
+  /** The same, or of the next ones not before it came, or does not come in time. */
+  await(height: number, signal: AbortSignal | undefined): Promise<SuiCheckpoint | undefined>;
+  /** The newest one, if it came a moment ago. */
+  newest(): SuiCheckpoint | undefined;
+  /** Forgets what came: it does not fit what the source says else. */
+  clear(): void;
+  /** Subscribes, again and again, until `signal` is aborted; never rejects. Tells of each checkpoint. */
+  run(onCheckpoint: (checkpoint: SuiCheckpoint) => void, signal: AbortSignal): Promise<void>;
+}
+
+export interface CheckpointTailDeps {
+  readonly source: SuiSource;
+  /** Whose changes are kept; see decodeCheckpoint. */
+  readonly coins: ReadonlySet<string>;
+  /** Usual time between checkpoints. */
+  readonly blockTimeMs: number;
+  /** Told when what a subscription brings cannot be used. */
+  readonly onFault: (error: unknown) => void;
+  /** Monotonic. */
+  readonly nowMs: () => number;
+}
+
+/** Kept at most: of busy checkpoints fewer. */
+const CHECKPOINTS_KEPT = 64;
+const TRANSACTIONS_KEPT = 20_000;
+/** What did not come for so long, of a chain that makes four a second, is silence (sui.md section 2.2). */
+const SILENCE_MS_MIN = 5_000;
+const SILENCE_BLOCKS = 20;
+/** The newest one speaks for the head for so many times between checkpoints. */
+const FRESH_BLOCKS = 4;
+/** Two sources have the same checkpoint some moments apart: so many checkpoints ahead are waited for, so long. */
+const AWAITED_AHEAD = 4;
+const AWAITED_BLOCKS = 2;
+const RECONNECT_MS = 250;
+const RECONNECT_MS_MAX = 10_000;
+const NOT_OFFERED_MS = 10 * 60 * 1_000;
+
+export function createCheckpointTail(deps: CheckpointTailDeps): CheckpointTail {
+  const { blockTimeMs, nowMs } = deps;
+  const kept = createKept();
+  const waiting = new Set<() => void>();
+  let cameAtMs = -Infinity;
+  const isFresh = (): boolean => nowMs() - cameAtMs <= FRESH_BLOCKS * blockTimeMs;
+
+  function take(checkpoint: SuiCheckpoint): void {
+    kept.take(checkpoint);
+    cameAtMs = nowMs();
+    for (const wake of waiting) wake();
+  }
+
+  return {
+    get: kept.get,
+    async await(height, signal) {
+      const newest = kept.newest()?.header.height;
+      const isNear = newest !== undefined && height > newest && height - newest <= AWAITED_AHEAD;
+      if (!isNear || !isFresh()) return kept.get(height);
+      const over = AbortSignal.timeout(AWAITED_BLOCKS * blockTimeMs);
+      const ended = signal === undefined ? over : AbortSignal.any([over, signal]);
+      while (!ended.aborted && kept.get(height) === undefined) {
+        const { promise, resolve } = Promise.withResolvers<undefined>();
+        const wake = (): void => resolve(undefined);
+        waiting.add(wake);
+        ended.addEventListener('abort', wake, { once: true });
+        await promise;
+        ended.removeEventListener('abort', wake);
+        waiting.delete(wake);
+      }
+      return kept.get(height);
+    },
+    newest: () => (isFresh() ? kept.newest() : undefined),
+    clear: kept.clear,
+    async run(onCheckpoint, signal) {
+      let waitMs = RECONNECT_MS;
+      while (!signal.aborted) {
+        let came = false;
+        const told = (checkpoint: SuiCheckpoint): void => {
+          came = true;
+          take(checkpoint);
+          onCheckpoint(checkpoint);
+        };
+        const error = await follow(deps, told, signal).catch((failure: unknown) => failure);
+        if (signal.aborted) return;
+        kept.clear();
+        deps.onFault(error);
+        waitMs = came ? RECONNECT_MS : Math.min(waitMs * 2, RECONNECT_MS_MAX);
+        const isOffered = !isReaderError(error, 'RPC_METHOD_MISSING');
+        await delay(isOffered ? waitMs : NOT_OFFERED_MS, undefined, { signal }).catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** One subscription from its beginning to its end. */
+function follow(
+  { source, coins, blockTimeMs }: CheckpointTailDeps,
+  onCheckpoint: (checkpoint: SuiCheckpoint) => void,
+  signal: AbortSignal,
+): Promise<never> {
+  return source.follow({
+    signal,
+    silenceMs: Math.max(SILENCE_MS_MIN, SILENCE_BLOCKS * blockTimeMs),
+    async open({ subscription }, call, alive) {
+      const stream = subscription.subscribeCheckpoints({ readMask: CHECKPOINT_MASK }, call);
+      const broken = Promise.withResolvers<never>();
+      // By events, so that nothing queues up: each frame is taken when it comes.
+      stream.responses.onMessage(({ checkpoint: raw }) => {
+        try {
+          const checkpoint = decodeCheckpoint(raw, coins);
+          alive();
+          onCheckpoint(checkpoint);
+        } catch (error) {
+          broken.reject(error);
+        }
+      });
+      stream.responses.onError(broken.reject);
+      await Promise.race([broken.promise, stream]);
+    },
+  });
+}
+
+interface Kept {
+  get(height: number): SuiCheckpoint | undefined;
+  newest(): SuiCheckpoint | undefined;
+  take(checkpoint: SuiCheckpoint): void;
+  clear(): void;
+}
+
+/** The last checkpoints, as many as may be kept, of one history. */
+function createKept(): Kept {
+  const kept = new Map<number, SuiCheckpoint>();
+  let newest: SuiCheckpoint | undefined;
+  let transactions = 0;
+
+  function clear(): void {
+    kept.clear();
+    transactions = 0;
+    newest = undefined;
+  }
+
+  return {
+    get: (height) => kept.get(height),
+    newest: () => newest,
+    clear,
+    take(checkpoint) {
+      const { height, parentHash } = checkpoint.header;
+      const parent = kept.get(height - 1);
+      // From another node behind the same URL: what came before is not the history of this.
+      const isOther = parent !== undefined && parent.header.hash !== parentHash;
+      if (isOther || (newest !== undefined && height <= newest.header.height)) clear();
+      kept.set(height, checkpoint);
+      transactions += checkpoint.transactions.length;
+      newest = checkpoint;
+      for (const [oldest, { transactions: its }] of kept) {
+        if (kept.size <= CHECKPOINTS_KEPT && (transactions <= TRANSACTIONS_KEPT || kept.size === 1)) break;
+        transactions -= its.length;
+        kept.delete(oldest);
+      }
+    },
+  };
+}

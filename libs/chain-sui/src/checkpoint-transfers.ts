@@ -1,0 +1,76 @@
+import type { Actor } from '@opentill/chain/chain-reader';
+import type { Address } from '@opentill/chain/address-codec';
+import type { CandidateTransfer, Transfer, TransferPosition } from '@opentill/chain/transfer';
+import { baseUnits } from '@opentill/domain/money';
+import { contractOf } from './coin-type.ts';
+import type { BalanceChange, SuiCheckpoint, SuiTransaction } from './decode-checkpoint.ts';
+import type { Proof, Reading } from './reading.ts';
+
+/** No transaction writes so many objects, nor changes so many balances. */
+const CHANGES_PER_TRANSACTION = 2 ** 20;
+const ZERO_ADDRESS = `0x${'0'.repeat(64)}` as Address;
+
+/**
+ * The transfers of a checkpoint, ascending: what each address got of each configured coin by each successful transaction, as
+ * coins or into its balance; who gives as much as it gets has got nothing. Who paid is the address that gave most of
+ * the coin: it need not be the sender.
+ */
+export function transfersOf(
+  { proofs }: Pick<Reading, 'proofs'>,
+  { header, transactions }: SuiCheckpoint,
+  isVerified: boolean,
+): readonly CandidateTransfer[] {
+  const { hash: blockHash, height: blockHeight } = header;
+  const found: CandidateTransfer[] = [];
+  for (const transaction of transactions) {
+    if (!transaction.succeeded) continue;
+    for (const [rank, change] of transaction.changes.entries()) {
+      if (change.amount <= 0n) continue;
+      const candidate: CandidateTransfer = {
+        txHash: transaction.txHash,
+        blockHash,
+        blockHeight,
+        indexInBlock: transaction.place * CHANGES_PER_TRANSACTION + rank,
+        contract: contractOf(change.coinType),
+        from: payerOf(transaction, change),
+        to: change.address,
+        amountBaseUnits: baseUnits(change.amount),
+      };
+      // Of a thousand strangers' transfers nobody wants the proof.
+      proofs.set(candidate, { transaction, change, isVerified });
+      found.push(candidate);
+    }
+  }
+  return found;
+}
+
+/** Who acted: senders, sponsors, and whoever gave something without having signed (an allowance). */
+export function actorsOf({ header: { height: blockHeight }, transactions }: SuiCheckpoint): readonly Actor[] {
+  return transactions.flatMap(({ txHash, sender, gasOwner, changes }) => {
+    const wallets = sender === gasOwner ? [sender] : [sender, gasOwner];
+    for (const { address, amount } of changes)
+      if (amount < 0n && !wallets.includes(address)) wallets.push(address);
+    return wallets.map((wallet) => ({ txHash, wallet, blockHeight }));
+  });
+}
+
+function payerOf({ changes }: SuiTransaction, { coinType }: BalanceChange): Address {
+  let most: BalanceChange | undefined;
+  for (const change of changes)
+    if (change.coinType === coinType && change.amount < (most?.amount ?? 0n)) most = change;
+  return most?.address ?? ZERO_ADDRESS;
+}
+
+/** The transfer that a candidate is, by what proves it. */
+export function provenTransfer(
+  chain: Reading['chain'],
+  candidate: CandidateTransfer,
+  { transaction: { gasMist }, change: { address, coinType } }: Proof,
+): Transfer {
+  return {
+    ...candidate,
+    chain,
+    position: `${address}:${coinType}` as TransferPosition,
+    feeBaseUnits: baseUnits(gasMist > 0n ? gasMist : 0n),
+  };
+}

@@ -1,0 +1,120 @@
+import type { ConfirmedTransfers, ConfirmOptions, ReadOptions } from '@opentill/chain/chain-reader';
+import { readerError } from '@opentill/chain/reader-error';
+import type { CandidateTransfer, Transfer } from '@opentill/chain/transfer';
+import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { provenTransfer, transfersOf } from './checkpoint-transfers.ts';
+import type { SuiCheckpoint } from './decode-checkpoint.ts';
+import { readCheckpoints } from './read-checkpoints.ts';
+import type { Reading } from './reading.ts';
+import type { SuiSource, SuiSources } from './sui-sources.ts';
+
+/** The checkpoints of the candidates as one source tells them, by number. */
+type Evidence = ReadonlyMap<number, SuiCheckpoint>;
+
+/**
+ * Judges candidates by the balance changes of their transactions; see ChainReader.confirmTransfers. What this reader has
+ * itself read of as many sources as are to be asked is proven already: reading a checkpoint is reading the proof.
+ */
+export async function confirmTransfers(
+  reading: Reading,
+  sources: SuiSources,
+  candidates: readonly CandidateTransfer[],
+  options: ConfirmOptions,
+): Promise<ConfirmedTransfers> {
+  const { byOneSource = false } = options;
+  const proven = new Map<CandidateTransfer, Transfer>();
+  for (const candidate of candidates) {
+    const proof = reading.proofs.get(candidate);
+    if (proof !== undefined && (byOneSource || proof.isVerified))
+      proven.set(candidate, provenTransfer(reading.chain, candidate, proof));
+  }
+  const open = candidates.filter((candidate) => !proven.has(candidate));
+  if (open.length > 0) {
+    const evidences = await readEvidences(reading, sources, open, options);
+    for (const candidate of open) {
+      const transfer = agreedOn(reading, evidences, candidate);
+      if (transfer !== undefined) proven.set(candidate, transfer);
+    }
+  }
+  return {
+    confirmed: candidates.flatMap((candidate) => proven.get(candidate) ?? []),
+    refuted: candidates.filter((candidate) => !proven.has(candidate)),
+  };
+}
+
+async function readEvidences(
+  reading: Reading,
+  sources: SuiSources,
+  candidates: readonly CandidateTransfer[],
+  { byOneSource = false, headers, ...options }: ConfirmOptions,
+): Promise<readonly Evidence[]> {
+  const heights = [...new Set(candidates.map(({ blockHeight }) => blockHeight))];
+  const times = new Map(headers?.map(({ hash, timeSeconds }) => [hash, timeSeconds]));
+  const ask = async (source: SuiSource, own: ReadOptions): Promise<Evidence> => {
+    const evidence = new Map<number, SuiCheckpoint>();
+    for (const height of heights) {
+      const [checkpoint] = await readCheckpoints(reading, source, { from: height, to: height }, own);
+      if (checkpoint !== undefined) evidence.set(height, checkpoint);
+    }
+    for (const candidate of candidates)
+      mustBeThere(evidence.get(candidate.blockHeight), candidate, times.get(candidate.blockHash));
+    return evidence;
+  };
+  if (byOneSource) return [await sources.run((source, own) => ask(source, own), { ...options, hedge: true })];
+  const question = { ask, height: Math.max(...heights), onAlone: reading.onAlone };
+  const said = await askTwoSources(sources, question, options);
+  return said.flatMap((one) => (one === undefined ? [] : [one.answer]));
+}
+
+/** Throws unless the checkpoint is the candidate's and holds its transaction, so that another source may be asked. */
+function mustBeThere(
+  checkpoint: SuiCheckpoint | undefined,
+  candidate: CandidateTransfer,
+  timeSeconds: number | undefined,
+): void {
+  const header = checkpoint?.header;
+  const isThere =
+    header?.hash === candidate.blockHash &&
+    (timeSeconds === undefined || timeSeconds === header.timeSeconds) &&
+    checkpoint?.transactions.some(({ txHash }) => txHash === candidate.txHash) === true;
+  if (!isThere)
+    throw readerError('INCONSISTENT_ANSWER', 'the transaction is not in the checkpoint', shown(candidate));
+}
+
+/** What all evidences prove of a candidate; undefined when none does. Which of two is right is never guessed. */
+function agreedOn(
+  reading: Reading,
+  evidences: readonly Evidence[],
+  candidate: CandidateTransfer,
+): Transfer | undefined {
+  const [first, ...others] = evidences.map((evidence) => {
+    const checkpoint = evidence.get(candidate.blockHeight);
+    return checkpoint === undefined ? undefined : foundIn(reading, checkpoint, candidate);
+  });
+  const isSame = (other: Transfer | undefined): boolean =>
+    other?.position === first?.position && other?.feeBaseUnits === first?.feeBaseUnits;
+  if (others.every(isSame)) return first;
+  throw readerError('INCONSISTENT_ANSWER', 'two sources differ on a transfer', shown(candidate));
+}
+
+function foundIn(
+  reading: Reading,
+  checkpoint: SuiCheckpoint,
+  candidate: CandidateTransfer,
+): Transfer | undefined {
+  const found = transfersOf(reading, checkpoint, false).find(
+    ({ txHash, indexInBlock, contract, from, to, amountBaseUnits }) =>
+      txHash === candidate.txHash &&
+      indexInBlock === candidate.indexInBlock &&
+      contract === candidate.contract &&
+      from === candidate.from &&
+      to === candidate.to &&
+      amountBaseUnits === candidate.amountBaseUnits,
+  );
+  const proof = found === undefined ? undefined : reading.proofs.get(found);
+  return found === undefined || proof === undefined ? undefined : provenTransfer(reading.chain, found, proof);
+}
+
+function shown({ txHash, blockHash, blockHeight }: CandidateTransfer): Readonly<Record<string, unknown>> {
+  return { txHash, blockHash, height: blockHeight };
+}

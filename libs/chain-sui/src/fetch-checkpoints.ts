@@ -1,0 +1,215 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import type { GatewayError } from '@opentill/domain/gateway-error';
+import { CHECKPOINTS_PER_CALL } from './checkpoints-per-call.ts';
+import type { SuiCheckpoint } from './decode-checkpoint.ts';
+import {
+  CHECKPOINT_MASK,
+  checkpointOf,
+  CONTENTS_MASK,
+  decodeCheckpoint,
+  decodeHeader,
+} from './decode-checkpoint.ts';
+import { lacksBalanceChanges } from './lacks-balance-changes.ts';
+import { mustNotBeMute } from './must-not-be-mute.ts';
+import { checkpointBytesIn, readCheckpointBytes } from './read-checkpoint-bytes.ts';
+import { readTransactions } from './read-transactions.ts';
+import type { BlockRange, Reading } from './reading.ts';
+import type { SuiSource } from './sui-sources.ts';
+import type { Way, WaysOfReading } from './ways-of-reading.ts';
+
+const WAYS: readonly Way[] = ['list', 'get', 'contents'];
+const WAY_KEPT_MS = 60_000;
+/** Of checkpoints that are asked for one by one. */
+const AT_ONCE = 8;
+/** So far below the newest one a checkpoint that is not found was discarded: nodes behind one URL are not so far apart. */
+const LONG_THERE = 100;
+
+export function createWaysOfReading(nowMs: () => number): WaysOfReading {
+  const known = new Map<SuiSource, { readonly way: Way; readonly untilMs: number }>();
+  return {
+    of(source) {
+      const found = known.get(source);
+      return found === undefined || found.untilMs <= nowMs() ? 'list' : found.way;
+    },
+    refused(source, way) {
+      const next = WAYS[WAYS.indexOf(way) + 1];
+      if (next === undefined) known.delete(source);
+      else known.set(source, { way: next, untilMs: nowMs() + WAY_KEPT_MS });
+      return next !== undefined;
+    },
+  };
+}
+
+/** By the best way that the source offers, and the next where it turns out that it does not. */
+export async function fetchCheckpoints(
+  reading: Reading,
+  source: SuiSource,
+  range: BlockRange,
+  options: ReadOptions,
+): Promise<readonly SuiCheckpoint[]> {
+  for (;;) {
+    const known = reading.ways.of(source);
+    const way = known === 'list' && range.from === range.to ? 'get' : known;
+    try {
+      const checkpoints = await FETCHING[way](reading, source, range, options);
+      await mustNotBeMute(source, checkpoints, reading.told, options);
+      return checkpoints;
+    } catch (error) {
+      if (isReaderError(error, 'BLOCK_NOT_FOUND'))
+        throw await whyNotFound(reading, source, range, error, options);
+      if (!isNotOffered(error) || !reading.ways.refused(source, way)) throw error;
+    }
+  }
+}
+
+type Fetch = (
+  reading: Reading,
+  source: SuiSource,
+  range: BlockRange,
+  options: ReadOptions,
+) => Promise<readonly SuiCheckpoint[]>;
+
+const FETCHING: Readonly<Record<Way, Fetch>> = {
+  list: fetchList,
+  get: (reading, source, range, options) =>
+    ofEach(range, options, (height, own) => fetchOne(reading, source, height, own)),
+  contents: (reading, source, range, options) =>
+    ofEach(range, options, (height, own) => fetchByContents(reading, source, height, own)),
+};
+
+function isNotOffered(error: unknown): boolean {
+  return isReaderError(error, 'RPC_METHOD_MISSING') || lacksBalanceChanges(error);
+}
+
+async function fetchList(
+  { coins, readTold }: Reading,
+  source: SuiSource,
+  { from, to }: BlockRange,
+  options: ReadOptions,
+): Promise<readonly SuiCheckpoint[]> {
+  const found: SuiCheckpoint[] = [];
+  const wanted = to - from + 1;
+  while (found.length < wanted) {
+    const before = found.length;
+    await source.askMuch(async ({ listCheckpointBytes }, call) => {
+      const request = {
+        readMask: CHECKPOINT_MASK,
+        startCheckpoint: BigInt(from + before),
+        endCheckpoint: BigInt(to + 1),
+        options: { limit: CHECKPOINTS_PER_CALL },
+      };
+      found.length = before;
+      let fault: Error | undefined;
+      // Each is read and made small when it comes.
+      await listCheckpointBytes(request, call, (message) => {
+        if (fault !== undefined) return;
+        try {
+          const bytes = checkpointBytesIn(message);
+          if (bytes === undefined) return;
+          const height = from + found.length;
+          found.push(
+            readTold(height, bytes, (own) => decodeCheckpoint(readCheckpointBytes(own), coins, height)),
+          );
+        } catch (error) {
+          fault = error instanceof Error ? error : new TypeError('not an error', { cause: error });
+        }
+      });
+      if (fault !== undefined) throw fault;
+    }, options);
+    if (found.length === before)
+      throw readerError('BLOCK_NOT_FOUND', 'the node has no checkpoints there', {
+        endpoint: source.label,
+        height: from + before,
+      });
+  }
+  return found;
+}
+
+async function fetchOne(
+  { coins }: Reading,
+  source: SuiSource,
+  height: number,
+  options: ReadOptions,
+): Promise<SuiCheckpoint> {
+  const checkpointId = { oneofKind: 'sequenceNumber', sequenceNumber: BigInt(height) } as const;
+  return source.ask(async ({ ledger }, call) => {
+    const { response } = await ledger.getCheckpoint({ checkpointId, readMask: CHECKPOINT_MASK }, call);
+    return decodeCheckpoint(response.checkpoint, coins, height);
+  }, options);
+}
+
+async function fetchByContents(
+  { coins }: Reading,
+  source: SuiSource,
+  height: number,
+  options: ReadOptions,
+): Promise<SuiCheckpoint> {
+  const checkpointId = { oneofKind: 'sequenceNumber', sequenceNumber: BigInt(height) } as const;
+  const { response } = await source.ask(
+    ({ ledger }, call) => ledger.getCheckpoint({ checkpointId, readMask: CONTENTS_MASK }, call),
+    options,
+  );
+  const header = decodeHeader(response.checkpoint, height);
+  const digests = (response.checkpoint?.contents?.transactions ?? []).map(
+    ({ transaction }) => transaction ?? '',
+  );
+  const executed = await readTransactions(source, digests, options);
+  const whole = executed.map((transaction, place) => {
+    if (transaction === undefined || transaction.digest !== digests[place])
+      throw readerError('INCONSISTENT_ANSWER', 'the node lacks a transaction of a checkpoint', { height });
+    return transaction;
+  });
+  return checkpointOf(header, whole, coins);
+}
+
+/** Whether a node was found to have discarded what it was asked for. */
+export function isDiscarded(error: unknown): boolean {
+  return isReaderError(error, 'BLOCK_NOT_FOUND') && error.context['lowest'] !== undefined;
+}
+
+/** What to make of a checkpoint that a node does not have: it is not there yet, or the node has discarded it. */
+async function whyNotFound(
+  reading: Reading,
+  source: SuiSource,
+  { from }: BlockRange,
+  error: GatewayError,
+  options: ReadOptions,
+): Promise<unknown> {
+  const newest = reading.tailOf(source).newest()?.header.height;
+  if (newest !== undefined && from > newest - LONG_THERE) return error;
+  const { response } = await source.ask(({ ledger }, call) => ledger.getServiceInfo({}, call), options);
+  const lowest = Number(response.lowestAvailableCheckpoint ?? 0n);
+  if (lowest <= from) return error;
+  return readerError(
+    'BLOCK_NOT_FOUND',
+    `the node has discarded what is before checkpoint ${lowest}: it takes one that keeps more, or an archive`,
+    { endpoint: source.label, height: from, lowest },
+    error,
+  );
+}
+
+/** Does the same for each number of a range, some at a time; gives the answers in order. */
+async function ofEach<T>(
+  { from, to }: BlockRange,
+  options: ReadOptions,
+  work: (height: number, options: ReadOptions) => Promise<T>,
+): Promise<readonly T[]> {
+  const rest = new AbortController();
+  const { signal } = options;
+  const both = signal === undefined ? rest.signal : AbortSignal.any([signal, rest.signal]);
+  const answers: T[] = [];
+  for (let at = from; at <= to; at += AT_ONCE) {
+    const heights = Array.from({ length: Math.min(AT_ONCE, to - at + 1) }, (_, place) => at + place);
+    const some = heights.map((height) => work(height, { signal: both }));
+    try {
+      answers.push(...(await Promise.all(some)));
+    } catch (error) {
+      // What is still under way helps nobody any more.
+      rest.abort();
+      await Promise.allSettled(some);
+      throw error;
+    }
+  }
+  return answers;
+}

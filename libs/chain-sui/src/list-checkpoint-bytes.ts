@@ -1,0 +1,30 @@
+import { GrpcTypes, type GrpcWebFetchTransport, type SuiGrpcClient } from '@mysten/sui/grpc';
+
+type Ledger = SuiGrpcClient['ledgerService'];
+type Method = Parameters<GrpcWebFetchTransport['serverStreaming']>[0];
+
+/** Lists checkpoints by LedgerService.ListCheckpoints; each message of the answer comes as its bytes. */
+export type ListCheckpointBytes = (
+  request: Parameters<typeof GrpcTypes.ListCheckpointsRequest.create>[0],
+  call: Parameters<Ledger['listCheckpoints']>[1],
+  onMessage: (message: Uint8Array) => void,
+) => Promise<void>;
+
+/** In the place of a message's type: all that a transport asks of it is to read the bytes. */
+const AS_IT_IS = { fromBinary: (bytes: Uint8Array) => bytes } as unknown as Method['O'];
+
+/** By the SDK's transport, which frames and ends streams, and not by its messages: see read-checkpoint-bytes.ts. */
+export function createListCheckpointBytes(
+  transport: GrpcWebFetchTransport,
+  ledger: Ledger,
+): ListCheckpointBytes {
+  const list = ledger.methods.find(({ name }) => name === 'ListCheckpoints');
+  if (list === undefined) throw new TypeError('the SDK has no list of checkpoints');
+  const method: Method = { ...list, O: AS_IT_IS };
+  return async (request, call, onMessage) => {
+    const asked = GrpcTypes.ListCheckpointsRequest.create(request);
+    const stream = transport.serverStreaming(method, asked, transport.mergeOptions(call));
+    stream.responses.onMessage((message) => onMessage(message as Uint8Array));
+    await stream;
+  };
+}

@@ -1,0 +1,127 @@
+import { GrpcTypes } from '@mysten/sui/grpc';
+import { expect, test } from '@jest/globals';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { SuiCheckpoint } from './decode-checkpoint.ts';
+import { movesOfOneOwner, mustNotBeMute, type ToldChanges } from './must-not-be-mute.ts';
+import type { SuiSource } from './sui-sources.ts';
+
+const COIN = `0x${'2'.padStart(64, '0')}::coin::Coin<0xab::usdc::USDC>`;
+const PICTURE = '0xab::pictures::Picture';
+const A = GrpcTypes.Owner.create({ address: '0xa' });
+const B = GrpcTypes.Owner.create({ address: '0xb' });
+const object = (objectType: string, inputOwner = A, outputOwner = A): GrpcTypes.ChangedObject =>
+  GrpcTypes.ChangedObject.create({ objectType, inputOwner, outputOwner });
+const balance = (address: string): GrpcTypes.ChangedObject =>
+  GrpcTypes.ChangedObject.create({ accumulatorWrite: { address } });
+const effects = (changedObjects: GrpcTypes.ChangedObject[]): GrpcTypes.TransactionEffects =>
+  GrpcTypes.TransactionEffects.create({ status: { success: true }, changedObjects });
+
+test.each<[string, GrpcTypes.ChangedObject[], boolean]>([
+  ['a coin that goes from one to another', [object(COIN, A, B)], false],
+  ['coins of two', [object(COIN), object(COIN, B, B)], false],
+  ['a coin of one and the balance of another', [object(COIN), balance('0xb')], false],
+  ['the balances of two', [balance('0xa'), balance('0xb')], false],
+  ['a coin and the balance of one', [object(COIN), balance('0xa')], true],
+  [
+    'something that is no coin, given to another, with the coin that paid for it',
+    [object(COIN), object(PICTURE, A, B)],
+    true,
+  ],
+  ['nothing, since what came went', [], true],
+])('money of one owner alone: %s', (_, changed, expected) => {
+  expect(movesOfOneOwner(effects(changed))).toBe(expected);
+});
+
+test('a node that tells of no effects says nothing of it', () => {
+  expect(movesOfOneOwner(undefined)).toBe(false);
+  expect(movesOfOneOwner(GrpcTypes.TransactionEffects.create({}))).toBe(false);
+});
+
+const [NOTHING, TELLING] = ['nothing', 'telling'] as TxHash[];
+
+/** A node that says of each transaction what is told here. */
+function aSource(told: Readonly<Record<string, Partial<GrpcTypes.ExecutedTransaction>>>): SuiSource {
+  const batchGetTransactions = ({ digests }: { readonly digests: readonly string[] }) =>
+    Promise.resolve({
+      response: {
+        transactions: digests.map((digest) => {
+          const transaction = { digest, balanceChanges: [], ...told[digest] };
+          return { result: { oneofKind: 'transaction', transaction } };
+        }),
+      },
+    });
+  const ask = (question: (services: unknown, call: unknown) => unknown) =>
+    question({ ledger: { batchGetTransactions } }, {});
+  return { label: 'node', ask } as unknown as SuiSource;
+}
+const checkpoint = (height: number, mute: readonly (TxHash | undefined)[], telling?: TxHash): SuiCheckpoint =>
+  ({ header: { height }, mute, telling }) as unknown as SuiCheckpoint;
+const toldBy = (source: SuiSource, height = 1): ToldChanges =>
+  new WeakMap([[source, [{ height, txHash: TELLING! }]]]);
+const changes = [{ address: '0xa', coinType: '0x2::sui::SUI', amount: '1' }];
+/** Gas that comes to nothing, and a coin without anything in it for somebody else. */
+const emptyCoin = { effects: effects([object(COIN, A, B)]) };
+const lacks = { code: 'INCONSISTENT_ANSWER', context: { lacksBalanceChanges: true } };
+
+test('a coin that holds nothing, given away for nothing, holds up no node that shows changes of others', async () => {
+  const source = aSource({ nothing: emptyCoin, telling: { balanceChanges: changes } });
+  // In the same checkpoint; in one that was read before, which it shows again when it is asked for both; in one of the same reading.
+  await mustNotBeMute(source, [checkpoint(1, [NOTHING], TELLING)], new WeakMap(), {});
+  const told: ToldChanges = new WeakMap();
+  await mustNotBeMute(source, [checkpoint(1, [], TELLING)], told, {});
+  await mustNotBeMute(source, [checkpoint(2, [NOTHING])], told, {});
+  await mustNotBeMute(source, [checkpoint(1, [NOTHING]), checkpoint(2, [], TELLING)], new WeakMap(), {});
+});
+
+test('nor do more of them than a node answers of at once', async () => {
+  const gifts = Array.from({ length: 450 }, (_, place) => `gift ${place}` as TxHash);
+  const told = Object.fromEntries(gifts.map((gift) => [gift, emptyCoin]));
+  const source = aSource({ ...told, telling: { balanceChanges: changes } });
+  await mustNotBeMute(source, [checkpoint(2, gifts)], toldBy(source), {});
+  // The last of them is looked at as the first.
+  const hiding = aSource({
+    ...told,
+    [gifts.at(-1)!]: { ...emptyCoin, balanceChanges: changes },
+    telling: { balanceChanges: changes },
+  });
+  await expect(mustNotBeMute(hiding, [checkpoint(2, gifts)], toldBy(hiding), {})).rejects.toMatchObject(
+    lacks,
+  );
+});
+
+test('a node that shows changes of nothing is found out by it, also behind a URL that has shown some', async () => {
+  const without = aSource({ nothing: emptyCoin });
+  const reading = [checkpoint(2, [NOTHING])];
+  await expect(mustNotBeMute(without, reading, new WeakMap(), {})).rejects.toMatchObject(lacks);
+  await expect(mustNotBeMute(without, reading, toldBy(without), {})).rejects.toMatchObject(lacks);
+});
+
+test('a change of a younger checkpoint says nothing of older ones, which an index may have begun after', async () => {
+  const source = aSource({ nothing: emptyCoin, telling: { balanceChanges: changes } });
+  await expect(
+    mustNotBeMute(source, [checkpoint(2, [NOTHING])], toldBy(source, 3), {}),
+  ).rejects.toMatchObject(lacks);
+});
+
+test('what is caught up with has a change of its own, while the head is read beside it', async () => {
+  const source = aSource({
+    nothing: emptyCoin,
+    telling: { balanceChanges: changes },
+    ...Object.fromEntries([101, 102, 103].map((height) => [`at ${height}`, { balanceChanges: changes }])),
+  });
+  const told: ToldChanges = new WeakMap();
+  const atHead = (height: number) => checkpoint(height, [], `at ${height}` as TxHash);
+  await mustNotBeMute(source, [atHead(101)], told, {});
+  await mustNotBeMute(source, [checkpoint(5, [], TELLING)], told, {});
+  for (const height of [102, 103]) await mustNotBeMute(source, [atHead(height)], told, {});
+  await mustNotBeMute(source, [checkpoint(6, [NOTHING])], told, {});
+  expect(told.get(source)?.map(({ height }) => height)).toEqual([5, 103]);
+});
+
+test('a checkpoint that leaves out changes which the node shows by itself is not whole', async () => {
+  const told = { ...emptyCoin, balanceChanges: changes };
+  const source = aSource({ nothing: told, telling: { balanceChanges: changes } });
+  await expect(mustNotBeMute(source, [checkpoint(2, [NOTHING])], toldBy(source), {})).rejects.toMatchObject(
+    lacks,
+  );
+});

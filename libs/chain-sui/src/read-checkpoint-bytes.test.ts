@@ -1,0 +1,190 @@
+import { describe, expect, test } from '@jest/globals';
+import { GrpcTypes } from '@mysten/sui/grpc';
+import { isReaderError } from '@opentill/chain/reader-error';
+import fc from 'fast-check';
+import { decodeCheckpoint } from './decode-checkpoint.ts';
+import { checkpointBytesIn, readCheckpointBytes } from './read-checkpoint-bytes.ts';
+import type { ToldCheckpoint } from './told-checkpoint.ts';
+
+/*
+ * What is read by hand is what the SDK's own reader reads, of whatever a node may write, and what is no message is refused.
+ */
+
+const USDC = `0x${'a1'.repeat(32)}::usdc::USDC`;
+const SUI = `0x${'2'.padStart(64, '0')}::sui::SUI`;
+const DIGESTS = [
+  'CbkhN6W6Kcw5vueryvknRRRMcrX86SueMkfbYFg6N2uJ',
+  '4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S',
+];
+const ADDRESSES = ['a', 'b', 'c', 'd', 'e', '0'].map((digit) => `0x${digit.repeat(64)}`);
+
+/** Checkpoints of a node that is well, or of one that leaves out and writes whatever it likes. */
+function checkpointsOf(isWell: boolean) {
+  const or = <T>(good: fc.Arbitrary<T>, bad: fc.Arbitrary<T>) => (isWell ? good : fc.oneof(good, bad));
+  const given = <T>(value: fc.Arbitrary<T>) =>
+    isWell ? value : fc.option(value, { nil: undefined, freq: 12 });
+  const digest = or(fc.constantFrom(...DIGESTS), fc.constant('none'));
+  const address = or(fc.constantFrom(...ADDRESSES), fc.constantFrom(`0x${'A'.repeat(64)}`, '0x2', ''));
+  const uint64 = or(fc.bigInt(0n, 2n ** 50n), fc.bigInt(0n, 2n ** 64n - 1n));
+  const coinType = or(
+    fc.constantFrom(USDC, SUI, '0x2::sui::SUI', `${USDC}2`, '0x2::a::B<0x2::c::D>'),
+    fc.constantFrom('x', ''),
+  );
+  const amount = or(fc.bigInt(-(10n ** 30n), 10n ** 30n).map(String), fc.constantFrom('', 'x', '1.5'));
+  const change = fc.record({ address: given(address), coinType: given(coinType), amount: given(amount) });
+  const transaction = fc.record({
+    digest: given(digest),
+    transaction: given(
+      fc.record({
+        sender: given(address),
+        gasPayment: given(fc.record({ owner: given(address), price: uint64, budget: uint64 })),
+        version: fc.constant(1),
+      }),
+    ),
+    effects: given(
+      fc.record({
+        status: given(fc.record({ success: given(fc.boolean()) })),
+        epoch: uint64,
+        gasUsed: given(
+          fc.record({
+            computationCost: given(uint64),
+            storageCost: given(uint64),
+            storageRebate: given(uint64),
+            nonRefundableStorageFee: uint64,
+          }),
+        ),
+        transactionDigest: digest,
+      }),
+    ),
+    checkpoint: given(uint64),
+    balanceChanges: isWell
+      ? fc.uniqueArray(change, { minLength: 1, maxLength: 4, selector: (one) => one.address ?? '' })
+      : fc.array(change, { maxLength: 4 }),
+    transactionIndex: given(uint64),
+  });
+  const timestamp = fc.record({
+    seconds: or(fc.bigInt(0n, 4n * 10n ** 9n), fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n)),
+    nanos: or(fc.integer({ min: 0, max: 999_999_999 }), fc.integer()),
+  });
+  return fc.record({
+    sequenceNumber: given(or(fc.constant(7n), uint64)),
+    digest: given(digest),
+    summary: given(
+      fc.record({
+        digest,
+        epoch: given(uint64),
+        sequenceNumber: uint64,
+        totalNetworkTransactions: given(uint64),
+        previousDigest: given(digest),
+        timestamp: given(timestamp),
+      }),
+    ),
+    transactions: fc.array(transaction, { maxLength: 4 }),
+  });
+}
+const [well, whatever] = [checkpointsOf(true), checkpointsOf(false)];
+const checkpoint = fc.oneof(well, whatever);
+
+/** Fields that are not set are no fields of the message. */
+function withoutUnset(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUnset);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, one]) => one !== undefined)
+      .map(([name, one]) => [name, withoutUnset(one)]),
+  );
+}
+const messageOf = (told: unknown): Uint8Array =>
+  GrpcTypes.ListCheckpointsResponse.toBinary(
+    GrpcTypes.ListCheckpointsResponse.create({
+      checkpoint: withoutUnset(told) as GrpcTypes.Checkpoint,
+      watermark: { cursor: new Uint8Array(16), checkpoint: 5n },
+    }),
+  );
+
+/** What comes of it: the checkpoint, or why there is none. */
+function outcomeOf(read: () => ToldCheckpoint | undefined, coins: ReadonlySet<string> | undefined): unknown {
+  try {
+    return decodeCheckpoint(read(), coins, 7);
+  } catch (error) {
+    if (!(error instanceof Error) || !isReaderError(error, 'INCONSISTENT_ANSWER')) throw error;
+    return { refused: error.message, context: error.context };
+  }
+}
+
+describe('a checkpoint', () => {
+  test('is read from its bytes as the SDK reads it, or refused for the same', () => {
+    const seen = { read: 0, refused: 0 };
+    fc.assert(
+      fc.property(checkpoint, fc.boolean(), (told, areAllCoins) => {
+        const message = messageOf(told);
+        const coins = areAllCoins ? undefined : new Set([USDC]);
+        const bySdk = outcomeOf(
+          () => GrpcTypes.ListCheckpointsResponse.fromBinary(message).checkpoint,
+          coins,
+        );
+        const byHand = outcomeOf(() => readCheckpointBytes(checkpointBytesIn(message)!), coins);
+        expect(byHand).toEqual(bySdk);
+        seen[Object.hasOwn(bySdk as object, 'refused') ? 'refused' : 'read'] += 1;
+      }),
+      { numRuns: 600 },
+    );
+    expect(seen.read).toBeGreaterThan(50);
+    expect(seen.refused).toBeGreaterThan(50);
+  });
+
+  test('has each field as the SDK reads it, whatever becomes of it', () => {
+    fc.assert(
+      fc.property(checkpoint, (told) => {
+        const message = messageOf(told);
+        const bySdk = GrpcTypes.ListCheckpointsResponse.fromBinary(message).checkpoint;
+        const byHand = withoutUnset(readCheckpointBytes(checkpointBytesIn(message)!));
+        expect(bySdk).toMatchObject(byHand as object);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('is in no message that has none', () => {
+    const end = { reason: GrpcTypes.QueryEndReason.CHECKPOINT_BOUND };
+    const none = GrpcTypes.ListCheckpointsResponse.create({ watermark: { cursor: new Uint8Array(3) }, end });
+    expect(checkpointBytesIn(GrpcTypes.ListCheckpointsResponse.toBinary(none))).toBeUndefined();
+    expect(checkpointBytesIn(new Uint8Array())).toBeUndefined();
+  });
+
+  test('is not read beyond what the message is, nor from what is none: nothing but INCONSISTENT_ANSWER comes of it', () => {
+    const read = (bytes: Uint8Array): boolean => {
+      try {
+        const inside = checkpointBytesIn(bytes);
+        if (inside !== undefined) readCheckpointBytes(inside);
+        return true;
+      } catch (error) {
+        if (!isReaderError(error, 'INCONSISTENT_ANSWER')) throw error;
+        return false;
+      }
+    };
+    let refused = 0;
+    fc.assert(
+      fc.property(
+        checkpoint,
+        fc.nat(),
+        fc.integer({ min: 0, max: 255 }),
+        fc.nat(),
+        (told, place, byte, length) => {
+          const message = messageOf(told);
+          const changed = Uint8Array.from(message);
+          changed[place % message.length] = byte;
+          read(changed);
+          if (!read(message.subarray(0, length % message.length))) refused += 1;
+        },
+      ),
+      { numRuns: 600 },
+    );
+    expect(refused).toBeGreaterThan(100);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => void read(bytes)),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,100 @@
+import type { FateOptions, ReadOptions } from '@opentill/chain/chain-reader';
+import type { FatesRead, OwnTransaction, TransactionFate } from '@opentill/chain/own-transaction';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import type { TxHash } from '@opentill/chain/transfer';
+import { askFates, type FateAccount, type FateAnswer } from '@opentill/chain-sources/ask-fates';
+import { coinTypeOf } from './coin-type.ts';
+import type { SuiHeader, SuiTransaction } from './decode-checkpoint.ts';
+import { decodeTransaction, isDigest } from './decode-checkpoint.ts';
+import { readHeader } from './read-header.ts';
+import { readTransactions } from './read-transactions.ts';
+import type { Reading } from './reading.ts';
+import type { SuiSource, SuiSources } from './sui-sources.ts';
+
+/** Reads what became of own transactions; see ChainReader.readFates. */
+export async function readFates(
+  reading: Pick<Reading, 'onAlone' | 'tailOf'>,
+  sources: SuiSources,
+  own: readonly OwnTransaction[],
+  options: FateOptions,
+): Promise<FatesRead> {
+  const ask = (source: SuiSource, askOptions: ReadOptions): Promise<FateAccount> =>
+    readAccount(reading, sources, source, { own, atHeight: options.atHeight }, askOptions);
+  return askFates(sources, own, { ask, onAlone: reading.onAlone }, options);
+}
+
+/** The head is asked for first: a node that had the checkpoint before answered with all checkpoints up to it. */
+async function readAccount(
+  reading: Pick<Reading, 'tailOf'>,
+  sources: SuiSources,
+  source: SuiSource,
+  { own, atHeight }: { readonly own: readonly OwnTransaction[]; readonly atHeight: number | undefined },
+  options: ReadOptions,
+): Promise<FateAccount> {
+  const { height } = await sources.readHead(source, options);
+  if (atHeight !== undefined && height < atHeight)
+    throw readerError('BLOCK_NOT_FOUND', 'the node is behind the checkpoint', {
+      height: atHeight,
+      head: height,
+    });
+  // Of what is no digest nodes refuse the whole question.
+  const digests = own.flatMap(({ txHash }) => (isDigest(txHash) ? [txHash] : []));
+  const executed = await readTransactions(source, digests, options);
+  const found = new Map(digests.map((digest, place) => [digest, executed[place]]));
+  const headers = new Map<number, SuiHeader>();
+  for (const transaction of executed) {
+    const at = Number(transaction?.checkpoint ?? -1n);
+    if (at < 0 || headers.has(at)) continue;
+    headers.set(at, reading.tailOf(source).get(at)?.header ?? (await readHeader(source, options, at)));
+  }
+  return new Map(
+    own.map((transaction): [TxHash, FateAnswer] => {
+      const answered = found.get(transaction.txHash);
+      // What is executed and in no checkpoint yet has no fate.
+      if (answered?.checkpoint === undefined) return [transaction.txHash, 'none'];
+      return [transaction.txHash, answerTo(transaction, answered, headers.get(Number(answered.checkpoint)))];
+    }),
+  );
+}
+
+function answerTo(
+  own: OwnTransaction,
+  answered: Parameters<typeof decodeTransaction>[0],
+  header: SuiHeader | undefined,
+): FateAnswer {
+  const told = soundly(() => decodeTransaction(answered));
+  if (told === undefined || told.txHash !== own.txHash || header === undefined) return 'unsound';
+  return told.sender === own.from ? fateOf(own, told, header) : 'foreign';
+}
+
+function soundly(decode: () => SuiTransaction): SuiTransaction | undefined {
+  try {
+    return decode();
+  } catch (error) {
+    if (isReaderError(error, 'INCONSISTENT_ANSWER')) return undefined;
+    throw error;
+  }
+}
+
+function fateOf(own: OwnTransaction, told: SuiTransaction, header: SuiHeader): TransactionFate {
+  const { succeeded, gasMist } = told;
+  return {
+    txHash: own.txHash,
+    blockHeight: header.height,
+    blockHash: header.hash,
+    succeeded,
+    deliveredBaseUnits: succeeded ? deliveredBy(own, told) : 0n,
+    feeBaseUnits: gasMist,
+  };
+}
+
+/** What the receiver got; a receiver who pays for the gas of his own SUI got that much more. */
+function deliveredBy(
+  { contract, to }: OwnTransaction,
+  { changes, gasOwner, gasMist }: SuiTransaction,
+): bigint {
+  const coinType = coinTypeOf(contract);
+  const change = changes.find((one) => one.address === to && one.coinType === coinType)?.amount ?? 0n;
+  const amount = contract === null && gasOwner === to ? change + gasMist : change;
+  return amount > 0n ? amount : 0n;
+}

@@ -1,0 +1,20 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { SuiHeader } from './decode-checkpoint.ts';
+import { decodeHeader, HEADER_MASK } from './decode-checkpoint.ts';
+import type { SuiSource } from './sui-sources.ts';
+
+/** The header of a checkpoint by its number, or of the newest one. BLOCK_NOT_FOUND where the source lacks it. */
+export async function readHeader(
+  source: SuiSource,
+  options: ReadOptions,
+  height?: number,
+): Promise<SuiHeader> {
+  const checkpointId =
+    height === undefined
+      ? ({ oneofKind: undefined } as const)
+      : ({ oneofKind: 'sequenceNumber', sequenceNumber: BigInt(height) } as const);
+  return source.ask(async ({ ledger }, call) => {
+    const { response } = await ledger.getCheckpoint({ checkpointId, readMask: HEADER_MASK }, call);
+    return decodeHeader(response.checkpoint, height);
+  }, options);
+}

@@ -1,0 +1,31 @@
+import type { Actor, RangeRead } from '@opentill/chain/chain-reader';
+import type { BlockHeader } from '@opentill/chain/block';
+import { readerError } from '@opentill/chain/reader-error';
+import type { CandidateTransfer } from '@opentill/chain/transfer';
+import type { BlockRange, Reading } from './reading.ts';
+
+/** Reads a range call by call, each linked to the one before. Throws RangeError for what is no range. */
+export async function readRange(
+  { perCall }: Pick<Reading, 'perCall'>,
+  { from, to }: BlockRange,
+  readCall: (range: BlockRange) => Promise<RangeRead>,
+): Promise<RangeRead> {
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || to < from)
+    throw new RangeError(`not a range of checkpoints: ${from} to ${to}`);
+  const headers: BlockHeader[] = [];
+  const transfers: CandidateTransfer[] = [];
+  let actors: Actor[] | undefined;
+  while (headers.length < to - from + 1) {
+    const first = from + headers.length;
+    const read = await readCall({ from: first, to: Math.min(to, first + perCall.now() - 1) });
+    const parent = headers.at(-1);
+    if (parent !== undefined && read.headers[0]?.parentHash !== parent.hash)
+      throw readerError('INCONSISTENT_ANSWER', 'the sources are not on one chain', { height: first });
+    headers.push(...read.headers);
+    for (const transfer of read.transfers) transfers.push(transfer);
+    if (read.actors === undefined) continue;
+    actors ??= [];
+    for (const actor of read.actors) actors.push(actor);
+  }
+  return { headers, transfers, ...(actors === undefined ? {} : { actors }) };
+}

@@ -1,0 +1,89 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { readerError } from '@opentill/chain/reader-error';
+import type { Holding, StateNumber } from '@opentill/chain/state-number';
+import { agreeOnNumber } from '@opentill/chain-sources/agree-on-number';
+import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { coinTypeOf } from './coin-type.ts';
+import type { SuiSource, SuiSourcesDeps, SuiSourcesNetwork } from './sui-sources.ts';
+import { createSuiSources, readServiceHead } from './sui-sources.ts';
+
+/** Reads numbers of the state, for comparing books with the chain. Throws a GatewayError with a ReaderErrorCode. */
+export interface SuiStateReader {
+  /**
+   * Balances as nodes have them now, coins and address balances together, in the order of the questions. What moves between
+   * one source's reading and the other's comes out as disputed.
+   */
+  balances(holdings: readonly Holding[], options?: ReadOptions): Promise<readonly StateNumber[]>;
+  /**
+   * The same, with the newest checkpoints that every source named before, and any after: all was read of states between them. Of several
+   * nodes behind one URL each call may be another's: then a balance may be of a state before or after these, and looks like a
+   * difference that another look does not find.
+   */
+  newestBalances(
+    holdings: readonly Holding[],
+    options?: ReadOptions,
+  ): Promise<{
+    readonly fromHeight: number;
+    readonly toHeight: number;
+    readonly balances: readonly StateNumber[];
+  }>;
+}
+
+const CALLS_AT_ONCE = 16;
+
+/** Throws TypeError for a network without genesis id. Opens nothing until the first call. */
+export function createSuiStateReader(network: SuiSourcesNetwork, deps: SuiSourcesDeps = {}): SuiStateReader {
+  const sources = createSuiSources(network, deps);
+  // The reader of the scanner raises the alarm of one alone.
+  const question = { height: undefined, onAlone: () => undefined };
+  return {
+    async balances(holdings, options = {}) {
+      const ask = (source: SuiSource, own: ReadOptions): Promise<readonly bigint[]> =>
+        readBalances(source, holdings, own);
+      const said = await askTwoSources(sources, { ...question, ask }, options);
+      return holdings.map((_, place) => agreeOnNumber(said, place));
+    },
+    async newestBalances(holdings, options = {}) {
+      const heights: number[] = [];
+      const ask = async (source: SuiSource, own: ReadOptions): Promise<readonly bigint[]> => {
+        const before = await readServiceHead(source, own);
+        const balances = await readBalances(source, holdings, own);
+        const after = await readServiceHead(source, own);
+        heights.push(before.height, after.height);
+        return balances;
+      };
+      const said = await askTwoSources(sources, { ...question, ask }, options);
+      return {
+        fromHeight: Math.min(...heights),
+        toHeight: Math.max(...heights),
+        balances: holdings.map((_, place) => agreeOnNumber(said, place)),
+      };
+    },
+  };
+}
+
+async function readBalances(
+  source: SuiSource,
+  holdings: readonly Holding[],
+  options: ReadOptions,
+): Promise<readonly bigint[]> {
+  const balances: bigint[] = [];
+  for (let at = 0; at < holdings.length; at += CALLS_AT_ONCE) {
+    const some = holdings.slice(at, at + CALLS_AT_ONCE);
+    balances.push(...(await Promise.all(some.map((holding) => readBalance(source, holding, options)))));
+  }
+  return balances;
+}
+
+async function readBalance(
+  source: SuiSource,
+  { holder, contract }: Holding,
+  options: ReadOptions,
+): Promise<bigint> {
+  const request = { owner: holder, coinType: coinTypeOf(contract) };
+  const { response } = await source.ask(({ state }, call) => state.getBalance(request, call), options);
+  const balance = response.balance?.balance;
+  if (balance === undefined)
+    throw readerError('INCONSISTENT_ANSWER', 'the node did not name a balance', { holder });
+  return balance;
+}

@@ -1,0 +1,135 @@
+import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import { readerError } from '@opentill/chain/reader-error';
+import { askAgain } from '@opentill/chain-sources/ask-again';
+import type { Said } from '@opentill/chain-sources/ask-two-sources';
+import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { actorsOf, transfersOf } from './checkpoint-transfers.ts';
+import type { BalanceChange, SuiCheckpoint, SuiTransaction } from './decode-checkpoint.ts';
+import { plainHeader } from './decode-checkpoint.ts';
+import { isDiscarded } from './fetch-checkpoints.ts';
+import { lacksBalanceChanges } from './lacks-balance-changes.ts';
+import { mustBeLinked, readCheckpoints } from './read-checkpoints.ts';
+import type { BlockRange, Reading, SourceComparison } from './reading.ts';
+import type { SuiSource, SuiSources } from './sui-sources.ts';
+
+type Testimony = readonly SuiCheckpoint[];
+
+/**
+ * Reads checkpoints for the verified pass from two sources, which must give the same checkpoints with the same transactions, of one
+ * where it may stand alone. What is wrong with a node that tells too little, or too much, shows by the other.
+ */
+export async function readVerifiedCheckpoints(
+  reading: Reading,
+  sources: SuiSources,
+  range: BlockRange,
+  options: ReadOptions,
+): Promise<RangeRead> {
+  const ask = async (source: SuiSource, own: ReadOptions): Promise<Testimony> => {
+    try {
+      return await askAgain(() => readCheckpoints(reading, source, range, own), own);
+    } catch (error) {
+      // It answers all else, and must not be waited for as if it could bear witness.
+      if (lacksBalanceChanges(error) || isDiscarded(error)) sources.noteCompleteness(source, false);
+      throw error;
+    }
+  };
+  const question = { ask, height: range.to, onAlone: reading.onAlone };
+  const [first, second] = await askTwoSources(sources, question, options);
+  sources.noteCompleteness(first.source, true);
+  const checkpoints =
+    second === undefined ? first.answer : await agreedCheckpoints(reading, sources, first, second, options);
+  return {
+    headers: checkpoints.map(({ header }) => plainHeader(header)),
+    transfers: checkpoints.flatMap((checkpoint) => transfersOf(reading, checkpoint, true)),
+    actors: checkpoints.flatMap(actorsOf),
+  };
+}
+
+const ASKED_AGAIN = 3;
+
+/**
+ * The checkpoints that both tell alike. Where they differ both are asked once more, and again, past what their subscriptions
+ * brought: what passes must not undo all the others. Two that stay different: nothing says which of them is right.
+ */
+async function agreedCheckpoints(
+  reading: Reading,
+  sources: SuiSources,
+  first: Said<SuiSource, Testimony>,
+  second: Said<SuiSource, Testimony>,
+  options: ReadOptions,
+): Promise<Testimony> {
+  sources.noteCompleteness(second.source, true);
+  const labels = [first.source.label, second.source.label] as const;
+  const agreed: SuiCheckpoint[] = [];
+  for (const [place, own] of first.answer.entries()) {
+    const { height } = own.header;
+    let [ours, theirs]: readonly (SuiCheckpoint | undefined)[] = [own, second.answer[place]];
+    for (let times = 0; times < ASKED_AGAIN && !isSame(ours, theirs); times += 1)
+      [ours, theirs] = await Promise.all(
+        [first, second].map(async ({ source }) => {
+          const range = { from: height, to: height };
+          const read = () => readCheckpoints(reading, source, range, { ...options, isFresh: true });
+          return (await askAgain(read, options))[0];
+        }),
+      );
+    if (ours === undefined || theirs?.header.hash !== ours.header.hash)
+      throw differing(reading, 'FORKED', labels, height);
+    if (!isSame(ours, theirs)) throw differing(reading, 'CONTENTS_DIFFER', labels, height);
+    agreed.push(ours);
+  }
+  reading.onCompared({ outcome: 'AGREED', sources: labels, height: agreed.at(-1)?.header.height ?? 0 });
+  mustBeLinked(agreed.map(({ header }) => header));
+  return agreed;
+}
+
+function differing(
+  reading: Reading,
+  outcome: SourceComparison['outcome'],
+  sources: readonly [string, string],
+  height: number,
+): Error {
+  reading.onCompared({ outcome, sources, height });
+  const what =
+    outcome === 'FORKED' ? 'have different checkpoints' : 'give different contents of a checkpoint';
+  return readerError('INCONSISTENT_ANSWER', `two sources ${what}`, { outcome, sources, height });
+}
+
+/** Whether both tell the same of a checkpoint, as far as it is kept. */
+export function isSame(ours: SuiCheckpoint | undefined, theirs: SuiCheckpoint | undefined): boolean {
+  if (ours === theirs) return true;
+  if (ours === undefined || theirs === undefined) return false;
+  return (
+    ours.header.hash === theirs.header.hash &&
+    ours.header.parentHash === theirs.header.parentHash &&
+    ours.header.timeMs === theirs.header.timeMs &&
+    ours.header.epoch === theirs.header.epoch &&
+    ours.header.totalTransactions === theirs.header.totalTransactions &&
+    ours.count === theirs.count &&
+    areSame(ours.transactions, theirs.transactions, isSameTransaction)
+  );
+}
+
+function isSameTransaction(a: SuiTransaction, b: SuiTransaction): boolean {
+  return (
+    a.txHash === b.txHash &&
+    a.sender === b.sender &&
+    a.gasOwner === b.gasOwner &&
+    a.succeeded === b.succeeded &&
+    a.gasMist === b.gasMist &&
+    areSame(a.changes, b.changes, isSameChange)
+  );
+}
+
+function isSameChange(a: BalanceChange, b: BalanceChange): boolean {
+  return a.address === b.address && a.coinType === b.coinType && a.amount === b.amount;
+}
+
+function areSame<T>(ours: readonly T[], theirs: readonly T[], same: (a: T, b: T) => boolean): boolean {
+  return (
+    ours.length === theirs.length &&
+    ours.every((one, place) => {
+      const other = theirs[place];
+      return other !== undefined && same(one, other);
+    })
+  );
+}

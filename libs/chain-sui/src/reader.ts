@@ -1,0 +1,233 @@
+import type { BlockHash } from '@opentill/chain/block';
+import type { ChainReader, RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { Finalized, FinalityLag } from '@opentill/chain-sources/read-finality';
+import { createFinalityReader } from '@opentill/chain-sources/read-finality';
+import { vouchForBlock } from '@opentill/chain-sources/vouch-for-block';
+import { createAloneTeller, type AloneSource } from '@opentill/chain-sources/tell-alone';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { createCheckpointsPerCall } from './checkpoints-per-call.ts';
+import type { SourceFinding } from './check-network.ts';
+import { checkNetwork } from './check-network.ts';
+import type { CheckpointTail } from './checkpoint-tail.ts';
+import { createCheckpointTail } from './checkpoint-tail.ts';
+import { transfersOf } from './checkpoint-transfers.ts';
+import { parseCoinType, SUI_COIN_TYPE } from './coin-type.ts';
+import { confirmTransfers } from './confirm-transfers.ts';
+import type { SuiHeader } from './decode-checkpoint.ts';
+import { plainHeader } from './decode-checkpoint.ts';
+import { createWaysOfReading } from './fetch-checkpoints.ts';
+import { readCheckpoints } from './read-checkpoints.ts';
+import { readHeader } from './read-header.ts';
+import { readFates } from './read-fates.ts';
+import { readRange } from './read-range.ts';
+import { readVerifiedCheckpoints } from './read-verified.ts';
+import type { BlockRange, Reading, SourceComparison } from './reading.ts';
+import type { SuiSource, SuiSources, SuiSourcesDeps, SuiSourcesNetwork } from './sui-sources.ts';
+import { createSuiSources } from './sui-sources.ts';
+import { createToldAlike } from './told-alike.ts';
+
+/** What a reader needs of a network's configuration. `genesisId` must be there. */
+export type SuiNetwork = SuiSourcesNetwork & Pick<NetworkConfig, 'finality' | 'tokens'>;
+
+/** What a reader tells of its work, for metrics, logs and alarms. */
+export interface SuiReaderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
+  /** Two sources were compared. While they are FORKED or give different contents, nothing is verified: an alarm. */
+  readonly onCompared?: (comparison: SourceComparison) => void;
+  /** One source of several was believed alone: an alarm. Told at each such read; `sources()` says whether it is so now. */
+  readonly onAlone?: (alone: AloneSource) => void;
+  /** A source's newest checkpoint is far behind another's and is passed over: an alarm. */
+  readonly onFinalityLag?: (lag: FinalityLag) => void;
+  /** The check of the network found fault with a source. */
+  readonly onFinding?: (finding: SourceFinding) => void;
+}
+
+const FINALITY_STALE_SECONDS = 60;
+/** More subscriptions than two that must agree, and one in reserve, only cost. */
+const SUBSCRIPTIONS_MAX = 3;
+
+/**
+ * Reads a SUI network by its nodes' gRPC: checkpoints with the balance changes of their transactions. A checkpoint is
+ * final when it is there, so what is newest is also what is final. While `subscribeHeads` runs, what is newest is not asked for:
+ * it came. Throws TypeError for a network without genesis id, or with a token that is no coin type.
+ */
+export function createSuiReader(network: SuiNetwork, deps: SuiReaderDeps = {}): ChainReader {
+  const tokens = network.tokens.map(({ contract, decimals }) => ({ coinType: typeOf(contract), decimals }));
+  const coins = new Set<string>(tokens.map(({ coinType }) => coinType));
+  const nowMs = deps.nowMs ?? (() => performance.now());
+  const tails = new Map<SuiSource, CheckpointTail>();
+  const sources = createSuiSources(network, {
+    ...deps,
+    shownHead: (source) => tails.get(source)?.newest()?.header,
+  });
+  for (const source of sources.all()) {
+    const onFault = (error: unknown): void => sources.noteFault(source, error);
+    tails.set(
+      source,
+      createCheckpointTail({ source, coins, blockTimeMs: network.blockTimeMs, onFault, nowMs }),
+    );
+  }
+  const reading = readingOf(network, { coins, nowMs, tails }, sources, deps);
+  const readFinalizedHeight = createFinalityReader<SuiSource>({
+    sources,
+    readFinalized: async (source, options): Promise<Finalized<SuiSource>> => ({
+      ...(await readHead(reading, sources, source, options)),
+      source,
+    }),
+    hasBlock: (source, block, options) => hasBlock(reading, source, block, options),
+    staleSeconds: network.finality?.staleSeconds ?? FINALITY_STALE_SECONDS,
+    aloneAfterSeconds: network.aloneAfterSeconds,
+    nowMs,
+    epochSeconds: () => (deps.epochMs ?? Date.now)() / 1_000,
+    onLag: deps.onFinalityLag ?? ignore,
+    onAlone: reading.onAlone,
+  });
+  const check = { reading, tokens, onFinding: deps.onFinding ?? ignore };
+
+  return {
+    chain: network.chain,
+    get blocksPerCall() {
+      return reading.perCall.now();
+    },
+    checkNetwork: (options = {}) => checkNetwork(sources, check, options),
+    head: (options = {}) =>
+      sources.run(async (source, own) => plainHeader(await readHead(reading, sources, source, own)), {
+        ...options,
+        hedge: true,
+      }),
+    finalizedHeight: (options = {}) => readFinalizedHeight(options),
+    headers: async (from, to, options = {}) =>
+      (await readFromOne(reading, sources, { from, to }, options)).headers,
+    readSeen: (from, to, options = {}) => readFromOne(reading, sources, { from, to }, options),
+    // What was seen and is not among the balance changes of both sources is not there: there is nothing else to judge by.
+    readVerified: (from, to, _expected, options = {}) =>
+      readRange(reading, { from, to }, (range) => readVerifiedCheckpoints(reading, sources, range, options)),
+    confirmTransfers: (candidates, options = {}) => confirmTransfers(reading, sources, candidates, options),
+    readFates: (own, options = {}) => readFates(reading, sources, own, options),
+    vouch: (block, options = {}) => {
+      const onForked = (labels: readonly [string, string], height: number): void =>
+        reading.onCompared({ outcome: 'FORKED', sources: labels, height });
+      const readHash = (source: SuiSource, height: number, own: ReadOptions): Promise<BlockHash> =>
+        hashAt(reading, source, height, own);
+      return vouchForBlock({ sources, readHash, onAlone: reading.onAlone, onForked }, block, options);
+    },
+    subscribeHeads: (onHead, signal) => subscribeHeads(sources, tails, onHead, signal),
+    sources: () => sources.health(),
+  };
+}
+
+const ignore = (): void => undefined;
+
+function typeOf(contract: string | null): TokenContract {
+  const coinType = contract === null ? SUI_COIN_TYPE : parseCoinType(contract);
+  if (coinType === undefined) throw new TypeError(`not a coin type: ${contract}`);
+  return coinType;
+}
+
+function readingOf(
+  network: SuiNetwork,
+  own: {
+    readonly coins: ReadonlySet<string>;
+    readonly nowMs: () => number;
+    readonly tails: ReadonlyMap<SuiSource, CheckpointTail>;
+  },
+  sources: SuiSources,
+  deps: SuiReaderDeps,
+): Reading {
+  return {
+    chain: network.chain,
+    coins: own.coins,
+    ways: createWaysOfReading(own.nowMs),
+    perCall: createCheckpointsPerCall(),
+    readTold: sources.all().length > 1 ? createToldAlike().of : (_height, bytes, read) => read(bytes),
+    totals: new WeakMap(),
+    told: new WeakMap(),
+    proofs: new WeakMap(),
+    tailOf(source) {
+      const tail = own.tails.get(source);
+      if (tail === undefined) throw new TypeError('the source is not one of these');
+      return tail;
+    },
+    onCompared: deps.onCompared ?? ignore,
+    onAlone: createAloneTeller(sources, deps.onAlone),
+  };
+}
+
+/** Reads a range call by call, each consistent call from one source; the next call may go to another. */
+function readFromOne(
+  reading: Reading,
+  sources: SuiSources,
+  range: BlockRange,
+  options: ReadOptions,
+): Promise<RangeRead> {
+  return readRange(reading, range, (call) =>
+    sources.run(
+      async (source, own) => {
+        const checkpoints = await readCheckpoints(reading, source, call, own);
+        return {
+          headers: checkpoints.map(({ header }) => plainHeader(header)),
+          transfers: checkpoints.flatMap((checkpoint) => transfersOf(reading, checkpoint, false)),
+        };
+      },
+      { ...options, hedge: true },
+    ),
+  );
+}
+
+async function readHead(
+  reading: Reading,
+  sources: SuiSources,
+  source: SuiSource,
+  options: ReadOptions,
+): Promise<SuiHeader> {
+  if (options.signal?.aborted === true) throw readerError('READ_ABORTED', 'the read was aborted');
+  const head = reading.tailOf(source).newest()?.header ?? (await readHeader(source, options));
+  sources.noteHead(source, head);
+  return head;
+}
+
+async function hashAt(
+  reading: Reading,
+  source: SuiSource,
+  height: number,
+  options: ReadOptions,
+): Promise<BlockHash> {
+  const known = await reading.tailOf(source).await(height, options.signal);
+  return (known?.header ?? (await readHeader(source, options, height))).hash;
+}
+
+async function hasBlock(
+  reading: Reading,
+  source: SuiSource,
+  { height, hash }: { readonly height: number; readonly hash: BlockHash },
+  options: ReadOptions,
+): Promise<boolean> {
+  try {
+    return (await hashAt(reading, source, height, options)) === hash;
+  } catch (error) {
+    if (isReaderError(error, 'BLOCK_NOT_FOUND')) return false;
+    throw error;
+  }
+}
+
+/** Each source has its own subscription; a checkpoint that several bring is one head. */
+async function subscribeHeads(
+  sources: SuiSources,
+  tails: ReadonlyMap<SuiSource, CheckpointTail>,
+  onHead: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let highest = -1;
+  const subscribed = sources.all().slice(0, SUBSCRIPTIONS_MAX);
+  await Promise.all(
+    subscribed.map(async (source) =>
+      tails.get(source)?.run(({ header }) => {
+        sources.noteHead(source, header);
+        if (header.height === highest) return;
+        highest = header.height;
+        onHead();
+      }, signal),
+    ),
+  );
+}

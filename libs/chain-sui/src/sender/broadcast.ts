@@ -1,0 +1,50 @@
+import { GrpcTypes } from '@mysten/sui/grpc';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { ExpiringSendOutcome } from '@opentill/chain/expiring-sender';
+import {
+  sendToAll,
+  type SaidToSending,
+  type SendAnswer,
+  type SentExpiring,
+} from '@opentill/chain-sources/send-to-all';
+import type { SuiSource, SuiSources } from '../sui-sources.ts';
+import { outcomeOfFailure } from './send-outcome.ts';
+import { decodeSigned } from './transaction-bytes.ts';
+
+/** An answer comes when the transaction is final, half a second later: so many are under way at each source. */
+const AT_ONCE = 32;
+const EXECUTED_MASK = { paths: ['digest'] };
+
+/** See ExpiringSender.broadcast: the stored bytes and signatures as they are. */
+export function broadcast(
+  sources: SuiSources,
+  signed: readonly SentExpiring[],
+  onAnswer: (answer: SendAnswer) => void,
+  options: ReadOptions,
+): Promise<readonly ExpiringSendOutcome[]> {
+  return sendToAll({ sources, send: sendTo, atOnce: AT_ONCE, onAnswer }, signed, options);
+}
+
+/** One that was executed and failed was taken as well. */
+async function sendTo(
+  source: SuiSource,
+  { txHash, raw }: SentExpiring,
+  options: ReadOptions,
+): Promise<SaidToSending> {
+  try {
+    const { transaction, signatures } = decodeSigned(raw);
+    const request = {
+      transaction: GrpcTypes.Transaction.create({ bcs: { value: transaction } }),
+      signatures: signatures.map((value) => GrpcTypes.UserSignature.create({ bcs: { value } })),
+      readMask: EXECUTED_MASK,
+    };
+    const { response } = await source.ask(
+      ({ execution }, call) => execution.executeTransaction(request, call),
+      options,
+    );
+    const named = response.transaction?.digest;
+    return named === txHash ? { outcome: 'ACCEPTED' } : { outcome: 'UNKNOWN', said: `${named}`, lied: true };
+  } catch (error) {
+    return outcomeOfFailure(error);
+  }
+}

@@ -1,0 +1,43 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { chooseSources, COINS_MAX } from './choose-sources.ts';
+import type { HeldCoin } from './read-holdings.ts';
+
+const coinOf = (balance: bigint, place: number): HeldCoin => ({
+  id: `0x${place}`,
+  version: '1',
+  digest: 'd',
+  startVersion: null,
+  balance,
+});
+const amounts = fc.bigInt({ min: 1n, max: 1_000n });
+
+test('what is chosen covers the amount to the last unit, or what is too much goes back', () => {
+  fc.assert(
+    fc.property(
+      fc.array(amounts, { maxLength: 200 }),
+      fc.bigInt({ min: 0n, max: 2_000n }),
+      fc.bigInt({ min: 1n, max: 5_000n }),
+      (balances, inFunds, amount) => {
+        const coins = balances.toSorted((a, b) => Number(b - a)).map(coinOf);
+        const chosen = chooseSources(amount, { inFunds }, coins);
+        const held = balances.reduce((sum, balance) => sum + balance, inFunds);
+        if (chosen === undefined) {
+          expect(held < amount || coins.length > COINS_MAX).toBe(true);
+          return;
+        }
+        const inCoins = chosen.coins.reduce(
+          (sum, { id }) => sum + (coins.find((coin) => coin.id === id)?.balance ?? 0n),
+          0n,
+        );
+        expect(new Set(chosen.coins.map(({ id }) => id)).size).toBe(chosen.coins.length);
+        expect(chosen.coins.length).toBeLessThanOrEqual(COINS_MAX);
+        expect(chosen.withdrawnBaseUnits).toBeLessThanOrEqual(inFunds);
+        const rest = inCoins + chosen.withdrawnBaseUnits - amount;
+        expect(chosen.hasRest ? rest > 0n : rest === 0n).toBe(true);
+        // All of it is never more than is paid.
+        if (held === amount) expect(chosen.hasRest).toBe(false);
+      },
+    ),
+  );
+});

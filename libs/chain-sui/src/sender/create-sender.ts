@@ -1,0 +1,79 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { ExpiringSender } from '@opentill/chain/expiring-sender';
+import type { SignerBackend } from '@opentill/chain/signer-backend';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { suiPayoutTermsOf } from '@opentill/contracts/payout-terms';
+import { isTestNetwork } from '@opentill/domain/chains';
+import type { SendAnswer } from '@opentill/chain-sources/send-to-all';
+import { suiAddressCodec } from '../address-codec.ts';
+import type { SourceFinding } from '../check-network.ts';
+import { createSuiReader } from '../reader.ts';
+import { createSuiSources, type SuiSourcesDeps } from '../sui-sources.ts';
+import { broadcast } from './broadcast.ts';
+import { findInCheckpoints } from './find-in-checkpoints.ts';
+import { signGathering } from './gather-coins.ts';
+import { preparePayments } from './prepare-payments.ts';
+import { currentWindow, readGasPrice } from './read-epoch.ts';
+import { readBalances } from './read-holdings.ts';
+import { readPayment } from './read-payment.ts';
+import { differenceOfStored, signPayment } from './sign-payment.ts';
+
+/** What a sender needs, and tells of its work for metrics, logs and alarms. */
+export interface SuiSenderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
+  readonly backend: SignerBackend;
+  /** Whether coins may move without gas where the network lets them. @default true */
+  readonly gasless?: boolean;
+  /** What each source said to each transaction that was sent to it; `lied` is an alarm. */
+  readonly onSendAnswer?: (answer: SendAnswer) => void;
+  /** One source of several was believed alone: an alarm. */
+  readonly onAlone?: (source: { readonly label: string }) => void;
+  /** The check of the network found fault with a source. */
+  readonly onFinding?: (finding: SourceFinding) => void;
+}
+
+const ignore = (): void => undefined;
+/** Never used where epochs end transactions; for whoever asks how long one may live: two of them. */
+const TWO_EPOCHS_MS = 2 * 86_400_000;
+
+/**
+ * Signs and sends payments of a SUI network by the gRPC of its nodes. The hot wallets are those that the backend names; any other
+ * address it signs for is one that is emptied, and for which the hot wallet pays. Throws TypeError for a network without `payouts`
+ * or without genesis id, or with a token that is no coin type.
+ */
+export function createSuiSender(network: NetworkConfig, deps: SuiSenderDeps): ExpiringSender {
+  const terms = suiPayoutTermsOf(network);
+  const { chain, genesisId: chainId } = network;
+  if (terms === undefined || chainId === undefined)
+    throw new TypeError(`the network ${chain} has no terms of payouts, or no genesis id`);
+  const { backend, gasless = true, onSendAnswer = ignore, onAlone = ignore } = deps;
+  const { maxGasBudgetMist, maxGasPriceMist } = terms;
+  const sources = createSuiSources(network, deps);
+  const { onFinding } = deps;
+  const reader = createSuiReader(network, { ...deps, onAlone, ...(onFinding && { onFinding }) });
+  const sponsor = backend.addresses.find((address) => suiAddressCodec.parse(address) === address);
+  const sponsorOf = (wallet: Address): Address | undefined =>
+    backend.addresses.includes(wallet) ? undefined : sponsor;
+  const signing = { backend, chainId, sponsor, maxGasBudgetMist, maxGasPriceMist };
+  const bounds = { chainId, maxGasBudgetMist, maxGasPriceMist, sponsorOf, gasless };
+  return {
+    chain,
+    validForMs: TWO_EPOCHS_MS,
+    isSponsoring: true,
+    sponsorOf,
+    checkNetwork: (options = {}) => reader.checkNetwork(options),
+    balances: (wallet, contracts, options = {}) =>
+      readBalances(sources, wallet, contracts, sponsorOf(wallet), options),
+    workPrice: (options = {}) => readGasPrice(sources, options),
+    currentWindow: (epoch, options = {}) => currentWindow(sources, epoch, options),
+    prepare: (intents, options = {}) => preparePayments(sources, bounds, intents, options),
+    sign: (intent, validity, feeLimit, funding) => signPayment(signing, intent, validity, feeLimit, funding),
+    signGathering: (wallet, contract, validity, options = {}) =>
+      signGathering(sources, signing, wallet, contract, validity, options),
+    differenceOf: (stored, claim) => differenceOfStored({ chainId, sponsor: 'ANY' }, stored, claim),
+    broadcast: (signed, options = {}) => broadcast(sources, signed, onSendAnswer, options),
+    findInBlocks: (txHashes, stretch, options = {}) =>
+      findInCheckpoints(sources, txHashes, stretch, { onAlone, mayBeAlone: isTestNetwork(chain) }, options),
+    readPayment: (txHash, block, options = {}) => readPayment(sources, reader, txHash, block, options),
+    sources: () => sources.health(),
+  };
+}

@@ -1,0 +1,233 @@
+import { bcs } from '@mysten/sui/bcs';
+import type { Address } from '@opentill/chain/address-codec';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { Gathering, Validity } from '@opentill/chain/expiring-sender';
+import { readerError } from '@opentill/chain/reader-error';
+import { senderError } from '@opentill/chain/sender-error';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
+import { baseUnits } from '@opentill/domain/money';
+import { coinTypeOf, SUI_COIN_TYPE } from '../coin-type.ts';
+import type { SuiSource, SuiSources } from '../sui-sources.ts';
+import { programOf } from './payment-program.ts';
+import { readEpoch, readNewestHeader } from './read-epoch.ts';
+import { readCoins, readHolding, type HeldCoin } from './read-holdings.ts';
+import { readSignature, signHash } from './signature.ts';
+import { nonceOf, type SigningDeps } from './sign-payment.ts';
+import { simulate, withMargin } from './simulate.ts';
+import {
+  decodeTransactionBytes,
+  digestOf,
+  encodeSigned,
+  encodeTransaction,
+  signingHashOf,
+  windowOf,
+  type NewProgram,
+  type NewTransaction,
+} from './transaction-bytes.ts';
+
+/** Of 256 gas coins that a transaction may have. */
+const COINS_MAX = 200;
+
+/** What a transaction moves, and who pays for it how: for a fee of at most so much. */
+interface Draft {
+  readonly program: NewProgram;
+  readonly payment: NewTransaction['gasData']['payment'];
+  readonly amountBaseUnits: bigint;
+}
+type DraftFor = (budgetMist: bigint) => Draft;
+
+/**
+ * See ExpiringSender.signGathering: coins of the wallet go into its own address balance. The fee comes out of that; where it has too
+ * little SUI for one, SUI is gathered out of the coins that pay for it. Which coins there are two nodes have to name alike, where two
+ * are configured, and none that is behind: of a coin as it was nothing can be executed, and its asset would wait for nothing.
+ */
+export async function signGathering(
+  sources: SuiSources,
+  deps: SigningDeps,
+  wallet: Address,
+  contract: TokenContract | null,
+  validity: Validity,
+  options: ReadOptions,
+): Promise<Gathering | undefined> {
+  const { height } = validity.reference;
+  const said = await askWitnesses(
+    sources,
+    (source) => readFound(source, { wallet, contract, height }, options),
+    options,
+  );
+  const [found, other] = said;
+  const needed = sources.all().length > 1 ? 2 : 1;
+  if (found === undefined || said.length < needed || found.coins.length === 0) return undefined;
+  if (other !== undefined && !isSame(found.coins, other.coins)) return undefined;
+  const inFunds = other !== undefined && other.inFunds < found.inFunds ? other.inFunds : found.inFunds;
+  const gasPriceMist =
+    other !== undefined && other.gasPriceMist > found.gasPriceMist ? other.gasPriceMist : found.gasPriceMist;
+  if (gasPriceMist > deps.maxGasPriceMist) return undefined;
+  return sources.run(async (source, own) => {
+    for (const { draftFor, fundsMist } of draftsOf(wallet, contract, found.coins, inFunds)) {
+      const wanted = { wallet, contract, validity, draftFor, fundsMist, gasPriceMist };
+      const gathering = await signDraft(source, deps, wanted, own);
+      if (gathering !== undefined) return gathering;
+    }
+    return undefined;
+  }, options);
+}
+
+interface Found {
+  readonly coins: readonly HeldCoin[];
+  /** SUI of the address balance. */
+  readonly inFunds: bigint;
+  readonly gasPriceMist: bigint;
+}
+
+/** Throws BLOCK_NOT_FOUND where the node has not got to `height`. */
+async function readFound(
+  source: SuiSource,
+  of: { readonly wallet: Address; readonly contract: TokenContract | null; readonly height: number },
+  options: ReadOptions,
+): Promise<Found> {
+  const head = await readNewestHeader(source, options);
+  if (head.height < of.height)
+    throw readerError('BLOCK_NOT_FOUND', 'the node is behind what the own scan has verified', {
+      source: source.label,
+      head: head.height,
+    });
+  const coins = await readCoins(source, of.wallet, coinTypeOf(of.contract), options);
+  const { inFunds } = await readHolding(source, of.wallet, SUI_COIN_TYPE, options);
+  const { gasPriceMist } = await readEpoch(source, options);
+  return { coins: coins.slice(0, COINS_MAX), inFunds, gasPriceMist };
+}
+
+function isSame(ours: readonly HeldCoin[], theirs: readonly HeldCoin[]): boolean {
+  const asText = (coins: readonly HeldCoin[]): string =>
+    coins
+      .map(
+        ({ id, version, digest, startVersion, balance }) => `${[id, version, digest, startVersion, balance]}`,
+      )
+      .join(' ');
+  return asText(ours) === asText(theirs);
+}
+
+/** The ways to pay for it, with what there is for the fee in each: all of it goes on a trial, and what it costs is the fee. */
+function draftsOf(
+  wallet: Address,
+  contract: TokenContract | null,
+  coins: readonly HeldCoin[],
+  suiInFunds: bigint,
+): readonly { readonly draftFor: DraftFor; readonly fundsMist: bigint }[] {
+  const sumOf = (some: readonly HeldCoin[]): bigint => some.reduce((sum, { balance }) => sum + balance, 0n);
+  const amountBaseUnits = sumOf(coins);
+  const fromFunds = (): Draft => {
+    const plan = {
+      from: wallet,
+      to: wallet,
+      coinType: coinTypeOf(contract),
+      form: 'FUNDS',
+      hasRest: false,
+    } as const;
+    const program = programOf({ ...plan, coins, amountBaseUnits, withdrawnBaseUnits: 0n });
+    return { program, payment: [], amountBaseUnits };
+  };
+  const drafts = [{ draftFor: fromFunds, fundsMist: suiInFunds }];
+  const owned = coins.filter(({ startVersion }) => startVersion === null);
+  if (contract !== null || owned.length === 0) return drafts;
+  const held = sumOf(owned);
+  const payment = owned.map(({ id, version, digest }) => ({ objectId: id, version, digest }));
+  const fromCoins = (budgetMist: bigint): Draft => {
+    const rest = held - budgetMist;
+    return { program: outOfGas(wallet, rest), payment, amountBaseUnits: rest };
+  };
+  return [...drafts, { draftFor: fromCoins, fundsMist: held - 1n }];
+}
+
+/** What the gas coins hold beside the fee goes into the address balance; what the fee leaves of the rest stays a coin. */
+function outOfGas(wallet: Address, amountBaseUnits: bigint): NewProgram {
+  return {
+    inputs: [
+      { Pure: { bytes: bcs.u64().serialize(amountBaseUnits).toBytes() } },
+      { Pure: { bytes: bcs.Address.serialize(wallet).toBytes() } },
+    ],
+    commands: [
+      { SplitCoins: { coin: { GasCoin: true }, amounts: [{ Input: 0 }] } },
+      {
+        MoveCall: {
+          package: '0x2',
+          module: 'coin',
+          function: 'send_funds',
+          typeArguments: [SUI_COIN_TYPE],
+          arguments: [{ NestedResult: [0, 0] }, { Input: 1 }],
+        },
+      },
+    ],
+  };
+}
+
+interface Wanted {
+  readonly wallet: Address;
+  readonly contract: TokenContract | null;
+  readonly validity: Validity;
+  readonly draftFor: DraftFor;
+  /** What there is for the fee. */
+  readonly fundsMist: bigint;
+  readonly gasPriceMist: bigint;
+}
+
+/** Undefined where a trial says that it costs more than there is for it, or than it may, or that nothing would come of it. */
+async function signDraft(
+  source: SuiSource,
+  { maxGasBudgetMist, backend, chainId }: SigningDeps,
+  { wallet, contract, validity: { epochs, uniqueMs }, draftFor, fundsMist, gasPriceMist }: Wanted,
+  options: ReadOptions,
+): Promise<Gathering | undefined> {
+  const mostMist = fundsMist < maxGasBudgetMist ? fundsMist : maxGasBudgetMist;
+  if (epochs === undefined || mostMist <= 0n) return undefined;
+  const encode = (budgetMist: bigint): Uint8Array => {
+    const { program, payment } = draftFor(budgetMist);
+    return encodeTransaction({
+      kind: { ProgrammableTransaction: program },
+      sender: wallet,
+      gasData: { payment, owner: wallet, price: gasPriceMist, budget: budgetMist },
+      expiration: windowOf(chainId, epochs, nonceOf(uniqueMs)),
+    });
+  };
+  const trial = await simulate(source, encode(mostMist), options);
+  if (typeof trial === 'string') return undefined;
+  const budgetMist = withMargin(trial.gasMist);
+  if (budgetMist > mostMist) return undefined;
+  const transaction = encode(budgetMist);
+  const hash = signingHashOf(transaction);
+  const signature = await signHash(backend, wallet, hash);
+  if (!isOwn(transaction, wallet) || readSignature(signature, hash) !== wallet)
+    throw senderError('SIGNED_OTHERWISE', 'what was signed is not what was meant; it is thrown away', {
+      wallet,
+    });
+  return {
+    txHash: digestOf(transaction),
+    raw: encodeSigned({ transaction, signatures: [signature] }),
+    contract,
+    amountBaseUnits: baseUnits(draftFor(budgetMist).amountBaseUnits),
+    feeLimitBaseUnits: budgetMist,
+  };
+}
+
+/** Read again from the bytes: whatever they move, nobody but the wallet gets any of it. */
+function isOwn(transaction: Uint8Array, wallet: Address): boolean {
+  const { sender, kind, gasData } = decodeTransactionBytes(transaction);
+  if (kind.$kind !== 'ProgrammableTransaction') return false;
+  const { inputs, commands } = kind.ProgrammableTransaction;
+  const addresses = inputs.flatMap((input) => {
+    const bytes = input.$kind === 'Pure' ? Buffer.from(input.Pure.bytes, 'base64') : Buffer.alloc(0);
+    return bytes.length === 32 ? [`0x${bytes.toString('hex')}`] : [];
+  });
+  const isKnown = commands.every(
+    (command) =>
+      command.$kind === 'SplitCoins' ||
+      command.$kind === 'MergeCoins' ||
+      (command.$kind === 'MoveCall' &&
+        command.MoveCall.module === 'coin' &&
+        command.MoveCall.function === 'send_funds'),
+  );
+  const isOfWallet = sender === wallet && gasData.owner === wallet;
+  return isOfWallet && isKnown && addresses.length === 1 && addresses[0] === wallet;
+}

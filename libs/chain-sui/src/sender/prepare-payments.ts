@@ -1,0 +1,197 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { PreparedExpiring } from '@opentill/chain/expiring-sender';
+import { PREPARE_MAX, type PaymentIntent, type PaymentObstacle } from '@opentill/chain/wallet-sender';
+import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
+import { boundedText } from '@opentill/chain-sources/node-text';
+import { coinTypeOf } from '../coin-type.ts';
+import type { SuiSource, SuiSources } from '../sui-sources.ts';
+import { chooseSources } from './choose-sources.ts';
+import { asFunding, suiFundingIn, type GasMode, type SuiFunding } from './funding.ts';
+import { programOf } from './payment-program.ts';
+import { readEpoch, type EpochState } from './read-epoch.ts';
+import { readCoins, readHolding } from './read-holdings.ts';
+import { simulate, withMargin } from './simulate.ts';
+import { encodeTransaction, windowOf } from './transaction-bytes.ts';
+
+export interface PaymentBounds {
+  readonly chainId: string;
+  /** In MIST: no payment may cost more, or pay more for a unit. */
+  readonly maxGasBudgetMist: bigint;
+  readonly maxGasPriceMist: bigint;
+  /** Who pays for `wallet`, if not it itself: it is then an address of ours that is emptied, and has no SUI. */
+  readonly sponsorOf: (wallet: Address) => Address | undefined;
+  /** Whether coins may move without gas where the network lets them. */
+  readonly gasless: boolean;
+}
+
+const AT_ONCE = 16;
+
+/**
+ * See ExpiringSender.prepare. Two sources are asked: one that lies or lags holds up no payment out of the hot wallet's own balance but
+ * by a price above the cap. What is made of more than that, the coins of a deposit address or a fee that somebody else pays, both have
+ * to name alike.
+ */
+export async function preparePayments(
+  sources: SuiSources,
+  bounds: PaymentBounds,
+  intents: readonly PaymentIntent[],
+  options: ReadOptions,
+): Promise<readonly PreparedExpiring[]> {
+  if (intents.length > PREPARE_MAX) throw new RangeError(`${intents.length} payments at once are too many`);
+  if (intents.length === 0) return [];
+  const needed = sources.all().length > 1 ? 2 : 1;
+  const settle = async (some: readonly PaymentIntent[], by: PaymentBounds) => {
+    const said = await askWitnesses(sources, (source) => judge(source, by, some, options), options);
+    return some.map((_, place) => {
+      const verdicts = said.flatMap((all) => all.slice(place, place + 1));
+      return { verdict: settleVerdicts(verdicts, needed), isFreeForSome: verdicts.some(isFree) };
+    });
+  };
+  const settled = await settle(intents, bounds);
+  // A node whose network lets no coin move free, or does not know that it does, holds up no sweep: the fee is paid then.
+  const isAsked = ({ verdict, isFreeForSome }: (typeof settled)[number]): boolean =>
+    isFreeForSome && verdict.kind === 'OBSTACLE' && verdict.obstacle === 'UNCLEAR';
+  const again = intents.filter((_, place) => {
+    const one = settled[place];
+    return one !== undefined && isAsked(one);
+  });
+  const paid = again.length === 0 ? [] : await settle(again, { ...bounds, gasless: false });
+  const left = [...paid];
+  return settled.map((one) => (isAsked(one) ? (left.shift() ?? one) : one).verdict);
+}
+
+function isFree(verdict: PreparedExpiring): boolean {
+  return verdict.kind === 'READY' && suiFundingIn(verdict.funding)?.gas === 'GASLESS';
+}
+
+/**
+ * What counts of the verdicts: that it costs more than the cap, whoever says so; that it can be paid, where all who say so name the
+ * same way, at the price that is dearest; else why not. Pure.
+ * @param needed so many have to name what is made of more than the wallet's own balance
+ */
+export function settleVerdicts(verdicts: readonly PreparedExpiring[], needed: number): PreparedExpiring {
+  const tooDear = verdicts.find((one) => one.kind === 'OBSTACLE' && one.obstacle === 'FEES_ABOVE_CAP');
+  if (tooDear !== undefined) return tooDear;
+  const ready = verdicts.flatMap((verdict) => (verdict.kind === 'READY' ? [verdict] : []));
+  const [dearest, ...others] = ready.toSorted((a, b) => (a.costBaseUnits < b.costBaseUnits ? 1 : -1));
+  if (dearest === undefined) return verdicts[0] ?? obstacle('UNCLEAR', 'no node says');
+  const way = wayOf(dearest);
+  if (others.some((other) => wayOf(other) !== way))
+    return obstacle('UNCLEAR', 'two nodes name different ways to pay it');
+  if (suiFundingIn(dearest.funding)?.gas === 'OWN') return dearest;
+  const denial = verdicts.find((verdict) => verdict.kind === 'OBSTACLE');
+  if (denial !== undefined) return obstacle('UNCLEAR', `another node says: ${denial.detail}`);
+  return ready.length < needed ? obstacle('UNCLEAR', 'one node of several does not say') : dearest;
+}
+
+/** All but the price of what a payment is to be made of, as text. */
+function wayOf({ funding }: Extract<PreparedExpiring, { kind: 'READY' }>): string {
+  const { gas, form, withdrawnBaseUnits, coins, hasRest } = suiFundingIn(funding) ?? {};
+  const named = coins?.map(({ id, version, digest, startVersion }) => [id, version, digest, startVersion]);
+  return JSON.stringify([gas, form, `${withdrawnBaseUnits}`, named, hasRest]);
+}
+
+/** Tries all payments at one source. */
+async function judge(
+  source: SuiSource,
+  bounds: PaymentBounds,
+  intents: readonly PaymentIntent[],
+  options: ReadOptions,
+): Promise<readonly PreparedExpiring[]> {
+  const epoch = await readEpoch(source, options);
+  const verdicts: PreparedExpiring[] = [];
+  for (let from = 0; from < intents.length; from += AT_ONCE) {
+    const part = intents.slice(from, from + AT_ONCE);
+    verdicts.push(
+      ...(await Promise.all(part.map((intent) => judgeOne(source, bounds, epoch, intent, options)))),
+    );
+  }
+  return verdicts;
+}
+
+async function judgeOne(
+  source: SuiSource,
+  bounds: PaymentBounds,
+  epoch: EpochState,
+  intent: PaymentIntent,
+  options: ReadOptions,
+): Promise<PreparedExpiring> {
+  const { maxGasPriceMist } = bounds;
+  const sponsor = bounds.sponsorOf(intent.from);
+  if (sponsor === undefined) {
+    if (epoch.gasPriceMist > maxGasPriceMist) return tooDear(epoch, bounds);
+    const form = {
+      form: 'COIN',
+      withdrawnBaseUnits: intent.amountBaseUnits,
+      coins: [],
+      hasRest: false,
+    } as const;
+    return attempt(source, bounds, epoch, { intent, gas: 'OWN', payer: intent.from, form }, options);
+  }
+  const found = await findSources(source, intent, options);
+  if (found === undefined) return obstacle('WOULD_FAIL', 'it holds less than that, or in too many coins');
+  const form = { form: 'FUNDS', ...found } as const;
+  if (bounds.gasless && epoch.allowsGasless && intent.contract !== null) {
+    const free = { intent, gas: 'GASLESS', payer: intent.from, form } as const;
+    const verdict = await attempt(source, bounds, epoch, free, options);
+    if (verdict.kind === 'READY') return verdict;
+  }
+  if (epoch.gasPriceMist > maxGasPriceMist) return tooDear(epoch, bounds);
+  return attempt(source, bounds, epoch, { intent, gas: 'SPONSORED', payer: sponsor, form }, options);
+}
+
+async function findSources(source: SuiSource, intent: PaymentIntent, options: ReadOptions) {
+  const { from, contract, amountBaseUnits } = intent;
+  const coinType = coinTypeOf(contract);
+  const holding = await readHolding(source, from, coinType, options);
+  const coins = holding.inCoins > 0n ? await readCoins(source, from, coinType, options) : [];
+  return chooseSources(amountBaseUnits, holding, coins);
+}
+
+interface Attempted {
+  readonly intent: PaymentIntent;
+  readonly gas: GasMode;
+  readonly payer: Address;
+  readonly form: Pick<SuiFunding, 'form' | 'withdrawnBaseUnits' | 'coins' | 'hasRest'>;
+}
+
+/** Tries a payment on the newest state of a node, as it would be signed, with the most that it may cost. */
+async function attempt(
+  source: SuiSource,
+  { chainId, maxGasBudgetMist }: PaymentBounds,
+  epoch: EpochState,
+  { intent, gas, payer, form }: Attempted,
+  options: ReadOptions,
+): Promise<PreparedExpiring> {
+  const isFree = gas === 'GASLESS';
+  const gasPriceMist = isFree ? 0n : epoch.gasPriceMist;
+  const bytes = encodeTransaction({
+    kind: {
+      ProgrammableTransaction: programOf({ ...intent, ...form, coinType: coinTypeOf(intent.contract) }),
+    },
+    sender: intent.from,
+    gasData: { payment: [], owner: payer, price: gasPriceMist, budget: isFree ? 0n : maxGasBudgetMist },
+    expiration: windowOf(chainId, { first: epoch.epoch, last: epoch.epoch }, 0),
+  });
+  const trial = await simulate(source, bytes, options);
+  if (typeof trial === 'string') return obstacle('WOULD_FAIL', trial);
+  // Who receives SUI and pays the fee has the one less the other.
+  const feeBeside = intent.contract === null && intent.to === payer ? trial.netGasMist : 0n;
+  if (trial.receivedBy(intent.to, coinTypeOf(intent.contract)) + feeBeside !== intent.amountBaseUnits)
+    return obstacle('WOULD_FAIL', 'the receiver would get another amount');
+  const funding = asFunding({ gas, gasPriceMist, ...form });
+  if (isFree) return { kind: 'READY', feeLimitBaseUnits: 0n, costBaseUnits: 0n, funding };
+  const budget = withMargin(trial.gasMist);
+  if (budget > maxGasBudgetMist)
+    return obstacle('FEES_ABOVE_CAP', `it may cost ${budget} MIST, the cap is ${maxGasBudgetMist}`);
+  return { kind: 'READY', feeLimitBaseUnits: budget, costBaseUnits: budget, funding };
+}
+
+function tooDear({ gasPriceMist }: EpochState, { maxGasPriceMist }: PaymentBounds): PreparedExpiring {
+  return obstacle('FEES_ABOVE_CAP', `a unit costs ${gasPriceMist} MIST, the cap is ${maxGasPriceMist}`);
+}
+
+function obstacle(kind: PaymentObstacle, detail: string): PreparedExpiring {
+  return { kind: 'OBSTACLE', obstacle: kind, detail: boundedText(detail) };
+}

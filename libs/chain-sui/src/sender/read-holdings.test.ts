@@ -1,0 +1,44 @@
+import { expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { SuiSource } from '../sui-sources.ts';
+import { readCoins } from './read-holdings.ts';
+
+const OWNER = `0x${'a'.repeat(64)}` as Address;
+const good = {
+  objectId: `0x${'1'.repeat(64)}`,
+  version: 7n,
+  digest: '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi',
+  owner: { kind: 1, address: OWNER },
+  balance: 5n,
+};
+
+/** What is read of coins that a node names so. */
+function read(coins: readonly unknown[]) {
+  const source = {
+    label: 'node',
+    ask: () => Promise.resolve({ response: { objects: coins } }),
+  } as unknown as Pick<SuiSource, 'ask' | 'label'>;
+  return readCoins(source, OWNER, '0x2::sui::SUI' as TokenContract, {});
+}
+
+test('coins are read by what a transaction names them by', async () => {
+  expect(await read([good])).toEqual([
+    { id: good.objectId, version: '7', digest: good.digest, startVersion: null, balance: 5n },
+  ]);
+});
+
+test.each<readonly [string, Partial<Record<keyof typeof good, unknown>>]>([
+  ['an id that is none', { objectId: '0xnone' }],
+  ['a short id', { objectId: '0x2' }],
+  ['an id in another spelling', { objectId: `0x${'A'.repeat(64)}` }],
+  ['no id', { objectId: undefined }],
+  ['a digest that is none', { digest: '0OIl' }],
+  ['a digest of another length', { digest: 'abc' }],
+  ['no digest', { digest: undefined }],
+  ['no version', { version: undefined }],
+  ['no balance', { balance: undefined }],
+])('%s of one node is its fault, and another is asked instead', async (_, wrong) => {
+  // A failure of another kind would be taken for ours, and end the question of every address.
+  await expect(read([good, { ...good, ...wrong }])).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
+});

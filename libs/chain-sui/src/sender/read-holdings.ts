@@ -1,0 +1,140 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHeader } from '@opentill/chain/block';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { readerError } from '@opentill/chain/reader-error';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { coinTypeOf } from '../coin-type.ts';
+import { isDigest, plainHeader } from '../decode-checkpoint.ts';
+import type { SuiSource, SuiSources } from '../sui-sources.ts';
+import type { CoinReference } from './payment-program.ts';
+import { readNewestHeader } from './read-epoch.ts';
+
+/** What an address holds of a coin, in its two forms. */
+export interface Holding {
+  readonly inCoins: bigint;
+  readonly inFunds: bigint;
+}
+
+/** A coin object and what is in it. */
+export interface HeldCoin extends CoinReference {
+  readonly balance: bigint;
+}
+
+/** More coins than a payment is made of; whoever sends dust fills the rest. */
+const COINS_READ_MAX = 1_000;
+const PAGE = 500;
+const COIN_MASK = { paths: ['object_id', 'version', 'digest', 'owner', 'balance'] };
+/** OwnerKind of the API: an address; an address, with consensus in the order of its use. */
+const OWNED = 1;
+const OWNED_BY_CONSENSUS = 5;
+
+export async function readHolding(
+  source: Pick<SuiSource, 'ask'>,
+  owner: Address,
+  coinType: TokenContract,
+  options: ReadOptions,
+): Promise<Holding> {
+  const { response } = await source.ask(
+    ({ state }, call) => state.getBalance({ owner, coinType }, call),
+    options,
+  );
+  const { coinBalance = 0n, addressBalance = 0n } = response.balance ?? {};
+  return { inCoins: coinBalance, inFunds: addressBalance };
+}
+
+/** The coins of one type, those with most first; of very many not all. */
+export async function readCoins(
+  source: Pick<SuiSource, 'ask' | 'label'>,
+  owner: Address,
+  coinType: TokenContract,
+  options: ReadOptions,
+): Promise<readonly HeldCoin[]> {
+  const coins: HeldCoin[] = [];
+  let pageToken: Uint8Array | undefined;
+  do {
+    const page = pageToken === undefined ? {} : { pageToken };
+    const { response } = await source.ask(
+      ({ state }, call) =>
+        state.listOwnedObjects(
+          {
+            owner,
+            objectType: `0x2::coin::Coin<${coinType}>`,
+            pageSize: PAGE,
+            readMask: COIN_MASK,
+            ...page,
+          },
+          call,
+        ),
+      options,
+    );
+    for (const { objectId, version, digest, owner: holder, balance } of response.objects) {
+      if (!isCoinId(objectId) || !isDigest(digest ?? '') || version === undefined || balance === undefined)
+        throw readerError('INCONSISTENT_ANSWER', 'a coin without id, version, digest or balance', {
+          source: source.label,
+        });
+      const startVersion = startOf(holder);
+      if (balance > 0n && startVersion !== undefined)
+        coins.push({
+          id: objectId,
+          version: version.toString(),
+          digest: digest ?? '',
+          startVersion,
+          balance,
+        });
+    }
+    pageToken = response.nextPageToken;
+  } while (pageToken !== undefined && pageToken.length > 0 && coins.length < COINS_READ_MAX);
+  return coins.sort((a, b) =>
+    a.balance < b.balance ? 1 : a.balance > b.balance ? -1 : a.id < b.id ? -1 : 1,
+  );
+}
+
+const COIN_ID = /^0x[0-9a-f]{64}$/;
+
+/** What is none can't be written into a transaction. */
+function isCoinId(id: string | undefined): id is string {
+  return id !== undefined && COIN_ID.test(id);
+}
+
+/** Null for a coin that is simply owned; undefined for one that this owner can't spend. */
+function startOf(holder: { kind?: number; version?: bigint } | undefined): string | null | undefined {
+  if (holder?.kind === OWNED) return null;
+  return holder?.kind === OWNED_BY_CONSENSUS ? holder.version?.toString() : undefined;
+}
+
+export interface Balances {
+  readonly block: BlockHeader;
+  readonly amounts: ReadonlyMap<TokenContract | null, bigint>;
+  readonly allowanceBaseUnits: bigint;
+  readonly scattered?: ReadonlyMap<TokenContract | null, bigint>;
+}
+
+/**
+ * See ExpiringSender.balances. The newest checkpoint is asked for first: what is read after it is not older. With a sponsor the
+ * wallet is a deposit address, whose coins are paid with as they lie there.
+ */
+export function readBalances(
+  sources: SuiSources,
+  wallet: Address,
+  contracts: readonly (TokenContract | null)[],
+  sponsor: Address | undefined,
+  options: ReadOptions,
+): Promise<Balances> {
+  return sources.run(async (source, own) => {
+    const block = plainHeader(await readNewestHeader(source, own));
+    const holdings = await Promise.all(
+      contracts.map(async (contract) => {
+        return [contract, await readHolding(source, wallet, coinTypeOf(contract), own)] as const;
+      }),
+    );
+    const amounts = new Map(
+      holdings.map(([contract, { inCoins, inFunds }]) => [contract, inCoins + inFunds]),
+    );
+    if (sponsor !== undefined) {
+      const { inFunds } = await readHolding(source, sponsor, coinTypeOf(null), own);
+      return { block, amounts, allowanceBaseUnits: inFunds };
+    }
+    const scattered = new Map(holdings.map(([contract, { inCoins }]) => [contract, inCoins]));
+    return { block, amounts, allowanceBaseUnits: 0n, scattered };
+  }, options);
+}

@@ -1,0 +1,142 @@
+import { baseUnits } from '@opentill/domain/money';
+import type { Address } from '@opentill/chain/address-codec';
+import type { EpochWindow } from '@opentill/chain/expiring-sender';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { PaymentIntent } from '@opentill/chain/wallet-sender';
+import { addressOfNode } from '../address-codec.ts';
+import { contractOf } from '../coin-type.ts';
+import { programOf, type CoinReference, type PaymentPlan } from './payment-program.ts';
+import { readSignature } from './signature.ts';
+import {
+  decodeSigned,
+  decodeTransactionBytes,
+  digestOf,
+  encodeTransaction,
+  signingHashOf,
+  type ProgramInput,
+  type TransactionData,
+} from './transaction-bytes.ts';
+
+/** A payment, read from its bytes alone. */
+export interface ReadPayment {
+  readonly txHash: TxHash;
+  /** What is paid. The amount is undefined where whole coins are paid: the bytes don't say what they hold. */
+  readonly intent: Omit<PaymentIntent, 'amountBaseUnits'> & {
+    readonly amountBaseUnits: PaymentIntent['amountBaseUnits'] | undefined;
+  };
+  /** What of it comes out of the sender's address balance. */
+  readonly withdrawnBaseUnits: bigint;
+  readonly gas: { readonly owner: Address; readonly priceMist: bigint; readonly budgetMist: bigint };
+  readonly epochs: EpochWindow;
+  /** Tells it apart from every other that says the same. */
+  readonly nonce: number;
+  /** Base58 digest of checkpoint 0. */
+  readonly chainId: string;
+}
+
+/** The same with who has signed it. */
+export interface ReadSigned extends ReadPayment {
+  /** In the order of the signatures. */
+  readonly signers: readonly Address[];
+}
+
+/** Throws RangeError for bytes that are not one payment of the kind that this gateway makes, and signed by keys. */
+export function readSignedPayment(bytes: Uint8Array): ReadSigned {
+  const { transaction, signatures } = decodeSigned(bytes);
+  const hash = signingHashOf(transaction);
+  const signers = signatures.map((signature) => readSignature(signature, hash));
+  return { ...readPaymentBytes(transaction), signers };
+}
+
+/** The same without signatures: what stands in a checkpoint. */
+export function readPaymentBytes(transaction: Uint8Array): ReadPayment {
+  const data = decodeTransactionBytes(transaction);
+  const plan = planIn(data);
+  // The same plan has to make the same bytes: nothing else is in them.
+  const again = encodeTransaction({ ...data, kind: { ProgrammableTransaction: programOf(plan) } });
+  if (!Buffer.from(again).equals(transaction)) throw new RangeError('more than a payment');
+  const isWhole = plan.coins.length > 0 && !plan.hasRest;
+  return {
+    txHash: digestOf(transaction),
+    intent: {
+      from: plan.from,
+      to: plan.to,
+      contract: contractOf(plan.coinType),
+      amountBaseUnits: isWhole ? undefined : baseUnits(plan.amountBaseUnits),
+    },
+    withdrawnBaseUnits: plan.withdrawnBaseUnits,
+    gas: gasIn(data),
+    ...windowIn(data),
+  };
+}
+
+function planIn({ kind, sender }: TransactionData): PaymentPlan {
+  if (kind.$kind !== 'ProgrammableTransaction') throw new RangeError('not a transaction of a wallet');
+  const { inputs, commands } = kind.ProgrammableTransaction;
+  const coins = inputs.flatMap((input) => (input.$kind === 'Object' ? [coinIn(input)] : []));
+  const withdrawals = inputs.flatMap((input) =>
+    input.$kind === 'FundsWithdrawal' ? [input.FundsWithdrawal] : [],
+  );
+  const pures = inputs.flatMap((input) =>
+    input.$kind === 'Pure' ? [Buffer.from(input.Pure.bytes, 'base64')] : [],
+  );
+  const [to, amount] = pures;
+  const types = commands.flatMap((command) =>
+    command.$kind === 'MoveCall' ? command.MoveCall.typeArguments : [],
+  );
+  const [coinType] = types;
+  if (to === undefined || coinType === undefined) throw new RangeError('a payment to nobody, or of nothing');
+  const withdrawnBaseUnits = BigInt(withdrawals[0]?.reservation.MaxAmountU64 ?? 0);
+  const hasRest = coins.length > 0 && pures.length > 1;
+  return {
+    from: addressIn(sender),
+    to: addressIn(`0x${to.toString('hex')}`),
+    coinType: coinType as TokenContract,
+    form: commands.at(-1)?.$kind === 'TransferObjects' ? 'COIN' : 'FUNDS',
+    coins,
+    withdrawnBaseUnits,
+    hasRest,
+    amountBaseUnits: amountOf({ coins, hasRest, withdrawnBaseUnits }, amount),
+  };
+}
+
+/** Of whole coins nobody knows it here: any that is possible makes the same bytes. */
+function amountOf(
+  { coins, hasRest, withdrawnBaseUnits }: Pick<PaymentPlan, 'coins' | 'hasRest' | 'withdrawnBaseUnits'>,
+  written: Buffer | undefined,
+): bigint {
+  if (hasRest) {
+    if (written?.length !== 8) throw new RangeError('not an amount');
+    return written.readBigUInt64LE(0);
+  }
+  return coins.length > 0 ? withdrawnBaseUnits + 1n : withdrawnBaseUnits;
+}
+
+function coinIn({ Object: object }: Extract<ProgramInput, { $kind: 'Object' }>): CoinReference {
+  if (object.$kind === 'ImmOrOwnedObject') {
+    const { objectId, version, digest } = object.ImmOrOwnedObject;
+    return { id: objectId, version, digest, startVersion: null };
+  }
+  if (object.$kind !== 'SharedObject') throw new RangeError('not a coin that is spent');
+  const { objectId, initialSharedVersion } = object.SharedObject;
+  return { id: objectId, version: '0', digest: '', startVersion: initialSharedVersion };
+}
+
+function gasIn({ gasData: { payment, owner, price, budget } }: TransactionData): ReadPayment['gas'] {
+  if (payment.length > 0) throw new RangeError('gas that is paid with coins');
+  return { owner: addressIn(owner), priceMist: BigInt(price), budgetMist: BigInt(budget) };
+}
+
+function windowIn({ expiration }: TransactionData): Pick<ReadPayment, 'epochs' | 'nonce' | 'chainId'> {
+  if (expiration.$kind !== 'ValidDuring') throw new RangeError('not bounded by epochs');
+  const { minEpoch, maxEpoch, minTimestamp, maxTimestamp, chain, nonce } = expiration.ValidDuring;
+  if (minEpoch === null || maxEpoch === null || minTimestamp !== null || maxTimestamp !== null)
+    throw new RangeError('not bounded by epochs alone');
+  return { epochs: { first: Number(minEpoch), last: Number(maxEpoch) }, nonce, chainId: chain };
+}
+
+function addressIn(text: string): Address {
+  const address = addressOfNode(text);
+  if (address === undefined) throw new RangeError('not an address');
+  return address;
+}

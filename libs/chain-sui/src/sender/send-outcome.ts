@@ -1,0 +1,24 @@
+import type { ReaderErrorCode } from '@opentill/chain/reader-error';
+import { boundedText } from '@opentill/chain-sources/node-text';
+import type { SaidToSending } from '@opentill/chain-sources/send-to-all';
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+/** Refusals are told by words: crates/sui-types/src/error.rs. The wordings stand in the test of this file. */
+const EXPIRED = /transaction expired|epoch .* (?:not|is) valid/i;
+const LACKS_FUNDS =
+  /withdraw reservation|lower than the needed amount|insufficient (?:funds|balance|gas)|InsufficientBalance/i;
+
+/**
+ * What the failure of a submission means (sui.md section 3.5). Whatever is no refusal of the transaction itself says nothing: it
+ * may have been executed.
+ */
+export function outcomeOfFailure(error: unknown): SaidToSending {
+  if (!(error instanceof GatewayError)) return { outcome: 'UNKNOWN', fault: 'RPC_UNAVAILABLE' };
+  const fault = error.code as ReaderErrorCode;
+  const said = boundedText(error.message);
+  if (fault !== 'RPC_REFUSED') return { outcome: 'UNKNOWN', said, fault };
+  // Executed, and final, by other signatures of the same keys.
+  if (error.context['status'] === 'ABORTED') return { outcome: 'KNOWN', said };
+  if (EXPIRED.test(said)) return { outcome: 'EXPIRED', said };
+  return { outcome: LACKS_FUNDS.test(said) ? 'NO_FUNDS' : 'REFUSED', said };
+}

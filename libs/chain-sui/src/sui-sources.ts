@@ -1,0 +1,131 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { rpcEndpointsOf } from '@opentill/contracts/network-config';
+import { readerError } from '@opentill/chain/reader-error';
+import type { SourceChange } from '@opentill/chain-sources/rank-sources';
+import type { AskOptions, Source } from '@opentill/chain-sources/source';
+import type { SourceNotes } from '@opentill/chain-sources/source-entry';
+import type { Sources } from '@opentill/chain-sources/sources';
+import { createSources } from '@opentill/chain-sources/sources';
+import type { ShownHead } from '@opentill/chain-sources/watch-heads';
+import { createPlaces } from '@opentill/chain-sources/take-places';
+import type { SuiClient, SuiExchange } from './sui-client.ts';
+import { createSuiClient } from './sui-client.ts';
+
+/** One node or provider of the network. A question goes to it alone and is not repeated elsewhere. */
+export interface SuiSource extends Source, Pick<SuiClient, 'ask' | 'follow'> {
+  /** Asks for many checkpoints at once: only so many of such questions are under way. */
+  readonly askMuch: SuiClient['ask'];
+}
+
+/** Several of them behind one question. `run` hands `options` on to `source.ask`. */
+export type SuiSources = Sources<SuiSource>;
+
+/** What is needed of a network's configuration to ask its nodes. `genesisId` must be there. */
+export type SuiSourcesNetwork = Pick<
+  NetworkConfig,
+  'chain' | 'genesisId' | 'rpcUrls' | 'blockTimeMs' | 'headStaleSeconds' | 'aloneAfterSeconds'
+>;
+
+export interface SuiSourcesDeps {
+  /** @default 5000 */
+  readonly requestTimeoutMs?: number;
+  readonly onExchange?: (exchange: SuiExchange) => void;
+  /** A source became usable or stopped being it: an alarm. */
+  readonly onSourceChange?: (change: SourceChange) => void;
+  /** Monotonic milliseconds. @default performance.now */
+  readonly nowMs?: () => number;
+  /** @default Date.now */
+  readonly epochMs?: () => number;
+  /** What a source has shown of itself a moment ago, so that it need not be asked. */
+  readonly shownHead?: (source: SuiSource) => ShownHead | undefined;
+}
+
+/** Raw answers of a hundred checkpoints each; more in flight gain nothing and take memory. */
+const MUCH_AT_ONCE = 4;
+
+/** The sources of a configured network. Opens nothing until the first question. Throws TypeError without a genesis id. */
+export function createSuiSources(network: SuiSourcesNetwork, deps: SuiSourcesDeps): SuiSources {
+  const { chain, genesisId } = network;
+  if (genesisId === undefined) throw new TypeError(`the network ${chain} has no genesis id`);
+  return createSources({
+    ...network,
+    ...deps,
+    readHead: async (source: SuiSource, options) =>
+      deps.shownHead?.(source) ?? readServiceHead(source, options),
+    createSources: rpcEndpointsOf(network).map(
+      ({ url, requestsPerSecond }) =>
+        (notes) =>
+          createSuiSource(notes, (onExchange) =>
+            createSuiClient({
+              url,
+              genesisId,
+              requestsPerSecond,
+              requestTimeoutMs: deps.requestTimeoutMs,
+              onExchange: (exchange) => {
+                onExchange(exchange);
+                deps.onExchange?.(exchange);
+              },
+            }),
+          ),
+    ),
+  });
+}
+
+/** The newest checkpoint that a node names, by its service information. */
+export async function readServiceHead(source: SuiSource, options: AskOptions): Promise<ShownHead> {
+  const { response } = await source.ask(({ ledger }, call) => ledger.getServiceInfo({}, call), options);
+  const { checkpointHeight, timestamp } = response;
+  if (checkpointHeight === undefined || timestamp === undefined)
+    throw readerError('INCONSISTENT_ANSWER', 'the node does not say how far it is', {
+      endpoint: source.label,
+    });
+  return { height: Number(checkpointHeight), timeSeconds: Number(timestamp.seconds) };
+}
+
+function createSuiSource(
+  notes: SourceNotes,
+  createClient: (onExchange: (exchange: SuiExchange) => void) => SuiClient,
+): SuiSource {
+  const client = createClient(({ outcome, durationMs, answerBytes }) => {
+    if (outcome === 'OK') notes.noteLatency(durationMs, answerBytes);
+  });
+  const places = createPlaces(MUCH_AT_ONCE);
+  const ask: SuiClient['ask'] = async (question, options) => {
+    try {
+      const value = await client.ask(question, options);
+      notes.noteAnswer();
+      return value;
+    } catch (error) {
+      notes.noteFailure(error);
+      throw error;
+    }
+  };
+  return {
+    label: client.label,
+    waitMs: client.waitMs,
+    ask,
+    async askMuch(question, options) {
+      const leave = await places.take(options?.signal);
+      try {
+        return await ask(question, options);
+      } finally {
+        leave();
+      }
+    },
+    async follow(following) {
+      try {
+        return await client.follow({
+          ...following,
+          open: (services, call, alive) =>
+            following.open(services, call, () => {
+              alive();
+              notes.noteAnswer();
+            }),
+        });
+      } catch (error) {
+        if (!following.signal.aborted) notes.noteFailure(error);
+        throw error;
+      }
+    },
+  };
+}
