@@ -145,6 +145,9 @@ describe('a policy', () => {
         batchSize: 20,
         stake: false,
         rent: false,
+        maxRentPerOrderBaseUnits: 10n ** 16n,
+        maxRentPerDayBaseUnits: 5n * 10n ** 17n,
+        gasless: true,
       });
       const given = {
         maxCostShare: '0.1',
@@ -172,6 +175,13 @@ describe('a policy', () => {
       ],
       ['ages that cross', { minAgeMinutes: 61, maxAgeHours: 1 }, '/chains/ETH/sweep/maxAgeHours is less'],
       ['energy on EVM', { stake: true }, '/chains/ETH/sweep/stake is for TRON alone'],
+      ['no fee on EVM', { gasless: false }, '/chains/ETH/sweep/gasless is for SUI alone'],
+      [
+        'rent without a seller',
+        { maxRentPerDay: '1' },
+        '/chains/ETH/sweep/maxRentPerDay is said without rent',
+      ],
+      ['rent of zero', { maxRentPerOrder: '0' }, '/chains/ETH/sweep/maxRentPerOrder must not be zero'],
       ['a share above all', { maxCostShare: '1.5' }, '/chains/ETH/sweep/maxCostShare must match pattern'],
       ['an empty batch', { batchSize: 0 }, '/chains/ETH/sweep/batchSize must be >= 1'],
     ])('is refused with %s', (_, given, words) => {

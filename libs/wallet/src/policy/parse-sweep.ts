@@ -31,10 +31,14 @@ export function parseSweep(
     mistakes.push(`${at}/${name} ${why}`);
     return baseUnits(0n);
   };
-  const isTron = familyOf(network.chain) === 'TRON';
+  const family = familyOf(network.chain);
+  const isTron = family === 'TRON';
   if (!hasColdAddress) mistakes.push(`${at} needs /chains/${network.chain}/coldAddress`);
   for (const name of ['stake', 'rent'] as const)
     if (entry[name] === true && !isTron) mistakes.push(`${at}/${name} is for TRON alone`);
+  if (entry.gasless !== undefined && family !== 'SUI') mistakes.push(`${at}/gasless is for SUI alone`);
+  for (const name of ['maxRentPerOrder', 'maxRentPerDay'] as const)
+    if (entry[name] !== undefined && entry.rent !== true) mistakes.push(`${at}/${name} is said without rent`);
   const minAgeMs = (entry.minAgeMinutes ?? DEFAULTS.minAgeMinutes) * MINUTE_MS;
   const maxAgeMs = (entry.maxAgeHours ?? DEFAULTS.maxAgeHours) * HOUR_MS;
   if (maxAgeMs < minAgeMs) mistakes.push(`${at}/maxAgeHours is less than minAgeMinutes`);
@@ -50,11 +54,22 @@ export function parseSweep(
     maxGasPriceBaseUnits:
       entry.maxGasPrice === undefined
         ? undefined
-        : amountOf('maxGasPrice', isTron ? 0 : GWEI_DECIMALS, entry.maxGasPrice),
+        : amountOf('maxGasPrice', family === 'EVM' ? GWEI_DECIMALS : 0, entry.maxGasPrice),
     minAgeMs,
     maxAgeMs,
     batchSize: entry.batchSize ?? DEFAULTS.batchSize,
     stake: entry.stake ?? false,
     rent: entry.rent ?? false,
+    maxRentPerOrderBaseUnits: amountOf(
+      'maxRentPerOrder',
+      nativeDecimals,
+      entry.maxRentPerOrder ?? entry.maxTopUp,
+    ),
+    maxRentPerDayBaseUnits: amountOf(
+      'maxRentPerDay',
+      nativeDecimals,
+      entry.maxRentPerDay ?? entry.maxNativePerDay,
+    ),
+    gasless: entry.gasless ?? true,
   };
 }

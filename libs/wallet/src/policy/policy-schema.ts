@@ -37,6 +37,12 @@ export interface SweepEntry {
   readonly stake?: boolean;
   /** TRON: buy energy of the configured seller. */
   readonly rent?: boolean;
+  /** The most that the seller is paid for one sweep; as much as a top-up where it is not said. */
+  readonly maxRentPerOrder?: string;
+  /** The most that the seller is paid in any 24 hours; as much as all of it where it is not said. */
+  readonly maxRentPerDay?: string;
+  /** SUI alone: move coins without a fee where the network offers it; true where it is not said. */
+  readonly gasless?: boolean;
 }
 
 export interface AssetEntry {
@@ -97,6 +103,9 @@ const sweepSchema = {
     batchSize: { type: 'integer', minimum: 1, maximum: 1_000 },
     stake: { type: 'boolean' },
     rent: { type: 'boolean' },
+    maxRentPerOrder: amount,
+    maxRentPerDay: amount,
+    gasless: { type: 'boolean' },
   },
 };
 const chainSchema = {

@@ -35,7 +35,7 @@ export interface SweepPolicy {
   readonly maxNativePerDayBaseUnits: BaseUnits;
   /** The most that a sweep may cost of what it moves, in hundredths of a percent. */
   readonly maxCostBps: number;
-  /** Of a unit of gas (EVM: wei) or energy (TRON: sun); undefined: any. */
+  /** Of a unit of gas (EVM: wei; SUI: MIST) or energy (TRON: sun); undefined: any. */
   readonly maxGasPriceBaseUnits: bigint | undefined;
   readonly minAgeMs: number;
   readonly maxAgeMs: number;
@@ -43,6 +43,11 @@ export interface SweepPolicy {
   readonly batchSize: number;
   readonly stake: boolean;
   readonly rent: boolean;
+  /** What a seller of energy may be paid for one sweep, and in any 24 hours. */
+  readonly maxRentPerOrderBaseUnits: BaseUnits;
+  readonly maxRentPerDayBaseUnits: BaseUnits;
+  /** Whether coins are moved without a fee where the network offers that (SUI). Off: the hot wallet pays. */
+  readonly gasless: boolean;
 }
 
 /** Limits of one token on one chain. A payout that reaches a limit passes; one base unit more is refused. */

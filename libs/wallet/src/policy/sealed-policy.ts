@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { arePaidByGas, type NetworkConfig } from '@opentill/contracts/network-config';
+import { areEndedByEpochs, arePaidByGas, type NetworkConfig } from '@opentill/contracts/network-config';
 import { readJson } from '@opentill/domain/read-json';
 import { replaceKeystore } from '../keystore.ts';
 import { openKeystoreOrNext } from '../open-keystore-or-next.ts';
@@ -108,6 +108,8 @@ function surroundingsOf({ chains }: Policy, networks: readonly NetworkConfig[]):
 function feeCapsOf(network: NetworkConfig | undefined): string {
   const payouts = network?.payouts;
   if (payouts === undefined) return 'no payouts';
+  if (areEndedByEpochs(payouts))
+    return `payouts for maxGasPriceMist ${BigInt(payouts.maxGasPriceMist)} and maxGasBudgetMist ${BigInt(payouts.maxGasBudgetMist)}`;
   if (!arePaidByGas(payouts)) return `payouts for maxFeeLimitSun ${BigInt(payouts.maxFeeLimitSun)}`;
   const { maxFeePerGas, maxPriorityFeePerGas } = payouts;
   return `payouts for maxFeePerGas ${BigInt(maxFeePerGas)} and maxPriorityFeePerGas ${BigInt(maxPriorityFeePerGas)}`;
