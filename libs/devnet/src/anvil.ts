@@ -28,6 +28,8 @@ export interface AnvilOptions {
   /** The `finalized` tag is two epochs behind the head. Default 32 slots. */
   readonly slotsInAnEpoch?: number;
   readonly hardfork?: string;
+  /** Ends the start; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A running devnet of one chain. */
@@ -72,6 +74,7 @@ export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
       isReady: async () => Number(await callRpc(rpcUrl, 'eth_chainId', [], { timeoutMs: 1_000 })) === chainId,
       deadlineMs: START_DEADLINE_MS,
       pollIntervalMs: 25,
+      signal: options.signal,
     },
   );
   return {

@@ -25,6 +25,8 @@ export interface ContainerOptions {
   readonly dir: string;
   readonly isReady: () => boolean | Promise<boolean>;
   readonly readyDeadlineMs: number;
+  /** Ends the wait; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Whether a Docker engine answers the `docker` command. */
@@ -61,7 +63,12 @@ export async function startContainer(options: ContainerOptions): Promise<Process
         stopSignal: options.stopSignal, // the docker command hands it on to the container
         stopDeadlineMs: STOP_DEADLINE_MS,
       },
-      { isReady: options.isReady, deadlineMs: options.readyDeadlineMs, pollIntervalMs: 200 },
+      {
+        isReady: options.isReady,
+        deadlineMs: options.readyDeadlineMs,
+        pollIntervalMs: 200,
+        signal: options.signal,
+      },
     );
     return {
       ...group,

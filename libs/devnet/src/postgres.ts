@@ -27,6 +27,8 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Where a copy of the binaries may be kept between runs. Default inside `dir`. */
   readonly binariesDir?: string;
+  /** Ends the start; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface PostgresServer {
@@ -105,6 +107,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
       isReady: (pid) => isReady(dataDir, pid),
       deadlineMs: START_DEADLINE_MS,
       pollIntervalMs: 20,
+      signal: options.signal,
     },
   );
   return {

@@ -16,6 +16,7 @@ import { waitUntil } from './wait-until.ts';
  *   starting  | binary can't be executed       | –         | PROCESS_NOT_STARTED
  *   starting  | leader exits before ready      | exited    | PROCESS_EXITED_EARLY with the last log lines
  *   starting  | ready deadline passes          | stopping  | group stopped, then PROCESS_NOT_READY
+ *   starting  | the caller's signal aborts     | stopping  | group stopped, then the signal's reason
  *   running   | stop(signal)                   | stopping  | signal to the group
  *   running   | leader exits by itself         | exited    | `exited` resolves; members that stayed are swept by stop()
  *   running   | our own process dies (any way) | stopping  | the guard does what stop() would have done
@@ -68,6 +69,8 @@ export interface ReadyCondition {
   readonly isReady: (leaderPid: number) => boolean | Promise<boolean>;
   readonly deadlineMs: number;
   readonly pollIntervalMs?: number;
+  /** Ends the wait: the group is stopped, and the signal's reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A running child with everything it started. */
@@ -102,12 +105,13 @@ const KILL_DEADLINE_MS = 5_000;
 
 /**
  * Starts a child in its own process group and waits until it is ready (at once without a condition).
- * Throws GatewayError<ProcessGroupErrorCode>; then nothing is left running.
+ * Throws GatewayError<ProcessGroupErrorCode>, or the reason of the condition's signal; then nothing is left running.
  */
 export async function startProcessGroup(
   options: ProcessGroupOptions,
   ready?: ReadyCondition,
 ): Promise<ProcessGroup> {
+  ready?.signal?.throwIfAborted();
   const mark = `opentill-${process.pid}-${randomBytes(8).toString('hex')}`;
   const child = await spawnLeader(options, mark);
   const group = createGroup(options, child, mark);
@@ -233,7 +237,7 @@ async function waitUntilReady(group: ProcessGroup, ready: ReadyCondition): Promi
   let isReady = false;
   await waitUntil(
     async () => {
-      if (!group.isRunning()) return true;
+      if (!group.isRunning() || ready.signal?.aborted === true) return true;
       try {
         isReady = await ready.isReady(group.pid);
       } catch {
@@ -243,6 +247,7 @@ async function waitUntilReady(group: ProcessGroup, ready: ReadyCondition): Promi
     },
     { deadlineMs: ready.deadlineMs, pollIntervalMs: ready.pollIntervalMs ?? 50 },
   );
+  ready.signal?.throwIfAborted();
   if (isReady && group.isRunning()) return;
   const tail = group.lastLogLines(15);
   if (!group.isRunning()) {

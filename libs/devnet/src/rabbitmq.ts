@@ -19,6 +19,8 @@ export interface RabbitMqOptions {
   readonly managementPort?: number;
   /** Gets a line when the package has to be installed first. */
   readonly say?: (line: string) => void;
+  /** Ends the start; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface RabbitMqServer {
@@ -166,6 +168,7 @@ async function startNode(
         readFileSync(logFile).subarray(earlierLogBytes).includes(STARTED) &&
         (await answersAmqp(options.port)),
       deadlineMs: START_DEADLINE_MS,
+      signal: options.signal,
     },
   );
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { COMMON_OPTIONS, commonOptionsOf, wholeNumber } from './devnet-arguments.ts';
 import { startSuiDevnet, type SuiDevnet, type SuiDevnetOptions } from './sui/start-sui-devnet.ts';
 
 const USAGE = `Usage: opentill devnet sui [options]
@@ -24,33 +25,20 @@ export function readSuiDevnetArguments(args: readonly string[]): SuiDevnetOption
     const { values } = parseArgs({
       args: [...args],
       options: {
-        port: { type: 'string' },
-        host: { type: 'string' },
+        ...COMMON_OPTIONS,
         'checkpoint-ms': { type: 'string' },
         'consensus-ms': { type: 'string' },
-        seed: { type: 'string' },
-        state: { type: 'string' },
-        help: { type: 'boolean' },
       },
     });
     if (values.help === true) return USAGE;
     return {
-      port: wholeNumber('--port', values.port) ?? DEFAULT_PORT,
+      ...commonOptionsOf(values, DEFAULT_PORT),
       checkpointMs: wholeNumber('--checkpoint-ms', values['checkpoint-ms']) ?? DEFAULT_CHECKPOINT_MS,
       consensusMs: wholeNumber('--consensus-ms', values['consensus-ms']) ?? DEFAULT_CONSENSUS_MS,
-      ...(values.host === undefined ? {} : { host: values.host }),
-      ...(values.state === undefined ? {} : { stateFile: values.state }),
-      ...(values.seed === undefined ? {} : { seed: values.seed }),
     };
   } catch (error) {
     return `${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`;
   }
-}
-
-function wholeNumber(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`${name} must be a whole number, not ${text}`);
-  return Number(text);
 }
 
 /** Starts a devnet and prints what one needs to use it. Throws a system error where the port is taken. */

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { COMMON_OPTIONS, commonOptionsOf, wholeNumber } from './devnet-arguments.ts';
 import { startTronDevnet, type TronDevnet, type TronDevnetOptions } from './tron/start-tron-devnet.ts';
 
 const USAGE = `Usage: opentill devnet tron [options]   (and: opentill devnet sui --help)
@@ -24,34 +25,21 @@ export function readDevnetArguments(args: readonly string[]): TronDevnetOptions 
     const { values } = parseArgs({
       args: rest,
       options: {
-        port: { type: 'string' },
-        host: { type: 'string' },
+        ...COMMON_OPTIONS,
         'block-time-ms': { type: 'string' },
         'solid-lag': { type: 'string' },
-        seed: { type: 'string' },
-        state: { type: 'string' },
-        help: { type: 'boolean' },
       },
     });
     if (values.help === true) return USAGE;
     const solidLag = values['solid-lag'];
     return {
-      port: wholeNumber('--port', values.port) ?? DEFAULT_PORT,
+      ...commonOptionsOf(values, DEFAULT_PORT),
       blockTimeMs: wholeNumber('--block-time-ms', values['block-time-ms']) ?? DEFAULT_BLOCK_TIME_MS,
-      ...(values.host === undefined ? {} : { host: values.host }),
       ...(solidLag === undefined ? {} : { solidLagBlocks: wholeNumber('--solid-lag', solidLag) ?? 0 }),
-      ...(values.state === undefined ? {} : { stateFile: values.state }),
-      ...(values.seed === undefined ? {} : { seed: values.seed }),
     };
   } catch (error) {
     return `${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`;
   }
-}
-
-function wholeNumber(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`${name} must be a whole number, not ${text}`);
-  return Number(text);
 }
 
 /** Starts a devnet and prints what one needs to use it. Throws a system error where the port is taken. */

@@ -28,6 +28,8 @@ export interface ServersOptions {
   readonly containers?: boolean;
   /** Gets a line for every step that takes time. */
   readonly say?: (line: string) => void;
+  /** Ends what is being started; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A server that we started and must stop. */
@@ -94,11 +96,17 @@ async function findOrBringDatabase(
   const dir = join(options.dir, 'postgres');
   if (!options.keepData) await rm(dir, { recursive: true, force: true });
   if (hasEngine && (await hasOrPullsImage(POSTGRES_IMAGE, say))) {
-    const container = await bringContainer(say, async () => startPostgresContainer(options, port));
+    const container = await bringContainer(options, async () => startPostgresContainer(options, port));
     if (container !== undefined) return container;
   }
   const durable = options.durable ?? true;
-  const server = await startPostgres({ dir, port, durable, binariesDir: join(options.dir, 'binaries') });
+  const server = await startPostgres({
+    dir,
+    port,
+    durable,
+    binariesDir: join(options.dir, 'binaries'),
+    signal: options.signal,
+  });
   const stop = async (): Promise<void> => server.stop(durable ? 'fast' : 'immediate');
   return { url: server.url, origin: 'local', own: { ...server, name: 'Postgres', stop } };
 }
@@ -114,7 +122,7 @@ async function findOrBringBroker(
   const dir = join(options.dir, 'rabbitmq');
   if (!options.keepData) await rm(dir, { recursive: true, force: true });
   if (hasEngine && (await hasOrPullsImage(RABBITMQ_IMAGE, say))) {
-    const container = await bringContainer(say, async () =>
+    const container = await bringContainer(options, async () =>
       startRabbitMqContainer(options, port, managementPort),
     );
     if (container !== undefined) return container;
@@ -123,6 +131,7 @@ async function findOrBringBroker(
     dir,
     port,
     say,
+    signal: options.signal,
     ...(managementPort === undefined ? {} : { managementPort }),
   });
   const stop = async (): Promise<void> => server.stop(options.durable === false ? 'kill' : 'graceful');
@@ -135,13 +144,14 @@ async function findOrBringBroker(
 }
 
 async function bringContainer(
-  say: (line: string) => void,
+  { say, signal }: ServersOptions,
   start: () => Promise<FoundServer>,
 ): Promise<FoundServer | undefined> {
   try {
     return await start();
   } catch (error) {
-    say(
+    signal?.throwIfAborted();
+    say?.(
       `a container did not come up, a local server is used: ${error instanceof Error ? error.message : error}`,
     );
     return undefined;
@@ -165,6 +175,7 @@ async function startPostgresContainer(options: ServersOptions, port: number): Pr
     dir: options.dir,
     isReady: async () => answersPostgres(port, 'opentill'),
     readyDeadlineMs: CONTAINER_DEADLINE_MS,
+    signal: options.signal,
   });
   return {
     url: `postgres://opentill:opentill@127.0.0.1:${port}/opentill`,
@@ -193,6 +204,7 @@ async function startRabbitMqContainer(
     dir: options.dir,
     isReady: async () => answersAmqp(port),
     readyDeadlineMs: CONTAINER_DEADLINE_MS,
+    signal: options.signal,
   });
   return {
     url: `amqp://opentill:opentill@127.0.0.1:${port}`,

@@ -22,10 +22,19 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const MINED_DEADLINE_MS = 20_000;
 const POLL_INTERVAL_MS = 100;
 
+/** `POST /devnet/<name>`: what steers the devnet (README.md has the names). Throws TRON_DEVNET_REFUSED. */
+export async function controlTronDevnet(
+  url: string,
+  name: string,
+  body: object = {},
+): Promise<Readonly<Record<string, unknown>>> {
+  return post(url, `devnet/${name}`, body);
+}
+
 /** Pays from the devnet's first account; the transactions' ids, before any block holds them. */
 export async function payOnTronDevnet({ url, to, ...gift }: TronGift): Promise<readonly string[]> {
   const body = Object.entries(gift).map(([name, value]) => [name, String(value)]);
-  const answer = await post(url, 'devnet/fund', { address: to, ...Object.fromEntries(body) });
+  const answer = await controlTronDevnet(url, 'fund', { address: to, ...Object.fromEntries(body) });
   return (answer as { readonly txids: readonly string[] }).txids;
 }
 

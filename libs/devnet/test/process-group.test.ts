@@ -74,6 +74,29 @@ test('a process that never gets ready is stopped', async () => {
   });
 });
 
+test('a wait that its caller gives up ends at once, and leaves nothing', async () => {
+  await withScratchDirectory(async (directory) => {
+    const giveUp = new AbortController();
+    const start = startProcessGroup(shell(directory, 'touch ready; sleep 600'), {
+      isReady: () => {
+        if (existsSync(join(directory, 'ready'))) giveUp.abort(new Error('never mind'));
+        return false;
+      },
+      deadlineMs: 60_000,
+      signal: giveUp.signal,
+    });
+    await expect(start).rejects.toThrow('never mind');
+    expect(processesOf(directory)).toEqual([]);
+    const late = startProcessGroup(shell(directory, 'sleep 600'), {
+      isReady: () => true,
+      deadlineMs: 60_000,
+      signal: giveUp.signal,
+    });
+    await expect(late).rejects.toThrow('never mind');
+    expect(processesOf(directory)).toEqual([]);
+  });
+});
+
 test('a missing binary is an error at once', async () => {
   await withScratchDirectory(async (directory) => {
     const start = startProcessGroup(shell(directory, '', { command: '/no/such/program' }));

@@ -89,6 +89,7 @@ const FAULTS: Readonly<Record<SuiFault['kind'], Read>> = {
   'silent-streams': () => ({}),
   'skip-checkpoint': () => ({}),
   'no-balance-changes': () => ({}),
+  'no-transaction-index': () => ({}),
   'no-history': () => ({}),
   'lose-execute-answer': () => ({}),
   'swallow-execute': () => ({}),

@@ -2,6 +2,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { broadcast } from './chain/broadcast.ts';
 import type { Chain } from './chain/chain.ts';
 import { cycleOf } from './chain/dynamic-energy.ts';
+import { TOTALS_KEY } from './chain/execution.ts';
 import { isChainParameter, type ChainParameterName } from './chain/parameters.ts';
 import { signHash } from './chain/signature.ts';
 import type { DevnetClock } from './clock.ts';
@@ -10,8 +11,9 @@ import type { DevTokenSymbol } from './genesis.ts';
 import type { Faults, TronFault } from './http/faults.ts';
 import { newTransaction } from './http/new-transaction.ts';
 import type { Mining } from './mining.ts';
-import type { Transaction } from './protobuf/messages.ts';
+import { RESOURCE, type Transaction } from './protobuf/messages.ts';
 import { transactionId } from './protobuf/transaction-json.ts';
+import { withResource, type EvmAccount, type Totals, type TronAccount } from './state/records.ts';
 import { createState } from './state/state.ts';
 import { accountKey, fromBase58, hexBytes, parseAddress } from './tron-address.ts';
 import { transferData } from './tron-artifacts.ts';
@@ -47,6 +49,11 @@ export interface TronControl {
     address: string,
     gift: { trxSun?: bigint; symbol?: DevTokenSymbol; amountBaseUnits?: bigint },
   ): Promise<{ txids: string[] }>;
+  /**
+   * Stakes `sun` of an account's coin for energy, and nobody signed it: as if it had always been so. As what an operator staked
+   * before anything else.
+   */
+  stake(address: string, sun: bigint): Promise<void>;
   /** Lets the node do something wrong, until it has happened often enough or is cleared. */
   fault(fault: TronFault): void;
   clearFaults(): void;
@@ -74,6 +81,7 @@ export interface ControlDeps {
 }
 
 const FUNDING_FEE_LIMIT_SUN = 1_000_000_000;
+const SUN_PER_TRX = 1_000_000n;
 
 export function createControl(deps: ControlDeps): TronControl {
   const { chain, mining, clock } = deps;
@@ -108,6 +116,10 @@ export function createControl(deps: ControlDeps): TronControl {
       const key = accountKey(parseAddress(contract));
       await chain.turns.take(() => setEnergyFactor(chain, key, factor));
     },
+    stake: async (address, sun) => {
+      const key = accountKey(parseAddress(address));
+      await chain.turns.take(() => setStake(chain, key, sun));
+    },
     setChainParameter: (name, value) => {
       const plain = name.replace(/^get(.)/, (_all, first: string) => first.toLowerCase());
       if (!isChainParameter(plain)) throw bad(`there is no chain parameter ${name}`);
@@ -141,6 +153,42 @@ function setEnergyFactor(chain: Chain, contractKey: string, factor: number): voi
     for (let number = chain.solidNumber + 1; number <= chain.head.number; number++) {
       const undo = chain.blocks.get(number)?.undo;
       if (undo?.has(key)) undo.set(key, value);
+    }
+  }
+}
+
+/** As setEnergyFactor: also in what a reorganisation brings back, where the rest of it stays as it was. */
+function setStake(chain: Chain, key: string, sun: bigint): void {
+  const changes = {
+    [`account:${key}`]: (account: TronAccount): TronAccount => ({
+      ...account,
+      staked: withResource(account.staked, RESOURCE.ENERGY, sun),
+    }),
+    [`evm:${key}`]: (account: EvmAccount): EvmAccount => ({ ...account, balance: account.balance - sun }),
+    [`totals:${TOTALS_KEY}`]: (totals: Totals): Totals => ({
+      ...totals,
+      weights: withResource(totals.weights, RESOURCE.ENERGY, sun / SUN_PER_TRX),
+    }),
+  };
+  const change = (id: string, value: unknown): unknown =>
+    (changes as Record<string, (value: unknown) => unknown>)[id]?.(value);
+  const state = createState(chain.committed);
+  const balance = state.get('evm', key)?.balance ?? 0n;
+  if (state.get('account', key) === undefined || balance < sun)
+    throw bad('only an account with so much can stake');
+  for (const id of Object.keys(changes))
+    for (const layer of [chain.pendingState, state]) {
+      const colon = id.indexOf(':');
+      const kind = id.slice(0, colon) as 'account';
+      const value = layer.read(id);
+      if (value !== undefined) layer.set(kind, id.slice(colon + 1), change(id, value) as TronAccount);
+    }
+  chain.committed.commit(state.changes);
+  for (let number = chain.solidNumber + 1; number <= chain.head.number; number++) {
+    const undo = chain.blocks.get(number)?.undo;
+    for (const id of Object.keys(changes)) {
+      const before = undo?.get(id);
+      if (before !== undefined) undo?.set(id, change(id, before));
     }
   }
 }

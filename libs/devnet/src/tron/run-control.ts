@@ -24,6 +24,7 @@ const CONTROLS: Readonly<Record<string, Run>> = {
     control.setEnergyFactor(textOf(body['contract']), requiredNumber(body, 'factor')),
   setChainParameter: (control, body) =>
     control.setChainParameter(textOf(body['name']), requiredNumber(body, 'value')),
+  stake: (control, body) => control.stake(textOf(body['address']), requiredAmount(body, 'sun')),
   fault: (control, body) => control.fault(readFault(body)),
   clearFaults: (control) => control.clearFaults(),
   fund: (control, body) => {
@@ -92,6 +93,10 @@ function optionalAmount(body: JsonObject, name: string): bigint | undefined {
   if (value === undefined) return undefined;
   if (!/^\d+$/.test(textOf(value))) throw bad(`${name} must be a decimal string, not ${textOf(value)}`);
   return BigInt(textOf(value));
+}
+
+function requiredAmount(body: JsonObject, name: string): bigint {
+  return optionalAmount(body, name) ?? fail(`${name} is missing`);
 }
 
 function fail(message: string): never {

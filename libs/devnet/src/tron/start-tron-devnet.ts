@@ -59,7 +59,8 @@ export interface TronDevnet {
 
 export type { ChainParameterName, DevTokenSymbol };
 
-const DEFAULT_SEED = 'opentill devnet';
+/** Of a devnet that is given none. */
+export const DEFAULT_SEED = 'opentill devnet';
 const DEFAULT_SOLID_LAG_BLOCKS = 18;
 const ACCOUNTS = 10;
 /** Spacing of the blocks that the chain starts with. */

@@ -39,6 +39,8 @@ type Role = keyof typeof RECORDED_ROLES;
 
 /** Both answers with roles in place of addresses, comparable. */
 export interface Played {
+  /** As they came. */
+  readonly own: Answers;
   readonly answers: Answers;
   readonly recorded: Answers;
 }
@@ -72,7 +74,11 @@ export async function playRecorded(devnet: TronDevnet): Promise<Played> {
   await constantCalls(player);
   for (const name of ['internal', 'fake', 'memo']) await player.replay(name);
   await endOfScenario(player);
-  return { answers: player.inRoles(answers, 'played'), recorded: player.inRoles(RECORDED, 'recorded') };
+  return {
+    own: answers,
+    answers: player.inRoles(answers, 'played'),
+    recorded: player.inRoles(RECORDED, 'recorded'),
+  };
 }
 
 type Player = ReturnType<typeof createPlayer>;

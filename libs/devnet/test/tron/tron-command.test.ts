@@ -1,37 +1,12 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { startTronDevnet } from '../../src/tron/start-tron-devnet.ts';
+import { runUntilStopped } from '../run-until-stopped.ts';
 import { withScratchDirectory } from '../scratch-directory.ts';
-
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
-
-async function runUntilStopped(
-  args: readonly string[],
-  work: (url: string) => Promise<void>,
-): Promise<number> {
-  const child = spawn(process.execPath, ['--conditions=source', MAIN, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = once(child, 'exit');
-  try {
-    for await (const line of createInterface({ input: child.stdout })) {
-      const url = /http:\S+/.exec(line)?.[0];
-      if (url === undefined) continue;
-      await work(url);
-      break;
-    }
-  } finally {
-    child.kill('SIGTERM');
-  }
-  const [code] = await exited;
-  return code as number;
-}
 
 test('opentill devnet tron: says where it is, and keeps its chain', async () => {
   await withScratchDirectory(async (directory) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTronDevnet, type TronDevnet } from '../../src/tron/start-tron-devnet.ts';
+import { faultsIn } from './varying-fields.ts';
 import { playRecorded, type Played, RECORDED } from './recorded-scenario.ts';
 
 let devnet: TronDevnet;
@@ -12,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(async () => devnet.close());
 
-/** Other on each chain or at each run, and compared by form only. */
+/** Other on each chain or at each run: compared by form here, and held against the chain's rules in varying-fields.ts. */
 const VARYING: readonly string[] = [
   'blockID',
   'parentHash',
@@ -76,6 +77,26 @@ test('every recorded answer is given again', () => {
     }
   }
   expect(differences).toEqual([]);
+});
+
+test('what is other on each chain is what the rules make of the rest, on the recorded one and on ours', () => {
+  expect(faultsIn(RECORDED)).toEqual([]);
+  expect(faultsIn(played.own)).toEqual([]);
+  // A rule that is broken is found.
+  const spoilt = structuredClone(played.own) as Record<string, never>;
+  const { transactions, block_header: header } = spoilt['block']! as {
+    transactions: { raw_data: { expiration: number } }[];
+    block_header: { raw_data: { txTrieRoot: string } };
+  };
+  transactions[0]!.raw_data.expiration += 1;
+  header.raw_data.txTrieRoot = 'ab'.repeat(32);
+  expect(faultsIn(spoilt)).toEqual([
+    'block: the root is not of its transactions',
+    'block: the id is not of its header',
+    'block: not signed by its producer',
+    'block.transactions.0: raw_data is not what was signed',
+    'block.transactions.0: it does not end 60 s after its reference block',
+  ]);
 });
 
 function compare(

@@ -19,6 +19,8 @@ export type SuiFault = { readonly method?: string; readonly times?: number } & (
   | { readonly kind: 'skip-checkpoint' }
   /** Transactions come without balance changes: the node lacks the index, and does not say so. */
   | { readonly kind: 'no-balance-changes' }
+  /** Transactions are not found by their digests, although checkpoints hold them: the node lost that index. */
+  | { readonly kind: 'no-transaction-index' }
   /** ListCheckpoints and ListTransactions are not offered. */
   | { readonly kind: 'no-history' }
   /** From a checkpoint on the node is on a chain of its own. */

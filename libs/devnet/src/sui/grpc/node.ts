@@ -75,7 +75,10 @@ export function transactionOf(node: Node, digest: string, method: string): Trans
   const record = node.chain.transactions.get(digest);
   const place = record?.place;
   const isHidden =
-    place === undefined || place.checkpoint < lowestOf(node) || place.checkpoint > headOf(node, method);
+    node.faults.holding('no-transaction-index', method).length > 0 ||
+    place === undefined ||
+    place.checkpoint < lowestOf(node) ||
+    place.checkpoint > headOf(node, method);
   if (record === undefined || isHidden) return refuse('NOT_FOUND', `Transaction ${digest} not found`);
   return record;
 }
