@@ -45,6 +45,7 @@ export function createAlarmWatch(deps: {
       fates: { waitingSinceMs: figure.fates?.waitingSinceMs, failingSinceMs: figure.fatesFailingSinceMs },
       finalityLag: figure.finalityLag,
       sources: figure.sources?.() ?? [],
+      tokenWarnings: figure.tokenWarnings,
     };
   }
 

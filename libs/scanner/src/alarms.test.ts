@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
 import type { SourceHealth } from '@opentill/chain/source-health';
+import type { TokenContract } from '@opentill/chain/transfer';
 import { buildChain } from '../test/build-chain.ts';
 import { alarmsOf, type ChainCondition } from './alarms.ts';
 
@@ -30,6 +32,7 @@ function condition(partial: Partial<ChainCondition> = {}): ChainCondition {
     fates: { waitingSinceMs: undefined, failingSinceMs: undefined },
     finalityLag: undefined,
     sources: [],
+    tokenWarnings: [],
     ...partial,
   };
 }
@@ -130,6 +133,25 @@ describe('the alarms of a chain', () => {
     expect([...alarmsOf(condition({ sources: twins }), HEAD_AT_MS + 31_000)]).toEqual([
       ['source-down', 'down: node-well (no. 2)'],
       ['single-source', 'believed alone: node-well (no. 1)'],
+    ]);
+  });
+
+  it('tell of tokens whose contracts were replaced or paused, by their symbols', () => {
+    const [usdt, usdc] = ['0xusdt', '0xusdc'] as unknown as readonly TokenContract[];
+    const { network } = condition();
+    const symbols = new Map([
+      [usdt!, 'USDT'],
+      [usdc!, 'USDC'],
+    ]);
+    const tokenWarnings = [
+      { kind: 'PAUSED', contract: usdt! },
+      { kind: 'REPLACED', contract: usdt!, by: '0xnew' as Address },
+      { kind: 'REPLACED', contract: usdc!, by: undefined },
+    ] as const;
+    const warned = condition({ network: { ...network, symbols }, tokenWarnings });
+    expect([...alarmsOf(warned, HEAD_AT_MS)]).toEqual([
+      ['token-replaced', 'replaced by another contract: USDT by 0xnew, USDC'],
+      ['token-paused', 'paused by its issuer: USDT'],
     ]);
   });
 

@@ -1,4 +1,5 @@
 import type { SourceHealth } from '@opentill/chain/source-health';
+import type { TokenWarning } from '@opentill/chain/token-warning';
 import { seenBlock, type ChainState } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
 import type { ScanNetwork } from './scan-network.ts';
@@ -25,6 +26,10 @@ export const ALARM_KINDS = [
   'paused',
   /** Nobody could say for a minute what became of an own transaction: sources differ on it, or none answers. */
   'fates-waiting',
+  /** A token's contract says that another one has taken its place: payments through that one are not seen. */
+  'token-replaced',
+  /** A token's contract says that it is paused: nobody can pay with it, and no payout of it succeeds. */
+  'token-paused',
   /** What is seen is older than the head by more than an old head would be allowed. */
   'far-behind',
   /** The chain forked below what is stored or final: it stands still until an operator decides. */
@@ -57,6 +62,8 @@ export interface ChainCondition {
   /** A source whose finality hung behind another's when it was asked last, and when that was. */
   readonly finalityLag: { readonly source: string; readonly toldAtMs: number } | undefined;
   readonly sources: readonly SourceHealth[];
+  /** What the contracts of the tokens said when they were asked last. */
+  readonly tokenWarnings: readonly TokenWarning[];
 }
 
 /** So many in a row are not a reorganisation between two reads any more. */
@@ -75,6 +82,7 @@ export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<
     ...(condition.state === undefined ? [] : progressAlarms(condition, condition.state, nowMs)),
     ...haltAlarms(condition),
     ...sourceAlarms(condition, nowMs),
+    ...tokenAlarms(condition),
   ];
   for (const [kind, detail] of judgements) {
     if (detail !== undefined) alarms.set(kind, detail);
@@ -152,6 +160,24 @@ function sourceAlarms({ sources, finalityLag }: ChainCondition, nowMs: number): 
     ['source-down', told('down', isDown)],
     ['source-wrong', told('another network or tokens', isWrong)],
     ['single-source', told('believed alone', ({ isAlone }) => isAlone)],
+  ];
+}
+
+function tokenAlarms({ network, tokenWarnings }: ChainCondition): readonly Judgement[] {
+  const told = (kind: TokenWarning['kind'], text: string): string | undefined => {
+    const names = tokenWarnings
+      .filter((warning) => warning.kind === kind)
+      .map((warning) => {
+        const symbol = network.symbols.get(warning.contract) ?? warning.contract;
+        return warning.kind === 'REPLACED' && warning.by !== undefined
+          ? `${symbol} by ${warning.by}`
+          : symbol;
+      });
+    return names.length === 0 ? undefined : `${text}: ${names.join(', ')}`;
+  };
+  return [
+    ['token-replaced', told('REPLACED', 'replaced by another contract')],
+    ['token-paused', told('PAUSED', 'paused by its issuer')],
   ];
 }
 

@@ -2,12 +2,14 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { blockAt, seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
 import { lookUpTogether } from './look-up-together.ts';
+import { createPartsAhead } from './parts-ahead.ts';
 import { createReadAhead } from './read-ahead.ts';
-import { readSegment, segmentsOf, type Segment, type SegmentRead } from './read-segment.ts';
+import { readSegment, segmentsOf, type Segment, type SegmentRead, segmentBlocks } from './read-segment.ts';
 import { notFound, type ScanChange } from './scan-change.ts';
 import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 import { countedDepth, verifiableHeight } from './verifiable-height.ts';
+import { toldOtherwise } from './verified-pass.ts';
 
 /** How far to catch up, as it was known at the beginning; what is mined meanwhile is left to the next round. */
 export interface CatchUpGoal {
@@ -39,7 +41,7 @@ const COMMIT_PATIENCE_MS = 100;
 const SEGMENTS_FAR_BEHIND = 2;
 
 /** Whether so many blocks are better read in parallel than in the passes of a round. */
-export function isFarBehind(scanning: Pick<Scanning, 'network'>, blocks: number): boolean {
+export function isFarBehind(scanning: Pick<Scanning, 'network' | 'reader'>, blocks: number): boolean {
   return blocks > SEGMENTS_FAR_BEHIND * segmentBlocks(scanning);
 }
 
@@ -62,10 +64,15 @@ export async function catchUp(
     ...scanning,
     store: { ...store, findRecipients: lookUpTogether(store.findRecipients, LOOK_UP) },
   };
+  const parts = createPartsAhead();
   const reads = createReadAhead<Segment, SegmentRead>({
-    items: segmentsOf(heights, segmentBlocks(scanning)),
-    read: (segment, signal) => readSegment(reading, before, segment, { signal }),
-    ahead: SEGMENTS_AHEAD,
+    items: segmentsOf(heights, () => segmentBlocks(scanning)),
+    read: async (segment, signal) => {
+      const read = await readSegment(reading, before, segment, { signal });
+      parts.note(read.readings);
+      return read;
+    },
+    ahead: () => parts.ahead(SEGMENTS_AHEAD),
     signal: options.signal,
   });
   const waiting: SegmentRead[] = [];
@@ -97,13 +104,6 @@ export async function catchUp(
     await reads.stop();
   }
 }
-
-function segmentBlocks({ network }: Pick<Scanning, 'network'>): number {
-  return Math.min(network.maxBlockRange, SEGMENT_BLOCKS_MAX);
-}
-
-/** Blocks of one part: what a reader asks of a node at once, and about what is worth a look-up of recipients. */
-const SEGMENT_BLOCKS_MAX = 20;
 
 async function takeNext(
   reads: ReturnType<typeof createReadAhead<Segment, SegmentRead>>,
@@ -220,10 +220,12 @@ function changeOf(
       verifiedHeight: isVerified ? last.height : state.verifiedHeight,
       ancestorHeight: seenHeight,
       newBlocks: headers.filter((header) => header.height > seenHeight),
+      corrected: isVerified ? toldOtherwise(state, headers) : [],
     },
     matched,
     matchedState: isVerified ? 'VERIFIED' : 'DETECTED',
     orphanedIds: gone.map((transfer) => transfer.transferId),
     foreign: reads.flatMap((read) => read.foreign),
+    landed: reads.flatMap((read) => read.landed),
   };
 }

@@ -27,6 +27,7 @@ export interface ChainFigures {
   /** Of own transactions; undefined before they were asked for. */
   fates: FateFigures | undefined;
   fatesFailingSinceMs: number | undefined;
+  tokenWarnings: ChainCondition['tokenWarnings'];
 }
 
 /** Nothing is known yet. */
@@ -48,5 +49,6 @@ export function createChainFigures(): ChainFigures {
     pauseReason: undefined,
     fates: undefined,
     fatesFailingSinceMs: undefined,
+    tokenWarnings: [],
   };
 }

@@ -1,5 +1,7 @@
-import type { RangeRead } from '@opentill/chain/chain-reader';
-import type { ForeignTransaction } from './foreign-transaction.ts';
+import type { Address } from '@opentill/chain/address-codec';
+import type { Actor, RangeRead } from '@opentill/chain/chain-reader';
+import type { CandidateTransfer, TxHash } from '@opentill/chain/transfer';
+import type { ForeignTransaction, ForeignTransfer } from './foreign-transaction.ts';
 import type { Scanning } from './scanning.ts';
 
 /**
@@ -9,34 +11,71 @@ import type { Scanning } from './scanning.ts';
  */
 export async function findForeign(
   { network, store }: Pick<Scanning, 'network' | 'store'>,
-  { headers, transfers, actors }: RangeRead,
+  { headers, transfers, actors, actsOf = actsAmong(transfers, actors) }: RangeRead,
 ): Promise<readonly ForeignTransaction[]> {
-  if (actors === undefined) return [];
-  const wallets = await store.hotWallets(network.family);
-  const moved = transfers.filter(({ from }) => wallets.has(from));
-  const acted = [
-    ...actors.filter(({ wallet }) => wallets.has(wallet)),
-    ...moved.map(({ txHash, from, blockHeight }) => ({ txHash, wallet: from, blockHeight })),
-  ];
+  if (actsOf === undefined) return [];
+  const acted = actsOf(await watchedWallets({ network, store }, actors ?? []));
   if (acted.length === 0) return [];
   const own = await store.findOwn(network.chain, [...new Set(acted.map(({ txHash }) => txHash))]);
   const found = new Map<string, ForeignTransaction>();
   for (const { txHash, wallet, blockHeight } of acted) {
     const header = headers.find(({ height }) => height === blockHeight);
     if (own.has(txHash) || header === undefined) continue;
-    const transfer = moved.find((one) => one.txHash === txHash && one.from === wallet);
     found.set(`${txHash} ${wallet}`, {
       txHash,
       wallet,
       blockHeight,
       blockHash: header.hash,
       blockTimeSeconds: header.timeSeconds,
-      moved: transfer && {
-        contract: transfer.contract,
-        to: transfer.to,
-        amountBaseUnits: transfer.amountBaseUnits,
-      },
+      moved: movedBy(transfers, txHash, wallet),
     });
   }
   return [...found.values()];
+}
+
+/** Undefined where nobody told who acted. */
+function actsAmong(
+  transfers: readonly CandidateTransfer[],
+  actors: readonly Actor[] | undefined,
+): RangeRead['actsOf'] {
+  if (actors === undefined) return undefined;
+  return (wallets) => [
+    ...actors.filter(({ wallet }) => wallets.has(wallet)),
+    ...transfers.flatMap(({ txHash, from, blockHeight }) =>
+      wallets.has(from) ? { txHash, wallet: from, blockHeight } : [],
+    ),
+  ];
+}
+
+/**
+ * The hot wallets. Of SUI, while a restore holds wallets of the chain, the deposit addresses that acted as well: nothing else says then
+ * what was swept since the backup.
+ */
+async function watchedWallets(
+  { network, store }: Pick<Scanning, 'network' | 'store'>,
+  actors: readonly Actor[],
+): Promise<ReadonlySet<Address>> {
+  const hot = await store.hotWallets(network.family);
+  if (network.family !== 'SUI' || actors.length === 0 || !(await store.isRestored(network.chain))) return hot;
+  const acted = [...new Set(actors.map(({ wallet }) => wallet))];
+  return new Set([...hot, ...(await store.findRecipients(network.family, acted))]);
+}
+
+/**
+ * One transaction may pay many. Whose money each of them got is not always to be told, where several gave: any of it may have paid
+ * what the wallet was to pay.
+ */
+function movedBy(
+  transfers: readonly CandidateTransfer[],
+  txHash: TxHash,
+  wallet: Address,
+): readonly ForeignTransfer[] {
+  const moved = transfers.filter(
+    (one) => one.txHash === txHash && one.to !== wallet && one.amountBaseUnits > 0n,
+  );
+  const [own, others] = [
+    moved.filter(({ from }) => from === wallet),
+    moved.filter(({ from }) => from !== wallet),
+  ];
+  return [...own, ...others].map(({ contract, to, amountBaseUnits }) => ({ contract, to, amountBaseUnits }));
 }

@@ -9,8 +9,17 @@ export interface ForeignTransaction {
   readonly blockHash: string;
   /** Of its block, in whole seconds since 1970. */
   readonly blockTimeSeconds: number;
-  /** What it moved out of the wallet, the first of it; undefined: nothing that is configured. */
-  readonly moved:
-    | { readonly contract: TokenContract | null; readonly to: Address; readonly amountBaseUnits: bigint }
-    | undefined;
+  /**
+   * All that it moved to others than the wallet, whoever gave it: what the wallet gave first, each in the order of the chain. Empty:
+   * nothing that is configured.
+   */
+  readonly moved: readonly ForeignTransfer[];
+}
+
+/** What somebody got by a foreign transaction. */
+export interface ForeignTransfer {
+  readonly contract: TokenContract | null;
+  readonly to: Address;
+  /** More than nothing. */
+  readonly amountBaseUnits: bigint;
 }

@@ -1,4 +1,5 @@
 import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { TokenWarning } from '@opentill/chain/token-warning';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { Chain } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
@@ -19,7 +20,7 @@ import { createScanMeters, type ScanMeters } from './scan-meters.ts';
 
 /** What can fail on its own: the seen pass stops the whole chain. */
 export type ScanPart =
-  'seen' | 'branch' | 'verified' | 'finality' | 'catch-up' | 'rescan' | 'fates' | 'lease';
+  'seen' | 'branch' | 'verified' | 'finality' | 'catch-up' | 'rescan' | 'fates' | 'tokens' | 'lease';
 
 /** What happens to a chain, in words; told once it is committed. */
 export interface ScanObserver {
@@ -53,6 +54,8 @@ export interface ScanObserver {
   verifiedRead(chain: Chain): void;
   /** An operator has paused the chain for this reason, or nobody has. */
   pauseSeen(chain: Chain, reason: string | undefined): void;
+  /** The contracts of the tokens were asked what they say of themselves. */
+  tokensAsked(chain: Chain, warnings: readonly TokenWarning[]): void;
   /** It was asked what became of own transactions. */
   fatesRead(chain: Chain, fates: FateFigures): void;
   /** The node's logs named transfers that its receipts know nothing of. */
@@ -171,6 +174,7 @@ type ConditionNotes = Pick<
   | 'finalityLags'
   | 'verifiedRead'
   | 'fatesRead'
+  | 'tokensAsked'
   | 'pauseSeen'
 >;
 
@@ -205,6 +209,7 @@ function noteConditions(deps: {
         halted: undefined,
         fates: undefined,
         fatesFailingSinceMs: undefined,
+        tokenWarnings: [],
         ...NOT_FAILING,
       });
       logger.info('chain given up', { chain });
@@ -228,6 +233,9 @@ function noteConditions(deps: {
     },
     verifiedRead(chain) {
       Object.assign(figureOf(chain), NOT_FAILING);
+    },
+    tokensAsked(chain, tokenWarnings) {
+      figureOf(chain).tokenWarnings = tokenWarnings;
     },
     pauseSeen(chain, reason) {
       figureOf(chain).pauseReason = reason;

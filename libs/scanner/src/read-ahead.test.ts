@@ -8,7 +8,7 @@ interface Call {
   fail(error: Error): void;
 }
 
-function reading(count: number, ahead: number) {
+function reading(count: number, ahead: number | (() => number)) {
   const calls: Call[] = [];
   const reads = createReadAhead({
     items: Array.from({ length: count }, (_, item) => item).values(),
@@ -17,7 +17,7 @@ function reading(count: number, ahead: number) {
         signal.addEventListener('abort', () => reject(new Error('aborted')));
         calls.push({ item, signal, done: () => resolve(item * 10), fail: reject });
       }),
-    ahead,
+    ahead: typeof ahead === 'number' ? () => ahead : ahead,
   });
   return { calls, reads };
 }
@@ -38,6 +38,26 @@ describe('reading ahead', () => {
     expect(await reads.next()).toBe(20);
     calls.slice(3).forEach((call) => call.done());
     expect([await reads.next(), await reads.next(), await reads.next()]).toEqual([30, 40, undefined]);
+  });
+
+  it('begins fewer when it is told that they have become heavier, and one all the same', async () => {
+    let ahead = 3;
+    const { calls, reads } = reading(9, () => ahead);
+    const first = reads.next();
+    ahead = 2;
+    calls.forEach((call) => call.done());
+    await first;
+    expect(await reads.next()).toBe(10);
+    expect(calls).toHaveLength(3);
+    expect(await reads.next()).toBe(20);
+    expect(calls).toHaveLength(4);
+    ahead = 0;
+    calls[3]!.done();
+    expect(await reads.next()).toBe(30);
+    const fifth = reads.next();
+    expect(calls).toHaveLength(5);
+    calls[4]!.done();
+    expect(await fifth).toBe(40);
   });
 
   it('waits a while for the next, and not for what comes later', async () => {

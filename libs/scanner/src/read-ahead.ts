@@ -14,13 +14,13 @@ interface Started<R> {
 }
 
 /**
- * Reads the items with at most `ahead` begun and not yet handed over: that bounds calls and memory alike. Whoever asks
- * for the next begins more. `signal` aborts all of them.
+ * Reads the items with at most `ahead()` begun and not yet handed over: that bounds calls and memory alike. Whoever asks
+ * for the next begins more, one at least. `signal` aborts all of them.
  */
 export function createReadAhead<I, R>(options: {
   readonly items: Iterator<I, unknown, undefined>;
   readonly read: (item: I, signal: AbortSignal) => Promise<R>;
-  readonly ahead: number;
+  readonly ahead: () => number;
   readonly signal?: AbortSignal | undefined;
 }): ReadAhead<R> {
   const { items, read, ahead } = options;
@@ -29,7 +29,7 @@ export function createReadAhead<I, R>(options: {
   const started: Started<R>[] = [];
 
   function begin(): void {
-    while (started.length < ahead && !signal.aborted) {
+    while (started.length < Math.max(1, ahead()) && !signal.aborted) {
       const item = items.next();
       if (item.done === true) return;
       const one: Started<R> = { result: read(item.value, signal), isSettled: false };

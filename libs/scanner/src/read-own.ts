@@ -27,12 +27,18 @@ interface OwnRow {
   readonly network_fee: bigint | null;
 }
 
+/** Later it can land no more: it lives for two epochs of a day. */
+const isNewGathering = sql`o.purpose = 'GATHER' and o.signed_at > now() - interval '3 days'`;
+
 /** Whether there may be own transactions of which the last word is not said: a fraction of the time of reading them. */
 export async function mayHaveOpenTransactions(db: Db, chain: Chain): Promise<boolean> {
   const { rows } = await sql`
     select from wallet_nonce where chain = ${chain} and state = 'SIGNED'
     union all
     select from payout_attempt where chain = ${chain} and state = 'OPEN'
+    union all
+    select from own_transaction o where o.chain = ${chain} and ${isNewGathering} and not exists (
+      select from own_transaction_fate f where f.chain = o.chain and f.tx_hash = o.tx_hash and f.state = 'VERIFIED')
     union all
     select from own_transaction_fate where chain = ${chain} and state in ('MINED', 'ORPHANED')
     limit 1`.execute(db);
@@ -59,7 +65,7 @@ export async function readOpenTransactions(
 
 /**
  * Those that end by time instead of by a nonce: each stands for itself. One that is DEAD is asked for no more: its time was
- * over, and no block held it.
+ * over, and no block held it. What gathers a wallet's own coins pays nobody, and has no attempt that anything rests on.
  */
 async function readOpenAttempts(
   db: Db,
@@ -69,6 +75,8 @@ async function readOpenAttempts(
   const { rows } = await sql<OwnRow>`
     with attempts as (
       select tx_hash from payout_attempt where chain = ${chain} and state = 'OPEN'
+      union
+      select o.tx_hash from own_transaction o where o.chain = ${chain} and ${isNewGathering}
       union
       select f.tx_hash from own_transaction_fate f join payout_attempt a using (chain, tx_hash)
       where f.chain = ${chain} and (f.state = 'MINED' or f.state = 'ORPHANED' and a.state = 'SETTLED')
@@ -203,5 +211,12 @@ export async function readOwnHashes(
   const { rows } = await sql<{ tx_hash: TxHash }>`
     select tx_hash from own_transaction
     where chain = ${chain} and tx_hash = any(string_to_array(${txHashes.join(' ')}, ' '))`.execute(db);
+  return new Set(rows.map((row) => row.tx_hash));
+}
+
+/** Those that end by time or epochs, and are not closed. */
+export async function readOpenAttemptHashes(db: Db, chain: Chain): Promise<ReadonlySet<TxHash>> {
+  const { rows } = await sql<{ tx_hash: TxHash }>`
+    select tx_hash from payout_attempt where chain = ${chain} and state = 'OPEN'`.execute(db);
   return new Set(rows.map((row) => row.tx_hash));
 }

@@ -1,7 +1,9 @@
 import type { BlockHeader } from '@opentill/chain/block';
-import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import { seenBlock, type ChainState } from './chain-state.ts';
 import { findForeign } from './find-foreign.ts';
+import { findLanded } from './find-landed.ts';
+import type { LandedTransaction } from './landed-transaction.ts';
 import type { ForeignTransaction } from './foreign-transaction.ts';
 import { matchTransfers } from './match-transfers.ts';
 import type { LiveTransfer, MatchedTransfer } from './scan-change.ts';
@@ -21,12 +23,15 @@ export interface SegmentRead extends Segment {
   /** What was recorded of it before; only of blocks that are to be verified. */
   readonly live: readonly LiveTransfer[];
   readonly foreign: readonly ForeignTransaction[];
+  /** See readingsIn. */
+  readonly readings: number;
+  readonly landed: readonly LandedTransaction[];
 }
 
 /** The way up from a state, in order: what is to be verified, then what is to be seen above it. */
 export function* segmentsOf(
   goal: { readonly fromState: ChainState; readonly verifiedHeight: number; readonly seenHeight: number },
-  blocks: number,
+  blocks: () => number,
 ): Generator<Segment, undefined, undefined> {
   const { fromState, verifiedHeight, seenHeight } = goal;
   const ways = [
@@ -39,14 +44,30 @@ export function* segmentsOf(
   return undefined;
 }
 
-/** The ranges of at most so many blocks that `from` to `to` consists of, ascending; none when it is empty. */
+/** Blocks of one part: what most readers ask of a node at once, and about what is worth a look-up of recipients. */
+const SEGMENT_BLOCKS = 20;
+
+/** How many blocks are read as one part, unless fewer are left. */
+export function segmentBlocks({ network, reader }: Pick<Scanning, 'network' | 'reader'>): number {
+  return Math.min(network.maxBlockRange, reader.blocksPerCall ?? SEGMENT_BLOCKS);
+}
+
+/** How many transfers and transactions a range had, ours or not: by them reading takes memory. */
+export function readingsIn({ transfers, transactions, actors }: RangeRead): number {
+  return transfers.length + (transactions ?? actors?.length ?? 0);
+}
+
+/** The ranges of at most so many blocks, as it is when each is begun, that `from` to `to` consists of, ascending; none when it is empty. */
 export function* splitRange(
   from: number,
   to: number,
-  blocks: number,
+  blocks: () => number,
 ): Generator<{ readonly from: number; readonly to: number }, undefined, undefined> {
-  for (let first = from; first <= to; first += blocks)
-    yield { from: first, to: Math.min(to, first + blocks - 1) };
+  for (let first = from; first <= to;) {
+    const last = Math.min(to, first + blocks() - 1);
+    yield { from: first, to: last };
+    first = last + 1;
+  }
   return undefined;
 }
 
@@ -71,5 +92,7 @@ export async function readSegment(
     matched: await matchTransfers(scanning, range, { ...options, byOneSource: kind === 'seen' }),
     live,
     foreign: await findForeign(scanning, range),
+    readings: readingsIn(range),
+    landed: await findLanded(scanning, range),
   };
 }

@@ -1,8 +1,9 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { Clock } from '@opentill/runtime/clock';
 import type { ChainState } from './chain-state.ts';
+import { createPartsAhead, type PartsAhead } from './parts-ahead.ts';
 import { createReadAhead } from './read-ahead.ts';
-import { splitRange } from './read-segment.ts';
+import { segmentBlocks, splitRange } from './read-segment.ts';
 import {
   type LiveTransfer,
   type MatchedTransfer,
@@ -13,9 +14,8 @@ import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 import { readAnew, standStill } from './verified-pass.ts';
 
-/** Ranges read at once. Together they are one commit, and as long as they take a new head waits. */
+/** Ranges read at once, fewer where blocks are full. Together they are one commit, and as long as they take a new head waits. */
 const RANGES_PER_PART = 4;
-const RANGE_BLOCKS_MAX = 20;
 
 type Part = Awaited<ReturnType<typeof readAnew>>;
 
@@ -28,13 +28,18 @@ async function planRescan(
   scanning: Scanning,
   state: ChainState,
   request: RescanRequest,
-  options: ReadOptions,
+  { ahead, ...options }: ReadOptions & { readonly ahead: PartsAhead },
 ): Promise<ScanChange> {
   const { network, observe } = scanning;
   const last = Math.min(request.toHeight, state.verifiedHeight);
-  const blocks = Math.min(network.maxBlockRange, RANGE_BLOCKS_MAX);
+  const blocks = segmentBlocks(scanning);
   const to = Math.min(last, request.fromHeight + RANGES_PER_PART * blocks - 1);
-  const parts = await readRanges(scanning, state, splitRange(request.fromHeight, to, blocks), options);
+  const parts = await readRanges(
+    scanning,
+    state,
+    splitRange(request.fromHeight, to, () => blocks),
+    { ...options, ahead },
+  );
   checkLinked(parts);
   const read = parts.flatMap((part) => part.matched);
   const found = new Set(read.map(identityOf));
@@ -76,13 +81,17 @@ async function readRanges(
   scanning: Scanning,
   state: ChainState,
   ranges: Iterator<{ readonly from: number; readonly to: number }, unknown, undefined>,
-  options: ReadOptions,
+  { ahead, signal: ended }: ReadOptions & { readonly ahead: PartsAhead },
 ): Promise<readonly Part[]> {
   const reads = createReadAhead({
     items: ranges,
-    read: ({ from, to }, signal) => readAnew(scanning, state, from, to, { signal }),
-    ahead: RANGES_PER_PART,
-    signal: options.signal,
+    read: async ({ from, to }, signal) => {
+      const part = await readAnew(scanning, state, from, to, { signal });
+      ahead.note(part.readings);
+      return part;
+    },
+    ahead: () => ahead.ahead(RANGES_PER_PART),
+    signal: ended,
   });
   try {
     const parts: Part[] = [];
@@ -112,6 +121,7 @@ const LOOKUP_INTERVAL_MS = 5_000;
  * scans the chain goes on there, also after a crash.
  */
 export function createRescans(deps: Scanning & { readonly clock: Clock }): Rescans {
+  const ahead = createPartsAhead();
   let request: RescanRequest | undefined;
   let next: RescanRequest | undefined;
   let lookupAtMs = 0;
@@ -123,7 +133,7 @@ export function createRescans(deps: Scanning & { readonly clock: Clock }): Resca
         request = await deps.store.nextRescan(deps.network.chain);
       }
       if (request === undefined) return undefined;
-      const change = await planRescan(deps, state, request, options);
+      const change = await planRescan(deps, state, request, { ...options, ahead });
       const { isDone = true, nextHeight = 0 } = change.rescan ?? {};
       next = isDone ? undefined : { ...request, fromHeight: nextHeight };
       return change;

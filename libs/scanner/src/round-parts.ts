@@ -14,6 +14,7 @@ import type { ScanChange } from './scan-change.ts';
 import { isScanError, type ScanErrorCode } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 import { planSeenPass } from './seen-pass.ts';
+import { createTokenWatch, type TokenWatch } from './token-watch.ts';
 import { verifiableHeight, verifiedTarget } from './verifiable-height.ts';
 import { planVerifiedPass } from './verified-pass.ts';
 import { createDepthVouching } from './vouch-for-depth.ts';
@@ -25,6 +26,7 @@ export interface RoundParts {
   readonly finality: FinalityWatch;
   readonly rescans: Rescans;
   readonly fates: FateFollowing;
+  readonly tokens: TokenWatch;
   /** Reads up to the head in parallel when that is far; the state as far as it came. */
   catchUpWithHead(
     state: ChainState,
@@ -67,11 +69,13 @@ export function createRoundParts(deps: Scanning & { readonly clock: Clock }): Ro
   const catchingUp = createCatchingUp(deps);
   const vouching = createDepthVouching(deps);
   const seeing = createSeeing(deps);
+  const tokens = createTokenWatch(deps);
 
   return {
     finality,
     rescans,
     fates: createFateFollowing(deps),
+    tokens,
     async catchUpWithHead(state, head, save, options) {
       if (!catchingUp.isWorthwhile(head.height - seenBlock(state).height)) return state;
       const final = verifying.isDue() ? await lookAtFinality.apart(apart, state, head, options) : undefined;
@@ -103,6 +107,7 @@ export function createRoundParts(deps: Scanning & { readonly clock: Clock }): Ro
     leaseChanged() {
       rescans.forget();
       finality.forget();
+      tokens.forget();
     },
     isVerifyingDue: () => verifying.isDue(),
     isRescanDue: rescanning.isDue,

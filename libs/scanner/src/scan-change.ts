@@ -1,5 +1,6 @@
 import type { Transfer } from '@opentill/chain/transfer';
 import type { ChainStep } from './chain-state.ts';
+import type { LandedTransaction } from './landed-transaction.ts';
 import type { ForeignTransaction } from './foreign-transaction.ts';
 import type { FateChange } from './own-fate.ts';
 
@@ -50,6 +51,8 @@ export interface ScanChange {
   readonly fates?: readonly FateChange[] | undefined;
   /** What hot wallets did in verified blocks that the gateway did not sign. */
   readonly foreign?: readonly ForeignTransaction[];
+  /** Attempts of the gateway that verified blocks hold; see findLanded. */
+  readonly landed?: readonly LandedTransaction[];
 }
 
 /** What a commit made of own transactions and, by row id, of transfers; unchanged rows are in none of them. */

@@ -5,7 +5,7 @@ import type { Clock } from '@opentill/runtime/clock';
 import { seenBlock, type ChainState } from './chain-state.ts';
 import { readFirstState } from './first-state.ts';
 import { createPauseWatch } from './pause-watch.ts';
-import { createRoundParts } from './round-parts.ts';
+import { createRoundParts, type RoundParts } from './round-parts.ts';
 import type { ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
 import { verifiedTarget } from './verifiable-height.ts';
@@ -45,7 +45,7 @@ export function createScanTick(
   const { finality, rescans } = parts;
   observe.watching(network, reader.sources);
   let held: Held | undefined;
-  let knownToken: Lease['fencingToken'] | undefined;
+  const tenure = createTenure(deps, parts);
   async function round({ lease, state: opened }: Held, signal: AbortSignal): Promise<Held> {
     const options = { signal };
     const save = async (state: ChainState, change: ScanChange): Promise<ChainState> =>
@@ -53,6 +53,7 @@ export function createScanTick(
     const head = await reader.head(options);
     observe.headNamed(network.chain, head);
     parts.fates.begin(opened, head, options);
+    parts.tokens.look(options);
     const before = await parts.catchUpWithHead(opened, head, save, options);
     const change = await parts.planSeen(before, head, options);
     // Depths reckoned from the old head don't hold.
@@ -85,12 +86,11 @@ export function createScanTick(
     const before = held;
     held = undefined;
     if (lease === undefined) {
-      observe.closed(network.chain); // also after an error, which left nothing held
+      tenure.end(); // also after an error, which left nothing held
       return undefined;
     }
     try {
-      if (knownToken !== lease.fencingToken) parts.leaseChanged();
-      knownToken = lease.fencingToken;
+      tenure.begin(lease);
       const isCurrent = before?.lease.fencingToken === lease.fencingToken;
       if (!isCurrent) rescans.forget();
       held = await round(isCurrent ? before : await open(deps, lease, { signal }), signal);
@@ -100,9 +100,29 @@ export function createScanTick(
       if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;
       observe.refused(network.chain);
       await deps.lease.renew(); // finds the lease gone and forgets it
-      observe.closed(network.chain);
+      tenure.end();
       return undefined;
     }
+  };
+}
+
+/** From one lease to the next: nothing that was noted under one counts under another. */
+function createTenure(
+  { network, observe }: Pick<ScanTickDeps, 'network' | 'observe'>,
+  parts: Pick<RoundParts, 'leaseChanged'>,
+): { begin(lease: Lease): void; end(): void } {
+  let knownToken: Lease['fencingToken'] | undefined;
+  return {
+    begin({ fencingToken }) {
+      if (knownToken !== fencingToken) parts.leaseChanged();
+      knownToken = fencingToken;
+    },
+    end() {
+      // First: what is still being answered must tell nothing of a chain that is another replica's.
+      if (knownToken !== undefined) parts.leaseChanged();
+      knownToken = undefined;
+      observe.closed(network.chain);
+    },
   };
 }
 

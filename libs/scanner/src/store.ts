@@ -15,6 +15,7 @@ import { scanError } from './scan-error.ts';
 import type { OpenTransaction } from './own-fate.ts';
 import {
   mayHaveOpenTransactions,
+  readOpenAttemptHashes,
   readOpenTransactions,
   readOwnHashes,
   readTakenTransactions,
@@ -34,6 +35,7 @@ import {
 } from './write-chain.ts';
 import { recordFates } from './write-fates.ts';
 import { recordForeign } from './write-foreign.ts';
+import { recordLanded } from './write-landed.ts';
 
 /** What a scanner reads and writes in Postgres. Every write asserts the lease first: a stale holder writes nothing. */
 export interface ScanStore {
@@ -52,8 +54,12 @@ export interface ScanStore {
   findRecipients(family: Family, addresses: readonly Address[]): Promise<ReadonlySet<Address>>;
   /** The hot wallets of the family. */
   hotWallets(family: Family): Promise<ReadonlySet<Address>>;
+  /** Whether a restore holds wallets of the chain. */
+  isRestored(chain: Chain): Promise<boolean>;
   /** Those of the hashes that are of transactions which the gateway signed. */
   findOwn(chain: Chain, txHashes: readonly TxHash[]): Promise<ReadonlySet<TxHash>>;
+  /** Hashes of attempts that may land yet, where time or epochs end them. */
+  openAttempts(chain: Chain): Promise<ReadonlySet<TxHash>>;
   /** Whether there may be any of them. Cheap: it is asked with every commit of a gateway that pays nothing. */
   mayHaveOpenTransactions(chain: Chain): Promise<boolean>;
   /** Own transactions of which the last word is not said, and with them what was VERIFIED above this height. */
@@ -109,6 +115,7 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
           changedFates: await recordFates(tx, network, change.fates ?? []),
         };
         await recordForeign(tx, network.chain, change.foreign ?? []);
+        await recordLanded(tx, network.chain, change.landed ?? []);
         await appendToOutbox(tx, schema, eventsOf(network, before, state, transfers, deps));
         if (change.rescan !== undefined) await answerRescan(tx, change.rescan, transfers.verifiedIds.length);
         return transfers;
@@ -136,7 +143,11 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
 
     hotWallets: (family) => readHotWallets(db, family),
 
+    isRestored: (chain) => readIsRestored(db, chain),
+
     findOwn: (chain, txHashes) => readOwnHashes(db, chain, txHashes),
+
+    openAttempts: (chain) => readOpenAttemptHashes(db, chain),
 
     mayHaveOpenTransactions: (chain) => mayHaveOpenTransactions(db, chain),
 
@@ -152,14 +163,24 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
       return rows[0]?.reason;
     },
 
-    async nextRescan(chain) {
-      const { rows } = await sql<{ request_id: string; from_height: number; to_height: number }>`
-        select request_id::text, greatest(coalesce(next_height, from_height), 0) as from_height, to_height from rescan_request
-        where chain = ${chain} and done_at is null order by request_id limit 1`.execute(db);
-      const row = rows[0];
-      return row && { requestId: row.request_id, fromHeight: row.from_height, toHeight: row.to_height };
-    },
+    nextRescan: (chain) => readNextRescan(db, chain),
   };
+}
+
+async function readIsRestored(db: Db, chain: Chain): Promise<boolean> {
+  const { rows } = await sql<{ held: boolean }>`
+    select exists (select from restore_hold where chain = ${chain} and released_at is null) as held`.execute(
+    db,
+  );
+  return rows[0]?.held === true;
+}
+
+async function readNextRescan(db: Db, chain: Chain): Promise<RescanRequest | undefined> {
+  const { rows } = await sql<{ request_id: string; from_height: number; to_height: number }>`
+    select request_id::text, greatest(coalesce(next_height, from_height), 0) as from_height, to_height from rescan_request
+    where chain = ${chain} and done_at is null order by request_id limit 1`.execute(db);
+  const row = rows[0];
+  return row && { requestId: row.request_id, fromHeight: row.from_height, toHeight: row.to_height };
 }
 
 async function readHotWallets(db: Db, family: Family): Promise<ReadonlySet<Address>> {

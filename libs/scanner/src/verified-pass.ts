@@ -3,7 +3,10 @@ import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import type { ChainState, ChainStep } from './chain-state.ts';
 import { blockAt, seenBlock } from './chain-state.ts';
 import { findForeign } from './find-foreign.ts';
+import { findLanded } from './find-landed.ts';
+import type { LandedTransaction } from './landed-transaction.ts';
 import type { ForeignTransaction } from './foreign-transaction.ts';
+import { readingsIn } from './read-segment.ts';
 import { matchTransfers } from './match-transfers.ts';
 import type { LiveTransfer, MatchedTransfer, ScanChange } from './scan-change.ts';
 import { notFound } from './scan-change.ts';
@@ -26,7 +29,7 @@ export async function planVerifiedPass(
   const { network, observe } = scanning;
   const from = state.verifiedHeight + 1;
   const to = Math.min(target, state.verifiedHeight + network.maxBlockRange);
-  const { headers, matched, live, foreign } = await readAnew(scanning, state, from, to, options);
+  const { headers, matched, live, foreign, landed } = await readAnew(scanning, state, from, to, options);
   const refuted = notFound(live, matched);
   if (refuted.length > 0) observe.seenButNotVerified(network.chain, refuted);
   return {
@@ -34,12 +37,13 @@ export async function planVerifiedPass(
       ...standStill(state),
       finalizedHeight,
       verifiedHeight: to,
-      corrected: otherTimes(state, headers),
+      corrected: toldOtherwise(state, headers),
     },
     matched,
     matchedState: 'VERIFIED',
     orphanedIds: refuted.map((transfer) => transfer.transferId),
     foreign,
+    landed,
   };
 }
 
@@ -55,13 +59,22 @@ export async function readAnew(
   readonly matched: readonly MatchedTransfer[];
   readonly live: readonly LiveTransfer[];
   readonly foreign: readonly ForeignTransaction[];
+  readonly landed: readonly LandedTransaction[];
+  readonly readings: number;
 }> {
   const { network, reader, store } = scanning;
   const live = await store.liveTransfers(network.chain, from, to);
   const range = await reader.readVerified(from, to, live, options);
   checkAgainstStored(state, range);
   const matched = await matchTransfers(scanning, range, options);
-  return { headers: range.headers, matched, live, foreign: await findForeign(scanning, range) };
+  return {
+    headers: range.headers,
+    matched,
+    live,
+    foreign: await findForeign(scanning, range),
+    landed: await findLanded(scanning, range),
+    readings: readingsIn(range),
+  };
 }
 
 function checkAgainstStored(state: ChainState, range: RangeRead): void {
@@ -78,13 +91,15 @@ function checkAgainstStored(state: ChainState, range: RangeRead): void {
 }
 
 /**
- * A hash is compared by every source, and the time beside it was one source's word when the block was seen. Orders expire by the
- * verified block's time: it has to be the one of the read that verifies.
+ * A hash is compared by every source, and what stands beside it was one source's word when the block was seen. Orders expire by the
+ * verified block's time, and transactions of SUI end by its epoch: they have to be those of the read that verifies.
  */
-function otherTimes(state: ChainState, headers: readonly BlockHeader[]): readonly BlockHeader[] {
-  return headers.filter(
-    ({ height, timeSeconds }) => (blockAt(state, height)?.timeSeconds ?? timeSeconds) !== timeSeconds,
-  );
+export function toldOtherwise(state: ChainState, headers: readonly BlockHeader[]): readonly BlockHeader[] {
+  return headers.filter(({ height, timeSeconds, epoch }) => {
+    const stored = blockAt(state, height);
+    if (stored === undefined) return false;
+    return stored.timeSeconds !== timeSeconds || (epoch !== undefined && stored.epoch !== epoch);
+  });
 }
 
 /** A step that changes nothing. */

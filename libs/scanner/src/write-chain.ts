@@ -36,16 +36,17 @@ export async function insertCursor(
   const verified = verifiedBlock(state);
   await sql`
     insert into chain_cursor (chain, family, head_height, head_hash, head_time, finalized_height, seen_height, seen_hash,
-      verified_height, verified_hash, verified_time, fencing_token)
+      verified_height, verified_hash, verified_time, verified_epoch, fencing_token)
     values (${chain}, ${family}, ${state.head.height}, ${state.head.hash}, to_timestamp(${state.head.timeSeconds}),
       ${state.finalizedHeight}, ${seen.height}, ${seen.hash}, ${verified.height}, ${verified.hash},
-      to_timestamp(${verified.timeSeconds}), ${fencingToken})
+      to_timestamp(${verified.timeSeconds}), ${verified.epoch ?? null}, ${fencingToken})
     on conflict (chain) do nothing`.execute(tx);
 }
 
 /**
  * Moves the cursor from one state to the next with its blocks, in one statement: new ones in, those that left the
- * chain or the window out. Throws CURSOR_MOVED when the row is not what `before` says.
+ * chain or the window out. Of a verified block that was read before a restart nobody knows the epoch any more: it is no other than
+ * the one that stands there, since epochs are of chains that go back nowhere. Throws CURSOR_MOVED when the row is not what `before` says.
  */
 export async function moveCursor(
   tx: Tx,
@@ -69,6 +70,7 @@ export async function moveCursor(
       head_time = to_timestamp(${head.timeSeconds}), finalized_height = ${finalizedHeight},
       seen_height = ${seen.height}, seen_hash = ${seen.hash}, verified_height = ${verified.height},
       verified_hash = ${verified.hash}, verified_time = to_timestamp(${verified.timeSeconds}),
+      verified_epoch = coalesce(${verified.epoch ?? null}::int8, verified_epoch),
       fencing_token = ${to.token}, updated_at = now()
     where chain = ${chain} and seen_hash = ${seenBlock(before).hash} and verified_hash = ${verifiedBlock(before).hash}
       and fencing_token <= ${to.token}

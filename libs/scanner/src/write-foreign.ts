@@ -3,22 +3,22 @@ import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import type { ForeignTransaction } from './foreign-transaction.ts';
 
-/** Writes down what hot wallets did that the gateway did not sign; each once. */
+/** Writes down what hot wallets did that the gateway did not sign, and all that it moved; each once. */
 export async function recordForeign(
   tx: Tx,
   chain: Chain,
   found: readonly ForeignTransaction[],
 ): Promise<void> {
   if (found.length === 0) return;
-  const rows = found.map(({ moved, ...one }) => ({
+  const rows = found.map(({ moved: [first], ...one }) => ({
     tx_hash: one.txHash,
     wallet: one.wallet,
     block_height: one.blockHeight,
     block_hash: one.blockHash,
     block_time: one.blockTimeSeconds,
-    contract_address: moved?.contract ?? null,
-    to_address: moved?.to ?? null,
-    amount: moved?.amountBaseUnits.toString() ?? null,
+    contract_address: first?.contract ?? null,
+    to_address: first?.to ?? null,
+    amount: first?.amountBaseUnits.toString() ?? null,
   }));
   await sql`
     insert into foreign_transaction (chain, tx_hash, wallet, block_height, block_hash, block_time, contract_address, to_address, amount)
@@ -26,5 +26,22 @@ export async function recordForeign(
       f.amount
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as f (tx_hash text, wallet text, block_height int8, block_hash text,
       block_time int8, contract_address text, to_address text, amount numeric)
+    on conflict do nothing`.execute(tx);
+  const transfers = found.flatMap(({ txHash, wallet, moved }) =>
+    moved.map(({ contract, to, amountBaseUnits }, place) => ({
+      tx_hash: txHash,
+      wallet,
+      place,
+      contract_address: contract,
+      to_address: to,
+      amount: amountBaseUnits.toString(),
+    })),
+  );
+  if (transfers.length === 0) return;
+  await sql`
+    insert into foreign_transfer (chain, tx_hash, wallet, place, contract_address, to_address, amount)
+    select ${chain}, f.tx_hash, f.wallet, f.place, f.contract_address, f.to_address, f.amount
+    from jsonb_to_recordset(${JSON.stringify(transfers)}::jsonb) as f (tx_hash text, wallet text, place int4, contract_address text,
+      to_address text, amount numeric)
     on conflict do nothing`.execute(tx);
 }

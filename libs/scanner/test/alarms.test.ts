@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readerError } from '@opentill/chain/reader-error';
 import type { SourceHealth } from '@opentill/chain/source-health';
+import type { TokenWarning } from '@opentill/chain/token-warning';
 import type { Database } from '@opentill/db/database';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import { createMockNode, type MockNode } from './mock-node.ts';
+import { createMockNode, MOCK_TOKEN, type MockNode } from './mock-node.ts';
 import { CHAIN, forgetScans, MOCK_NETWORK, openScan, type LogLine, type TestScan } from './scan-harness.ts';
 
 let database: TestDatabase;
@@ -29,6 +30,7 @@ beforeEach(async () => {
   log = [];
 });
 
+type Warnings = readonly TokenWarning[];
 const network = { ...MOCK_NETWORK, headStaleSeconds: 120 };
 
 /** A scan whose clock shows the time of the head. */
@@ -192,5 +194,32 @@ describe('a chain that halts', () => {
     await round(scan);
     expect(await raised(scan)).toEqual([]);
     expect(scan.observe.health(CHAIN)).toEqual({ ok: true, detail: 'standby' });
+  });
+
+  it('whose tokens answer when it is another replica’s raises none, also when it is this one’s again', async () => {
+    const [before, after] = [Promise.withResolvers<Warnings>(), Promise.withResolvers<Warnings>()];
+    const questions = [before, after];
+    const tokenWarnings = (): Promise<Warnings> => questions.shift()?.promise ?? Promise.resolve([]);
+    const scan = await openScan({
+      db: scanner.kysely,
+      reader: { ...node.reader, tokenWarnings },
+      network,
+      log,
+    });
+    scan.clock.pass(node.head().timeSeconds * 1_000 - scan.clock.now().getTime());
+    await round(scan);
+    await scan.lease.release();
+    await round(scan);
+    before.resolve([{ kind: 'PAUSED', contract: MOCK_TOKEN }]);
+    await before.promise;
+    await round(scan);
+    await scan.lease.acquire();
+    await round(scan);
+    expect(await raised(scan)).toEqual([]);
+    // Told under the lease it is one.
+    after.resolve([{ kind: 'PAUSED', contract: MOCK_TOKEN }]);
+    await after.promise;
+    await round(scan);
+    expect(await raised(scan)).toEqual(['token-paused']);
   });
 });

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import type { BlockHeader } from '@opentill/chain/block';
+import type { RangeRead } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import type { EventData } from '@opentill/contracts/event-catalog';
 import type { Database } from '@opentill/db/database';
@@ -177,6 +179,44 @@ describe('catching up', () => {
     await expectTruth();
   });
 
+  it.each([
+    [0, 12],
+    [6_500, 7],
+    [60_000, 1],
+  ])(
+    'of which each part has %d transfers besides reads %d parts ahead, and all of them',
+    async (besides, most) => {
+      await leftBehind(100);
+      let [underWay, ahead] = [0, 0];
+      const [begun, first] = [[] as number[], FIRST_HEAD + MOCK_NETWORK.maxBlockRange];
+      const reader: typeof node.reader = {
+        ...node.reader,
+        async readVerified(from, ...rest) {
+          begun.push(from);
+          underWay += 1;
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          // Nothing is known of the very first ones.
+          if (from > first) ahead = Math.max(ahead, underWay);
+          const range = await node.reader.readVerified(from, ...rest);
+          underWay -= 1;
+          const [like] = range.transfers;
+          const others = Array.from({ length: besides }, (_, i) => ({
+            ...like!,
+            to: STRANGER,
+            indexInBlock: 1_000 + i,
+          }));
+          return { ...range, transfers: [...range.transfers, ...others] };
+        },
+      };
+      const scan = await open({ reader });
+      await scan.tick();
+      expect(begun.length).toBeGreaterThan(most);
+      expect(ahead).toBeLessThanOrEqual(most);
+      expect(ahead).toBeGreaterThan(most / 2);
+      await expectTruth();
+    },
+  );
+
   it('goes on where the depth is more than is read at once', async () => {
     const network = { ...MOCK_NETWORK, confirmations: 60, reorgWindow: 8 };
     await leftBehind(150, network);
@@ -242,6 +282,42 @@ describe('catching up', () => {
     }
     await expectTruth();
     expect(await cursor()).toMatchObject({ seen: 121, verified: 119, seenHash: node.head().hash });
+  });
+
+  it('takes time and epoch of a block from the verified read, whatever one source told when it was seen', async () => {
+    await leftBehind(1);
+    const EPOCH = 7;
+    const LIE_SECONDS = 86_400;
+    let isVerifiable = false;
+    const told = ({ headers, ...range }: RangeRead, epoch: number, bySeconds: number): RangeRead => ({
+      ...range,
+      headers: headers.map((one) => ({ ...one, epoch, timeSeconds: one.timeSeconds + bySeconds })),
+    });
+    const scan = await open({
+      reader: {
+        ...node.reader,
+        readSeen: async (...given) => told(await node.reader.readSeen(...given), EPOCH + 5, LIE_SECONDS),
+        readVerified: async (...given) => {
+          if (!isVerifiable) throw readerError('RPC_UNAVAILABLE', 'down');
+          return told(await node.reader.readVerified(...given), EPOCH, 0);
+        },
+      },
+    });
+    const mined: BlockHeader[] = [];
+    for (let count = 0; count < 60; count += 1) {
+      mined.push(node.mine(aTx({ to: ALICE, amount: 1n })));
+      await scan.tick().catch(() => undefined);
+    }
+    expect(await cursor()).toMatchObject({ seen: 81, verified: 18 });
+    isVerifiable = true;
+    scan.clock.pass(60_000);
+    await scan.settle();
+    expect(await cursor()).toMatchObject({ seen: 81, verified: 79 });
+    const { rows } = await sql`
+      select verified_epoch::int as epoch, extract(epoch from verified_time)::int8 as time, (select count(*)::int from transfer
+        where state = 'VERIFIED' and first_block_time > verified_time) as late
+      from chain_cursor`.execute(admin.kysely);
+    expect(rows).toEqual([{ epoch: EPOCH, time: mined.at(-3)!.timeSeconds, late: 0 }]);
   });
 
   it('ends when another replica takes the chain, which goes on without gap or double', async () => {

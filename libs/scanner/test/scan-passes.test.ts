@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '@opentill/db/database';
+import type { RangeRead } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { aTx, createMockNode, type MockNode } from './mock-node.ts';
@@ -121,6 +122,37 @@ describe('the time of a block', () => {
     expect(await timesOf()).toEqual([
       { block: timeSeconds, transfer: timeSeconds, first: timeSeconds, verified: timeSeconds },
     ]);
+  });
+});
+
+describe('the epoch of a block', () => {
+  const EPOCH = 500;
+  const inEpoch = (range: RangeRead, epoch: number): RangeRead => ({
+    ...range,
+    headers: range.headers.map((header) => ({ ...header, epoch })),
+  });
+
+  it.each([
+    ['a later one', EPOCH + 5],
+    ['an earlier one', EPOCH - 5],
+  ])('that one source told as %s is the one of the verified read', async (_name, told) => {
+    const scan = await openScan({
+      db: scanner.kysely,
+      reader: {
+        ...node.reader,
+        readSeen: async (...given) => inEpoch(await node.reader.readSeen(...given), told),
+        readVerified: async (...given) => inEpoch(await node.reader.readVerified(...given), EPOCH),
+      },
+    });
+    await scan.settle();
+    for (let count = 0; count < 6; count += 1) {
+      mineEmpty(1);
+      await scan.settle();
+      // Nobody verified the first block of all.
+      if (count === 0) continue;
+      const { rows } = await sql`select verified_epoch::int as epoch from chain_cursor`.execute(admin.kysely);
+      expect(rows).toEqual([{ epoch: EPOCH }]);
+    }
   });
 });
 
