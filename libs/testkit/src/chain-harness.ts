@@ -19,6 +19,16 @@ export type Movement =
   /** Another event of a configured token. */
   | { readonly kind: 'otherEvent' };
 
+/** How a chain differs from those that record each movement by itself, and may take blocks back. */
+export interface ChainTraits {
+  /** A transaction is recorded by what each address has got of each token by it as a whole, and gave. */
+  readonly recordsNetAmounts?: boolean;
+  /** No block is ever replaced by another one. */
+  readonly isFinalAtOnce?: boolean;
+  /** The most that one movement of the harness moves. @default 2^256 - 1 */
+  readonly largestAmount?: bigint;
+}
+
 /** A devnet of one family, and the family's parts reading it. Blocks are made only by `mine` and `reorg`. */
 export interface ChainHarness {
   readonly codec: AddressCodec;
@@ -34,7 +44,10 @@ export interface ChainHarness {
   newAddress(): Address;
   /** Who signs what is submitted next: another one each time. */
   nextSender(): Address;
-  /** Sends one transaction with all these movements; it waits for `mine`. With `fails` it is mined and undone. */
+  /**
+   * Sends one transaction with all these movements; it waits for `mine`. With `fails` it is mined and undone. Where nobody
+   * moves what is another's, movements of others than its sender are left out.
+   */
   submit(movements: readonly Movement[], options?: { readonly fails?: boolean }): Promise<TxHash>;
   /** Sends a transaction of before once more, the same bytes. */
   resubmit(txHash: TxHash): Promise<void>;
@@ -45,7 +58,10 @@ export interface ChainHarness {
    * block: elsewhere only final ones.
    */
   settle?(): Promise<void>;
-  /** Replaces the last `depth` blocks by as many empty ones; what they held is gone until sent again. */
-  reorg(depth: number): Promise<void>;
+  /**
+   * Replaces the last `depth` blocks by as many empty ones; what they held is gone until sent again. Absent where blocks are
+   * final at once.
+   */
+  reorg?(depth: number): Promise<void>;
   stop(): Promise<void>;
 }

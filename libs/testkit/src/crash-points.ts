@@ -21,8 +21,8 @@ export interface CrashPoints {
   readonly struck: boolean;
   /** True when the process is dead. */
   readonly crashed: boolean;
-  /** Begins another life of the process: counts anew and fails at the `at`-th step (from 1); undefined: never. */
-  crashAt(at: number | undefined, fault?: Fault): void;
+  /** Begins another life of the process: counts anew and fails at the `at`-th step (from 1), or at the first of that name; undefined: never. */
+  crashAt(at: number | string | undefined, fault?: Fault): void;
   /** @throws Crash, or with fault 'lose' what `lost` gives (default: GatewayError CALL_UNAVAILABLE, retryable). */
   step(name: string, lost?: () => Error): void;
   /** A side effect of any kind, such as an HTTP request, with a step on each side. */
@@ -39,17 +39,19 @@ export interface CrashPoints {
   readonly wrapPool: (pool: PostgresPool) => PostgresPool;
 }
 
-export function createCrashPoints(): CrashPoints {
+/** @param onCrash ends a real process at the step that is to crash it, before anything is thrown */
+export function createCrashPoints(onCrash?: (step: string) => void): CrashPoints {
   let steps: string[] = [];
-  let target: number | undefined;
+  let target: number | string | undefined;
   let fault: Fault = 'crash';
   let struck = false;
 
   function step(name: string, lost: () => Error = () => unavailable('CALL_UNAVAILABLE', name)): void {
     if (struck && fault === 'crash') throw new Crash(`dead since ${steps.at(-1)}`);
     steps.push(name);
-    if (steps.length !== target) return;
+    if (typeof target === 'string' ? name !== target || struck : steps.length !== target) return;
     struck = true;
+    if (fault === 'crash') onCrash?.(name);
     throw fault === 'crash' ? new Crash(name) : lost();
   }
   async function around<T>(name: string, effect: () => Promise<T>): Promise<T> {

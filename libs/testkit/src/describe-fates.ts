@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import type { FatesRead, OwnTransaction } from '@opentill/chain/own-transaction';
 import type { TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
-import type { ChainHarness, Movement } from './chain-harness.ts';
+import type { ChainHarness, ChainTraits, Movement } from './chain-harness.ts';
 
 /** What every family's reader must tell of transactions that the gateway signed. */
-export function describeFates(get: () => ChainHarness): void {
+export function describeFates(get: () => ChainHarness, { isFinalAtOnce = false }: ChainTraits): void {
   /** Asked of one source and of two: the same. */
   async function fatesOf(own: readonly OwnTransaction[]): Promise<FatesRead> {
     const { reader } = get();
@@ -71,21 +71,36 @@ export function describeFates(get: () => ChainHarness): void {
       }
     });
 
-    it('that are in no block are in no list, and are found where a reorganisation moved them', async () => {
-      const { submit, resubmit, mine, reorg } = get();
+    it('that are in no block are in no list, nor when they are sent again once they are in one', async () => {
+      const { submit, resubmit, mine } = get();
       const { intent, movement } = intended();
       const own = { ...intent, txHash: await submit([movement]) };
       expect(await fatesOf([own])).toEqual({ fates: [], disputed: [] });
       await mine();
-      const [before] = (await fatesOf([own])).fates;
-      await reorg(1);
-      expect(await fatesOf([own])).toEqual({ fates: [], disputed: [] });
+      const { fates } = await fatesOf([own]);
+      expect(fates).toMatchObject([{ succeeded: true, deliveredBaseUnits: 7n }]);
+      if (!isFinalAtOnce) return;
       await resubmit(own.txHash);
-      const height = await mine();
-      const [after] = (await fatesOf([own])).fates;
-      expect(after).toMatchObject({ blockHeight: height, succeeded: true, deliveredBaseUnits: 7n });
-      expect(after!.blockHash).not.toBe(before!.blockHash);
+      await mine();
+      expect(await fatesOf([own])).toEqual({ fates, disputed: [] });
     });
+
+    if (!isFinalAtOnce)
+      it('are found where a reorganisation moved them', async () => {
+        const { submit, resubmit, mine, reorg } = get();
+        const { intent, movement } = intended();
+        const own = { ...intent, txHash: await submit([movement]) };
+        expect(await fatesOf([own])).toEqual({ fates: [], disputed: [] });
+        await mine();
+        const [before] = (await fatesOf([own])).fates;
+        await reorg?.(1);
+        expect(await fatesOf([own])).toEqual({ fates: [], disputed: [] });
+        await resubmit(own.txHash);
+        const height = await mine();
+        const [after] = (await fatesOf([own])).fates;
+        expect(after).toMatchObject({ blockHeight: height, succeeded: true, deliveredBaseUnits: 7n });
+        expect(after!.blockHash).not.toBe(before!.blockHash);
+      });
 
     it('are told of by a node that has the block they are asked at, or not at all', async () => {
       const { submit, mine, reader } = get();

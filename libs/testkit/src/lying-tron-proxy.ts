@@ -33,6 +33,14 @@ export type TronNodeFault =
   | 'emptyInfos'
   /** A block without its transactions, and no receipts of it; the header is as it was. */
   | 'emptyBlock'
+  /** A transaction of a block is left out, and its receipt as well; the header is as it was. */
+  | 'leftOut'
+  /** The head is called solid. */
+  | 'solidAhead'
+  /** What is called solid is far above any block that there is. */
+  | 'solidJumped'
+  /** What is called solid is a block of long ago, though a newer one has been called so. */
+  | 'solidFellBack'
   /** The last receipts of a block are left out. */
   | 'truncatedInfos'
   /** The receipts of the block before. */
@@ -96,6 +104,10 @@ interface RawInfo {
   readonly log?: readonly RawLog[];
 }
 const JUMP_BLOCKS = 5_000;
+/** So far a node falls back that takes what was solid long ago for solid. */
+const FALL_BLOCKS = 40;
+/** What is left out of a block and of its receipts alike. */
+type Shortening = 'emptyBlock' | 'leftOut';
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
@@ -128,18 +140,27 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     return head.block_header?.raw_data.number ?? 0;
   };
 
-  /** Blocks whose first half, transactions or receipts, has been asked for: whether the other one is left out as well. */
-  const emptied = new Map<number, { readonly method: string; readonly lie: boolean }>();
-  function isEmptied(method: string, height: number): boolean {
-    if (faults.emptyBlock === undefined) return false;
-    const half = emptied.get(height);
+  /** Blocks whose first half, transactions or receipts, has been asked for: what is left out of it, and so of the other one as well. */
+  const shortened = new Map<number, { readonly method: string; readonly lie: Shortening | undefined }>();
+  function shorteningOf(method: string, height: number): Shortening | undefined {
+    const half = shortened.get(height);
     if (half !== undefined && half.method !== method) {
-      emptied.delete(height);
+      shortened.delete(height);
       return half.lie;
     }
-    const lie = happens('emptyBlock');
-    emptied.set(height, { method, lie });
+    const lie = (['emptyBlock', 'leftOut'] as const).find((fault) => faults[fault] && happens(fault));
+    shortened.set(height, { method, lie });
     return lie;
+  }
+
+  /** What a node answers that takes other blocks for solid; undefined: the truth. */
+  async function lieOfSolid({ path, body }: AskedOfTron, truth: unknown): Promise<unknown> {
+    if (happens('solidAhead'))
+      return told('solidAhead', await honest(path.replace('walletsolidity', 'wallet'), body));
+    if (happens('solidJumped')) return told('solidJumped', jumped(truth));
+    if (!happens('solidFellBack')) return undefined;
+    const height = Math.max(1, (heightIn(truth) ?? 0) - FALL_BLOCKS);
+    return told('solidFellBack', await honest(path, { ...body, id_or_num: `${height}` }));
   }
 
   /** What a node that is behind answers, in the place of the truth. */
@@ -158,10 +179,16 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     if (method === 'getblock') {
       if (body['id_or_num'] === '0')
         return happens('wrongGenesis') ? told('wrongGenesis', ofAnotherChain(truth)) : truth;
+      if (body['id_or_num'] === undefined && path.startsWith('/walletsolidity/') && isObject(truth)) {
+        const lie = await lieOfSolid(asked, truth);
+        if (lie !== undefined) return lie;
+      }
       if (body['id_or_num'] === undefined && happens('jumpedHead')) return told('jumpedHead', jumped(truth));
     }
     const isWhole = method === 'getblockbynum' || method === 'gettransactioninfobyblocknum';
-    if (isWhole && isEmptied(method, Number(body['num']))) return withoutTransactions(truth, told);
+    const shortening = isWhole ? shorteningOf(method, Number(body['num'])) : undefined;
+    if (shortening === 'emptyBlock') return withoutTransactions(truth, told);
+    if (shortening === 'leftOut') return withoutOne(truth, Number(body['num']));
     if (isObject(truth) && happens('emptyObject')) return told('emptyObject', {});
     if (method === 'gettransactioninfobyid' && isObject(truth)) return lieOfOne(truth as RawInfo);
     if (method !== 'gettransactioninfobyblocknum' || !Array.isArray(truth) || truth.length === 0)
@@ -175,6 +202,18 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     if (happens('otherInfos'))
       return told('otherInfos', await honest(path, { num: Number(body['num']) - 1 }));
     return infos.map(lieOfOne);
+  }
+
+  /** The same one of both halves. */
+  function withoutOne(truth: unknown, height: number): unknown {
+    const without = (list: readonly { readonly id?: string; readonly txID?: string }[]) => {
+      const place = height % Math.max(1, list.length);
+      const { id, txID } = list[place] ?? {};
+      return mayLieOf(id ?? txID ?? '') ? list.filter((_, other) => other !== place) : list;
+    };
+    if (Array.isArray(truth)) return truth.length === 0 ? truth : told('leftOut', without(truth));
+    if (!isObject(truth) || !('transactions' in truth)) return truth;
+    return told('leftOut', { ...truth, transactions: without(truth.transactions as { txID: string }[]) });
   }
 
   function lieOfOne(info: RawInfo): RawInfo {

@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
+import { queueName } from '@opentill/contracts/topology';
+import type { Db } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+import type { TestBroker } from './test-broker.ts';
+
+/** Where a chain's scan stands, by heights of blocks. */
+export interface ScanCursor {
+  readonly head: number;
+  readonly seen: number;
+  readonly verified: number;
+  readonly seenHash: string;
+  /** Fencing token of who wrote it last. */
+  readonly token: number;
+}
+
+/** What a chain's scan has done, as its database and the broker show it. */
+export interface WatchedScan {
+  /** Throws while there is none yet. */
+  cursor(): Promise<ScanCursor>;
+  /** Waits until a cursor is at a height; false when it is not in time. */
+  passed(which: 'seen' | 'verified', height: number, limitMs: number): Promise<boolean>;
+  /** Takes the waiting messages of a kind out of the tracker's queue. */
+  takeEvents<T extends EventType>(type: T): Promise<readonly EventEnvelope<T>[]>;
+}
+
+export function watchScan(chain: Chain, admin: Db, broker: TestBroker): WatchedScan {
+  const cursor = async (): Promise<ScanCursor> => {
+    const { rows } = await sql<ScanCursor>`
+      select head_height as head, seen_height as seen, verified_height as verified, seen_hash as "seenHash",
+        fencing_token as token
+      from chain_cursor where chain = ${chain}`.execute(admin);
+    if (rows[0] === undefined) throw new Error('no cursor yet');
+    return rows[0];
+  };
+  return {
+    cursor,
+    async passed(which, height, limitMs) {
+      const deadline = performance.now() + limitMs;
+      while (performance.now() < deadline) {
+        const now = await cursor().catch(() => undefined);
+        if (now !== undefined && now[which] >= height) return true;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      return false;
+    },
+    async takeEvents<T extends EventType>(type: T) {
+      const messages = await broker.take(queueName('confirmation-tracker', type));
+      return messages.map((message) => JSON.parse(message.content.toString()) as EventEnvelope<T>);
+    },
+  };
+}
+
+/** The kinds of alarm that a scanner's metrics raise at the moment. */
+export async function raisedAlarms(metrics: { render(): Promise<string> }): Promise<readonly string[]> {
+  const raised = (await metrics.render()).matchAll(/^scanner_alarm\{.*kind="([^"]+)".*\} 1$/gm);
+  return [...raised].map(([, kind]) => kind!);
+}
