@@ -3,8 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { queueName } from '@opentill/contracts/topology';
-import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
 import type { Database } from '@opentill/db/database';
 import { startAnvil, type Anvil, type AnvilOptions } from '@opentill/devnet/anvil';
 import { devAccount } from '@opentill/devnet/evm-accounts';
@@ -28,6 +26,7 @@ import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { watchScan, type WatchedScan } from '@opentill/testkit/watched-scan';
 import { startScanner, type ScannerApp } from '../src/app.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';
@@ -44,7 +43,7 @@ export interface Payment {
 }
 
 /** A devnet whose blocks are made by `mine` alone, a database and a broker. */
-export interface ScannerWorld {
+export interface ScannerWorld extends WatchedScan {
   readonly anvil: Anvil;
   readonly admin: Database;
   readonly database: TestDatabase;
@@ -62,11 +61,8 @@ export interface ScannerWorld {
   paymentsOnChain(): Promise<readonly Payment[]>;
   /** Recorded transfers of one of the states. */
   recorded(...states: readonly string[]): Promise<readonly Payment[]>;
-  cursor(): Promise<{ head: number; seen: number; verified: number; seenHash: string; token: number }>;
   /** Waits until the seen cursor is at the node's head, by hash, and the verified one at its depth. */
   caughtUp(timeoutMs?: number): Promise<void>;
-  /** Takes the waiting messages of a kind out of the tracker's queue. */
-  takeEvents<T extends EventType>(type: T): Promise<readonly EventEnvelope<T>[]>;
   startReplica(options?: ReplicaOptions): Promise<Replica>;
   close(): Promise<void>;
 }
@@ -149,6 +145,7 @@ export async function createScannerWorld(
     broker,
     network,
     usdt,
+    ...watchScan(CHAIN, admin.kysely, broker),
     async newDepositAddress() {
       const address = anEvmAddress();
       await aCollection(admin.kysely, { chain: CHAIN, address });
@@ -193,19 +190,6 @@ export async function createScannerWorld(
         from transfer where state = any(${states})`.execute(admin.kysely);
       return sorted(rows);
     },
-    async cursor() {
-      const { rows } = await sql<{
-        head: number;
-        seen: number;
-        verified: number;
-        seenHash: string;
-        token: number;
-      }>`
-        select head_height as head, seen_height as seen, verified_height as verified, seen_hash as "seenHash",
-          fencing_token as token from chain_cursor where chain = ${CHAIN}`.execute(admin.kysely);
-      if (rows[0] === undefined) throw new Error('no cursor yet');
-      return rows[0];
-    },
     caughtUp: (timeoutMs = 10_000) =>
       waitUntil(
         'the scanner is at the head',
@@ -220,10 +204,6 @@ export async function createScannerWorld(
         },
         timeoutMs,
       ),
-    async takeEvents<T extends EventType>(type: T) {
-      const messages = await broker.take(queueName('confirmation-tracker', type));
-      return messages.map((message) => JSON.parse(message.content.toString()) as EventEnvelope<T>);
-    },
     startReplica,
     async close() {
       for (const replica of replicas) await replica.stop();

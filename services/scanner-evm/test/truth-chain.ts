@@ -6,6 +6,7 @@ import { callRpc, callRpcBatch } from '@opentill/devnet/json-rpc';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { anEvmAddress } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import type { Deposit } from '@opentill/testkit/transfer-audit';
 
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** Who does what; an account that does one thing alone can be put into any branch. */
@@ -15,18 +16,6 @@ const BLACKLISTED = 3;
 const SPRAYERS = [5, 6, 7, 8] as const;
 const GAS_LIMIT = 3_000_000n;
 const TOKENS = [DEV_TOKEN_ADDRESSES.USDT, DEV_TOKEN_ADDRESSES.USDC] as const;
-
-/** A transfer to one of our addresses, as the node itself tells of it. */
-export interface Deposit {
-  readonly tx: string;
-  /** `log:<place in the receipt>`. */
-  readonly position: string;
-  readonly token: string;
-  readonly to: string;
-  readonly amount: string;
-  readonly height: number;
-  readonly block: string;
-}
 
 /**
  * - `mixed`: of the transactions of the old branch some are in the new one, some come a block later, some never.

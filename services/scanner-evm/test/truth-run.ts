@@ -1,8 +1,6 @@
-import { sql } from 'kysely';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import { evmFamily } from '@opentill/chain-evm/family';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { Db } from '@opentill/db/database';
 import { keepLease } from '@opentill/db/lease';
 import { DEV_TOKEN_ADDRESSES } from '@opentill/devnet/evm-devnet';
 import { callRpc } from '@opentill/devnet/json-rpc';
@@ -22,14 +20,14 @@ import {
 } from '@opentill/testkit/lying-rpc-proxy';
 import { aCollection, aMerchant, anEvmAddress } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
-import { createScannerWorld, CHAIN, type ScannerWorld } from './scanner-harness.ts';
 import {
-  createTruthChain,
-  type Deposit,
-  type Fates,
-  type ReorgKind,
-  type TruthChain,
-} from './truth-chain.ts';
+  auditTransfers,
+  compareTransfers,
+  untoldTransfers,
+  type TransferFindings,
+} from '@opentill/testkit/transfer-audit';
+import { createScannerWorld, CHAIN, type ScannerWorld } from './scanner-harness.ts';
+import { createTruthChain, type Fates, type ReorgKind, type TruthChain } from './truth-chain.ts';
 import { createNaiveScanner } from './truth-naive.ts';
 
 export interface TruthPlan {
@@ -50,20 +48,12 @@ export interface TruthPlan {
 }
 
 /** What the database says against what the node says. */
-export interface TruthFindings {
+export interface TruthFindings extends TransferFindings {
   readonly deposits: number;
-  /** Deposits that are not live, verified and told as the node tells them. */
-  readonly missed: readonly string[];
   /** Whether the verified cursor passed the last deposit in time. */
   readonly settled: boolean;
-  /** Live rows of no deposit. */
-  readonly invented: readonly string[];
-  /** Deposits verified at one time and something else later. */
-  readonly unverified: number;
   /** Verified rows that no event told of, or events of rows that are not verified; empty for crippled scanners. */
   readonly untold: readonly string[];
-  /** Rows that a reorganisation or the verified pass took back at some time. */
-  readonly orphanings: number;
   readonly fates: Fates;
   readonly naive: { readonly missed: number; readonly invented: number };
   /** What only the operator could mend, as the scanner said. */
@@ -119,9 +109,12 @@ export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
     closers.unshift(...proxies.map((proxy) => () => proxy.close()));
     const scanner = await startScanner(plan, world, proxies);
     closers.unshift(() => scanner.stop());
-    await passed(world, 'seen', 0, SETTLE_MAX_MS);
+    await world.passed('seen', 0, SETTLE_MAX_MS);
+    // A node of its own that lies alike: what it is told must not hang on when the scanner asks.
+    const toldToNaive = await openProxy(plan, world.anvil.rpcUrl, 0);
+    closers.unshift(() => toldToNaive.close());
     const naive = createNaiveScanner({
-      rpcUrl: proxies[0]!.url,
+      rpcUrl: toldToNaive.url,
       tokens: TOKENS,
       height: (await world.cursor()).verified,
       isOurs: (address) => addresses.issued.has(address),
@@ -129,8 +122,7 @@ export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
     await playChain(plan, world, chain, { proxies, addresses, step: () => naive.step() });
     const truth = await chain.truth();
     await world.mine(CONFIRMATIONS + 2);
-    const settled = await passed(
-      world,
+    const settled = await world.passed(
       'verified',
       Math.max(...truth.map((deposit) => deposit.height)),
       SETTLE_MAX_MS,
@@ -139,8 +131,9 @@ export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
     return {
       deposits: truth.length,
       settled,
-      ...(await compare(world.admin.kysely, truth)),
-      untold: plan.crippled === undefined ? await untold(world) : [],
+      ...(await compareTransfers(world.admin.kysely, truth)),
+      untold:
+        plan.crippled === undefined ? await untoldTransfers(world.admin.kysely, world, PAUSE_MAX_MS) : [],
       fates: await chain.fates(),
       naive: {
         missed: [...credited].filter((key) => !naive.credited.has(key)).length,
@@ -178,25 +171,24 @@ function liesOfItsOwn(place: number): Pick<LyingRpcOptions, 'mayDrop'> {
   };
 }
 
-async function openProxies(plan: TruthPlan, upstreamUrl: string): Promise<readonly LyingRpcProxy[]> {
-  const faults = { ...FAULTS, ...plan.faults };
+function openProxies(plan: TruthPlan, upstreamUrl: string): Promise<readonly LyingRpcProxy[]> {
+  return Promise.all(Array.from({ length: plan.sources }, (_, place) => openProxy(plan, upstreamUrl, place)));
+}
+
+function openProxy(plan: TruthPlan, upstreamUrl: string, place: number): Promise<LyingRpcProxy> {
   const caps = [
     { rangeCapBlocks: 7, resultCapLogs: 60 },
     { rangeCapBlocks: 12, lagBlocks: 3 },
   ];
-  return Promise.all(
-    caps.slice(0, plan.sources).map((cap, place) =>
-      createLyingRpcProxy({
-        upstreamUrl,
-        seed: plan.seed * 1_000 + place,
-        faults,
-        delayMs: 150,
-        ...cap,
-        // No two sources can reveal what both leave out of a block of which both answer other logs.
-        ...(plan.sources === 1 ? {} : liesOfItsOwn(place)),
-      }),
-    ),
-  );
+  return createLyingRpcProxy({
+    upstreamUrl,
+    seed: plan.seed * 1_000 + place,
+    faults: { ...FAULTS, ...plan.faults },
+    delayMs: 150,
+    ...caps[place],
+    // No two sources can reveal what both leave out of a block of which both answer other logs.
+    ...(plan.sources === 1 ? {} : liesOfItsOwn(place)),
+  });
 }
 
 interface RunningScanner {
@@ -291,92 +283,17 @@ async function playChain(
     const place = block / everyBlocks;
     if (Number.isInteger(place) && place <= plan.reorgs) {
       // Two of three find the scanner at the head, so that it has to take back what it saw.
-      if (random() < 0.67) await passed(world, 'seen', await headOf(world), PAUSE_MAX_MS);
+      if (random() < 0.67) await world.passed('seen', await headOf(world), PAUSE_MAX_MS);
       const kind = KINDS[place % KINDS.length]!;
       const depth = 1 + ((place - 1) % REORG_DEPTH_MAX);
       await chain.reorganise(kind, kind === 'renumbered' ? Math.max(depth, 2) : depth);
       await on.step();
     }
     const mayLag = Math.floor(random() * 4);
-    await passed(world, 'seen', (await headOf(world)) - mayLag, PAUSE_MAX_MS);
+    await world.passed('seen', (await headOf(world)) - mayLag, PAUSE_MAX_MS);
   }
 }
 
 async function headOf(world: ScannerWorld): Promise<number> {
   return Number(await callRpc<string>(world.anvil.rpcUrl, 'eth_blockNumber', []));
-}
-
-/** Waits until a cursor is at a height; false when it is not in time. */
-async function passed(
-  world: ScannerWorld,
-  which: 'seen' | 'verified',
-  height: number,
-  limitMs: number,
-): Promise<boolean> {
-  const deadline = performance.now() + limitMs;
-  while (performance.now() < deadline) {
-    const cursor = await world.cursor().catch(() => undefined);
-    if (cursor !== undefined && cursor[which] >= height) return true;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  return false;
-}
-
-/** Keeps every change of a transfer's state, in the database itself. */
-async function auditTransfers(db: Db): Promise<void> {
-  await sql`create table truth_audit (place bigserial, transfer_id bigint, was text, became text)`.execute(
-    db,
-  );
-  await sql`
-    create function truth_note() returns trigger language plpgsql security definer set search_path = public as $$
-    begin
-      insert into truth_audit (transfer_id, was, became)
-      values (new.transfer_id, case when tg_op = 'UPDATE' then old.state::text end, new.state::text);
-      return null;
-    end $$`.execute(db);
-  await sql`create trigger truth_note after insert or update on transfer for each row execute function truth_note()`.execute(
-    db,
-  );
-}
-
-async function compare(
-  db: Db,
-  truth: readonly Deposit[],
-): Promise<Pick<TruthFindings, 'missed' | 'invented' | 'unverified' | 'orphanings'>> {
-  const { rows } = await sql<Deposit & { readonly state: string }>`
-    select tx_hash as tx, position, contract_address as token, to_address as "to", amount::text as amount,
-      block_height as height, block_hash as block, state from transfer where state <> 'ORPHANED'`.execute(db);
-  const textOf = (row: Deposit, state: string): string =>
-    [row.tx, row.position, row.token, row.to, row.amount, row.height, row.block, state]
-      .join(' ')
-      .toLowerCase();
-  const live = new Set(rows.map((row) => textOf(row, row.state)));
-  const expected = new Set(truth.map((deposit) => textOf(deposit, 'VERIFIED')));
-  const count = async (condition: ReturnType<typeof sql>): Promise<number> =>
-    (await sql<{ n: number }>`select count(*)::int as n from truth_audit where ${condition}`.execute(db))
-      .rows[0]!.n;
-  return {
-    missed: [...expected].filter((text) => !live.has(text)),
-    invented: [...live].filter((text) => !expected.has(text)),
-    unverified: await count(sql`was = 'VERIFIED' and became <> 'VERIFIED'`),
-    orphanings: await count(sql`became = 'ORPHANED'`),
-  };
-}
-
-/** Every verified transfer was told of in a block.verified, and nothing else was. */
-async function untold(world: ScannerWorld): Promise<readonly string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select transfer_id::text as id from transfer where state = 'VERIFIED'`.execute(world.admin.kysely);
-  const verified = new Set(rows.map((row) => row.id));
-  const told = new Set<string>();
-  const different = (): readonly string[] => [
-    ...[...verified].filter((id) => !told.has(id)),
-    ...[...told].filter((id) => !verified.has(id)),
-  ];
-  const deadline = performance.now() + PAUSE_MAX_MS;
-  do {
-    for (const event of await world.takeEvents('block.verified'))
-      for (const id of event.data.transferIds) told.add(id);
-  } while (different().length > 0 && performance.now() < deadline);
-  return different();
 }

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import type { Deposit } from '@opentill/testkit/transfer-audit';
 import { createScannerWorld, type Replica, type ScannerWorld } from './scanner-world.ts';
-import { createTruthChain, type Deposit, type PaymentKind, type TruthChain } from './truth-chain.ts';
+import { createTruthChain, type PaymentKind, type TruthChain } from './truth-chain.ts';
 
 let world: ScannerWorld;
 let chain: TruthChain;
@@ -73,6 +74,26 @@ describe('deposits', () => {
       for (const event of await world.takeEvents('block.verified')) told.push(...event.data.transferIds);
       return told.length === detected.length;
     });
+  });
+
+  it('are each of several transfers of one transaction, and not the TRX that a contract sends while it runs', async () => {
+    const [thrice, internal] = [await newAddress(), await newAddress()];
+    await chain.sendOwn(thrice, 3);
+    const sun = await chain.sendTrxByContract(internal);
+    await world.devnet.control.mine();
+    await world.caughtUp();
+    const detected = await recorded('DETECTED');
+    expect(detected.filter(({ to }) => to === thrice)).toHaveLength(3);
+    expect(new Set(detected.map(({ tx }) => tx)).size).toBe(1);
+    // It has come, and the gateway does not tell of it: nodes keep internal transactions only where they are set to.
+    const account = await fetch(`${world.devnet.url}/wallet/getaccount`, {
+      method: 'POST',
+      body: JSON.stringify({ address: internal, visible: true }),
+    });
+    expect(await account.json()).toMatchObject({ balance: Number(sun) });
+    expect(detected.filter(({ to }) => to === internal)).toEqual([]);
+    await world.devnet.control.mine(4);
+    await world.caughtUp();
   });
 
   it('that a fork takes back are taken back, and come again in another block under the same key', async () => {

@@ -1,9 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { sql } from 'kysely';
 import { addressOfShortHex } from '@opentill/chain-tron/address-codec';
-import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { queueName } from '@opentill/contracts/topology';
 import type { Database } from '@opentill/db/database';
 import type { TronDevnet, TronDevnetOptions } from '@opentill/devnet/tron/start-tron-devnet';
 import { startTronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
@@ -12,23 +9,18 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
+import { tronDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { raisedAlarms, watchScan, type WatchedScan } from '@opentill/testkit/watched-scan';
 import { startScanner, type ScannerApp } from '../src/app.ts';
 
 export const CHAIN = 'TRON_TEST';
 
-export interface Cursor {
-  readonly head: number;
-  readonly seen: number;
-  readonly verified: number;
-  readonly seenHash: string;
-}
-
 /** A devnet whose blocks are made when told, a database and a broker. */
-export interface ScannerWorld {
+export interface ScannerWorld extends WatchedScan {
   readonly devnet: TronDevnet;
   readonly admin: Database;
   readonly database: TestDatabase;
@@ -36,13 +28,8 @@ export interface ScannerWorld {
   readonly network: NetworkConfig;
   /** A deposit address of a new order. */
   newDepositAddress(): Promise<string>;
-  cursor(): Promise<Cursor>;
-  /** Waits until a cursor is at a height; false when it is not in time. */
-  passed(which: 'seen' | 'verified', height: number, limitMs: number): Promise<boolean>;
   /** Waits until the seen cursor is at the node's head, by hash, and the verified one where the chain is solid. */
   caughtUp(): Promise<void>;
-  /** Takes the waiting messages of a kind out of the tracker's queue. */
-  takeEvents<T extends EventType>(type: T): Promise<readonly EventEnvelope<T>[]>;
   startReplica(network?: Partial<NetworkConfig>): Promise<Replica>;
   close(): Promise<void>;
 }
@@ -65,7 +52,7 @@ export async function createScannerWorld(
   const admin = database.open('admin');
   const broker = await createTestBroker();
   const replicas = new Set<Replica>();
-  const network = networkOf(devnet, overrides);
+  const network = tronDevnetNetwork(devnet, { reorgWindow: 30, ...overrides });
   const { merchantId } = await aMerchant(admin.kysely);
 
   async function startReplica(ofReplica: Partial<NetworkConfig> = {}): Promise<Replica> {
@@ -90,10 +77,7 @@ export async function createScannerWorld(
     const replica: Replica = {
       app,
       failures,
-      async alarms() {
-        const raised = (await metrics.render()).matchAll(/^scanner_alarm\{.*kind="([^"]+)".*\} 1$/gm);
-        return [...raised].map(([, kind]) => kind!);
-      },
+      alarms: () => raisedAlarms(metrics),
       async stop() {
         if (!replicas.delete(replica)) return;
         await app.stop();
@@ -111,6 +95,7 @@ export async function createScannerWorld(
     database,
     broker,
     network,
+    ...watchScan(CHAIN, admin.kysely, broker),
     async newDepositAddress() {
       const address = addressOfShortHex(randomBytes(20).toString('hex'))!;
       const contract_address = devnet.tokens.USDT;
@@ -123,32 +108,12 @@ export async function createScannerWorld(
       });
       return address;
     },
-    async cursor() {
-      const { rows } = await sql<Cursor>`
-        select head_height as head, seen_height as seen, verified_height as verified, seen_hash as "seenHash"
-        from chain_cursor where chain = ${CHAIN}`.execute(admin.kysely);
-      if (rows[0] === undefined) throw new Error('no cursor yet');
-      return rows[0];
-    },
-    async passed(which, height, limitMs) {
-      const deadline = performance.now() + limitMs;
-      while (performance.now() < deadline) {
-        const cursor = await world.cursor().catch(() => undefined);
-        if (cursor !== undefined && cursor[which] >= height) return true;
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      return false;
-    },
     caughtUp: () =>
       waitUntil('the scanner is at the head', async () => {
         const { headId, solid } = devnet.control.summary();
         const { seenHash, verified } = await world.cursor();
         return seenHash === headId && verified === solid;
       }),
-    async takeEvents<T extends EventType>(type: T) {
-      const messages = await broker.take(queueName('confirmation-tracker', type));
-      return messages.map((message) => JSON.parse(message.content.toString()) as EventEnvelope<T>);
-    },
     startReplica,
     async close() {
       for (const replica of replicas) await replica.stop();
@@ -159,31 +124,4 @@ export async function createScannerWorld(
     },
   };
   return world;
-}
-
-function networkOf(devnet: TronDevnet, overrides: Partial<NetworkConfig> = {}): NetworkConfig {
-  const token = { decimals: 6, displayDecimals: 2, minAmount: null, maxAmount: null };
-  return {
-    chain: CHAIN,
-    family: 'TRON',
-    enabled: true,
-    genesisId: devnet.chainId,
-    name: 'devnet',
-    rpcUrls: [devnet.url],
-    nativeSymbol: 'TRX',
-    nativeDecimals: 6,
-    confirmations: 'finalized',
-    blockTimeMs: 3_000,
-    // Chain time runs ahead of the clock, as fast as blocks are asked for.
-    headStaleSeconds: 86_400,
-    pollIntervalMs: 50,
-    reorgWindow: 30,
-    maxBlockRange: 20,
-    tokens: [
-      { symbol: 'USDT', contract: devnet.tokens.USDT, ...token },
-      { symbol: 'USDC', contract: devnet.tokens.USDC, ...token },
-      { symbol: 'TRX', contract: null, ...token },
-    ],
-    ...overrides,
-  };
 }

@@ -4,18 +4,8 @@ import { tronArtifact, tronContractInterface } from '@opentill/devnet/tron/tron-
 import type { TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import type { Deposit } from '@opentill/testkit/transfer-audit';
 import { TronWeb } from 'tronweb';
-
-/** A payment to one of our addresses as the node tells of it, read without the scanner's code. */
-export interface Deposit {
-  readonly tx: string;
-  readonly position: string;
-  readonly token: string | null;
-  readonly to: string;
-  readonly amount: string;
-  readonly height: number;
-  readonly block: string;
-}
 
 /** A chain full of payments to our addresses, and of what only looks like such. */
 /** What customers, exchanges and thieves do. */
@@ -36,6 +26,10 @@ export interface TruthChain {
   addAddress(address: string): void;
   /** Sends one transaction of a kind, to an address; a block holds it after the next `mine`. */
   send(kind: PaymentKind, to: string): Promise<void>;
+  /** One transaction of a contract with so many transfers of a token to one address. */
+  sendOwn(to: string, times: number): Promise<void>;
+  /** TRX that a contract sends while it runs: in no log, and in no transaction but as an internal one. @returns sun */
+  sendTrxByContract(to: string): Promise<bigint>;
   /** One block of some transactions of every kind, to any address of ours. */
   produceBlock(): Promise<void>;
   reorganise(depth: number, drop: boolean): Promise<void>;
@@ -92,10 +86,15 @@ export async function createTruthChain(devnet: TronDevnet, seed: number): Promis
     const answer = await wallet.trx.sendRawTransaction(signed as never);
     if (answer.result !== true) throw new Error(JSON.stringify(answer));
   }
-  async function call(contract: string, data: string, feeLimit = FEE_LIMIT_SUN): Promise<void> {
+  async function call(
+    contract: string,
+    data: string,
+    feeLimit = FEE_LIMIT_SUN,
+    callValueSun = 0n,
+  ): Promise<void> {
     const wallet = pick(wallets);
     const owner = wallet.defaultAddress.hex as string;
-    const options = { input: data.replace(/^0x/, ''), feeLimit };
+    const options = { input: data.replace(/^0x/, ''), feeLimit, callValue: Number(callValueSun) };
     const { transaction } = await wallet.transactionBuilder.triggerSmartContract(
       contract,
       '',
@@ -122,15 +121,17 @@ export async function createTruthChain(devnet: TronDevnet, seed: number): Promis
   const multi = await deployMulti();
   await devnet.control.fund(multi, { symbol: 'USDT', amountBaseUnits: 10n ** 12n });
 
+  function sendOwn(to: string, times: number): Promise<void> {
+    const all = Array.from({ length: times }, () => evmForm(to));
+    return call(multi, MULTI.encodeFunctionData('sendOwn', [evmForm(tokens[0]), all, all.map(amount)]));
+  }
+
   /** Only the logs of the successful ones count, and TRX that is carried. */
   const kinds: Readonly<Record<PaymentKind, (to: string) => Promise<void>>> = {
     transfer: (to) => call(pick(tokens), transferOf(to)),
     withDataBehind: (to) => call(tokens[0], `${transferOf(to)}${'ab'.repeat(40)}`),
     ofNothing: (to) => call(tokens[0], TRC20.encodeFunctionData('transfer', [evmForm(to), 0n])),
-    byContract: (to) => {
-      const all = Array.from({ length: 1 + below(3) }, () => evmForm(to));
-      return call(multi, MULTI.encodeFunctionData('sendOwn', [evmForm(tokens[0]), all, all.map(amount)]));
-    },
+    byContract: (to) => sendOwn(to, 1 + below(3)),
     fakeToken: (to) => {
       const from = evmForm(devnet.accounts[0]!.address);
       return call(multi, MULTI.encodeFunctionData('fakeTransfer', [from, evmForm(to), amount()]));
@@ -158,6 +159,12 @@ export async function createTruthChain(devnet: TronDevnet, seed: number): Promis
     sent,
     addAddress: (address) => void ours.push(address),
     send: (kind, to) => kinds[kind](to),
+    sendOwn,
+    async sendTrxByContract(to) {
+      const sun = amount();
+      await call(multi, MULTI.encodeFunctionData('sendTrx', [[evmForm(to)], [sun]]), FEE_LIMIT_SUN, sun);
+      return sun;
+    },
     async produceBlock() {
       for (let left = 1 + below(4); left > 0; left -= 1) {
         const kind = random() < 0.35 ? 'transfer' : pick(names);

@@ -1,15 +1,19 @@
-import { sql } from 'kysely';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { Db } from '@opentill/db/database';
 import {
   createLyingTronProxy,
   type LyingTronProxy,
   type TronNodeFault,
 } from '@opentill/testkit/lying-tron-proxy';
 import { seededRandom } from '@opentill/testkit/seeded-random';
+import {
+  auditTransfers,
+  compareTransfers,
+  untoldTransfers,
+  type TransferFindings,
+} from '@opentill/testkit/transfer-audit';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createScannerWorld, type Replica, type ScannerWorld } from './scanner-world.ts';
-import { createTruthChain, type Deposit, type TruthChain } from './truth-chain.ts';
+import { createTruthChain, type TruthChain } from './truth-chain.ts';
 import { createNaiveScanner } from './truth-naive.ts';
 
 export interface TruthPlan {
@@ -32,20 +36,12 @@ export interface TruthPlan {
 }
 
 /** What the database says against what the node says. */
-export interface TruthFindings {
+export interface TruthFindings extends TransferFindings {
   readonly deposits: number;
-  /** Deposits that are not live, verified and told as the node tells them. */
-  readonly missed: readonly string[];
-  /** Live rows of no deposit. */
-  readonly invented: readonly string[];
   /** Whether the verified cursor passed the last deposit in time. */
   readonly settled: boolean;
-  /** Deposits verified at one time and something else later. */
-  readonly unverified: number;
   /** Verified rows that no event told of, or events of rows that are not verified. */
   readonly untold: readonly string[];
-  /** Rows that a reorganisation or the verified pass took back at some time. */
-  readonly orphanings: number;
   readonly sent: TruthChain['sent'];
   readonly naive: { readonly missed: number; readonly invented: number };
   /** Only of a plan with an outage. */
@@ -72,8 +68,8 @@ export interface OutageFindings {
  * many are rare: the reader slows down for minutes after each, and these blocks come ten times as fast as on TRON.
  */
 export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
-  rateLimited: 0.0002,
-  suspended: 0.0002,
+  rateLimited: 0.0006,
+  suspended: 0.0006,
   connectionReset: 0.005,
   truncatedJson: 0.005,
   unavailable: 0.003,
@@ -86,6 +82,10 @@ export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
   emptyInfos: 0.05,
   truncatedInfos: 0.05,
   emptyBlock: 0.02,
+  leftOut: 0.03,
+  solidAhead: 0.05,
+  solidJumped: 0.03,
+  solidFellBack: 0.05,
   otherInfos: 0.03,
   swappedInfos: 0.05,
   droppedLog: 0.03,
@@ -99,7 +99,8 @@ export const HONEST_ALONE: Partial<Record<TronNodeFault, number>> = {
   inventedLog: 0,
   inventedSuccess: 0,
 };
-const SOLID_LAG = 6;
+/** So many blocks are seen and not solid. */
+export const SOLID_LAG = 6;
 const ADDRESSES = 20;
 const REORG_DEPTH_MAX = 4;
 const PAUSE_MAX_MS = 5_000;
@@ -111,7 +112,8 @@ export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
   const startedAt = performance.now();
   const world = await createScannerWorld({
     solidLagBlocks: SOLID_LAG,
-    ...(plan.network && { network: plan.network }),
+    // As mainnet.json has it: a node may call its head solid.
+    network: { finality: { staleSeconds: 600, minDepth: SOLID_LAG + 1 }, ...plan.network },
   });
   const closers: (() => Promise<unknown>)[] = [() => world.close()];
   try {
@@ -147,8 +149,8 @@ export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
     return {
       deposits: truth.length,
       settled,
-      ...(await compare(world.admin.kysely, truth)),
-      untold: await untold(world),
+      ...(await compareTransfers(world.admin.kysely, truth)),
+      untold: await untoldTransfers(world.admin.kysely, world, PAUSE_MAX_MS),
       sent: chain.sent,
       naive: {
         missed: [...credited].filter((key) => !naive.credited.has(key)).length,
@@ -248,6 +250,8 @@ async function startOutage(
   }: { readonly proxies: readonly LyingTronProxy[]; readonly scanner: Replica },
 ): Promise<Outage> {
   const faults = { ...FAULTS, ...plan.faults };
+  // What both have told already may be verified without them.
+  await world.passed('verified', world.devnet.control.summary().solid, SETTLE_MAX_MS);
   dead!.setFaults({ connectionReset: 1 });
   living!.setFaults({ ...faults, ...HONEST_ALONE });
   const from = (await world.cursor()).verified;
@@ -273,61 +277,4 @@ async function startOutage(
 
 function raised(scanner: Replica, kind: string): Promise<void> {
   return waitUntil(`the alarm ${kind}`, async () => (await scanner.alarms()).includes(kind), OUTAGE_MAX_MS);
-}
-
-/** Keeps every change of a transfer's state, in the database itself. */
-async function auditTransfers(db: Db): Promise<void> {
-  await sql`create table truth_audit (place bigserial, transfer_id bigint, was text, became text)`.execute(
-    db,
-  );
-  await sql`
-    create function truth_note() returns trigger language plpgsql security definer set search_path = public as $$
-    begin
-      insert into truth_audit (transfer_id, was, became)
-      values (new.transfer_id, case when tg_op = 'UPDATE' then old.state::text end, new.state::text);
-      return null;
-    end $$`.execute(db);
-  await sql`create trigger truth_note after insert or update on transfer for each row execute function truth_note()`.execute(
-    db,
-  );
-}
-
-async function compare(
-  db: Db,
-  truth: readonly Deposit[],
-): Promise<Pick<TruthFindings, 'missed' | 'invented' | 'unverified' | 'orphanings'>> {
-  const { rows } = await sql<Deposit & { readonly state: string }>`
-    select tx_hash as tx, position, contract_address as token, to_address as "to", amount::text as amount,
-      block_height as height, block_hash as block, state from transfer where state <> 'ORPHANED'`.execute(db);
-  const textOf = (row: Deposit, state: string): string =>
-    [row.tx, row.position, row.token, row.to, row.amount, row.height, row.block, state].join(' ');
-  const live = new Set(rows.map((row) => textOf(row, row.state)));
-  const expected = new Set(truth.map((deposit) => textOf(deposit, 'VERIFIED')));
-  const count = async (condition: ReturnType<typeof sql>): Promise<number> =>
-    (await sql<{ n: number }>`select count(*)::int as n from truth_audit where ${condition}`.execute(db))
-      .rows[0]!.n;
-  return {
-    missed: [...expected].filter((text) => !live.has(text)),
-    invented: [...live].filter((text) => !expected.has(text)),
-    unverified: await count(sql`was = 'VERIFIED' and became <> 'VERIFIED'`),
-    orphanings: await count(sql`became = 'ORPHANED'`),
-  };
-}
-
-/** Every verified transfer was told of in a block.verified, and nothing else was. */
-async function untold(world: ScannerWorld): Promise<readonly string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select transfer_id::text as id from transfer where state = 'VERIFIED'`.execute(world.admin.kysely);
-  const verified = new Set(rows.map((row) => row.id));
-  const told = new Set<string>();
-  const different = (): readonly string[] => [
-    ...[...verified].filter((id) => !told.has(id)),
-    ...[...told].filter((id) => !verified.has(id)),
-  ];
-  const deadline = performance.now() + PAUSE_MAX_MS;
-  do {
-    for (const event of await world.takeEvents('block.verified'))
-      for (const id of event.data.transferIds) told.add(id);
-  } while (different().length > 0 && performance.now() < deadline);
-  return different();
 }

@@ -1,0 +1,276 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { aPayout } from '@opentill/testkit/scenario';
+import { createSuiPaying, suiPayersOf } from '@opentill/testkit/sui-paying';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import type { Deposit } from '@opentill/testkit/transfer-audit';
+import { CHAIN, createScannerWorld, type Replica, type ScannerWorld } from './scanner-world.ts';
+import { createTruthChain, type PaymentKind, type TruthChain } from './truth-chain.ts';
+
+let world: ScannerWorld;
+let chain: TruthChain;
+let replica: Replica;
+
+beforeAll(async () => {
+  world = await createScannerWorld();
+  chain = createTruthChain(world.devnet, 5);
+  replica = await world.startReplica();
+  await world.caughtUp();
+});
+afterAll(() => world.close());
+
+async function recorded(state: string): Promise<readonly Deposit[]> {
+  const { rows } = await sql<Deposit>`
+    select tx_hash as tx, position, contract_address as token, to_address as "to", amount::text as amount,
+      block_height as height, block_hash as block from transfer where state = ${state}`.execute(
+    world.admin.kysely,
+  );
+  return sorted(rows);
+}
+
+/** All that the chain has, verified, and nothing else. */
+async function expectTruth(): Promise<void> {
+  await world.caughtUp();
+  expect(await recorded('VERIFIED')).toEqual(sorted(chain.truth()));
+  expect(await recorded('DETECTED')).toEqual([]);
+}
+
+function sorted(deposits: readonly Deposit[]): readonly Deposit[] {
+  return deposits.toSorted(
+    (a, b) => a.height - b.height || a.tx.localeCompare(b.tx) || a.position.localeCompare(b.position),
+  );
+}
+
+async function newAddress(): Promise<string> {
+  const address = await world.newDepositAddress();
+  chain.addAddress(address);
+  return address;
+}
+
+describe('deposits', () => {
+  it('are what addresses got by successful transactions, each coin by itself, as coins and in balances', async () => {
+    const transfers: Readonly<Record<PaymentKind, number>> = {
+      coin: 1,
+      intoBalance: 1,
+      twice: 1,
+      batch: 2,
+      native: 1,
+      gasless: 1,
+      toHimself: 0,
+      failed: 0,
+      ofNothing: 0,
+    };
+    await newAddress(); // whom batches pay besides
+    const addresses = new Map<string, PaymentKind>();
+    for (const kind of Object.keys(transfers) as PaymentKind[]) {
+      const address = await newAddress();
+      addresses.set(address, kind);
+      if (kind !== 'batch') await chain.send(kind, address);
+    }
+    const [batched = ''] = [...addresses].find(([, kind]) => kind === 'batch') ?? [];
+    await chain.send('batch', batched);
+    // They are executed, and in no checkpoint yet.
+    await world.caughtUp();
+    expect(await recorded('VERIFIED')).toEqual([]);
+    world.devnet.control.checkpoint();
+    await expectTruth();
+    const found = await recorded('VERIFIED');
+    for (const [address, kind] of addresses) {
+      const count = found.filter(({ to }) => to === address).length;
+      expect({ kind, atLeast: count >= transfers[kind] }).toEqual({ kind, atLeast: true });
+      if (transfers[kind] === 0) expect({ kind, count }).toEqual({ kind, count: 0 });
+    }
+    const batch = found.filter(({ tx }) => tx === found.find(({ to }) => to === batched)!.tx);
+    expect(new Set(batch.map(({ token }) => token)).size).toBe(2);
+    expect(new Set(batch.map(({ to }) => to)).size).toBeGreaterThan(1);
+    const told: string[] = [];
+    await waitUntil('each was told of', async () => {
+      for (const event of await world.takeEvents('block.verified')) told.push(...event.data.transferIds);
+      return told.length === found.length;
+    });
+  });
+
+  it('of one transaction that pays three addresses in two coins are what each got of each, and nothing else', async () => {
+    const [payer] = suiPayersOf(world.devnet);
+    const { USDC, USDT } = world.devnet.tokens;
+    const [a, b, c] = [await newAddress(), await newAddress(), await newAddress()];
+    const tx = await createSuiPaying(world.devnet).pay(payer!, [
+      { coinType: USDC, to: a, amount: 1n },
+      { coinType: USDT, to: a, amount: 2n },
+      { coinType: USDC, to: b, amount: 3n },
+      { coinType: USDC, to: b, amount: 4n, intoBalance: true },
+      { coinType: USDT, to: c, amount: 5n, intoBalance: true },
+    ]);
+    world.devnet.control.checkpoint();
+    await expectTruth();
+    const found = (await recorded('VERIFIED')).filter((one) => one.tx === tx);
+    expect(new Set(found.map(({ to, token, amount }) => `${amount} ${token} ${to}`))).toEqual(
+      new Set([`1 ${USDC} ${a}`, `2 ${USDT} ${a}`, `7 ${USDC} ${b}`, `5 ${USDT} ${c}`]),
+    );
+    expect(found).toHaveLength(4);
+  });
+
+  it('of the time in which nobody looked are found, also where nodes have no lists', async () => {
+    for (const kind of ['list', 'no-history'] as const) {
+      await replica.stop();
+      if (kind === 'no-history') world.node.fault({ kind });
+      for (let block = 0; block < 8; block += 1) await chain.produceBlock();
+      world.devnet.control.checkpoint(40);
+      replica = await world.startReplica();
+      await expectTruth();
+      world.node.clearFaults();
+    }
+  });
+});
+
+describe('a subscription', () => {
+  const ways: readonly (readonly [string, () => void])[] = [
+    ['is cut', () => world.node.dropConnections()],
+    ['falls silent', () => world.node.fault({ kind: 'silent-streams' })],
+    ['leaves checkpoints out', () => world.node.fault({ kind: 'skip-checkpoint', times: 3 })],
+    [
+      'is not offered',
+      () => {
+        world.node.fault({ kind: 'status', code: 'UNIMPLEMENTED', method: 'SubscribeCheckpoints' });
+        world.node.dropConnections();
+      },
+    ],
+  ];
+  it.each(ways)('that %s leaves no gap, and doubles nothing', async (_, harm) => {
+    await chain.produceBlock();
+    await world.caughtUp();
+    harm();
+    for (let block = 0; block < 4; block += 1) await chain.produceBlock();
+    await expectTruth();
+    world.node.clearFaults();
+    await chain.produceBlock();
+    await expectTruth();
+  });
+});
+
+describe('a node without balance changes', () => {
+  it.each(['coin', 'gasless'] as const)('holds the cursor over a payment: %s', async (kind) => {
+    const { checkpoint } = world.devnet.control.summary();
+    world.node.fault({ kind: 'no-balance-changes' });
+    await chain.send(kind, await newAddress());
+    world.devnet.control.checkpoint(2);
+    expect(await world.passed('seen', checkpoint + 1, 700)).toBe(false);
+    world.node.clearFaults();
+    await expectTruth();
+  });
+});
+
+describe('of two nodes', () => {
+  it('one that lags, leaves balance changes out or has discarded what is asked for is done without', async () => {
+    const other = await world.devnet.control.openNode();
+    await replica.stop();
+    replica = await world.startReplica({
+      rpcUrls: [world.node.url, other.url],
+      aloneAfterSeconds: 1,
+    });
+    await chain.produceBlock();
+    await expectTruth();
+    other.fault({ kind: 'lag', checkpoints: 2 });
+    await chain.produceBlock();
+    expect(await world.passed('seen', world.devnet.control.summary().checkpoint, 20_000)).toBe(true);
+    other.clearFaults();
+    await expectTruth();
+    world.node.fault({ kind: 'no-balance-changes' });
+    for (let block = 0; block < 3; block += 1) await chain.produceBlock();
+    await expectTruth();
+    world.node.clearFaults();
+    await replica.stop();
+    for (let block = 0; block < 3; block += 1) await chain.produceBlock();
+    world.devnet.control.checkpoint(3);
+    other.prune(world.devnet.control.summary().checkpoint);
+    replica = await world.startReplica({ rpcUrls: [other.url, world.node.url], aloneAfterSeconds: 1 });
+    await expectTruth();
+    await other.close();
+  }, 30_000);
+});
+
+it('a node of another network is refused, and the service says that it is misconfigured', async () => {
+  const foreign = await world.startReplica({ genesisId: '4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S' });
+  await waitUntil('it says so', () => foreign.failures.length > 0);
+  expect(foreign.failures[0]).toMatchObject({ code: 'WRONG_CHAIN' });
+  await foreign.stop();
+});
+
+it('all that somebody pays by one transaction with the key of a hot wallet may have paid payouts', async () => {
+  const [thief] = suiPayersOf(world.devnet);
+  const wallet = thief!.toSuiAddress();
+  const { USDC, USDT } = world.devnet.tokens;
+  const aReceiver = (): string => `0x${randomBytes(32).toString('hex')}`;
+  const receivers = [aReceiver(), aReceiver(), aReceiver()];
+  const payoutTo = (address: string, contract: string | null, amount: bigint) =>
+    aPayout(world.admin.kysely, {
+      chain: CHAIN,
+      family: 'SUI',
+      source_address: wallet,
+      address,
+      contract_address: contract,
+      amount,
+    }).then(async ({ order_pk: orderPk, expires_at }) => {
+      await world.admin.kysely
+        .insertInto('payout')
+        .values({ order_pk: orderPk, chain: CHAIN, wallet, state: 'REQUESTED', expires_at })
+        .execute();
+      return orderPk;
+    });
+  const paid = [
+    await payoutTo(receivers[0]!, USDC, 5n),
+    await payoutTo(receivers[1]!, USDC, 6n),
+    await payoutTo(receivers[1]!, USDT, 7n),
+    await payoutTo(receivers[2]!, null, 8n),
+  ];
+  const unpaid = [
+    await payoutTo(receivers[1]!, USDC, 7n),
+    await payoutTo(receivers[2]!, USDC, 8n),
+    await payoutTo(aReceiver(), USDC, 5n),
+  ];
+  const txHash = await createSuiPaying(world.devnet).pay(thief!, [
+    { coinType: USDC, to: receivers[0]!, amount: 5n },
+    { coinType: USDC, to: receivers[1]!, amount: 2n },
+    { coinType: USDC, to: receivers[1]!, amount: 4n, intoBalance: true },
+    { coinType: USDT, to: receivers[1]!, amount: 7n },
+    { coinType: '0x2::sui::SUI', to: receivers[2]!, amount: 8n },
+  ]);
+  world.devnet.control.checkpoint();
+  await world.caughtUp();
+  const { rows } = await sql<{ to: string; contract: string | null; amount: string }>`
+    select to_address as "to", contract_address as contract, amount::text as amount from foreign_transfer
+    where tx_hash = ${txHash} and wallet = ${wallet}`.execute(world.admin.kysely);
+  expect(rows).toHaveLength(4);
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      { to: receivers[0], contract: USDC, amount: '5' },
+      { to: receivers[1], contract: USDC, amount: '6' },
+      { to: receivers[1], contract: USDT, amount: '7' },
+      { to: receivers[2], contract: null, amount: '8' },
+    ]),
+  );
+  const mayBePaid = async (orderPk: string): Promise<boolean> => {
+    const answer = await sql<{
+      may: boolean;
+    }>`select may_be_paid_by_foreign(${orderPk}::uuid) as may`.execute(world.admin.kysely);
+    return answer.rows[0]!.may;
+  };
+  expect(await Promise.all(paid.map(mayBePaid))).toEqual([true, true, true, true]);
+  expect(await Promise.all(unpaid.map(mayBePaid))).toEqual([false, false, false]);
+});
+
+it('asks the database for checkpoints that come together in a part of a statement each, payments among them', async () => {
+  const TOGETHER = 300;
+  await world.caughtUp();
+  await replica.stop();
+  const to = await newAddress();
+  for (let place = 0; place < TOGETHER; place += 1) {
+    if (place % 60 === 0) await chain.send('coin', to);
+    world.devnet.control.checkpoint();
+  }
+  replica = await world.startReplica();
+  await expectTruth();
+  // What it asks besides, while it starts and by the clock, is in this as well.
+  expect(replica.statements() / TOGETHER).toBeLessThan(1);
+});

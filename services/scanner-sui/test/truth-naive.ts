@@ -1,0 +1,55 @@
+import { GrpcWebFetchTransport, SuiGrpcClient } from '@mysten/sui/grpc';
+
+/**
+ * The scanner that everybody writes first: each checkpoint up to the head of one node, what addresses got taken for payments whatever
+ * became of the transaction, the next one after an empty answer or one that is not there.
+ */
+export interface NaiveScanner {
+  step(): Promise<void>;
+  /** What it would have credited, as `transaction address coin amount`. */
+  readonly credited: ReadonlySet<string>;
+}
+
+const TRIES = 3;
+
+/** Starts behind `height`; `isOurs` tells deposit addresses. */
+export function createNaiveScanner(options: {
+  readonly url: string;
+  readonly height: number;
+  readonly isOurs: (address: string) => boolean;
+}): NaiveScanner {
+  const { ledgerService } = new SuiGrpcClient({
+    network: 'localnet',
+    transport: new GrpcWebFetchTransport({ baseUrl: options.url, format: 'binary' }),
+  });
+  const credited = new Set<string>();
+  let cursor = options.height;
+
+  async function ask<T>(question: () => PromiseLike<T>): Promise<T | undefined> {
+    for (let tries = 1; tries <= TRIES; tries += 1)
+      try {
+        return await question();
+      } catch {
+        // Once more.
+      }
+    return undefined;
+  }
+
+  return {
+    credited,
+    async step() {
+      const info = await ask(() => ledgerService.getServiceInfo({}));
+      const head = Number(info?.response.checkpointHeight ?? 0n);
+      while (cursor < head) {
+        cursor += 1;
+        const checkpointId = { oneofKind: 'sequenceNumber', sequenceNumber: BigInt(cursor) } as const;
+        const readMask = { paths: ['transactions.digest', 'transactions.balance_changes'] };
+        const answer = await ask(() => ledgerService.getCheckpoint({ checkpointId, readMask }));
+        for (const { digest, balanceChanges } of answer?.response.checkpoint?.transactions ?? [])
+          for (const { address = '', coinType, amount = '' } of balanceChanges)
+            if (options.isOurs(address) && !amount.startsWith('-'))
+              credited.add(`${digest} ${address} ${coinType} ${amount}`);
+      }
+    },
+  };
+}
