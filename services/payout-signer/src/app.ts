@@ -23,10 +23,12 @@ import { createPayoutStore } from './store.ts';
 import type { PayingNetwork, SignerDeps, SignerTiming } from './signer-deps.ts';
 import { startPlanners } from './start-planners.ts';
 import { findMovingDeposits } from './store/find-moving.ts';
+import { startWatchingSweeps } from './watch-sweeps.ts';
 
 export const DEFAULT_TIMING: SignerTiming = {
   sweepMs: 1_000,
   planEveryMs: 5_000,
+  energyWaitMs: 600_000,
   depositsAtOnce: 16,
   leaseTtlMs: 5_000,
   resendMs: 5_000,
@@ -72,6 +74,7 @@ export function startSigner(deps: SignerDeps): SignerApp {
   };
   const planners = startPlanners(deps, timing, observe, wakeAll);
   const marking = startMarking(deps, timing, observe);
+  const figures = startWatchingSweeps({ ...deps, chains: deps.networks.map(({ network }) => network.chain) });
   const consumers = startConsumers(deps, drivers, deposits);
   const presence = announcePresence({
     db,
@@ -100,6 +103,7 @@ export function startSigner(deps: SignerDeps): SignerApp {
           planners: () => Promise.all(planners.map((planner) => planner.stop())),
           marking: () => Promise.all(marking.map((loop) => loop.stop())),
           housekeeping: () => housekeeping.stop(),
+          figures: () => figures.stop(),
         },
         logger,
       );
@@ -203,7 +207,7 @@ function startDriverOf(
     terms: paying.terms,
     sender: paying.sender,
     reader: paying.reader,
-    store: createPayoutStore(db, key, { newId, clock }),
+    store: createPayoutStore(db, key, { newId, clock, isDeposit: !isHotWallet }),
     mark: isHotWallet ? openNonceMark(stateDirectory, key) : NO_NONCE_MARK,
     timing: { bumpAfterMs: paying.terms.bumpAfterMs, ...timing },
   });

@@ -1,7 +1,5 @@
-import type { TokenContract } from '@opentill/chain/transfer';
-import { findToken } from '@opentill/contracts/network-config';
 import { checkMovement } from './check-movement.ts';
-import type { CheckedIntent, IntentRules } from './intent-rules.ts';
+import { configuredContract, type CheckedIntent, type IntentRules } from './intent-rules.ts';
 import type { JudgedPayout, PayoutFacts } from './wallet-facts.ts';
 
 export const RECEIVER_NOT_ALLOWED = 'Receiver not allowed';
@@ -14,12 +12,8 @@ export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedInt
   const { network, codec, ownWallets } = rules;
   const { movement } = payout;
   if (movement !== null && movement.kind !== 'REFUND') return checkMovement({ ...payout, movement }, rules);
-  const token = findToken(network, payout.symbol);
-  if (token === undefined || token.decimals !== payout.decimals)
-    return { kind: 'OBSTACLE', obstacle: 'CONFIG_MISMATCH' };
-  const contract = token.contract === null ? null : codec.parse(token.contract);
-  if (contract === undefined || contract !== payout.contract)
-    return { kind: 'OBSTACLE', obstacle: 'CONFIG_MISMATCH' };
+  const contract = configuredContract(payout, rules);
+  if (contract === undefined) return { kind: 'OBSTACLE', obstacle: 'CONFIG_MISMATCH' };
   const to = codec.parse(payout.receiver);
   const contracts = network.tokens.map((t) => (t.contract === null ? null : codec.parse(t.contract)));
   const isPayable =
@@ -33,7 +27,7 @@ export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedInt
     kind: 'INTENT',
     intent: {
       from: payout.wallet,
-      contract: contract as TokenContract | null,
+      contract,
       to,
       amountBaseUnits: payout.amountBaseUnits,
     },

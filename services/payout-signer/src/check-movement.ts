@@ -1,8 +1,8 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
-import { findToken } from '@opentill/contracts/network-config';
-import type { CheckedIntent, IntentRules } from './intent-rules.ts';
+import { configuredContract, type CheckedIntent, type IntentRules } from './intent-rules.ts';
+import { resourceOf } from './resource-of-movement.ts';
 import type { Movement, PayoutFacts } from './wallet-facts.ts';
 
 /** What the merchant of a sweep is told of one that nobody should have planned. */
@@ -42,16 +42,14 @@ export function checkMovement(payout: Moving, rules: IntentRules): CheckedIntent
 
 /** Of the network file: a configured token, or the chain's own coin, which need be no token to pay fees. */
 function assetOf(
-  { symbol, decimals, contract }: Moving,
-  { network, codec }: IntentRules,
+  payout: Moving,
+  rules: IntentRules,
 ): { readonly contract: TokenContract | null } | undefined {
-  const isNative = contract === null && symbol === network.nativeSymbol;
-  if (isNative) return decimals === network.nativeDecimals ? { contract: null } : undefined;
-  const token = findToken(network, symbol);
-  const known = token === undefined || token.contract === null ? null : codec.parse(token.contract);
-  if (token?.decimals !== decimals || known === undefined || known === null || known !== contract)
-    return undefined;
-  return { contract: known as unknown as TokenContract };
+  const { network } = rules;
+  const isNative = payout.contract === null && payout.symbol === network.nativeSymbol;
+  if (isNative) return payout.decimals === network.nativeDecimals ? { contract: null } : undefined;
+  const known = configuredContract(payout, rules);
+  return known === undefined || known === null ? undefined : { contract: known };
 }
 
 function isBetweenOurs(payout: Moving, to: Address, rules: IntentRules): boolean {
@@ -83,7 +81,5 @@ function intentOf(
   contract: TokenContract | null,
   to: Address,
 ): PaymentIntent {
-  const intent = { from: wallet, contract, to, amountBaseUnits };
-  if (movement.kind === 'DELEGATE') return { ...intent, resource: 'LEND_ENERGY' };
-  return movement.kind === 'UNDELEGATE' ? { ...intent, resource: 'TAKE_ENERGY_BACK' } : intent;
+  return { from: wallet, contract, to, amountBaseUnits, ...resourceOf(movement.kind) };
 }

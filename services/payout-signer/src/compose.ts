@@ -1,9 +1,16 @@
 import { evmFamily } from '@opentill/chain-evm/family';
 import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
+import { suiFamily } from '@opentill/chain-sui/family';
+import { createSuiSender } from '@opentill/chain-sui/sender/create-sender';
 import { tronFamily } from '@opentill/chain-tron/family';
 import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { payoutTermsOf, tronPayoutTermsOf, type PayoutTerms } from '@opentill/contracts/payout-terms';
+import {
+  payoutTermsOf,
+  suiPayoutTermsOf,
+  tronPayoutTermsOf,
+  type PayoutTerms,
+} from '@opentill/contracts/payout-terms';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { connectBroker } from '@opentill/messaging/connection';
@@ -20,11 +27,12 @@ import { readPassphraseFile } from '@opentill/wallet/read-passphrase-file';
 import { refuseSecretsInEnvironment } from '@opentill/wallet/refuse-secrets-in-environment';
 import { startSigner } from './app.ts';
 import { readSignerConfig, selectNetworks, type SignerConfig } from './config.ts';
+import { openSellers } from './energy/open-sellers.ts';
 import { judgeByPolicy } from './judge-by-policy.ts';
 import type { PayingNetwork, SignerDeps } from './signer-deps.ts';
 
 const SERVICE = 'payout-signer';
-const CODECS = [evmFamily.addressCodec, tronFamily.addressCodec];
+const CODECS = [evmFamily.addressCodec, tronFamily.addressCodec, suiFamily.addressCodec];
 
 /** Opens what the service needs, and starts it: its composition root but for the process. */
 export const composePayoutSigner: Compose = async (env, { fail, sharesProcess }) => {
@@ -55,10 +63,11 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       metrics,
       clock: systemClock,
       newId,
-      ...sortNetworks(networks, keys, logger),
+      ...sortNetworks(networks, keys, policy, logger),
       wallets: keys.addresses,
       keys,
       policy: judgeByPolicy(policy),
+      sellers: await openSellers(config, networks),
       instanceId,
       stateDirectory: config.stateDirectory,
       fail,
@@ -104,12 +113,13 @@ async function openKeys(
 function sortNetworks(
   networks: readonly NetworkConfig[],
   keys: KeystoreSigner,
+  policy: Policy | undefined,
   logger: Logger,
 ): Pick<SignerDeps, 'networks' | 'unpayable'> {
   const sorted = networks.map((network) => {
     const codec = CODECS.find(({ family }) => family === network.family);
     if (codec === undefined) throw new TypeError(`no payouts are known of the family ${network.family}`);
-    return { network, codec, paying: payOn(network, keys, logger) };
+    return { network, codec, paying: payOn(network, keys, policy, logger) };
   });
   return {
     networks: sorted.flatMap(({ paying }) => paying ?? []),
@@ -117,18 +127,26 @@ function sortNetworks(
   };
 }
 
-function payOn(network: NetworkConfig, backend: KeystoreSigner, logger: Logger): PayingNetwork | undefined {
+function payOn(
+  network: NetworkConfig,
+  backend: KeystoreSigner,
+  policy: Policy | undefined,
+  logger: Logger,
+): PayingNetwork | undefined {
   const ofEvm = payoutTermsOf(network);
   if (ofEvm !== undefined) return payOnEvm(network, ofEvm, backend, logger);
+  const told = { backend, ...tellOfSources(network, logger) };
   const ofTron = tronPayoutTermsOf(network);
-  if (ofTron === undefined) return undefined;
-  return {
-    kind: 'EXPIRING',
-    network,
-    terms: ofTron,
-    codec: tronFamily.addressCodec,
-    sender: createTronSender(network, { backend, ...tellOfSources(network, logger) }),
-  };
+  if (ofTron !== undefined) {
+    const { addressCodec: codec } = tronFamily;
+    return { kind: 'EXPIRING', network, terms: ofTron, codec, sender: createTronSender(network, told) };
+  }
+  const ofSui = suiPayoutTermsOf(network);
+  if (ofSui === undefined) return undefined;
+  const { addressCodec: codec } = suiFamily;
+  const gasless = policy?.chains.get(network.chain)?.sweep?.gasless ?? true;
+  const sender = createSuiSender(network, { ...told, gasless });
+  return { kind: 'EXPIRING', network, terms: ofSui, codec, sender };
 }
 
 function payOnEvm(

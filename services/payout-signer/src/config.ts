@@ -22,6 +22,9 @@ export interface SignerConfig extends ServiceSettings {
   readonly policyFile: string | undefined;
   /** Writable, and kept when the database is lost: what was sent from here is written down there. */
   readonly stateDirectory: string;
+  /** Where energy for sweeps on TRON is bought, and the file with the key of the operator's account there; undefined: nowhere. */
+  readonly energySellerUrl: string | undefined;
+  readonly energySellerKeyFile: string | undefined;
   /** The chains to pay on; undefined: all that are enabled. */
   readonly chains: readonly string[] | undefined;
   readonly inboxKeptSeconds: number;
@@ -34,6 +37,8 @@ interface Variables extends ServiceVariables {
   readonly PUBLIC_KEYS_FILE?: string;
   readonly POLICY_FILE?: string;
   readonly SIGNER_STATE_DIR?: string;
+  readonly ENERGY_SELLER_URL?: string;
+  readonly ENERGY_SELLER_KEY_FILE?: string;
   readonly CHAINS?: readonly string[];
   readonly INBOX_KEPT_HOURS: number;
 }
@@ -49,6 +54,8 @@ export const SIGNER_CONFIG_SCHEMA = {
     PUBLIC_KEYS_FILE: { type: 'string', minLength: 1 },
     POLICY_FILE: { type: 'string', minLength: 1 },
     SIGNER_STATE_DIR: { type: 'string', minLength: 1 },
+    ENERGY_SELLER_URL: { type: 'string', pattern: '^https?://[^\\s]+$' },
+    ENERGY_SELLER_KEY_FILE: { type: 'string', minLength: 1 },
     CHAINS: { type: 'array', items: { type: 'string' }, minItems: 1 },
     INBOX_KEPT_HOURS: { type: 'integer', minimum: 1, maximum: 8_760, default: 24 },
   },
@@ -68,6 +75,8 @@ export function readSignerConfig(env: Environment): SignerConfig {
     publicKeysFile: variables.PUBLIC_KEYS_FILE,
     policyFile: variables.POLICY_FILE,
     stateDirectory: variables.SIGNER_STATE_DIR ?? dirname(variables.KEYSTORE_FILE),
+    energySellerUrl: variables.ENERGY_SELLER_URL,
+    energySellerKeyFile: variables.ENERGY_SELLER_KEY_FILE,
     chains: variables.CHAINS,
     inboxKeptSeconds: variables.INBOX_KEPT_HOURS * 3_600,
   };
@@ -78,7 +87,7 @@ export type SelectNetworksErrorCode =
   'CHAINS_INVALID';
 
 /** Families whose payouts can be signed. */
-const PAYABLE: readonly Family[] = ['EVM', 'TRON'];
+const PAYABLE: readonly Family[] = ['EVM', 'TRON', 'SUI'];
 
 /** The networks this process pays on: the enabled ones of the families it knows, of these the ones named. */
 export function selectNetworks(

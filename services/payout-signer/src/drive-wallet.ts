@@ -4,6 +4,7 @@ import type { Clock } from '@opentill/runtime/clock';
 import { startLoop } from '@opentill/runtime/loop';
 import { createExpiringPass } from './expiring/pass.ts';
 import type { ExpiringPassDeps } from './expiring/pass-deps.ts';
+import { startLeaseLoop } from './lease-loop.ts';
 import type { Observe } from './observe.ts';
 import { createPass, type Pass } from './pass.ts';
 import type { PassDeps } from './pass-deps.ts';
@@ -57,18 +58,17 @@ interface Driven extends DrivingDeps {
   readonly sender: { checkNetwork(options: { readonly signal: AbortSignal }): Promise<void> };
 }
 
-/**
- * Drives a wallet while this replica has its lease, and asks for the lease while it has not. Two loops beside each other, so
- * that slow nodes don't cost the lease.
- */
+/** Drives a wallet while this replica has its lease, and asks for the lease while it has not. */
 function drive(deps: Driven, newPass: () => Pass): Driver {
   const { key, leaseKeeper, observe, sender } = deps;
   let current: { readonly token: number; readonly pass: Pass } | undefined;
   let isNetworkChecked = false;
   let passedAtMs: number | undefined;
+  const name = `payouts ${key.chain} ${key.wallet}`;
+  const onError = (error: unknown, failuresInRow: number) => observe.passFailed(key, error, failuresInRow);
 
-  const passes = startLoop({
-    name: `payouts ${key.chain} ${key.wallet}`,
+  const work = startLoop({
+    name,
     intervalMs: deps.sweepMs,
     maxBackoffMs: MAX_BACKOFF_MS,
     run: async (signal) => {
@@ -92,27 +92,22 @@ function drive(deps: Driven, newPass: () => Pass): Driver {
         throw error;
       }
     },
-    onError: (error, failuresInRow) => observe.passFailed(key, error, failuresInRow),
+    onError,
   });
-  const leases = startLoop({
-    name: `lease ${key.chain} ${key.wallet}`,
-    intervalMs: deps.leaseIntervalMs,
+  const driving = startLeaseLoop({
+    leaseKeeper,
+    leaseIntervalMs: deps.leaseIntervalMs,
+    name,
     maxBackoffMs: MAX_BACKOFF_MS,
-    run: async () => {
-      const wasHeld = leaseKeeper.current() !== undefined;
-      if ((await leaseKeeper.acquire()) !== undefined && !wasHeld) passes.wake();
-    },
-    onError: (error, failuresInRow) => observe.passFailed(key, error, failuresInRow),
+    work,
+    onError,
   });
   return {
     key,
-    wake: () => passes.wake(),
+    wake: () => driving.wake(),
     leads: () => leaseKeeper.current() !== undefined,
     passedAt: () => passedAtMs,
-    async stop() {
-      await Promise.all([passes.stop(), leases.stop()]);
-      await leaseKeeper.release().catch((error: unknown) => observe.passFailed(key, error, 1));
-    },
+    stop: () => driving.stop(),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Gathering } from '@opentill/chain/expiring-sender';
 import type { TxHash } from '@opentill/chain/transfer';
 import { inFlight, type ExpiringView, type OpenAttempt } from './expiring/attempt-facts.ts';
 import type { SignedPayment, TakenInAttempts } from './expiring/attempt-store.ts';
@@ -13,6 +14,8 @@ export interface ObserveAttempts {
   buried(key: WalletKey, attempts: readonly OpenAttempt[]): void;
   /** A block was found to hold these, and the scanner has not said so. */
   unrecorded(key: WalletKey, txHashes: readonly TxHash[]): void;
+  /** The wallet's own money is moved to where it pays from. */
+  gathering(key: WalletKey, gathering: Gathering, outcome: string): void;
 }
 
 export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAttempts {
@@ -50,6 +53,10 @@ export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAtt
           orderPk,
           txHash,
         });
+    },
+    gathering({ chain }, { txHash, contract, amountBaseUnits }, outcome) {
+      meters.signed.inc({ chain, purpose: 'GATHER' });
+      logger.info('coins of the wallet are gathered', { chain, txHash, contract, amountBaseUnits, outcome });
     },
     unrecorded(key, txHashes) {
       alarms.set('unrecorded', key, txHashes.join(', '));

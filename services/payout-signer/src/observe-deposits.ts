@@ -8,6 +8,7 @@ export function observeDeposits(observe: Observe): Observe {
   const nothing = () => undefined;
   return {
     ...observe,
+    foreignNonces: (key, nonces) => observe.depositUsed(key, nonces),
     looked: nothing,
     leads: nothing,
     balances: nothing,

@@ -6,6 +6,7 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { createAlarmEdges } from './alarm-edges.ts';
 import type { AuthorisationDecisions } from './decide-authorisations.ts';
+import type { OrderOutcome } from './energy/energy-seller.ts';
 import { observeAttempts, type ObserveAttempts } from './observe-attempts.ts';
 import type { BalanceRow, SignedAttempt, TakenIn } from './payout-store.ts';
 import { createSignerMeters } from './signer-meters.ts';
@@ -43,6 +44,8 @@ export interface Observe extends ObserveAttempts {
   poolDisbelieved(key: WalletKey, by: number): void;
   foreignTransactions(key: WalletKey, txHashes: readonly string[]): void;
   foreignNonces(key: WalletKey, nonces: readonly number[]): void;
+  /** The same of a deposit address, which is not halted: whatever it still holds goes to cold storage all the sooner. */
+  depositUsed(key: WalletKey, nonces: readonly number[]): void;
   /** The wallet was halted: this database knows less than was sent. */
   restored(key: WalletKey, reason: string): void;
   /** What became of an operator's word that a transaction paid a payout; `why`: why it could not be carried out. */
@@ -60,6 +63,8 @@ export interface Observe extends ObserveAttempts {
   planned(chain: string, plan: SweepPlan): void;
   /** A sweep's next movement, or its end. */
   stepped(chain: string, sweepId: string, what: string): void;
+  /** A seller of energy was asked for some, for so much at most. */
+  ordered(chain: string, sweepId: string, seller: string, priceSun: bigint, outcome: OrderOutcome): void;
   planningFailed(chain: Chain, error: unknown, failuresInRow: number): void;
   depositsFailed(chain: Chain, error: unknown, failuresInRow: number): void;
   /** A row says that a deposit address is to be emptied whose key this process has, or has not. */
@@ -173,6 +178,9 @@ function observeNonces({ logger, meters, alarms }: Telling) {
     foreignTransactions({ chain, wallet }, txHashes) {
       logger.error('a hot wallet did what nobody here signed: halted', { chain, wallet, txHashes });
     },
+    depositUsed({ chain, wallet }, nonces) {
+      logger.error('something unknown used nonces of a deposit address', { chain, address: wallet, nonces });
+    },
     foreignNonces({ chain, wallet }, nonces) {
       logger.error('something unknown used nonces of a hot wallet: halted', { chain, wallet, nonces });
     },
@@ -226,6 +234,10 @@ function observeWallet({ logger, meters, alarms }: Telling) {
         });
     },
     stepped: (chain, sweepId, what) => logger.info('sweep', { chain, sweepId, what }),
+    ordered(chain, sweepId, seller, priceSun, outcome) {
+      const level = outcome.kind === 'ORDERED' ? 'info' : 'warn';
+      logger[level]('energy ordered', { chain, sweepId, seller, priceSun: `${priceSun}`, ...outcome });
+    },
     planningFailed(chain, error, failuresInRow) {
       meters.failures.inc({ chain, step: 'sweeps' });
       if (failuresInRow === 1 || failuresInRow % 30 === 0)

@@ -4,6 +4,7 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { Lease } from '@opentill/db/lease';
 import type { Address } from '@opentill/chain/address-codec';
 import type { BaseUnits } from '@opentill/domain/money';
+import type { FeePayer } from './fees-within.ts';
 import type { Obstacle, PaidByDecision, WalletView } from './wallet-facts.ts';
 
 /** What became of facts that others wrote. */
@@ -132,6 +133,8 @@ export interface PayoutStore {
   saveReplacement(lease: Lease, attempt: SignedAttempt): Promise<SaveOutcome>;
   /** Stored bytes. What is sent comes from here and from nowhere else. */
   readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
+  /** What of these payouts the gateway moves of its own accord. */
+  readMoves(orderPks: readonly string[]): Promise<ReadonlyMap<string, FeePayer>>;
   /** @returns payouts that were sent for the first time; of these the tracker is told. */
   recordSent(lease: Lease, sent: readonly Sent[]): Promise<readonly string[]>;
   /** Marks nonces as used by something unknown, and halts the wallet, with an incident. */

@@ -1,18 +1,19 @@
 import type { FeePrices } from '@opentill/chain/wallet-sender';
 import { baseUnits } from '@opentill/domain/money';
+import { hasBoundedFee, isFeeWithin } from './fees-within.ts';
 import { chooseBumps, type Bump } from './next-sends.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { SignedAttempt } from './payout-store.ts';
 import { findGaps } from './plan-nonces.ts';
 import { sendStored } from './send-stored.ts';
 import { tellOfForged, vouch, withoutForged } from './vouch-attempts.ts';
-import { inFlight, type WalletView } from './wallet-facts.ts';
+import { inFlight, type OpenNonce, type WalletView } from './wallet-facts.ts';
 
 /**
  * Replaces transactions that wait too long for a block by dearer ones of the same nonce: signed, stored, then sent. All
- * earlier ones are kept, and any of them may still land. Signs nothing while the wallet is halted, and nothing in the place
- * of bytes that our own key did not sign for just this: the columns beside them are nobody's authorisation, and a row that
- * somebody put beside ours is passed over.
+ * earlier ones are kept, and any of them may still land. Signs nothing while the wallet is halted, nothing that the wallet's
+ * coin does not pay for, no sweep above what it may cost, and nothing in the place of bytes that our own key did not sign for just
+ * this: the columns beside them are nobody's authorisation, and a row that somebody put beside ours is passed over.
  */
 export async function bumpFees(context: PassContext, view: WalletView): Promise<void> {
   const { sender, store, lease, observe, key, timing, memory, monotonicMs, signal } = context;
@@ -30,10 +31,12 @@ export async function bumpFees(context: PassContext, view: WalletView): Promise<
   const prices = await sender.currentPrices({ signal });
   const now = { ms, databaseMs, seenHeight: view.cursor?.seen.height ?? 0, prices };
   const { bumps, atCap } = chooseBumps(nonces, memory.sends, now, timing, sender.raise);
-  observe.feesAtCap(key, atCap?.nonce);
+  const payable = await choosePayable(context, await chooseWithin(context, bumps, nonces));
+  const dearest = atCap ?? (payable.includes(bumps[0] as Bump) ? undefined : bumps[0]?.nonce);
+  observe.feesAtCap(key, dearest?.nonce);
   // What was known of them may have been changed since.
-  const vouched = await vouch(context, bumps);
-  if (vouched.length < bumps.length) tellOfForged(context, view.nonces);
+  const vouched = await vouch(context, payable);
+  if (vouched.length < payable.length) tellOfForged(context, view.nonces);
   for (const bump of vouched) {
     const attempt = await signBump(context, bump);
     if ((await store.saveReplacement(lease, attempt)).kind !== 'SAVED') continue;
@@ -41,6 +44,49 @@ export async function bumpFees(context: PassContext, view: WalletView): Promise<
     const { txHash, nonce } = attempt.signed;
     await sendStored(context, view, [{ txHash, nonce, orderPk: attempt.orderPk }]);
   }
+}
+
+/**
+ * Those that the wallet's coin pays for at their dearest. A node refuses others, and what was sent before is as good as it was: it
+ * lands when fees fall. A deposit address has little more than the fee that was brought.
+ */
+async function choosePayable(
+  { sender, key, signal }: PassContext,
+  bumps: readonly Bump[],
+): Promise<readonly Bump[]> {
+  if (bumps.length === 0) return bumps;
+  const { amounts } = await sender.balances(key.wallet, [null], { signal });
+  const coin = amounts.get(null) ?? 0n;
+  return bumps.filter(({ attempt: { contract, amountBaseUnits }, terms: { gasLimit, maxFeePerGas } }) => {
+    const moved = contract === null ? amountBaseUnits : 0n;
+    return gasLimit * maxFeePerGas + moved <= coin;
+  });
+}
+
+/**
+ * Those that stay within what sweeps may cost: the bounds that one was signed by hold as long as it is on its way, and what a
+ * customer's address has is not spent on fees that nobody planned. What is held back lands when fees fall. Not so what the hot wallet
+ * sends where others wait behind it: it holds up payouts.
+ */
+export async function chooseWithin(
+  { store, rules, key }: Pick<PassContext, 'store' | 'rules' | 'key'>,
+  bumps: readonly Bump[],
+  nonces: readonly OpenNonce[],
+): Promise<readonly Bump[]> {
+  const paying = bumps.flatMap(({ nonce: { purpose, orderPk } }) =>
+    purpose === 'PAYOUT' && orderPk !== null ? [orderPk] : [],
+  );
+  if (paying.length === 0) return bumps;
+  const moves = await store.readMoves(paying);
+  const sweep = rules.policy.sweepsOf(key.chain)?.sweep;
+  const last = Math.max(...inFlight(nonces).map(({ nonce }) => nonce));
+  return bumps.filter(({ nonce: { purpose, orderPk, nonce }, terms: { gasLimit, maxFeePerGas } }) => {
+    const moved = purpose === 'PAYOUT' && orderPk !== null ? moves.get(orderPk) : undefined;
+    const isBound = moved !== undefined && hasBoundedFee(moved);
+    if (!isBound || (moved.movement?.kind !== 'SWEEP' && nonce < last)) return true;
+    const fee = { workPrice: maxFeePerGas, feeBaseUnits: gasLimit * maxFeePerGas };
+    return isFeeWithin(sweep, rules.network, moved, fee);
+  });
 }
 
 async function signBump({ sender, key }: PassContext, bump: Bump): Promise<SignedAttempt> {

@@ -59,8 +59,10 @@ function whyNot(
   if (found === undefined) return 'no block that is verified holds a payment of this hash';
   const checked = checkIntent(payout, rules);
   if (checked.kind !== 'INTENT') return 'the order is none that this configuration can pay';
-  const { from, contract, to, amountBaseUnits } = checked.intent;
+  const { from, contract, to, amountBaseUnits, resource } = checked.intent;
   const { intent, fate } = found;
+  if (intent.resource !== resource)
+    return intent.resource === undefined ? 'it moved money' : 'it lent energy, or took it back';
   if (intent.from !== from) return `it was paid from ${intent.from}`;
   if (intent.contract !== contract) return `it paid ${intent.contract ?? 'the native coin'}`;
   if (intent.to !== to) return `it was paid to ${intent.to}`;

@@ -1,8 +1,17 @@
 import type { TokenContract } from '@opentill/chain/transfer';
-import { PREPARE_MAX, type FeePrices, type PaymentIntent } from '@opentill/chain/wallet-sender';
+import type { FeePrices } from '@opentill/chain/wallet-sender';
 import type { NonceGate } from './authorise.ts';
-import { checkIntent } from './check-intent.ts';
+import {
+  chooseDue,
+  hinder,
+  hinderAll,
+  intentsOf,
+  saveInRounds,
+  stopsAll,
+  type DuePayment,
+} from './due-payouts.ts';
 import { chooseRefused, judgeAgain, type Hindered } from './judge-again.ts';
+import { isFeeWithin } from './fees-within.ts';
 import type { PassContext } from './pass-deps.ts';
 import type { SignedAttempt, SpentRow } from './payout-store.ts';
 import { noncesToSign } from './plan-nonces.ts';
@@ -10,16 +19,11 @@ import { sendStored } from './send-stored.ts';
 import { chooseUnpaid } from './settle-decisions.ts';
 import { withoutForged } from './vouch-attempts.ts';
 import { createBudget } from './wallet-budget.ts';
-import { inFlight, type Obstacle, type UnsignedPayout, type WalletView } from './wallet-facts.ts';
+import { inFlight, type UnsignedPayout, type WalletView } from './wallet-facts.ts';
 
-interface Ready {
-  readonly payout: UnsignedPayout;
-  readonly intent: PaymentIntent;
+interface Ready extends DuePayment {
   readonly gasLimit: bigint;
 }
-
-/** Payouts end while their transactions are being signed; then the rest is signed again without them, so often at most. */
-const ROUNDS_MAX = 4;
 
 /**
  * Signs payouts that are authorised, stores the bytes, and only then sends them. Those that can't be signed give their
@@ -31,20 +35,12 @@ export async function signPayouts(
   gate: NonceGate,
   spent: () => Promise<readonly SpentRow[]>,
 ): Promise<number> {
-  const { memory, monotonicMs, terms } = context;
-  const capacity = terms.maxOpenNonces - inFlight(view.nonces).length;
-  const stopped = stopsAll(context, view, gate);
-  const due = view.unsigned
-    .filter(({ orderPk }) => memory.pauses.isDue(orderPk, monotonicMs()))
-    // It expires as soon as it is known that nothing unknown has paid it.
-    .filter(({ isOverdue }) => !isOverdue || stopped === 'CHAIN_AHEAD')
-    .slice(0, Math.max(0, Math.min(PREPARE_MAX, capacity)));
+  const capacity = context.terms.maxOpenNonces - inFlight(view.nonces).length;
+  const stopped = stopsAll(context, view.halted, gate.pausedBy);
+  const due = chooseDue(context, view.unsigned, stopped, capacity);
   if (due.length === 0) return 0;
   if (stopped !== undefined) {
-    await hinder(
-      context,
-      due.map((payout) => ({ payout, obstacle: stopped })),
-    );
+    await hinderAll(context, due, stopped);
     return 0;
   }
   const { allowed, refused } = await judgeUnpaid(context, view, due, spent);
@@ -60,13 +56,6 @@ export async function signPayouts(
     signed.map(({ signed: { txHash, nonce }, orderPk }) => ({ txHash, nonce, orderPk })),
   );
   return signed.length;
-}
-
-function stopsAll({ rules, key }: PassContext, view: WalletView, gate: NonceGate): Obstacle | undefined {
-  // The first of them keeps payouts from expiring.
-  if (gate.pausedBy !== undefined) return gate.pausedBy;
-  if (view.halted !== null) return 'HALTED';
-  return rules.policy.allowsChain(key.chain) ? undefined : 'NO_POLICY';
 }
 
 /** As judgeAgain; and what was signed before must be proven unpaid. */
@@ -100,33 +89,28 @@ async function prepare(
   prices: FeePrices,
 ): Promise<{ readonly ready: readonly Ready[]; readonly hindered: readonly Hindered[] }> {
   const { sender, key, rules, signal } = context;
-  const hindered: Hindered[] = [];
-  const intents = due.flatMap((payout) => {
-    const checked = checkIntent(payout, rules);
-    if (checked.kind === 'INTENT') return [{ payout, intent: checked.intent }];
-    // What was right when it was authorised and is refused now has met another configuration.
-    const obstacle = checked.kind === 'OBSTACLE' ? checked.obstacle : 'CONFIG_MISMATCH';
-    hindered.push({ payout, obstacle });
-    return [];
-  });
-  if (intents.length === 0) return { ready: [], hindered };
-  const contracts = new Set<TokenContract | null>([null, ...intents.map(({ intent }) => intent.contract)]);
+  const { payments, hindered: mismatched } = intentsOf(due, rules);
+  if (payments.length === 0) return { ready: [], hindered: mismatched };
+  const hindered = [...mismatched];
+  const contracts = new Set<TokenContract | null>([null, ...payments.map(({ intent }) => intent.contract)]);
   const [balances, answers] = await Promise.all([
     sender.balances(key.wallet, [...contracts], { signal }),
     sender.prepare(
-      intents.map(({ intent }) => intent),
+      payments.map(({ intent }) => intent),
       { signal },
     ),
   ]);
   const budget = createBudget(balances, withoutForged(context.memory, view.nonces), prices);
-  const ready = intents.flatMap(({ payout, intent }, place): Ready[] => {
+  const ready = payments.flatMap(({ payout, intent }, place): Ready[] => {
     const answer = answers[place];
     if (answer === undefined) return [];
     // A payment without the money for it fails on the chain as well: the plainer word is told.
     const gasLimit = answer.kind === 'READY' ? answer.gasLimit : 0n;
-    const money = answer.kind === 'READY' ? budget.take(intent, gasLimit) : budget.lacks(intent);
-    const obstacle =
-      money === 'TAKEN' ? undefined : (money ?? (answer.kind === 'OBSTACLE' ? answer.obstacle : undefined));
+    const fee = { workPrice: prices.maxFeePerGas, feeBaseUnits: gasLimit * prices.maxFeePerGas };
+    const isWithin = isFeeWithin(rules.policy.sweepsOf(key.chain)?.sweep, rules.network, payout, fee);
+    const money = answer.kind === 'READY' && isWithin ? budget.take(intent, gasLimit) : budget.lacks(intent);
+    const why = answer.kind === 'OBSTACLE' ? answer.obstacle : 'FEES_ABOVE_CAP';
+    const obstacle = money === 'TAKEN' ? undefined : (money ?? why);
     if (obstacle === undefined) return [{ payout, intent, gasLimit }];
     if (answer.kind === 'OBSTACLE') context.observe.wouldFail(key, payout.orderPk, answer.detail);
     hindered.push({ payout, obstacle });
@@ -143,24 +127,18 @@ async function signAndSave(
   ready: readonly Ready[],
   prices: FeePrices,
 ): Promise<readonly SignedAttempt[]> {
-  const { store, lease, observe, key, memory } = context;
-  let left = ready;
-  for (let round = 1; left.length > 0 && round <= ROUNDS_MAX; round += 1) {
-    const attempts = await signAll(context, view, gate, left, prices);
-    const payouts = left.map(({ payout }) => payout);
-    const outcome = await store.saveSigned(lease, attempts, (besides) =>
-      chooseRefused(payouts, besides, context.rules, view.now),
-    );
-    if (outcome.kind === 'SAVED') {
-      for (const { orderPk } of payouts) memory.pauses.forget(orderPk);
-      observe.signed(key, attempts);
-      return attempts;
-    }
-    if (outcome.kind === 'STALE') return [];
-    // Signed, never stored, never sent: as if it had not been.
-    left = left.filter(({ payout }) => !outcome.orderPks.includes(payout.orderPk));
-  }
-  return [];
+  const { store, lease, observe, key, memory, rules } = context;
+  const attempts = await saveInRounds(
+    memory,
+    ready,
+    (left) => signAll(context, view, gate, left, prices),
+    (signed, left) => {
+      const payouts = left.map(({ payout }) => payout);
+      return store.saveSigned(lease, signed, (besides) => chooseRefused(payouts, besides, rules, view.now));
+    },
+  );
+  if (attempts.length > 0) observe.signed(key, attempts);
+  return attempts;
 }
 
 async function signAll(
@@ -181,16 +159,4 @@ async function signAll(
     attempts.push({ purpose: 'PAYOUT', orderPk: payout.orderPk, contract, to, amountBaseUnits, signed });
   }
   return attempts;
-}
-
-async function hinder(context: PassContext, hindered: readonly Hindered[]): Promise<void> {
-  const { memory, monotonicMs, store, lease, observe, key } = context;
-  for (const { payout } of hindered) memory.pauses.put(payout.orderPk, monotonicMs());
-  if (hindered.length === 0) return;
-  await store.saveObstacles(
-    lease,
-    hindered.map(({ payout: { orderPk }, obstacle }) => ({ orderPk, obstacle })),
-  );
-  for (const { payout, obstacle } of hindered)
-    if (payout.obstacle !== obstacle) observe.hindered(key, payout.orderPk, obstacle);
 }

@@ -4,14 +4,16 @@ import type { ExpiringSender } from '@opentill/chain/expiring-sender';
 import type { DepositSigner } from '@opentill/chain/signer-backend';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { PayoutTerms, TronPayoutTerms } from '@opentill/contracts/payout-terms';
+import type { PayoutTerms, WalletBounds } from '@opentill/contracts/payout-terms';
 import type { Db } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
 import type { Broker } from '@opentill/messaging/connection';
 import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { PassTiming } from './pass-deps.ts';
+import type { EnergySeller } from './energy/energy-seller.ts';
 import type { PolicyJudge } from './policy-port.ts';
 
 interface OfNetwork {
@@ -27,10 +29,10 @@ export interface NoncePaying extends OfNetwork {
   readonly reader: Pick<ChainReader, 'readFates'>;
 }
 
-/** A network whose transactions end by time. */
+/** A network whose transactions end by time, or with epochs. */
 export interface ExpiringPaying extends OfNetwork {
   readonly kind: 'EXPIRING';
-  readonly terms: TronPayoutTerms;
+  readonly terms: WalletBounds & { readonly maxOpenPayouts: number };
   readonly sender: ExpiringSender;
 }
 
@@ -53,6 +55,8 @@ export interface SignerDeps {
   /** Derives deposit addresses, from which sweeps are signed. */
   readonly keys: Pick<DepositSigner, 'admitDeposit'>;
   readonly policy: PolicyJudge;
+  /** Who sells energy for sweeps, by chain. */
+  readonly sellers?: ReadonlyMap<Chain, EnergySeller>;
   /** Unique to the process. */
   readonly instanceId: string;
   /** Where the marks of what was sent are kept (nonce-mark.ts, expiring/send-mark.ts): must outlive the database. */
@@ -67,6 +71,8 @@ export interface SignerTiming extends Omit<PassTiming, 'bumpAfterMs'> {
   readonly sweepMs: number;
   /** Pause between rounds of planning sweeps. */
   readonly planEveryMs: number;
+  /** So long lent or bought energy is waited for at a deposit address. */
+  readonly energyWaitMs: number;
   /** Deposit addresses of a chain that one replica sends from at once. */
   readonly depositsAtOnce: number;
   /** How long a wallet stays with a replica that says nothing. */

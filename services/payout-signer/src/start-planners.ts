@@ -1,40 +1,48 @@
 import { keepLease } from '@opentill/db/lease';
+import type { Loop } from '@opentill/runtime/loop';
 import type { Observe } from './observe.ts';
 import type { PayingNetwork, SignerDeps, SignerTiming } from './signer-deps.ts';
-import { startPlanner, type Planner } from './sweeps/start-planner.ts';
+import { startPlanner } from './sweeps/start-planner.ts';
 import { sweepChainOfNonces, sweepChainOfTimes } from './sweeps/sweep-chain.ts';
 import { createSweepStore } from './sweeps/sweep-store.ts';
 
-/** A planner for each chain whose policy has deposit addresses emptied; `onMovement` is told of chains where something began. */
+/** Where nothing begins there is mostly nothing to be ended. */
+const ENDING_TIMES = 6;
+
+/** A planner for each chain, which begins sweeps where the policy has deposit addresses emptied; `onMovement` is told of chains where something began. */
 export function startPlanners(
   deps: SignerDeps,
   timing: SignerTiming,
   observe: Observe,
   onMovement: () => void,
-): readonly Planner[] {
+): readonly Loop[] {
   return deps.networks.flatMap((paying) => planningOf(deps, timing, observe, onMovement, paying));
 }
 
 function planningOf(
-  { db, newId, instanceId, logger, policy, wallets, keys }: SignerDeps,
+  { db, newId, instanceId, logger, policy, wallets, keys, sellers }: SignerDeps,
   timing: SignerTiming,
   observe: Observe,
   onMovement: () => void,
   paying: PayingNetwork,
-): readonly Planner[] {
+): readonly Loop[] {
   const { network, codec, terms } = paying;
   const { chain, family, nativeSymbol } = network;
   const bounds = policy.sweepsOf(chain);
   const wallet = wallets.find((candidate) => codec.parse(candidate) === candidate);
-  if (bounds === undefined || wallet === undefined) return [];
+  if (wallet === undefined) return [];
   const planner = startPlanner({
     network,
     codec,
     wallet,
     policy: bounds,
+    energyWaitMs: timing.energyWaitMs,
     gasReserveBaseUnits: terms.lowGasBaseUnits ?? 0n,
     store: createSweepStore(db, chain, { newId, nativeSymbol }),
-    chain: paying.kind === 'NONCES' ? sweepChainOfNonces(paying.sender) : sweepChainOfTimes(paying.sender),
+    chain:
+      paying.kind === 'NONCES'
+        ? sweepChainOfNonces(paying.sender)
+        : sweepChainOfTimes(paying.sender, sellers?.get(chain)),
     isDepositAddress: (address, index) => keys.admitDeposit(family, index, address),
     observe,
     onMovement,
@@ -47,7 +55,7 @@ function planningOf(
       logger,
     }),
     leaseIntervalMs: timing.leaseTtlMs / 3,
-    everyMs: timing.planEveryMs,
+    everyMs: bounds === undefined ? ENDING_TIMES * timing.planEveryMs : timing.planEveryMs,
     onError: (error, failuresInRow) => observe.planningFailed(chain, error, failuresInRow),
   });
   return [planner];

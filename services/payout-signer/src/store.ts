@@ -2,6 +2,7 @@ import type { Db } from '@opentill/db/database';
 import type { PayoutStore } from './payout-store.ts';
 import { adoptPayment, closeDecision } from './store/adopt.ts';
 import { look } from './store/look.ts';
+import { readMoves } from './store/read-payouts.ts';
 import { noteObstacles, saveAuthorisations } from './store/save-authorised.ts';
 import {
   freeNoncesOf,
@@ -17,8 +18,16 @@ import { findNews, takeIn } from './store/take-in.ts';
 import { outcomeOf, underLeaseOf } from './store/under-lease.ts';
 import type { WalletKey } from './wallet-facts.ts';
 
+export interface PayoutStoreDeps extends EventDeps {
+  /**
+   * Of a deposit address: what somebody else does with its key halts nothing. It pays cold storage and the gateway's hot wallets alone,
+   * and its next transaction gets the nonce after all that two sources count.
+   */
+  readonly isDeposit?: boolean;
+}
+
 /** The signer's SQL for one wallet; see PayoutStore for what each method promises. */
-export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): PayoutStore {
+export function createPayoutStore(db: Db, key: WalletKey, deps: PayoutStoreDeps): PayoutStore {
   const underLease = underLeaseOf(db);
   return {
     look: (options) => look(db, key, options),
@@ -51,6 +60,7 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
     saveReplacement: (lease, attempt) =>
       outcomeOf(underLease(lease, (tx) => saveReplacement(tx, key, attempt))),
     readRaw: (txHashes) => readRaw(db, key, txHashes),
+    readMoves: (orderPks) => readMoves(db, orderPks),
     recordSent: (lease, sent) =>
       underLease(lease, async (tx, token) => {
         const orderPks = await saveSent(tx, key, token, sent);
@@ -58,9 +68,13 @@ export function createPayoutStore(db: Db, key: WalletKey, deps: EventDeps): Payo
         return orderPks;
       }),
     markTaken: (lease, nonces, reason) =>
-      underLease(lease, (tx, token) => saveTaken(tx, key, token, nonces, reason, deps.newId())),
+      underLease(lease, (tx, token) =>
+        saveTaken(tx, key, token, nonces, reason, deps.isDeposit === true ? null : deps.newId()),
+      ),
     haltRestored: (lease, mark, reason) =>
-      underLease(lease, (tx) => haltRestored(tx, key, mark, reason, deps.newId())),
+      deps.isDeposit === true
+        ? Promise.resolve(false)
+        : underLease(lease, (tx) => haltRestored(tx, key, mark, reason, deps.newId())),
     keepFromPayouts: (lease, mark, first) =>
       underLease(lease, async (tx) => (await keepFromPayouts(tx, key, mark, first)) > 0),
     transactionsOf: (orderPks) => readTransactionsOf(db, key, orderPks),

@@ -58,6 +58,10 @@ export interface Movement {
   readonly kind: MovementKind;
   /** Of the deposit address that it empties or helps: where that is said to be derived. Null where it is none. */
   readonly depositIndex: number | null;
+  /** What its sweep was planned to cost, or it itself where it goes to cold storage: native coin in base units. Null where nobody said. */
+  readonly plannedCostBaseUnits: bigint | null;
+  /** What its sweep has paid of that already, by its other movements, but for those that failed. */
+  readonly paidBesidesBaseUnits: bigint;
 }
 
 /** What a payout is to do, as its order says. Unchecked: the database's word. */

@@ -1,6 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { contractIn } from '@opentill/chain/parse-contract';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { Lease } from '@opentill/db/lease';
 import type { AuthorisationRules } from './decide-authorisations.ts';
@@ -39,8 +40,8 @@ export async function watchBalances(context: BalanceContext): Promise<void> {
   const { network, codec } = rules;
   const held = new Map<TokenContract | null, string>([[null, network.nativeSymbol]]);
   for (const { contract, symbol } of network.tokens) {
-    const canonical = contract === null ? null : codec.parse(contract);
-    if (canonical !== undefined) held.set(canonical as TokenContract | null, symbol);
+    const canonical = contract === null ? null : contractIn(codec, contract);
+    if (canonical !== undefined) held.set(canonical, symbol);
   }
   const { block, amounts } = await sender.balances(key.wallet, [...held.keys()], { signal });
   const rows = [...held].map(([contract, symbol]): BalanceRow => {

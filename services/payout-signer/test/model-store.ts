@@ -335,6 +335,7 @@ export function createModelStore(
         insert(attempt);
         return { kind: 'SAVED' };
       }),
+    readMoves: () => Promise.resolve(new Map()),
     readRaw: (txHashes) =>
       around('readRaw', () => {
         return new Map(

@@ -43,10 +43,10 @@ import { startDriver, type Driver } from '../src/drive-wallet.ts';
 import { judgeByPolicy } from '../src/judge-by-policy.ts';
 import { openNonceMark, type NonceMark } from '../src/nonce-mark.ts';
 import { createObserve, type Observe } from '../src/observe.ts';
-import type { PassTiming } from '../src/pass-deps.ts';
 import type { PayoutStore } from '../src/payout-store.ts';
 import type { PolicyJudge } from '../src/policy-port.ts';
 import { createPayoutStore } from '../src/store.ts';
+import { QUICK } from './quick-timing.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';
 const CHAIN_ID = 11_155_111;
@@ -54,19 +54,7 @@ export const ONE_ETH = 10n ** 18n;
 export const PASSPHRASE = 'a passphrase of the tests';
 export const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase();
 
-/** Impatient, so that tests need not wait. */
-export const QUICK: PassTiming & { readonly sweepMs: number } = {
-  sweepMs: 30,
-  resendMs: 60,
-  resendMaxMs: 120,
-  bumpAfterMs: 60_000,
-  cancelGapAfterMs: 100,
-  balancesEveryMs: 200,
-  idleCountEveryMs: 50,
-  countEveryMs: 20,
-  aheadHaltAfterMs: 60_000,
-  poolBelievedMs: 600_000,
-};
+export { QUICK };
 
 export interface DriverOptions {
   readonly policy?: PolicyJudge;

@@ -1,6 +1,6 @@
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
-import type { OpenAttempt } from './attempt-facts.ts';
+import type { FeeElsewhere, OpenAttempt } from './attempt-facts.ts';
 
 /** What a wallet can still spend, after everything that is on its way out. */
 export interface AttemptBudget {
@@ -8,6 +8,8 @@ export interface AttemptBudget {
   take(intent: PaymentIntent, costBaseUnits: bigint): 'TAKEN' | 'NO_TOKENS' | 'NO_GAS';
   /** NO_TOKENS when what is to be paid is not there; undefined when it is. Takes nothing. */
   lacks(intent: PaymentIntent): 'NO_TOKENS' | undefined;
+  /** Whether so much more is there for fees. Takes nothing. */
+  hasFee(costBaseUnits: bigint): boolean;
 }
 
 export interface AttemptFunds {
@@ -15,38 +17,55 @@ export interface AttemptFunds {
   readonly amounts: ReadonlyMap<TokenContract | null, bigint>;
   /** How much of fees is paid for otherwise than in coin. */
   readonly allowanceBaseUnits: bigint;
+  /** What of the amounts can't be paid with as it lies there. */
+  readonly scattered?: ReadonlyMap<TokenContract | null, bigint>;
 }
 
 /**
  * The wallet's balances less what may still leave it: the attempts that are open, unless a block that the balances know of holds
- * them, each at its dearest. What the allowance covers of fees is not taken from the coin.
+ * them, each at its dearest. What the allowance covers of fees is not taken from the coin. What is lent is stake and no coin, but
+ * with it leaves what the allowance rests on: while any of it is on its way, and from then on, fees are reckoned in coin.
+ * `feesElsewhere`: what others' transactions may take of the coin, or of the allowance, each counted once however often it is named;
+ * see ExpiringView.
  */
 export function createAttemptBudget(
-  { block, amounts, allowanceBaseUnits }: AttemptFunds,
+  { block, amounts, allowanceBaseUnits, scattered }: AttemptFunds,
   attempts: readonly OpenAttempt[],
+  feesElsewhere: readonly FeeElsewhere[],
 ): AttemptBudget {
-  const left = new Map(amounts);
-  let fees = 0n;
+  const left = new Map(
+    [...amounts].map(([contract, amount]) => [contract, amount - (scattered?.get(contract) ?? 0n)]),
+  );
+  const others = new Map(feesElsewhere.map(({ txHash, baseUnits }) => [txHash, baseUnits]));
+  let fees = [...others.values()].reduce((sum, fee) => sum + fee, 0n);
+  let allowance = allowanceBaseUnits;
   const amountOf = (contract: TokenContract | null): bigint => left.get(contract) ?? 0n;
   const coinFor = (more: bigint): bigint => {
-    const total = fees + more - allowanceBaseUnits;
+    const total = fees + more - allowance;
     return total > 0n ? total : 0n;
   };
-  for (const { contract, amountBaseUnits, costBaseUnits, minedHeight } of attempts) {
+  for (const { contract, amountBaseUnits, costBaseUnits, minedHeight, resource } of attempts) {
     if (minedHeight !== null && minedHeight <= block.height) continue;
-    left.set(contract, amountOf(contract) - amountBaseUnits);
+    if (resource === undefined) left.set(contract, amountOf(contract) - amountBaseUnits);
+    if (resource === 'LEND_ENERGY') allowance = 0n;
     fees += costBaseUnits;
   }
-  const lacks = ({ contract, amountBaseUnits }: PaymentIntent): 'NO_TOKENS' | undefined =>
-    amountOf(contract) < amountBaseUnits ? 'NO_TOKENS' : undefined;
+  const lacks = ({ contract, amountBaseUnits, resource }: PaymentIntent): 'NO_TOKENS' | undefined =>
+    resource === undefined && amountOf(contract) < amountBaseUnits ? 'NO_TOKENS' : undefined;
   return {
     lacks,
+    hasFee: (costBaseUnits) => amountOf(null) >= coinFor(costBaseUnits),
     take(intent, costBaseUnits) {
-      const { contract, amountBaseUnits } = intent;
+      const { contract, amountBaseUnits, resource } = intent;
       if (lacks(intent) !== undefined) return 'NO_TOKENS';
-      if (amountOf(null) < coinFor(costBaseUnits) + (contract === null ? amountBaseUnits : 0n))
+      const before = allowance;
+      if (resource === 'LEND_ENERGY') allowance = 0n;
+      const coin = contract === null && resource === undefined ? amountBaseUnits : 0n;
+      if (amountOf(null) < coinFor(costBaseUnits) + coin) {
+        allowance = before;
         return 'NO_GAS';
-      left.set(contract, amountOf(contract) - amountBaseUnits);
+      }
+      if (resource === undefined) left.set(contract, amountOf(contract) - amountBaseUnits);
       fees += costBaseUnits;
       return 'TAKEN';
     },

@@ -1,6 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { ExpiringSendOutcome, Validity } from '@opentill/chain/expiring-sender';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { KnownBlock, PaidByDecision, RequestedPayout, UnsignedPayout } from '../wallet-facts.ts';
 
@@ -32,6 +33,11 @@ import type { KnownBlock, PaidByDecision, RequestedPayout, UnsignedPayout } from
  * and the second of those past its expiry was read whole, from two sources that gave the same, each the parent of the next, and
  * none holds it (ExpiringSender.findInBlocks); (d) its stored bytes say themselves when they expire, and are signed by our key.
  *
+ * Where epochs of the chain end transactions and not its time (SUI), (a) is that the own scan has verified a block of a later epoch,
+ * (b) that it has read the attempt in no verified block either, all of whose transactions it goes through (own_transaction_landed,
+ * the same trigger), and (c) that two nodes which have kept all of the stretch, have executed a block of a later epoch and know
+ * transactions of both ends of the stretch when they are asked for them, know none of it.
+ *
  * What proves nothing: that a node says it expired, is unknown, is refused or is a duplicate; that nobody answers; that some
  * time went by here.
  *
@@ -57,6 +63,8 @@ export interface OpenAttempt {
   readonly contract: TokenContract | null;
   readonly to: Address;
   readonly amountBaseUnits: BaseUnits;
+  /** Absent: it pays. See PaymentIntent. */
+  readonly resource?: PaymentIntent['resource'];
   readonly feeLimitBaseUnits: bigint;
   /** What it costs at most, fees of every kind. */
   readonly costBaseUnits: bigint;
@@ -69,6 +77,14 @@ export interface OpenAttempt {
   readonly minedHeight: number | null;
   /** Whether that block is deep enough to count for good. */
   readonly isVerified: boolean;
+  /** Whether the own scan has read it in a verified block, also while nobody says what became of it there (SUI): it is not dead. */
+  readonly hasLanded: boolean;
+}
+
+/** A transaction besides the attempts of the wallet, and what it may take of the coin that pays its fees, at its dearest. */
+export interface FeeElsewhere {
+  readonly txHash: TxHash;
+  readonly baseUnits: bigint;
 }
 
 /** A block of the stored chain with its own time. */
@@ -86,6 +102,8 @@ export interface ExpiringView {
     readonly verified: TimedBlock;
     /** Whatever expires at this time or before is over: two final blocks are not earlier. Null: nothing is known to be. */
     readonly overMs: number | null;
+    /** Of the verified block, where the chain ends transactions by epochs: all before it are over. Null elsewhere. */
+    readonly epoch: number | null;
   } | null;
   /** Why nothing new may be authorised or signed; null: it may. */
   readonly halted: string | null;
@@ -101,6 +119,13 @@ export interface ExpiringView {
   readonly unsigned: readonly UnsignedPayout[];
   /** All that are OPEN, in the order of their unique times. */
   readonly attempts: readonly OpenAttempt[];
+  /**
+   * What transactions besides these attempts may take of the coin that pays their fees: where the hot wallet pays for deposit
+   * addresses (SUI) all that is on its way of these, of it and of what gathers its coins. None elsewhere.
+   */
+  readonly feesElsewhere: readonly FeeElsewhere[];
+  /** Wallets of the chain that are halted, where one may pay the fees of another (SUI): nothing new is signed at its expense. */
+  readonly haltedWallets: ReadonlySet<Address>;
   /** The highest unique time of any attempt; null before the first. */
   readonly lastUniqueMs: number | null;
   /** Up to this unique time something unknown may have been sent, and an operator released the halt that said so. */
@@ -121,7 +146,24 @@ export function overdue({
   attempts,
   cursor,
 }: Pick<ExpiringView, 'attempts' | 'cursor'>): readonly OpenAttempt[] {
-  const overMs = cursor?.overMs ?? null;
-  if (overMs === null) return [];
-  return inFlight(attempts).filter(({ validity }) => validity.expiresMs <= overMs);
+  return inFlight(attempts).filter(({ validity }) => isOver(validity, cursor));
+}
+
+/** What ends a transaction, of its validity. */
+export type End = Pick<Validity, 'expiresMs' | 'epochs'>;
+
+/** Whether what ends so can be in no block but those that the own scan has verified: by the chain's time, or by its epochs. */
+export function isOver(
+  { expiresMs, epochs }: End,
+  cursor: Pick<NonNullable<ExpiringView['cursor']>, 'overMs' | 'epoch'> | null,
+): boolean {
+  if (epochs !== undefined) return (cursor?.epoch ?? null) !== null && (cursor?.epoch ?? 0) > epochs.last;
+  return (cursor?.overMs ?? null) !== null && expiresMs <= (cursor?.overMs ?? 0);
+}
+
+/** Whether the next block may take it, as far as the own scan has seen. */
+export function mayLand({ expiresMs, epochs }: End, cursor: ExpiringView['cursor']): boolean {
+  return epochs === undefined
+    ? expiresMs > (cursor?.seen.timeMs ?? 0)
+    : !isOver({ expiresMs, epochs }, cursor);
 }

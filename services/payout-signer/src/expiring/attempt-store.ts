@@ -3,6 +3,7 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type {
   ExpiringSendOutcome,
   FoundExpiringPayment,
+  Gathering,
   SignedExpiring,
 } from '@opentill/chain/expiring-sender';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
@@ -17,7 +18,7 @@ import type {
   SpentRow,
 } from '../payout-store.ts';
 import type { Obstacle, PaidByDecision } from '../wallet-facts.ts';
-import type { ExpiringView } from './attempt-facts.ts';
+import type { ExpiringView, FeeElsewhere } from './attempt-facts.ts';
 
 /** What became of facts that others wrote. */
 export interface TakenInAttempts {
@@ -37,6 +38,22 @@ export interface SignedPayment {
   /** What it costs at most, fees of every kind. */
   readonly costBaseUnits: bigint;
   readonly signed: SignedExpiring;
+}
+
+/** What counts at the moment of a commit, besides what it stores. No other wallet of the chain commits any of it meanwhile. */
+export interface Besides {
+  readonly spent: readonly SpentRow[];
+  readonly feesElsewhere: readonly FeeElsewhere[];
+  /** See ExpiringView. */
+  readonly haltedWallets: ReadonlySet<Address>;
+}
+
+export interface OpenGathering {
+  readonly txHash: TxHash;
+  readonly contract: TokenContract | null;
+  readonly signedAt: Date;
+  /** Whether a block holds it, as far as the scanner has seen. */
+  readonly isMined: boolean;
 }
 
 export interface SentAttempt {
@@ -62,11 +79,14 @@ export interface AttemptStore {
     lease: Lease,
     obstacles: readonly { readonly orderPk: string; readonly obstacle: Obstacle }[],
   ): Promise<void>;
-  /** Stores signed bytes with their bounds, all or none: AUTHORISED → SIGNED while their time is not over. See PayoutStore. */
+  /**
+   * Stores signed bytes with their bounds, all or none: AUTHORISED → SIGNED while their time is not over. See PayoutStore; who else may
+   * take of the coin that pays for them, and whose coin is not to be touched, is read in that commit as well.
+   */
   saveSigned(
     lease: Lease,
     payments: readonly SignedPayment[],
-    chooseRefused: (spent: readonly SpentRow[]) => readonly string[],
+    chooseRefused: (besides: Besides) => readonly string[],
   ): Promise<SaveOutcome>;
   /** Stored bytes. What is sent comes from here and from nowhere else. */
   readRaw(txHashes: readonly TxHash[]): Promise<ReadonlyMap<TxHash, Uint8Array>>;
@@ -87,6 +107,20 @@ export interface AttemptStore {
   haltForeign(lease: Lease, reason: string): Promise<readonly string[]>;
   /** Carries a decision out by the payment that was found, or notes why it can't be. */
   adopt(lease: Lease, decision: PaidByDecision, found: FoundExpiringPayment): Promise<Adoption>;
+  /**
+   * Stores a transaction by which the wallet moves its own money, so that it is known for ours when a block holds it.
+   * @param lastEpoch the last that may hold it
+   * @param isAffordable asked in that commit, one wallet of the chain after the other, with what others may take of its coin
+   * @returns false where it is not, or the wallet was halted meanwhile: nothing is stored, and nothing may be sent
+   */
+  saveGathering(
+    lease: Lease,
+    gathering: Gathering,
+    lastEpoch: number | undefined,
+    isAffordable: (feesElsewhere: readonly FeeElsewhere[]) => boolean,
+  ): Promise<boolean>;
+  /** Those that may land yet, or are in a block that is not verified. */
+  openGatherings(): Promise<readonly OpenGathering[]>;
   /** Notes why a decision can't be carried out. */
   dismiss(lease: Lease, decisionId: string, why: string): Promise<void>;
   saveBalances(

@@ -15,7 +15,11 @@ const attempts = Array.from({ length: 8 }, (_, place) => ({
 const view = { attempts, cursor: { overMs: 1_000 } } as unknown as ExpiringView;
 
 /** A pass over them; `fail` says what nodes do when they are asked for these. */
-async function pass(fail: (asked: readonly string[]) => Error | undefined) {
+async function pass(
+  fail: (asked: readonly string[]) => Error | undefined,
+  seen = view,
+  tell: (hashes: readonly string[]) => unknown = () => undefined,
+) {
   const buried: string[] = [];
   const asked: (readonly string[])[] = [];
   const context = {
@@ -23,7 +27,11 @@ async function pass(fail: (asked: readonly string[]) => Error | undefined) {
     monotonicMs: () => 0,
     memory: { burials: createObstaclePauses() },
     signal: new AbortController().signal,
-    observe: { unrecorded: () => undefined, buried: () => undefined, forged: () => undefined },
+    observe: {
+      unrecorded: (_: unknown, hashes: readonly string[]) => tell(hashes),
+      buried: () => undefined,
+      forged: () => undefined,
+    },
     store: {
       readRaw: (hashes: readonly TxHash[]) =>
         Promise.resolve(new Map(hashes.map((txHash) => [txHash, new Uint8Array(1)]))),
@@ -39,7 +47,7 @@ async function pass(fail: (asked: readonly string[]) => Error | undefined) {
       },
     },
   } as unknown as ExpiringContext;
-  const outcome = await buryDead(context, view).catch((error: Error) => error.message);
+  const outcome = await buryDead(context, seen).catch((error: Error) => error.message);
   return { outcome, buried: buried.toSorted(), asked: asked.length };
 }
 
@@ -63,6 +71,31 @@ test('one that nodes can’t agree on keeps none of its neighbours waiting', asy
     });
     expect(asked).toBeLessThanOrEqual(8);
   }
+});
+
+test('one that nodes have forgotten the blocks of keeps none of its neighbours waiting', async () => {
+  const { outcome, buried } = await pass((hashes) =>
+    hashes.includes('tx-0') ? readerError('BLOCK_NOT_FOUND', 'not kept') : undefined,
+  );
+  expect({ outcome, buried }).toEqual({
+    outcome: true,
+    buried: attempts.slice(1).map(({ txHash }) => txHash),
+  });
+});
+
+test('what the own scan has read in a verified block is told of, and looked for no more', async () => {
+  const told: string[] = [];
+  const landed = {
+    ...view,
+    attempts: attempts.map((one, place) => ({ ...one, hasLanded: place < 3 })),
+  } as unknown as ExpiringView;
+  const { buried } = await pass(
+    () => undefined,
+    landed,
+    (hashes) => told.push(...hashes),
+  );
+  expect(told).toEqual(['tx-0', 'tx-1', 'tx-2']);
+  expect(buried).toEqual(attempts.slice(3).map(({ txHash }) => txHash));
 });
 
 test('a node that is away is asked once, and nothing is buried', async () => {

@@ -15,13 +15,15 @@ const TRIES_MAX = 8;
  * and keeps no other one waiting. @returns whether any was buried
  */
 export async function buryDead(context: ExpiringContext, view: ExpiringView): Promise<boolean> {
-  const { memory, monotonicMs, signal } = context;
+  const { memory, monotonicMs, observe, key, signal } = context;
   const nowMs = monotonicMs();
   const over = await chooseVouched(context, overdue(view));
   const first = together(over.filter(({ txHash }) => memory.burials.isDue(txHash, nowMs)));
   // Until it is proven it is not asked for with every pass.
   for (const { txHash } of first) memory.burials.put(txHash, nowMs);
-  const tries = [first];
+  const landed = first.filter(({ hasLanded }) => hasLanded).map(({ txHash }) => txHash);
+  if (landed.length > 0) observe.unrecorded(key, landed);
+  const tries = [first.filter(({ hasLanded }) => !hasLanded)];
   let isAnyBuried = false;
   let failure: Error | undefined;
   for (let turn = 0; turn < TRIES_MAX; turn += 1) {
@@ -30,8 +32,8 @@ export async function buryDead(context: ExpiringContext, view: ExpiringView): Pr
     try {
       if (await buryTogether(context, due)) isAnyBuried = true;
     } catch (error) {
-      // A node that does not answer answers no half either.
-      if (signal.aborted || !isReaderError(error, 'INCONSISTENT_ANSWER')) throw error;
+      // A node that does not answer answers no half either; one that has forgotten the oldest of them may have the others.
+      if (signal.aborted || !maySucceedInHalves(error)) throw error;
       failure ??= error;
       const half = Math.ceil(due.length / 2);
       if (due.length > 1) tries.push(due.slice(0, half), due.slice(half));
@@ -39,6 +41,10 @@ export async function buryDead(context: ExpiringContext, view: ExpiringView): Pr
   }
   if (failure !== undefined && !isAnyBuried) throw failure;
   return isAnyBuried;
+}
+
+function maySucceedInHalves(error: unknown): error is Error {
+  return isReaderError(error, 'INCONSISTENT_ANSWER') || isReaderError(error, 'BLOCK_NOT_FOUND');
 }
 
 /** Looks for all of them in the blocks between the lowest reference and the last end, and buries those that none holds. */
@@ -50,7 +56,9 @@ async function buryTogether(
   const untilMs = Math.max(...due.map(({ validity }) => validity.expiresMs));
   const [lowest] = due.toSorted((a, b) => a.validity.reference.height - b.validity.reference.height);
   if (lowest === undefined) return false;
-  const stretch = { after: lowest.validity.reference, untilMs };
+  const epochs = due.flatMap(({ validity }) => validity.epochs?.last ?? []);
+  const untilEpoch = epochs.length > 0 ? { untilEpoch: Math.max(...epochs) } : {};
+  const stretch = { after: lowest.validity.reference, untilMs, ...untilEpoch };
   const { found, end } = await sender.findInBlocks(hashes, stretch, { signal });
   if (found.size > 0) observe.unrecorded(key, [...found]);
   const absent = hashes.filter((txHash) => !found.has(txHash));
@@ -81,9 +89,16 @@ async function chooseVouched(
   const known = attempts.filter(({ hasBytes }) => hasBytes);
   const bytes = known.length === 0 ? new Map() : await store.readRaw(known.map(({ txHash }) => txHash));
   const forged: string[] = [];
-  const vouched = known.filter(({ txHash, contract, to, amountBaseUnits, validity, feeLimitBaseUnits }) => {
+  const vouched = known.filter((attempt) => {
+    const { txHash, contract, to, amountBaseUnits, resource, validity, feeLimitBaseUnits } = attempt;
     const raw = bytes.get(txHash) as Uint8Array | undefined;
-    const intent = { from: key.wallet, contract, to, amountBaseUnits };
+    const intent = {
+      from: key.wallet,
+      contract,
+      to,
+      amountBaseUnits,
+      ...(resource === undefined ? {} : { resource }),
+    };
     const difference =
       raw === undefined
         ? 'no bytes'

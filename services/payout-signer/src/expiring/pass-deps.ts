@@ -42,6 +42,8 @@ export interface ExpiringMemory extends RequestPage {
   /** Of attempts that could not be proven dead: nodes are not asked for every block with every pass. */
   readonly burials: ObstaclePauses;
   balancesAtMs: number;
+  /** When scattered money was looked for. */
+  gatheredAtMs: number;
 }
 
 /** One pass under one lease. */

@@ -8,6 +8,7 @@ import { watchBalances } from '../watch-balances.ts';
 import type { Obstacle } from '../wallet-facts.ts';
 import { inFlight, type ExpiringView } from './attempt-facts.ts';
 import { buryDead } from './bury-dead.ts';
+import { gatherScattered } from './gather-scattered.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringPassDeps } from './pass-deps.ts';
 import { chooseSends, forgetSettled, sendStored } from './send-attempts.ts';
 import { signAttempts } from './sign-attempts.ts';
@@ -27,6 +28,7 @@ export function createExpiringPass(deps: ExpiringPassDeps): Pass {
     requestedAfter: undefined,
     isFirstRound: true,
     balancesAtMs: Number.NEGATIVE_INFINITY,
+    gatheredAtMs: Number.NEGATIVE_INFINITY,
   };
   return (lease, signal) => runPass({ ...deps, lease, memory, signal });
 }
@@ -50,6 +52,7 @@ async function runPass(context: ExpiringContext): Promise<void | 'again'> {
   await runStep(context, 'decisions', () => settleDecisions(context, after));
   const signed = await runStep(context, 'sign', () => admitAndSign(context, after, pausedBy));
   await runStep(context, 'balances', () => watchBalances(context));
+  await runStep(context, 'gather', () => gatherScattered(context, () => look(context), pausedBy));
   return signed === 'more' || buried === true ? 'again' : undefined;
 }
 

@@ -21,12 +21,14 @@ const attempt = (name: string, expiresMs: number, change: Partial<OpenAttempt> =
   outcome: null,
   minedHeight: null,
   isVerified: false,
+  hasLanded: false,
   ...change,
 });
 const cursor = (seenMs: number, overMs: number | null): ExpiringView['cursor'] => ({
   seen: { height: 9, hash, timeMs: seenMs },
   verified: { height: 5, hash, timeMs: 0 },
   overMs,
+  epoch: null,
 });
 const timing = { resendMs: 5_000, resendMaxMs: 10_000 };
 const names = (sends: readonly { readonly txHash: TxHash }[]) => sends.map(({ txHash }) => txHash);

@@ -1,5 +1,5 @@
 import type { TxHash } from '@opentill/chain/transfer';
-import { inFlight, type ExpiringView, type OpenAttempt } from './attempt-facts.ts';
+import { inFlight, mayLand, type ExpiringView, type OpenAttempt } from './attempt-facts.ts';
 import type { ExpiringContext, ExpiringMemory, ExpiringTiming } from './pass-deps.ts';
 
 /** What is to be sent: of which payout, and what the mark of sends has to know first. */
@@ -7,8 +7,8 @@ export type Sendable = Pick<OpenAttempt, 'txHash' | 'orderPk' | 'validity'>;
 
 /**
  * Which stored transactions to send now, the oldest first: all that this process has not sent yet, so everything after a start;
- * then again after ever longer pauses while a block may take them, whatever nodes said. Not when the chain's own time is past
- * their expiry; and one that a block holds needs no sending.
+ * then again after ever longer pauses while a block may take them, whatever nodes said. Not when the chain's own time, or epoch, is
+ * past their end; and one that a block holds needs no sending.
  */
 export function chooseSends(
   { attempts, cursor }: Pick<ExpiringView, 'attempts' | 'cursor'>,
@@ -24,7 +24,7 @@ export function chooseSends(
     return nowMs - sent.atMs >= pauseMs;
   };
   return inFlight(attempts)
-    .filter(({ hasBytes, validity }) => hasBytes && validity.expiresMs > (cursor?.seen.timeMs ?? 0))
+    .filter(({ hasBytes, validity }) => hasBytes && mayLand(validity, cursor))
     .filter(({ txHash }) => isDue(txHash))
     .slice(0, limit);
 }
@@ -44,9 +44,11 @@ export async function sendStored(context: ExpiringContext, chosen: readonly Send
   const { store, sender, lease, memory, mark, monotonicMs, observe, key, signal } = context;
   const bytes = await store.readRaw(chosen.map(({ txHash }) => txHash));
   // What is sent is known here from now on, whatever becomes of the database.
+  const epochs = chosen.flatMap(({ validity }) => validity.epochs?.last ?? []);
   await mark.raise({
     uniqueMs: Math.max(...chosen.map(({ validity }) => validity.uniqueMs)),
     expiresMs: Math.max(...chosen.map(({ validity }) => validity.expiresMs)),
+    ...(epochs.length > 0 && { lastEpoch: Math.max(...epochs) }),
   });
   const signed = chosen.flatMap(({ txHash, orderPk }) => {
     const raw = bytes.get(txHash);

@@ -16,6 +16,8 @@ export interface MarkOfSends {
   readonly uniqueMs: number;
   /** The last expiry, by the chain's time: later nothing of it can land. */
   readonly expiresMs: number;
+  /** Where epochs end transactions: the last one in which anything of it can land. */
+  readonly lastEpoch?: number;
 }
 
 /**
@@ -48,7 +50,10 @@ export function openSendMark(directory: string, { chain, wallet }: WalletKey): S
   return {
     read,
     async raise(to) {
-      if (known !== undefined && to.uniqueMs <= known.uniqueMs && to.expiresMs <= known.expiresMs) return;
+      // What can't be read again would stop the wallet for good.
+      if (!isMark(to))
+        throw markError('SEND_MARK_UNWRITABLE', 'what was sent has no times that can be read', path);
+      if (known !== undefined && isWithin(to, known)) return;
       // Another process may have been further: its mark is not to be lost.
       const highest = further(to, await readMark(path));
       try {
@@ -64,10 +69,20 @@ export function openSendMark(directory: string, { chain, wallet }: WalletKey): S
 
 function further(one: MarkOfSends | undefined, other: MarkOfSends | undefined): MarkOfSends | undefined {
   if (one === undefined || other === undefined) return one ?? other;
+  const epochs = [one, other].flatMap(({ lastEpoch }) => lastEpoch ?? []);
   return {
     uniqueMs: Math.max(one.uniqueMs, other.uniqueMs),
     expiresMs: Math.max(one.expiresMs, other.expiresMs),
+    ...(epochs.length > 0 && { lastEpoch: Math.max(...epochs) }),
   };
+}
+
+function isWithin(mark: MarkOfSends, known: MarkOfSends): boolean {
+  return (
+    mark.uniqueMs <= known.uniqueMs &&
+    mark.expiresMs <= known.expiresMs &&
+    (mark.lastEpoch ?? -1) <= (known.lastEpoch ?? -1)
+  );
 }
 
 async function readMark(path: string): Promise<MarkOfSends | undefined> {
@@ -85,11 +100,19 @@ async function readMark(path: string): Promise<MarkOfSends | undefined> {
 
 function parseMark(text: string): MarkOfSends | undefined {
   try {
-    const { uniqueMs, expiresMs } = JSON.parse(text) as { uniqueMs?: unknown; expiresMs?: unknown };
-    return isTime(uniqueMs) && isTime(expiresMs) ? { uniqueMs, expiresMs } : undefined;
+    const { uniqueMs, expiresMs, lastEpoch } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    const mark = { uniqueMs, expiresMs, ...(lastEpoch === undefined ? {} : { lastEpoch }) };
+    return isMark(mark) ? mark : undefined;
   } catch {
     return undefined;
   }
+}
+
+function isMark(mark: Readonly<Partial<Record<keyof MarkOfSends, unknown>>>): mark is MarkOfSends {
+  const { uniqueMs, expiresMs, lastEpoch } = mark;
+  return (
+    isTime(uniqueMs) && isTime(expiresMs) && (lastEpoch === undefined || Number.isSafeInteger(lastEpoch))
+  );
 }
 
 function isTime(value: unknown): value is number {

@@ -1,21 +1,32 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { Funding, Validity } from '@opentill/chain/expiring-sender';
+import { isReaderError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { SIGNED_AHEAD_MAX_MS } from '@opentill/contracts/payout-terms';
-import { PREPARE_MAX, type PaymentIntent } from '@opentill/chain/wallet-sender';
-import { checkIntent } from '../check-intent.ts';
+import {
+  chooseDue,
+  hinder,
+  hinderAll,
+  intentsOf,
+  saveInRounds,
+  stopsAll,
+  type DuePayment,
+} from '../due-payouts.ts';
+import { hasBoundedFee, isFeeWithin } from '../fees-within.ts';
 import { chooseRefused, judgeAgain, type Hindered } from '../judge-again.ts';
 import type { SpentRow } from '../payout-store.ts';
+import { readOrNothing } from '../read-or-nothing.ts';
 import type { Obstacle, UnsignedPayout } from '../wallet-facts.ts';
 import { createAttemptBudget, type AttemptFunds } from './attempt-budget.ts';
-import { inFlight, type ExpiringView } from './attempt-facts.ts';
-import type { SignedPayment } from './attempt-store.ts';
+import { inFlight, type End, type ExpiringView } from './attempt-facts.ts';
+import type { Besides, SignedPayment } from './attempt-store.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 import { sendStored } from './send-attempts.ts';
 
-interface Ready {
-  readonly payout: UnsignedPayout;
-  readonly intent: PaymentIntent;
+interface Ready extends DuePayment {
   readonly feeLimitBaseUnits: bigint;
   readonly costBaseUnits: bigint;
+  readonly funding?: Funding;
 }
 
 /**
@@ -23,8 +34,8 @@ interface Ready {
  * what it likes, and what is signed by it could not be proven dead for as long.
  */
 const BEHIND_MS = 60_000;
-/** Payouts end while their transactions are being signed; then the rest is signed again without them, so often at most. */
-const ROUNDS_MAX = 4;
+/** No two epochs last for longer. */
+const WINDOW_MAX_MS = 2 * 86_400_000;
 
 /**
  * Signs payouts that are authorised, each as a transaction of its own that ends by time; stores the bytes, and only then sends
@@ -36,40 +47,28 @@ export async function signAttempts(
   pausedBy: Obstacle | undefined,
   spent: () => Promise<readonly SpentRow[]>,
 ): Promise<number> {
-  const { memory, monotonicMs, terms, rules } = context;
-  const capacity = terms.maxOpenPayouts - inFlight(view.attempts).length;
-  const stopped = stopsAll(context, view, pausedBy);
-  const due = view.unsigned
-    .filter(({ orderPk }) => memory.pauses.isDue(orderPk, monotonicMs()))
-    // It expires as soon as it is known that nothing unknown has paid it.
-    .filter(({ isOverdue }) => !isOverdue || stopped === 'CHAIN_AHEAD')
-    .slice(0, Math.max(0, Math.min(PREPARE_MAX, capacity)));
+  const capacity = context.terms.maxOpenPayouts - inFlight(view.attempts).length;
+  const stopped = stopsAll(context, view.halted, pausedBy);
+  const due = chooseDue(context, view.unsigned, stopped, capacity);
   if (due.length === 0) return 0;
   if (stopped !== undefined) {
-    await hinder(
-      context,
-      due.map((payout) => ({ payout, obstacle: stopped })),
-    );
+    await hinderAll(context, due, stopped);
     return 0;
   }
-  const { allowed, refused } = judgeAgain(due, await spent(), rules, view);
+  const { allowed, refused } = judgeAgain(due, await spent(), context.rules, view);
   await hinder(context, refused);
   if (allowed.length === 0) return 0;
   const { ready, hindered, funds } = await prepare(context, view, allowed);
   await hinder(context, hindered);
   if (funds === undefined || ready.length === 0) return 0;
-  const seenMs = view.cursor?.seen.timeMs ?? 0;
-  const verifiedMs = view.cursor?.verified.timeMs ?? 0;
-  const headMs = Math.max(funds.block.timeSeconds * 1_000, seenMs);
-  // What the own scan has seen may itself be one node's word: a time that it made up would keep a payout waiting for its end.
-  if (headMs - seenMs > BEHIND_MS || headMs - verifiedMs > SIGNED_AHEAD_MAX_MS) {
-    await hinder(
-      context,
-      ready.map(({ payout }) => ({ payout, obstacle: 'CHAIN_BEHIND' })),
-    );
+  const headMs = Math.max(funds.block.timeSeconds * 1_000, view.cursor?.seen.timeMs ?? 0);
+  const end = isBehind(view, headMs) ? undefined : await chooseEnd(context, view, headMs);
+  if (end === undefined) {
+    const payouts = ready.map(({ payout }) => payout);
+    await hinderAll(context, payouts, 'CHAIN_BEHIND');
     return 0;
   }
-  const signed = await signAndSave(context, view, ready, headMs);
+  const signed = await signAndSave(context, view, { ready, funds }, end);
   await sendStored(
     context,
     signed.map(({ orderPk, signed: { txHash, validity } }) => ({ orderPk, txHash, validity })),
@@ -77,15 +76,38 @@ export async function signAttempts(
   return signed.length;
 }
 
-function stopsAll(
-  { rules, key }: ExpiringContext,
-  view: ExpiringView,
-  pausedBy: Obstacle | undefined,
-): Obstacle | undefined {
-  // The first of them keeps payouts from expiring.
-  if (pausedBy !== undefined) return pausedBy;
-  if (view.halted !== null) return 'HALTED';
-  return rules.policy.allowsChain(key.chain) ? undefined : 'NO_POLICY';
+/** Whether the own scan is too far behind a head of this time for anything to be signed by it. */
+export function isBehind({ cursor }: ExpiringView, headMs: number): boolean {
+  const seenMs = cursor?.seen.timeMs ?? 0;
+  const verifiedMs = cursor?.verified.timeMs ?? 0;
+  // What the own scan has seen may itself be one node's word: a time that it made up would keep a payout waiting for its end.
+  return headMs - seenMs > BEHIND_MS || headMs - verifiedMs > SIGNED_AHEAD_MAX_MS;
+}
+
+/**
+ * When what is signed now ends: so long after the head's time; or with epochs, counted from the one of the block that the own scan
+ * has verified, which no node can make up. Undefined while that is behind what a node says, or not known.
+ */
+export async function chooseEnd(
+  { sender, signal }: ExpiringContext,
+  { cursor }: ExpiringView,
+  headMs: number,
+): Promise<End | undefined> {
+  if (sender.currentWindow === undefined) return { expiresMs: headMs + sender.validForMs };
+  const epoch = cursor?.epoch ?? null;
+  if (epoch === null) return undefined;
+  try {
+    const window = await sender.currentWindow(epoch, { signal });
+    if (window.epochs.first !== epoch) return undefined;
+    // When its epochs are expected to end is one node's word: it proves nothing, and must not be a time that nobody can read.
+    const verifiedMs = cursor?.verified.timeMs ?? 0;
+    const isTime = Number.isSafeInteger(window.expiresMs) && window.expiresMs > verifiedMs;
+    const latestMs = verifiedMs + WINDOW_MAX_MS;
+    return { ...window, expiresMs: isTime ? Math.min(window.expiresMs, latestMs) : latestMs };
+  } catch (error) {
+    if (isReaderError(error, 'BLOCK_NOT_FOUND')) return undefined;
+    throw error;
+  }
 }
 
 type Funds = AttemptFunds & { readonly block: { readonly height: number; readonly timeSeconds: number } };
@@ -101,83 +123,128 @@ async function prepare(
   readonly funds: Funds | undefined;
 }> {
   const { sender, key, rules, signal, observe } = context;
-  const hindered: Hindered[] = [];
-  const intents = due.flatMap((payout) => {
-    const checked = checkIntent(payout, rules);
-    if (checked.kind === 'INTENT') return [{ payout, intent: checked.intent }];
-    // What was right when it was authorised and is refused now has met another configuration.
-    const obstacle = checked.kind === 'OBSTACLE' ? checked.obstacle : 'CONFIG_MISMATCH';
-    hindered.push({ payout, obstacle });
-    return [];
-  });
-  if (intents.length === 0) return { ready: [], hindered, funds: undefined };
-  const contracts = new Set<TokenContract | null>([null, ...intents.map(({ intent }) => intent.contract)]);
+  const { payments, hindered: mismatched } = intentsOf(due, rules);
+  if (payments.length === 0) return { ready: [], hindered: mismatched, funds: undefined };
+  const hindered = [...mismatched];
+  const contracts = new Set<TokenContract | null>([null, ...payments.map(({ intent }) => intent.contract)]);
   const [funds, answers] = await Promise.all([
     sender.balances(key.wallet, [...contracts], { signal }),
     sender.prepare(
-      intents.map(({ intent }) => intent),
+      payments.map(({ intent }) => intent),
       { signal },
     ),
   ]);
-  const budget = createAttemptBudget(funds, view.attempts);
-  const ready = intents.flatMap(({ payout, intent }, place): Ready[] => {
+  const isWithin = await boundFees(
+    context,
+    payments.map(({ payout }) => payout),
+    funds,
+  );
+  const isPayerHalted = findHaltedPayer(context, view.haltedWallets);
+  const budget = createAttemptBudget(funds, view.attempts, view.feesElsewhere);
+  const ready = payments.flatMap(({ payout, intent }, place): Ready[] => {
     const answer = answers[place];
     if (answer === undefined) return [];
+    if (answer.kind === 'READY' && isPayerHalted(answer)) {
+      hindered.push({ payout, obstacle: 'HALTED' });
+      return [];
+    }
     // A payment without the money for it fails on the chain as well: the plainer word is told.
-    const money = answer.kind === 'READY' ? budget.take(intent, answer.costBaseUnits) : budget.lacks(intent);
-    if (answer.kind === 'READY' && money === 'TAKEN') return [{ payout, intent, ...answer }];
+    const isPayable = answer.kind === 'READY' && isWithin(payout, answer.costBaseUnits);
+    const money = isPayable ? budget.take(intent, answer.costBaseUnits) : budget.lacks(intent);
+    if (isPayable && money === 'TAKEN') return [{ payout, intent, ...answer }];
     if (answer.kind === 'OBSTACLE') observe.wouldFail(key, payout.orderPk, answer.detail);
-    const why = money === undefined && answer.kind === 'OBSTACLE' ? answer.obstacle : money;
-    hindered.push({ payout, obstacle: why === 'TAKEN' || why === undefined ? 'UNCLEAR' : why });
+    const why = money ?? (answer.kind === 'OBSTACLE' ? answer.obstacle : 'FEES_ABOVE_CAP');
+    hindered.push({ payout, obstacle: why === 'TAKEN' ? 'UNCLEAR' : why });
     return [];
   });
   return { ready, hindered, funds };
+}
+
+/**
+ * See isFeeWithin. What the allowance of the address itself pays for is no cost; what the hot wallet pays beside it (SUI) is. A price
+ * that nobody can name hinders what it bounds, and nothing else.
+ */
+async function boundFees(
+  { sender, key, rules, signal }: ExpiringContext,
+  payouts: readonly UnsignedPayout[],
+  { allowanceBaseUnits }: Funds,
+): Promise<(payout: UnsignedPayout, costBaseUnits: bigint) => boolean> {
+  const sweep = rules.policy.sweepsOf(key.chain)?.sweep;
+  const asksPrice = sweep?.maxGasPriceBaseUnits !== undefined && payouts.some(hasBoundedFee);
+  const workPrice = asksPrice ? await readOrNothing(sender.workPrice({ signal }), signal) : undefined;
+  const allowance = sender.isSponsoring === true ? 0n : allowanceBaseUnits;
+  return (payout, costBaseUnits) => {
+    const feeBaseUnits = costBaseUnits > allowance ? costBaseUnits - allowance : 0n;
+    return isFeeWithin(sweep, rules.network, payout, { workPrice, feeBaseUnits });
+  };
 }
 
 /** Signs each with a unique time of its own, and stores all bytes in one commit, or none. */
 async function signAndSave(
   context: ExpiringContext,
   view: ExpiringView,
-  ready: readonly Ready[],
-  headMs: number,
+  { ready, funds }: { readonly ready: readonly Ready[]; readonly funds: Funds },
+  end: End,
 ): Promise<readonly SignedPayment[]> {
   const { store, lease, observe, key, memory, rules, mark } = context;
   if (view.cursor === null) return [];
   const sent = await mark.read();
   const firstMs = Math.max(view.now.getTime(), (view.lastUniqueMs ?? 0) + 1, (sent?.uniqueMs ?? 0) + 1);
-  let left = ready;
-  for (let round = 1; left.length > 0 && round <= ROUNDS_MAX; round += 1) {
-    const payments = await signAll(context, left, { reference: view.cursor.verified, headMs, firstMs });
-    const payouts = left.map(({ payout }) => payout);
-    const outcome = await store.saveSigned(lease, payments, (besides) =>
-      chooseRefused(payouts, besides, rules, view.now),
-    );
-    if (outcome.kind === 'SAVED') {
-      for (const { orderPk } of payouts) memory.pauses.forget(orderPk);
-      observe.attemptsSigned(key, payments);
-      return payments;
-    }
-    if (outcome.kind === 'STALE') return [];
-    // Signed, never stored, never sent: as if it had not been.
-    left = left.filter(({ payout }) => !outcome.orderPks.includes(payout.orderPk));
-  }
-  return [];
+  const bounds = { reference: view.cursor.verified, end, firstMs };
+  const payments = await saveInRounds(
+    memory,
+    ready,
+    (left) => signAll(context, left, bounds),
+    (signed, left) => {
+      const payouts = left.map(({ payout }) => payout);
+      return store.saveSigned(lease, signed, (besides) => [
+        ...chooseRefused(payouts, besides.spent, rules, view.now),
+        ...chooseUnpaid(context, view, { ready: left, funds }, besides),
+      ]);
+    },
+  );
+  if (payments.length > 0) observe.attemptsSigned(key, payments);
+  return payments;
+}
+
+/**
+ * Those that the coin for their fees is not there for any more: another wallet, whose fees are paid out of the same, may have taken it
+ * since the look, or who pays was halted. What ended meanwhile counts as well: the balances were read before.
+ */
+function chooseUnpaid(
+  context: ExpiringContext,
+  { attempts, feesElsewhere }: ExpiringView,
+  { ready, funds }: { readonly ready: readonly Ready[]; readonly funds: Funds },
+  now: Pick<Besides, 'feesElsewhere' | 'haltedWallets'>,
+): readonly string[] {
+  const budget = createAttemptBudget(funds, attempts, [...feesElsewhere, ...now.feesElsewhere]);
+  const isPayerHalted = findHaltedPayer(context, now.haltedWallets);
+  return ready.flatMap(({ payout, intent, costBaseUnits }) => {
+    const isPaid = !isPayerHalted({ costBaseUnits }) && budget.take(intent, costBaseUnits) === 'TAKEN';
+    return isPaid ? [] : [payout.orderPk];
+  });
+}
+
+/** Says of what costs a fee whether the other wallet that pays it is halted: what is stopped must not be spent from here. */
+function findHaltedPayer(
+  { sender, key }: Pick<ExpiringContext, 'sender' | 'key'>,
+  haltedWallets: ReadonlySet<Address>,
+): (priced: { readonly costBaseUnits: bigint }) => boolean {
+  const payer = sender.sponsorOf?.(key.wallet);
+  const isHalted = payer !== undefined && haltedWallets.has(payer);
+  return ({ costBaseUnits }) => isHalted && costBaseUnits > 0n;
 }
 
 async function signAll(
   { sender }: ExpiringContext,
   ready: readonly Ready[],
-  { reference, headMs, firstMs }: Bounds,
+  { reference, end, firstMs }: Bounds,
 ): Promise<readonly SignedPayment[]> {
   const payments: SignedPayment[] = [];
-  for (const [place, { payout, intent, feeLimitBaseUnits, costBaseUnits }] of ready.entries()) {
+  for (const [place, { payout, intent, feeLimitBaseUnits, costBaseUnits, funding }] of ready.entries()) {
     const { height, hash } = reference;
-    const validity = {
-      expiresMs: headMs + sender.validForMs,
-      reference: { height, hash },
-      uniqueMs: firstMs + place,
-    };
-    const signed = await sender.sign(intent, validity, feeLimitBaseUnits);
+    const validity: Validity = { ...end, reference: { height, hash }, uniqueMs: firstMs + place };
+    const signed = await sender.sign(intent, validity, feeLimitBaseUnits, funding);
     const { contract, to, amountBaseUnits } = intent;
     payments.push({ orderPk: payout.orderPk, contract, to, amountBaseUnits, costBaseUnits, signed });
   }
@@ -187,20 +254,7 @@ async function signAll(
 interface Bounds {
   /** Verified by the gateway's own scan, so final. */
   readonly reference: NonNullable<ExpiringView['cursor']>['verified'];
-  /** The chain's time now. */
-  readonly headMs: number;
+  readonly end: End;
   /** No attempt of the wallet has this unique time, or a later one. */
   readonly firstMs: number;
-}
-
-async function hinder(context: ExpiringContext, hindered: readonly Hindered[]): Promise<void> {
-  const { memory, monotonicMs, store, lease, observe, key } = context;
-  for (const { payout } of hindered) memory.pauses.put(payout.orderPk, monotonicMs());
-  if (hindered.length === 0) return;
-  await store.saveObstacles(
-    lease,
-    hindered.map(({ payout: { orderPk }, obstacle }) => ({ orderPk, obstacle })),
-  );
-  for (const { payout, obstacle } of hindered)
-    if (payout.obstacle !== obstacle) observe.hindered(key, payout.orderPk, obstacle);
 }

@@ -10,8 +10,11 @@ import type { WalletKey } from '../wallet-facts.ts';
 import type { AttemptStore } from './attempt-store.ts';
 import { adoptExpiring } from './store/adopt.ts';
 import { buryAttempts } from './store/bury.ts';
+import { readFeesElsewhere } from './store/fees-elsewhere.ts';
+import { readHaltedWallets } from './store/halted-wallets.ts';
 import { haltForeign } from './store/halt-foreign.ts';
 import { look } from './store/look.ts';
+import { readOpenGatherings, saveGathering } from './store/gatherings.ts';
 import { saveAttempts } from './store/save-signed.ts';
 import { findNews, takeIn } from './store/take-in.ts';
 
@@ -45,7 +48,11 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps): Att
         underLease(lease, async (tx, token) => {
           await lockWindows(tx, key);
           const orderPks = payments.map(({ orderPk }) => orderPk);
-          const refused = chooseRefused(await readSpent(tx, key, orderPks));
+          const refused = chooseRefused({
+            spent: await readSpent(tx, key, orderPks),
+            feesElsewhere: await readFeesElsewhere(tx, key),
+            haltedWallets: await readHaltedWallets(tx, key),
+          });
           if (refused.length > 0) throw new NotSaved({ kind: 'GONE', orderPks: refused });
           await saveAttempts(tx, key, token, payments);
         }),
@@ -70,6 +77,12 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps): Att
         if (why === undefined) await tellOfPayouts(tx, key, [decision.payout.orderPk], deps);
         return adoption;
       }),
+    saveGathering: (lease, gathering, lastEpoch, isAffordable) =>
+      underLease(lease, async (tx) => {
+        await lockWindows(tx, key);
+        return isAffordable(await readFeesElsewhere(tx, key)) && saveGathering(tx, key, gathering, lastEpoch);
+      }),
+    openGatherings: () => readOpenGatherings(db, key),
     dismiss: (lease, decisionId, why) => underLease(lease, (tx) => closeDecision(tx, decisionId, why)),
     saveBalances: (lease, block, rows) => underLease(lease, (tx) => saveBalances(tx, key, block, rows)),
   };

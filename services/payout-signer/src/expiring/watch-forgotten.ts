@@ -1,6 +1,7 @@
 import type { Obstacle } from '../wallet-facts.ts';
-import type { ExpiringView } from './attempt-facts.ts';
+import { isOver, type End, type ExpiringView } from './attempt-facts.ts';
 import type { ExpiringContext } from './pass-deps.ts';
+import type { MarkOfSends } from './send-mark.ts';
 
 /**
  * Holds what the database knows against what was sent from here: one that knows less was restored, or lost commits, and signs
@@ -16,11 +17,17 @@ export async function watchForgotten(
   if (sent === undefined) return undefined;
   const isReleased = sent.uniqueMs <= (view.releasedMark ?? 0);
   // Also when the last of what was sent is known again: what was sent before it may still be unknown.
-  if (isReleased) return sent.expiresMs > (view.cursor.overMs ?? 0) ? 'CHAIN_AHEAD' : undefined;
+  if (isReleased) return isOver(endOf(sent), view.cursor) ? undefined : 'CHAIN_AHEAD';
   if (sent.uniqueMs > (view.lastUniqueMs ?? 0)) {
     const reason = `transactions with unique times up to ${sent.uniqueMs} were sent from here, and this database knows of none above ${view.lastUniqueMs ?? 'any'}`;
     if (await store.haltRestored(lease, sent.uniqueMs, reason)) observe.restored(key, reason);
     return 'CHAIN_AHEAD';
   }
   return undefined;
+}
+
+function endOf({ expiresMs, lastEpoch }: MarkOfSends): End {
+  return lastEpoch === undefined
+    ? { expiresMs }
+    : { expiresMs, epochs: { first: lastEpoch, last: lastEpoch } };
 }

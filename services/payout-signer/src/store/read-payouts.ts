@@ -3,6 +3,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import type { Db } from '@opentill/db/database';
 import type { MovementKind } from '@opentill/db/sweep-tables';
 import { baseUnits } from '@opentill/domain/money';
+import type { FeePayer } from '../fees-within.ts';
 import type { LookOptions } from '../payout-store.ts';
 import type {
   JudgedPayout,
@@ -12,6 +13,7 @@ import type {
   UnsignedPayout,
   WalletKey,
 } from '../wallet-facts.ts';
+import { paidForSweep } from './paid-for-sweep.ts';
 import { COUNTS_AS, hasNoOwnNonce, isDecidedAgain, ofWallet } from './rows.ts';
 
 interface PayoutRow {
@@ -26,11 +28,18 @@ interface PayoutRow {
   readonly obstacle: string | null;
   readonly movement: MovementKind | null;
   readonly deposit_index: number | null;
+  readonly planned_cost: bigint | null;
+  readonly paid_besides: bigint | null;
   readonly counts_as: string;
 }
 
+/** Of movement `m`. */
+const PLANNED_COST = sql`coalesce(m.planned_cost, (select s.cost_estimate from sweep s where s.sweep_id = m.sweep_id)) as planned_cost,
+  (select ${paidForSweep(sql`m.order_pk`)} from sweep s where s.sweep_id = m.sweep_id) as paid_besides`;
+
 const PAYOUT_COLUMNS = sql`o.order_pk, o.order_id, o.merchant_id, o.symbol, o.contract_address, o.decimals, o.address, o.amount,
   p.obstacle, m.kind as movement, ${COUNTS_AS} as counts_as,
+  ${PLANNED_COST},
   (select d.derivation_index from deposit_address d where d.family = o.family
     and d.address = case m.kind when 'SWEEP' then o.source_address else o.address end) as deposit_index`;
 
@@ -46,7 +55,15 @@ function payoutFacts(row: PayoutRow, { wallet }: WalletKey): PayoutFacts {
     amountBaseUnits: baseUnits(row.amount),
     wallet,
     obstacle: row.obstacle,
-    movement: row.movement === null ? null : { kind: row.movement, depositIndex: row.deposit_index },
+    movement:
+      row.movement === null
+        ? null
+        : {
+            kind: row.movement,
+            depositIndex: row.deposit_index,
+            plannedCostBaseUnits: row.planned_cost,
+            paidBesidesBaseUnits: row.paid_besides ?? 0n,
+          },
     countsAs: row.counts_as,
   };
 }
@@ -73,7 +90,8 @@ const judgedColumns = (
     where f.chain = o.chain and f.to_address = o.address and f.amount = o.amount and f.order_pk is null and f.guards
       and lower(f.contract_address) is not distinct from lower(o.contract_address)
   ) or exists (select from doubtful_payout d where d.order_pk = o.order_pk and d.decision is null)
-    or exists (select from foreign_transaction x where x.chain = o.chain and x.wallet = p.wallet and x.to_address = o.address)
+    or (exists (select from foreign_transaction x where x.chain = o.chain and x.wallet = p.wallet and x.to_address = o.address)
+        or exists (select from foreign_transfer y where y.chain = o.chain and y.wallet = p.wallet and y.to_address = o.address))
       and may_be_paid_by_foreign(o.order_pk) as may_be_paid,
   exists (select from deposit_address d where d.family = o.family and d.address = o.address)
     or exists (select from hot_wallet w where w.family = o.family and w.address = o.address) as pays_ourselves,
@@ -215,4 +233,32 @@ export async function readPaidBy(db: Db, key: WalletKey, limit: number): Promise
     txHash: row.tx_hash,
     payout: payoutFacts(row, key),
   }));
+}
+
+/** See PayoutStore.readMoves. */
+export async function readMoves(db: Db, orderPks: readonly string[]): Promise<ReadonlyMap<string, FeePayer>> {
+  if (orderPks.length === 0) return new Map();
+  const { rows } = await sql<
+    Pick<
+      PayoutRow,
+      'order_pk' | 'contract_address' | 'decimals' | 'amount' | 'planned_cost' | 'paid_besides'
+    > & { readonly kind: MovementKind }
+  >`
+    select m.order_pk, m.kind, o.contract_address, o.decimals, o.amount, ${PLANNED_COST}
+    from movement m join orders o using (order_pk) where m.order_pk = any(${orderPks}::uuid[])`.execute(db);
+  return new Map(
+    rows.map((row) => [
+      row.order_pk,
+      {
+        contract: row.contract_address,
+        decimals: row.decimals,
+        amountBaseUnits: baseUnits(row.amount),
+        movement: {
+          kind: row.kind,
+          plannedCostBaseUnits: row.planned_cost,
+          paidBesidesBaseUnits: row.paid_besides ?? 0n,
+        },
+      },
+    ]),
+  );
 }

@@ -9,7 +9,7 @@ const MADE_AT_ONCE = 1_000;
 /**
  * Marks nonces as used by something unknown, but none that a block is known to hold a transaction of ours for. Those that
  * were signed keep their payout, which an operator has to decide about: what used the nonce may have paid it; a payout that
- * one was only reserved for gets another. The halt is an incident by the database's own rule.
+ * one was only reserved for gets another. The halt is an incident by the database's own rule; without an id for it none is set.
  */
 export async function saveTaken(
   tx: Tx,
@@ -17,7 +17,7 @@ export async function saveTaken(
   fencingToken: number,
   nonces: readonly number[],
   reason: string,
-  haltId: string,
+  haltId: string | null,
 ): Promise<void> {
   await sql`
     insert into wallet_nonce as n (chain, wallet, nonce, state)
@@ -38,6 +38,7 @@ export async function saveTaken(
     update payout p set obstacle = 'NEEDS_DECISION', obstacle_at = clock_timestamp(), fencing_token = ${fencingToken},
       version = p.version + 1, updated_at = now()
     from lost where p.order_pk = lost.order_pk`.execute(tx);
+  if (haltId === null) return;
   const { rows } = await sql`
     select from wallet_halt where chain = ${key.chain} and wallet = ${key.wallet} and kind = 'FOREIGN_NONCE'
       and released_at is null`.execute(tx);

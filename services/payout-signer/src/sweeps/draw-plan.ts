@@ -1,22 +1,30 @@
-import { planSweeps, type HotAsset, type SweepPlan, type UnsweptAsset } from '@opentill/domain/plan-sweeps';
+import {
+  fitsFloat,
+  planSweeps,
+  type HotAsset,
+  type SweepPlan,
+  type UnsweptAsset,
+} from '@opentill/domain/plan-sweeps';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { SweepPlanJson } from '@opentill/db/sweep-tables';
 import type { SweepPolicy } from '@opentill/wallet/policy/policy';
 import { assetsOf, type KnownAsset } from './known-assets.ts';
-import type { PlannerDeps } from './planner-deps.ts';
+import type { BeginningDeps } from './planner-deps.ts';
+import { energyFacts, energyRules } from './energy-facts.ts';
 import { priceSweeps } from './price-sweeps.ts';
 import type { LyingAsset, SweepBooks } from './sweep-facts.ts';
+import { isSponsoredSweep, waitsForWallet } from './waits-for-wallet.ts';
 
 /** The plan of this moment; also what an operator is shown. Writes nothing. */
 export async function drawPlan(
-  deps: Omit<PlannerDeps, 'store' | 'observe' | 'onMovement'>,
+  deps: Omit<BeginningDeps, 'store' | 'observe' | 'onMovement' | 'energyWaitMs'>,
   books: SweepBooks,
   signal: AbortSignal,
 ): Promise<DrawnPlan> {
   const { network, codec, policy, wallet, chain } = deps;
   const options = { signal };
   const assets = assetsOf(network, codec);
-  const ours = books.lying.filter(({ address, depositIndex, symbol, contract }) => {
+  const ours = books.page.lying.filter(({ address, depositIndex, symbol, contract }) => {
     const known = assets.find((asset) => asset.symbol === symbol);
     return known?.contract === contract && deps.isDepositAddress(address, depositIndex);
   });
@@ -26,56 +34,96 @@ export async function drawPlan(
     gasPrice: undefined as bigint | undefined,
     budgetBaseUnits: policy.sweep.maxNativePerDayBaseUnits - books.spentLastDay,
     gasHeldBaseUnits: 0n,
-    busyAddresses: new Set<string>(books.open.map(({ address }) => address)),
+    ...placesOf(books, deps),
     hot: assets.map((asset) => hotOf(deps, books, asset)),
     heldSymbols: books.heldSymbols,
     stoppedBy: books.stoppedBy,
     isRun: books.requests.length > 0,
+    isWalletHalted: books.haltedWallets.has(wallet),
+    ...(books.requestedAt === null ? {} : { runAtMs: books.requestedAt.getTime() }),
   };
   const bare = new Map(ours.map((one) => [unpriced(one, assets), one] as const));
   // What waits for something else than a price need not be priced.
   const first = planSweeps({ ...facts, unswept: [...bare.keys()] });
-  const worthPricing = first.waiting
-    .filter(({ reason }) => reason === 'PRICE_UNKNOWN')
-    .map(({ asset }) => asset);
+  const open = new Set(
+    first.waiting.filter(({ reason }) => reason === 'PRICE_UNKNOWN').map(({ asset }) => asset),
+  );
+  // In the order of the page, in which the next round goes on.
+  const unknown = [...bare.keys()].filter((asset) => open.has(asset));
+  const worthPricing = unknown.slice(0, 2 * policy.sweep.batchSize);
   const excess = facts.hot.filter(
     ({ heldBaseUnits, floatBaseUnits }) => heldBaseUnits > (floatBaseUnits ?? heldBaseUnits),
   );
   const { budgetBaseUnits } = facts;
   if (worthPricing.length === 0 && excess.length === 0)
-    return { plan: first, lying: bare, gasPrice: undefined, budgetBaseUnits };
+    return { plan: first, lying: bare, keeps: new Set(), gasPrice: undefined, budgetBaseUnits };
   const gasPrice = await chain.gasPrice(options);
-  const coin = await chain.coinAt(wallet, options);
   const leftOfTopUps = policy.sweep.maxNativePerDayBaseUnits - books.toppedUpLastDay;
-  const spare = coin - books.toppingUp - deps.gasReserveBaseUnits;
+  const spare = (await chain.coinAt(wallet, options)) - books.toppingUp - deps.gasReserveBaseUnits;
   const lying = new Map(
     await priceSweeps(
-      { chain, wallet, coldAddress: policy.coldAddress },
-      worthPricing.slice(0, 2 * policy.sweep.batchSize).flatMap((asset) => {
+      pricingOf(deps, books, facts),
+      worthPricing.flatMap((asset) => {
         const found = bare.get(asset);
         return found === undefined ? [] : [[asset, found] as const];
       }),
       options,
     ),
   );
-  const rest = [...bare].filter(
-    ([asset]) => !worthPricing.slice(0, 2 * policy.sweep.batchSize).includes(asset),
-  );
-  for (const [asset, found] of rest) lying.set(asset, found);
+  const priced = new Set(worthPricing);
+  for (const [asset, found] of bare) if (!priced.has(asset)) lying.set(asset, found);
   const plan = planSweeps({
     ...facts,
+    ...(await energyFacts(deps, books, [...lying.keys()], options)),
     gasPrice,
     gasHeldBaseUnits: spare < leftOfTopUps ? spare : leftOfTopUps,
     hot: await priceHot(deps, facts.hot, books, options),
     unswept: [...lying.keys()],
   });
-  return { plan, lying, gasPrice, budgetBaseUnits };
+  const turns = [
+    ...unknown.slice(worthPricing.length),
+    ...plan.begin.map(({ asset }) => asset),
+    ...plan.waiting.filter(({ reason }) => reason === 'BATCH_FULL').map(({ asset }) => asset),
+  ];
+  const keeps = new Set(turns.flatMap((asset) => lying.get(asset) ?? []));
+  return { plan, lying, keeps, gasPrice, budgetBaseUnits };
+}
+
+/** A halt may last for days, and ends by an operator alone: what waits for it holds up nothing that can do without. */
+function placesOf(
+  { open, haltedWallets, now }: SweepBooks,
+  { wallet, chain }: Pick<BeginningDeps, 'wallet' | 'chain'>,
+) {
+  const waiting = haltedWallets.has(wallet)
+    ? open.filter((sweep) => waitsForWallet(sweep, now, isSponsoredSweep(chain, sweep)))
+    : [];
+  return {
+    busyAddresses: new Set<string>(open.map(({ address }) => address)),
+    placelessAddresses: new Set<string>(waiting.map(({ address }) => address)),
+  };
+}
+
+function pricingOf(
+  deps: Pick<BeginningDeps, 'chain' | 'wallet' | 'policy'>,
+  books: SweepBooks,
+  facts: { readonly hot: readonly HotAsset[] },
+): Parameters<typeof priceSweeps>[0] {
+  const { chain, wallet, policy } = deps;
+  return {
+    chain,
+    wallet,
+    coldAddress: policy.coldAddress,
+    rules: energyRules(deps, books),
+    mayGoHot: (asset) => fitsFloat(facts, asset, asset.amountBaseUnits),
+  };
 }
 
 /** A plan, and what it was drawn from. */
 export interface DrawnPlan {
   readonly plan: SweepPlan;
   readonly lying: ReadonlyMap<UnsweptAsset, LyingAsset>;
+  /** What begins, or has its turn next. */
+  readonly keeps: ReadonlySet<LyingAsset>;
   /** Undefined where nobody had to ask. */
   readonly gasPrice: bigint | undefined;
   readonly budgetBaseUnits: bigint;
@@ -94,7 +142,13 @@ function unpriced(one: LyingAsset, assets: readonly KnownAsset[]): UnsweptAsset 
 }
 
 async function priceHot(
-  { network, codec, chain, wallet, policy }: Omit<PlannerDeps, 'store' | 'observe' | 'onMovement'>,
+  {
+    network,
+    codec,
+    chain,
+    wallet,
+    policy,
+  }: Pick<BeginningDeps, 'network' | 'codec' | 'chain' | 'wallet' | 'policy'>,
   hot: readonly HotAsset[],
   { goingCold }: SweepBooks,
   options: { readonly signal: AbortSignal },
@@ -111,14 +165,14 @@ async function priceHot(
     }
     const amountBaseUnits = (heldBaseUnits - floatBaseUnits) as UnsweptAsset['amountBaseUnits'];
     const intent = { from: wallet, to: policy.coldAddress, contract: known.contract, amountBaseUnits };
-    const [toColdCostBaseUnits] = await chain.costsOf([intent], options);
-    priced.push({ ...asset, toColdCostBaseUnits });
+    const [cost] = await chain.costsOf([intent], options);
+    priced.push({ ...asset, toColdCostBaseUnits: typeof cost === 'bigint' ? cost : undefined });
   }
   return priced;
 }
 
 function hotOf(
-  { policy }: Pick<PlannerDeps, 'policy'>,
+  { policy }: Pick<BeginningDeps, 'policy'>,
   books: SweepBooks,
   { symbol, decimals, contract }: KnownAsset,
 ): HotAsset {
@@ -135,7 +189,12 @@ function hotOf(
 }
 
 function rulesOf({ nativeDecimals }: NetworkConfig, sweep: SweepPolicy) {
-  return { ...sweep, nativeDecimals, maxGasPrice: sweep.maxGasPriceBaseUnits };
+  return {
+    ...sweep,
+    nativeDecimals,
+    maxGasPrice: sweep.maxGasPriceBaseUnits,
+    maxRentBaseUnits: sweep.maxRentPerOrderBaseUnits,
+  };
 }
 
 /** A plan as operators are shown it. */

@@ -1,6 +1,8 @@
 import type { AddressCodec } from '@opentill/chain/address-codec';
+import { contractIn } from '@opentill/chain/parse-contract';
 import type { TokenContract } from '@opentill/chain/transfer';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { findToken } from '@opentill/contracts/network-config';
+import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
 
 /** An asset of the chain as the network file has it. */
 export interface KnownAsset {
@@ -24,10 +26,23 @@ const NATIVE_SHOWN_DECIMALS = 6;
 
 /** The tokens of a network, with contracts in canonical form. */
 export function assetsOf({ tokens }: NetworkConfig, codec: AddressCodec): readonly KnownAsset[] {
-  return tokens.flatMap(({ symbol, contract, decimals, displayDecimals }) => {
-    const canonical = contract === null ? null : codec.parse(contract);
-    return canonical === undefined
-      ? []
-      : [{ symbol, contract: canonical as TokenContract | null, decimals, displayDecimals }];
-  });
+  return tokens.flatMap((token) => knownAs(token, codec) ?? []);
+}
+
+/** The token of that symbol, if the network has one. */
+export function findAsset(
+  network: NetworkConfig,
+  codec: AddressCodec,
+  symbol: string,
+): KnownAsset | undefined {
+  const token = findToken(network, symbol);
+  return token && knownAs(token, codec);
+}
+
+function knownAs(
+  { symbol, contract, decimals, displayDecimals }: TokenConfig,
+  codec: AddressCodec,
+): KnownAsset | undefined {
+  const canonical = contract === null ? null : contractIn(codec, contract);
+  return canonical === undefined ? undefined : { symbol, contract: canonical, decimals, displayDecimals };
 }

@@ -152,6 +152,36 @@ describe('three payouts, two of them equal,', () => {
   });
 });
 
+describe('energy that is lent three times, two of them the same,', () => {
+  test('is lent just so often, whatever strikes where', async () => {
+    const sum = await enumerate(
+      { isLending: true },
+      { kinds: ['crash', 'outage', 'reorganise'], seconds: ['crash', 'remember'], stride: 12 },
+    );
+    expect(sum.first).toBeUndefined();
+    expect(sum).toMatchObject({ doubles: 0, stuck: 0 });
+    expect(sum.again).toBeGreaterThan(10);
+    expect(sum.scenarios).toBeGreaterThan(150);
+  });
+
+  test('is not lent again by who takes what was signed for a payment, and goes on for ever', async () => {
+    const asPayments: Variant = {
+      isLending: true,
+      store: (store) => ({
+        ...store,
+        async look(options) {
+          const view = await store.look(options);
+          return { ...view, attempts: view.attempts.map((attempt) => ({ ...attempt, resource: undefined })) };
+        },
+      }),
+    };
+    const { points } = await runModel([], asPayments);
+    const outage = { at: points.indexOf('before broadcast') + 1, kind: 'outage' } as const;
+    expect(await runModel([outage], { isLending: true })).toMatchObject({ doubles: 0, stuck: 0 });
+    expect((await runModel([outage], asPayments)).stuck).toBeGreaterThan(0);
+  });
+});
+
 /*
  * The same harness must find the mistakes that it is there to find.
  */

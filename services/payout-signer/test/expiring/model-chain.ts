@@ -10,6 +10,8 @@ export interface ModelTx {
   readonly to: Address;
   readonly expiresMs: number;
   readonly uniqueMs: number;
+  /** What it lends, or takes back; absent: it pays. */
+  readonly resource?: PaymentIntent['resource'];
 }
 
 export interface ModelBlock extends BlockHeader {
@@ -48,10 +50,10 @@ export function modelSign(
   validity: Validity,
   feeLimitBaseUnits: bigint,
 ): SignedExpiring {
-  const { to } = intent;
+  const { to, resource } = intent;
   const { expiresMs, uniqueMs } = validity;
   const txHash = `${to.slice(0, 4)}-${expiresMs}-${uniqueMs}` as TxHash;
-  const tx: ModelTx = { txHash, to, expiresMs, uniqueMs };
+  const tx: ModelTx = { txHash, to, expiresMs, uniqueMs, ...(resource === undefined ? {} : { resource }) };
   return { txHash, raw: Buffer.from(JSON.stringify(tx)), validity, feeLimitBaseUnits };
 }
 

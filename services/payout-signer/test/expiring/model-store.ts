@@ -8,6 +8,7 @@ import { baseUnits } from '@opentill/domain/money';
 import type { AttemptStore, SignedPayment } from '../../src/expiring/attempt-store.ts';
 import type { OpenAttempt } from '../../src/expiring/attempt-facts.ts';
 import type { SaveOutcome } from '../../src/payout-store.ts';
+import { resourceOf } from '../../src/resource-of-movement.ts';
 import type { WalletKey } from '../../src/wallet-facts.ts';
 import type { ModelChain } from './model-chain.ts';
 
@@ -153,8 +154,17 @@ export function createModelStore(
   tables: ModelTables,
   { chain: chainName, wallet }: WalletKey,
   around: <T>(name: string, effect: () => T) => Promise<T>,
+  isLending = false,
 ): AttemptStore {
   const { payouts, attempts, fates } = tables;
+  const movement = isLending
+    ? {
+        kind: 'DELEGATE' as const,
+        depositIndex: 7,
+        plannedCostBaseUnits: 10n ** 12n,
+        paidBesidesBaseUnits: 0n,
+      }
+    : null;
   const write = <T>(name: string, lease: Lease, effect: () => T): Promise<T> =>
     around(name, () => {
       if (lease.fencingToken === tables.token) return effect();
@@ -175,6 +185,7 @@ export function createModelStore(
         contract: row.contract,
         to: row.to,
         amountBaseUnits: row.amountBaseUnits,
+        ...resourceOf(movement?.kind ?? null),
         costBaseUnits: row.costBaseUnits,
         feeLimitBaseUnits: row.signed.feeLimitBaseUnits,
         validity: row.signed.validity,
@@ -183,16 +194,17 @@ export function createModelStore(
         outcome: row.outcome,
         minedHeight: isMined(txHash) ? (fates.get(txHash)?.height ?? null) : null,
         isVerified: fates.get(txHash)?.state === 'VERIFIED',
+        hasLanded: false,
       }));
   const isGuarded = (payout: ModelPayout): boolean => tables.isGuarded && mayBePaid(tables, payout);
   const facts = ({ orderPk, to, obstacle }: ModelPayout) => ({
     orderPk,
     orderId: orderPk,
     merchantId: 'm',
-    movement: null,
-    countsAs: 'USDT',
-    symbol: 'USDT',
-    contract: USDT as string,
+    movement,
+    countsAs: isLending ? 'DELEGATE of TRX' : 'USDT',
+    symbol: isLending ? 'TRX' : 'USDT',
+    contract: isLending ? null : (USDT as string),
     decimals: 6,
     receiver: to,
     amountBaseUnits: baseUnits(5n),
@@ -207,10 +219,13 @@ export function createModelStore(
   };
 
   return {
+    // Nothing scatters here.
+    saveGathering: () => Promise.resolve(true),
+    openGatherings: () => Promise.resolve([]),
     look: () =>
       around('look', () => ({
         now: new Date(tables.nowMs),
-        cursor: { seen: tables.seen, verified: tables.verified, overMs: tables.overMs },
+        cursor: { seen: tables.seen, verified: tables.verified, overMs: tables.overMs, epoch: null },
         halted: tables.halted,
         isUncertain: tables.halted !== null,
         heldSymbols: new Set<string>(),
@@ -234,6 +249,8 @@ export function createModelStore(
             isCounted: { lastHour: true, lastDay: true },
           })),
         attempts: openAttempts(),
+        feesElsewhere: [],
+        haltedWallets: new Set<Address>(),
         lastUniqueMs:
           attempts.size === 0
             ? null

@@ -11,7 +11,7 @@ import type { ExpiringPassDeps } from '../../src/expiring/pass-deps.ts';
 import type { MarkOfSends, SendMark } from '../../src/expiring/send-mark.ts';
 import type { Observe } from '../../src/observe.ts';
 import type { WalletKey } from '../../src/wallet-facts.ts';
-import { createModelChain, modelSign, type ModelChain } from './model-chain.ts';
+import { createModelChain, modelSign, type ModelChain, type ModelTx } from './model-chain.ts';
 import {
   createModelStore,
   createModelTables,
@@ -60,6 +60,8 @@ export interface Variant {
   readonly store?: (store: AttemptStore, tables: ModelTables, chain: ModelChain) => AttemptStore;
   readonly sender?: (sender: ExpiringSender, tables: ModelTables, chain: ModelChain) => ExpiringSender;
   readonly mark?: (mark: SendMark) => SendMark;
+  /** Each payout lends energy to a deposit address, as sweeps do. */
+  readonly isLending?: boolean;
   /** The operator releases halts without a look at the chain, and looks only where a payout does not go on. */
   readonly isLazy?: boolean;
   /** Of a restore on another machine: so long after it, by the chain's final blocks, the wallet is held. @default VALID_MS */
@@ -98,6 +100,7 @@ const codec = { parse: (text: string) => text as Address, isZero: () => false } 
 const network = {
   chain: KEY.chain,
   nativeSymbol: 'TRX',
+  nativeDecimals: 6,
   tokens: [{ symbol: 'USDT', contract: USDT as string, decimals: 6 }],
 } as unknown as NetworkConfig;
 
@@ -201,7 +204,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
         };
       }),
   };
-  const own = createModelStore(tables, KEY, around);
+  const own = createModelStore(tables, KEY, around, variant.isLending);
   const counted: AttemptStore = {
     ...own,
     async saveSigned(lease, payments, chooseRefused) {
@@ -218,7 +221,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
       network,
       codec,
       ownWallets: [KEY.wallet],
-      isDepositAddress: () => false,
+      isDepositAddress: () => variant.isLending === true,
       policy: {
         judge: () => ({ kind: 'AUTHORISED' }),
         allowsChain: () => true,
@@ -393,7 +396,11 @@ function createModelSender(
         intents.map(() => ({ kind: 'READY', feeLimitBaseUnits: 1n, costBaseUnits: 2n }) as const),
       ),
     sign: (intent, validity, feeLimit) => Promise.resolve(modelSign(intent, validity, feeLimit)),
-    differenceOf: ({ raw }) => (raw.length === 0 ? 'encoding' : undefined),
+    differenceOf: ({ raw }, { intent }) => {
+      if (raw.length === 0) return 'encoding';
+      const { resource } = JSON.parse(Buffer.from(raw).toString()) as ModelTx;
+      return resource === intent.resource ? undefined : 'resource';
+    },
     broadcast: (signed) =>
       rpc(
         'broadcast',

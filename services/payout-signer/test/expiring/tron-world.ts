@@ -17,10 +17,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { createScanObserver } from '@opentill/scanner/observe';
-import { startChainScan, type ChainScan } from '@opentill/scanner/scan-chain';
-import { scanNetworkOf } from '@opentill/scanner/scan-network';
-import { createScanStore } from '@opentill/scanner/store';
+import { TRON_DEVNET_PAYOUTS, tronDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { aPayout, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -28,6 +25,7 @@ import { hotWalletPrivateKey, seedFingerprint } from '@opentill/wallet/derivatio
 import { createKeystore } from '@opentill/wallet/keystore';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
+import { publicKeysOf } from '@opentill/wallet/public-keys';
 import { startExpiringDriver, type Driver } from '../../src/drive-wallet.ts';
 import type { AttemptStore } from '../../src/expiring/attempt-store.ts';
 import type { ExpiringTiming } from '../../src/expiring/pass-deps.ts';
@@ -36,6 +34,8 @@ import { createAttemptStore } from '../../src/expiring/store.ts';
 import { judgeByPolicy } from '../../src/judge-by-policy.ts';
 import { createObserve, type Observe } from '../../src/observe.ts';
 import type { PolicyJudge } from '../../src/policy-port.ts';
+import { startScan } from '../start-scan.ts';
+import { readAttempts, type AttemptReading, type AttemptRow } from './read-attempts.ts';
 
 export const CHAIN = 'TRON_TEST';
 export const ONE_TRX = 1_000_000n;
@@ -69,16 +69,8 @@ export interface RunningDriver {
   stop(): Promise<void>;
 }
 
-export interface AttemptRow {
-  readonly tx_hash: string;
-  readonly state: string;
-  readonly send_outcome: string | null;
-  readonly fate: string | null;
-  readonly succeeded: boolean | null;
-}
-
 /** The signer on Postgres before a TRON node, with the scanner beside it. Blocks come when told, 3 s of chain time apart. */
-export interface TronWorld {
+export interface TronWorld extends Pick<AttemptReading, 'payoutOf' | 'attemptsOf'> {
   readonly devnet: TronDevnet;
   readonly admin: Db;
   readonly wallet: Address;
@@ -87,13 +79,16 @@ export interface TronWorld {
   readonly keystoreFile: string;
   /** The private key of the wallet, in hex. */
   readonly walletKey: string;
+  readonly keys: KeystoreSigner;
+  /** What deposit addresses are derived from. */
+  readonly depositXpub: string;
+  /** Where marks of what was sent are kept. */
+  readonly stateDirectory: string;
   readonly usdt: string;
   /** A payout of 5 USDT to nobody in particular, reserved, for half an hour. */
   payout(overrides?: Parameters<typeof aPayout>[1]): Promise<OrderRow>;
   nativePayout(amount: bigint): Promise<OrderRow>;
   start(options?: DriverOptions): Promise<RunningDriver>;
-  payoutOf(order: OrderRow): Promise<{ state: string; obstacle: string | null; sent: boolean }>;
-  attemptsOf(order: OrderRow): Promise<readonly AttemptRow[]>;
   /** Makes blocks and waits until the scanner has seen them. */
   mine(blocks?: number): Promise<void>;
   /** Mines a block at a time until every one of the payouts is settled in a solid block. */
@@ -112,7 +107,7 @@ export async function createTronWorld(
   sources: (url: string) => Promise<readonly string[]> = (url) => Promise.resolve([url]),
 ): Promise<TronWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'payout-signer-tron-'));
-  const [devnet, database, { keys, keystoreFile, walletKey }] = await Promise.all([
+  const [devnet, database, { keys, keystoreFile, walletKey, depositXpub }] = await Promise.all([
     startTronDevnet({ blockTimeMs: 0, solidLagBlocks: SOLID_LAG_BLOCKS, seed: `signer ${randomUUID()}` }),
     createTestDatabase(),
     createKeys(dir),
@@ -121,7 +116,10 @@ export async function createTronWorld(
   const { trxSun = 10_000n * ONE_TRX, usdt = 1_000_000n * ONE_USDT } = wallet;
   await devnet.control.fund(address, { trxSun, symbol: 'USDT', amountBaseUnits: usdt });
   await devnet.control.mine(SOLID_LAG_BLOCKS + 1);
-  const network = { ...networkOf(devnet, payouts), rpcUrls: await sources(devnet.url) };
+  const network = tronDevnetNetwork(devnet, {
+    rpcUrls: await sources(devnet.url),
+    payouts: { ...TRON_DEVNET_PAYOUTS, ...payouts },
+  });
   const adminDatabase = database.open('admin');
   const admin = adminDatabase.kysely;
   await sql`insert into hot_wallet (family, address) values ('TRON', ${address})`.execute(admin);
@@ -129,11 +127,19 @@ export async function createTronWorld(
     ['USDT', usdt],
     ['TRX', trxSun],
   ] as const)
-    await sql`select book_top_up(${`${CHAIN}:0x1:${symbol}`}, ${CHAIN}, ${symbol}, ${amount})`.execute(admin);
+    if (amount > 0n)
+      await sql`select book_top_up(${`${CHAIN}:0x1:${symbol}`}, ${CHAIN}, ${symbol}, ${amount})`.execute(
+        admin,
+      );
   const scanDatabase = database.open('scanner_tron');
-  const scan = startScan(network, scanDatabase.kysely);
+  const scan = startScan(network, scanDatabase.kysely, {
+    schema: 'scanner_tron',
+    reader: tronFamily.createReader(network, {}),
+    canonicalContract: tronFamily.addressCodec.parse,
+  });
   const running = new Set<RunningDriver>();
   const parts: Parts = { database, network, keys, wallet: address, dir, running };
+  const attempts = readAttempts(admin);
   const world: TronWorld = {
     ...reading(admin, devnet),
     devnet,
@@ -143,6 +149,9 @@ export async function createTronWorld(
     database,
     keystoreFile,
     walletKey,
+    keys,
+    depositXpub,
+    stateDirectory: dir,
     usdt: devnet.tokens.USDT,
     async payout(given = {}) {
       const amount = given.amount ?? 5n * ONE_USDT;
@@ -172,12 +181,7 @@ export async function createTronWorld(
       await waitUntil(
         'every payout is settled',
         async () => {
-          const { rows } = await sql<{ n: number }>`
-            select count(*)::int as n from payout p where p.order_pk = any(${orders.map((o) => o.order_pk)}::uuid[])
-              and not exists (select from payout_attempt a where a.order_pk = p.order_pk and a.state = 'SETTLED')`.execute(
-            admin,
-          );
-          if (rows[0]?.n === 0) return true;
+          if ((await attempts.countUnsettled(orders)) === 0) return true;
           await world.mine();
           return false;
         },
@@ -220,20 +224,7 @@ export function aTronAddress(): string {
 
 function reading(admin: Db, devnet: TronDevnet): Pick<TronWorld, 'payoutOf' | 'attemptsOf' | 'received'> {
   return {
-    async payoutOf(order) {
-      const { rows } = await sql<{ state: string; obstacle: string | null; sent: boolean }>`
-        select state, obstacle, first_sent_at is not null as sent from payout where order_pk = ${order.order_pk}`.execute(
-        admin,
-      );
-      return rows[0]!;
-    },
-    async attemptsOf(order) {
-      const { rows } = await sql<AttemptRow>`
-        select a.tx_hash, a.state, t.send_outcome, f.state as fate, f.succeeded
-        from payout_attempt a join own_transaction t using (chain, tx_hash) left join own_transaction_fate f using (chain, tx_hash)
-        where a.order_pk = ${order.order_pk} order by a.unique_ms`.execute(admin);
-      return rows;
-    },
+    ...readAttempts(admin),
     async received({ contract_address: contract, address }) {
       if (contract === null) {
         const account = await post<{ balance?: number }>(devnet.url, 'getaccount', {
@@ -337,65 +328,13 @@ function runDriver(
 
 async function createKeys(
   dir: string,
-): Promise<{ readonly keys: KeystoreSigner; readonly keystoreFile: string; readonly walletKey: string }> {
+): Promise<Pick<TronWorld, 'keys' | 'keystoreFile' | 'walletKey' | 'depositXpub'>> {
   const seed = seedOf(generateMnemonic());
   const keystoreFile = join(dir, 'keystore.json');
   const sealed = { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed } as const;
   await createKeystore(keystoreFile, sealed, PASSPHRASE);
   const codecs = [tronFamily.addressCodec];
   const keys = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs });
-  return { keys, keystoreFile, walletKey: hotWalletPrivateKey(seed, 'TRON').toString('hex') };
-}
-
-function startScan(config: NetworkConfig, db: Db): ChainScan {
-  const logger = createLogger({ service: 'scanner-tron', level: 'silent' });
-  return startChainScan({
-    network: scanNetworkOf(config, tronFamily.addressCodec.parse),
-    reader: tronFamily.createReader(config, {}),
-    store: createScanStore({ db, schema: 'scanner_tron', clock: systemClock, newId }),
-    observe: createScanObserver({ logger, metrics: createMetrics('scanner-tron'), clock: systemClock }),
-    clock: systemClock,
-    lease: keepLease({
-      db,
-      schema: 'scanner_tron',
-      name: `chain:${CHAIN}`,
-      holder: randomUUID(),
-      ttlMs: 5_000,
-    }),
-    leaseIntervalMs: 1_000,
-    onCommitted: () => undefined,
-    onMisconfigured: (error) => {
-      throw error;
-    },
-  });
-}
-
-function networkOf(devnet: TronDevnet, payouts: Partial<TronPayoutsConfig>): NetworkConfig {
-  const token = { displayDecimals: 2, minAmount: null, maxAmount: null };
-  return {
-    chain: CHAIN,
-    family: 'TRON',
-    enabled: true,
-    genesisId: devnet.chainId,
-    name: 'devnet',
-    rpcUrls: [devnet.url],
-    nativeSymbol: 'TRX',
-    nativeDecimals: 6,
-    confirmations: 'finalized',
-    blockTimeMs: 3_000,
-    pollIntervalMs: 30,
-    reorgWindow: 60,
-    maxBlockRange: 50,
-    tokens: [
-      { symbol: 'USDT', contract: devnet.tokens.USDT, decimals: 6, ...token },
-      { symbol: 'TRX', contract: null, decimals: 6, ...token },
-    ],
-    payouts: {
-      maxOpenPayouts: 32,
-      expirationSeconds: 60,
-      maxFeeLimitSun: '100000000',
-      energyMarginPercent: 30,
-      ...payouts,
-    },
-  };
+  const { depositXpub } = publicKeysOf(seed, codecs).families.TRON;
+  return { keys, keystoreFile, walletKey: hotWalletPrivateKey(seed, 'TRON').toString('hex'), depositXpub };
 }

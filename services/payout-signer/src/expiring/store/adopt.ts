@@ -22,7 +22,7 @@ export async function adoptExpiring(
   { intent, validity, feeLimitBaseUnits }: FoundExpiringPayment,
 ): Promise<Adoption> {
   const never = (why: string): Adoption => ({ kind: 'NOT_POSSIBLE', why });
-  const { reference, uniqueMs, expiresMs } = validity;
+  const { reference, uniqueMs, expiresMs, epochs } = validity;
   const isPossible = Number.isSafeInteger(uniqueMs) && uniqueMs > 0 && uniqueMs <= expiresMs + FAR_MS;
   await buryLandedNowhere(tx, key, orderPk);
   const { rows } = await sql<{
@@ -71,9 +71,10 @@ export async function adoptExpiring(
       ${intent.contract}, ${intent.to}, ${intent.amountBaseUnits.toString()}::numeric, '', ${terms}::jsonb,
       clock_timestamp(), clock_timestamp())`.execute(tx);
   await sql`
-    insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash)
+    insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash,
+      first_epoch, last_epoch)
     values (${key.chain}, ${txHash}, ${key.wallet}, ${orderPk}, ${uniqueMs}, ${expiresMs}, ${reference.height},
-      ${reference.hash})`.execute(tx);
+      ${reference.hash}, ${epochs?.first ?? null}, ${epochs?.last ?? null})`.execute(tx);
   return { kind: 'DONE' };
 }
 
@@ -85,8 +86,11 @@ async function buryLandedNowhere(tx: Tx, { chain, wallet }: WalletKey, orderPk: 
   await sql`
     update payout_attempt a set state = 'DEAD', dead_height = c.verified_height, dead_hash = c.verified_hash, updated_at = now()
     from chain_cursor c where c.chain = a.chain and a.chain = ${chain} and a.wallet = ${wallet} and a.order_pk = ${orderPk}
-      and a.state = 'OPEN' and a.expires_ms <= chain_over_ms(a.chain)
+      and a.state = 'OPEN' and attempt_is_over(a.chain, a.expires_ms, a.last_epoch)
       and not exists (
         select from own_transaction_fate f
-        where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED'))`.execute(tx);
+        where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED'))
+      and not exists (select from own_transaction_landed l where l.chain = a.chain and l.tx_hash = a.tx_hash)`.execute(
+    tx,
+  );
 }

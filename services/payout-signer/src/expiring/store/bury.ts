@@ -27,10 +27,11 @@ export async function buryAttempts(
   const { rows } = await sql<{ tx_hash: TxHash; order_pk: string }>`
     update payout_attempt a set state = 'DEAD', dead_height = ${end.height}, dead_hash = ${end.hash}, updated_at = now()
     where ${ofWallet(key)} and a.tx_hash = any(${txHashes}::text[]) and a.state = 'OPEN'
-      and a.expires_ms <= chain_over_ms(a.chain)
+      and attempt_is_over(a.chain, a.expires_ms, a.last_epoch)
       and not exists (
         select from own_transaction_fate f
         where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED'))
+      and not exists (select from own_transaction_landed l where l.chain = a.chain and l.tx_hash = a.tx_hash)
       and not may_have_been_paid(a.order_pk)
     returning a.tx_hash, a.order_pk`.execute(tx);
   await sql`

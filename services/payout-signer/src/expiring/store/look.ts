@@ -1,15 +1,19 @@
 import { sql } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
-import type { ExpiringSendOutcome } from '@opentill/chain/expiring-sender';
+import type { ExpiringSendOutcome, Validity } from '@opentill/chain/expiring-sender';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { Db } from '@opentill/db/database';
+import type { MovementKind } from '@opentill/db/sweep-tables';
 import { baseUnits } from '@opentill/domain/money';
 import type { LookOptions } from '../../payout-store.ts';
 import { readPaidBy, readRequested, readUnsigned } from '../../store/read-payouts.ts';
 import { openHalts } from '../../store/rows.ts';
+import { resourceOf } from '../../resource-of-movement.ts';
 import type { WalletKey } from '../../wallet-facts.ts';
 import type { ExpiringView, OpenAttempt } from '../attempt-facts.ts';
+import { readFeesElsewhere } from './fees-elsewhere.ts';
+import { readHaltedWallets } from './halted-wallets.ts';
 import { newForeign, ofWallet } from './rows.ts';
 
 /** Each is asked of nodes: more wait for the next pass. */
@@ -25,8 +29,13 @@ export async function look(db: Db, key: WalletKey, options: LookOptions): Promis
     readUnsigned(db, key, options),
     readPaidBy(db, key, PAID_BY_MAX),
   ]);
-  const [state, attempts] = await Promise.all([readState(db, key), readOpenAttempts(db, key)]);
-  return { ...state, ...page, unsigned, paidBy, attempts };
+  const [state, attempts, feesElsewhere, haltedWallets] = await Promise.all([
+    readState(db, key),
+    readOpenAttempts(db, key),
+    readFeesElsewhere(db, key),
+    readHaltedWallets(db, key),
+  ]);
+  return { ...state, ...page, unsigned, paidBy, attempts, feesElsewhere, haltedWallets };
 }
 
 interface StateRow {
@@ -37,6 +46,7 @@ interface StateRow {
   readonly verified_height: number | null;
   readonly verified_hash: BlockHash | null;
   readonly verified_ms: number | null;
+  readonly verified_epoch: number | null;
   readonly over_ms: number | null;
   readonly halted: string | null;
   readonly is_uncertain: boolean;
@@ -49,12 +59,17 @@ interface StateRow {
 async function readState(
   db: Db,
   key: WalletKey,
-): Promise<Omit<ExpiringView, 'requested' | 'pageEnd' | 'unsigned' | 'paidBy' | 'attempts'>> {
+): Promise<
+  Omit<
+    ExpiringView,
+    'requested' | 'pageEnd' | 'unsigned' | 'paidBy' | 'attempts' | 'feesElsewhere' | 'haltedWallets'
+  >
+> {
   const { rows } = await sql<StateRow>`
     select clock_timestamp() as now, c.seen_height, c.seen_hash, c.verified_height, c.verified_hash,
       (select (extract(epoch from b.block_time) * 1000)::int8 from block b where b.chain = c.chain and b.height = c.seen_height)
         as seen_ms,
-      (extract(epoch from c.verified_time) * 1000)::int8 as verified_ms, chain_over_ms(c.chain) as over_ms,
+      (extract(epoch from c.verified_time) * 1000)::int8 as verified_ms, c.verified_epoch, chain_over_ms(c.chain) as over_ms,
       (select h.reason ${openHalts(key)} order by h.set_at limit 1) as halted,
       exists (select ${openHalts(key)} and h.kind in ('FOREIGN_NONCE', 'RESTORED')) as is_uncertain,
       array(select distinct s.symbol from asset_hold s where s.chain = ${key.chain} and s.released_at is null) as held,
@@ -86,6 +101,7 @@ function cursorIn(row: StateRow): ExpiringView['cursor'] {
     seen: { height: seen_height, hash: seen_hash, timeMs: row.seen_ms ?? verified_ms },
     verified: { height: verified_height, hash: verified_hash, timeMs: verified_ms },
     overMs: row.over_ms,
+    epoch: row.verified_epoch,
   };
 }
 
@@ -101,18 +117,24 @@ interface AttemptRow {
   readonly expires_ms: number;
   readonly reference_height: number;
   readonly reference_hash: BlockHash;
+  readonly first_epoch: number | null;
+  readonly last_epoch: number | null;
   readonly signed_at: Date;
   readonly send_outcome: ExpiringSendOutcome | null;
   readonly fate: 'MINED' | 'VERIFIED' | 'ORPHANED' | null;
   readonly block_height: number | null;
+  readonly movement: MovementKind | null;
+  readonly has_landed: boolean;
 }
 
 async function readOpenAttempts(db: Db, key: WalletKey): Promise<readonly OpenAttempt[]> {
   const { rows } = await sql<AttemptRow>`
     select a.tx_hash, a.order_pk, t.contract_address, t.to_address, t.amount, t.fee_terms, length(t.raw) > 0 as has_bytes,
-      a.unique_ms, a.expires_ms, a.reference_height, a.reference_hash, t.signed_at, t.send_outcome, f.state as fate, f.block_height
+      a.unique_ms, a.expires_ms, a.reference_height, a.reference_hash, a.first_epoch, a.last_epoch, t.signed_at, t.send_outcome, f.state as fate, f.block_height,
+      m.kind as movement, l.tx_hash is not null as has_landed
     from payout_attempt a join own_transaction t using (chain, tx_hash)
-      left join own_transaction_fate f using (chain, tx_hash)
+      left join own_transaction_fate f using (chain, tx_hash) left join movement m on m.order_pk = a.order_pk
+      left join own_transaction_landed l on l.chain = a.chain and l.tx_hash = a.tx_hash
     where ${ofWallet(key)} and a.state = 'OPEN' order by a.unique_ms`.execute(db);
   return rows.map((row) => ({
     txHash: row.tx_hash,
@@ -120,17 +142,24 @@ async function readOpenAttempts(db: Db, key: WalletKey): Promise<readonly OpenAt
     contract: row.contract_address,
     to: row.to_address,
     amountBaseUnits: baseUnits(row.amount),
+    ...resourceOf(row.movement),
     feeLimitBaseUnits: BigInt(row.fee_terms.feeLimit),
     costBaseUnits: BigInt(row.fee_terms.cost),
     validity: {
       expiresMs: row.expires_ms,
       reference: { height: row.reference_height, hash: row.reference_hash },
       uniqueMs: row.unique_ms,
+      ...epochsIn(row),
     },
     hasBytes: row.has_bytes,
     signedAt: row.signed_at,
     outcome: row.send_outcome,
     minedHeight: row.fate === 'MINED' || row.fate === 'VERIFIED' ? row.block_height : null,
     isVerified: row.fate === 'VERIFIED',
+    hasLanded: row.has_landed,
   }));
+}
+
+function epochsIn({ first_epoch: first, last_epoch: last }: AttemptRow): Pick<Validity, 'epochs'> {
+  return first === null || last === null ? {} : { epochs: { first, last } };
 }

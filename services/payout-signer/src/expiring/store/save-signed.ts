@@ -63,6 +63,8 @@ async function insertAttempts(
     expires_ms: signed.validity.expiresMs,
     reference_height: signed.validity.reference.height,
     reference_hash: signed.validity.reference.hash,
+    first_epoch: signed.validity.epochs?.first ?? null,
+    last_epoch: signed.validity.epochs?.last ?? null,
   }));
   const given = JSON.stringify(rows);
   await sql`
@@ -73,8 +75,10 @@ async function insertAttempts(
     from jsonb_to_recordset(${given}::jsonb) as t (tx_hash text, order_pk uuid, contract_address text, to_address text,
       amount numeric, raw text, fee_terms jsonb)`.execute(tx);
   await sql`
-    insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash)
-    select ${chain}, t.tx_hash, ${wallet}, t.order_pk, t.unique_ms, t.expires_ms, t.reference_height, t.reference_hash
+    insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash,
+      first_epoch, last_epoch)
+    select ${chain}, t.tx_hash, ${wallet}, t.order_pk, t.unique_ms, t.expires_ms, t.reference_height, t.reference_hash,
+      t.first_epoch, t.last_epoch
     from jsonb_to_recordset(${given}::jsonb) as t (tx_hash text, order_pk uuid, unique_ms int8, expires_ms int8,
-      reference_height int8, reference_hash text)`.execute(tx);
+      reference_height int8, reference_hash text, first_epoch int8, last_epoch int8)`.execute(tx);
 }

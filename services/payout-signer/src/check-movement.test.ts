@@ -1,0 +1,61 @@
+import { expect, test } from '@jest/globals';
+import type { MovementKind } from '@opentill/db/sweep-tables';
+import { checkMovement } from './check-movement.ts';
+
+/*
+ * Between which places each movement may go, of all that rows could say. Hot wallets, deposit addresses and cold storage are known by
+ * this process itself.
+ */
+
+const KINDS: readonly MovementKind[] = ['SWEEP', 'GAS_TOP_UP', 'DELEGATE', 'UNDELEGATE', 'TO_COLD', 'REFUND'];
+const PLACES = ['hot', 'other hot', 'deposit', 'other deposit', 'cold', 'stranger'] as const;
+type Given = Parameters<typeof checkMovement>;
+
+function isAllowed(kind: MovementKind, from: string, to: string, contract: string | null) {
+  const payout = {
+    wallet: from,
+    receiver: to,
+    symbol: contract === null ? 'COIN' : 'USDT',
+    decimals: 6,
+    contract,
+    amountBaseUnits: 1n,
+    movement: { kind, depositIndex: 7 },
+  };
+  const rules = {
+    network: {
+      chain: 'CHAIN',
+      nativeSymbol: 'COIN',
+      nativeDecimals: 6,
+      tokens: [{ symbol: 'USDT', contract: 'usdt', decimals: 6 }],
+    },
+    codec: { parse: (text: string) => text },
+    ownWallets: ['hot', 'other hot'],
+    isDepositAddress: (address: string, index: number) => address.endsWith('deposit') && index === 7,
+    policy: { coldAddressOf: () => 'cold' },
+  };
+  return checkMovement(...([payout, rules] as unknown as Given)).kind === 'INTENT';
+}
+
+/** Every way that is open, in words. */
+function ways(contract: string | null): readonly string[] {
+  return KINDS.flatMap((kind) =>
+    PLACES.flatMap((from) =>
+      PLACES.flatMap((to) => (isAllowed(kind, from, to, contract) ? [`${kind}: ${from} > ${to}`] : [])),
+    ),
+  );
+}
+
+const HOT = ['hot', 'other hot'];
+const DEPOSITS = ['deposit', 'other deposit'];
+const between = (kind: string, from: readonly string[], to: readonly string[]) =>
+  from.flatMap((a) => to.map((b) => `${kind}: ${a} > ${b}`));
+const TOKENS = [...between('SWEEP', DEPOSITS, [...HOT, 'cold']), ...between('TO_COLD', HOT, ['cold'])];
+const COIN = [
+  ...between('SWEEP', DEPOSITS, [...HOT, 'cold']),
+  ...['GAS_TOP_UP', 'DELEGATE', 'UNDELEGATE'].flatMap((kind) => between(kind, HOT, DEPOSITS)),
+  ...between('TO_COLD', HOT, ['cold']),
+];
+test('movements go between the places that are open to them, and nowhere else', () => {
+  expect(ways('usdt').toSorted()).toEqual(TOKENS.toSorted());
+  expect(ways(null).toSorted()).toEqual(COIN.toSorted());
+});

@@ -1,0 +1,122 @@
+import { expect, test } from '@jest/globals';
+import type { TxHash } from '@opentill/chain/transfer';
+import type { OpenGathering } from './attempt-store.ts';
+import type { ExpiringView, FeeElsewhere } from './attempt-facts.ts';
+import { gatherScattered } from './gather-scattered.ts';
+import type { ExpiringContext } from './pass-deps.ts';
+
+const NOW = new Date('2026-11-22T00:00:00Z');
+const block = { height: 5, hash: 'h', timeMs: NOW.getTime() };
+const FEE = 10n;
+
+interface Given {
+  readonly allowsChain?: boolean;
+  readonly halted?: string;
+  /** A halt that comes between the look and the commit. */
+  readonly isHaltedMeanwhile?: boolean;
+  /** Of the coin that fees are paid in, as it may be spent. */
+  readonly coin?: bigint;
+  /** What others signed, at the look and by the commit. */
+  readonly fees?: readonly [readonly FeeElsewhere[], readonly FeeElsewhere[]];
+  readonly scattered?: ReadonlyMap<string | null, bigint>;
+  readonly open?: readonly OpenGathering[];
+}
+
+/** One look at what is scattered: what was asked of nodes, stored and sent. */
+async function gather({ coin = FEE, scattered = new Map([['usdt', 5n]]), ...given }: Given) {
+  const did: string[] = [];
+  const [feesThen = [], feesNow = []] = given.fees ?? [];
+  const view = {
+    now: NOW,
+    halted: given.halted ?? null,
+    cursor: { seen: block, verified: block, epoch: 1 },
+    attempts: [],
+    unsigned: [],
+    feesElsewhere: feesThen,
+  } as unknown as ExpiringView;
+  const context = {
+    key: { chain: 'SUI_TEST', wallet: 'hot' },
+    lease: {},
+    signal: new AbortController().signal,
+    monotonicMs: () => 0,
+    memory: { gatheredAtMs: Number.NEGATIVE_INFINITY },
+    timing: { balancesEveryMs: 0 },
+    observe: { gathering: () => undefined },
+    rules: {
+      policy: { allowsChain: () => given.allowsChain ?? true },
+      network: { nativeDecimals: 1, tokens: [{ contract: 'usdt', decimals: 0 }] },
+      codec: { parse: (text: string) => text, isZero: () => false },
+    },
+    store: {
+      openGatherings: () => Promise.resolve(given.open ?? []),
+      readRaw: (hashes: readonly TxHash[]) =>
+        Promise.resolve(new Map(hashes.map((txHash) => [txHash, new Uint8Array(1)]))),
+      saveGathering(
+        ...[, { contract }, , isAffordable]: Parameters<ExpiringContext['store']['saveGathering']>
+      ) {
+        const isSaved = given.isHaltedMeanwhile !== true && isAffordable(feesNow);
+        if (isSaved) did.push(`saved ${contract}`);
+        return Promise.resolve(isSaved);
+      },
+    },
+    sender: {
+      balances(_: unknown, contracts: readonly (string | null)[]) {
+        did.push(`asked ${contracts.join()}`);
+        const lying = contracts.map((contract) => [contract, scattered.get(contract) ?? 0n] as const);
+        const amounts = new Map(
+          lying.map(([contract, amount]) => [contract, amount + (contract === null ? coin : 0n)]),
+        );
+        const at = { height: block.height, timeSeconds: NOW.getTime() / 1_000 };
+        return Promise.resolve({ block: at, amounts, allowanceBaseUnits: 0n, scattered: new Map(lying) });
+      },
+      currentWindow: () =>
+        Promise.resolve({ epochs: { first: 1, last: 1 }, expiresMs: NOW.getTime() + 1_000 }),
+      signGathering: (_: unknown, contract: string | null) =>
+        Promise.resolve({
+          txHash: `of ${contract}`,
+          raw: new Uint8Array(1),
+          contract,
+          amountBaseUnits: scattered.get(contract) ?? 0n,
+          feeLimitBaseUnits: FEE,
+        }),
+      broadcast(signed: readonly { txHash: string }[]) {
+        did.push(...signed.map(({ txHash }) => `sent ${txHash}`));
+        return Promise.resolve(['ACCEPTED']);
+      },
+    },
+  } as unknown as ExpiringContext;
+  await gatherScattered(context, () => Promise.resolve(view), undefined);
+  return did;
+}
+
+test('what is scattered is gathered: stored first, and then sent', async () => {
+  expect(await gather({})).toEqual(['asked ,usdt', 'saved usdt', 'sent of usdt']);
+});
+
+test('nothing is gathered where the policy says nothing of the chain, or while the wallet is halted; what is signed is sent again', async () => {
+  const open = [{ txHash: 'old' as TxHash, contract: null, signedAt: NOW, isMined: false }];
+  for (const given of [{ allowsChain: false }, { halted: 'by an operator' }])
+    expect(await gather({ ...given, open })).toEqual(['sent old']);
+});
+
+test('what could not be stored, for a halt that came meanwhile, is not sent', async () => {
+  expect(await gather({ isHaltedMeanwhile: true })).toEqual(['asked ,usdt']);
+});
+
+test('nothing is gathered for a fee that is promised to others, whether at the look or by the commit', async () => {
+  const other = [{ txHash: 'other' as TxHash, baseUnits: 1n }];
+  expect(await gather({ coin: FEE - 1n })).toEqual(['asked ,usdt']);
+  expect(await gather({ fees: [other, []] })).toEqual(['asked ,usdt']);
+  expect(await gather({ fees: [[], other] })).toEqual(['asked ,usdt']);
+  // The one other, named by both.
+  expect(await gather({ coin: FEE + 1n, fees: [other, other] })).toContain('sent of usdt');
+});
+
+test('coin is gathered whatever is promised of it, where more comes than it takes', async () => {
+  const promised = [{ txHash: 'other' as TxHash, baseUnits: 100n }];
+  const sent = async (amount: bigint) =>
+    (await gather({ scattered: new Map([[null, amount]]), fees: [promised, promised] })).includes(
+      'sent of null',
+    );
+  expect([await sent(FEE + 1n), await sent(FEE)]).toEqual([true, false]);
+});

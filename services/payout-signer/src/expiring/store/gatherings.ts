@@ -1,0 +1,64 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Gathering } from '@opentill/chain/expiring-sender';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { Db, Tx } from '@opentill/db/database';
+import { familyOf } from '@opentill/domain/chains';
+import { openHalts } from '../../store/rows.ts';
+import type { WalletKey } from '../../wallet-facts.ts';
+import type { OpenGathering } from '../attempt-store.ts';
+
+/** Of no order: nothing is promised by it, and nothing waits for it. See AttemptStore. */
+export async function saveGathering(
+  tx: Tx,
+  key: WalletKey,
+  { txHash, raw, contract, amountBaseUnits, feeLimitBaseUnits }: Gathering,
+  lastEpoch: number | undefined,
+): Promise<boolean> {
+  const { chain, wallet } = key;
+  const halts = await sql`select 1 ${openHalts(key)} limit 1`.execute(tx);
+  if (halts.rows.length > 0) return false;
+  const terms = JSON.stringify({ feeLimit: `${feeLimitBaseUnits}`, cost: `${feeLimitBaseUnits}`, lastEpoch });
+  await sql`
+    insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount,
+      raw, fee_terms, signed_at)
+    values (${chain}, ${txHash}, ${familyOf(chain)}, ${wallet}, null, 'GATHER', null, ${contract}, ${wallet},
+      ${amountBaseUnits.toString()}::numeric, ${Buffer.from(raw)}, ${terms}::jsonb, clock_timestamp())`.execute(
+    tx,
+  );
+  return true;
+}
+
+/** Of one that says no epoch: by then it can land no more. */
+const LIVES = '3 days';
+
+/**
+ * Gatherings `t` of a chain, with their fates `f`, that may land yet or are in a block that is not verified: until the own scan has
+ * verified a block of a later epoch.
+ */
+export function openGatherings(chain: WalletKey['chain']): RawBuilder<unknown> {
+  return sql`from own_transaction t left join own_transaction_fate f on f.chain = t.chain and f.tx_hash = t.tx_hash
+      left join chain_cursor c on c.chain = t.chain
+    where t.chain = ${chain} and t.purpose = 'GATHER' and t.signed_at > now() - ${LIVES}::interval
+      and f.state is distinct from 'VERIFIED'
+      and (f.state = 'MINED' or coalesce((t.fee_terms->>'lastEpoch')::int8 >= c.verified_epoch, true))`;
+}
+
+export async function readOpenGatherings(
+  db: Db,
+  { chain, wallet }: WalletKey,
+): Promise<readonly OpenGathering[]> {
+  const { rows } = await sql<{
+    tx_hash: TxHash;
+    contract: TokenContract | null;
+    signed_at: Date;
+    is_mined: boolean;
+  }>`
+    select t.tx_hash, t.contract_address as contract, t.signed_at, coalesce(f.state = 'MINED', false) as is_mined
+    ${openGatherings(chain)} and t.wallet = ${wallet} order by t.signed_at`.execute(db);
+  return rows.map((row) => ({
+    txHash: row.tx_hash,
+    contract: row.contract,
+    signedAt: row.signed_at,
+    isMined: row.is_mined,
+  }));
+}

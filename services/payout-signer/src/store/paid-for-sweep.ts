@@ -1,0 +1,16 @@
+import { sql, type RawBuilder } from 'kysely';
+
+/**
+ * What a sweep (`s`) has paid of what it was planned to cost, in base units of the native coin: rent, and what its transactions took, as
+ * far as they are verified. What a try took that failed was in no plan.
+ *
+ * @param but the order of a movement that is not counted
+ */
+export function paidForSweep(but: RawBuilder<unknown> = sql`null::uuid`): RawBuilder<bigint> {
+  return sql<bigint>`(coalesce(s.rent_cost, 0) + (
+    select coalesce(sum(greatest(pf.network_fee, 0)), 0) from movement pm join payout pp on pp.order_pk = pm.order_pk
+      join own_transaction pt on pt.order_pk = pm.order_pk
+      join own_transaction_fate pf on pf.chain = pt.chain and pf.tx_hash = pt.tx_hash
+    where pm.sweep_id = s.sweep_id and pm.order_pk is distinct from ${but} and pp.money not in ('RELEASED', 'RETURNED')
+      and pf.state = 'VERIFIED'))`;
+}

@@ -1,0 +1,332 @@
+import { expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import type { Lease } from '@opentill/db/lease';
+import type { MovementKind, SweepMethod } from '@opentill/db/sweep-tables';
+import { baseUnits } from '@opentill/domain/money';
+import { advanceSweep } from './advance-sweep.ts';
+import type { SweepMove } from './next-step.ts';
+import type { OpenStep } from './open-step.ts';
+import type { CostObstacle } from './sweep-chain.ts';
+import type { NewMovement, OpenSweep } from './sweep-facts.ts';
+
+/*
+ * What has begun and can't go on gives its place up: whatever brought its fee, and without anything being paid for what does not move.
+ */
+
+const NOW = new Date('2026-11-22T00:00:00Z');
+const WAIT_MINUTES = 10;
+const ago = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000);
+
+const moved = (kind: MovementKind, minutes: number): SweepMove => ({
+  kind,
+  money: 'PAID_OUT',
+  amountBaseUnits: 1_000_000n,
+  isUnsigned: false,
+  hasEndedUnpaid: false,
+  endedAt: null,
+  changedAt: ago(minutes),
+});
+const expired = (kind: MovementKind, minutes: number): SweepMove => ({
+  ...moved(kind, minutes),
+  money: 'RELEASED',
+  hasEndedUnpaid: true,
+  endedAt: ago(minutes),
+});
+
+interface Given {
+  readonly method: SweepMethod;
+  readonly moves?: readonly SweepMove[];
+  readonly plannedMinutesAgo?: number;
+  /** Of the address's transaction, or of its asset. */
+  readonly obstacle?: CostObstacle | 'ASSET_HELD' | 'UNKNOWN';
+  readonly isHalted?: boolean;
+  readonly isWalletHalted?: boolean;
+  /** Energy at the address, without coin. Absent: enough of both. */
+  readonly workUnits?: bigint;
+  readonly reason?: string;
+  readonly symbol?: string;
+  readonly isWithoutPolicy?: boolean;
+  /** Of a budget of ten; with what is still to come of this one. */
+  readonly spentLastDay?: bigint;
+  /** What it would burn now: planned were 6.5 TRX. */
+  readonly units?: bigint;
+  readonly coin?: bigint;
+  readonly paid?: bigint;
+  readonly onEnded?: (stillToCome: bigint) => void;
+  /** The hot wallet pays the fee beside the address. */
+  readonly isSponsored?: true;
+}
+
+/** One round. @returns what it began, and how it ended, in words */
+async function advance(given: Given): Promise<readonly string[]> {
+  const { method, moves = [], plannedMinutesAgo = 0, obstacle } = given;
+  const done: string[] = [];
+  const store = {
+    end: (_: Lease, __: string, state: string, reason: string | null) =>
+      void done.push(`${state}: ${reason}`),
+    move: (_: Lease, { kind, endsFor }: NewMovement) => {
+      done.push(endsFor === undefined ? kind : `${kind}, ${endsFor}`);
+      return Promise.resolve(true);
+    },
+    orderEnergy: () => Promise.reject(new Error('nothing may be bought')),
+  };
+  const sweep: OpenSweep = {
+    sweepId: 'sweep',
+    address: 'deposit' as Address,
+    depositIndex: 0,
+    symbol: given.symbol ?? 'USDT',
+    contract: 'usdt' as NonNullable<OpenSweep['contract']>,
+    amountBaseUnits: baseUnits(50_000_000n),
+    destination: 'cold' as Address,
+    destinationKind: 'COLD',
+    method,
+    costBaseUnits: 6_500_000n,
+    paidBaseUnits: given.paid ?? 0n,
+    plannedAt: ago(plannedMinutesAgo),
+    moves,
+    orderedAt: null,
+    reason: given.reason ?? null,
+  };
+  const stands = obstacle === 'ASSET_HELD' ? undefined : obstacle;
+  const prices = { perUnit: 100n, perByte: 1_000n, activation: 1_100_000n, freeBytesOfNew: 600n };
+  const means = {
+    isActive: true,
+    coinBaseUnits: given.coin ?? (given.workUnits === undefined ? 20_000_000n : 0n),
+    workUnits: given.workUnits ?? 65_000n,
+    freeBytes: 600n,
+  };
+  const deps = {
+    network: {
+      chain: 'TRON_TEST',
+      nativeSymbol: 'TRX',
+      nativeDecimals: 6,
+      tokens: [{ symbol: 'USDT', contract: 'usdt', decimals: 6, displayDecimals: 2 }],
+    },
+    codec: { parse: (text: string) => text },
+    wallet: 'hot',
+    policy: given.isWithoutPolicy === true ? undefined : { sweep: { maxNativePerDayBaseUnits: 10n } },
+    energyWaitMs: WAIT_MINUTES * 60_000,
+    chain: {
+      ...(given.isSponsored === undefined ? {} : { isSponsoring: true }),
+      energy: {
+        needsOf: () =>
+          Promise.resolve([
+            stands === 'UNKNOWN'
+              ? undefined
+              : (stands ?? { workUnits: 65_000n + (given.units ?? 0n), bytes: 345n }),
+          ]),
+        accounts: {
+          market: () => Promise.resolve({ prices, stakeYield: { units: 1n, stake: 1n } }),
+          means: () => Promise.resolve(means),
+          lent: () => Promise.resolve(1_000_000n),
+          lendable: () => Promise.resolve(10_000_000_000n),
+          bytesOf: () => 300n,
+        },
+      },
+    },
+    store,
+    observe: { stepped: () => undefined, ordered: () => undefined },
+  };
+  const at = {
+    deps,
+    lease: {},
+    sweep,
+    books: {
+      now: NOW,
+      isHalted: given.isHalted === true,
+      spentLastDay: given.spentLastDay ?? 10n,
+      haltedWallets: new Set(given.isWalletHalted === true ? ['hot'] : []),
+      heldSymbols: new Set(obstacle === 'ASSET_HELD' ? ['USDT'] : []),
+    },
+    signal: new AbortController().signal,
+    onEnded: (stillToCome: bigint) => given.onEnded?.(stillToCome),
+  };
+  await advanceSweep(at as unknown as OpenStep);
+  return done;
+}
+
+const BEFORE_ANYTHING = [{ method: 'TOP_UP' }, { method: 'RENT' }, { method: 'STAKE' }] as const;
+const REFUSED = 'the chain would refuse the transfer';
+
+test.each<[NonNullable<Given['obstacle']>, string]>([
+  ['WOULD_FAIL', REFUSED],
+  ['FEES_ABOVE_CAP', 'fees are above what may be paid'],
+  ['ASSET_HELD', 'its asset is held back'],
+])(
+  'nothing is brought to an address of which %s, and for ten minutes it is waited for',
+  async (obstacle, reason) => {
+    for (const given of BEFORE_ANYTHING) {
+      expect(await advance({ ...given, obstacle, plannedMinutesAgo: WAIT_MINUTES - 1 })).toEqual([]);
+      expect(await advance({ ...given, obstacle, plannedMinutesAgo: WAIT_MINUTES })).toEqual([
+        `ABANDONED: ${reason}`,
+      ]);
+    }
+  },
+);
+
+test('what nobody knows the cost of is waited for longer, and not for ever; nor is a token that is configured no more', async () => {
+  for (const given of BEFORE_ANYTHING) {
+    expect(await advance({ ...given, obstacle: 'UNKNOWN', plannedMinutesAgo: 6 * WAIT_MINUTES - 1 })).toEqual(
+      [],
+    );
+    expect(await advance({ ...given, obstacle: 'UNKNOWN', plannedMinutesAgo: 6 * WAIT_MINUTES })).toEqual([
+      'ABANDONED: nobody could say what it would cost',
+    ]);
+  }
+  const gone = { method: 'FREE', symbol: 'GONE' } as const;
+  expect(await advance({ ...gone, plannedMinutesAgo: 59 })).toEqual([]);
+  expect(await advance({ ...gone, plannedMinutesAgo: 60 })).toEqual([
+    'ABANDONED: nobody could say what it would cost',
+  ]);
+});
+
+test('what was brought lies there, and what was lent comes back', async () => {
+  const lent = [moved('DELEGATE', WAIT_MINUTES)];
+  expect(
+    await advance({ method: 'STAKE', moves: lent, obstacle: 'WOULD_FAIL', plannedMinutesAgo: 20 }),
+  ).toEqual([`UNDELEGATE, ${REFUSED}`]);
+  const back = [...lent, moved('UNDELEGATE', 0)];
+  expect(await advance({ method: 'STAKE', moves: back, reason: REFUSED })).toEqual([`ABANDONED: ${REFUSED}`]);
+  const brought = [moved('GAS_TOP_UP', 90), expired('SWEEP', 5)];
+  expect(await advance({ method: 'TOP_UP', moves: brought, obstacle: 'WOULD_FAIL' })).toEqual([
+    `ABANDONED: ${REFUSED}`,
+  ]);
+  // Without an obstacle it is tried again.
+  expect(await advance({ method: 'TOP_UP', moves: brought })).toEqual(['SWEEP']);
+});
+
+test('nothing begins while the chain is halted, but for what is lent', async () => {
+  for (const given of BEFORE_ANYTHING)
+    expect(await advance({ ...given, isHalted: true, plannedMinutesAgo: 600 })).toEqual([]);
+  const moves = [moved('DELEGATE', 60), moved('SWEEP', 50)];
+  expect(await advance({ method: 'STAKE', moves, isHalted: true })).toEqual(['UNDELEGATE']);
+});
+
+test('what has begun is ended where the policy sweeps nothing any more, and what was lent comes back', async () => {
+  const isWithoutPolicy = true;
+  for (const given of BEFORE_ANYTHING)
+    expect(await advance({ ...given, isWithoutPolicy })).toEqual([
+      'ABANDONED: the policy sweeps nothing here',
+    ]);
+  const lent = [moved('DELEGATE', 1)];
+  expect(await advance({ method: 'STAKE', moves: lent, isWithoutPolicy })).toEqual([
+    'UNDELEGATE, the policy sweeps nothing here',
+  ]);
+  const all = [...lent, moved('SWEEP', 1)];
+  expect(await advance({ method: 'STAKE', moves: all, isWithoutPolicy })).toEqual(['UNDELEGATE']);
+  expect(
+    await advance({ method: 'STAKE', moves: [...all, moved('UNDELEGATE', 0)], isWithoutPolicy }),
+  ).toEqual(['DONE: null']);
+  // What is on its way is waited for.
+  const sent = [{ ...moved('SWEEP', 1), money: 'IN_FLIGHT' as const }];
+  expect(await advance({ method: 'FREE', moves: sent, isWithoutPolicy })).toEqual([]);
+});
+
+test('nothing is brought or lent by a halted hot wallet, and after ten minutes the sweep is given up', async () => {
+  const halted = { isWalletHalted: true, workUnits: 40_000n } as const;
+  const expiredTopUp = [expired('GAS_TOP_UP', WAIT_MINUTES - 1)];
+  for (const method of ['TOP_UP', 'STAKE'] as const) {
+    expect(await advance({ ...halted, method, plannedMinutesAgo: WAIT_MINUTES - 1 })).toEqual([]);
+    expect(await advance({ ...halted, method, plannedMinutesAgo: WAIT_MINUTES })).toEqual([
+      'ABANDONED: the hot wallet is halted',
+    ]);
+  }
+  // What it was to sign, and nobody signed in time: from then on.
+  expect(await advance({ ...halted, method: 'TOP_UP', moves: expiredTopUp, plannedMinutesAgo: 70 })).toEqual(
+    [],
+  );
+  const longAgo = [expired('GAS_TOP_UP', WAIT_MINUTES)];
+  expect(await advance({ ...halted, method: 'TOP_UP', moves: longAgo, plannedMinutesAgo: 70 })).toEqual([
+    'ABANDONED: the hot wallet is halted',
+  ]);
+  // Not while it waits to be signed: nobody knows what an unknown transaction of that wallet did.
+  const waiting = [{ ...moved('GAS_TOP_UP', 600), money: 'RESERVED' as const, isUnsigned: true }];
+  expect(await advance({ ...halted, method: 'TOP_UP', moves: waiting, plannedMinutesAgo: 600 })).toEqual([]);
+  // Released in time it goes on.
+  expect(
+    await advance({ method: 'TOP_UP', workUnits: 40_000n, moves: longAgo, plannedMinutesAgo: 70 }),
+  ).toEqual(['GAS_TOP_UP']);
+});
+
+test('what needs the halted hot wallet no more is swept, and what was lent is asked back', async () => {
+  const isWalletHalted = true;
+  // Coin or energy came otherwise.
+  expect(await advance({ method: 'TOP_UP', isWalletHalted })).toEqual(['SWEEP']);
+  expect(await advance({ method: 'STAKE', isWalletHalted })).toEqual(['SWEEP']);
+  const brought = [moved('GAS_TOP_UP', 90)];
+  expect(await advance({ method: 'TOP_UP', moves: brought, isWalletHalted })).toEqual(['SWEEP']);
+  const moves = [moved('DELEGATE', 60), moved('SWEEP', 50)];
+  expect(await advance({ method: 'STAKE', moves, isWalletHalted })).toEqual(['UNDELEGATE']);
+});
+
+const DEARER = 'fees are above what may be paid';
+
+test('another try is not begun at a price that nobody would sign, and its address is planned anew', async () => {
+  const tried = { method: 'FREE', moves: [expired('SWEEP', 5)] } as const;
+  // 78,000 units of 100 sun are the 6.5 TRX that were planned and a fifth.
+  expect(await advance({ ...tried, units: 78_000n })).toEqual(['SWEEP']);
+  expect(await advance({ ...tried, units: 78_001n })).toEqual([`ABANDONED: ${DEARER}`]);
+  expect(await advance({ ...tried, units: 78_000n, paid: 1n })).toEqual([`ABANDONED: ${DEARER}`]);
+  expect(await advance({ ...tried, units: 100n, coin: 1n })).toEqual([`ABANDONED: ${DEARER}`]);
+});
+
+test('one that was sent, and spent its fee, has failed', async () => {
+  const sent = [{ ...expired('SWEEP', 5), money: 'RETURNED' as const }];
+  expect(await advance({ method: 'FREE', moves: sent, units: 100n, coin: 1n })).toEqual([
+    'FAILED: SWEEP failed, and spent its fee',
+  ]);
+});
+
+test('nothing is brought for what costs more by now, and for ten minutes that is waited for', async () => {
+  const dear = { method: 'TOP_UP', units: 78_001n, coin: 0n } as const;
+  expect(await advance({ ...dear, units: 78_000n })).toEqual(['GAS_TOP_UP']);
+  expect(await advance({ ...dear, plannedMinutesAgo: WAIT_MINUTES - 1 })).toEqual([]);
+  expect(await advance({ ...dear, plannedMinutesAgo: WAIT_MINUTES })).toEqual([`ABANDONED: ${DEARER}`]);
+});
+
+test('what is lent serves a transfer that it pays for; coin that lies there pays for no other', async () => {
+  const lent = { method: 'STAKE', moves: [moved('DELEGATE', 1)] } as const;
+  expect(await advance({ ...lent, units: 78_000n })).toEqual(['SWEEP']);
+  expect(await advance({ ...lent, units: 78_001n })).toEqual([]);
+});
+
+test('nothing goes on beyond the budget of the day: a try that failed gives up at once, others in ten minutes', async () => {
+  const spentLastDay = 11n;
+  for (const kind of ['RELEASED', 'RETURNED'] as const) {
+    const moves = [{ ...expired('SWEEP', 5), money: kind }];
+    expect(await advance({ method: 'FREE', moves })).toEqual(['SWEEP']);
+    expect(await advance({ method: 'FREE', moves, spentLastDay })).toEqual([
+      'ABANDONED: the budget of the day is used up',
+    ]);
+  }
+  for (const given of BEFORE_ANYTHING) {
+    expect(await advance({ ...given, spentLastDay, plannedMinutesAgo: WAIT_MINUTES - 1 })).toEqual([]);
+    expect(await advance({ ...given, spentLastDay, plannedMinutesAgo: WAIT_MINUTES })).toEqual([
+      'ABANDONED: the budget of the day is used up',
+    ]);
+  }
+  const all = [moved('DELEGATE', 60), moved('SWEEP', 50)];
+  expect(await advance({ method: 'STAKE', moves: all, spentLastDay })).toEqual(['UNDELEGATE']);
+});
+
+test('what ends has no more to come of what it was planned for', async () => {
+  const ended: bigint[] = [];
+  const onEnded = (stillToCome: bigint) => void ended.push(stillToCome);
+  const over = { method: 'TOP_UP', spentLastDay: 11n, onEnded, plannedMinutesAgo: WAIT_MINUTES } as const;
+  await advance(over);
+  await advance({ ...over, paid: 800_000n });
+  await advance({ ...over, paid: 9_000_000n });
+  // Its stake is out still.
+  await advance({ ...over, method: 'STAKE', moves: [moved('DELEGATE', WAIT_MINUTES)] });
+  expect(ended).toEqual([7_800_000n, 7_000_000n, 0n]);
+});
+
+test('no sweep is begun again that the halted hot wallet would have to sign beside', async () => {
+  const sponsored = { method: 'FREE', isSponsored: true, isWalletHalted: true } as const;
+  expect(await advance({ ...sponsored, plannedMinutesAgo: WAIT_MINUTES - 1 })).toEqual([]);
+  expect(await advance({ ...sponsored, moves: [expired('SWEEP', 5)] })).toEqual([
+    'ABANDONED: the hot wallet is halted',
+  ]);
+  expect(await advance({ ...sponsored, isWalletHalted: false })).toEqual(['SWEEP']);
+  expect(await advance({ method: 'FREE', isWalletHalted: true })).toEqual(['SWEEP']);
+});

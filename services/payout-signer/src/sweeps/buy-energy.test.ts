@@ -1,0 +1,262 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import type { Lease } from '@opentill/db/lease';
+import { baseUnits } from '@opentill/domain/money';
+import type { EnergySeller, OrderOutcome } from '../energy/energy-seller.ts';
+import { advanceSweep } from './advance-sweep.ts';
+import { buyEnergy } from './buy-energy.ts';
+import type { OpenStep } from './open-step.ts';
+import type { OpenSweep } from './sweep-facts.ts';
+
+/*
+ * A process that buys energy and dies before or after any step of it. Whoever comes next goes on from what was committed: the seller
+ * is asked at most once, and what he may have taken is counted.
+ */
+
+const PRICE = 3_000_000n;
+const NOW = new Date('2026-11-22T00:00:00Z');
+
+class Died extends Error {}
+
+interface World {
+  /** Committed. */
+  rentCost: bigint | null;
+  orderedAt: Date | null;
+  ref: string | null;
+  state: string;
+  reason: string | null;
+  /** What the seller took. */
+  orders: number;
+  energy: bigint;
+  isActive: boolean;
+  maxPerOrder: bigint;
+  maxPerDay: bigint;
+  quoted: bigint | undefined;
+  outcome: OrderOutcome;
+  isResting: boolean;
+  /** For the sweep already, of what it was planned to cost. */
+  paid: bigint;
+}
+
+const fresh = (overrides: Partial<World> = {}): World => ({
+  rentCost: null,
+  orderedAt: null,
+  ref: null,
+  state: 'OPEN',
+  reason: null,
+  orders: 0,
+  energy: 0n,
+  isActive: true,
+  maxPerOrder: PRICE,
+  maxPerDay: PRICE,
+  quoted: PRICE,
+  outcome: { kind: 'ORDERED', ref: 'one' },
+  isResting: false,
+  paid: 0n,
+  ...overrides,
+});
+
+/** A round's view of the world; the step numbered `dieAt` is the last: before it has an effect, or just after. */
+function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenStep; steps: () => number } {
+  let steps = 0;
+  const step = async <T>(effect: () => T): Promise<T> => {
+    if (steps++ >= dieAt) throw new Died();
+    const result = effect();
+    await Promise.resolve();
+    if (steps++ >= dieAt) throw new Died();
+    return result;
+  };
+  const seller: EnergySeller = {
+    name: 'seller',
+    durationSeconds: 3_600,
+    quote: (energy) =>
+      step(() =>
+        world.quoted === undefined ? undefined : { energy, priceSun: world.quoted, unitPriceSun: 44n },
+      ),
+    order: () =>
+      step(() => {
+        if (world.outcome.kind !== 'REFUSED') world.orders += 1;
+        return world.outcome;
+      }),
+    status: () => Promise.resolve(undefined),
+  };
+  const store = {
+    orderEnergy: (_: Lease, __: string, price: bigint, maxPerDay: bigint) =>
+      step(() => {
+        if (world.rentCost !== null || price > maxPerDay) return false;
+        [world.rentCost, world.orderedAt] = [price, NOW];
+        return true;
+      }),
+    energyOrdered: (_: Lease, __: string, ref: string) => step(() => void (world.ref = ref)),
+    energyRefused: () => step(() => void ([world.rentCost, world.state] = [0n, 'ABANDONED'])),
+    end: (_: Lease, __: string, state: string, reason: string | null) =>
+      step(() => void ([world.state, world.reason] = [state, reason])),
+    move: () => step(() => true),
+  };
+  const prices = { perUnit: 100n, perByte: 1_000n, activation: 1_100_000n, freeBytesOfNew: 600n };
+  const means = { isActive: world.isActive, coinBaseUnits: 0n, workUnits: world.energy, freeBytes: 600n };
+  const sweep: OpenSweep = {
+    sweepId: 'sweep',
+    address: 'deposit' as Address,
+    depositIndex: 0,
+    symbol: 'USDT',
+    contract: 'usdt' as NonNullable<OpenSweep['contract']>,
+    amountBaseUnits: baseUnits(50_000_000n),
+    destination: 'cold' as Address,
+    destinationKind: 'COLD',
+    method: 'RENT',
+    costBaseUnits: PRICE,
+    paidBaseUnits: world.paid,
+    plannedAt: NOW,
+    moves: [],
+    orderedAt: world.orderedAt,
+    reason: null,
+  };
+  const token = { symbol: 'USDT', contract: 'usdt', decimals: 6, displayDecimals: 2 };
+  const deps = {
+    network: { chain: 'TRON_TEST', nativeSymbol: 'TRX', nativeDecimals: 6, tokens: [token] },
+    codec: { parse: (text: string) => text },
+    wallet: 'hot',
+    energyWaitMs: 600_000,
+    policy: {
+      sweep: {
+        rent: true,
+        maxNativePerDayBaseUnits: PRICE,
+        maxRentPerOrderBaseUnits: world.maxPerOrder,
+        maxRentPerDayBaseUnits: world.maxPerDay,
+      },
+    },
+    chain: {
+      energy: {
+        seller,
+        needsOf: () => Promise.resolve([{ workUnits: 65_000n, bytes: 345n }]),
+        accounts: {
+          market: () => Promise.resolve({ prices, stakeYield: { units: 1n, stake: 1n } }),
+          means: () => Promise.resolve(means),
+        },
+      },
+    },
+    store,
+    observe: { stepped: () => undefined, ordered: () => undefined },
+  };
+  const at = {
+    deps,
+    lease: {},
+    sweep,
+    books: {
+      now: NOW,
+      isHalted: false,
+      heldSymbols: new Set<string>(),
+      spentLastDay: 0n,
+      resting: new Set(world.isResting ? ['RENT'] : []),
+    },
+    signal: new AbortController().signal,
+    onEnded: () => undefined,
+  };
+  return { at: at as unknown as OpenStep, steps: () => steps };
+}
+
+/** Rounds of processes of which the first one dies at that step. */
+async function liveOn(world: World, dieAt: number, round: (at: OpenStep) => Promise<unknown>): Promise<void> {
+  for (const limit of [dieAt, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]) {
+    if (world.state !== 'OPEN') return;
+    await round(openStep(world, limit).at).catch((error: unknown) => {
+      if (!(error instanceof Died)) throw error;
+    });
+  }
+}
+
+/** Asks first and notes it then, as nobody should. */
+async function buyCarelessly({ deps, lease, sweep, signal }: OpenStep): Promise<void> {
+  const seller = deps.chain.energy?.seller;
+  if (seller === undefined || sweep.orderedAt !== null) return;
+  const quote = await seller.quote(65_000n, sweep.address, signal);
+  if (quote === undefined) return;
+  await seller.order({ receiver: sweep.address, quote }, signal);
+  await deps.store.orderEnergy(lease, sweep.sweepId, quote.priceSun, PRICE);
+}
+
+const STEPS = 12;
+
+describe('energy', () => {
+  test.each<[OrderOutcome]>([
+    [{ kind: 'ORDERED', ref: 'one' }],
+    [{ kind: 'UNKNOWN', why: 'no answer' }],
+    [{ kind: 'REFUSED', why: '400' }],
+  ])('is ordered at most once wherever a process dies: %j', async (outcome) => {
+    let died = 0;
+    for (let dieAt = 0; dieAt < STEPS; dieAt += 1) {
+      const world = fresh({ outcome });
+      await liveOn(world, dieAt, advanceSweep);
+      died += Number(world.orders === 0 && outcome.kind !== 'REFUSED');
+      expect(world.orders).toBeLessThanOrEqual(1);
+      // What he may have taken counts; what he refused for certain does not.
+      if (world.orders > 0) expect(world.rentCost).toBe(PRICE);
+      if (outcome.kind === 'REFUSED' && world.rentCost === 0n) expect(world.state).toBe('ABANDONED');
+    }
+    // A process that dies between its commit and the question has ordered nothing.
+    if (outcome.kind !== 'REFUSED') expect(died).toBeGreaterThan(0);
+  });
+
+  test('is ordered twice by who asks before he has noted it', async () => {
+    let most = 0;
+    for (let dieAt = 0; dieAt < STEPS; dieAt += 1) {
+      const world = fresh();
+      await liveOn(world, dieAt, buyCarelessly);
+      most = Math.max(most, world.orders);
+    }
+    expect(most).toBe(2);
+  });
+
+  test.each<[string, Partial<World>, string]>([
+    ['is dearer than one order may be', { quoted: PRICE + 1n }, 'energy got dearer'],
+    ['leaves nothing of the plan for its own sweep', { paid: PRICE / 4n }, 'energy got dearer'],
+    ['is not bought for now', { isResting: true }, 'no energy is bought for now'],
+    [
+      'would be more than the day allows',
+      { maxPerDay: PRICE - 1n },
+      'the day allows no more energy to be bought',
+    ],
+  ])('that %s is not ordered, and the address is planned anew', async (_, overrides, reason) => {
+    const world = fresh(overrides);
+    await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+    expect(world).toMatchObject({ orders: 0, rentCost: null, state: 'ABANDONED', reason });
+  });
+
+  test('is bought for all that the plan has left, with its margin, and for nothing more', async () => {
+    // 345 bytes are free here; a fifth above the plan is left where nothing was paid.
+    const left = (PRICE * 12n) / 10n;
+    for (const [quoted, orders] of [
+      [left, 1],
+      [left + 1n, 0],
+    ] as const) {
+      const world = fresh({ quoted, maxPerOrder: 2n * PRICE, maxPerDay: 2n * PRICE });
+      await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+      expect(world.orders).toBe(orders);
+    }
+  });
+
+  test('that a seller says nothing of is asked for again: it got no dearer by that', async () => {
+    const world = fresh({ quoted: undefined });
+    expect(await buyEnergy(openStep(world).at)).toBe('UNKNOWN');
+    await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+    expect(world).toMatchObject({ orders: 0, state: 'OPEN' });
+    world.quoted = PRICE;
+    await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+    expect(world.orders).toBe(1);
+  });
+
+  test('is not bought where it is there already, or can’t be lent yet', async () => {
+    expect(await buyEnergy(openStep(fresh({ energy: 65_000n })).at)).toEqual({
+      kind: 'BEGIN',
+      movement: 'SWEEP',
+    });
+    expect(await buyEnergy(openStep(fresh({ energy: 65_000n, isResting: true })).at)).toEqual({
+      kind: 'BEGIN',
+      movement: 'SWEEP',
+    });
+    const newcomer = fresh({ isActive: false });
+    expect(await buyEnergy(openStep(newcomer).at)).toBeUndefined();
+    expect(newcomer.orders).toBe(0);
+  });
+});

@@ -1,0 +1,52 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { SweepFacts, UnsweptAsset } from '@opentill/domain/plan-sweeps';
+import type { BeginningDeps } from './planner-deps.ts';
+import type { EnergyRules } from './price-energy.ts';
+import type { SweepBooks } from './sweep-facts.ts';
+
+type Deps = Pick<BeginningDeps, 'chain' | 'policy' | 'wallet'>;
+
+/** By which ways energy may be had now: those of the policy that did not fail lately. */
+export function energyRules(
+  { policy: { sweep } }: Pick<BeginningDeps, 'policy'>,
+  { resting }: Pick<SweepBooks, 'resting'>,
+): EnergyRules {
+  return {
+    mayLend: sweep.stake && !resting.has('STAKE'),
+    mayBuy: sweep.rent && !resting.has('RENT'),
+  };
+}
+
+/** How much stake may be lent now, and how much energy bought: less what has begun will take. */
+export async function energyFacts(
+  deps: Deps,
+  books: SweepBooks,
+  unswept: readonly UnsweptAsset[],
+  options: ReadOptions,
+): Promise<Pick<SweepFacts, 'lendableBaseUnits' | 'rentBudgetBaseUnits'>> {
+  const { energy } = deps.chain;
+  if (energy === undefined) return {};
+  const stakes = unswept.flatMap((asset) => asset.options.map(({ stakeBaseUnits = 0n }) => stakeBaseUnits));
+  const largest = stakes.reduce((most, stake) => (stake > most ? stake : most), 0n);
+  if (largest === 0n) return { rentBudgetBaseUnits: rentBudget(deps, books) };
+  const lendable = await energy.accounts.lendable(deps.wallet, options);
+  return {
+    lendableBaseUnits: lendable - promisedStake(books, largest),
+    rentBudgetBaseUnits: rentBudget(deps, books),
+  };
+}
+
+/** What open sweeps will lend and the chain does not count yet; of one whose amount is not known the most that any takes. */
+function promisedStake({ open }: SweepBooks, largest: bigint): bigint {
+  return open
+    .filter(({ method }) => method === 'STAKE')
+    .reduce((sum, { moves }) => {
+      const lent = moves.findLast(({ kind }) => kind === 'DELEGATE');
+      if (lent === undefined) return sum + largest;
+      return lent.money === 'RESERVED' || lent.money === 'IN_FLIGHT' ? sum + lent.amountBaseUnits : sum;
+    }, 0n);
+}
+
+function rentBudget({ policy }: Deps, { rentedLastDay }: SweepBooks): bigint {
+  return policy.sweep.rent ? policy.sweep.maxRentPerDayBaseUnits - rentedLastDay : 0n;
+}

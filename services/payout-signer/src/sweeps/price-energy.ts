@@ -1,0 +1,138 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { EnergyMarket } from '@opentill/chain/energy-accounts';
+import { baseUnits } from '@opentill/domain/money';
+import type { SweepWays } from '@opentill/domain/plan-sweeps';
+import {
+  missingUnits,
+  waysToSweep,
+  type SweepMeans,
+  type SweepNeed,
+  type SweepTerms,
+} from '@opentill/domain/ways-to-sweep';
+import {
+  areAlike,
+  askBothWays,
+  type Answer,
+  type BothWays,
+  type Lying,
+  type SweepTargets,
+} from './ask-both-ways.ts';
+import { readOrNothing } from '../read-or-nothing.ts';
+import type { SweepEnergy } from './sweep-chain.ts';
+
+/** Addresses asked for what they have at once. */
+const AT_ONCE = 8;
+/** Different amounts of energy that a seller is asked for in a round: mostly there are two, by whether the receiver has the token. */
+const QUOTES_MAX = 4;
+/** An amount of so many bytes stands in the transactions that are reckoned with. */
+const LARGE_SUN = 10n ** 13n;
+const TRX_SUN = 1_000_000n;
+
+/** What a planner may do for the energy of sweeps. */
+export interface EnergyRules {
+  readonly mayLend: boolean;
+  readonly mayBuy: boolean;
+}
+
+export interface EnergyDeps extends SweepTargets {
+  readonly energy: SweepEnergy;
+  readonly rules: EnergyRules;
+}
+
+/** Prices the sweeps of tokens by every way to pay for their work. Beside each other: one seller, one market, one hot wallet. */
+export async function priceByEnergy(
+  deps: EnergyDeps,
+  lying: readonly Lying[],
+  options: ReadOptions,
+): Promise<readonly Lying[]> {
+  const { energy, wallet, coldAddress, rules } = deps;
+  if (lying.length === 0) return [];
+  const needs = await askBothWays((intents) => energy.needsOf(intents, options), lying, deps, takesAlike);
+  const market = await energy.accounts.market(wallet, options);
+  const means = await meansOf(energy, lying, options);
+  const rents = rules.mayBuy ? await quotesFor(energy, lying, needs, means, options) : new Map();
+  const terms = termsOf(energy, market, wallet, coldAddress, rules.mayLend, (units) => rents.get(units));
+  return lying.map(([asset, found], place) => {
+    const [need, at] = [needs[place] ?? { cold: undefined }, means[place]];
+    const waysFor = (one: Answer<SweepNeed>): SweepWays => {
+      if (typeof one === 'string') return { options: [], obstacle: one };
+      return { options: one === undefined || at === undefined ? [] : waysToSweep(one, at, terms) };
+    };
+    const toHot = 'hot' in need ? { toHot: waysFor(need.hot) } : {};
+    return [{ ...asset, ...waysFor(need.cold), ...toHot }, found] as const;
+  });
+}
+
+function takesAlike(one: SweepNeed, other: SweepNeed): boolean {
+  return areAlike(one.workUnits, other.workUnits) && areAlike(one.bytes, other.bytes);
+}
+
+/** What the hot wallet's part of a sweep takes, and what its stake gives. */
+export function termsOf(
+  { accounts }: Pick<SweepEnergy, 'accounts'>,
+  { prices, stakeYield }: EnergyMarket,
+  wallet: Address,
+  to: Address,
+  mayLend: boolean,
+  rentOf: SweepTerms['rentOf'],
+): SweepTerms {
+  const moved = { from: wallet, to, contract: null, amountBaseUnits: baseUnits(LARGE_SUN) };
+  const lending = {
+    yields: stakeYield,
+    bytes:
+      accounts.bytesOf({ ...moved, resource: 'LEND_ENERGY' }) +
+      accounts.bytesOf({ ...moved, resource: 'TAKE_ENERGY_BACK' }),
+    step: TRX_SUN,
+  };
+  return {
+    prices,
+    topUpBytes: accounts.bytesOf(moved),
+    lending: mayLend ? lending : undefined,
+    rentOf,
+  };
+}
+
+/** Of each what it has; of one that nobody could read nothing, and it waits. */
+async function meansOf(
+  { accounts }: SweepEnergy,
+  lying: readonly Lying[],
+  options: ReadOptions,
+): Promise<readonly (SweepMeans | undefined)[]> {
+  const all: (SweepMeans | undefined)[] = [];
+  for (let from = 0; from < lying.length; from += AT_ONCE) {
+    const part = lying.slice(from, from + AT_ONCE);
+    const read = part.map(([, { address }]) =>
+      readOrNothing(accounts.means(address, options), options.signal),
+    );
+    all.push(...(await Promise.all(read)));
+  }
+  return all;
+}
+
+async function quotesFor(
+  { seller }: SweepEnergy,
+  lying: readonly Lying[],
+  needs: readonly BothWays<SweepNeed>[],
+  means: readonly (SweepMeans | undefined)[],
+  { signal = new AbortController().signal }: ReadOptions,
+): Promise<ReadonlyMap<bigint, bigint>> {
+  const quotes = new Map<bigint, bigint>();
+  const asked = new Set<bigint>();
+  const missing = lying.flatMap(([, { address }], place) => {
+    const [need, at] = [needs[place], means[place]];
+    if (at === undefined) return [];
+    return [need?.cold, need?.hot].flatMap((one) =>
+      typeof one === 'object' ? [{ address, units: missingUnits(one, at) }] : [],
+    );
+  });
+  for (const { address, units } of missing) {
+    if (seller === undefined || units === 0n || asked.has(units) || asked.size >= QUOTES_MAX) continue;
+    asked.add(units);
+    const quote = await seller.quote(units, address, signal);
+    if (quote !== undefined) quotes.set(units, quote.priceSun);
+    // One that does not answer would not answer the next question either.
+    else break;
+  }
+  return quotes;
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import { readerError } from '@opentill/chain/reader-error';
+import { baseUnits } from '@opentill/domain/money';
+import type { UnsweptAsset } from '@opentill/domain/plan-sweeps';
+import { priceSweeps } from './price-sweeps.ts';
+import type { LyingAsset } from './sweep-facts.ts';
+
+/* Each address is asked for what it has. What nodes can't say of one of them is nothing to the others. */
+
+const COST = 100n;
+
+const lyingAt = (address: string, isNative = false): readonly [UnsweptAsset, LyingAsset] => {
+  const shared = { symbol: isNative ? 'TRX' : 'USDT', amountBaseUnits: baseUnits(1_000n) };
+  return [
+    { ...shared, address, decimals: 6, isNative, sinceMs: 0, options: [] },
+    {
+      ...shared,
+      address: address as Address,
+      depositIndex: 0,
+      contract: (isNative ? null : 'usdt') as LyingAsset['contract'],
+      since: new Date(0),
+      position: { since: '', address, symbol: shared.symbol },
+    },
+  ];
+};
+
+interface Nodes {
+  readonly failsAt: (address: string) => Error | undefined;
+  readonly hasEnergy?: boolean;
+}
+
+async function price(
+  { failsAt, hasEnergy = false }: Nodes,
+  lying: readonly (readonly [UnsweptAsset, LyingAsset])[],
+  signal = new AbortController().signal,
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  const at = <T>(address: string, answer: T): Promise<T> => {
+    const failure = failsAt(address);
+    return failure === undefined ? Promise.resolve(answer) : Promise.reject(failure);
+  };
+  const prices = { perUnit: 1n, perByte: 1n, activation: 1n, freeBytesOfNew: 0n };
+  const energy = {
+    seller: undefined,
+    needsOf: (intents: readonly unknown[]) =>
+      Promise.resolve(intents.map(() => ({ workUnits: COST, bytes: 0n }))),
+    accounts: {
+      market: () => Promise.resolve({ prices, stakeYield: { units: 1n, stake: 1n } }),
+      bytesOf: () => 1n,
+      means: (address: string) =>
+        at(address, { isActive: true, coinBaseUnits: 1_000n, workUnits: 0n, freeBytes: 0n }),
+    },
+  };
+  const chain = {
+    coinAt: (address: string) => at(address, 1_000n),
+    costsOf: (intents: readonly unknown[]) => Promise.resolve(intents.map(() => COST)),
+    ...(hasEnergy ? { energy } : {}),
+  };
+  const rules = { mayLend: false, mayBuy: false };
+  const deps = { chain, wallet: 'hot', coldAddress: 'cold', rules, mayGoHot: () => false };
+  const priced = await priceSweeps(deps as unknown as Parameters<typeof priceSweeps>[0], lying, { signal });
+  return Object.fromEntries(
+    priced.map(([{ address, options }]) => [address, options.map(({ method }) => method)]),
+  );
+}
+
+const unreadable = (address: string) =>
+  address === 'bad' ? readerError('INCONSISTENT_ANSWER', 'its account is none') : undefined;
+
+describe('an address that nobody can read', () => {
+  test.each([false, true])(
+    'waits, and the others are priced; where energy pays as well: %s',
+    async (hasEnergy) => {
+      const lying = [lyingAt('good'), lyingAt('bad'), lyingAt('next')];
+      expect(await price({ failsAt: unreadable, hasEnergy }, lying)).toEqual({
+        good: ['FREE'],
+        bad: [],
+        next: ['FREE'],
+      });
+    },
+  );
+
+  test('waits with its native coin as well: nobody knows how much of it is there', async () => {
+    const lying = [lyingAt('good', true), lyingAt('bad', true)];
+    expect(await price({ failsAt: unreadable }, lying)).toEqual({ good: ['FREE'], bad: [] });
+  });
+
+  test.each([false, true])('hides no mistake of ours, and no abort; energy: %s', async (hasEnergy) => {
+    const broken = { failsAt: () => new TypeError('a mistake'), hasEnergy };
+    await expect(price(broken, [lyingAt('good')])).rejects.toThrow('a mistake');
+    const aborted = AbortSignal.abort();
+    await expect(price({ failsAt: unreadable, hasEnergy }, [lyingAt('bad')], aborted)).rejects.toMatchObject({
+      code: 'INCONSISTENT_ANSWER',
+    });
+  });
+});

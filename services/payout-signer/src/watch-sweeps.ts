@@ -1,0 +1,93 @@
+import type { Db } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+import type { Logger } from '@opentill/runtime/logger';
+import { startLoop, type Loop } from '@opentill/runtime/loop';
+import type { Metrics } from '@opentill/runtime/metrics';
+import { readSweepFigures, type SweepFigures } from './store/sweep-figures.ts';
+
+/** What somebody should look at; label values of the metric `opentill_sweep_alarm_bool`. */
+export const SWEEP_ALARM_KINDS = [
+  /** A sweep has been under way for hours: its fee, its transfer or what waits for it does not get on. */
+  'sweep-stuck',
+  /** Sweeps were given up in the last day. */
+  'sweep-failed',
+] as const;
+type SweepAlarm = (typeof SWEEP_ALARM_KINDS)[number];
+
+export interface WatchSweepsDeps {
+  readonly db: Db;
+  readonly chains: readonly Chain[];
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly metrics: Metrics;
+  readonly everyMs?: number;
+}
+
+const EVERY_MS = 15_000;
+/** Two confirmed transactions and a pause each take minutes, on any chain. */
+const STUCK_SECONDS = 7_200;
+
+/**
+ * Measures how the sweeps of each chain stand. By the database alone, so that every replica says the same, whoever plans: nothing
+ * is left standing by one that does not plan any more.
+ */
+export function startWatchingSweeps({ db, chains, everyMs = EVERY_MS, ...out }: WatchSweepsDeps): Loop {
+  const show = createSweepMeters(out);
+  return startLoop({
+    name: 'figures of sweeps',
+    intervalMs: everyMs,
+    maxBackoffMs: Math.max(everyMs, EVERY_MS),
+    run: async () => {
+      for (const figures of await readSweepFigures(db, chains)) show(figures);
+    },
+    onError: (error, failuresInRow) => {
+      if (failuresInRow === 1 || failuresInRow % 30 === 0)
+        out.logger.warn('sweeps not measured', { failuresInRow, error });
+    },
+  });
+}
+
+type Figure = keyof Omit<SweepFigures, 'chain'>;
+const FIGURES: Readonly<Record<Figure, { readonly name: string; readonly help: string }>> = {
+  oldestUnsweptSeconds: {
+    name: 'opentill_sweep_oldest_unswept_seconds',
+    help: 'How long the oldest money on deposit addresses has been lying that is promised to no sweep; 0: none',
+  },
+  open: { name: 'opentill_sweeps_open_count', help: 'Sweeps under way' },
+  oldestOpenSeconds: {
+    name: 'opentill_sweep_oldest_open_seconds',
+    help: 'Since when the oldest sweep under way has been; 0: none is',
+  },
+  failed: { name: 'opentill_sweeps_failed_count', help: 'Sweeps given up in the last 24 hours' },
+  unusedTopUps: {
+    name: 'opentill_sweep_top_ups_unused_count',
+    help: 'Fees brought in the last 24 hours to addresses whose sweep came to nothing',
+  },
+};
+
+function createSweepMeters({ logger, metrics }: Pick<WatchSweepsDeps, 'logger' | 'metrics'>) {
+  const gauges = Object.entries(FIGURES).map(([figure, { name, help }]) => {
+    const gauge = metrics.gauge({ name, help, labelNames: ['chain'] });
+    return [figure as Figure, gauge] as const;
+  });
+  const alarm = metrics.gauge({
+    name: 'opentill_sweep_alarm_bool',
+    help: '1 while the alarm holds',
+    labelNames: ['chain', 'kind'],
+  });
+  const raised = new Set<string>();
+  const set = (chain: Chain, kind: SweepAlarm, detail: string | undefined) => {
+    const id = `${kind} ${chain}`;
+    alarm.set({ chain, kind }, detail === undefined ? 0 : 1);
+    if (detail === undefined && raised.delete(id)) logger.info('alarm cleared', { chain, kind });
+    if (detail === undefined || raised.has(id)) return;
+    raised.add(id);
+    logger.warn('alarm raised', { chain, kind, detail });
+  };
+  return (figures: SweepFigures): void => {
+    const { chain, oldestOpenSeconds, failed } = figures;
+    for (const [figure, gauge] of gauges) gauge.set({ chain }, figures[figure]);
+    const isStuck = oldestOpenSeconds > STUCK_SECONDS;
+    set(chain, 'sweep-stuck', isStuck ? `for ${Math.round(oldestOpenSeconds)} s` : undefined);
+    set(chain, 'sweep-failed', failed > 0 ? `${failed} in the last day` : undefined);
+  };
+}

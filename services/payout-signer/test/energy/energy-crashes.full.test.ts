@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { ExpiringSender } from '@opentill/chain/expiring-sender';
+import { createCrashPoints, type CrashPoints } from '@opentill/testkit/crash-points';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { seededRandom } from '@opentill/testkit/seeded-random';
+import type { EnergySeller } from '../../src/energy/energy-seller.ts';
+import { CHAIN, createTronSweepWorld, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';
+
+/*
+ * Two signers sweep a TRON chain by lent stake, bought energy and coin, and die at any statement of their databases, at any call to
+ * the chain and at any question to the seller, before it or after; what they send is lost; the seller takes money and says
+ * nothing, or delivers too little, or late, or never; blocks are taken back. Whatever happens, each address is emptied once, to the base unit, no
+ * sweep buys twice, and nothing stays lent.
+ */
+
+const SEED = Number(process.env['SEED'] ?? 20_261_122);
+/** At least. */
+const CRASHES = 21;
+const ADDRESSES = Number(process.env['ADDRESSES'] ?? 12);
+const DEADLINE_MS = 420_000;
+/** Of steps: statements and calls, each with a side before and one after. */
+const LIFE_MAX = 700;
+const USDT = 1_000_000n;
+
+const random = seededRandom(SEED);
+const counts = { crashes: 0, reorganisations: 0, lost: 0 };
+const diedAt = new Map<string, number>();
+
+let world: TronSweepWorld;
+beforeAll(async () => {
+  world = await createTronSweepWorld();
+  // Enough for two sweeps at once; what is used of it recovers over a day.
+  await world.stake(40_000n * ONE_TRX);
+}, 60_000);
+afterAll(async () => {
+  await world.close();
+});
+
+const CALLS = ['prepare', 'balances', 'sign', 'broadcast'] as const;
+
+function mortal(sender: ExpiringSender, points: CrashPoints): ExpiringSender {
+  const steps = Object.fromEntries(
+    CALLS.map((name) => {
+      const call = sender[name] as (...given: unknown[]) => Promise<unknown>;
+      const effect = (...given: unknown[]): Promise<unknown> =>
+        name === 'broadcast' && random() < 0.1 ? lose(given[0] as readonly unknown[]) : call(...given);
+      return [name, (...given: unknown[]) => points.around(name, () => effect(...given))];
+    }),
+  );
+  const { accounts } = { accounts: sender.energy! };
+  const energy: NonNullable<ExpiringSender['energy']> = {
+    ...accounts,
+    means: (...given) => points.around('means', () => accounts.means(...given)),
+    lendable: (...given) => points.around('lendable', () => accounts.lendable(...given)),
+    lent: (...given) => points.around('lent', () => accounts.lent(...given)),
+  };
+  return { ...sender, ...steps, energy };
+}
+
+function mortalSeller(seller: EnergySeller, points: CrashPoints): EnergySeller {
+  return {
+    ...seller,
+    quote: (...given) => points.around('quote', () => seller.quote(...given)),
+    order: (...given) => points.around('order', () => seller.order(...given)),
+  };
+}
+
+function lose(signed: readonly unknown[]): Promise<unknown> {
+  counts.lost += 1;
+  return Promise.resolve(signed.map(() => 'UNKNOWN'));
+}
+
+interface Life {
+  readonly points: CrashPoints;
+  readonly runner: Awaited<ReturnType<TronSweepWorld['start']>>;
+}
+
+async function bear(): Promise<Life> {
+  const points = createCrashPoints();
+  const runner = await world.start({
+    sweep: { stake: true, rent: true },
+    wrapPool: points.wrapPool,
+    leaseTtlMs: 400,
+    energyWaitMs: 4_000,
+    sender: (sender) => mortal(sender, points),
+    seller: (seller) => mortalSeller(seller, points),
+  });
+  points.crashAt(20 + Math.floor(random() * LIFE_MAX));
+  return { points, runner };
+}
+
+async function replaceTheDead(lives: Life[]): Promise<void> {
+  for (const [place, { points, runner }] of lives.entries()) {
+    if (!points.crashed) continue;
+    counts.crashes += 1;
+    const step = points.steps.at(-1) ?? 'unknown';
+    diedAt.set(step, (diedAt.get(step) ?? 0) + 1);
+    await runner.stop();
+    lives[place] = await bear();
+  }
+}
+
+async function countSweeps(state: string): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*)::int as n from sweep where state = ${state}`.execute(world.admin);
+  return rows[0]?.n ?? 0;
+}
+
+test(
+  'whenever signers die, each address is emptied once, no sweep buys twice, and nothing stays lent',
+  async () => {
+    const { devnet, wallet } = world.tron;
+    const orders: OrderRow[] = [];
+    let sum = 0n;
+    const payMore = async (count: number) => {
+      for (let more = 0; more < count; more += 1) {
+        const place = orders.length;
+        const amount = BigInt(place + 50) * USDT + BigInt(place);
+        orders.push(await world.paid(amount, place % 3 === 0 ? 0n : 1n));
+        sum += amount;
+      }
+    };
+    await payMore(ADDRESSES);
+    world.shop.fault({ kind: 'charges-and-fails', times: 1 });
+    world.shop.fault({ kind: 'too-little', percent: 60, times: 1 });
+    world.shop.fault({ kind: 'late', delayMs: 2_000, times: 1 });
+    world.shop.fault({ kind: 'never-delivers', times: 1 });
+    const lives = [await bear(), await bear()];
+    const endMs = Date.now() + DEADLINE_MS;
+    while (Date.now() < endMs) {
+      await replaceTheDead(lives);
+      const isOver = (await countSweeps('DONE')) === orders.length && (await countSweeps('OPEN')) === 0;
+      if (isOver && counts.crashes >= CRASHES) break;
+      // Where few have died by then, more is to do: how many do depends on how busy the machine is.
+      if (isOver) await payMore(3);
+      if (random() < 0.05) {
+        await devnet.control.reorganise(1, { drop: random() < 0.5 });
+        counts.reorganisations += 1;
+      }
+      // What failed lately is offered again, so that all ways are gone.
+      if (random() < 0.05)
+        await sql`update sweep set ended_at = now() - interval '2 hours' where state = 'ABANDONED'`.execute(
+          world.admin,
+        );
+      await world.tron.mine();
+      await new Promise((resolve) => setTimeout(resolve, 60)); // so that more than one thing happens between blocks
+    }
+    for (const { points, runner } of lives) {
+      points.crashAt(undefined);
+      await runner.stop();
+    }
+    const { rows: methods } = await sql<{ method: string; state: string; n: number }>`
+      select method, state, count(*)::int as n from sweep group by 1, 2 order by 1, 2`.execute(world.admin);
+    console.info(counts, Object.fromEntries(diedAt), methods);
+    expect(await countSweeps('DONE')).toBe(orders.length);
+    expect(await countSweeps('OPEN')).toBe(0);
+    expect(await world.tokensAt(world.cold)).toBe(sum + 1_000_000_000n * USDT);
+    expect(await world.balance('COLD')).toBe(sum);
+    expect(counts.crashes).toBeGreaterThanOrEqual(CRASHES);
+    // Nothing stays lent, by the chain's own word and by the rows.
+    expect(await world.lentOut()).toBe(0n);
+    const { rows: left } = await sql`
+      select s.sweep_id from sweep s join movement m using (sweep_id) join payout p on p.order_pk = m.order_pk
+      where m.kind in ('DELEGATE', 'UNDELEGATE') and p.money = 'PAID_OUT'
+      group by s.sweep_id having count(*) filter (where m.kind = 'DELEGATE') <> count(*) filter (where m.kind = 'UNDELEGATE')`.execute(
+      world.admin,
+    );
+    expect(left).toEqual([]);
+    // What the seller took he was sent by as many sweeps, each once, and all of it is counted.
+    const { rows: rents } = await sql<{ address: string; n: number; cost: bigint }>`
+      select address, count(*)::int as n, sum(rent_cost) as cost from sweep where rent_cost > 0 group by address`.execute(
+      world.admin,
+    );
+    for (const { receiver } of world.shop.orders()) {
+      const taken = world.shop.orders().filter((order) => order.receiver === receiver);
+      const counted = rents.find(({ address }) => address === receiver);
+      expect(taken.length).toBeLessThanOrEqual(counted?.n ?? 0);
+      expect(BigInt(taken.reduce((all, { payoutAmount }) => all + payoutAmount, 0))).toBeLessThanOrEqual(
+        counted?.cost ?? 0n,
+      );
+    }
+    let coins = 0n;
+    for (const { address } of orders) {
+      expect(await world.tokensAt(address)).toBe(0n);
+      const { rows } = await sql<{ n: number }>`
+        select count(*)::int as n from movement m join payout p using (order_pk) join sweep s using (sweep_id)
+        where s.address = ${address} and m.kind = 'SWEEP' and p.money = 'PAID_OUT'`.execute(world.admin);
+      expect(rows[0]?.n).toBe(1);
+      coins += await world.sunAt(address);
+    }
+    // No more coin came to the addresses than was booked; those that were accounts had a sun of their own.
+    const own = BigInt(orders.filter((_, place) => place % 3 !== 0).length);
+    expect(await world.balance('DEPOSIT_GAS', 'TRX')).toBe(coins - own);
+    const { rows: strange } =
+      await sql`select from foreign_transaction where chain = ${CHAIN} and wallet = ${wallet}`.execute(
+        world.admin,
+      );
+    expect(strange).toEqual([]);
+  },
+  DEADLINE_MS + 60_000,
+);

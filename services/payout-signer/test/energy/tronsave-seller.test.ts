@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import { startEnergySeller, type EnergySeller as Shop } from '@opentill/devnet/tron/start-energy-seller';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import type { EnergySeller } from '../../src/energy/energy-seller.ts';
+import { createTronsaveSeller } from '../../src/energy/tronsave-seller.ts';
+
+const TRX = 1_000_000n;
+const ENERGY = 65_000n;
+const { signal } = new AbortController();
+let devnet: TronDevnet;
+let shop: Shop;
+let seller: EnergySeller;
+let receiver: Address;
+beforeAll(async () => {
+  devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: 3, seed: 'seller' });
+  const account = devnet.accounts[9]!;
+  receiver = devnet.accounts[8]!.address as Address;
+  await devnet.control.stake(account.address, 1_000_000n * TRX);
+  shop = await startEnergySeller({ nodeUrl: devnet.url, account, apiKey: 'devnet' });
+  seller = createTronsaveSeller({ url: shop.url, apiKey: 'devnet', timeoutMs: 500 });
+});
+afterAll(async () => {
+  await shop.close();
+  await devnet.close();
+});
+beforeEach(() => shop.clearFaults());
+
+async function energy(): Promise<number> {
+  await devnet.control.mine();
+  const answer = await fetch(`${devnet.url}/wallet/getaccountresource`, {
+    method: 'POST',
+    body: JSON.stringify({ address: receiver, visible: true }),
+  });
+  return ((await answer.json()) as { EnergyLimit?: number }).EnergyLimit ?? 0;
+}
+
+describe('energy', () => {
+  test('is quoted, ordered, paid for out of what lies with the seller, and delivered', async () => {
+    const quote = await seller.quote(ENERGY, receiver, signal);
+    expect(quote).toEqual({ energy: ENERGY, priceSun: 2_860_000n, unitPriceSun: 44n });
+    const before = [await energy(), shop.balanceSun()] as const;
+    const outcome = await seller.order({ receiver, quote: quote! }, signal);
+    if (outcome.kind !== 'ORDERED') throw new Error(JSON.stringify(outcome));
+    expect((await energy()) - before[0]).toBeGreaterThanOrEqual(65_000);
+    expect(before[1] - shop.balanceSun()).toBe(2_860_000);
+    expect(await seller.status(outcome.ref, signal)).toEqual({ filledPercent: 100, paidSun: 2_860_000n });
+  });
+
+  test('that got dearer since it was quoted is refused, and nothing is taken', async () => {
+    const quote = await seller.quote(ENERGY, receiver, signal);
+    shop.setUnitPriceSun(60);
+    const before = shop.balanceSun();
+    expect(await seller.order({ receiver, quote: quote! }, signal)).toEqual({
+      kind: 'REFUSED',
+      why: '400 CANNOT_FULFILLED',
+    });
+    expect(shop.balanceSun()).toBe(before);
+    shop.setUnitPriceSun(44);
+  });
+
+  test('is not quoted by who does not answer, or sells not so much', async () => {
+    const nobody = createTronsaveSeller({ url: 'http://127.0.0.1:1', apiKey: 'devnet' });
+    expect(await nobody.quote(ENERGY, receiver, signal)).toBeUndefined();
+    expect(await seller.quote(10n ** 9n, receiver, signal)).toBeUndefined();
+    const stranger = createTronsaveSeller({ url: shop.url, apiKey: 'wrong' });
+    const quote = await stranger.quote(ENERGY, receiver, signal);
+    expect(await stranger.order({ receiver, quote: quote! }, signal)).toMatchObject({ kind: 'REFUSED' });
+  });
+});
+
+describe('an order', () => {
+  const quoted = async () => (await seller.quote(ENERGY, receiver, signal))!;
+
+  test.each([['charges-and-fails'], ['hangs']] as const)(
+    'that the seller takes and that %s is one of which nobody knows',
+    async (kind) => {
+      const [before, orders] = [shop.balanceSun(), shop.orders().length];
+      shop.fault({ kind, times: 1 });
+      expect(await seller.order({ receiver, quote: await quoted() }, signal)).toMatchObject({
+        kind: 'UNKNOWN',
+      });
+      expect(before - shop.balanceSun()).toBe(2_860_000);
+      expect(shop.orders()).toHaveLength(orders + 1);
+    },
+  );
+
+  test('that he refuses took nothing', async () => {
+    const before = shop.balanceSun();
+    shop.fault({ kind: 'refuses', times: 1 });
+    expect(await seller.order({ receiver, quote: await quoted() }, signal)).toMatchObject({
+      kind: 'REFUSED',
+    });
+    expect(shop.balanceSun()).toBe(before);
+  });
+
+  test('is delivered late, in part or never, whatever he said', async () => {
+    shop.fault({ kind: 'late', delayMs: 50, times: 1 });
+    shop.fault({ kind: 'too-little', percent: 50, times: 1 });
+    shop.fault({ kind: 'never-delivers', times: 1 });
+    const refs: string[] = [];
+    for (let place = 0; place < 3; place += 1) {
+      const outcome = await seller.order({ receiver, quote: await quoted() }, signal);
+      if (outcome.kind === 'ORDERED') refs.push(outcome.ref);
+    }
+    const filled = async (place: number) => (await seller.status(refs[place]!, signal))?.filledPercent;
+    await waitUntil('the late one is there', async () => (await filled(0)) === 100);
+    expect(await filled(1)).toBe(50);
+    expect(await filled(2)).toBe(0);
+  });
+
+  test('is given up with the process', async () => {
+    const ending = new AbortController();
+    shop.fault({ kind: 'hangs', times: 1 });
+    const quote = await quoted();
+    const outcome = seller.order({ receiver, quote }, ending.signal);
+    ending.abort();
+    expect(await outcome).toMatchObject({ kind: 'UNKNOWN' });
+  });
+});
+
+test.each<[number, string, string]>([
+  [400, '{"error":true,"message":"NOT_ENOUGH_BALANCE"}', 'REFUSED'],
+  [400, '{"error":true,"message":"DUPLICATE_INCOMPLETE_ORDER"}', 'UNKNOWN'],
+  [403, '<html>a wall in between</html>', 'UNKNOWN'],
+  [408, '{"error":true,"message":"Request Timeout"}', 'UNKNOWN'],
+  [429, '{"error":true,"message":"Too many"}', 'UNKNOWN'],
+  [502, '{"error":true,"message":"Bad gateway"}', 'UNKNOWN'],
+])('%i %s is %s', async (status, text, kind) => {
+  const odd = createTronsaveSeller({
+    url: 'http://seller',
+    apiKey: 'k',
+    fetch: () => Promise.resolve(new Response(text, { status })),
+  });
+  const quote = { energy: ENERGY, priceSun: 1n, unitPriceSun: 1n };
+  expect(await odd.order({ receiver, quote }, signal)).toMatchObject({ kind });
+});
+
+test.each<[string, string]>([
+  ['nonsense', 'not json'],
+  ['an order without a name', '{"error":false,"data":{}}'],
+  ['a name that is a path', '{"error":false,"data":{"orderId":"../x"}}'],
+  ['more than anybody reads', `{"error":false,"data":{"orderId":"${'x'.repeat(70_000)}"}}`],
+])('%s leaves an order unknown', async (_, text) => {
+  const odd = createTronsaveSeller({
+    url: 'http://seller',
+    apiKey: 'k',
+    fetch: () => Promise.resolve(new Response(text)),
+  });
+  const quote = { energy: ENERGY, priceSun: 1n, unitPriceSun: 1n };
+  expect(await odd.order({ receiver, quote }, signal)).toMatchObject({ kind: 'UNKNOWN' });
+  expect(await odd.quote(ENERGY, receiver, signal)).toBeUndefined();
+});

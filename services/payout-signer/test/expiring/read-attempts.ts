@@ -1,0 +1,47 @@
+import { sql } from 'kysely';
+import type { Db } from '@opentill/db/database';
+import type { OrderRow } from '@opentill/testkit/scenario';
+
+export interface AttemptRow {
+  readonly tx_hash: string;
+  readonly state: string;
+  readonly send_outcome: string | null;
+  readonly fate: string | null;
+  readonly succeeded: boolean | null;
+}
+
+/** What the database says of payouts whose transactions end by themselves. */
+export interface AttemptReading {
+  payoutOf(order: OrderRow): Promise<{ state: string; obstacle: string | null; sent: boolean }>;
+  /** Oldest first. */
+  attemptsOf(order: OrderRow): Promise<readonly AttemptRow[]>;
+  /** How many of the payouts have no attempt that is settled. */
+  countUnsettled(orders: readonly OrderRow[]): Promise<number>;
+}
+
+export function readAttempts(admin: Db): AttemptReading {
+  return {
+    async payoutOf(order) {
+      const { rows } = await sql<{ state: string; obstacle: string | null; sent: boolean }>`
+        select state, obstacle, first_sent_at is not null as sent from payout where order_pk = ${order.order_pk}`.execute(
+        admin,
+      );
+      return rows[0]!;
+    },
+    async attemptsOf(order) {
+      const { rows } = await sql<AttemptRow>`
+        select a.tx_hash, a.state, t.send_outcome, f.state as fate, f.succeeded
+        from payout_attempt a join own_transaction t using (chain, tx_hash) left join own_transaction_fate f using (chain, tx_hash)
+        where a.order_pk = ${order.order_pk} order by a.unique_ms`.execute(admin);
+      return rows;
+    },
+    async countUnsettled(orders) {
+      const { rows } = await sql<{ n: number }>`
+        select count(*)::int as n from payout p where p.order_pk = any(${orders.map((o) => o.order_pk)}::uuid[])
+          and not exists (select from payout_attempt a where a.order_pk = p.order_pk and a.state = 'SETTLED')`.execute(
+        admin,
+      );
+      return rows[0]?.n ?? 0;
+    },
+  };
+}

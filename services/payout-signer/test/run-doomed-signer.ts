@@ -1,0 +1,86 @@
+import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
+import type { WalletSender } from '@opentill/chain/wallet-sender';
+import { evmFamily } from '@opentill/chain-evm/family';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { createCrashPoints } from '@opentill/testkit/crash-points';
+import { seededRandom } from '@opentill/testkit/seeded-random';
+import { openKeystoreSigner } from '@opentill/wallet/keystore-signer';
+import { startSweepingSigner } from './sweeping-signer.ts';
+
+/*
+ * A process of the signer that kills itself (SIGKILL) at one of its own steps: before or after a statement of its database, or a
+ * call to the chain. Forked, and told in messages; the last line that it prints are the steps of its life, the last one its end.
+ */
+
+/** Where it works. */
+export interface Surroundings {
+  readonly databaseUrl: string;
+  readonly amqpUrl: string;
+  readonly network: NetworkConfig;
+  readonly keystoreFile: string;
+  readonly passphrase: string;
+  readonly stateDirectory: string;
+}
+
+/** Begins its life. */
+export interface Fate {
+  /** The step to die at, by its number or its name; null: none. */
+  readonly crashAt: number | string | null;
+  readonly seed: number;
+  /** How many of its sends are lost before they reach the chain. */
+  readonly lostShare: number;
+}
+
+const CALLS = [
+  'currentPrices',
+  'prepare',
+  'balances',
+  'sign',
+  'broadcast',
+  'latestCount',
+  'pendingCount',
+  'countAt',
+] as const;
+
+const points = createCrashPoints((step) => {
+  const others = [...new Set(points.steps)].filter((name) => name !== step);
+  writeSync(1, `${JSON.stringify([...others, step])}\n`);
+  process.kill(process.pid, 'SIGKILL');
+});
+
+function mortal(sender: WalletSender, { seed, lostShare }: Fate): WalletSender {
+  const random = seededRandom(seed);
+  const steps = Object.fromEntries(
+    CALLS.map((name) => {
+      const call = sender[name] as (...given: unknown[]) => Promise<unknown>;
+      const effect = (...given: unknown[]): Promise<unknown> =>
+        name === 'broadcast' && random() < lostShare
+          ? Promise.resolve((given[0] as readonly unknown[]).map(() => 'UNKNOWN'))
+          : call(...given);
+      return [name, (...given: unknown[]) => points.around(name, () => effect(...given))];
+    }),
+  );
+  return { ...sender, ...steps };
+}
+
+async function live(surroundings: Surroundings): Promise<void> {
+  const { keystoreFile, passphrase, ...where } = surroundings;
+  const codecs = [evmFamily.addressCodec];
+  const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs });
+  process.once('message', (fate: Fate) => {
+    points.crashAt(fate.crashAt ?? undefined);
+    startSweepingSigner({
+      ...where,
+      keys,
+      wrapPool: points.wrapPool,
+      sender: (sender) => mortal(sender, fate),
+      timing: { leaseTtlMs: 1_000 },
+    });
+  });
+  flushCompileCache(); // it never comes to an end at which that would be written
+  process.send?.('ready');
+}
+
+process.once('message', (surroundings: Surroundings) => void live(surroundings));
+process.once('disconnect', () => process.exit(0)); // never longer than who forked it

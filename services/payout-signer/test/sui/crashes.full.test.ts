@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { ExpiringSender } from '@opentill/chain/expiring-sender';
+import { createCrashPoints, type CrashPoints } from '@opentill/testkit/crash-points';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { seededRandom } from '@opentill/testkit/seeded-random';
+import { checkSuiChain } from './check-sui-chain.ts';
+import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type RunningSigner, type SuiWorld } from './sui-world.ts';
+
+/*
+ * Two signers pay and sweep on SUI, and die at any statement of their databases and at any call to the chain, before it or
+ * after; what they send is lost, or its answer is; nodes take nothing until the epochs of what was signed are over. Whatever
+ * happens, each payout is paid once, and each deposit address is emptied once, to the base unit.
+ */
+
+const SEED = Number(process.env['SEED'] ?? 20_261_122);
+const CRASHES = Number(process.env['CRASHES'] ?? 150);
+const PAYOUTS = 60;
+const DEPOSITS = 30;
+const DEADLINE_MS = 400_000;
+/** Of steps: statements and calls, each with a side before and one after. */
+const LIFE_MAX = 250;
+
+let world: SuiWorld;
+beforeAll(async () => {
+  world = await createSuiWorld({}, { nodes: 2 });
+}, 60_000);
+afterAll(() => world.close());
+
+/** A step on each side of everything that nodes are asked and told. */
+function wrapSender(sender: ExpiringSender, points: CrashPoints): ExpiringSender {
+  return {
+    ...sender,
+    balances: points.wrap('balances', sender.balances),
+    prepare: points.wrap('prepare', sender.prepare),
+    currentWindow: points.wrap('currentWindow', sender.currentWindow!),
+    sign: points.wrap('sign', sender.sign),
+    signGathering: points.wrap('signGathering', sender.signGathering!),
+    broadcast: points.wrap('broadcast', sender.broadcast),
+    findInBlocks: points.wrap('findInBlocks', sender.findInBlocks),
+  };
+}
+
+interface Life {
+  readonly points: CrashPoints;
+  readonly runner: RunningSigner;
+}
+
+test(`two replicas that crash at every step pay and sweep everything exactly once (seed ${SEED})`, async () => {
+  const random = seededRandom(SEED);
+  const counts = { crashes: 0, outages: 0, lostReplies: 0, coins: 0 };
+  const diedAt = new Map<string, number>();
+  const payouts: OrderRow[] = [];
+  const deposits: OrderRow[] = [];
+  let outageTurns = 0;
+
+  async function beBorn(): Promise<Life> {
+    const points = createCrashPoints();
+    if (counts.crashes < CRASHES)
+      points.crashAt(1 + Math.floor(random() * LIFE_MAX), random() < 0.85 ? 'crash' : 'lose');
+    const runner = await world.start({
+      leaseTtlMs: 300,
+      sweep: {},
+      wrapPool: points.wrapPool,
+      sender: (sender) => wrapSender(sender, points),
+    });
+    return { points, runner };
+  }
+  /** What chains and nodes do. */
+  async function beRough(): Promise<void> {
+    const nodes = [world.devnet.control, world.other!];
+    if (outageTurns > 0) {
+      outageTurns -= 1;
+      if (outageTurns % 4 === 0) await world.passEpoch();
+      if (outageTurns === 0) for (const node of nodes) node.clearFaults();
+      return;
+    }
+    const chance = random();
+    if (chance < 0.02) {
+      // The nodes take nothing, until what is sent meanwhile is over.
+      for (const node of nodes) node.fault({ kind: 'swallow-execute' });
+      counts.outages += 1;
+      outageTurns = 16;
+    } else if (chance < 0.08) {
+      for (const node of nodes) node.fault({ kind: 'lose-execute-answer', times: 5 });
+      counts.lostReplies += 1;
+    } else if (chance < 0.1) {
+      // The wallet's own money as coins, which are gathered.
+      await world.devnet.control.fund(world.wallet, {
+        symbol: 'USDC',
+        amountBaseUnits: ONE_USDC,
+        form: 'coin',
+      });
+      counts.coins += 1;
+    }
+  }
+  const isDone = async (): Promise<boolean> => {
+    if (payouts.length < PAYOUTS || deposits.length < DEPOSITS || counts.crashes < CRASHES) return false;
+    const { rows } = await sql<{ open: number }>`
+      select (select count(*) from payout p where p.money <> 'PAID_OUT' and not exists (
+          select from movement m where m.order_pk = p.order_pk))::int
+        + (select count(*) from deposit_balance where swept <> received)::int
+        + (select count(*) from payout_attempt where state = 'OPEN')::int
+        + (select count(*) from sweep where state = 'OPEN')::int as open`.execute(world.admin);
+    return rows[0]?.open === 0;
+  };
+
+  const replicas = [await beBorn(), await beBorn()];
+  const deadline = Date.now() + DEADLINE_MS;
+  while (!(await isDone())) {
+    if (Date.now() > deadline) throw new Error(`not done in time: ${JSON.stringify(counts)}`);
+    const share = (counts.crashes + 8) / CRASHES;
+    if (payouts.length < Math.min(PAYOUTS, PAYOUTS * share))
+      payouts.push(random() < 0.8 ? await world.payout() : await world.nativePayout(ONE_SUI));
+    if (deposits.length < Math.min(DEPOSITS, DEPOSITS * share)) {
+      const form = (['coin', 'address', 'party'] as const)[deposits.length % 3]!;
+      const symbol = random() < 0.6 ? 'USDC' : 'USDT';
+      deposits.push(...(await world.paidMany([BigInt(deposits.length + 1) * ONE_USDC + 1n], symbol, form)));
+    }
+    for (const [place, life] of replicas.entries()) {
+      if (!life.points.crashed && random() < 0.02 && counts.crashes < CRASHES) life.points.crashAt(1);
+      if (!life.points.crashed) continue;
+      const step = life.points.steps.at(-1) ?? '';
+      diedAt.set(step, (diedAt.get(step) ?? 0) + 1);
+      counts.crashes += 1;
+      await life.runner.stop();
+      replicas[place] = await beBorn();
+    }
+    await beRough();
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  for (const life of replicas) await life.runner.stop();
+
+  const { rows } = await sql<{ attempts: number; dead: number }>`
+    select count(*)::int as attempts, (count(*) filter (where state = 'DEAD'))::int as dead from payout_attempt`.execute(
+    world.admin,
+  );
+  const found = await checkSuiChain(world, payouts);
+  process.stderr.write(`${JSON.stringify({ ...counts, ...rows[0], places: diedAt.size, ...found })}\n`);
+  expect(found).toEqual({ payouts: PAYOUTS, wrong: [] });
+  for (const symbol of ['USDC', 'USDT'] as const) {
+    const received = await sql<{ sum: bigint }>`
+      select coalesce(sum(received), 0) as sum from deposit_balance where symbol = ${symbol}`.execute(
+      world.admin,
+    );
+    expect(await world.heldBy(COLD, world.devnet.tokens[symbol])).toBe(BigInt(received.rows[0]!.sum));
+    expect(await world.balance('COLD', symbol)).toBe(BigInt(received.rows[0]!.sum));
+  }
+  for (const order of deposits) {
+    expect(await world.received(order)).toBe(0n);
+    expect(await world.heldBy(order.address)).toBe(0n);
+  }
+  const gathered = await sql<{ n: number }>`
+    select count(*)::int as n from own_transaction_fate f join own_transaction t using (chain, tx_hash)
+    where t.purpose = 'GATHER' and f.state = 'VERIFIED' and f.succeeded`.execute(world.admin);
+  expect(gathered.rows[0]!.n).toBeGreaterThan(0);
+  expect(counts.crashes).toBeGreaterThanOrEqual(CRASHES);
+  expect(diedAt.size).toBeGreaterThan(25);
+  expect(counts.outages).toBeGreaterThan(2);
+  // Attempts died, and others were made in their place: or nothing of this was tried.
+  expect(rows[0]!.dead).toBeGreaterThan(3);
+}, 600_000);

@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { BlockHash } from '@opentill/chain/block';
+import type { Gathering } from '@opentill/chain/expiring-sender';
+import type { TokenContract, TxHash } from '@opentill/chain/transfer';
+import type { Database, Db } from '@opentill/db/database';
+import { keepLease, type Lease } from '@opentill/db/lease';
+import { baseUnits } from '@opentill/domain/money';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { aChainCursor, aMerchant, aPayout } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import type { FeeElsewhere } from '../../src/expiring/attempt-facts.ts';
+import type { AttemptStore, SignedPayment } from '../../src/expiring/attempt-store.ts';
+import { createAttemptStore } from '../../src/expiring/store.ts';
+import { readFeesElsewhere } from '../../src/expiring/store/fees-elsewhere.ts';
+
+/*
+ * The SUI of the hot wallet pays for what leaves deposit addresses as well, each of which has a driver of its own: what one of them has
+ * promised of it is none of another's, at whatever moment they reckon.
+ */
+
+const CHAIN = 'SUI_TEST';
+const USDT = 'usdt' as TokenContract;
+const EPOCH = 7;
+const aWallet = (): Address => `0x${randomBytes(32).toString('hex')}` as Address;
+const aDigest = (): TxHash => randomBytes(32).toString('hex') as TxHash;
+
+let database: TestDatabase;
+let admin: Db;
+let signer: Database;
+let merchantId: string;
+let closeAdmin: () => Promise<void>;
+let uniqueMs = 1;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const opened = database.open('admin');
+  [admin, closeAdmin] = [opened.kysely, opened.close];
+  signer = database.open('signer');
+  ({ merchantId } = await aMerchant(admin));
+  await aChainCursor(admin, { chain: CHAIN, family: 'SUI', verified_epoch: EPOCH });
+});
+afterAll(async () => {
+  await signer.close();
+  await closeAdmin();
+  await database.drop();
+});
+
+/** A wallet as its driver has it. */
+interface Wallet {
+  readonly address: Address;
+  readonly store: AttemptStore;
+  readonly lease: Lease;
+}
+async function driverOf(address: Address): Promise<Wallet> {
+  const db = signer.kysely;
+  const keeper = keepLease({
+    db,
+    schema: 'signer',
+    name: `wallet/${address}`,
+    holder: 'test',
+    ttlMs: 600_000,
+  });
+  const store = createAttemptStore(db, { chain: CHAIN, wallet: address }, { newId, clock: systemClock });
+  return { address, store, lease: (await keeper.acquire())! };
+}
+
+/** A payout that is authorised, and what is signed for it. */
+async function payment(
+  wallet: Address,
+  costBaseUnits: bigint,
+  of: Partial<{ amount: bigint; native: true }> = {},
+) {
+  const { amount = 100n, native } = of;
+  const order = await aPayout(admin, {
+    merchant_id: merchantId,
+    chain: CHAIN,
+    contract_address: native === true ? null : USDT,
+    symbol: native === true ? 'SUI' : 'USDT',
+    amount,
+    accepted_amount: amount,
+    address: aWallet(),
+    source_address: wallet,
+  });
+  await sql`insert into payout (order_pk, chain, wallet, state, expires_at, authorised_at)
+    values (${order.order_pk}, ${CHAIN}, ${wallet}, 'AUTHORISED', now() + interval '1 hour', now())`.execute(
+    admin,
+  );
+  uniqueMs += 1;
+  const validity = {
+    expiresMs: 10 ** 12,
+    uniqueMs,
+    reference: { height: 1, hash: 'h' as BlockHash },
+    epochs: { first: EPOCH, last: EPOCH },
+  };
+  const signed = { txHash: aDigest(), raw: randomBytes(4), validity, feeLimitBaseUnits: costBaseUnits };
+  const made: SignedPayment = {
+    orderPk: order.order_pk,
+    contract: native === true ? null : USDT,
+    to: order.address as Address,
+    amountBaseUnits: baseUnits(amount),
+    costBaseUnits,
+    signed,
+  };
+  return made;
+}
+
+const gathering = (fee: bigint): Gathering => ({
+  txHash: aDigest(),
+  raw: randomBytes(4),
+  contract: USDT,
+  amountBaseUnits: baseUnits(5n),
+  feeLimitBaseUnits: fee,
+});
+
+const sumOf = (fees: readonly FeeElsewhere[]): bigint => fees.reduce((sum, fee) => sum + fee.baseUnits, 0n);
+const feesSeenBy = async (wallet: Address): Promise<bigint> =>
+  sumOf(await readFeesElsewhere(signer.kysely, { chain: CHAIN, wallet }));
+const save = ({ store, lease }: Wallet, made: SignedPayment) => store.saveSigned(lease, [made], () => []);
+
+let hot: Wallet;
+let deposits: readonly [Wallet, Wallet];
+beforeEach(async () => {
+  // What was before this test is over.
+  await sql`update payout_attempt set state = 'SETTLED' where state = 'OPEN'`.execute(admin);
+  await sql`update chain_cursor set verified_epoch = verified_epoch where chain = ${CHAIN}`.execute(admin);
+  await sql`delete from hot_wallet`.execute(admin);
+  hot = await driverOf(aWallet());
+  deposits = [await driverOf(aWallet()), await driverOf(aWallet())];
+});
+/** Those that sign for payouts are taken for hot wallets by the scenario. */
+async function onlyHot(...wallets: readonly Wallet[]): Promise<void> {
+  await sql`delete from hot_wallet where address <> all(${wallets.map(({ address }) => address)}::text[])`.execute(
+    admin,
+  );
+}
+
+describe('what others may take of the coin that pays for fees', () => {
+  test('is all that is open of them, at its dearest; seen from a deposit address also the SUI that the hot wallet pays', async () => {
+    const otherHot = await driverOf(aWallet());
+    const [one, two] = deposits;
+    const mine = await payment(hot.address, 5n, { amount: 1_000n, native: true });
+    for (const [wallet, made] of [
+      [hot, mine],
+      [otherHot, await payment(otherHot.address, 11n)],
+      [one, await payment(one.address, 70n)],
+    ] as const)
+      expect(await save(wallet, made)).toEqual({ kind: 'SAVED' });
+    await onlyHot(hot, otherHot);
+    expect(await feesSeenBy(hot.address)).toBe(70n);
+    expect(await feesSeenBy(one.address)).toBe(1_005n + 11n);
+    expect(await feesSeenBy(two.address)).toBe(1_005n + 11n + 70n);
+    expect(await readFeesElsewhere(signer.kysely, { chain: 'TRON_TEST', wallet: two.address })).toEqual([]);
+    await sql`update payout_attempt set state = 'SETTLED' where tx_hash = ${mine.signed.txHash}`.execute(
+      admin,
+    );
+    expect(await feesSeenBy(two.address)).toBe(11n + 70n);
+  });
+
+  test('is also what gathers the hot wallet’s coins, while it may land', async () => {
+    const live = gathering(3n);
+    const none = (): boolean => true;
+    for (const [one, last] of [
+      [live, EPOCH],
+      [gathering(50n), EPOCH - 1],
+    ] as const)
+      expect(await hot.store.saveGathering(hot.lease, one, last, none)).toBe(true);
+    for (const { address } of [hot, ...deposits]) expect(await feesSeenBy(address)).toBe(3n);
+    expect((await hot.store.openGatherings()).map(({ txHash }) => txHash)).toEqual([live.txHash]);
+    await sql`insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded,
+        delivered, network_fee) values (${CHAIN}, ${live.txHash}, 'SUI', 1, 'x', now(), 'VERIFIED', true, 5, 2)`.execute(
+      admin,
+    );
+    expect(await feesSeenBy(hot.address)).toBe(0n);
+  });
+});
+
+describe('two wallets that reckon with the same SUI at one moment', () => {
+  const THERE = 10n;
+  /** Whether both may have it, by what is promised at the moment of the commit. */
+  const isThere = (fees: readonly FeeElsewhere[], cost: bigint, there = THERE): boolean =>
+    sumOf(fees) + cost <= there;
+
+  test('do not both get it: the second sees, in its commit, what the first has taken', async () => {
+    for (let round = 0; round < 6; round += 1) {
+      await sql`update payout_attempt set state = 'SETTLED' where state = 'OPEN'`.execute(admin);
+      const made = [await payment(deposits[0].address, 6n), await payment(deposits[1].address, 6n)] as const;
+      await onlyHot(hot);
+      // Both have looked, and there is enough for either.
+      expect(await Promise.all(deposits.map(({ address }) => feesSeenBy(address)))).toEqual([0n, 0n]);
+      const outcomes = await Promise.all(
+        deposits.map(({ store, lease }, place) => {
+          const one = made[place]!;
+          return store.saveSigned(lease, [one], ({ feesElsewhere }) =>
+            isThere(feesElsewhere, one.costBaseUnits) ? [] : [one.orderPk],
+          );
+        }),
+      );
+      expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['GONE', 'SAVED']);
+    }
+  });
+
+  test('nor do a sweep and what gathers coins', async () => {
+    const [one] = deposits;
+    for (let round = 0; round < 6; round += 1) {
+      await sql`update payout_attempt set state = 'SETTLED' where state = 'OPEN'`.execute(admin);
+      // What the rounds before gathered may land yet.
+      const before = await feesSeenBy(hot.address);
+      const there = (fees: readonly FeeElsewhere[]): boolean => isThere(fees, 6n, THERE + before);
+      const made = await payment(one.address, 6n);
+      await onlyHot(hot);
+      const [swept, gathered] = await Promise.all([
+        one.store.saveSigned(one.lease, [made], ({ feesElsewhere }) =>
+          there(feesElsewhere) ? [] : [made.orderPk],
+        ),
+        hot.store.saveGathering(hot.lease, gathering(6n), EPOCH, there),
+      ]);
+      expect(swept.kind === 'SAVED').toBe(!gathered);
+    }
+  });
+});
+
+test('what gathers coins is not stored under a halt that came since the look, nor where its fee is not there', async () => {
+  const count = async (): Promise<number> => {
+    const { rows } = await sql<{ n: number }>`
+      select count(*)::int as n from own_transaction where purpose = 'GATHER' and wallet = ${hot.address}`.execute(
+      admin,
+    );
+    return rows[0]!.n;
+  };
+  expect(await hot.store.saveGathering(hot.lease, gathering(1n), EPOCH, () => false)).toBe(false);
+  await sql`insert into wallet_halt (halt_id, chain, wallet, kind, reason, set_by)
+    values (${newId()}, ${CHAIN}, ${hot.address}, 'OPERATOR', 'a test', 'operator')`.execute(admin);
+  expect(await hot.store.saveGathering(hot.lease, gathering(1n), EPOCH, () => true)).toBe(false);
+  expect(await count()).toBe(0);
+  const seen: unknown[] = [];
+  const made = await payment(deposits[0].address, 1n);
+  const refuse = ({ haltedWallets }: { readonly haltedWallets: ReadonlySet<string> }) => {
+    seen.push([...haltedWallets]);
+    return [made.orderPk];
+  };
+  // Others hear of it in their commits: it may be who pays for them.
+  expect(await deposits[0].store.saveSigned(deposits[0].lease, [made], refuse)).toMatchObject({
+    kind: 'GONE',
+  });
+  expect(seen).toEqual([[hot.address]]);
+  await sql`update wallet_halt set released_at = now(), released_by = 'operator', released_reason = 'over'`.execute(
+    admin,
+  );
+  expect(await hot.store.saveGathering(hot.lease, gathering(1n), EPOCH, () => true)).toBe(true);
+  expect(await count()).toBe(1);
+});

@@ -1,0 +1,297 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { BlockHeader } from '@opentill/chain/block';
+import { sql } from 'kysely';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import {
+  aSuiAddress,
+  createSuiWorld,
+  ONE_SUI,
+  ONE_USDC,
+  type RunningSigner,
+  type SuiWorld,
+} from './sui-world.ts';
+
+let world: SuiWorld;
+let signers: RunningSigner[] = [];
+beforeAll(async () => {
+  world = await createSuiWorld();
+});
+afterEach(async () => {
+  world.devnet.control.clearFaults();
+  const failures = signers.flatMap((signer) => signer.failures);
+  for (const signer of signers) await signer.stop();
+  signers = [];
+  expect(failures).toEqual([]);
+});
+afterAll(() => world.close());
+
+const start = async (...given: Parameters<SuiWorld['start']>): Promise<RunningSigner> => {
+  const signer = await world.start(...given);
+  signers.push(signer);
+  return signer;
+};
+const sent = (order: OrderRow) => waitUntil('sent', async () => (await world.payoutOf(order)).sent, 10_000);
+
+/** The payouts arrived once, by as many attempts as said, and the database says the same. */
+async function landsOnce(orders: readonly OrderRow[], attempts = 1): Promise<void> {
+  await world.land(orders);
+  for (const order of orders) {
+    expect(await world.received(order)).toBe(order.amount);
+    const tried = await world.attemptsOf(order);
+    expect(tried.map(({ state }) => state)).toEqual([
+      ...Array.from({ length: attempts - 1 }, () => 'DEAD'),
+      'SETTLED',
+    ]);
+    expect(tried.at(-1)).toMatchObject({ fate: 'VERIFIED', succeeded: true });
+    expect(await world.payoutOf(order)).toEqual({ state: 'SIGNED', obstacle: null, sent: true });
+  }
+}
+
+describe('a payout on SUI', () => {
+  test('arrives with its exact amount, of a token and of SUI, equal ones each for itself', async () => {
+    await start();
+    const address = aSuiAddress();
+    const twins = [await world.payout({ address }), await world.payout({ address })];
+    const orders = [await world.payout(), await world.nativePayout(3n * ONE_SUI + 7n)];
+    await world.land(twins);
+    await landsOnce(orders);
+    expect(await world.received(twins[0]!)).toBe(10n * ONE_USDC);
+    const hashes = (await Promise.all(twins.map((one) => world.attemptsOf(one)))).map(
+      ([one]) => one?.tx_hash,
+    );
+    expect(new Set(hashes).size).toBe(2);
+    const balances = await sql<{ symbol: string }>`select symbol from hot_wallet_balance order by 1`.execute(
+      world.admin,
+    );
+    expect(balances.rows.map(({ symbol }) => symbol)).toEqual(['SUI', 'USDC', 'USDT']);
+  });
+
+  test('whose answer was lost is sent again, the same bytes, and pays once', async () => {
+    let losing = true;
+    let broadcasts = 0;
+    await start({
+      sender: (sender) => ({
+        ...sender,
+        async broadcast(...given) {
+          broadcasts += 1;
+          const real = await sender.broadcast(...given);
+          return losing ? real.map(() => 'UNKNOWN' as const) : real;
+        },
+      }),
+    });
+    world.devnet.control.pause();
+    const order = await world.payout();
+    await waitUntil('sent several times', () => broadcasts > 2);
+    losing = false;
+    world.devnet.control.resume();
+    await landsOnce([order]);
+  });
+
+  test('whose epochs went by while the node took nothing is signed anew, when they are over, and lands once', async () => {
+    await start();
+    world.devnet.control.fault({ kind: 'swallow-execute' });
+    const order = await world.payout();
+    await sent(order);
+    const { rows } = await sql<{ first_epoch: number; last_epoch: number }>`
+      select first_epoch, last_epoch from payout_attempt where order_pk = ${order.order_pk}`.execute(
+      world.admin,
+    );
+    const { first_epoch: first, last_epoch: last } = rows[0]!;
+    for (let epoch = first; epoch < last; epoch += 1) await world.passEpoch();
+    expect(await world.attemptsOf(order)).toHaveLength(1);
+    world.devnet.control.clearFaults();
+    // Nothing that anybody says before counts.
+    await world.passEpoch();
+    await world.until('signed anew', order, ({ length }) => length === 2);
+    const [dead] = await world.attemptsOf(order);
+    expect(dead).toMatchObject({ state: 'DEAD', fate: null });
+    await landsOnce([order], 2);
+  });
+
+  test('that landed is not signed anew when nodes deny it: the own scan has read it in its checkpoint', async () => {
+    const head = { height: 1, hash: 'h', parentHash: 'p', timeSeconds: 1 } as BlockHeader;
+    await start({
+      sender: (sender) => ({
+        ...sender,
+        findInBlocks: () => Promise.resolve({ found: new Set(), end: [head, head] }),
+      }),
+    });
+    // Nobody can say what became of it.
+    world.devnet.control.fault({ kind: 'no-transaction-index' });
+    const order = await world.payout();
+    await waitUntil('arrived', async () => (await world.received(order)) === order.amount);
+    for (let epoch = 0; epoch < 3; epoch += 1) await world.passEpoch();
+    // Whoever signs this one has been through all that is over.
+    const next = await world.payout();
+    await sent(next);
+    const [attempt, ...others] = await world.attemptsOf(order);
+    expect(others).toEqual([]);
+    expect(attempt).toMatchObject({ state: 'OPEN', fate: null });
+    const bury = sql`update payout_attempt set state = 'DEAD', dead_height = 1, dead_hash = 'h' where tx_hash = ${attempt!.tx_hash}`;
+    await expect(bury.execute(world.admin)).rejects.toThrow(/may land yet, or has/);
+    world.devnet.control.clearFaults();
+    await landsOnce([order, next]);
+  });
+
+  test('is signed, sent and read again whatever a node says of how long its epoch lasts', async () => {
+    for (const expiresMs of [2 ** 54, 1e19, -1, Number.NaN]) {
+      const signer = await start({
+        sender: (sender) => ({
+          ...sender,
+          async currentWindow(...given) {
+            return { ...(await sender.currentWindow!(...given)), expiresMs };
+          },
+        }),
+      });
+      await landsOnce([await world.payout()]);
+      await signer.stop();
+    }
+  });
+
+  test('that fails on the chain is over with that, and is not signed anew', async () => {
+    await start({
+      sender: (sender) => ({
+        ...sender,
+        async broadcast(...given) {
+          for (const { order_pk } of [order]) {
+            const receiver = await sql<{
+              address: string;
+            }>`select address from orders where order_pk = ${order_pk}`.execute(world.admin);
+            world.devnet.control.denyAddress('USDC', receiver.rows[0]!.address, true);
+          }
+          return sender.broadcast(...given);
+        },
+      }),
+    });
+    const order: OrderRow = await world.payout();
+    await world.until('settled', order, ([one]) => one?.state === 'SETTLED' && one.succeeded === false);
+    expect(await world.received(order)).toBe(0n);
+    expect(await world.attemptsOf(order)).toHaveLength(1);
+  });
+
+  test('is paid from coins that came to the wallet, once they are gathered; and nobody takes that for a stranger’s doing', async () => {
+    await start();
+    const { USDC } = world.devnet.tokens;
+    const more = 2_000_000n * ONE_USDC;
+    const held = (await world.heldBy(world.wallet, USDC)) + more;
+    await world.devnet.control.fund(world.wallet, { symbol: 'USDC', amountBaseUnits: more, form: 'coin' });
+    await waitUntil('it came', async () => (await world.heldBy(world.wallet, USDC)) === held);
+    await sql`select book_top_up(${`SUI_TEST:${aSuiAddress()}:USDC`}, 'SUI_TEST', 'USDC', ${more})`.execute(
+      world.admin,
+    );
+    const order = await world.payout({ amount: held });
+    await landsOnce([order]);
+    expect(await world.heldBy(world.wallet, USDC)).toBe(0n);
+    await waitUntil('its fee is booked', async () => {
+      const { rows } = await sql<{ fees: number }>`
+        select count(*)::int as fees from own_transaction t join own_transaction_settlement s using (chain, tx_hash)
+        where t.purpose = 'GATHER'`.execute(world.admin);
+      return rows[0]!.fees > 0;
+    });
+    const { rows } = await sql`select from foreign_transaction`.execute(world.admin);
+    expect(rows).toEqual([]);
+    await world.devnet.control.fund(world.wallet, {
+      symbol: 'USDC',
+      amountBaseUnits: held,
+      form: 'address',
+    });
+    await sql`select book_top_up(${`SUI_TEST:${aSuiAddress()}:USDC`}, 'SUI_TEST', 'USDC', ${held})`.execute(
+      world.admin,
+    );
+  });
+
+  test('is not crowded out by what gathers coins: one of an asset at a time, sent again, and none of dust', async () => {
+    const broadcasts = new Map<string, number>();
+    const hash = async () => {
+      const { rows } = await sql<{ tx_hash: string }>`
+        select tx_hash from own_transaction t where purpose = 'GATHER' and contract_address = ${world.devnet.tokens.USDT}`.execute(
+        world.admin,
+      );
+      return rows.map((row) => row.tx_hash);
+    };
+    world.devnet.control.fault({ kind: 'swallow-execute' });
+    const { wallet } = world;
+    await world.devnet.control.fund(wallet, { symbol: 'USDC', amountBaseUnits: ONE_USDC - 1n, form: 'coin' });
+    await world.devnet.control.fund(wallet, { symbol: 'USDT', amountBaseUnits: ONE_USDC, form: 'coin' });
+    await start({
+      sender: (sender) => ({
+        ...sender,
+        async broadcast(signed, options) {
+          for (const { txHash } of signed) broadcasts.set(txHash, (broadcasts.get(txHash) ?? 0) + 1);
+          return sender.broadcast(signed, options);
+        },
+      }),
+    });
+    await waitUntil('sent again', async () => (broadcasts.get((await hash())[0] ?? '') ?? 0) > 3);
+    expect(await hash()).toHaveLength(1);
+    world.devnet.control.clearFaults();
+    const inCoins = async (coinType: string) =>
+      (await world.client.getBalance({ owner: wallet, coinType })).balance.coinBalance;
+    await waitUntil('gathered', async () => (await inCoins(world.devnet.tokens.USDT)) === '0');
+    expect(await hash()).toHaveLength(1);
+    expect(await inCoins(world.devnet.tokens.USDC)).toBe(`${ONE_USDC - 1n}`);
+  });
+
+  test('is not signed while the scanner is in another epoch than the node', async () => {
+    await start({
+      sender: (sender) => ({
+        ...sender,
+        currentWindow: (epoch, options) => sender.currentWindow!(epoch + 1, options),
+      }),
+    });
+    const order = await world.payout();
+    await waitUntil(
+      'hindered',
+      async () => (await world.payoutOf(order)).obstacle === 'CHAIN_BEHIND',
+      10_000,
+    );
+    expect(await world.attemptsOf(order)).toEqual([]);
+    await sql`insert into payout_veto (order_pk, operator, reason) values (${order.order_pk}, 'test', 'over')`.execute(
+      world.admin,
+    );
+  });
+});
+
+/** The one attempt that emptied the address of an order. */
+async function sweepAttemptOf({ address }: OrderRow): Promise<{ tx_hash: string; state: string }> {
+  const { rows } = await sql<{ tx_hash: string; state: string }>`
+    select tx_hash, state from payout_attempt where wallet = ${address}`.execute(world.admin);
+  if (rows.length !== 1) throw new Error(`${rows.length} attempts`);
+  return rows[0]!;
+}
+
+describe('a deposit address on SUI', () => {
+  test('is emptied to cold storage without SUI: free of a fee, or at the hot wallet’s expense', async () => {
+    const free = await world.paidMany([12_345_678n], 'USDC');
+    const sponsored = await world.paidMany([2_000_001n], 'USDT', 'address');
+    await start({ sweep: {} });
+    const orders = [...free, ...sponsored];
+    const isDone = async (order: OrderRow) =>
+      (await world.sweepsOf(order)).some(({ state }) => state === 'DONE');
+    await waitUntil(
+      'all is swept',
+      async () => (await Promise.all(orders.map(isDone))).every(Boolean),
+      40_000,
+    );
+    for (const order of orders) {
+      expect(await world.received(order)).toBe(0n);
+      expect(await world.heldBy(order.address)).toBe(0n);
+      expect(await world.sweepsOf(order)).toEqual([{ state: 'DONE', method: 'FREE', reason: null }]);
+      expect(await world.movesOf(order)).toEqual([{ kind: 'SWEEP', money: 'PAID_OUT' }]);
+    }
+    expect(await world.balance('COLD', 'USDC')).toBe(12_345_678n);
+    expect(await world.balance('COLD', 'USDT')).toBe(2_000_001n);
+    expect(await world.balance('DEPOSIT_GAS', 'SUI')).toBe(0n);
+    // As whoever died before it took in what the scanner said leaves them.
+    const hashes = (await Promise.all(orders.map((order) => sweepAttemptOf(order)))).map(
+      ({ tx_hash: one }) => one,
+    );
+    await sql`update payout_attempt set state = 'OPEN' where tx_hash = any(${hashes}::text[])`.execute(
+      world.admin,
+    );
+    await waitUntil('every attempt is closed', async () =>
+      (await Promise.all(orders.map(sweepAttemptOf))).every(({ state }) => state === 'SETTLED'),
+    );
+  });
+});
