@@ -57,6 +57,8 @@ export interface ApiSettings {
   readonly rateLimitStore: 'memory' | 'postgres';
   readonly profile: 'production' | 'local';
   readonly streamLimits: StreamLimits;
+  /** How many derived deposit addresses of each family are kept ready for a rush. */
+  readonly addressesReady: number;
 }
 
 export interface Api {
@@ -136,6 +138,7 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     reserveIndexes: store.reserveDepositIndexes,
     derive: deps.deriveAddresses,
     observe,
+    target: settings.addressesReady,
   });
   observePools(deps.metrics, pool, assets.enabledFamilies, database);
   const streams = createOrderStreams({

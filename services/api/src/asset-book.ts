@@ -1,4 +1,5 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
+import { contractIn } from '@opentill/chain/parse-contract';
 import { confirmationsFor, type NetworkConfig, type TokenConfig } from '@opentill/contracts/network-config';
 import type { SupportedSymbolAnswer } from '@opentill/contracts/http/answers';
 import type { Chain, Family } from '@opentill/domain/chains';
@@ -109,8 +110,8 @@ function toAsset(network: NetworkConfig, token: TokenConfig, codec: AddressCodec
 
 function contractOf(network: NetworkConfig, token: TokenConfig, codec: AddressCodec): Address | null {
   if (token.contract === null) return null;
-  const contract = network.family === 'SUI' ? (token.contract as Address) : codec.parse(token.contract);
-  if (contract !== undefined) return contract;
+  const contract = contractIn(codec, token.contract);
+  if (contract !== undefined) return contract as string as Address;
   throw new GatewayError<AssetBookErrorCode>(
     'TOKEN_CONTRACT_INVALID',
     `${network.chain} ${token.symbol}: ${token.contract} is not an address of the chain`,

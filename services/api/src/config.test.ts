@@ -23,6 +23,7 @@ describe('the configuration', () => {
       rateLimitStore: 'memory',
       profile: 'production',
       streamLimits: { perOrder: 8, perClientAddress: 64, whole: 2_000 },
+      addressesReady: 32_768,
     });
   });
 

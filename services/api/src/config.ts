@@ -25,6 +25,7 @@ export interface ApiConfig extends ServiceVariables {
   readonly PROFILE: 'production' | 'local';
   readonly CHECKOUT_THEME_FILE?: string;
   readonly EVENT_STREAMS_MAX: number;
+  readonly DEPOSIT_ADDRESSES_READY: number;
 }
 
 const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
@@ -60,6 +61,7 @@ export const API_CONFIG_SCHEMA: ConfigSchema = {
       maximum: 100_000,
       default: DEFAULT_STREAM_LIMITS.whole,
     },
+    DEPOSIT_ADDRESSES_READY: { type: 'integer', minimum: 64, maximum: 1_000_000, default: 32_768 },
     PROFILE: { type: 'string', enum: ['production', 'local'], default: 'production' },
   },
 };
@@ -76,5 +78,6 @@ export function toSettings(config: ApiConfig): ApiSettings {
     rateLimitStore: config.RATE_LIMIT_STORE,
     profile: config.PROFILE,
     streamLimits: { ...DEFAULT_STREAM_LIMITS, whole: config.EVENT_STREAMS_MAX },
+    addressesReady: config.DEPOSIT_ADDRESSES_READY,
   };
 }

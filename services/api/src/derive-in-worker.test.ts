@@ -23,14 +23,18 @@ describe('the derivation thread', () => {
 
   it('derives for every family that orders can be in', async () => {
     const words = `${'abandon '.repeat(11)}about`;
-    const tron = createDerivationThread(publicKeysOf(seedOf(parseMnemonic(words)), ADDRESS_CODECS));
+    const families = createDerivationThread(publicKeysOf(seedOf(parseMnemonic(words)), ADDRESS_CODECS));
     // The first of m/44'/195'/0'/0 that TronWeb and every wallet give for these words.
-    expect(await tron.derive('TRON', [0])).toEqual(['TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH']);
-    await tron.stop();
+    expect(await families.derive('TRON', [0])).toEqual(['TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH']);
+    // The first of m/54'/784'/0'/0 that the SDK of SUI gives for them, of secp256k1.
+    expect(await families.derive('SUI', [0])).toEqual([
+      '0xc61a7f1161020a717f852dca2e9bfc1ffe235145406dfbdccc16e6907c1f5403',
+    ]);
+    await families.stop();
   });
 
   it('says when it cannot, and goes on', async () => {
-    await expect(thread.derive('SUI', [1])).rejects.toMatchObject({
+    await expect(thread.derive('EVM', [-1])).rejects.toMatchObject({
       code: 'DERIVATION_FAILED',
       retryable: true,
     });

@@ -16,7 +16,9 @@ beforeAll(async () => {
   admin = testDatabase.open('admin');
   merchant = await aMerchant(admin.kysely, { merchantId: 'v3', rateLimits: NO_LIMITS });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
-  replicas = await Promise.all([1, 2].map(() => startTestApi(testDatabase, { merchant })));
+  replicas = await Promise.all(
+    [1, 2].map(() => startTestApi(testDatabase, { merchant, addressesReady: 32_768 })),
+  );
 });
 afterAll(async () => {
   await Promise.all(replicas.map((api) => api.stop()));

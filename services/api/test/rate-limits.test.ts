@@ -46,6 +46,23 @@ const codes = (answers: readonly Answered[]) => answers.map((answer) => answer.c
 const times = <T>(count: number, ask: (place: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, place) => ask(place)));
 
+/**
+ * Tries again what failed after its window had ended: another one had begun, because the machine was busy. What fails
+ * within the window, or three times, fails.
+ */
+async function within(seconds: number, attempt: () => Promise<void>): Promise<void> {
+  for (let left = 2; ; left -= 1) {
+    const began = performance.now();
+    try {
+      return await attempt();
+    } catch (error) {
+      if (left === 0 || performance.now() - began < seconds * 1000) throw error;
+      await Promise.all(running.splice(0).map((api) => api.stop()));
+      await sql`delete from rate_counter`.execute(admin.kysely);
+    }
+  }
+}
+
 function expectSlowDown(answer: Answered, mostSeconds: number): void {
   expect(answer).toMatchObject({ code: 429, msg: SLOW_DOWN, data: null });
   const seconds = Number(answer.headers.get('retry-after'));
@@ -57,9 +74,8 @@ describe.each(['memory', 'postgres'] as const)('counted in %s', (rateLimitStore)
   it.each([
     ['createCollection', COLLECTION, () => collectionData({ amount: 'x' })],
     ['createPayout', PAYOUT, () => payoutData({ amount: 'x' })],
-  ])(
-    '%s: the hundredth is answered, the next is not; the other endpoint still is',
-    async (_name, path, data) => {
+  ])('%s: the hundredth is answered, the next is not; the other endpoint still is', (_name, path, data) =>
+    within(10, async () => {
       const api = await start({ rateLimitStore });
       expect(codes(await times(100, () => api.post(path, data())))).toEqual(
         Array.from({ length: 100 }, () => 400),
@@ -72,46 +88,46 @@ describe.each(['memory', 'postgres'] as const)('counted in %s', (rateLimitStore)
       );
       const other = path === COLLECTION ? PAYOUT : COLLECTION;
       expect((await api.post(other, data())).code).toBe(400);
-    },
+    }),
   );
 
-  it('pay and getOrderStatus: two at once of one order, then not; other orders and the other endpoint are free', async () => {
-    const api = await start({ rateLimitStore });
-    const [one, two] = [anOrderId(), anOrderId()];
-    for (const orderId of [one, two]) await api.post(COLLECTION, collectionData({ orderId }));
-    for (const endpoint of ['pay', 'getOrderStatus'] as const) {
-      const answers = await times(3, () => api.signedGet(endpoint, one));
-      expect(codes(answers).toSorted((a, b) => a - b)).toEqual([200, 200, 429]);
-      expectSlowDown(
-        answers.find((answer) => answer.code === 429)!,
-        1,
+  it('pay and getOrderStatus: two at once of one order, then not; other orders and the other endpoint are free', () =>
+    within(1, async () => {
+      const api = await start({ rateLimitStore });
+      const [one, two] = [anOrderId(), anOrderId()];
+      for (const orderId of [one, two]) await api.post(COLLECTION, collectionData({ orderId }));
+      for (const endpoint of ['pay', 'getOrderStatus'] as const) {
+        const answers = await times(3, () => api.signedGet(endpoint, one));
+        expect(codes(answers).toSorted((a, b) => a - b)).toEqual([200, 200, 429]);
+        expectSlowDown(
+          answers.find((answer) => answer.code === 429)!,
+          1,
+        );
+        expect((await api.signedGet(endpoint, two)).code).toBe(200);
+      }
+      await waitUntil(
+        'the window of one second ends',
+        async () => (await api.signedGet('pay', one)).code === 200,
       );
-      expect((await api.signedGet(endpoint, two)).code).toBe(200);
-    }
-    await waitUntil(
-      'the window of one second ends',
-      async () => (await api.signedGet('pay', one)).code === 200,
-      3_000,
-    );
-  });
+    }));
 
-  it('a 429 spends no nonce', async () => {
-    await aMerchant(admin.kysely, {
-      merchantId: 'shop',
-      ...merchant,
-      rateLimits: { createCollection: { requests: 1, seconds: 1 } },
-    });
-    const api = await start({ rateLimitStore });
-    await api.post(COLLECTION, collectionData());
-    const nonce = anOrderId();
-    const data = collectionData();
-    expectSlowDown(await api.post(COLLECTION, data, { nonce }), 1);
-    await waitUntil(
-      'the window ends',
-      async () => (await api.post(COLLECTION, data, { nonce })).code === 200,
-      5_000,
-    );
-  });
+  it('a 429 spends no nonce', () =>
+    within(1, async () => {
+      await aMerchant(admin.kysely, {
+        merchantId: 'shop',
+        ...merchant,
+        rateLimits: { createCollection: { requests: 1, seconds: 1 } },
+      });
+      const api = await start({ rateLimitStore });
+      await api.post(COLLECTION, collectionData());
+      const nonce = anOrderId();
+      const data = collectionData();
+      expectSlowDown(await api.post(COLLECTION, data, { nonce }), 1);
+      await waitUntil(
+        'the window ends',
+        async () => (await api.post(COLLECTION, data, { nonce })).code === 200,
+      );
+    }));
 });
 
 it('requests of one order counted in Postgres are no more than the limit in any window', async () => {
@@ -145,25 +161,27 @@ describe('limits', () => {
     expectSlowDown(await api.signedGet('status', 'unknown'), 60);
   });
 
-  it('supportSymbols: 50 in ten seconds', async () => {
-    const api = await start();
-    const answers = await times(50, () => api.request('GET', '/v1/symbol/supportSymbols'));
-    expect(new Set(codes(answers))).toEqual(new Set([200]));
-    expectSlowDown(await api.request('GET', '/v1/symbol/supportSymbols'), 10);
-  });
+  it('supportSymbols: 50 in ten seconds', () =>
+    within(10, async () => {
+      const api = await start();
+      const answers = await times(50, () => api.request('GET', '/v1/symbol/supportSymbols'));
+      expect(new Set(codes(answers))).toEqual(new Set([200]));
+      expectSlowDown(await api.request('GET', '/v1/symbol/supportSymbols'), 10);
+    }));
 
-  it('of a merchant are its own, and by client address as generous as the most generous merchant', async () => {
-    const rateLimits = { createCollection: { requests: 130, seconds: 10 } };
-    await aMerchant(admin.kysely, { merchantId: 'busy', token: 'token-of-busy', rateLimits });
-    const api = await start();
-    const busy = await times(110, () =>
-      api.post(COLLECTION, collectionData({ amount: 'x' }), { merchant: { token: 'token-of-busy' } }),
-    );
-    expect(new Set(codes(busy))).toEqual(new Set([400]));
-    const shop = await times(20, () => api.post(COLLECTION, collectionData({ amount: 'x' })));
-    expect(new Set(codes(shop))).toEqual(new Set([400]));
-    expectSlowDown(await api.post(COLLECTION, collectionData({ amount: 'x' })), 10);
-  });
+  it('of a merchant are its own, and by client address as generous as the most generous merchant', () =>
+    within(10, async () => {
+      const rateLimits = { createCollection: { requests: 130, seconds: 10 } };
+      await aMerchant(admin.kysely, { merchantId: 'busy', token: 'token-of-busy', rateLimits });
+      const api = await start();
+      const busy = await times(110, () =>
+        api.post(COLLECTION, collectionData({ amount: 'x' }), { merchant: { token: 'token-of-busy' } }),
+      );
+      expect(new Set(codes(busy))).toEqual(new Set([400]));
+      const shop = await times(20, () => api.post(COLLECTION, collectionData({ amount: 'x' })));
+      expect(new Set(codes(shop))).toEqual(new Set([400]));
+      expectSlowDown(await api.post(COLLECTION, collectionData({ amount: 'x' })), 10);
+    }));
 
   it('by merchant are counted after the signature: nobody uses up those of somebody else', async () => {
     const rateLimits = {
@@ -190,61 +208,67 @@ describe('limits', () => {
     expect(codes(await times(2, () => api.signedGet('pay', orderId)))).toEqual([200, 200]);
   });
 
-  it('hold refused signatures against the client address, and never hold back who signs rightly', async () => {
-    const api = await start();
-    const orderId = anOrderId();
-    await api.post(COLLECTION, collectionData({ orderId }));
-    const forge = () => api.request('GET', `/v1/order/pay?orderId=${orderId}&sign=${'a'.repeat(64)}`);
-    expect(new Set(codes(await times(100, forge)))).toEqual(new Set([401]));
-    expectSlowDown(await forge(), 10);
-    expect((await api.signedGet('pay', orderId)).code).toBe(200);
-  });
+  it('hold refused signatures against the client address, and never hold back who signs rightly', () =>
+    within(10, async () => {
+      const api = await start();
+      const orderId = anOrderId();
+      await api.post(COLLECTION, collectionData({ orderId }));
+      const forge = () => api.request('GET', `/v1/order/pay?orderId=${orderId}&sign=${'a'.repeat(64)}`);
+      expect(new Set(codes(await times(100, forge)))).toEqual(new Set([401]));
+      expectSlowDown(await forge(), 10);
+      expect((await api.signedGet('pay', orderId)).code).toBe(200);
+    }));
 
-  it('count a missing signature as a refused one', async () => {
-    const api = await start();
-    const unsigned = () => api.request('GET', '/v1/order/pay?orderId=x');
-    expect(new Set(codes(await times(50, unsigned)))).toEqual(new Set([401]));
-    const posts = await times(50, () => api.post(COLLECTION, collectionData(), { sign: '' }));
-    expect(new Set(codes(posts))).toEqual(new Set([401]));
-    expectSlowDown(await unsigned(), 10);
-  });
+  it('count a missing signature as a refused one', () =>
+    within(10, async () => {
+      const api = await start();
+      const unsigned = () => api.request('GET', '/v1/order/pay?orderId=x');
+      expect(new Set(codes(await times(50, unsigned)))).toEqual(new Set([401]));
+      const posts = await times(50, () => api.post(COLLECTION, collectionData(), { sign: '' }));
+      expect(new Set(codes(posts))).toEqual(new Set([401]));
+      expectSlowDown(await unsigned(), 10);
+    }));
 
-  it('in Postgres hold for all replicas together', async () => {
-    const [one, two] = [
-      await start({ rateLimitStore: 'postgres' }),
-      await start({ rateLimitStore: 'postgres' }),
-    ];
-    const answers = await times(120, (i) =>
-      (i % 2 === 0 ? one : two).post(COLLECTION, collectionData({ amount: 'x' })),
-    );
-    expect(codes(answers).filter((code) => code === 400)).toHaveLength(100);
-    expect(codes(answers).filter((code) => code === 429)).toHaveLength(20);
-  });
+  it('in Postgres hold for all replicas together', () =>
+    within(10, async () => {
+      const [one, two] = [
+        await start({ rateLimitStore: 'postgres' }),
+        await start({ rateLimitStore: 'postgres' }),
+      ];
+      const answers = await times(120, (i) =>
+        (i % 2 === 0 ? one : two).post(COLLECTION, collectionData({ amount: 'x' })),
+      );
+      expect(codes(answers).filter((code) => code === 400)).toHaveLength(100);
+      expect(codes(answers).filter((code) => code === 429)).toHaveLength(20);
+    }));
 });
 
 describe('the client address', () => {
   const ask = (api: TestApi, forwarded: string) =>
     api.request('GET', '/v1/symbol/supportSymbols', { headers: { 'x-forwarded-for': forwarded } });
 
-  it('is not what X-Forwarded-For says, unless a configured proxy says it', async () => {
-    const api = await start();
-    const answers = await times(51, (i) => ask(api, `203.0.113.${i}`));
-    expect(codes(answers).filter((code) => code === 429)).toHaveLength(1);
-  });
+  it('is not what X-Forwarded-For says, unless a configured proxy says it', () =>
+    within(10, async () => {
+      const api = await start();
+      const answers = await times(51, (i) => ask(api, `203.0.113.${i}`));
+      expect(codes(answers).filter((code) => code === 429)).toHaveLength(1);
+    }));
 
-  it('behind a configured proxy is the last entry that no proxy wrote about a proxy', async () => {
-    const api = await start({ trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
-    // Each client of its own; what a client puts in front itself changes nothing.
-    const answers = await times(60, (i) => ask(api, `198.51.100.${i}, 203.0.113.7, 10.1.2.3`));
-    expect(codes(answers).filter((code) => code === 429)).toHaveLength(10);
-    expect((await ask(api, '203.0.113.8, 10.1.2.3')).code).toBe(200);
-    expectSlowDown(await ask(api, '203.0.113.7'), 10);
-  });
+  it('behind a configured proxy is the last entry that no proxy wrote about a proxy', () =>
+    within(10, async () => {
+      const api = await start({ trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
+      // Each client of its own; what a client puts in front itself changes nothing.
+      const answers = await times(60, (i) => ask(api, `198.51.100.${i}, 203.0.113.7, 10.1.2.3`));
+      expect(codes(answers).filter((code) => code === 429)).toHaveLength(10);
+      expect((await ask(api, '203.0.113.8, 10.1.2.3')).code).toBe(200);
+      expectSlowDown(await ask(api, '203.0.113.7'), 10);
+    }));
 
-  it('of IPv6 counts by /64', async () => {
-    const api = await start({ trustedProxies: ['127.0.0.1'] });
-    const answers = await times(51, (i) => ask(api, `2001:db8:1:2::${i}`));
-    expect(codes(answers).filter((code) => code === 429)).toHaveLength(1);
-    expect((await ask(api, '2001:db8:1:3::1')).code).toBe(200);
-  });
+  it('of IPv6 counts by /64', () =>
+    within(10, async () => {
+      const api = await start({ trustedProxies: ['127.0.0.1'] });
+      const answers = await times(51, (i) => ask(api, `2001:db8:1:2::${i}`));
+      expect(codes(answers).filter((code) => code === 429)).toHaveLength(1);
+      expect((await ask(api, '2001:db8:1:3::1')).code).toBe(200);
+    }));
 });

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { toPortableText } from '@opentill/contracts/signing/callback';
 import type { Db, Tx } from '@opentill/db/database';
-import type { CollectionDecision } from '@opentill/domain/settle-collection';
+import type { BaseUnits } from '@opentill/domain/money';
 import { committed, type HandlerDeps } from './handlers/settle-event.ts';
+import type { OperatorDecision } from './settle-order.ts';
 import { isolates, settleOrders } from './settle-orders.ts';
 import { ordersByKey } from './store.ts';
 
@@ -11,6 +12,11 @@ interface OpenDecision {
   readonly order_pk: string;
   readonly decision: 'ACCEPT' | 'REFUSE';
   readonly reason: string;
+  /** Of another token or chain than its order's, as the operator saw it. */
+  readonly transfer_id: number | null;
+  readonly transfer_symbol: string | null;
+  readonly transfer_amount: bigint | null;
+  readonly worth: BaseUnits | null;
 }
 
 const DECISIONS_AT_ONCE = 100;
@@ -50,8 +56,8 @@ async function carryOutOldest(deps: HandlerDeps, orderPk: string): Promise<boole
     if (decision === undefined) return { outcomes: [], closed: false };
     const decisions = new Map([[orderPk, toDecision(decision)]]);
     const settled = await settleOrders(tx, deps, ordersByKey([orderPk]), { decisions });
-    const wanted = decision.decision === 'ACCEPT' ? 'SUCCESS' : 'FAILED';
-    const done = settled.some(({ moved, order }) => moved?.status === wanted && order.status !== wanted);
+    // Not by the order's status: what came in time after all makes it SUCCESS as well, without what the operator meant.
+    const done = settled.some(({ isDecided }) => isDecided);
     await sql`update order_decision set handled_at = ${deps.clock.now()}, outcome = ${done ? 'DONE' : 'NOT_POSSIBLE'}
       where decision_id = ${decision.decision_id}`.execute(tx);
     return { outcomes: settled, closed: true };
@@ -63,12 +69,23 @@ async function carryOutOldest(deps: HandlerDeps, orderPk: string): Promise<boole
 /** Locked, so that of two replicas one carries it out and the other finds it done. */
 async function takeOldest(tx: Tx, orderPk: string): Promise<OpenDecision | undefined> {
   const { rows } = await sql<OpenDecision>`
-    select decision_id, order_pk, decision, reason from order_decision
+    select decision_id, order_pk, decision, reason, transfer_id, transfer_symbol, transfer_amount, worth from order_decision
     where order_pk = ${orderPk} and handled_at is null
     order by decided_at, decision_id limit 1 for no key update`.execute(tx);
   return rows[0];
 }
 
-function toDecision({ decision, reason }: OpenDecision): CollectionDecision {
-  return { decision, reason: toPortableText(reason).trim() || REFUSED };
+function toDecision(open: OpenDecision): OperatorDecision {
+  const {
+    decision,
+    reason,
+    transfer_id: transferId,
+    transfer_symbol: symbol,
+    transfer_amount: amount,
+    worth,
+  } = open;
+  const said = { decision, reason: toPortableText(reason).trim() || REFUSED };
+  return transferId === null || symbol === null || amount === null || worth === null
+    ? said
+    : { ...said, otherMoney: { transferId, symbol, amount, worth } };
 }

@@ -1,7 +1,13 @@
 import type { Address } from '@opentill/chain/address-codec';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { TransactionContext } from '@opentill/contracts/format-order';
+import type { NetworkConfig, TokenConfig } from '@opentill/contracts/network-config';
 import { familyOf, type Chain, type Family } from '@opentill/domain/chains';
-import type { ChainDisplay } from './settle-order.ts';
+
+/** How a chain's transactions are shown. */
+export interface ChainDisplay extends Omit<TransactionContext, 'headHeight'> {
+  /** Of a configured token, by its symbol. */
+  readonly tokenOf: (symbol: string) => Pick<TokenConfig, 'decimals' | 'displayDecimals'> | undefined;
+}
 
 type Format = (address: string) => string;
 
@@ -50,12 +56,13 @@ export async function loadDisplayForms(
   for (const family of new Set(networks.map((network) => network.family))) {
     formats.set(family, await FORMATS[family]());
   }
-  const decimals = new Map(networks.map((network) => [network.chain, network.nativeDecimals]));
+  const byChain = new Map(networks.map((network) => [network.chain, network]));
   return (chain) => {
     const family = familyOf(chain);
     const formatAddress = formats.get(family) ?? asStored;
     return {
-      nativeDecimals: decimals.get(chain) ?? 0,
+      nativeDecimals: byChain.get(chain)?.nativeDecimals ?? 0,
+      tokenOf: (symbol) => byChain.get(chain)?.tokens.find((token) => token.symbol === symbol),
       formatAddress,
       formatContract: family === 'SUI' ? asStored : formatAddress,
     };

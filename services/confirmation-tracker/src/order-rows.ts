@@ -53,6 +53,12 @@ export interface TransferRow extends TransferToFormat {
   readonly version: number;
   /** Mined again it went to another address: for this order it is ORPHANED. */
   readonly wentElsewhere: boolean;
+  /** What the tracker has seen of its own chain, for transfers on another one than the order's. */
+  readonly seenHeight: number;
+  /** Something of it was given back, or is about to be. */
+  readonly refunded: boolean;
+  /** An operator accepted it, just as it is, for its order, which did not ask for it. */
+  readonly accepted: boolean;
   readonly updatedAt: Date;
   /** Null before the first time. */
   readonly settledVersion: number | null;
@@ -114,6 +120,8 @@ export interface OrderOutcome {
   readonly order: SettledOrder;
   /** Null when the order itself stays as it is. */
   readonly moved: MovedOrder | null;
+  /** Whether the operator's decision was carried out; false where there was none, or nothing could be done for it any more. */
+  readonly isDecided: boolean;
   readonly notifications: readonly NotificationRow[];
   readonly settlements: readonly SettlementRow[];
   readonly unmatched: readonly UnmatchedRow[];

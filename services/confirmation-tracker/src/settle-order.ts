@@ -1,8 +1,9 @@
-import { notifyOrderText, toNotifyOrder, type TransactionContext } from '@opentill/contracts/format-order';
+import { notifyOrderText } from '@opentill/contracts/format-order';
 import type { NotifyType } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
+import { baseUnits, type BaseUnits } from '@opentill/domain/money';
 import { isDeepEnough } from '@opentill/domain/confirmations';
-import { creditOrder, type LedgerEntry, type Receipt } from '@opentill/domain/ledger';
+import { creditAgain, creditOrder, type LedgerEntry, type Receipt } from '@opentill/domain/ledger';
 import {
   COLLECTION_REASONS,
   decideByOperator,
@@ -22,6 +23,7 @@ import {
   type TransferSettlement,
 } from '@opentill/domain/settle-transfer';
 import { agreedHeight } from './agreed-height.ts';
+import type { ChainDisplay } from './display-forms.ts';
 import type {
   IncidentRow,
   LockedOrder,
@@ -32,9 +34,17 @@ import type {
   TransferRow,
   UnmatchedRow,
 } from './order-rows.ts';
+import { viewOf } from './view-order.ts';
 
-/** How a chain's transactions are shown. */
-export type ChainDisplay = Omit<TransactionContext, 'headHeight'>;
+/** What an operator decided; of an acceptance with money that the order did not ask for that too, as he saw it. */
+export interface OperatorDecision extends Omit<CollectionDecision, 'otherMoney'> {
+  readonly otherMoney?: {
+    readonly transferId: number;
+    readonly symbol: string;
+    readonly amount: bigint;
+    readonly worth: BaseUnits;
+  };
+}
 
 export interface SettleOrderDeps {
   readonly newId: () => string;
@@ -61,11 +71,11 @@ export function settleOrder(
   deps: SettleOrderDeps,
   order: LockedOrder,
   facts: OrderFacts,
-  decision?: CollectionDecision,
+  decision?: OperatorDecision,
 ): OrderOutcome {
   const entries: LedgerEntry[] = [];
   const judged = facts.transfers.map((transfer) => judge(order, transfer, entries));
-  const steps = stepsOf(order, decision, {
+  const { steps, isDecided } = stepsOf(order, possibleOf(decision, judged), {
     verifiedTimeSeconds: facts.verifiedTimeSeconds,
     transfers: judged
       .filter(({ fit }) => fit === 'ORDERED')
@@ -73,9 +83,12 @@ export function settleOrder(
   });
   const credited = new Set(steps.flatMap((step) => step.creditedTransferIds));
   const last = steps.at(-1)?.next ?? order;
-  if (credited.size > 0 && last.actualAmount !== null) {
-    entries.push(creditOrder(receiptOf(order, { ...order, amount: last.actualAmount })));
-  }
+  entries.push(
+    ...creditsOf(
+      order,
+      judged.filter(({ transfer }) => credited.has(transfer.transferId)),
+    ),
+  );
   const settled = judged.map((one) =>
     credited.has(one.transfer.transferId) ? { ...one, booking: { ...one.booking, credited: true } } : one,
   );
@@ -83,6 +96,7 @@ export function settleOrder(
   return {
     order,
     moved: steps.length === 0 ? null : { ...last, steps: steps.length },
+    isDecided,
     notifications: notificationsOf(deps, order, facts, settled, steps),
     settlements: settled.flatMap((one) => changedSettlement(order, one)),
     unmatched: settled.flatMap((one) => changedUnmatched(order, last, one)),
@@ -98,16 +112,45 @@ export function settleOrder(
   };
 }
 
+/** Without what can't be carried out: the money that it is about was credited or given back, or is not what the operator saw. */
+function possibleOf(
+  decision: OperatorDecision | undefined,
+  judged: readonly Judged[],
+): CollectionDecision | undefined {
+  if (decision?.otherMoney === undefined) return decision as CollectionDecision | undefined;
+  const { transferId, symbol, amount } = decision.otherMoney;
+  const found = judged.find(({ transfer }) => transfer.transferId === transferId);
+  if (found === undefined) return undefined;
+  const { transfer, fit, booking } = found;
+  const isAsSeen = transfer.symbol === symbol && transfer.amount === amount && transfer.state === 'VERIFIED';
+  const isFree = fit !== 'ORDERED' && !booking.credited && !transfer.refunded;
+  return isAsSeen && isFree ? decision : undefined;
+}
+
+/** One entry for all that was ordered, as the order is credited once; and one for what an operator took besides. */
+function creditsOf(order: LockedOrder, credited: readonly Judged[]): readonly LedgerEntry[] {
+  const ordered = credited.filter(({ fit }) => fit === 'ORDERED');
+  const amount = baseUnits(ordered.reduce((sum, { transfer }) => sum + transfer.amount, 0n));
+  const others = credited.filter(({ fit }) => fit !== 'ORDERED');
+  return [
+    ...(amount > 0n ? [creditOrder(receiptOf(order, { ...order, amount }))] : []),
+    ...others.map(({ transfer, booking }) =>
+      creditAgain(receiptOf(order, transfer), transfer.transferId, booking.bookings),
+    ),
+  ];
+}
+
 /** What the facts ask for by themselves, then what an operator does. */
 function stepsOf(
   order: LockedOrder,
   decision: CollectionDecision | undefined,
   facts: CollectionFacts,
-): readonly CollectionStep[] {
+): { readonly steps: readonly CollectionStep[]; readonly isDecided: boolean } {
   const steps = settleCollection(order, order, facts);
-  if (decision === undefined) return steps;
-  const decided = decideByOperator(order, steps.at(-1)?.next ?? order, facts, decision);
-  return decided === undefined ? steps : [...steps, decided];
+  const decided = decision && decideByOperator(order, steps.at(-1)?.next ?? order, facts, decision);
+  return decided === undefined
+    ? { steps, isDecided: false }
+    : { steps: [...steps, decided], isDecided: true };
 }
 
 function judge(order: LockedOrder, transfer: TransferRow, entries: LedgerEntry[]): Judged {
@@ -116,7 +159,7 @@ function judge(order: LockedOrder, transfer: TransferRow, entries: LedgerEntry[]
   const settlement = settleBooking(
     transfer.transferId,
     receipt,
-    { state: transfer.state, fit },
+    { state: transfer.state, fit, accepted: transfer.accepted },
     transfer.booking,
   );
   entries.push(...settlement.entries);
@@ -205,12 +248,13 @@ function notificationsOf(
 ): NotificationRow[] {
   const told: NotificationRow[] = [];
   const tell = (notifyType: NotifyType, state: CollectionState, transfer: TransferRow | undefined) => {
-    const context = { ...deps.displayOf(order.chain), headHeight: facts.seenHeight };
-    const view = toNotifyOrder({ ...order, ...state }, transfer === undefined ? null : { transfer, context });
+    const view = viewOf(deps, { ...order, ...state }, transfer, facts.seenHeight);
     const sequence = facts.lastSequence + told.length + 1;
     told.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
   };
-  const live = settled.filter(({ fit, transfer }) => fit === 'ORDERED' && transfer.state !== 'ORPHANED');
+  const live = settled.filter(
+    ({ fit, transfer, booking }) => (fit === 'ORDERED' || booking.credited) && transfer.state !== 'ORPHANED',
+  );
   for (const step of steps) {
     if (step.notify === null) continue;
     // A SUCCESS shows a transfer that made it, not one that came after.
@@ -224,17 +268,22 @@ function notificationsOf(
   }
   if (order.notifyReverted) {
     const reverted = { ...order, reason: COLLECTION_REASONS.reorganised };
-    for (const transfer of settled.flatMap(takenBack)) tell('ORDER_REVERTED', reverted, transfer);
+    for (const transfer of settled.flatMap((one) => takenBack(order, one)))
+      tell('ORDER_REVERTED', reverted, transfer);
   }
   return told;
 }
 
 /** The credited transfer that a reorganisation took back: as it was, should something else stand in its place now. */
-function takenBack({ transfer, fit, creditReverted }: Judged): TransferRow[] {
+function takenBack(order: LockedOrder, { transfer, fit, creditReverted }: Judged): TransferRow[] {
   if (creditReverted === null) return [];
-  const { amount } = creditReverted;
-  const isSame = fit === 'ORDERED' && transfer.amount === amount;
-  return [isSame ? transfer : { ...transfer, amount, state: 'ORPHANED' }];
+  const { amount, symbol } = creditReverted;
+  const isSame = (fit === 'ORDERED' || transfer.accepted) && transfer.amount === amount;
+  if (isSame) return [transfer];
+  const { chain, contractAddress } = order;
+  const asset =
+    transfer.chain === chain && symbol === order.symbol ? { symbol, contractAddress } : { symbol };
+  return [{ ...transfer, ...asset, amount, state: 'ORPHANED' }];
 }
 
 function later(a: TransferRow | undefined, b: TransferRow): TransferRow {

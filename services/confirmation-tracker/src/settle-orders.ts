@@ -1,9 +1,8 @@
-import type { CollectionDecision } from '@opentill/domain/settle-collection';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Db, Tx } from '@opentill/db/database';
 import type { LockedOrder, OrderFacts, OrderOutcome, TransferRow } from './order-rows.ts';
 import { saveOutcomes, type SaveDeps } from './save-outcomes.ts';
-import { settleOrder, type SettleOrderDeps } from './settle-order.ts';
+import { settleOrder, type OperatorDecision, type SettleOrderDeps } from './settle-order.ts';
 import { loadFacts, lockOrders, type LockOptions, type OrderSelection } from './store.ts';
 
 export interface SettleDeps extends SettleOrderDeps, SaveDeps {
@@ -20,7 +19,7 @@ export async function settleOrders(
   tx: Tx,
   deps: SettleDeps,
   selection: OrderSelection,
-  options: LockOptions & { readonly decisions?: ReadonlyMap<string, CollectionDecision> } = {},
+  options: LockOptions & { readonly decisions?: ReadonlyMap<string, OperatorDecision> } = {},
 ): Promise<readonly OrderOutcome[]> {
   const orders = await lockOrders(tx, selection, options);
   if (orders.length === 0) return [];

@@ -39,6 +39,7 @@ export function settlePayoutOrder(
   return {
     order,
     moved: last === undefined ? null : { ...last, ...NOTHING_RECEIVED, steps: steps.length },
+    isDecided: false,
     notifications: notificationsOf(deps, order, known, steps, takenBack),
     incidents: [...shortOf(deps, order, known, steps), ...orphanedOf(deps, order, known, takenBack)],
     ...NO_DEPOSITS,

@@ -136,6 +136,9 @@ interface FactRow {
   state: TransferState;
   version: number;
   went_elsewhere: boolean;
+  transfer_seen_height: number | null;
+  refunded: boolean;
+  accepted: boolean;
   updated_at: Date;
   settled_version: number | null;
   booked_amount: BaseUnits | null;
@@ -172,7 +175,13 @@ export async function loadFacts(
       t.network_fee, t.block_height, extract(epoch from t.block_time)::float8 as block_seconds,
       extract(epoch from t.first_block_time)::float8 as first_block_seconds, t.version, t.updated_at,
       t.went_elsewhere, case when t.went_elsewhere then 'ORPHANED' else t.state end as state,
-      s.settled_version, s.booked_amount, s.booked_symbol, s.bookings, s.credited, u.reason as unmatched_reason, u.withdrawn
+      s.settled_version, s.booked_amount, s.booked_symbol, s.bookings, s.credited, u.reason as unmatched_reason, u.withdrawn,
+      (select there.seen_height from chain_cursor there where there.chain = t.chain) as transfer_seen_height,
+      u.transfer_id is not null and exists (
+        select from movement m where m.transfer_id = t.transfer_id and payout_may_move(m.order_pk)) as refunded,
+      u.transfer_id is not null and exists (
+        select from order_decision a where a.transfer_id = t.transfer_id and a.outcome = 'DONE'
+          and a.transfer_symbol = t.symbol and a.transfer_amount = t.amount) as accepted
     from orders o
       left join chain_cursor c on c.chain = o.chain
       left join lateral (
@@ -228,6 +237,9 @@ function toTransfer(row: FactRow, transferId: number): TransferRow {
     state: row.state,
     version: row.version,
     wentElsewhere: row.went_elsewhere,
+    seenHeight: row.transfer_seen_height ?? 0,
+    refunded: row.refunded,
+    accepted: row.accepted,
     updatedAt: row.updated_at,
     settledVersion: row.settled_version,
     booking: bookingOf(row),

@@ -1,11 +1,26 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Database } from '@opentill/db/database';
 import { carryOutDecisions } from '../src/carry-out-decisions.ts';
 import { sweepDecisions } from '../src/sweep-decisions.ts';
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { baseUnits } from '@opentill/domain/money';
+import type { OrderRow, TransferRow } from '@opentill/testkit/scenario';
 import { payoutsOn, type Payouts } from './payout-scenario.ts';
-import { createTrackerScenario, envelope, handle, TTL, type TrackerScenario } from './tracker-scenario.ts';
+import {
+  CHAIN,
+  createTrackerScenario,
+  envelope,
+  handle,
+  OTHER_TOKEN,
+  TTL,
+  type TrackerScenario,
+} from './tracker-scenario.ts';
 
-/* Operators accept or refuse collections (api.md section 5). */
+/* Operators accept or refuse collections (api.md section 5), also with money that the order did not ask for. */
+
+const HOT = '0x00000000000000000000000000000000000000aa';
+const ONE_OTHER = 10n ** 18n;
 
 let s: TrackerScenario;
 let p: Payouts;
@@ -13,6 +28,12 @@ let otherDatabase: Database;
 beforeAll(async () => {
   s = await createTrackerScenario();
   p = payoutsOn(s);
+  await sql`insert into chain_family (chain, family) values (${CHAIN}, 'EVM') on conflict do nothing`.execute(
+    s.admin,
+  );
+  await sql`insert into hot_wallet (family, address) values ('EVM', ${HOT}) on conflict do nothing`.execute(
+    s.admin,
+  );
   otherDatabase = s.database.open('tracker');
 });
 afterAll(async () => {
@@ -155,4 +176,228 @@ test('two replicas carry a decision out once', async () => {
     expect(closed.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(1);
     expect(await since()).toEqual(['ORDER_SUCCESS SUCCESS 0.0001']);
   }
+});
+
+/** As ops begins a refund. */
+async function giveBack(transfer: TransferRow, amount: bigint): Promise<string> {
+  const { chain, symbol } = transfer;
+  await sql`select book_top_up(${`${chain}:0x${randomUUID()}:${symbol}`}, ${chain}, ${symbol}, ${amount})`.execute(
+    s.admin,
+  );
+  const orderPk = randomUUID();
+  const refund = {
+    orderPk,
+    transferId: transfer.transfer_id,
+    chain,
+    symbol,
+    contract: transfer.contract_address,
+    decimals: 6,
+    displayDecimals: 2,
+    amount: amount.toString(),
+    wallet: HOT,
+    receiver: '0x00000000000000000000000000000000000000bb',
+    seconds: 3_600,
+    plannedBy: 'anna',
+  };
+  const { rows } = await sql<{
+    began: boolean;
+  }>`select refund_deposit(${JSON.stringify(refund)}::jsonb) as began`.execute(s.admin);
+  expect(rows[0]?.began).toBe(true);
+  return orderPk;
+}
+const refuseRefund = (orderPk: string) =>
+  sql`update payout set state = 'REFUSED', reason = 'no' where order_pk = ${orderPk}`.execute(s.admin);
+
+describe('what was given back', () => {
+  test('is credited to nobody: an order is accepted with the rest alone', async () => {
+    const { order, little, late, balances } = await expired();
+    await giveBack(late, 1n); // a part is enough
+    const id = await p.decide(order, 'ACCEPT');
+    await decided(order);
+    expect(await p.outcomeOf(id)).toBe('DONE');
+    expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 40n });
+    expect(await s.settlement(little)).toMatchObject({ credited: true });
+    expect(await s.settlement(late)).toMatchObject({ credited: false });
+    expect(await s.unmatched(late)).toBe('AFTER_SUCCESS');
+    expect(await balances()).toMatchObject({ SUSPENSE: -60n, MERCHANT: -40n });
+  });
+
+  test('leaves nothing to be accepted, unless it was refused', async () => {
+    const { order, little, late } = await expired();
+    const refunds = [await giveBack(little, 40n), await giveBack(late, 60n)];
+    const first = await p.decide(order, 'ACCEPT');
+    await decided(order);
+    expect(await p.outcomeOf(first)).toBe('NOT_POSSIBLE');
+    expect(await s.state(order)).toMatchObject({ status: 'EXPIRED', actual: 100n });
+    for (const refund of refunds) await refuseRefund(refund);
+    const second = await p.decide(order, 'ACCEPT');
+    await decided(order);
+    expect(await p.outcomeOf(second)).toBe('DONE');
+    expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
+  });
+
+  test('covers no order either when more of its time is found later', async () => {
+    const { order, little, since } = await expired();
+    await giveBack(little, 40n);
+    await s.verified(await s.verify(await s.transfer(order, 70n)));
+    expect(await s.state(order)).toMatchObject({ status: 'EXPIRED', detected: 110n });
+    expect(await since()).toEqual(['ORDER_EXPIRED EXPIRED Paid after expiry 0.00017']);
+    await s.verified(await s.verify(await s.transfer(order, 30n)));
+    expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
+    expect(await s.settlement(little)).toMatchObject({ credited: false });
+  });
+
+  test('waits for an acceptance that is under way', async () => {
+    const { order, late } = await expired();
+    await p.decide(order, 'ACCEPT');
+    await expect(giveBack(late, 60n)).rejects.toThrow('is under way');
+    await decided(order);
+    await expect(giveBack(late, 60n)).rejects.toThrow('can be given back'); // it is credited
+  });
+});
+
+describe('money that the order did not ask for', () => {
+  /** An order of 100 that expired with 40 of its own, and 1 of another token. */
+  async function paidOtherwise(elsewhere: Parameters<TrackerScenario['transfer']>[2] = {}) {
+    const merchant = await s.merchant({ notifyReverted: true });
+    const order = await s.order({ merchant_id: merchant.merchantId, symbol: 'MINE' });
+    await s.chainAt(110, 200);
+    const own = await s.verify(await s.transfer(order, 40n));
+    const other = await s.verify(
+      await s.transfer(order, ONE_OTHER, {
+        symbol: OTHER_TOKEN.symbol,
+        contract_address: OTHER_TOKEN.contract,
+        ...elsewhere,
+      }),
+    );
+    await s.chainAt(140, TTL + 60);
+    await s.verified(own, other);
+    expect(await s.state(order)).toMatchObject({ status: 'EXPIRED', actual: 40n });
+    return { order, merchant, own, other };
+  }
+
+  async function accept(order: OrderRow, transfer: TransferRow, worth: bigint): Promise<string> {
+    const id = randomUUID();
+    await s.admin
+      .insertInto('order_decision')
+      .values({
+        decision_id: id,
+        order_pk: order.order_pk,
+        decision: 'ACCEPT',
+        reason: 'as good',
+        operator: 'anna',
+        transfer_id: transfer.transfer_id,
+        transfer_symbol: transfer.symbol,
+        transfer_amount: transfer.amount,
+        worth: baseUnits(worth),
+      })
+      .execute();
+    await decided(order);
+    return id;
+  }
+
+  test.each([
+    ['of another token', 'WRONG_TOKEN', {}],
+    ['on another chain', 'WRONG_CHAIN', { chain: 'BSC_TEST' as const }],
+  ])('%s is accepted for what an operator says, and credited as what it is', async (_, reason, elsewhere) => {
+    const { order, merchant, own, other } = await paidOtherwise(elsewhere);
+    expect(await s.unmatched(other)).toBe(reason);
+    const id = await accept(order, other, 60n);
+    expect(await p.outcomeOf(id)).toBe('DONE');
+    expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', reason: null, actual: 100n });
+    expect(await s.settlement(own)).toMatchObject({ credited: true });
+    expect(await s.settlement(other)).toMatchObject({ credited: true });
+    expect(await s.unmatched(other)).toBe(`${reason} withdrawn`);
+    expect(await s.balances(merchant.merchantId, order.chain, 'MINE')).toMatchObject({ MERCHANT: -40n });
+    expect(await s.balances(merchant.merchantId, other.chain, 'OTHER')).toMatchObject({
+      MERCHANT: -ONE_OTHER,
+    });
+    const { data } = (await s.told(order)).at(-1)!;
+    expect(data).toMatchObject({ status: 'SUCCESS', actualAmount: '0.0001' });
+    expect(data.transaction).toMatchObject({
+      txid: other.tx_hash,
+      chain: other.chain,
+      symbol: 'OTHER',
+      decimals: 18,
+      amount: '1.00',
+      status: 'SUCCESS',
+    });
+    await expect(giveBack(other, 1n)).rejects.toThrow('can be given back');
+    // Nothing changes when it is looked at again.
+    await s.verified(other);
+    expect(await s.settlement(other)).toMatchObject({ credited: true });
+  });
+
+  test('is taken back and credited again as any credit', async () => {
+    const { order, merchant, other } = await paidOtherwise();
+    await accept(order, other, 60n);
+    const told = (await s.told(order)).length;
+    await s.orphaned(await s.orphan(other));
+    expect(await s.balances(merchant.merchantId, order.chain, 'OTHER')).toMatchObject({ MERCHANT: 0n });
+    expect(await s.incidents(order)).toMatchObject([{ kind: 'CREDITED_TRANSFER_ORPHANED' }]);
+    expect((await s.told(order)).slice(told)).toMatchObject([
+      { data: { transaction: { symbol: 'OTHER', amount: '1.00', status: 'FAILED' } } },
+    ]);
+    await s.verified(await s.verify(await s.mineAgain(other, 112, 90)));
+    expect(await s.balances(merchant.merchantId, order.chain, 'OTHER')).toMatchObject({
+      MERCHANT: -ONE_OTHER,
+    });
+  });
+
+  test('is not what was accepted once it moves another amount', async () => {
+    const { order, merchant, other } = await paidOtherwise();
+    await accept(order, other, 60n);
+    await s.verified(
+      await s.verify(await s.mineAgain(other, 112, 90, { amount: baseUnits(ONE_OTHER / 2n) })),
+    );
+    expect(await s.settlement(other)).toMatchObject({ credited: false });
+    expect(await s.unmatched(other)).toBe('WRONG_TOKEN');
+    expect(await s.balances(merchant.merchantId, order.chain, 'OTHER')).toMatchObject({
+      MERCHANT: 0n,
+      SUSPENSE: -ONE_OTHER / 2n,
+    });
+  });
+
+  test('that was given back is not said to be accepted because the order is paid otherwise in that moment', async () => {
+    const { order, merchant, other } = await paidOtherwise();
+    await giveBack(other, 1n);
+    await s.verify(await s.transfer(order, 60n)); // in time, and nobody has settled it yet
+    const id = await accept(order, other, 60n);
+    expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
+    expect(await s.settlement(other)).toMatchObject({ credited: false });
+    expect(await p.outcomeOf(id)).toBe('NOT_POSSIBLE');
+    expect(await s.balances(merchant.merchantId, order.chain, 'OTHER')).not.toMatchObject({
+      MERCHANT: -ONE_OTHER,
+    });
+  });
+
+  test('is not accepted when it was given back, changed, or its order is open or paid', async () => {
+    const back = await paidOtherwise();
+    await giveBack(back.other, 1n);
+    const changed = await paidOtherwise();
+    const open = await s.order({ chain: 'BSC_TEST' });
+    const early = await s.verify(
+      await s.transfer(open, 7n, { symbol: 'OTHER', contract_address: OTHER_TOKEN.contract }),
+    );
+    await s.verified(early);
+    const twice = await paidOtherwise();
+    const outcomes = [
+      await accept(back.order, back.other, 60n),
+      await accept(changed.order, { ...changed.other, amount: baseUnits(1n) }, 60n),
+      await accept(open, early, 100n),
+      await accept(twice.order, twice.other, 60n),
+      await accept(twice.order, twice.other, 60n),
+    ];
+    expect(await Promise.all(outcomes.map((id) => p.outcomeOf(id)))).toEqual([
+      'NOT_POSSIBLE',
+      'NOT_POSSIBLE',
+      'NOT_POSSIBLE',
+      'DONE',
+      'NOT_POSSIBLE',
+    ]);
+    expect(await s.state(back.order)).toMatchObject({ status: 'EXPIRED' });
+    expect(await s.balances(twice.merchant.merchantId, twice.order.chain, 'OTHER')).toMatchObject({
+      MERCHANT: -ONE_OTHER,
+    });
+  });
 });

@@ -209,7 +209,7 @@ describe('the sweep over due orders', () => {
         display_decimals, amount, accepted_amount, address, late_grace_seconds, created_at, expires_at)
       select gen_random_uuid(), (select merchant_id from merchant limit 1), 'grace-' || n, 'COLLECTION', chain, family,
         'USDT', 6, 2, 1, 1, '0x' || n, 604800, verified_time - interval '1 day', verified_time - n % 1_000 * interval '1 second'
-      from chain_cursor, generate_series(1, 20_000) n where chain = 'ETH_SEPOLIA'`.execute(s.admin);
+      from chain_cursor, generate_series(1, 5_000) n where chain = 'ETH_SEPOLIA'`.execute(s.admin);
     await sql`analyze orders`.execute(s.admin);
     const read = async () => {
       await sql`select pg_stat_force_next_flush()`.execute(s.admin);

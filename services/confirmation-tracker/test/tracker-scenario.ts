@@ -40,6 +40,14 @@ export function at(secondsAfterT0: number): Date {
   return new Date((T0 + secondsAfterT0) * 1_000);
 }
 
+/** Which the scenarios' orders do not ask for. */
+export const OTHER_TOKEN = {
+  symbol: 'OTHER',
+  contract: '0x00000000000000000000000000000000000000ee',
+  decimals: 18,
+  displayDecimals: 2,
+} as const;
+
 function network(chain: Chain): NetworkConfig {
   return {
     chain,
@@ -56,7 +64,7 @@ function network(chain: Chain): NetworkConfig {
     reorgWindow: 64,
     maxBlockRange: 100,
     bloom: true,
-    tokens: [],
+    tokens: [{ ...OTHER_TOKEN, minAmount: null, maxAmount: null }],
   };
 }
 export const NETWORKS: readonly NetworkConfig[] = [network('ETH_SEPOLIA'), network('BSC_TEST')];

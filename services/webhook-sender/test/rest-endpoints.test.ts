@@ -164,7 +164,7 @@ describe('an endpoint that fails', () => {
     const next = await startReceiver();
     await sql`update merchant set callback_url = ${next.url} where merchant_id = ${merchantId}`.execute(s.db);
     answers[0]!();
-    await waitUntil('recorded', async () => (await s.attemptsOf(events[0]!)).length === 1);
+    await waitUntil('recorded', async () => (await s.attemptsOf(events[0]!)).length > 0);
     const later = await s.anOrderWithCallbacks(1, next.url, merchantId);
     await delivered(later.events[0]!);
     // Nor does it kill the callback, which the new one was never asked to take.
@@ -270,7 +270,7 @@ describe('Retry-After', () => {
       response.end();
     };
     s.deliverer({ retryScheduleSeconds: [10] });
-    await waitUntil('recorded', async () => (await s.attemptsOf(events[0]!)).length === 1);
+    await waitUntil('recorded', async () => (await s.attemptsOf(events[0]!)).length > 0);
     const { rows } = await sql<{ seconds: number }>`
       select extract(epoch from d.next_attempt_at - (a.started_at + a.duration_ms * interval '1 ms'))::float8 as seconds
       from delivery d join delivery_attempt a using (event_id) where event_id = ${events[0]!}`.execute(s.db);

@@ -10,6 +10,7 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   uid: '42',
   amount: '25.00',
   actualAmount: '25.00',
+  collectAmount: '25.00',
   receivedAmount: '25.00',
   symbol: 'USDT',
   chain: 'ETH_SEPOLIA',
@@ -37,7 +38,6 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   paymentUrl: `https://pay.example.com/checkout?orderId=order-1001&sign=${SAMPLE_SIGN}`,
   sign: SAMPLE_SIGN,
   nonce: '01a1ff1d-9388-7120-8b00-38f63ebe8b78',
-  notifyType: 'ORDER_SUCCESS',
 };
 
 /**

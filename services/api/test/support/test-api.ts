@@ -143,6 +143,9 @@ export interface TestApiOptions extends Partial<ApiSettings> {
   readonly checkout?: Partial<CheckoutDesign>;
 }
 
+/** More than any test uses; to derive those of production takes half a minute of a processor, for every api that is started. */
+const ADDRESSES_READY = 512;
+
 /** Starts the api in this process on a free port, as its own database role. */
 export async function startTestApi(
   testDatabase: TestDatabase,
@@ -192,6 +195,7 @@ export async function startTestApi(
       rateLimitStore: 'memory',
       profile: 'production',
       streamLimits: DEFAULT_STREAM_LIMITS,
+      addressesReady: ADDRESSES_READY,
       ...options,
     },
   });

@@ -1,0 +1,38 @@
+import { toNotifyOrder, toTransactionView } from '@opentill/contracts/format-order';
+import type { NotifyOrder } from '@opentill/contracts/notify-order';
+import type { Chain } from '@opentill/domain/chains';
+import { fitOf } from '@opentill/domain/settle-transfer';
+import type { ChainDisplay } from './display-forms.ts';
+import type { LockedOrder, TransferRow } from './order-rows.ts';
+
+/**
+ * An order as its merchant is told of it. The transaction of another token, or on another chain, that an operator accepted for it is
+ * shown as what it is; not at all where that token is not configured any more.
+ *
+ * @param seenHeight of the order's chain
+ */
+export function viewOf(
+  { displayOf }: { readonly displayOf: (chain: Chain) => ChainDisplay },
+  order: LockedOrder,
+  transfer: TransferRow | undefined,
+  seenHeight: number,
+): NotifyOrder {
+  if (transfer === undefined) return toNotifyOrder(order, null);
+  if (fitOf(order, transfer) === 'ORDERED')
+    return toNotifyOrder(order, {
+      transfer,
+      context: { ...displayOf(order.chain), headHeight: seenHeight },
+    });
+  const { chain, symbol, contractAddress } = transfer;
+  const display = displayOf(chain);
+  const token = display.tokenOf(symbol);
+  if (token === undefined) return toNotifyOrder(order, null);
+  const { decimals, displayDecimals } = token;
+  const shown = { ...order, chain, symbol, contractAddress, decimals, displayDecimals };
+  const status = transfer.state === 'ORPHANED' ? ('FAILED' as const) : ('SUCCESS' as const);
+  const context = { ...display, headHeight: transfer.seenHeight };
+  return {
+    ...toNotifyOrder(order, null),
+    transaction: toTransactionView(shown, { ...transfer, status }, context),
+  };
+}
