@@ -57,6 +57,8 @@ export function addBackup(program: Command, context: CliContext): void {
   addAfterRestore(command, context);
 }
 
+const COLD = ['--cold <addresses...>', 'cold storage that no sweep of the backup went to'] as const;
+
 /** What is to be done between a restore and the first signature. */
 function addAfterRestore(command: Command, context: CliContext): void {
   command
@@ -65,6 +67,7 @@ function addAfterRestore(command: Command, context: CliContext): void {
       'hold the wallets against their chains: what they paid since the backup, and what is to be decided',
     )
     .option('--chain <chain>', 'this chain alone, enabled or not')
+    .option(...COLD)
     .action((options: ReconcileRestoreOptions) => reconcileRestore(context, options));
   command
     .command('decide-payment')
@@ -90,6 +93,7 @@ function addAfterRestore(command: Command, context: CliContext): void {
     .command('release')
     .description('let the reconciled wallets sign again, in the name of the operator of OPS_TOKEN_FILE')
     .option('--chain <chain>', 'this chain alone')
+    .option(...COLD)
     .requiredOption('--reason <text>')
     .action((options: ReleaseOptions) => releaseRestore(context, options));
   command

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import {
+  acceptUnmatched,
   listSweeps,
   listUnmatched,
   pauseSweeps,
@@ -25,6 +26,9 @@ export function addSweeps(program: Command, context: CliContext): void {
     .action((options: { chain?: string }) => showSweepPlan(context, options));
   sweep
     .command('list')
+    .description(
+      'what is under way: number, chain, address, amount, to where, how, state, steps, reason, since',
+    )
     .option(...CHAIN)
     .option(...ALL)
     .action((options: { chain?: string; all?: boolean }) => listSweeps(context, options));
@@ -42,21 +46,34 @@ export function addSweeps(program: Command, context: CliContext): void {
     .action((options: { chain: string; reason: string }) => pauseSweeps(context, options));
   sweep
     .command('resume')
+    .description('begin sweeps again')
     .requiredOption(...which)
     .requiredOption(...REASON)
     .action((options: { chain: string; reason: string }) => resumeSweeps(context, options));
   const unmatched = program.command('unmatched').description('deposits that no order could take');
   unmatched
     .command('list')
+    .description('which lie there, why, and what is left of each')
     .option(...CHAIN)
     .option('--reason <reason>', 'LATE, WRONG_TOKEN, WRONG_CHAIN, UNDERPAID, AFTER_SUCCESS or ORDER_FAILED')
-    .action((options: { chain?: string; reason?: string }) => listUnmatched(context, options));
+    .option('--all', 'those that were given back whole, too')
+    .action((options: { chain?: string; reason?: string; all?: boolean }) => listUnmatched(context, options));
+  unmatched
+    .command('accept')
+    .description('take one for the order of its address, which has expired')
+    .argument('<transferId>')
+    .option(
+      '--as <amount>',
+      "what it counts as in the order's token, where it is another one or on another chain",
+    )
+    .requiredOption(...REASON)
+    .action((id: string, options: { as?: string; reason: string }) => acceptUnmatched(context, id, options));
   unmatched
     .command('refund')
-    .description('give one back, to an address that you say; `orders accept` credits it instead')
+    .description('give one back, or a part of it, to an address that you say')
     .argument('<transferId>')
     .requiredOption('--to <address>')
-    .option('--amount <base units>', 'a part of it')
+    .option('--amount <amount>', 'a part of it')
     .requiredOption(...REASON)
     .action((id: string, options: { to: string; amount?: string; reason: string }) =>
       refundUnmatched(context, id, options),

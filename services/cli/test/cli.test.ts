@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
-import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import { queues } from '@opentill/contracts/topology';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
@@ -31,6 +30,7 @@ import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startTestOps, type TestOps } from '../../ops/test/support/test-ops.ts';
+import { FAMILY_CODECS } from '../src/commands/keys/family-codecs.ts';
 import { runCli } from '../src/run-cli.ts';
 
 const NETWORKS_FILE = join(import.meta.dirname, '..', '..', '..', 'deploy', 'networks', 'local.json');
@@ -199,7 +199,7 @@ describe('setup', () => {
     expect(run).toMatchObject({ code: 0, errors: [] });
     expect(run.out).toEqual([
       expect.stringMatching(/^database: applied 0001-foundations/),
-      'database: passwords set for 0 of 7 roles',
+      'database: passwords set for 0 of 8 roles',
       'merchant: default (V3) written from the settings',
       'broker: queues declared, canary came back',
     ]);
@@ -464,8 +464,8 @@ describe('keys init', () => {
     expect(words.split(' ')).toHaveLength(24);
     const { secret } = await openKeystore(keystore, 'seed', PASSPHRASE);
     expect(Buffer.from(secret)).toEqual(Buffer.from(seedOf(parseMnemonic(words))));
-    const written = parsePublicKeys(readFileSync(publicKeys, 'utf8'), [evmAddressCodec, tronAddressCodec]);
-    expect(written).toEqual(publicKeysOf(secret, [evmAddressCodec, tronAddressCodec]));
+    const written = parsePublicKeys(readFileSync(publicKeys, 'utf8'), FAMILY_CODECS);
+    expect(written).toEqual(publicKeysOf(secret, FAMILY_CODECS));
     expect(run.out).toContain(`Hot wallet EVM: ${written.families.EVM.hotWallets[0]}`);
     expect(statSync(keystore).mode & 0o777).toBe(0o600);
     expect(readFileSync(keystore, 'utf8') + readFileSync(publicKeys, 'utf8')).not.toContain(words);

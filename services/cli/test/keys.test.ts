@@ -11,7 +11,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
-import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import type { Database } from '@opentill/db/database';
 import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
 import { devAccount } from '@opentill/devnet/evm-accounts';
@@ -23,15 +22,17 @@ import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf } from '@opentill/wallet/public-keys';
 import { sql } from 'kysely';
+import { FAMILY_CODECS } from '../src/commands/keys/family-codecs.ts';
 import { runCli } from '../src/run-cli.ts';
 
 const PASSPHRASE = 'a passphrase of the tests';
 /** BIP-39's second vector of 12 words: a checksum that holds, and nobody's money. */
 const WORDS = 'legal winner thank year wave sausage worth useful legal winner thank yellow';
-const WALLET = publicKeysOf(seedOf(parseMnemonic(WORDS)), [evmAddressCodec, tronAddressCodec]);
+const WALLET = publicKeysOf(seedOf(parseMnemonic(WORDS)), FAMILY_CODECS);
 const DERIVER = createDepositDeriver(WALLET, [evmAddressCodec]);
 const HOT_WALLET = WALLET.families.EVM.hotWallets[0]!;
 const TRON_HOT_WALLET = WALLET.families.TRON.hotWallets[0]!;
+const SUI_HOT_WALLET = WALLET.families.SUI.hotWallets[0]!;
 
 let folder: string;
 let keystore: string;
@@ -94,6 +95,7 @@ beforeAll(async () => {
     `Keystore ${keystore} (for payout-signer alone), public keys ${publicKeys}.`,
     `Hot wallet EVM: ${HOT_WALLET}`,
     `Hot wallet TRON: ${TRON_HOT_WALLET}`,
+    `Hot wallet SUI: ${SUI_HOT_WALLET}`,
   ]);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -149,7 +151,8 @@ describe('keys show-xpub', () => {
     expect(text).toContain(`Wallet ${WALLET.fingerprint}.`);
     for (const family of ['EVM', 'TRON', 'SUI'] as const)
       expect(text).toContain(WALLET.families[family].depositXpub);
-    for (const address of [HOT_WALLET, TRON_HOT_WALLET]) expect(text).toContain(`${address} (hot wallet)`);
+    for (const address of [HOT_WALLET, TRON_HOT_WALLET, SUI_HOT_WALLET])
+      expect(text).toContain(`${address} (hot wallet)`);
     const both = ['keys', 'show-xpub', '--public-keys', publicKeys, '--keystore', keystore];
     expect((await opentill(both, { answers: [PASSPHRASE] })).out).toEqual(alone.out);
   });
@@ -406,7 +409,7 @@ describe('keys recover', () => {
     expect(run).toMatchObject({ code: 0, errors: [] });
     const at = (index: number) => evmAddressCodec.format(DERIVER.address('EVM', index));
     const last = 301 + 2 * GAP - 1;
-    expect(run.out.slice(4)).toEqual([
+    expect(run.out.slice(5)).toEqual([
       `EVM hot wallet ${evmAddressCodec.format(HOT_WALLET)}: 1.00 ETH on ETH_SEPOLIA, 9.00 USDT on ETH_SEPOLIA`,
       `EVM 0 ${at(0)}: 250.00 USDT on ETH_SEPOLIA`,
       `EVM 3 ${at(3)}: 0.000000000000000007 ETH on ETH_SEPOLIA, 0.000001 USDC on ETH_SEPOLIA`,

@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Hold } from '../src/backup/restore-store.ts';
 import type { OrderRow } from '@opentill/testkit/scenario';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { sql } from 'kysely';
-import { reconcileWallet } from '../src/backup/reconcile-wallet.ts';
 import { nobody, openTronBooks, USDT, type Signed, type TronBooks } from './tron-books.ts';
 
 let books: TronBooks;
@@ -153,20 +150,5 @@ describe('a TRON wallet that was brought back', () => {
     // 1,000,000 brought, 3 and 4 taken; of TRX five, and the fees of what is lost.
     expect(owner.rows.find(({ symbol }) => symbol === 'USDT')!.balance).toBe(-(1_000_000n - 7n) * USDT);
     expect(owner.rows.find(({ symbol }) => symbol === 'TRX')!.balance).toBeGreaterThan(5n * USDT);
-  });
-});
-
-it('a wallet of a family that nobody can read waits, and says so', async () => {
-  const hold = { chain: 'SUI', wallet: '0x1', fromHeight: 0, restoredAt: new Date() } as unknown as Hold;
-  const network = { chain: 'SUI', family: 'SUI' } as NetworkConfig;
-  const state = await reconcileWallet(
-    books.admin,
-    network,
-    { ...hold, restoreId: crypto.randomUUID() },
-    () => undefined,
-  );
-  expect(state).toMatchObject({
-    isReadable: false,
-    waitsFor: [expect.stringContaining('never signs again')],
   });
 });

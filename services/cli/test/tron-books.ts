@@ -1,36 +1,30 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Address } from '@opentill/chain/address-codec';
 import type { SignedExpiring } from '@opentill/chain/expiring-sender';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { addressOfShortHex } from '@opentill/chain-tron/address-codec';
 import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
 import { readHeader, createTronSources } from '@opentill/chain-tron/tron-sources';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { holdAfterRestore } from '@opentill/db/backup/hold-after-restore';
 import type { Database, Db } from '@opentill/db/database';
-import { hashOperatorToken, newOperatorToken } from '@opentill/db/operators';
 import { signHash } from '@opentill/devnet/tron/chain/signature';
+import type { TronDevAccount } from '@opentill/devnet/tron/dev-accounts';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
 import { baseUnits } from '@opentill/domain/money';
-import { aPayout, type OrderRow } from '@opentill/testkit/scenario';
+import { TRON_DEVNET_PAYOUTS, tronDevnetNetwork } from '@opentill/testkit/devnet-networks';
+import { aCollection, aPayout, aTransfer, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase } from '@opentill/testkit/test-database';
 import { sql } from 'kysely';
-import pg from 'pg';
-import { runCli } from '../src/run-cli.ts';
+import { createRestoredBooks, storeAttempt, type RestoredBooks } from './restored-books.ts';
 
 export const CHAIN = 'TRON_TEST';
 export const USDT = 1_000_000n;
 const SOLID_LAG_BLOCKS = 3;
-const TOKEN = newOperatorToken('me');
 
 /** A signed payment, and until when it may land. */
 export type Signed = SignedExpiring & { readonly intent: PaymentIntent };
 
 /** A TRON hot wallet with its books, before a node whose blocks come when told; no service runs. */
-export interface TronBooks {
+export interface TronBooks extends Pick<RestoredBooks, 'age' | 'opentill'> {
   readonly devnet: TronDevnet;
   readonly admin: Db;
   readonly wallet: Address;
@@ -38,6 +32,8 @@ export interface TronBooks {
   payout(amount?: bigint): Promise<OrderRow>;
   /** As a life of the signer signs, which nothing here remembers. */
   sign(pays: Partial<PaymentIntent>): Promise<Signed>;
+  /** An order whose address has been paid `amount` of USDT, verified and booked; its key is the devnet account's. */
+  deposited(account: TronDevAccount, amount: bigint): Promise<OrderRow>;
   signFor(order: OrderRow): Promise<Signed>;
   send(signed: Signed): Promise<void>;
   /** As the signer stores what it signed. */
@@ -49,9 +45,6 @@ export interface TronBooks {
   passExpiry(): Promise<void>;
   /** What a restore does to a database that stands as it stands now. `hoursAgo`: when. */
   restore(hoursAgo: number): Promise<void>;
-  /** Moves the restores back in time. */
-  age(hours: number): Promise<void>;
-  opentill(...args: readonly string[]): Promise<{ code: number; out: string; errors: string }>;
   close(): Promise<void>;
 }
 
@@ -64,23 +57,21 @@ export async function openTronBooks(seed: string): Promise<TronBooks> {
   ]);
   const adminDatabase: Database = database.open('admin');
   const admin = adminDatabase.kysely;
-  const folder = mkdtempSync(join(tmpdir(), 'opentill-restore-'));
   const { address, privateKeyHex } = devnet.accounts[1]!;
   const wallet = address as Address;
-  const network = networkOf(devnet);
-  writeFileSync(join(folder, 'networks.json'), JSON.stringify({ networks: [network] }));
-  writeFileSync(join(folder, 'token'), TOKEN, { mode: 0o600 });
-  await sql`insert into operator (operator_id, name, role, token_hash) values ('me', 'me', 'ADMIN', ${hashOperatorToken(TOKEN)})`.execute(
-    admin,
-  );
+  const network = tronDevnetNetwork(devnet, { payouts: TRON_DEVNET_PAYOUTS });
+  const restored = await createRestoredBooks(database, admin, JSON.stringify({ networks: [network] }));
   await sql`insert into hot_wallet (family, address) values ('TRON', ${wallet})`.execute(admin);
   await sql`select book_top_up(${`${CHAIN}:0x1:USDT`}, ${CHAIN}, 'USDT', ${1_000_000n * USDT})`.execute(
     admin,
   );
   const sender = createTronSender(network, {
     backend: {
-      addresses: [wallet],
-      sign: (_, digest) => Promise.resolve(signHash(digest, Buffer.from(privateKeyHex, 'hex'))),
+      addresses: devnet.accounts.map((account) => account.address as Address),
+      sign: (address, digest) => {
+        const key = devnet.accounts.find((account) => account.address === address)?.privateKeyHex;
+        return Promise.resolve(signHash(digest, Buffer.from(key ?? privateKeyHex, 'hex')));
+      },
     },
   });
   const [source] = createTronSources(network, {}).all();
@@ -110,6 +101,7 @@ export async function openTronBooks(seed: string): Promise<TronBooks> {
   }
 
   const books: TronBooks = {
+    ...restored,
     devnet,
     admin,
     wallet,
@@ -126,6 +118,29 @@ export async function openTronBooks(seed: string): Promise<TronBooks> {
         source_address: wallet,
       });
       await sql`select reserve(${order.order_pk})`.execute(admin);
+      return order;
+    },
+    async deposited({ address }, amount) {
+      const order = await aCollection(admin, {
+        chain: CHAIN,
+        family: 'TRON',
+        symbol: 'USDT',
+        contract_address: usdt,
+        decimals: 6,
+        address,
+      });
+      const transfer = await aTransfer(admin, order, { amount: baseUnits(amount), state: 'VERIFIED' });
+      await devnet.control.fund(address, { amountBaseUnits: amount, symbol: 'USDT' });
+      await sql`insert into transfer_settlement (transfer_id, settled_version, order_pk, booked_amount, booked_symbol, bookings, credited)
+        values (${transfer.transfer_id}, 1, ${order.order_pk}, ${amount}, 'USDT', 1, false)`.execute(admin);
+      const tx = randomBytes(8).toString('hex');
+      await sql`
+        with t as (insert into ledger_transaction (ref, kind) values (${`test:${tx}`}, 'DEPOSIT') returning ledger_tx_id)
+        insert into ledger_posting (ledger_tx_id, account_id, amount) select t.ledger_tx_id, v.account_id, v.amount from t, (values
+          (ledger_account_for('DEPOSIT', ${CHAIN}, 'USDT', null), ${amount}::numeric),
+          (ledger_account_for('SUSPENSE', ${CHAIN}, 'USDT', ${order.merchant_id}), -${amount}::numeric)) as v (account_id, amount)`.execute(
+        admin,
+      );
       return order;
     },
     async sign(pays) {
@@ -149,22 +164,15 @@ export async function openTronBooks(seed: string): Promise<TronBooks> {
       const [outcome] = await sender.broadcast([signed]);
       if (outcome !== 'ACCEPTED') throw new Error(`not taken: ${outcome}`);
     },
-    async store(order, { txHash, raw, validity }) {
-      const terms = JSON.stringify({ feeLimit: '50000000', cost: '60000000' });
-      await admin.transaction().execute(async (tx) => {
-        await sql`update payout set state = 'AUTHORISED', authorised_at = now(), waiting_since = null where order_pk = ${order.order_pk}`.execute(
-          tx,
-        );
-        await sql`update payout set state = 'SIGNED' where order_pk = ${order.order_pk}`.execute(tx);
-        await sql`insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address,
-            amount, raw, fee_terms, signed_at)
-          values (${CHAIN}, ${txHash}, 'TRON', ${wallet}, null, 'PAYOUT', ${order.order_pk}, ${usdt}, ${order.address}, ${order.amount},
-            ${Buffer.from(raw)}, ${terms}::jsonb, now())`.execute(tx);
-        await sql`insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash)
-          values (${CHAIN}, ${txHash}, ${wallet}, ${order.order_pk}, ${validity.uniqueMs}, ${validity.expiresMs},
-            ${validity.reference.height}, ${validity.reference.hash})`.execute(tx);
-      });
-    },
+    store: (order, signed) =>
+      storeAttempt(admin, order, {
+        chain: CHAIN,
+        family: 'TRON',
+        wallet,
+        contract: usdt,
+        cost: '60000000',
+        ...signed,
+      }),
     async recordVerified({ txHash, intent: { amountBaseUnits } }) {
       await sql`insert into own_transaction_fate (chain, tx_hash, family, state, block_height, block_hash, block_time, succeeded,
           delivered, network_fee)
@@ -178,71 +186,16 @@ export async function openTronBooks(seed: string): Promise<TronBooks> {
     },
     passExpiry: () => books.mine(Math.ceil(sender.validForMs / 3_000) + SOLID_LAG_BLOCKS + 2),
     async restore(hoursAgo) {
-      const client = new pg.Client({ connectionString: database.adminUrl });
-      await client.connect();
-      await client.query('begin');
-      const manifest = { backupId: 'b', takenAt: new Date().toISOString() };
-      await holdAfterRestore(client, { restoreId: crypto.randomUUID(), manifest, jumps: [], wallets: [] });
-      await client.query('commit');
-      await client.end();
-      await books.age(hoursAgo);
-    },
-    async age(hours) {
-      await sql`update restoration set restored_at = restored_at - make_interval(hours => ${hours})`.execute(
-        admin,
-      );
-    },
-    async opentill(...args) {
-      const [out, errors]: [string[], string[]] = [[], []];
-      const code = await runCli(args, {
-        env: {
-          DATABASE_ADMIN_URL: database.adminUrl,
-          NETWORKS_FILE: join(folder, 'networks.json'),
-          OPS_TOKEN_FILE: join(folder, 'token'),
-        },
-        clock: { now: () => new Date() },
-        print: (line) => out.push(line),
-        printError: (line) => errors.push(line),
-        askSecret: async () => '',
-      });
-      return { code, out: out.join('\n'), errors: errors.join('\n') };
+      await restored.restore();
+      await restored.age(hoursAgo);
     },
     async close() {
       await adminDatabase.close();
       await database.drop();
       await devnet.close();
-      rmSync(folder, { recursive: true, force: true });
+      restored.close();
     },
   };
   await verify();
   return books;
-}
-
-function networkOf(devnet: TronDevnet): NetworkConfig {
-  const token = { displayDecimals: 2, minAmount: null, maxAmount: null };
-  return {
-    chain: CHAIN,
-    family: 'TRON',
-    enabled: true,
-    genesisId: devnet.chainId,
-    name: 'devnet',
-    rpcUrls: [devnet.url],
-    nativeSymbol: 'TRX',
-    nativeDecimals: 6,
-    confirmations: 'finalized',
-    blockTimeMs: 3_000,
-    pollIntervalMs: 1_000,
-    reorgWindow: 60,
-    maxBlockRange: 50,
-    tokens: [
-      { symbol: 'USDT', contract: devnet.tokens.USDT, decimals: 6, ...token },
-      { symbol: 'TRX', contract: null, decimals: 6, ...token },
-    ],
-    payouts: {
-      maxOpenPayouts: 32,
-      expirationSeconds: 60,
-      maxFeeLimitSun: '100000000',
-      energyMarginPercent: 30,
-    },
-  };
 }

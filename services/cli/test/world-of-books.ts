@@ -60,6 +60,10 @@ export interface Reconciled {
   readonly chain: { addresses: number; block: { height: number } };
 }
 
+/** Null: the native coin. */
+const contractOf = (symbol: string): string | null =>
+  symbol in DEV_TOKEN_ADDRESSES ? DEV_TOKEN_ADDRESSES[symbol as 'USDT'].toLowerCase() : null;
+
 /** A chain with its books, both of them true: what a scanner, a tracker and a signer would have written of it. */
 export async function createWorldOfBooks() {
   const folder = mkdtempSync(join(tmpdir(), 'opentill-reconcile-'));
@@ -146,7 +150,7 @@ export async function createWorldOfBooks() {
           family: 'EVM',
           tx_hash: tx.txHash,
           position: 'log:0',
-          contract_address: DEV_TOKEN_ADDRESSES[symbol as 'USDT'].toLowerCase(),
+          contract_address: contractOf(symbol),
           symbol,
           from_address: CUSTOMER.address.toLowerCase(),
           to_address: to.toLowerCase(),
@@ -293,6 +297,8 @@ export async function createWorldOfBooks() {
       await sql`update own_transaction_fate set updated_at = now() - interval '10 minutes'`.execute(db);
       await sql`update payout set updated_at = now() - interval '10 minutes'`.execute(db);
     },
+    /** The network file, as text. */
+    networks: (): string => networksText([rpcUrl]),
     newAddress: (): string => `0x${randomUUID().replaceAll('-', '')}00000000`,
     aHash,
 
@@ -309,6 +315,12 @@ export async function createWorldOfBooks() {
 export type WorldOfBooks = Awaited<ReturnType<typeof createWorldOfBooks>>;
 
 function networksFile(folder: string, rpcUrls: readonly string[]): string {
+  const file = join(folder, 'networks.json');
+  writeFileSync(file, networksText(rpcUrls));
+  return file;
+}
+
+function networksText(rpcUrls: readonly string[]): string {
   const limits = { displayDecimals: 2, minAmount: null, maxAmount: null };
   const network = {
     chain: CHAIN,
@@ -330,9 +342,7 @@ function networksFile(folder: string, rpcUrls: readonly string[]): string {
       { symbol: 'USDC', contract: DEV_TOKEN_ADDRESSES.USDC, decimals: 6, ...limits },
     ],
   };
-  const file = join(folder, 'networks.json');
-  writeFileSync(file, JSON.stringify({ networks: [network] }));
-  return file;
+  return JSON.stringify({ networks: [network] });
 }
 
 interface Call {

@@ -463,6 +463,104 @@ describe('what stops payouts', () => {
   });
 });
 
+describe('accept an unmatched deposit', () => {
+  const aDeposit = async (
+    reason: 'LATE' | 'WRONG_TOKEN' | 'AFTER_SUCCESS' | 'ORDER_FAILED',
+    order: Parameters<typeof aCollection>[1] = {},
+    transfer: Parameters<typeof aTransfer>[2] = {},
+  ) => {
+    const collection = await aCollection(admin.kysely, {
+      chain: 'ETH_SEPOLIA',
+      status: 'EXPIRED',
+      ...order,
+    });
+    const { transfer_id: transferId } = await aTransfer(admin.kysely, collection, {
+      state: 'VERIFIED',
+      ...transfer,
+    });
+    await admin.kysely
+      .insertInto('unmatched_deposit')
+      .values({
+        transfer_id: transferId,
+        merchant_id: collection.merchant_id,
+        order_pk: collection.order_pk,
+        reason,
+      })
+      .execute();
+    return { collection, transferId, accept: { transferId, reason: 'the customer wrote' } };
+  };
+  const decisionsOf = (collection: OrderRow) =>
+    admin.kysely
+      .selectFrom('order_decision')
+      .selectAll()
+      .where('order_pk', '=', collection.order_pk)
+      .execute();
+
+  it('that came late: as a decision of its order', async () => {
+    const { collection, accept } = await aDeposit('LATE');
+    expect(await refused('acceptDeposit', { ...accept, worth: '1' }, 'UNPROCESSABLE')).toContain(
+      'as what it is',
+    );
+    const accepted = await act('acceptDeposit', accept, 'SUPPORT');
+    expect(accepted).toMatchObject({ orderId: collection.order_id, worth: null });
+    expect(await decisionsOf(collection)).toMatchObject([
+      { decision: 'ACCEPT', transfer_id: null, worth: null },
+    ]);
+    expect(await outboxEvents()).toContainEqual(
+      expect.objectContaining({ type: 'order.decided', data: { orderPk: collection.order_pk } }),
+    );
+    expect(await refused('acceptDeposit', accept, 'STATE_CONFLICT')).toContain('carried out already');
+  });
+
+  it('of another token: for what an operator of money says', async () => {
+    const other = { symbol: 'OTHER', amount: 7n };
+    const { collection, transferId, accept } = await aDeposit('WRONG_TOKEN', { decimals: 6 }, other);
+    expect(await refused('acceptDeposit', accept, 'UNPROCESSABLE')).toContain(
+      `say what it counts as in ${collection.symbol}`,
+    );
+    await refused('acceptDeposit', { ...accept, worth: '2.5' }, 'FORBIDDEN', 'SUPPORT');
+    await refused('acceptDeposit', { ...accept, worth: '2.0000001' }, 'UNPROCESSABLE', 'FINANCE');
+    const accepted = await act('acceptDeposit', { ...accept, worth: '2.5' }, 'FINANCE');
+    expect(accepted).toMatchObject({ worth: '2.5', symbol: collection.symbol });
+    expect(await decisionsOf(collection)).toMatchObject([
+      { transfer_id: transferId, transfer_symbol: 'OTHER', transfer_amount: 7n, worth: 2_500_000n },
+    ]);
+  });
+
+  it('never where it makes no sense, and says what to do', async () => {
+    await refused('acceptDeposit', { transferId: 999_999, reason: 'x' }, 'NOT_FOUND');
+    const says = async (...given: Parameters<typeof aDeposit>) =>
+      refused('acceptDeposit', (await aDeposit(...given)).accept, 'STATE_CONFLICT', 'SUPPORT');
+    expect(await says('AFTER_SUCCESS', { status: 'SUCCESS' })).toContain('is paid already');
+    expect(await says('ORDER_FAILED', { status: 'FAILED' })).toContain('needs a new one');
+    expect(await says('WRONG_TOKEN', { status: 'PENDING' })).toContain('when it has expired, after 2');
+    expect(await says('LATE', {}, { state: 'DETECTED' })).toContain('not verified yet');
+  });
+
+  it('or give it back, and not both', async () => {
+    const { collection, transferId, accept } = await aDeposit('LATE');
+    const { chain, symbol, amount } = collection;
+    await sql`select book_top_up(${`${chain}:0xfee2:${symbol}`}, ${chain}, ${symbol}, ${amount})`.execute(
+      admin.kysely,
+    );
+    const refund = { transferId, receiver: `0x${'cd'.repeat(20)}`, reason: 'came late' };
+    await act('acceptDeposit', accept, 'SUPPORT');
+    expect(await refused('refundDeposit', refund, 'STATE_CONFLICT', 'FINANCE')).toContain(
+      'is being accepted',
+    );
+    await sql`update order_decision set handled_at = now(), outcome = 'NOT_POSSIBLE' where order_pk = ${collection.order_pk}`.execute(
+      admin.kysely,
+    );
+    await act('refundDeposit', { ...refund, amount: '0.000001' }, 'FINANCE');
+    expect(await refused('acceptDeposit', accept, 'STATE_CONFLICT')).toContain('were given back');
+    const { body } = await ops.call('listUnmatchedDeposits', {}, 'VIEWER');
+    const shown = body.data.find(
+      ({ transfer }: { transfer: { transferId: number } }) => transfer.transferId === transferId,
+    );
+    expect(shown).toMatchObject({ orderStatus: 'EXPIRED', leftBaseUnits: (amount - 1n).toString() });
+  });
+});
+
 describe('operators and files', () => {
   it('are acts like others', async () => {
     await act('createOperator', { operatorId: 'guest', name: 'Guest', role: 'VIEWER' });
@@ -507,14 +605,26 @@ describe('operators and files', () => {
         reason: 'LATE',
       })
       .execute();
-    await refused('refundDeposit', { ...refund, receiver: 'TXYZ' }, 'UNPROCESSABLE', 'FINANCE');
+    for (const wrong of ['TXYZ', `${receiver}00`, `0x${'cd'.repeat(32)}`])
+      await refused('refundDeposit', { ...refund, receiver: wrong }, 'UNPROCESSABLE', 'FINANCE');
+    const parts = { amount: '1', amountBaseUnits: '1' };
+    await refused('refundDeposit', { ...refund, ...parts }, 'UNPROCESSABLE', 'FINANCE');
+    await refused('refundDeposit', { ...refund, amount: '0.0000001' }, 'UNPROCESSABLE', 'FINANCE');
     await sql`select book_top_up(${`${chain}:0xfeed:${symbol}`}, ${chain}, ${symbol}, ${amount})`.execute(
       admin.kysely,
     );
     const part = await act('refundDeposit', { ...refund, amountBaseUnits: '1' }, 'FINANCE');
     expect(part).toMatchObject({ amountBaseUnits: '1', receiver: receiver.toLowerCase(), symbol });
+    const isListed = async (open: boolean) => {
+      const { body } = await ops.call('listUnmatchedDeposits', { open }, 'VIEWER');
+      return (body.data as { transfer: { transferId: number } }[]).some(
+        (one) => one.transfer.transferId === transfer.transfer_id,
+      );
+    };
+    expect([await isListed(true), await isListed(false)]).toEqual([true, false]);
     const rest = await act('refundDeposit', refund, 'FINANCE');
     expect(rest).toMatchObject({ amountBaseUnits: (amount - 1n).toString() });
+    expect([await isListed(true), await isListed(false)]).toEqual([false, true]);
     await refused('refundDeposit', refund, 'UNPROCESSABLE', 'FINANCE');
   });
 

@@ -55,6 +55,7 @@ const MAY: Readonly<Record<OpsOperation, Letters>> = {
   resumeSweeps: 'FA',
   runSweeps: 'FA',
   refundDeposit: 'FA',
+  acceptDeposit: 'SFA',
   listServices: 'VSFA',
   listRescans: 'VSFA',
   getRescan: 'VSFA',

@@ -1,7 +1,9 @@
+import { readPaymentBytes } from '@opentill/chain-sui/sender/read-payment-bytes';
+import { uniqueNear } from '@opentill/chain-sui/sender/read-payment';
 import { readSignedTransaction } from '@opentill/chain-tron/sender/read-signed-transaction';
 import { backupError } from '@opentill/db/backup/backup-error';
 import type { Db, Tx } from '@opentill/db/database';
-import { familyOf } from '@opentill/domain/chains';
+import { familyOf, type Chain } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 import { hasLandedNowhere, type StoredPayment } from './restore-store.ts';
 
@@ -11,10 +13,10 @@ const FAR_MS = 86_400_000;
 /** Why a payment can't stand among the wallet's own transactions; undefined: it can. */
 export async function whyNotAdopted(
   db: Db | Tx,
-  { chain, wallet, txHash, pays }: StoredPayment,
+  { chain, wallet, txHash, pays, blockTime }: StoredPayment,
 ): Promise<string | undefined> {
   if (pays === undefined || pays === null) return 'it is no payment';
-  const { uniqueMs, expiresMs } = boundsOf(await readRaw(db, { chain, txHash }));
+  const { uniqueMs, expiresMs } = boundsOf(chain, await readRaw(db, { chain, txHash }), blockTime);
   if (!Number.isSafeInteger(uniqueMs) || uniqueMs <= 0 || uniqueMs > expiresMs + FAR_MS)
     return `its timestamp is ${uniqueMs}, which no transaction from here has`;
   const { rows } = await sql`
@@ -47,7 +49,8 @@ export async function makeAttempt(
   if (alive.rows.length > 0)
     throw notReconciled(`a transaction of the payout ${orderPk} itself is on its way, or landed`);
   await markSigned();
-  const { uniqueMs, expiresMs, feeLimit } = boundsOf(await readRaw(tx, { chain, txHash }));
+  const bounds = boundsOf(chain, await readRaw(tx, { chain, txHash }), blockTime);
+  const { uniqueMs, expiresMs, feeLimit, epochs } = bounds;
   const terms = JSON.stringify({ feeLimit: `${feeLimit}`, cost: '0' });
   await sql`
     insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount, raw,
@@ -57,17 +60,29 @@ export async function makeAttempt(
     from forgotten_payment f where f.chain = ${chain} and f.tx_hash = ${txHash}`.execute(tx);
   // Whom it refers to is named by a few bytes alone; below its own block nobody looks for it.
   await sql`
-    insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash)
-    select f.chain, f.tx_hash, ${wallet}, ${orderPk}::uuid, ${uniqueMs}, ${expiresMs}, f.block_height, f.block_hash
+    insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash,
+      first_epoch, last_epoch)
+    select f.chain, f.tx_hash, ${wallet}, ${orderPk}::uuid, ${uniqueMs}, ${expiresMs}, f.block_height, f.block_hash,
+      ${epochs?.first ?? null}::int8, ${epochs?.last ?? null}::int8
     from forgotten_payment f where f.chain = ${chain} and f.tx_hash = ${txHash}`.execute(tx);
 }
 
-function boundsOf(signed: Uint8Array): {
+interface Bounds {
   readonly uniqueMs: number;
   readonly expiresMs: number;
   readonly feeLimit: bigint;
-} {
-  const { timestampMs, expirationMs, feeLimit } = readSignedTransaction(signed).raw;
+  /** Of what epochs end. */
+  readonly epochs?: { readonly first: number; readonly last: number };
+}
+
+/** What the signer wrote down of it, as far as its bytes say. Of SUI its time is that of its checkpoint. */
+function boundsOf(chain: Chain, raw: Uint8Array, blockTime: Date): Bounds {
+  if (familyOf(chain) === 'SUI') {
+    const { nonce, epochs, gas } = readPaymentBytes(raw);
+    const expiresMs = blockTime.getTime();
+    return { uniqueMs: uniqueNear(expiresMs, nonce), expiresMs, feeLimit: gas.budgetMist, epochs };
+  }
+  const { timestampMs, expirationMs, feeLimit } = readSignedTransaction(raw).raw;
   return { uniqueMs: Number(timestampMs), expiresMs: Number(expirationMs), feeLimit };
 }
 

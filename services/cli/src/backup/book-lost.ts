@@ -40,7 +40,7 @@ export async function bookLost(
       ['HOT_AVAILABLE', -fate.deliveredBaseUnits],
     ]);
   // Not NETWORK_FEE: that account is the fees of the transactions that are known as own ones, and no others.
-  if (fate.feeBaseUnits > 0n)
+  if (fate.feeBaseUnits !== 0n)
     await post(tx, `forgotten-fee:${chain}:${txHash}`, 'TOP_UP_REVERSED', chain, network.nativeSymbol, [
       ['OWNER', fate.feeBaseUnits],
       ['HOT_GAS', -fate.feeBaseUnits],

@@ -2,6 +2,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
 import { readerError } from '@opentill/chain/reader-error';
 import type {
+  OursAmong,
   SentTransaction,
   TronWalletHistoryReader,
 } from '@opentill/chain-tron/sender/read-wallet-history';
@@ -10,7 +11,7 @@ import type { Anchor } from '../reconcile/books.ts';
 import { sql } from 'kysely';
 import type { Hold } from './restore-store.ts';
 
-/** How far the blocks since the backup were read for a hold. */
+/** How far the blocks since the backup were read for the holds of a chain. */
 export interface ReadSince {
   /** What ends at this time of the chain or before can be in no block that was not read; null: nothing was read. */
   readonly overMs: number | null;
@@ -28,8 +29,9 @@ interface Progress {
 const BLOCKS_AT_ONCE = 200;
 
 /**
- * Reads every block since the backup, up to the one that the scanner has verified, for what the wallet sent, and writes down what
- * the database does not know, and how far it got: a run that ends goes on there. It begins below the backup's own block where
+ * Reads every block since the backup, up to the one that the scanner has verified, for what held wallets and deposit addresses
+ * sent, and writes down what the database does not know, and how far it got: a run that ends goes on there, and so does the
+ * next hold of the chain, since each block is read for all of them. It begins below the backup's own block where
  * something was on its way then: of that too every block of its life is read.
  * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
  */
@@ -43,7 +45,7 @@ export async function readSinceBackup(
   let progress = await readProgress(db, hold);
   while (progress.height < anchor.height) {
     const to = Math.min(anchor.height, progress.height + BLOCKS_AT_ONCE);
-    const { sent, last, overMs } = await history.read(hold.wallet as Address, { after: progress, to });
+    const { sent, last, overMs } = await history.read(oursAmong(db, hold), { after: progress, to });
     if (last.height === anchor.height && last.hash !== anchor.hash)
       throw readerError('INCONSISTENT_ANSWER', 'the scanner has verified another block', {
         height: last.height,
@@ -60,23 +62,33 @@ export async function readSinceBackup(
   return { overMs: progress.overMs, notVerified: [] };
 }
 
-async function readProgress(db: Db, { restoreId, chain, wallet, fromHeight }: Hold): Promise<Progress> {
+function oursAmong(db: Db, { restoreId, chain }: Hold): OursAmong {
+  return async (owners) => {
+    const { rows } = await sql<{ address: Address }>`
+      select d.address from deposit_address d join chain_family f using (family)
+        where f.chain = ${chain} and d.address = any(${owners}::text[])
+      union select h.wallet from restore_hold h
+        where h.restore_id = ${restoreId} and h.chain = ${chain} and h.wallet = any(${owners}::text[])`.execute(
+      db,
+    );
+    return new Set(rows.map(({ address }) => address));
+  };
+}
+
+/** Where the one of its holds is that was read least far. */
+async function readProgress(db: Db, { restoreId, chain }: Hold): Promise<Progress> {
   const { rows } = await sql<{
-    height: number | null;
+    height: number;
     hash: BlockHash | null;
     over_ms: number | null;
-    lowest: number | null;
   }>`
-    select h.read_height as height, h.read_hash as hash, h.read_over_ms as over_ms,
-      (select min(a.reference_height) from payout_attempt a
-        where a.chain = h.chain and a.wallet = h.wallet and a.state = 'OPEN') as lowest
-    from restore_hold h where h.restore_id = ${restoreId} and h.chain = ${chain} and h.wallet = ${wallet}`.execute(
-    db,
-  );
-  const row = rows[0];
-  if (row !== undefined && row.height !== null)
-    return { height: row.height, hash: row.hash ?? undefined, overMs: row.over_ms };
-  return { height: Math.min(fromHeight, row?.lowest ?? fromHeight), hash: undefined, overMs: null };
+    select coalesce(h.read_height, least(h.from_height, (
+        select min(a.reference_height) from payout_attempt a where a.chain = h.chain and a.state = 'OPEN'))) as height,
+      h.read_hash as hash, h.read_over_ms as over_ms
+    from restore_hold h where h.restore_id = ${restoreId} and h.chain = ${chain} and h.released_at is null
+    order by 1, h.read_height nulls first limit 1`.execute(db);
+  const [row] = rows;
+  return { height: row?.height ?? 0, hash: row?.hash ?? undefined, overMs: row?.over_ms ?? null };
 }
 
 /** Own transactions that stand in these blocks, while what the scanner has recorded of them is something else. */
@@ -94,21 +106,21 @@ async function findNotVerified(
 
 async function save(
   tx: Tx,
-  { restoreId, chain, wallet }: Hold,
+  { restoreId, chain }: Hold,
   sent: readonly SentTransaction[],
   { height, hash, overMs }: { readonly height: number; readonly hash: BlockHash; readonly overMs: number },
 ): Promise<void> {
-  for (const { txHash, blockHeight, blockHash, blockTimeMs, raw, payment } of sent) {
+  for (const { owner, txHash, blockHeight, blockHash, blockTimeMs, raw, payment } of sent) {
     const { contract = null, to = null, amountBaseUnits } = payment?.intent ?? {};
     await sql`
       insert into forgotten_payment (chain, tx_hash, restore_id, wallet, nonce, raw, contract_address, to_address, amount,
         block_height, block_hash, block_time)
-      select ${chain}, ${txHash}, ${restoreId}, ${wallet}, null, ${Buffer.from(raw)}, ${contract}::text, ${to}::text,
+      select ${chain}, ${txHash}, ${restoreId}, ${owner}, null, ${Buffer.from(raw)}, ${contract}::text, ${to}::text,
         ${amountBaseUnits?.toString() ?? null}::numeric, ${blockHeight}, ${blockHash}, ${new Date(blockTimeMs)}
       where not exists (select from own_transaction t where t.chain = ${chain} and t.tx_hash = ${txHash})
       on conflict do nothing`.execute(tx);
   }
   await sql`
     update restore_hold set read_height = ${height}, read_hash = ${hash}, read_over_ms = ${overMs}
-    where restore_id = ${restoreId} and chain = ${chain} and wallet = ${wallet}`.execute(tx);
+    where restore_id = ${restoreId} and chain = ${chain} and released_at is null`.execute(tx);
 }

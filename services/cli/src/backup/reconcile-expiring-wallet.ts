@@ -4,12 +4,11 @@ import { LANDS_WITHIN_MS } from '@opentill/contracts/payout-terms';
 import type { Db } from '@opentill/db/database';
 import { sql } from 'kysely';
 import { readAnchor } from '../reconcile/read-books.ts';
-import { whyNotAdopted } from './adopt-attempt.ts';
-import { adoptPayment } from './adopt-payment.ts';
-import { matchForgotten } from './match-forgotten.ts';
+import { adoptProven, noteLanded } from './adopt-proven.ts';
 import { readSinceBackup } from './read-since-backup.ts';
+import { refuseUnsigned } from './refuse-unsigned.ts';
 import { readDoubtful, readPayments, type Hold } from './restore-store.ts';
-import { PROVEN, type WalletState } from './wallet-state.ts';
+import type { WalletState } from './wallet-state.ts';
 
 const REQUEST_TIMEOUT_MS = 15_000;
 /** By so much the database's clock at the restore may have been behind the chain's. */
@@ -47,36 +46,14 @@ export async function reconcileExpiringWallet(
       waitsFor.push(
         `blocks of ${new Date(endMs).toISOString()} to be verified (now: ${anchor.time.toISOString()}): until then what the lost machine signed may land`,
       );
-    } else waitsFor.push(...(await findUnsettled(db, hold)));
+    } else {
+      waitsFor.push(...(await findUnsettled(db, hold)));
+      if (waitsFor.length === 0) await refuseUnsigned(db, hold.chain, hold.wallet);
+    }
   }
   const payments = await readPayments(db, { hold });
   const payouts = await readDoubtful(db, hold);
-  return { hold, isReadable: true, waitsFor, waitsUntil, payments, payouts, adopted, silent: [] };
-}
-
-/** What was on its way at the backup and is verified needs nobody's decision: nothing else was signed for its payout since. */
-async function noteLanded(db: Db, { chain, wallet }: Hold): Promise<void> {
-  await sql`
-    update doubtful_payout d set decision = 'ADOPTED', decided_by = ${PROVEN.by}, decided_at = clock_timestamp()
-    from payout p join payout_attempt a using (order_pk) join own_transaction_fate f on f.chain = a.chain and f.tx_hash = a.tx_hash
-    where d.order_pk = p.order_pk and d.decision is null and p.chain = ${chain} and p.wallet = ${wallet} and p.state = 'SIGNED'
-      and a.state <> 'DEAD' and f.state = 'VERIFIED'`.execute(db);
-}
-
-/** Whose orders ask for just that, in their time. What one of them had signed at the backup is known to have landed nowhere. */
-async function adoptProven(db: Db, hold: Hold): Promise<number> {
-  return db.transaction().execute(async (tx) => {
-    const payments = await readPayments(tx, { hold });
-    let adopted = 0;
-    for (const { txHash, orderPk } of matchForgotten(payments, [], await readDoubtful(tx, hold))) {
-      const payment = payments.find((one) => one.txHash === txHash);
-      if (payment === undefined || orderPk === null) continue;
-      if ((await whyNotAdopted(tx, payment)) !== undefined) continue; // the operator is asked
-      await adoptPayment(tx, payment, orderPk, PROVEN);
-      adopted += 1;
-    }
-    return adopted;
-  });
+  return { hold, waitsFor, waitsUntil, payments, payouts, adopted, silent: [] };
 }
 
 /** By the end everything of before is verified, or landed nowhere and is listed as a payout to decide about. */

@@ -118,11 +118,12 @@ export async function saveForgotten(
 /** Transactions that are to be decided about, of one wallet or, without it, of all; `all`: the decided ones as well. */
 export async function readPayments(
   db: Db | Tx,
-  of: { readonly hold?: Hold; readonly txHash?: string; readonly all?: boolean },
+  of: { readonly hold?: Hold; readonly chain?: Chain; readonly txHash?: string; readonly all?: boolean },
 ): Promise<readonly StoredPayment[]> {
   const where: RawBuilder<unknown>[] = [sql`true`];
   if (of.all !== true) where.push(sql`decision is null`);
   if (of.txHash !== undefined) where.push(sql`tx_hash = ${of.txHash}`);
+  if (of.chain !== undefined) where.push(sql`chain = ${of.chain}`);
   if (of.hold !== undefined) where.push(sql`chain = ${of.hold.chain} and wallet = ${of.hold.wallet}`);
   const { rows } = await sql<PaymentRow>`
     select chain, wallet, restore_id as "restoreId", tx_hash as "txHash", nonce, contract_address as contract, to_address as "to",
@@ -173,10 +174,13 @@ export function readDoubtful(
   );
 }
 
-/** Of an attempt `a`, by the blocks that were read for the hold `h`: none held it in its time. */
-export const hasLandedNowhere: RawBuilder<boolean> = sql<boolean>`(a.state = 'OPEN' and a.expires_ms <= h.read_over_ms
+/** Of an attempt `a`, by the blocks that were read for the hold `h`: none held it in its time, or in its epochs. */
+export const hasLandedNowhere: RawBuilder<boolean> = sql<boolean>`(a.state = 'OPEN'
+  and case when a.last_epoch is null then a.expires_ms <= h.read_over_ms
+    else h.read_height is not null and attempt_is_over(a.chain, a.expires_ms, a.last_epoch) end
   and not exists (select from own_transaction_fate f
-    where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED')))`;
+    where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED'))
+  and not exists (select from own_transaction_landed l where l.chain = a.chain and l.tx_hash = a.tx_hash))`;
 
 /** A payout by its key or its merchant's order id. */
 export async function findPayouts(db: Db | Tx, wanted: string): Promise<readonly NamedPayout[]> {

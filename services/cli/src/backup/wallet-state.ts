@@ -1,10 +1,8 @@
 import type { Hold, NamedPayout, StoredPayment } from './restore-store.ts';
 
-/** How things stand with one held wallet. Nothing is open when all lists are empty. It is never released when it can't be read. */
+/** How things stand with one held wallet. Nothing is open when all lists are empty. */
 export interface WalletState {
   readonly hold: Hold;
-  /** Whether what the wallet did since the backup can be read from chains of its family. */
-  readonly isReadable: boolean;
   /** What has to come about by itself, or be mended: sentences. */
   readonly waitsFor: readonly string[];
   /** All that it waits for is that the chain comes to this time; undefined: it waits for nothing, or for something else. */
@@ -19,8 +17,8 @@ export interface WalletState {
 }
 
 /** Whether it stays held by itself, without anything for somebody to do: no other wallet has to wait for it. */
-export function staysHeld({ isReadable, waitsUntil, payments, payouts }: WalletState): boolean {
-  return !isReadable || (waitsUntil !== undefined && payments.length + payouts.length === 0);
+export function staysHeld({ waitsUntil, payments, payouts }: WalletState): boolean {
+  return waitsUntil !== undefined && payments.length + payouts.length === 0;
 }
 
 /** In whose name the restore takes a payment over that is certainly a payout's. */

@@ -1,4 +1,5 @@
 import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
+import { createSuiStateReader } from '@opentill/chain-sui/read-state';
 import { createTronStateReader } from '@opentill/chain-tron/read-state';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
@@ -10,6 +11,7 @@ import { jsonLines } from '../print-table.ts';
 import { bookGas, gasBroughtSoFar, unbookedGasOf } from '../reconcile/book-gas.ts';
 import { reconciliationJson, reconciliationLines } from '../reconcile/print-reconciliation.ts';
 import { reconcileChain } from '../reconcile/reconcile-chain.ts';
+import { reconcileSui } from '../reconcile/reconcile-sui.ts';
 import { reconcileTron } from '../reconcile/reconcile-tron.ts';
 import type { Reconciliation } from '../reconcile/reconciliation.ts';
 import { shownAmount } from '../reconcile/shown-amount.ts';
@@ -95,6 +97,10 @@ function comparisonOf(
     const state = createTronStateReader(work.network, deps);
     return () => reconcileTron({ ...work, state });
   }
+  if (work.network.family === 'SUI') {
+    const state = createSuiStateReader(work.network, deps);
+    return () => reconcileSui({ ...work, state });
+  }
   const state = createEvmStateReader(work.network, deps);
   return () => reconcileChain({ ...work, state });
 }
@@ -120,8 +126,7 @@ function chosen(
   file: string,
   chain: string | undefined,
 ): readonly NetworkConfig[] {
-  const readable = networks.filter(({ family }) => family === 'EVM' || family === 'TRON');
-  const wanted = readable.filter((network) =>
+  const wanted = networks.filter((network) =>
     chain === undefined ? network.enabled : network.chain === chain,
   );
   if (wanted.length > 0) return wanted;

@@ -1,4 +1,5 @@
 import { evmFamily } from '@opentill/chain-evm/family';
+import { suiFamily } from '@opentill/chain-sui/family';
 import { tronFamily } from '@opentill/chain-tron/family';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TransactionFate } from '@opentill/chain/own-transaction';
@@ -13,6 +14,7 @@ import { sql } from 'kysely';
 import { adoptPayment } from '../backup/adopt-payment.ts';
 import { backupError } from '@opentill/db/backup/backup-error';
 import { bookLost } from '../backup/book-lost.ts';
+import { isDepositAddress } from '../backup/deposit-store.ts';
 import { isSame } from '../backup/match-forgotten.ts';
 import { MAY_DECIDE, requireOperator } from '../backup/require-operator.ts';
 import { findPayouts, readPayments, type StoredPayment } from '../backup/restore-store.ts';
@@ -21,7 +23,9 @@ import type { CliContext, CliErrorCode } from '../context.ts';
 import { readAnchor } from '../reconcile/read-books.ts';
 import { withOwnersDatabase } from './restore-reconcile.ts';
 
-const FAMILIES = [evmFamily, tronFamily] as const;
+const FAMILIES = [evmFamily, suiFamily, tronFamily] as const;
+/** Elsewhere the case of a letter is part of the name. */
+const HEX = /^(0x)?[0-9a-f]{64}$/i;
 
 export interface PaymentDecision {
   readonly order?: string;
@@ -45,8 +49,15 @@ export async function decidePayment(
     throw usage('Give either --order <order> or --order-lost.');
   await withOwnersDatabase(context, async (db) => {
     const by = await requireOperator(context, db, MAY_DECIDE);
-    const [payment] = await readPayments(db, { txHash: txHash.toLowerCase(), all: true });
+    const [payment] = await readPayments(db, {
+      txHash: HEX.test(txHash) ? txHash.toLowerCase() : txHash,
+      all: true,
+    });
     if (payment === undefined) throw notFound(`No forgotten payment has the hash ${txHash}.`);
+    if (await isDepositAddress(db, payment))
+      throw usage(
+        `${txHash} is of a deposit address, which pays nobody's orders: name cold storage with restore reconcile --cold.`,
+      );
     const decided = { by, reason: options.reason };
     if (options.order === undefined) {
       if (payment.decision === 'ORDER_LOST')

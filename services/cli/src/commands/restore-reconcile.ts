@@ -7,9 +7,18 @@ import { sql } from 'kysely';
 import { backupError } from '@opentill/db/backup/backup-error';
 import { reconcileWallet } from '../backup/reconcile-wallet.ts';
 import { MAY_RELEASE, requireOperator } from '../backup/require-operator.ts';
-import { readHolds, type Hold, type NamedPayout, type StoredPayment } from '../backup/restore-store.ts';
+import { isDepositAddress } from '../backup/deposit-store.ts';
+import { reconcileDeposits, type DepositState } from '../backup/reconcile-deposits.ts';
+import {
+  readDoubtful,
+  readHolds,
+  readPayments,
+  type Hold,
+  type NamedPayout,
+  type StoredPayment,
+} from '../backup/restore-store.ts';
 import { staysHeld, type WalletState } from '../backup/wallet-state.ts';
-import { findTokenOf } from '../canonical-contract.ts';
+import { canonicalContract, findTokenOf } from '../canonical-contract.ts';
 import { requiredVariable } from '../config.ts';
 import type { CliContext } from '../context.ts';
 import { oneLine } from '../print-table.ts';
@@ -18,6 +27,8 @@ const PROGRESS_MS = 5_000;
 
 export interface ReconcileRestoreOptions {
   readonly chain?: string;
+  /** Cold storage that no sweep of the backup went to. */
+  readonly cold?: readonly string[];
 }
 
 export interface ReleaseOptions extends ReconcileRestoreOptions {
@@ -32,9 +43,13 @@ export interface ReleaseOptions extends ReconcileRestoreOptions {
  */
 export async function reconcileRestore(context: CliContext, options: ReconcileRestoreOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
-    const states = await readStates(context, db, options);
+    const { states, waitsForDeposits } = await readStates(context, db, options);
     const open = states.filter(isOpen).length;
     const stays = states.filter(staysHeld).length;
+    if (waitsForDeposits)
+      throw backupError('RESTORE_NOT_RECONCILED', 'Deposit addresses are not reconciled.', {
+        retryable: true,
+      });
     if (open > stays || (open > 0 && open === states.length))
       throw backupError(
         'RESTORE_NOT_RECONCILED',
@@ -59,9 +74,9 @@ export async function reconcileRestore(context: CliContext, options: ReconcileRe
 export async function releaseRestore(context: CliContext, options: ReleaseOptions): Promise<void> {
   await withOwnersDatabase(context, async (db) => {
     const operator = await requireOperator(context, db, MAY_RELEASE);
-    const states = await readStates(context, db, options);
+    const { states, waitsForDeposits } = await readStates(context, db, options);
     const ready = states.filter((state) => !staysHeld(state));
-    if (ready.some(isOpen) || (states.length > 0 && ready.length === 0))
+    if (waitsForDeposits || ready.some(isOpen) || (states.length > 0 && ready.length === 0))
       throw backupError('RESTORE_NOT_RECONCILED', 'Nothing is released: see above what is open.', {
         retryable: true,
       });
@@ -71,13 +86,20 @@ export async function releaseRestore(context: CliContext, options: ReleaseOption
   });
 }
 
+interface RestoreStates {
+  readonly states: readonly WalletState[];
+  /** Something is open of deposit addresses, which belong to no one wallet. */
+  readonly waitsForDeposits: boolean;
+}
+
+/** Wallets first: what the hot ones sent brought fees to deposit addresses, which takes it out of what is to be decided. */
 async function readStates(
   context: CliContext,
   db: Db,
-  { chain }: ReconcileRestoreOptions,
-): Promise<readonly WalletState[]> {
+  { chain, cold = [] }: ReconcileRestoreOptions,
+): Promise<RestoreStates> {
   const networks = await readNetworkFile(requiredVariable(context, 'NETWORKS_FILE'), context.env);
-  const states: WalletState[] = [];
+  const found: { readonly state: WalletState; readonly network: NetworkConfig }[] = [];
   for (const hold of await readHolds(db)) {
     if (chain !== undefined && hold.chain !== chain) continue;
     const network = networks.find((one) => one.chain === hold.chain && (one.enabled || chain !== undefined));
@@ -87,11 +109,73 @@ async function readStates(
       );
       continue;
     }
-    const state = await reconcileWallet(db, network, hold, progressOf(context, hold));
-    for (const line of describeState(state, network)) context.print(line);
-    states.push(state);
+    found.push({
+      state: await reconcileWallet(db, network, hold, progressOf(context, hold)),
+      network,
+    });
   }
-  return states;
+  const deposits = await readDeposits(db, found, cold);
+  const states: WalletState[] = [];
+  for (const { state, network } of found) {
+    const current = await withoutDeposits(db, state);
+    for (const line of describeState(current, network)) context.print(line);
+    states.push(current);
+  }
+  for (const line of deposits.flatMap(({ state, network }) => describeDeposits(state, network)))
+    context.print(line);
+  // A chain whose wallets wait for its time alone holds up no other, and what its addresses wait for neither.
+  const isHeld = new Set(states.filter(staysHeld).map(({ hold }) => hold.chain));
+  const open = deposits.filter(({ state }) => state.waitsFor.length > 0 && !isHeld.has(state.chain));
+  return { states, waitsForDeposits: open.length > 0 };
+}
+
+interface DepositsOfNetwork {
+  readonly state: DepositState;
+  readonly network: NetworkConfig;
+}
+
+/** Once for a chain. */
+async function readDeposits(
+  db: Db,
+  found: readonly { readonly state: WalletState; readonly network: NetworkConfig }[],
+  cold: readonly string[],
+): Promise<readonly DepositsOfNetwork[]> {
+  const deposits: DepositsOfNetwork[] = [];
+  for (const network of new Set(found.map((one) => one.network))) {
+    const first = found.find((one) => one.network === network)?.state;
+    if (first === undefined) continue;
+    const places = cold.map((address) => canonicalContract(network.family, address));
+    deposits.push({ state: await reconcileDeposits(db, network, first.hold, places), network });
+  }
+  return deposits;
+}
+
+/** As it stands now; what a deposit address paid is told of with the others. */
+async function withoutDeposits(db: Db, state: WalletState): Promise<WalletState> {
+  const { hold } = state;
+  const payments = await readPayments(db, { hold });
+  const payouts = await readDoubtful(db, hold);
+  return { ...state, payments: (await isDepositAddress(db, hold)) ? [] : payments, payouts };
+}
+
+function describeDeposits(
+  { chain, waitsFor, adopted, strange }: DepositState,
+  network: NetworkConfig,
+): readonly string[] {
+  if (waitsFor.length + adopted + strange.length === 0) return [];
+  return [
+    `${chain} deposit addresses: ${waitsFor.length === 0 ? 'reconciled' : `${waitsFor.length} open`}${adopted === 0 ? '' : `, ${adopted} movements recognised`}`,
+    ...waitsFor.map((what) => `  waits for ${what}`),
+    ...(waitsFor.length === 0
+      ? []
+      : [
+          '  note: payments of the hot wallet that brought fees there are recognised then; decide about none before',
+        ]),
+    ...strange.map(
+      ({ txHash, wallet, pays }) =>
+        `  note: ${txHash} of ${wallet}: ${pays === undefined || pays === null ? 'no payment' : `${amountOf(pays, network)} to ${pays.to}, where no sweep of the backup went; if that is cold storage, say --cold ${pays.to}`}`,
+    ),
+  ];
 }
 
 /** Blocks of a day take some minutes: how far it is goes beside the answer. */
@@ -175,6 +259,13 @@ async function release(
     await sql`
       update signer.lease set expires_at = clock_timestamp()
       where name = ${`wallet/${chain}/${wallet}`} and holder = ${`restore ${restoreId}`}`.execute(tx);
+    // With the last wallet of a chain its sweeps.
+    await sql`
+      update signer.lease set expires_at = clock_timestamp()
+      where name = ${`sweeps/${chain}`} and holder = ${`restore ${restoreId}`} and not exists (
+        select from restore_hold h where h.restore_id = ${restoreId} and h.chain = ${chain} and h.released_at is null)`.execute(
+      tx,
+    );
     await sql`
       insert into audit_entry (operator, action, subject, outcome, details)
       values (${operator}, 'releaseRestore', ${`${chain}/${wallet}`}, 'DONE', ${JSON.stringify({ restoreId, reason })})`.execute(

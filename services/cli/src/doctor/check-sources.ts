@@ -1,15 +1,19 @@
 import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import type { Finding } from './finding.ts';
 
-/** Whether enough endpoints can be used, of different hosts. */
-export function checkSources(network: NetworkConfig, usable: number): Finding {
+/**
+ * Whether enough endpoints can be used, of different hosts.
+ * @param alone what one alone is not enough for besides, a sentence
+ */
+export function checkSources(network: NetworkConfig, usable: number, alone?: string): Finding {
   const found = { subject: network.chain, check: 'sources' };
   const hosts = rpcEndpointsOf(network).map(({ url }) => new URL(url).hostname);
   if (usable === 0) {
     const mend = `Set ${network.chain}_RPC_URLS or rpcUrls to endpoints that answer.`;
     return { ...found, outcome: 'fail', detail: 'No endpoint can be used.', mend };
   }
-  const mend = `Name two endpoints of different providers in ${network.chain}_RPC_URLS: one cannot be compared.`;
+  const two = `Name two endpoints of different providers in ${network.chain}_RPC_URLS: one cannot be compared.`;
+  const mend = alone === undefined ? two : `${two} ${alone}`;
   if (hosts.length < 2) return { ...found, outcome: 'warn', detail: 'One endpoint is configured.', mend };
   if (new Set(hosts).size < 2)
     return { ...found, outcome: 'warn', detail: `All endpoints are at ${hosts[0] ?? ''}.`, mend };

@@ -8,6 +8,7 @@ import { checkSources } from './check-sources.ts';
 import { compareEndpoints } from './compare-endpoints.ts';
 import { openEndpoints, readHeader, type ReachedEndpoint } from './endpoint.ts';
 import { examineEndpoint } from './examine-endpoint.ts';
+import { examineSuiNetwork } from './examine-sui-network.ts';
 import { examineTronNetwork } from './examine-tron-network.ts';
 import { findingOf, type Finding } from './finding.ts';
 
@@ -17,11 +18,8 @@ const CLOCK_SECONDS = 30;
 export async function examineNetwork(network: NetworkConfig, clock: Clock): Promise<readonly Finding[]> {
   const { chainId } = network;
   if (network.family === 'TRON') return examineTronNetwork(network, clock);
-  if (network.family !== 'EVM' || chainId === undefined) {
-    const detail = `This version reads no network of the family ${network.family}.`;
-    const mend = 'Nothing to mend: wait for a version that does.';
-    return [{ outcome: 'warn', subject: network.chain, check: 'family', detail, mend }];
-  }
+  if (network.family === 'SUI') return examineSuiNetwork(network, clock);
+  if (chainId === undefined) throw new TypeError(`${network.chain} has no chain id`);
   const endpoints = openEndpoints(rpcEndpointsOf(network), chainId);
   const looks = await Promise.all(
     endpoints.map(async (endpoint): Promise<ReachedEndpoint | Finding> => {

@@ -10,16 +10,18 @@ import { whatLies } from './what-lies.ts';
 
 /**
  * Everything that the books say of a chain, read at one moment: what is booked meanwhile is not in it.
- * @returns undefined when no scanner has ever verified a block of the chain
+ * @param height of the block that they are held against, not above the newest verified one; that by default
+ * @returns undefined when no scanner has ever verified a block of the chain, or not that one
  */
-export async function readBooks(db: Db, network: NetworkConfig): Promise<Books | undefined> {
+export async function readBooks(db: Db, network: NetworkConfig, height?: number): Promise<Books | undefined> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (tx) => {
-      const anchor = await readAnchor(tx, network.chain);
-      if (anchor === undefined) return undefined;
+      const newest = await readAnchor(tx, network.chain);
+      const anchor = height === undefined ? newest : await readBlock(tx, network.chain, height);
+      if (newest === undefined || anchor === undefined || anchor.height > newest.height) return undefined;
       return {
         chain: network.chain,
         anchor,
@@ -38,6 +40,14 @@ export async function readAnchor(db: Db | Tx, chain: string): Promise<Anchor | u
   const { rows } = await sql<Anchor>`
     select verified_height as height, verified_hash as hash, verified_time as time
     from chain_cursor where chain = ${chain}`.execute(db);
+  return rows[0];
+}
+
+async function readBlock(tx: Tx, chain: string, height: number): Promise<Anchor | undefined> {
+  const { rows } = await sql<Anchor>`
+    select height, hash, block_time as time from block where chain = ${chain} and height = ${height}`.execute(
+    tx,
+  );
   return rows[0];
 }
 

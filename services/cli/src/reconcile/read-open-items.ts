@@ -115,6 +115,8 @@ async function openFees(
       left join own_transaction_settlement s using (chain, tx_hash),
       lateral (select case when f.state <> 'ORPHANED' and f.block_height <= ${height} then f.network_fee else 0 end as paid) x
     where f.chain = ${chain} and coalesce(s.booked_fee, 0) <> x.paid
-      and exists (select from hot_wallet w where w.family = t.family and w.address = t.wallet)`.execute(tx);
+      and (t.family = 'SUI' or exists (select from hot_wallet w where w.family = t.family and w.address = t.wallet))`.execute(
+    tx,
+  );
   return itemsOf(rows, () => 'FEE_NOT_BOOKED');
 }

@@ -5,7 +5,7 @@ type Network = Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>;
 
 /**
  * Rows (address, symbol, amount) of all that came to deposit addresses of a chain, or left them, in blocks up to `height`: verified
- * transfers; less what sweeps took away, and their fees; and the coin that was sent there for these. What they add up to lies
+ * transfers; less what sweeps took away, and their fees, which on SUI the hot wallet pays; and the coin that was sent there for these. What they add up to lies
  * there. By what the scanner saw, not by what the ledger made of it.
  */
 export function whatLies({ chain, family, nativeSymbol }: Network, height: number): RawBuilder<unknown> {
@@ -20,7 +20,7 @@ export function whatLies({ chain, family, nativeSymbol }: Network, height: numbe
     select x.wallet, o.symbol, -x.amount from ${moved} join orders o on o.order_pk = x.order_pk
       where ${inBlock} and m.kind = 'SWEEP' and f.succeeded and f.delivered > 0
     union all
-    select x.wallet, ${nativeSymbol}, -f.network_fee from ${moved} where ${inBlock} and m.kind = 'SWEEP'
+    select x.wallet, ${nativeSymbol}, -f.network_fee from ${moved} where ${inBlock} and m.kind = 'SWEEP' and x.family <> 'SUI'
     union all
     select x.to_address, ${nativeSymbol}, f.delivered from ${moved}
       where ${inBlock} and m.kind = 'GAS_TOP_UP' and f.succeeded and f.delivered > 0`;

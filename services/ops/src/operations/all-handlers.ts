@@ -1,4 +1,5 @@
 import type { Handlers } from '../handlers.ts';
+import { acceptDepositHandlers } from './accept-deposit.ts';
 import { chainHandlers } from './chains.ts';
 import { deliveryHandlers } from './deliveries.ts';
 import { ledgerHandlers } from './ledger.ts';
@@ -24,6 +25,7 @@ export function allHandlers(deps: OpsDeps): Handlers {
     ...chainHandlers(deps),
     ...sweepHandlers(deps),
     ...refundHandlers(deps),
+    ...acceptDepositHandlers(deps),
     ...ledgerHandlers(deps),
     ...operatorHandlers(deps),
   };

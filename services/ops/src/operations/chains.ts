@@ -10,19 +10,17 @@ import { notFound, refuse } from '../refuse.ts';
 import { time, timeOrNull } from '../show.ts';
 import {
   countOpenRescans,
-  deletePause,
   findRescans,
-  insertPause,
   insertRescan,
   readCursors,
   readLeases,
-  readPauses,
   readRescan,
   type LeaseRow,
-  type PauseRow,
   type RescanRow,
 } from '../store/chains.ts';
+import { deletePause, insertPause, readPauses } from '../store/pauses.ts';
 import type { OpsDeps } from './ops-deps.ts';
+import { showPause } from './show-pause.ts';
 import { showCursor } from './show-watch.ts';
 
 type ChainOperation =
@@ -47,7 +45,7 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
         readCursors(db),
         Promise.all(SCANNERS.map((schema) => readLeases(db, schema, 'chain:'))),
         readLeases(db, 'signer', 'wallet/'),
-        readPauses(db),
+        readPauses(db, 'chain_pause'),
         countOpenRescans(db),
       ]);
       return assets.networks.map((network) => {
@@ -67,12 +65,13 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
     },
     async pauseChain({ tx, operator }, { chain, reason }) {
       assets.requireNetwork(chain);
-      const pause = await insertPause(tx, { chain, operator: operator.operatorId, reason });
+      const pause = await insertPause(tx, 'chain_pause', { chain, operator: operator.operatorId, reason });
       if (pause === undefined) throw refuse('STATE_CONFLICT', `${chain} is paused already.`);
       return { answer: { chain, pause: showPause(pause) } };
     },
     async resumeChain({ tx }, { chain }) {
-      if (!(await deletePause(tx, chain))) throw refuse('STATE_CONFLICT', `${chain} is not paused.`);
+      if (!(await deletePause(tx, 'chain_pause', chain)))
+        throw refuse('STATE_CONFLICT', `${chain} is not paused.`);
       return { answer: { chain, pause: null } };
     },
     async listServices() {
@@ -126,10 +125,6 @@ function showNetwork(
 
 function holderOf({ holder, until, expired }: LeaseRow) {
   return { holder, until: time(until), expired };
-}
-
-function showPause({ operator, reason, pausedAt }: PauseRow) {
-  return { operator, reason, pausedAt: time(pausedAt) };
 }
 
 function showRescan(row: RescanRow): OpsAnswer<'getRescan'> {

@@ -1,8 +1,11 @@
+import type { TokenConfig } from '@opentill/contracts/network-config';
 import { newEvent } from '@opentill/db/outbox';
 import { familyOf, type Family } from '@opentill/domain/chains';
+import { parseAmount } from '@opentill/domain/money';
 import type { Handlers } from '../handlers.ts';
 import { notFound, refuse } from '../refuse.ts';
 import { readRefundable, refundDeposit } from '../store/sweeps.ts';
+import { readAcceptable } from '../store/unmatched.ts';
 import type { OpsDeps } from './ops-deps.ts';
 
 /** How long a refund waits for approvals and for the wallet's turn. */
@@ -11,12 +14,14 @@ const REFUND_SECONDS = 172_800;
 /** Deposits that are given back. */
 export function refundHandlers({ assets, clock, newId }: OpsDeps): Pick<Handlers, 'refundDeposit'> {
   return {
-    async refundDeposit({ tx, operator, emit }, { transferId, receiver, amountBaseUnits }) {
+    async refundDeposit({ tx, operator, emit }, { transferId, receiver, amountBaseUnits, amount: shown }) {
       const deposit = await readRefundable(tx, transferId);
       if (deposit === undefined) throw notFound(`unmatched deposit ${transferId} that can be given back`);
+      if ((await readAcceptable(tx, transferId))?.isDecided === true)
+        throw refuse('STATE_CONFLICT', 'It is being accepted for its order: look again in some seconds.');
       const { chain, symbol, wallet, merchant_id: merchantId } = deposit;
       const token = assets.requireToken(chain, symbol);
-      const amount = amountBaseUnits === undefined ? deposit.left : BigInt(amountBaseUnits);
+      const amount = partOf(amountBaseUnits, shown, token) ?? deposit.left;
       if (amount <= 0n || amount > deposit.left)
         throw refuse('UNPROCESSABLE', `Of this deposit ${deposit.left} base units are left.`);
       if (wallet === null) throw refuse('UNPROCESSABLE', `There is no hot wallet of ${chain}.`);
@@ -44,9 +49,28 @@ export function refundHandlers({ assets, clock, newId }: OpsDeps): Pick<Handlers
   };
 }
 
-/** As stored; whether it can be paid at all the signer says, which has the codecs. */
+/** Undefined: all that is left. */
+function partOf(
+  inBaseUnits: string | undefined,
+  shown: string | undefined,
+  { symbol, decimals }: TokenConfig,
+): bigint | undefined {
+  if (inBaseUnits !== undefined && shown !== undefined) throw refuse('UNPROCESSABLE', 'Say the amount once.');
+  if (shown === undefined) return inBaseUnits === undefined ? undefined : BigInt(inBaseUnits);
+  const parsed = parseAmount(shown, decimals);
+  if (!parsed.ok)
+    throw refuse('UNPROCESSABLE', `${shown} is no amount of ${symbol}, which has ${decimals} decimals.`);
+  return parsed.value;
+}
+
+const GRAMMARS: Readonly<Record<Family, RegExp>> = {
+  EVM: /^0x[0-9a-fA-F]{40}$/,
+  TRON: /^T[1-9A-HJ-NP-Za-km-z]{33}$/,
+  SUI: /^0x[0-9a-fA-F]{64}$/,
+};
+
+/** As stored; its checksum is looked at by who types it in, and by the signer. */
 function canonical(family: Family, address: string): string {
-  const grammar = family === 'TRON' ? /^T[1-9A-HJ-NP-Za-km-z]{33}$/ : /^0x[0-9a-fA-F]{40,64}$/;
-  if (!grammar.test(address)) throw refuse('UNPROCESSABLE', 'That is no address of this chain.');
+  if (!GRAMMARS[family].test(address)) throw refuse('UNPROCESSABLE', 'That is no address of this chain.');
   return family === 'TRON' ? address : address.toLowerCase();
 }

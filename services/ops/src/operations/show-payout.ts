@@ -51,7 +51,8 @@ export function showOwnTransaction(
     txHash: row.txHash,
     wallet: row.wallet,
     nonce: row.nonce,
-    purpose: row.purpose,
+    // One that gathers a wallet's coins is of no order.
+    purpose: row.purpose === 'CANCEL' ? 'CANCEL' : 'PAYOUT',
     to: row.to,
     amountBaseUnits: row.amount.toString(),
     feeTerms: { ...row.feeTerms },

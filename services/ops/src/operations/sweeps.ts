@@ -3,16 +3,10 @@ import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
 import { refuse } from '../refuse.ts';
 import { time, timeOrNull } from '../show.ts';
-import {
-  deleteSweepPause,
-  findSweeps,
-  insertSweepPause,
-  insertSweepRequest,
-  readSweepPauses,
-  readSweepPlans,
-  type SweepPauseRow,
-} from '../store/sweeps.ts';
+import { deletePause, insertPause, readPauses } from '../store/pauses.ts';
+import { findSweeps, insertSweepRequest, readSweepPlans } from '../store/sweeps.ts';
 import type { OpsDeps } from './ops-deps.ts';
+import { showPause } from './show-pause.ts';
 
 type SweepOperation = 'listSweeps' | 'listSweepPlans' | 'pauseSweeps' | 'resumeSweeps' | 'runSweeps';
 
@@ -39,40 +33,23 @@ export function sweepHandlers({ db, assets }: OpsDeps): Pick<Handlers, SweepOper
       );
     },
     async listSweepPlans() {
-      const [plans, pauses] = await Promise.all([readSweepPlans(db), readSweepPauses(db)]);
-      return plans.map(({ chain, plan, plannedAt }) => {
-        const pause = pauses.find((row) => row.chain === chain);
-        const native = assets.requireNetwork(chain).nativeSymbol;
-        return {
-          chain,
-          plannedAt: time(plannedAt),
-          gasPriceBaseUnits: plan.gasPrice,
-          budgetLeftBaseUnits: plan.budgetLeft,
-          begin: plan.begin.map(({ amount, cost, ...sweep }) => ({
-            ...sweep,
-            amountBaseUnits: amount,
-            amount: assets.display(chain, sweep.symbol, BigInt(amount)),
-            costBaseUnits: cost,
-            cost: assets.display(chain, native, BigInt(cost)),
-          })),
-          toCold: plan.toCold.map(({ symbol, amount }) => ({
-            symbol,
-            amountBaseUnits: amount,
-            amount: assets.display(chain, symbol, BigInt(amount)),
-          })),
-          waiting: Object.entries(plan.waiting).map(([reason, count]) => ({ reason, count })),
-          pause: pause === undefined ? null : showPause(pause),
-        };
-      });
+      const [plans, pauses] = await Promise.all([readSweepPlans(db), readPauses(db, 'sweep_pause')]);
+      return plans.map((row) =>
+        showPlan(
+          assets,
+          row,
+          pauses.find(({ chain }) => chain === row.chain),
+        ),
+      );
     },
     async pauseSweeps({ tx, operator }, { chain, reason }) {
       assets.requireNetwork(chain);
-      const pause = await insertSweepPause(tx, { chain, operator: operator.operatorId, reason });
+      const pause = await insertPause(tx, 'sweep_pause', { chain, operator: operator.operatorId, reason });
       if (pause === undefined) throw refuse('STATE_CONFLICT', `The sweeps of ${chain} are paused already.`);
       return { answer: { chain, pause: showPause(pause) } };
     },
     async resumeSweeps({ tx }, { chain }) {
-      if (!(await deleteSweepPause(tx, chain)))
+      if (!(await deletePause(tx, 'sweep_pause', chain)))
         throw refuse('STATE_CONFLICT', `The sweeps of ${chain} are not paused.`);
       return { answer: { chain, pause: null } };
     },
@@ -84,10 +61,33 @@ export function sweepHandlers({ db, assets }: OpsDeps): Pick<Handlers, SweepOper
   };
 }
 
-function showPause({
-  operator,
-  reason,
-  pausedAt,
-}: SweepPauseRow): NonNullable<OpsAnswer<'pauseSweeps'>['pause']> {
-  return { operator, reason, pausedAt: time(pausedAt) };
+function showPlan(
+  assets: OpsDeps['assets'],
+  { chain, plan, plannedAt }: Awaited<ReturnType<typeof readSweepPlans>>[number],
+  pause: Parameters<typeof showPause>[0] | undefined,
+): OpsAnswer<'listSweepPlans'>[number] {
+  const native = assets.requireNetwork(chain).nativeSymbol;
+  const shown = (symbol: string, baseUnits: string) => assets.display(chain, symbol, BigInt(baseUnits));
+  return {
+    chain,
+    plannedAt: time(plannedAt),
+    gasPriceBaseUnits: plan.gasPrice,
+    budgetLeftBaseUnits: plan.budgetLeft,
+    budgetLeft: shown(native, plan.budgetLeft.startsWith('-') ? '0' : plan.budgetLeft),
+    nativeSymbol: native,
+    begin: plan.begin.map(({ amount, cost, ...sweep }) => ({
+      ...sweep,
+      amountBaseUnits: amount,
+      amount: shown(sweep.symbol, amount),
+      costBaseUnits: cost,
+      cost: shown(native, cost),
+    })),
+    toCold: plan.toCold.map(({ symbol, amount }) => ({
+      symbol,
+      amountBaseUnits: amount,
+      amount: shown(symbol, amount),
+    })),
+    waiting: Object.entries(plan.waiting).map(([reason, count]) => ({ reason, count })),
+    pause: pause === undefined ? null : showPause(pause),
+  };
 }

@@ -26,13 +26,16 @@ export function transferHandlers({
         rows,
         limit,
         (row) => row.transferId,
-        ({ merchantId, unmatchedOrderPk, orderId, createdAt, ...transfer }) => ({
+        ({ merchantId, unmatchedOrderPk, orderId, orderStatus, createdAt, refunded, ...transfer }) => ({
           reason: transfer.unmatchedReason ?? 'LATE',
           merchantId: merchantId ?? '',
           orderPk: unmatchedOrderPk ?? '',
           orderId,
+          orderStatus,
           createdAt: time(createdAt ?? new Date(0)),
           transfer: showTransfer(assets, transfer),
+          leftBaseUnits: (transfer.amount - refunded).toString(),
+          left: assets.display(transfer.chain, transfer.symbol, transfer.amount - refunded),
         }),
       );
     },

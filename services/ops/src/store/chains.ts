@@ -44,33 +44,6 @@ export async function readLeases(
   return rows;
 }
 
-export async function readPauses(db: Db) {
-  return db
-    .selectFrom('chain_pause')
-    .select(['chain', 'operator', 'reason', 'paused_at as pausedAt'])
-    .execute();
-}
-export type PauseRow = Awaited<ReturnType<typeof readPauses>>[number];
-
-/** Undefined when it is paused already. */
-export async function insertPause(
-  db: Db,
-  pause: { chain: Chain; operator: string; reason: string },
-): Promise<PauseRow | undefined> {
-  return db
-    .insertInto('chain_pause')
-    .values(pause)
-    .onConflict((conflict) => conflict.doNothing())
-    .returning(['chain', 'operator', 'reason', 'paused_at as pausedAt'])
-    .executeTakeFirst();
-}
-
-/** False when it is not paused. */
-export async function deletePause(db: Db, chain: Chain): Promise<boolean> {
-  const rows = await db.deleteFrom('chain_pause').where('chain', '=', chain).returning('chain').execute();
-  return rows.length > 0;
-}
-
 const RESCAN = [
   'request_id as requestId',
   'chain',

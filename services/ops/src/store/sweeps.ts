@@ -62,33 +62,6 @@ export async function readSweepPlans(db: Db) {
     .execute();
 }
 
-export async function readSweepPauses(db: Db) {
-  return db
-    .selectFrom('sweep_pause')
-    .select(['chain', 'operator', 'reason', 'paused_at as pausedAt'])
-    .execute();
-}
-export type SweepPauseRow = Awaited<ReturnType<typeof readSweepPauses>>[number];
-
-/** Undefined when they are paused already. */
-export async function insertSweepPause(
-  db: Db,
-  pause: { chain: Chain; operator: string; reason: string },
-): Promise<SweepPauseRow | undefined> {
-  return db
-    .insertInto('sweep_pause')
-    .values(pause)
-    .onConflict((conflict) => conflict.doNothing())
-    .returning(['chain', 'operator', 'reason', 'paused_at as pausedAt'])
-    .executeTakeFirst();
-}
-
-/** False when they are not paused. */
-export async function deleteSweepPause(db: Db, chain: Chain): Promise<boolean> {
-  const rows = await db.deleteFrom('sweep_pause').where('chain', '=', chain).returning('chain').execute();
-  return rows.length > 0;
-}
-
 export async function insertSweepRequest(db: Db, chain: Chain, operator: string): Promise<number> {
   const { request_id } = await db
     .insertInto('sweep_request')

@@ -1,6 +1,8 @@
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
+import { sql } from 'kysely';
 import { isSymbol } from './is-symbol.ts';
+import { refundedOf } from './unmatched.ts';
 import { CHAIN_VALUES, FAMILIES } from '@opentill/domain/chains';
 import { dateOf } from '../page.ts';
 import { spellings } from '../show.ts';
@@ -86,7 +88,9 @@ export async function findUnmatched(
       'u.merchant_id as merchantId',
       'u.order_pk as unmatchedOrderPk',
       'o.order_id as orderId',
+      'o.status as orderStatus',
       'u.created_at as createdAt',
+      refundedOf(sql`t.transfer_id`).as('refunded'),
     ])
     .where('u.transfer_id', 'is not', null)
     .orderBy('t.transfer_id', 'desc')
@@ -96,5 +100,7 @@ export async function findUnmatched(
   if (filter.chain !== undefined) query = query.where('t.chain', '=', filter.chain);
   if (filter.symbol !== undefined) query = query.where(isSymbol('t.symbol', filter.symbol));
   if (filter.reason !== undefined) query = query.where('u.reason', '=', filter.reason);
+  if (filter.open !== undefined)
+    query = query.where(sql<boolean>`(${refundedOf(sql`t.transfer_id`)} < t.amount) = ${filter.open}`);
   return query.execute();
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
 import { createEvmReader } from '@opentill/chain-evm/reader';
+import { createSuiStateReader } from '@opentill/chain-sui/read-state';
 import { createTronStateReader } from '@opentill/chain-tron/read-state';
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHeader } from '@opentill/chain/block';
@@ -8,7 +9,7 @@ import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { Holding, StateNumber } from '@opentill/chain/state-number';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { Chain } from '@opentill/domain/chains';
+import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { canonicalContract } from '../../canonical-contract.ts';
 
@@ -48,7 +49,7 @@ const BLOCKS_BELOW_HEAD = 2;
 export function createMoneyReader(network: NetworkConfig): MoneyReader {
   const { chain } = network;
   const assets = assetsOf(network);
-  const readBalances = network.family === 'TRON' ? ofTron(network) : ofEvm(network);
+  const readBalances = BALANCES[network.family](network);
   return { chain, read: (addresses) => repeat(() => readOnce({ chain, assets, readBalances }, addresses)) };
 }
 
@@ -65,6 +66,17 @@ function ofTron(network: NetworkConfig): ReadBalances {
   const state = createTronStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
   return async (holdings) => (await state.solidBalances(holdings)).balances;
 }
+
+function ofSui(network: NetworkConfig): ReadBalances {
+  const state = createSuiStateReader(network, { requestTimeoutMs: REQUEST_TIMEOUT_MS });
+  return async (holdings) => state.balances(holdings);
+}
+
+const BALANCES: Readonly<Record<Family, (network: NetworkConfig) => ReadBalances>> = {
+  EVM: ofEvm,
+  TRON: ofTron,
+  SUI: ofSui,
+};
 
 /** The native coin is looked for even where it is no token of the file: it pays fees, and people send it. */
 function assetsOf({ family, tokens, nativeSymbol, nativeDecimals }: NetworkConfig): readonly Asset[] {

@@ -1,5 +1,7 @@
-import type { CliContext } from '../../context.ts';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { CliContext, CliErrorCode } from '../../context.ts';
 import { openOps } from '../../ops-client.ts';
+import { FAMILY_CODECS } from '../keys/family-codecs.ts';
 import { tableLine } from '../../print-table.ts';
 import { chainOf, optional } from './read-options.ts';
 
@@ -18,8 +20,9 @@ export async function showSweepPlan(
     context.print('Nothing is swept: the policy says nothing of it, or no signer has planned yet.');
   for (const plan of plans) {
     const paused = plan.pause === null ? '' : `; PAUSED by ${plan.pause.operator}: ${plan.pause.reason}`;
+    const left = `${plan.budgetLeft ?? plan.budgetLeftBaseUnits} ${plan.nativeSymbol}`;
     context.print(
-      `${plan.chain}: ${plan.begin.length} to begin at ${plan.plannedAt}, ${plan.budgetLeftBaseUnits} base units of the day's budget left${paused}`,
+      `${plan.chain}: ${plan.begin.length} to begin at ${plan.plannedAt}; ${left} of the day's budget left${paused}`,
     );
     for (const {
       address,
@@ -37,7 +40,7 @@ export async function showSweepPlan(
           `${amount ?? amountBaseUnits} ${symbol}`,
           `to ${destination === 'COLD' ? 'cold storage' : 'the hot wallet'}`,
           method,
-          `at most ${cost ?? costBaseUnits}`,
+          `at most ${cost ?? costBaseUnits} ${plan.nativeSymbol}`,
         ]),
       );
     for (const { symbol, amount, amountBaseUnits } of plan.toCold)
@@ -79,7 +82,7 @@ export async function runSweeps(
 ): Promise<void> {
   const asked = await (await openOps(context)).call('runSweeps', { chain: chainOf(chain), reason });
   context.print(
-    `Asked for. What the policy allows on ${asked.chain} is swept now; see \`opentill sweep list\`.`,
+    `Asked for. What the policy allows on ${asked.chain} is swept now; see \`opentill sweep list --all\`.`,
   );
 }
 
@@ -102,30 +105,65 @@ export async function resumeSweeps(
 /** Shows money on deposit addresses that no order could take. */
 export async function listUnmatched(
   context: CliContext,
-  { chain, reason }: { readonly chain?: string; readonly reason?: string },
+  { chain, reason, all }: { readonly chain?: string; readonly reason?: string; readonly all?: boolean },
 ): Promise<void> {
   const ops = await openOps(context);
   const filter = {
     ...optional('chain', chainOf(chain)),
+    ...(all === true ? {} : { open: true }),
     ...(reason === undefined ? {} : { reason: reason as 'LATE' }),
   };
-  for (const { transfer, reason: why, merchantId, orderId, createdAt } of await ops.list(
-    'listUnmatchedDeposits',
-    filter,
-    SHOWN_MAX,
-  ))
+  for (const deposit of await ops.list('listUnmatchedDeposits', filter, SHOWN_MAX)) {
+    const {
+      transfer,
+      reason: why,
+      merchantId,
+      orderId,
+      orderStatus,
+      createdAt,
+      left,
+      leftBaseUnits,
+    } = deposit;
+    const isWhole = leftBaseUnits === transfer.amountBaseUnits;
     context.print(
       tableLine([
         String(transfer.transferId),
         why,
         transfer.chain,
         `${transfer.amount ?? transfer.amountBaseUnits} ${transfer.symbol}`,
-        `order ${orderId} of ${merchantId}`,
+        isWhole ? null : `${left ?? leftBaseUnits} left`,
+        `order ${orderId} of ${merchantId}: ${orderStatus}`,
         transfer.to,
         transfer.txHash,
         createdAt,
       ]),
     );
+  }
+}
+
+/** Takes an unmatched deposit for the order of its address; the tracker carries it out. */
+export async function acceptUnmatched(
+  context: CliContext,
+  transferId: string,
+  { as: worth, reason }: { readonly as?: string; readonly reason: string },
+): Promise<void> {
+  const accepted = await (
+    await openOps(context)
+  ).call('acceptDeposit', { transferId: transferNumber(transferId), reason, ...optional('worth', worth) });
+  const { orderId, merchantId, decisionId, symbol, worth: counts } = accepted;
+  const what = counts === null ? ' with what came' : `, and it counts as ${counts} ${symbol}`;
+  context.print(
+    `Order ${orderId} of ${merchantId} is accepted${what} (${decisionId}); the tracker carries it out within seconds.`,
+  );
+}
+
+function transferNumber(text: string): number {
+  if (/^[1-9][0-9]{0,15}$/.test(text)) return Number(text);
+  throw new GatewayError<CliErrorCode>(
+    'CLI_USAGE',
+    `${text} is no number of a deposit: \`opentill unmatched list\` shows them first.`,
+    { retryable: false },
+  );
 }
 
 /** Gives an unmatched deposit back. */
@@ -134,13 +172,16 @@ export async function refundUnmatched(
   transferId: string,
   { to, amount, reason }: { readonly to: string; readonly amount?: string; readonly reason: string },
 ): Promise<void> {
+  // A letter that was mistyped is found by whoever has the checksum: before anybody is asked to approve it.
+  if (!FAMILY_CODECS.some((codec) => codec.parse(to) !== undefined))
+    throw new GatewayError<CliErrorCode>('CLI_USAGE', `--to: ${to} is no address.`, { retryable: false });
   const refund = await (
     await openOps(context)
   ).call('refundDeposit', {
-    transferId: Number(transferId),
+    transferId: transferNumber(transferId),
     receiver: to,
     reason,
-    ...(amount === undefined ? {} : { amountBaseUnits: amount }),
+    ...optional('amount', amount),
   });
   context.print(
     `${refund.amountBaseUnits} base units of ${refund.symbol} to ${refund.receiver}: payout ${refund.orderPk}. Where the policy has approvers it waits for them.`,

@@ -39,18 +39,31 @@ function sweepWords(chain: Chain, sweep: SweepPolicy): string {
   const coins = (amount: bigint) => formatAmount(amount, NATIVE_DECIMALS[family], 0);
   const { units, scale } = sweep.nativePrice;
   const price = sweep.maxGasPriceBaseUnits;
-  const energy = [...(sweep.stake ? ['own stake'] : []), ...(sweep.rent ? ['a seller'] : [])];
+  const energy = [...(sweep.stake ? ['own stake'] : []), ...(sweep.rent ? [sellerWords(sweep, coins)] : [])];
   return [
     `sweeps for at most ${sweep.maxCostBps / 100} % of the value, a coin at ${formatAmount(units, scale, 0)}`,
     `${coins(sweep.maxTopUpBaseUnits)} coins a top-up`,
     `${coins(sweep.maxNativePerDayBaseUnits)} a day`,
-    ...(price === undefined
-      ? []
-      : [family === 'EVM' ? `gas up to ${formatAmount(price, 9, 0)} gwei` : `energy up to ${price} sun`]),
+    ...(price === undefined ? [] : [priceWords(family, price)]),
     `money of ${sweep.minAgeMs / 60_000} minutes, little money of ${sweep.maxAgeMs / HOUR_MS} hours`,
     `${sweep.batchSize} at once`,
     ...(energy.length === 0 ? [] : [`energy of ${energy.join(' and ')}`]),
+    ...(family !== 'SUI'
+      ? []
+      : [sweep.gasless ? 'without a fee where the network lets it' : 'never without a fee']),
   ].join(', ');
+}
+
+function priceWords(family: Family, price: bigint): string {
+  if (family === 'EVM') return `gas up to ${formatAmount(price, 9, 0)} gwei`;
+  return family === 'TRON' ? `energy up to ${price} sun` : `gas up to ${price} MIST`;
+}
+
+function sellerWords(
+  { maxRentPerOrderBaseUnits: order, maxRentPerDayBaseUnits: day }: SweepPolicy,
+  coins: (amount: bigint) => string,
+): string {
+  return `a seller (${coins(order)} coins an order, ${coins(day)} a day)`;
 }
 
 function assetWords(asset: AssetPolicy): string {

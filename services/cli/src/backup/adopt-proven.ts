@@ -1,0 +1,32 @@
+import type { Db } from '@opentill/db/database';
+import { sql } from 'kysely';
+import { whyNotAdopted } from './adopt-attempt.ts';
+import { adoptPayment } from './adopt-payment.ts';
+import { matchForgotten } from './match-forgotten.ts';
+import { readDoubtful, readPayments, type Hold } from './restore-store.ts';
+import { PROVEN } from './wallet-state.ts';
+
+/** What was on its way at the backup and is verified needs nobody's decision: nothing else was signed for its payout since. */
+export async function noteLanded(db: Db, { chain, wallet }: Hold): Promise<void> {
+  await sql`
+    update doubtful_payout d set decision = 'ADOPTED', decided_by = ${PROVEN.by}, decided_at = clock_timestamp()
+    from payout p join payout_attempt a using (order_pk) join own_transaction_fate f on f.chain = a.chain and f.tx_hash = a.tx_hash
+    where d.order_pk = p.order_pk and d.decision is null and p.chain = ${chain} and p.wallet = ${wallet} and p.state = 'SIGNED'
+      and a.state <> 'DEAD' and f.state = 'VERIFIED'`.execute(db);
+}
+
+/** Whose orders ask for just that, in their time. What one of them had signed at the backup is known to have landed nowhere. */
+export async function adoptProven(db: Db, hold: Hold): Promise<number> {
+  return db.transaction().execute(async (tx) => {
+    const payments = await readPayments(tx, { hold });
+    let adopted = 0;
+    for (const { txHash, orderPk } of matchForgotten(payments, [], await readDoubtful(tx, hold))) {
+      const payment = payments.find((one) => one.txHash === txHash);
+      if (payment === undefined || orderPk === null) continue;
+      if ((await whyNotAdopted(tx, payment)) !== undefined) continue; // the operator is asked
+      await adoptPayment(tx, payment, orderPk, PROVEN);
+      adopted += 1;
+    }
+    return adopted;
+  });
+}

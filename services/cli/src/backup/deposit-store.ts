@@ -1,0 +1,67 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { Db } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+import { sql } from 'kysely';
+
+/** Where the gateway's own movements on a chain may go. */
+export interface OwnPlaces {
+  readonly hot: ReadonlySet<string>;
+  /** What sweeps went to as far as the backup knows, and what the operator names. */
+  readonly cold: ReadonlySet<string>;
+}
+
+export async function readOwnPlaces(
+  db: Db,
+  { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
+  cold: readonly string[],
+): Promise<OwnPlaces> {
+  const hot = await sql<{ address: string }>`
+    select address from hot_wallet where family = ${family}`.execute(db);
+  const known = await sql<{ address: string }>`
+    select distinct destination as address from sweep where chain = ${chain} and destination_kind = 'COLD'
+    union select o.address from movement m join orders o using (order_pk) where m.kind = 'TO_COLD' and o.chain = ${chain}`.execute(
+    db,
+  );
+  return {
+    hot: new Set(hot.rows.map(({ address }) => address)),
+    cold: new Set([...known.rows.map(({ address }) => address), ...cold]),
+  };
+}
+
+/** The next deposit addresses, in their order, on which by the books something lies, or that the restore holds. */
+export async function readUnswept(
+  db: Db,
+  { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
+  restoreId: string,
+  after: string,
+  limit: number,
+): Promise<readonly Address[]> {
+  const { rows } = await sql<{ address: Address }>`
+    select address from deposit_balance where chain = ${chain} and received > swept and address > ${after}
+    union select h.wallet from restore_hold h join deposit_address d on d.family = ${family} and d.address = h.wallet
+      where h.restore_id = ${restoreId} and h.chain = ${chain} and h.wallet > ${after}
+    order by 1 limit ${limit}`.execute(db);
+  return rows.map(({ address }) => address);
+}
+
+export async function isDepositAddress(
+  db: Db,
+  { chain, wallet }: { readonly chain: string; readonly wallet: string },
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from deposit_address d join chain_family f using (family) where f.chain = ${chain} and d.address = ${wallet}`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
+
+/** Verified transfers of the chain, of deposit addresses and hot wallets alike, that the books do not have as they are. */
+export async function countUnbooked(db: Db, chain: Chain): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*)::int as n from transfer t left join transfer_settlement s using (transfer_id)
+    where t.chain = ${chain} and t.state = 'VERIFIED' and s.settled_version is distinct from t.version`.execute(
+    db,
+  );
+  return rows[0]?.n ?? 0;
+}

@@ -1,0 +1,35 @@
+import type { Db } from '@opentill/db/database';
+import type { WalletHistory } from './find-wallet-transactions.ts';
+import { readAccountedNonces, saveForgotten, type Hold } from './restore-store.ts';
+
+/**
+ * Finds and stores what is not known, below the count. A nonce that was signed before counts as unknown until one of its
+ * transactions is verified: its fees may have been raised since, by a transaction that nobody remembers.
+ * @returns what is still missing
+ */
+export async function takeNote(
+  db: Db,
+  history: WalletHistory,
+  hold: Hold,
+  to: { readonly height: number; readonly count: number },
+): Promise<readonly string[]> {
+  const before = await readAccountedNonces(db, hold);
+  // Without any nonce of before, those are ours that were used since the backup.
+  const counted = await history.countAt(hold.wallet, hold.fromHeight);
+  const first = before.first ?? counted;
+  if (first !== undefined && missingNonces(before.accounted, first, to.count).length === 0) return [];
+  const range = { from: hold.fromHeight, to: to.height };
+  const found = await history.find(hold.wallet, range, { from: counted, to: to.count });
+  await saveForgotten(db, hold, found);
+  const { accounted } = await readAccountedNonces(db, hold);
+  const missing = missingNonces(accounted, first ?? found[0]?.nonce ?? to.count, to.count);
+  if (missing.length === 0) return [];
+  return [
+    `transactions with the nonces ${missing.slice(0, 20).join(', ')}, to be verified by the scanner or given by a source`,
+  ];
+}
+
+function missingNonces(accounted: ReadonlySet<number>, from: number, end: number): readonly number[] {
+  const nonces = Array.from({ length: Math.max(0, end - from) }, (_, place) => from + place);
+  return nonces.filter((nonce) => !accounted.has(nonce));
+}

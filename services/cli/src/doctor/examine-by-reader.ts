@@ -1,0 +1,206 @@
+import type { BlockHeader } from '@opentill/chain/block';
+import type { ChainReader } from '@opentill/chain/chain-reader';
+import { headStaleSecondsOf, rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
+import { isTestNetwork } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import type { Clock } from '@opentill/runtime/clock';
+import { checkSources } from './check-sources.ts';
+import { findingOf, sentence, type Finding } from './finding.ts';
+
+/** An endpoint by itself, as the scanner would read it alone. */
+interface Endpoint {
+  readonly label: string;
+  readonly reader: ChainReader;
+  /** What the check of the network found missing, which another endpoint may have. */
+  readonly missing: readonly string[];
+}
+
+interface Examined {
+  readonly label: string;
+  readonly reader: ChainReader;
+  readonly findings: readonly Finding[];
+  /** Its newest final block; undefined where it has none, or is not of this network. */
+  readonly solid: BlockHeader | undefined;
+}
+
+/** What is particular to a family that is examined by its reader alone. */
+export interface FamilyExamination {
+  /** A reader of one endpoint alone, `place`-th of the file; it tells what it finds missing. */
+  readonly openReader: (
+    network: NetworkConfig,
+    place: number,
+    onMissing: (kind: string) => void,
+  ) => ChainReader;
+  /** What may be missing, as a sentence without its full stop. */
+  readonly missing: Readonly<Record<string, string>>;
+  /** What to do about it. */
+  readonly mendMissing: string;
+  /** What the chain calls a block that is final. */
+  readonly finalWord: string;
+  /** How a block is read whole. */
+  readonly wholeRead: string;
+  /** What one endpoint alone is not enough for where money is real, a sentence. */
+  readonly alone?: string;
+}
+
+/** Holds a network of the file against its endpoints: each by itself, and against each other. */
+export async function examineByReader(
+  family: FamilyExamination,
+  network: NetworkConfig,
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  const examined = await Promise.all(
+    endpointsOf(family, network).map(async (endpoint) => examineEndpoint(family, endpoint, network, clock)),
+  );
+  const usable = examined.filter(({ findings }) => findings.every(({ outcome }) => outcome !== 'fail'));
+  return [
+    checkSources(network, usable.length, isTestNetwork(network.chain) ? undefined : family.alone),
+    ...examined.flatMap(({ findings }) => findings),
+    ...(await compareEndpoints(usable, network)),
+  ];
+}
+
+function endpointsOf(family: FamilyExamination, network: NetworkConfig): readonly Endpoint[] {
+  return rpcEndpointsOf(network).map((endpoint, place) => {
+    const missing: string[] = [];
+    const reader = family.openReader(network, place, (kind) => {
+      const sentenceOf = family.missing[kind];
+      if (sentenceOf !== undefined) missing.push(sentenceOf);
+    });
+    return { label: new URL(endpoint.url).host, reader, missing };
+  });
+}
+
+/** One thing after the other: it may be a public endpoint. What is of another network is asked no more. */
+async function examineEndpoint(
+  family: FamilyExamination,
+  { label, reader, missing }: Endpoint,
+  network: NetworkConfig,
+  clock: Clock,
+): Promise<Examined> {
+  const found = { subject: label, check: 'network' };
+  try {
+    await reader.checkNetwork();
+  } catch (error) {
+    return { label, reader, findings: [networkFinding(error, label)], solid: undefined };
+  }
+  const tokens = network.tokens.filter(({ contract }) => contract !== null).map(({ symbol }) => symbol);
+  const ofNetwork: Finding =
+    missing.length === 0
+      ? {
+          ...found,
+          outcome: 'ok',
+          detail: `Genesis ${network.genesisId ?? ''}; ${tokens.join(', ')} with their decimals.`,
+        }
+      : {
+          ...found,
+          outcome: 'fail',
+          detail: `${missing.join('. ')}.`,
+          mend: family.mendMissing,
+        };
+  const head = await attempt(label, 'head', async () => reader.head());
+  if ('outcome' in head) return { label, reader, findings: [ofNetwork, head], solid: undefined };
+  const solid = await attempt(label, 'finalized', async () => readSolid(reader));
+  const findings = [ofNetwork, headFinding(label, head, network, clock)];
+  if ('outcome' in solid) return { label, reader, findings: [...findings, solid], solid: undefined };
+  findings.push(
+    solidFinding(family, label, { head, solid }, network),
+    await checkBlock(family, label, reader, solid),
+  );
+  return { label, reader, findings, solid };
+}
+
+function networkFinding(error: unknown, label: string): Finding {
+  const finding = findingOf(error, label, 'network');
+  if (!(error instanceof GatewayError)) return finding;
+  const detail = sentence(error.message); // genesis ids are here as in the file
+  if (error.code === 'WRONG_CHAIN')
+    return {
+      ...finding,
+      detail,
+      mend: 'Put an endpoint of this network into rpcUrls, or the right genesisId.',
+    };
+  if (error.code === 'TOKEN_MISMATCH')
+    return { ...finding, detail, mend: 'Take the contract and its decimals from the issuer’s own list.' };
+  return finding;
+}
+
+async function attempt<T extends object>(
+  label: string,
+  check: string,
+  ask: () => Promise<T>,
+): Promise<T | Finding> {
+  try {
+    return await ask();
+  } catch (error) {
+    return findingOf(error, label, check);
+  }
+}
+
+async function readSolid(reader: ChainReader): Promise<BlockHeader> {
+  const height = await reader.finalizedHeight();
+  const [block] = await reader.headers(height, height);
+  if (block === undefined) throw new TypeError('a block that was asked for is there, or the reader throws');
+  return block;
+}
+
+function headFinding(label: string, head: BlockHeader, network: NetworkConfig, clock: Clock): Finding {
+  const ageSeconds = Math.round(clock.now().getTime() / 1_000 - head.timeSeconds);
+  const found = { subject: label, check: 'head', detail: `Block ${head.height}, ${ageSeconds} s old.` };
+  const staleSeconds = headStaleSecondsOf(network);
+  if (ageSeconds <= staleSeconds) return { ...found, outcome: 'ok' };
+  const mend = `Blocks of ${network.chain} should not be older than ${staleSeconds} s: the node is stuck or still syncing.`;
+  return { ...found, outcome: 'fail', mend };
+}
+
+function solidFinding(
+  { finalWord }: FamilyExamination,
+  label: string,
+  { head, solid }: { readonly head: BlockHeader; readonly solid: BlockHeader },
+  { finality }: NetworkConfig,
+): Finding {
+  const seconds = head.timeSeconds - solid.timeSeconds;
+  const detail = `Block ${solid.height} is ${finalWord}, ${head.height - solid.height} blocks and ${seconds} s behind the head.`;
+  const found = { subject: label, check: 'finalized', detail };
+  if (finality === undefined || seconds <= finality.staleSeconds) return { ...found, outcome: 'ok' };
+  const mend = `The chain or this node makes no block ${finalWord} just now; nothing newer is credited until it does.`;
+  return { ...found, outcome: 'fail', mend };
+}
+
+/** Reads the final block as the scanner does. */
+async function checkBlock(
+  { wholeRead }: FamilyExamination,
+  label: string,
+  reader: ChainReader,
+  { height }: BlockHeader,
+): Promise<Finding> {
+  const found = { subject: label, check: 'receipts' };
+  try {
+    await reader.readVerified(height, height, []);
+    return { ...found, outcome: 'ok', detail: `Block ${height} ${wholeRead}.` };
+  } catch (error) {
+    return findingOf(error, label, found.check);
+  }
+}
+
+/** Whether all have the same block where all have a solid one. */
+async function compareEndpoints(
+  endpoints: readonly Examined[],
+  network: NetworkConfig,
+): Promise<readonly Finding[]> {
+  const solid = endpoints.flatMap((one) => (one.solid === undefined ? [] : [{ ...one, block: one.solid }]));
+  if (solid.length < 2) return [];
+  const found = { subject: network.chain, check: 'same chain' };
+  const height = Math.min(...solid.map(({ block }) => block.height));
+  try {
+    const blocks = await Promise.all(solid.map(async ({ reader }) => reader.headers(height, height)));
+    const hashes = new Set(blocks.map(([block]) => block?.hash));
+    const labels = solid.map(({ label }) => label).join(', ');
+    if (hashes.size === 1)
+      return [{ ...found, outcome: 'ok', detail: `${labels} have the same block ${height}.` }];
+    const mend = 'One of them is on another chain, or lies: compare with an explorer and take it out.';
+    return [{ ...found, outcome: 'fail', detail: `${labels} have different blocks ${height}.`, mend }];
+  } catch (error) {
+    return [findingOf(error, found.subject, found.check)];
+  }
+}

@@ -1,0 +1,58 @@
+import type { Holding } from '@opentill/chain/state-number';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Books } from './books.ts';
+import {
+  COMPARED_WITHIN_MS,
+  compareResting,
+  notAtRest,
+  POLL_MS,
+  type RestingDeps,
+} from './compare-resting.ts';
+import { assetsOf, readAnchor, readHotWalletAddresses } from './read-books.ts';
+import { hotBalances, reconciliationOf, type Reconciliation } from './reconciliation.ts';
+
+/** What nodes told of their newest state: of some moment between two blocks. */
+export type RestingBalances = Awaited<ReturnType<RestingDeps['balancesOf']>>;
+
+/** How the hot wallets and the books of a family meet. */
+export interface Meeting<R extends RestingBalances> {
+  readonly read: (holdings: readonly Holding[]) => Promise<R>;
+  /**
+   * The books that what was read of the hot wallets is to be held against, once the scanner has got there (`untilVerified`); undefined
+   * where they did not meet, and everything is read again.
+   */
+  readonly booksAt: (reading: R, deadlineMs: number) => Promise<Books | undefined>;
+  /** A sentence for when they never meet. */
+  readonly neverMet: string;
+}
+
+/**
+ * Compares the books of a chain whose nodes have the newest state and no other, changing nothing. The hot wallets are read again and
+ * again until the books and they are of one moment; and so are deposit addresses.
+ * @returns undefined when no scanner has ever verified a block of the chain
+ * @throws GatewayError CHAIN_NOT_AT_REST, or with a ReaderErrorCode or a DatabaseErrorCode
+ */
+export async function reconcileResting<R extends RestingBalances>(
+  deps: Omit<RestingDeps, 'balancesOf'>,
+  { read, booksAt, neverMet }: Meeting<R>,
+): Promise<Reconciliation | undefined> {
+  const { db, network } = deps;
+  const deadlineMs = performance.now() + COMPARED_WITHIN_MS;
+  const assets = assetsOf(network);
+  if ((await readAnchor(db, network.chain)) === undefined) return undefined;
+  for (; performance.now() < deadlineMs; await pause(POLL_MS)) {
+    const wallets = await readHotWalletAddresses(db, network.family);
+    const reading = await read(
+      assets.flatMap(({ contract }) => wallets.map((holder) => ({ holder, contract }))),
+    );
+    const books = await booksAt(reading, deadlineMs);
+    if (books === undefined || books.hotWallets.length !== wallets.length) continue;
+    const hot = {
+      balances: hotBalances(assets, wallets.length, reading.balances),
+      transactions: new Map(),
+    };
+    const compared = await compareResting({ ...deps, balancesOf: read }, books);
+    return reconciliationOf(books, network, hot, compared);
+  }
+  throw notAtRest(`${network.chain}: ${neverMet}`);
+}

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { SignedExpiring } from '@opentill/chain/expiring-sender';
+import { baseUnits } from '@opentill/domain/money';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { sql } from 'kysely';
+import { CHAIN, nobody, openSuiBooks, USDC, type Signed, type SuiBooks } from './sui-books.ts';
+
+let books: SuiBooks;
+/** By what became of it before the database was brought back to the backup. */
+let orders: Record<'paid' | 'unpaid' | 'landed' | 'paidAnew' | 'died', OrderRow>;
+let lost: Record<'token' | 'coin', Signed>;
+let forgotten: Record<'paid' | 'paidAnew', Signed>;
+let gathering: Pick<SignedExpiring, 'txHash' | 'raw'>;
+const opentill = (line: string, ...rest: readonly string[]) => books.opentill(...line.split(' '), ...rest);
+
+beforeAll(async () => {
+  books = await openSuiBooks();
+  orders = {
+    paid: await books.payout(),
+    unpaid: await books.payout(7n * USDC),
+    landed: await books.payout(),
+    paidAnew: await books.payout(),
+    died: await books.payout(9n * USDC),
+  };
+  const landed = await books.signFor(orders.landed);
+  await books.store(orders.landed, landed);
+  for (const order of [orders.paidAnew, orders.died]) await books.store(order, await books.signFor(order));
+  // The backup: what comes now is in no database.
+  await books.restore();
+  await books.send(landed);
+  const paid = await books.signFor(orders.paid);
+  await books.send(paid);
+  await books.devnet.control.fund(books.wallet, { symbol: 'USDC', amountBaseUnits: 2n * USDC, form: 'coin' });
+  await books.checkpoint();
+  lost = {
+    token: await books.sign({ amountBaseUnits: baseUnits(3n * USDC) }),
+    coin: await books.sign({ contract: null, amountBaseUnits: baseUnits(5n * 10n ** 9n) }),
+  };
+  for (const signed of Object.values(lost)) await books.send(signed);
+  gathering = await books.gather();
+  await books.send(gathering);
+  await books.checkpoint();
+  await books.passEpoch();
+  forgotten = { paid, paidAnew: await books.signFor(orders.paidAnew) };
+  await books.send(forgotten.paidAnew);
+  await books.checkpoint();
+  await waitUntil('what landed is verified', async () => {
+    books.devnet.control.checkpoint();
+    const { rows } = await sql`select from own_transaction_fate where state = 'VERIFIED'`.execute(
+      books.admin,
+    );
+    return rows.length > 0;
+  });
+  // Nothing moves from here on unless it is told to: the scanner has verified all that there is.
+  await books.checkpoint();
+}, 60_000);
+afterAll(() => books.close());
+
+const decisions = async () => {
+  const { rows } = await sql<{ order_pk: string; decision: string | null }>`
+    select order_pk, decision from doubtful_payout`.execute(books.admin);
+  const byKey = new Map(rows.map((row) => [row.order_pk, row.decision]));
+  return Object.fromEntries(Object.entries(orders).map(([name, order]) => [name, byKey.get(order.order_pk)]));
+};
+const attempts = async ({ order_pk: orderPk }: OrderRow) => {
+  const { rows } = await sql<{ state: string; tx_hash: string }>`
+    select state, tx_hash from payout_attempt where order_pk = ${orderPk} order by unique_ms`.execute(
+    books.admin,
+  );
+  return rows;
+};
+
+describe('a SUI wallet that was brought back', () => {
+  it('finds what it sent since the backup in what the scanner read, and whose it certainly was; the rest is for an operator', async () => {
+    const { code, out } = await opentill('restore reconcile');
+    expect(code).not.toBe(0);
+    expect(out).toContain('2 payments recognised');
+    expect(await decisions()).toEqual({
+      paid: 'ADOPTED',
+      unpaid: null,
+      landed: 'ADOPTED',
+      paidAnew: 'ADOPTED',
+      died: null,
+    });
+    expect((await attempts(orders.paidAnew)).map(({ state }) => state)).toEqual(['DEAD', 'OPEN']);
+    expect((await attempts(orders.paidAnew))[1]!.tx_hash).toBe(forgotten.paidAnew.txHash);
+    expect(out).toContain(`decide payment ${lost.token.txHash}`);
+    expect(out).toContain('3.00 USDC to 0x');
+    expect(out).toContain('5.00 SUI to 0x');
+    // It paid nobody: what it cost is booked, and nobody is asked.
+    expect(out).not.toContain(gathering.txHash);
+    for (const order of [orders.unpaid, orders.died])
+      expect(out).toContain(`decide payout ${order.order_pk} (${order.order_id}`);
+    const again = await opentill('restore reconcile');
+    expect(again.out.replace(', 2 payments recognised', '')).toBe(out.replace(', 2 payments recognised', ''));
+  });
+
+  it('waits, however all is decided, until nothing that the lost machine signed can land any more', async () => {
+    expect((await opentill('restore reconcile')).out).toContain(
+      'until then what the lost machine signed may land',
+    );
+    for (const { txHash } of Object.values(lost))
+      expect(await opentill(`restore decide-payment ${txHash} --order-lost --reason looked`)).toMatchObject({
+        code: 0,
+        errors: '',
+      });
+    for (const [order, how] of [
+      [orders.unpaid, '--refuse'],
+      [orders.died, '--pay'],
+    ] as const)
+      expect(await opentill(`restore decide-payout ${order.order_id} ${how} --reason looked`)).toMatchObject({
+        code: 0,
+      });
+    // Also when the time of the restore is long over: it is epochs that end what was signed then.
+    await books.age(1);
+    const { code, out, errors } = await opentill('restore release --reason looked');
+    expect({ code, errors }).toEqual({ code: 75, errors: expect.stringContaining('Nothing is released') });
+    expect(out).toContain('a checkpoint of epoch 2');
+    // What was signed before the loss and nobody had sent: it lands within its epoch.
+    const late = await books.sign({ to: nobody(), amountBaseUnits: baseUnits(4n * USDC) });
+    await books.send(late);
+    await books.checkpoint();
+    expect((await opentill('restore reconcile')).out).toContain(`decide payment ${late.txHash}`);
+    expect(
+      await opentill(`restore decide-payment ${late.txHash} --order-lost --reason looked`),
+    ).toMatchObject({ code: 0 });
+  });
+
+  it('is released when that is over, with its books as the chain has them', async () => {
+    await books.passEpoch();
+    await waitUntil('the scanner has verified what was taken over', async () => {
+      books.devnet.control.checkpoint();
+      await books.bookTopUps();
+      return (await opentill('restore reconcile')).code === 0;
+    });
+    const released = await opentill('restore release --reason looked');
+    expect(released).toMatchObject({
+      code: 0,
+      errors: '',
+      out: expect.stringContaining('1 wallets sign again'),
+    });
+    const { rows } =
+      await sql`select from signer.lease where name like ${`wallet/${CHAIN}/%`} and expires_at > now()`.execute(
+        books.admin,
+      );
+    expect(rows).toEqual([]);
+    const owner = await sql<{ symbol: string; balance: bigint }>`
+      select symbol, balance from ledger_account where kind = 'OWNER' order by 1`.execute(books.admin);
+    // 1,002 brought, 3 and 4 taken; of SUI 100 brought and five taken, beside the fees of what is lost.
+    expect(owner.rows.find(({ symbol }) => symbol === 'USDC')!.balance).toBe(-(1_002n - 7n) * USDC);
+    expect(owner.rows.find(({ symbol }) => symbol === 'SUI')!.balance).toBeGreaterThan(-95n * 10n ** 9n);
+    // Nobody takes for a stranger's doing what an operator or the restore has said whose it was.
+    const strange = await sql`
+      select from foreign_transaction x where not exists (select from forgotten_payment f
+        where f.tx_hash = x.tx_hash and f.decision is not null)`.execute(books.admin);
+    expect(strange.rows).toEqual([]);
+  });
+});
