@@ -10,6 +10,7 @@ const described = (known: Partial<Known>) => {
     asking: false,
     notice: null,
     held: undefined,
+    pageUrl: 'https://pay.example.com/checkout',
   };
   const { walletBusy, onItsWay, mayPayAgain, walletNotice } = describeSurroundings({ ...nothing, ...known });
   return [walletBusy, onItsWay, mayPayAgain, walletNotice?.text];

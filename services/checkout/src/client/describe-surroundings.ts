@@ -14,11 +14,12 @@ export interface Known {
   readonly notice: WalletNotice | null;
   /** What may be on its way. */
   readonly held: HeldPayment | undefined;
+  readonly pageUrl: string;
 }
 
 /** What the browser knows beside the order, as the order is drawn by it. */
 export function describeSurroundings(known: Known): Surroundings {
-  const { nowSeconds, offline, doubtful, wallets, asking, notice, held } = known;
+  const { nowSeconds, offline, doubtful, wallets, asking, notice, held, pageUrl } = known;
   return {
     nowSeconds,
     offline,
@@ -28,6 +29,7 @@ export function describeSurroundings(known: Known): Surroundings {
     onItsWay: asking || held !== undefined,
     mayPayAgain: !asking && held !== undefined && (held.state !== 'SENT' || held.overdue),
     walletNotice: asking ? notice : noticeOf(held, notice),
+    pageUrl,
   };
 }
 

@@ -138,7 +138,8 @@ function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): S
   const { asking, notice, offline, doubtful, wallets } = state;
   const nowSeconds = serverSeconds(deps, state, order);
   const held = heldOf(deps, state, order);
-  return describeSurroundings({ nowSeconds, asking, notice, offline, doubtful, wallets, held });
+  const { href: pageUrl } = deps.document.location;
+  return describeSurroundings({ nowSeconds, asking, notice, offline, doubtful, wallets, held, pageUrl });
 }
 
 function show(deps: ScreenDeps, state: State): void {

@@ -17,21 +17,21 @@ export const de: Texts = {
   checkingHint:
     'Diese Seite war angehalten. Bitte senden Sie nichts, bis sie wieder auf dem neuesten Stand ist.',
   timeOverHint:
-    'Bitte senden Sie nichts mehr. Falls Sie schon bezahlt haben, warten Sie einen Moment: Das Netzwerk wird noch gelesen.',
+    'Bitte senden Sie nichts mehr. Falls Sie schon bezahlt haben, warten Sie einen Moment: Das Netzwerk wird noch geprüft.',
   reorganisedHint:
-    'Bitte senden Sie nicht noch einmal. Das Netzwerk ordnet seine Blöcke neu; Ihre Zahlung wird darin von selbst gesucht.',
+    'Bitte senden Sie nicht noch einmal. Das Netzwerk ordnet seine Blöcke neu; Ihre Zahlung wird darin automatisch wiedergefunden.',
   confirmingHint:
-    'Sie müssen nichts mehr tun. Sie können diese Seite schließen; der Shop erfährt es von selbst.',
-  finalHint: 'Das Netzwerk macht sie endgültig, das kann einige Minuten dauern.',
-  paidHint: 'Der Shop erfährt es von selbst.',
+    'Sie müssen nichts mehr tun. Sie können diese Seite schließen; der Shop wird automatisch benachrichtigt.',
+  finalHint: 'Das Netzwerk macht die Zahlung endgültig. Das kann einige Minuten dauern.',
+  paidHint: 'Der Shop wird automatisch benachrichtigt.',
   expiredHint:
     'Bitte senden Sie nichts mehr an die Adresse. Gehen Sie zurück zum Shop und beginnen Sie die Zahlung neu.',
   underpaidHint:
-    '{received} von {amount} sind angekommen. Das ist vermerkt und nicht verloren. Bitte wenden Sie sich an den Shop und nennen Sie die Bestellung.',
+    '{received} von {amount} sind angekommen. Der Betrag ist erfasst und nicht verloren. Bitte wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
   lateHint:
-    'Was Sie gesendet haben, ist angekommen und vermerkt. Es ist nicht verloren. Bitte wenden Sie sich an den Shop und nennen Sie die Bestellung.',
+    'Was Sie gesendet haben, ist angekommen und erfasst. Es ist nicht verloren. Bitte wenden Sie sich an den Shop und nennen Sie die Bestellnummer.',
   failedHint:
-    'Bitte wenden Sie sich an den Shop und nennen Sie die Bestellung. Was angekommen ist, ist vermerkt.',
+    'Bitte wenden Sie sich an den Shop und nennen Sie die Bestellnummer. Was angekommen ist, ist erfasst.',
 
   timeLeft: 'Verbleibende Zeit',
   amountDue: 'Zu sendender Betrag',
@@ -53,10 +53,11 @@ export const de: Texts = {
   copyFailed: 'Kopieren nicht möglich. Bitte markieren und von Hand kopieren.',
 
   openWallet: 'In einer Wallet-App öffnen',
+  openIn: 'In {wallet} öffnen',
   payWith: 'Mit {wallet} bezahlen',
   walletAsked: 'Bitte bestätigen Sie in {wallet}.',
   walletSent:
-    'Gesendet. Sobald das Netzwerk es zeigt, sehen Sie es hier. Bitte bezahlen Sie nicht ein zweites Mal.',
+    'Gesendet. Sobald das Netzwerk Ihre Zahlung zeigt, sehen Sie sie hier. Bitte bezahlen Sie nicht ein zweites Mal.',
   walletOverdue:
     'Ihre Zahlung ist noch nicht angekommen. Bitte sehen Sie in {wallet} nach: Solange sie dort aussteht, kann sie noch ankommen. Bezahlen Sie nur dann noch einmal, wenn sie fehlgeschlagen ist oder abgebrochen wurde.',
   walletReverted:
@@ -65,7 +66,7 @@ export const de: Texts = {
   walletWrongNetwork:
     '{wallet} ist mit einem anderen Netzwerk verbunden. Bitte wechseln Sie zu {chain} und versuchen Sie es noch einmal.',
   walletFailed:
-    'Es ist nicht sicher, ob {wallet} gesendet hat. Bitte sehen Sie in {wallet} nach, bevor Sie noch einmal bezahlen.',
+    'Es ist nicht sicher, ob {wallet} Ihre Zahlung gesendet hat. Bitte sehen Sie in {wallet} nach, bevor Sie noch einmal bezahlen.',
   walletNotAsked:
     'Keine Antwort vom Server des Shops, deshalb wurde {wallet} nicht gefragt. Bitte versuchen Sie es gleich noch einmal.',
   payAgain: 'Ich habe nachgesehen: Es wurde nichts bezahlt. Noch einmal bezahlen',

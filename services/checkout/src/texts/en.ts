@@ -47,6 +47,7 @@ export const en = {
   copyFailed: 'Could not copy. Please select it and copy it by hand.',
 
   openWallet: 'Open in a wallet app',
+  openIn: 'Open in {wallet}',
   payWith: 'Pay with {wallet}',
   walletAsked: 'Please confirm in {wallet}.',
   walletSent:

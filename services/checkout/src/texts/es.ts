@@ -15,18 +15,20 @@ export const es: Texts = {
 
   partialHint: 'Han llegado {received} de {amount}. Envía el resto a la misma dirección.',
   checkingHint: 'Esta página estaba en pausa. No envíes nada hasta que vuelva a estar al día.',
-  timeOverHint: 'No envíes nada más. Si ya has pagado, espera un momento: la red todavía se está leyendo.',
+  timeOverHint:
+    'No envíes nada más. Si ya has pagado, espera un momento: la red todavía se está comprobando.',
   reorganisedHint:
-    'No lo envíes otra vez. La red está reordenando sus bloques; tu pago se busca en ellos automáticamente.',
-  confirmingHint: 'No tienes que hacer nada más. Puedes cerrar esta página; la tienda recibirá el aviso.',
-  finalHint: 'La red lo está haciendo definitivo; puede tardar unos minutos.',
+    'No lo envíes otra vez. La red está reordenando sus bloques; tu pago se encontrará en ellos automáticamente.',
+  confirmingHint:
+    'No tienes que hacer nada más. Puedes cerrar esta página; la tienda recibirá el aviso automáticamente.',
+  finalHint: 'La red está haciendo definitivo el pago; puede tardar unos minutos.',
   paidHint: 'La tienda recibirá el aviso automáticamente.',
   expiredHint: 'No envíes nada más a su dirección. Vuelve a la tienda y empieza el pago de nuevo.',
   underpaidHint:
-    'Han llegado {received} de {amount}. Está registrado y no se ha perdido. Consulta a la tienda e indica el pedido.',
+    'Han llegado {received} de {amount}. Está registrado y no se ha perdido. Consulta a la tienda e indica el número de pedido.',
   lateHint:
-    'Lo que enviaste ha llegado y está registrado. No se ha perdido. Consulta a la tienda e indica el pedido.',
-  failedHint: 'Consulta a la tienda e indica el pedido. Lo que ha llegado está registrado.',
+    'Lo que enviaste ha llegado y está registrado. No se ha perdido. Consulta a la tienda e indica el número de pedido.',
+  failedHint: 'Consulta a la tienda e indica el número de pedido. Lo que ha llegado está registrado.',
 
   timeLeft: 'Tiempo restante',
   amountDue: 'Importe a enviar',
@@ -48,16 +50,17 @@ export const es: Texts = {
   copyFailed: 'No se pudo copiar. Selecciónalo y cópialo a mano.',
 
   openWallet: 'Abrir en una app de monedero',
+  openIn: 'Abrir en {wallet}',
   payWith: 'Pagar con {wallet}',
   walletAsked: 'Confirma en {wallet}.',
-  walletSent: 'Enviado. En cuanto la red lo muestre, lo verás aquí. No pagues por segunda vez.',
+  walletSent: 'Enviado. En cuanto la red muestre tu pago, lo verás aquí. No pagues por segunda vez.',
   walletOverdue:
     'Tu pago aún no ha llegado. Mira en {wallet}: mientras siga pendiente allí, todavía puede llegar. Paga de nuevo solo si ha fallado o se ha cancelado.',
   walletReverted:
     'El pago de {wallet} ha fallado en la red: no se ha pagado nada salvo la comisión. Compruébalo en {wallet} antes de pagar de nuevo.',
   walletRefused: 'No se confirmó en {wallet}. No se ha enviado nada.',
   walletWrongNetwork: '{wallet} está en otra red. Cámbialo a {chain} e inténtalo de nuevo.',
-  walletFailed: 'No es seguro si {wallet} lo ha enviado. Mira en {wallet} antes de pagar de nuevo.',
+  walletFailed: 'No es seguro que {wallet} haya enviado tu pago. Mira en {wallet} antes de pagar de nuevo.',
   walletNotAsked:
     'El servidor de la tienda no responde, así que no se ha pedido nada a {wallet}. Inténtalo de nuevo en un momento.',
   payAgain: 'Lo he comprobado: no se pagó nada. Pagar de nuevo',

@@ -16,18 +16,19 @@ export const fr: Texts = {
   partialHint: '{received} sur {amount} sont arrivés. Veuillez envoyer le reste à la même adresse.',
   checkingHint: 'Cette page était en pause. N’envoyez rien avant qu’elle soit de nouveau à jour.',
   timeOverHint:
-    'N’envoyez plus rien. Si vous avez déjà payé, patientez un instant : le réseau est encore en cours de lecture.',
+    'N’envoyez plus rien. Si vous avez déjà payé, patientez un instant : le réseau est encore en cours de vérification.',
   reorganisedHint:
-    'Ne l’envoyez pas une seconde fois. Le réseau réordonne ses blocs ; votre paiement y est recherché automatiquement.',
-  confirmingHint: 'Vous n’avez plus rien à faire. Vous pouvez fermer cette page ; la boutique sera prévenue.',
-  finalHint: 'Le réseau le rend définitif, cela peut prendre quelques minutes.',
+    'Ne l’envoyez pas une seconde fois. Le réseau réordonne ses blocs ; votre paiement y sera retrouvé automatiquement.',
+  confirmingHint:
+    'Vous n’avez plus rien à faire. Vous pouvez fermer cette page ; la boutique est prévenue automatiquement.',
+  finalHint: 'Le réseau rend le paiement définitif. Cela peut prendre quelques minutes.',
   paidHint: 'La boutique est prévenue automatiquement.',
   expiredHint: 'N’envoyez plus rien à son adresse. Retournez à la boutique et recommencez le paiement.',
   underpaidHint:
-    '{received} sur {amount} sont arrivés. C’est enregistré et rien n’est perdu. Contactez la boutique en indiquant la commande.',
+    '{received} sur {amount} sont arrivés. C’est enregistré et rien n’est perdu. Contactez la boutique en indiquant le numéro de commande.',
   lateHint:
-    'Ce que vous avez envoyé est arrivé et enregistré. Rien n’est perdu. Contactez la boutique en indiquant la commande.',
-  failedHint: 'Contactez la boutique en indiquant la commande. Ce qui est arrivé est enregistré.',
+    'Ce que vous avez envoyé est arrivé et enregistré. Rien n’est perdu. Contactez la boutique en indiquant le numéro de commande.',
+  failedHint: 'Contactez la boutique en indiquant le numéro de commande. Ce qui est arrivé est enregistré.',
 
   timeLeft: 'Temps restant',
   amountDue: 'Montant à envoyer',
@@ -49,9 +50,11 @@ export const fr: Texts = {
   copyFailed: 'Copie impossible. Sélectionnez le texte et copiez-le à la main.',
 
   openWallet: 'Ouvrir dans un portefeuille',
+  openIn: 'Ouvrir dans {wallet}',
   payWith: 'Payer avec {wallet}',
   walletAsked: 'Veuillez confirmer dans {wallet}.',
-  walletSent: 'Envoyé. Dès que le réseau l’affiche, vous le verrez ici. Ne payez pas une seconde fois.',
+  walletSent:
+    'Envoyé. Dès que le réseau affichera votre paiement, vous le verrez ici. Ne payez pas une seconde fois.',
   walletOverdue:
     'Votre paiement n’est pas encore arrivé. Vérifiez dans {wallet} : tant qu’il y est en attente, il peut encore arriver. Ne payez à nouveau que s’il a échoué ou a été annulé.',
   walletReverted:
@@ -59,7 +62,7 @@ export const fr: Texts = {
   walletRefused: 'Non confirmé dans {wallet}. Rien n’a été envoyé.',
   walletWrongNetwork: '{wallet} est sur un autre réseau. Passez à {chain} et réessayez.',
   walletFailed:
-    'Il n’est pas certain que {wallet} l’ait envoyé. Vérifiez dans {wallet} avant de payer à nouveau.',
+    'Il n’est pas certain que {wallet} ait envoyé votre paiement. Vérifiez dans {wallet} avant de payer à nouveau.',
   walletNotAsked:
     'Pas de réponse du serveur de la boutique : rien n’a été demandé à {wallet}. Réessayez dans un instant.',
   payAgain: 'J’ai vérifié : rien n’a été payé. Payer à nouveau',

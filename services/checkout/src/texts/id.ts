@@ -15,18 +15,19 @@ export const id: Texts = {
 
   partialHint: '{received} dari {amount} telah tiba. Silakan kirim sisanya ke alamat yang sama.',
   checkingHint: 'Halaman ini sempat terhenti. Jangan kirim apa pun sampai halaman ini diperbarui lagi.',
-  timeOverHint: 'Jangan kirim apa pun lagi. Jika sudah membayar, tunggu sebentar: jaringan masih dibaca.',
+  timeOverHint: 'Jangan kirim apa pun lagi. Jika sudah membayar, tunggu sebentar: jaringan masih diperiksa.',
   reorganisedHint:
-    'Jangan kirim lagi. Jaringan sedang mengurutkan ulang bloknya; pembayaran Anda dicari di dalamnya secara otomatis.',
-  confirmingHint: 'Tidak ada lagi yang perlu dilakukan. Halaman ini boleh ditutup; toko akan diberi tahu.',
+    'Jangan kirim lagi. Jaringan sedang mengurutkan ulang bloknya; pembayaran Anda akan ditemukan di dalamnya secara otomatis.',
+  confirmingHint:
+    'Tidak ada lagi yang perlu dilakukan. Halaman ini boleh ditutup; toko akan diberi tahu secara otomatis.',
   finalHint: 'Jaringan sedang menjadikannya final, ini dapat memakan beberapa menit.',
   paidHint: 'Toko akan diberi tahu secara otomatis.',
   expiredHint: 'Jangan kirim apa pun lagi ke alamatnya. Kembali ke toko dan mulai pembayaran lagi.',
   underpaidHint:
-    '{received} dari {amount} telah tiba. Sudah tercatat dan tidak hilang. Silakan hubungi toko dan sebutkan pesanannya.',
+    '{received} dari {amount} telah tiba. Sudah tercatat dan tidak hilang. Silakan hubungi toko dan sebutkan nomor pesanannya.',
   lateHint:
-    'Yang Anda kirim telah tiba dan tercatat. Tidak hilang. Silakan hubungi toko dan sebutkan pesanannya.',
-  failedHint: 'Silakan hubungi toko dan sebutkan pesanannya. Yang telah tiba sudah tercatat.',
+    'Yang Anda kirim telah tiba dan tercatat. Tidak hilang. Silakan hubungi toko dan sebutkan nomor pesanannya.',
+  failedHint: 'Silakan hubungi toko dan sebutkan nomor pesanannya. Yang telah tiba sudah tercatat.',
 
   timeLeft: 'Sisa waktu',
   amountDue: 'Jumlah yang dikirim',
@@ -48,6 +49,7 @@ export const id: Texts = {
   copyFailed: 'Tidak dapat menyalin. Silakan tandai lalu salin sendiri.',
 
   openWallet: 'Buka di aplikasi dompet',
+  openIn: 'Buka di {wallet}',
   payWith: 'Bayar dengan {wallet}',
   walletAsked: 'Silakan konfirmasi di {wallet}.',
   walletSent: 'Terkirim. Begitu jaringan menampilkannya, Anda melihatnya di sini. Jangan membayar dua kali.',

@@ -15,17 +15,19 @@ export const pt: Texts = {
 
   partialHint: 'Chegaram {received} de {amount}. Envie o restante para o mesmo endereço.',
   checkingHint: 'Esta página estava em pausa. Não envie nada até que ela esteja atualizada de novo.',
-  timeOverHint: 'Não envie mais nada. Se já pagou, aguarde um momento: a rede ainda está sendo lida.',
+  timeOverHint: 'Não envie mais nada. Se já pagou, aguarde um momento: a rede ainda está sendo verificada.',
   reorganisedHint:
-    'Não envie de novo. A rede está reordenando os seus blocos; o seu pagamento é procurado neles automaticamente.',
-  confirmingHint: 'Não é preciso fazer mais nada. Pode fechar esta página; a loja será avisada.',
+    'Não envie de novo. A rede está reordenando os seus blocos; o seu pagamento será encontrado neles automaticamente.',
+  confirmingHint:
+    'Não é preciso fazer mais nada. Pode fechar esta página; a loja será avisada automaticamente.',
   finalHint: 'A rede está tornando o pagamento definitivo, o que pode levar alguns minutos.',
-  paidHint: 'A loja é avisada automaticamente.',
+  paidHint: 'A loja será avisada automaticamente.',
   expiredHint: 'Não envie mais nada para o endereço. Volte à loja e comece o pagamento de novo.',
   underpaidHint:
-    'Chegaram {received} de {amount}. Está registrado e não se perdeu. Fale com a loja e informe o pedido.',
-  lateHint: 'O que você enviou chegou e está registrado. Não se perdeu. Fale com a loja e informe o pedido.',
-  failedHint: 'Fale com a loja e informe o pedido. O que chegou está registrado.',
+    'Chegaram {received} de {amount}. Está registrado e não se perdeu. Fale com a loja e informe o número do pedido.',
+  lateHint:
+    'O que você enviou chegou e está registrado. Não se perdeu. Fale com a loja e informe o número do pedido.',
+  failedHint: 'Fale com a loja e informe o número do pedido. O que chegou está registrado.',
 
   timeLeft: 'Tempo restante',
   amountDue: 'Valor a enviar',
@@ -47,6 +49,7 @@ export const pt: Texts = {
   copyFailed: 'Não foi possível copiar. Selecione e copie manualmente.',
 
   openWallet: 'Abrir em um app de carteira',
+  openIn: 'Abrir no {wallet}',
   payWith: 'Pagar com {wallet}',
   walletAsked: 'Confirme em {wallet}.',
   walletSent: 'Enviado. Assim que a rede mostrar, você verá aqui. Não pague uma segunda vez.',

@@ -15,10 +15,11 @@ export const tr: Texts = {
 
   partialHint: '{amount} tutarın {received} kadarı geldi. Lütfen kalanı aynı adrese gönderin.',
   checkingHint: 'Bu sayfa duraklatılmıştı. Yeniden güncellenene kadar lütfen hiçbir şey göndermeyin.',
-  timeOverHint: 'Lütfen artık bir şey göndermeyin. Ödediyseniz biraz bekleyin: ağ hâlâ okunuyor.',
+  timeOverHint: 'Lütfen artık bir şey göndermeyin. Ödediyseniz biraz bekleyin: ağ hâlâ denetleniyor.',
   reorganisedHint:
-    'Lütfen yeniden göndermeyin. Ağ bloklarını yeniden sıralıyor; ödemeniz bunların içinde otomatik olarak aranıyor.',
-  confirmingHint: 'Yapmanız gereken başka bir şey yok. Bu sayfayı kapatabilirsiniz; mağazaya haber verilir.',
+    'Lütfen yeniden göndermeyin. Ağ bloklarını yeniden sıralıyor; ödemeniz bunların içinde otomatik olarak bulunacak.',
+  confirmingHint:
+    'Yapmanız gereken başka bir şey yok. Bu sayfayı kapatabilirsiniz; mağazaya otomatik olarak haber verilir.',
   finalHint: 'Ağ ödemeyi kesinleştiriyor, bu birkaç dakika sürebilir.',
   paidHint: 'Mağazaya otomatik olarak haber verilir.',
   expiredHint: 'Lütfen adrese artık bir şey göndermeyin. Mağazaya dönüp ödemeyi yeniden başlatın.',
@@ -48,6 +49,7 @@ export const tr: Texts = {
   copyFailed: 'Kopyalanamadı. Lütfen seçip elle kopyalayın.',
 
   openWallet: 'Cüzdan uygulamasında aç',
+  openIn: '{wallet} ile aç',
   payWith: '{wallet} ile öde',
   walletAsked: 'Lütfen {wallet} içinde onaylayın.',
   walletSent: 'Gönderildi. Ağ gösterir göstermez burada görürsünüz. Lütfen ikinci kez ödemeyin.',

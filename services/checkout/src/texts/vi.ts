@@ -16,10 +16,10 @@ export const vi: Texts = {
   partialHint: 'Đã nhận {received} trên {amount}. Vui lòng gửi phần còn lại đến cùng địa chỉ.',
   checkingHint: 'Trang này đã bị tạm dừng. Vui lòng không gửi gì cho đến khi trang được cập nhật lại.',
   timeOverHint:
-    'Vui lòng không gửi thêm gì nữa. Nếu bạn đã thanh toán, hãy chờ một chút: mạng vẫn đang được đọc.',
+    'Vui lòng không gửi thêm gì nữa. Nếu bạn đã thanh toán, hãy chờ một chút: mạng vẫn đang được kiểm tra.',
   reorganisedHint:
-    'Vui lòng không gửi lại. Mạng đang sắp xếp lại các khối; khoản thanh toán của bạn được tự động tìm trong đó.',
-  confirmingHint: 'Bạn không cần làm gì thêm. Có thể đóng trang này; cửa hàng sẽ được báo.',
+    'Vui lòng không gửi lại. Mạng đang sắp xếp lại các khối; khoản thanh toán của bạn sẽ được tự động tìm thấy trong đó.',
+  confirmingHint: 'Bạn không cần làm gì thêm. Có thể đóng trang này; cửa hàng sẽ được báo tự động.',
   finalHint: 'Mạng đang hoàn tất khoản thanh toán, có thể mất vài phút.',
   paidHint: 'Cửa hàng sẽ được báo tự động.',
   expiredHint: 'Vui lòng không gửi gì đến địa chỉ này nữa. Hãy quay lại cửa hàng và thanh toán lại.',
@@ -47,6 +47,7 @@ export const vi: Texts = {
   copyFailed: 'Không thể sao chép. Vui lòng chọn và tự sao chép.',
 
   openWallet: 'Mở trong ứng dụng ví',
+  openIn: 'Mở trong {wallet}',
   payWith: 'Thanh toán bằng {wallet}',
   walletAsked: 'Vui lòng xác nhận trong {wallet}.',
   walletSent: 'Đã gửi. Khi mạng hiển thị, bạn sẽ thấy ở đây. Vui lòng không thanh toán lần thứ hai.',

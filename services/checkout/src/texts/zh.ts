@@ -15,8 +15,8 @@ export const zh: Texts = {
 
   partialHint: '已收到 {received}，共需 {amount}。请将剩余金额发送到同一地址。',
   checkingHint: '此页面曾暂停。在重新更新之前，请不要发送任何款项。',
-  timeOverHint: '请不要再发送任何款项。如果您已付款，请稍候：仍在读取网络。',
-  reorganisedHint: '请不要再次发送。网络正在重新排列区块，系统会自动在其中查找您的付款。',
+  timeOverHint: '请不要再发送任何款项。如果您已付款，请稍候：仍在核对网络。',
+  reorganisedHint: '请不要再次发送。网络正在重新排列区块，系统会自动在其中找到您的付款。',
   confirmingHint: '您无需再做任何操作。可以关闭此页面，商店会自动收到通知。',
   finalHint: '网络正在最终确认，可能需要几分钟。',
   paidHint: '商店会自动收到通知。',
@@ -44,6 +44,7 @@ export const zh: Texts = {
   copyFailed: '无法复制，请手动选择并复制。',
 
   openWallet: '在钱包应用中打开',
+  openIn: '在 {wallet} 中打开',
   payWith: '使用 {wallet} 付款',
   walletAsked: '请在 {wallet} 中确认。',
   walletSent: '已发送。网络显示后，您会在此看到。请不要重复付款。',

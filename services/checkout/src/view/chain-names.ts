@@ -25,7 +25,7 @@ export const CHAIN_NAMES: Readonly<Record<Chain, ChainName>> = {
 /** `(ERC-20)`; null of a native coin, and where the chain's own name says it. */
 export function tokenKind(chain: Chain, isToken: boolean): string | null {
   const { name, standard } = CHAIN_NAMES[chain];
-  return isToken && standard !== name ? `(${standard})` : null;
+  return isToken && !name.includes(standard) ? `(${standard})` : null;
 }
 
 /** The chain with the kind of token: `Ethereum (ERC-20)`. */

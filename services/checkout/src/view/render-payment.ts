@@ -8,6 +8,7 @@ import { paymentUri } from './payment-uri.ts';
 import { renderAmount } from './render-amount.ts';
 import { qrCode } from './qr-code.ts';
 import type { Surroundings, WalletNotice } from './surroundings.ts';
+import { walletApp } from './wallet-app.ts';
 
 /** Of an address, people compare the two ends. */
 const ADDRESS_END_LENGTH = 6;
@@ -35,6 +36,7 @@ export function renderPayment(order: CheckoutOrder, around: Surroundings, say: S
       ${walletButtons(around, say)}
       ${walletNotice(chain, around, say)}
       ${uri !== null && !around.onItsWay && markup`<a class="button plain open-wallet" href="${uri}">${ICONS.wallet}${say('openWallet')}</a>`}
+      ${!around.onItsWay && appLink(order, around, say)}
       ${around.mayPayAgain && markup`<button type="button" class="button plain" data-pay-again>${say('payAgain')}</button>`}
     </div>
   </div>`;
@@ -95,6 +97,13 @@ function walletButtons({ wallets, walletBusy }: Surroundings, say: Say): Html[] 
     const attributes = walletBusy ? markup` disabled` : null;
     return markup`<button type="button" class="button wallet" data-wallet="${id}"${attributes}>${image}<span>${say('payWith', { wallet: name })}</span></button>`;
   });
+}
+
+/** For phones alone (page.css), and not where a wallet is in the page already. */
+function appLink(order: CheckoutOrder, { pageUrl, wallets }: Surroundings, say: Say): Html | null {
+  const app = pageUrl === null || wallets.length > 0 ? null : walletApp(order, pageUrl);
+  if (app === null) return null;
+  return markup`<a class="button plain open-app" href="${app.url}">${ICONS.wallet}${say('openIn', { wallet: app.name })}</a>`;
 }
 
 /** Always there, since a live region is heard only if it was. */

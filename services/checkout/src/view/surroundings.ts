@@ -30,6 +30,8 @@ export interface Surroundings {
   /** Whether a wallet has paid is not known, or long not seen: who has looked may say that it has not. */
   readonly mayPayAgain: boolean;
   readonly walletNotice: WalletNotice | null;
+  /** Of this page in the browser; null where nobody knows it, on the server. */
+  readonly pageUrl: string | null;
 }
 
 /** The state that is drawn: nothing is to be paid by what may be long over. */
@@ -52,5 +54,6 @@ export function bareSurroundings(nowSeconds: number): Surroundings {
     onItsWay: false,
     mayPayAgain: false,
     walletNotice: null,
+    pageUrl: null,
   };
 }

@@ -148,6 +148,23 @@ describe('an order on the screen', () => {
     expect(html).not.toContain('<script');
   });
 
+  test('offers the app that opens the page on a phone, where the browser has no wallet', () => {
+    const pageUrl = 'https://pay.example.com/checkout?orderId=a&sign=b';
+    const link = /class="button plain open-app" href="([^"]+)">.*Open in TronLink/s;
+    const [, href = ''] = link.exec(draw({ chain: 'TRON' }, { pageUrl })) ?? [];
+    expect(href).toMatch(/^tronlinkoutside:\/\/pull\.activity\?param=/);
+    expect(JSON.parse(decodeURIComponent(href.split('param=')[1] ?? ''))).toEqual({
+      url: pageUrl,
+      action: 'open',
+      protocol: 'TronLink',
+      version: '1.0',
+    });
+    const wallets = [{ id: 'a', name: 'TronLink', icon: null }];
+    for (const around of [{}, { pageUrl, wallets }, { pageUrl, onItsWay: true }])
+      expect(draw({ chain: 'TRON' }, around)).not.toMatch(link);
+    for (const chain of ['ETH', 'SUI'] as const) expect(draw({ chain }, { pageUrl })).not.toMatch(/open-app/);
+  });
+
   test('invites to no second payment while one may be on its way', () => {
     const around = { walletBusy: true, onItsWay: true };
     expect(draw({})).toMatch(/open-wallet/);

@@ -35,15 +35,17 @@ export interface PayingWallet {
 
 /** EIP-1193, TIP-1193: the owner said no. Wallets of Sui use the number as well. */
 const REFUSED_BY_OWNER = 4001;
+/** WALLET_STANDARD_ERROR__USER__REQUEST_REJECTED of @wallet-standard/errors, in the error's context. */
+const REFUSED_BY_STANDARD = 4_001_000;
 
 /**
  * Whether an error of a wallet says that its owner said no. By the number alone: words like "rejected" or "denied" are
  * used of nodes and of devices as well, which may have sent before they said so.
  */
 export function isRefusal(error: unknown): boolean {
-  return (
-    typeof error === 'object' && error !== null && (error as { code?: unknown }).code === REFUSED_BY_OWNER
-  );
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, context } = error as { code?: unknown; context?: { __code?: unknown } | null };
+  return code === REFUSED_BY_OWNER || context?.__code === REFUSED_BY_STANDARD;
 }
 
 /** An icon that needs no request: wallets announce theirs as data. Anything else is left out. */

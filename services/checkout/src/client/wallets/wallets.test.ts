@@ -22,6 +22,8 @@ const notRefusals = [
   new Error('access denied'),
   Object.assign(new Error('Request was cancelled by the device'), { code: '4001' }),
   Object.assign(new Error('disconnected'), { code: 4900 }),
+  Object.assign(new Error('unsupported'), { context: { __code: 6_160_000 } }),
+  Object.assign(new Error('nothing'), { context: null }),
   'User rejected the request.',
   undefined,
 ];
@@ -29,6 +31,12 @@ const notRefusals = [
 test('a refusal is told by its number alone', () => {
   expect(isRefusal(refusal)).toBe(true);
   expect(isRefusal({ code: 4001 })).toBe(true);
+  // As @wallet-standard/errors makes it.
+  const standard = Object.assign(new Error('Wallet Standard error #4001000'), {
+    name: 'WalletStandardError',
+    context: { __code: 4_001_000 },
+  });
+  expect(isRefusal(standard)).toBe(true);
   expect(notRefusals.filter(isRefusal)).toEqual([]);
 });
 
