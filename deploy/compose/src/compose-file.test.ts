@@ -12,6 +12,7 @@ import { TRACKER_CONFIG_SCHEMA } from '../../../services/confirmation-tracker/sr
 import { OPS_CONFIG_SCHEMA } from '../../../services/ops/src/config.ts';
 import { SIGNER_CONFIG_SCHEMA } from '../../../services/payout-signer/src/config.ts';
 import { SCANNER_CONFIG_SCHEMA } from '../../../services/scanner-evm/src/config.ts';
+import { SCANNER_CONFIG_SCHEMA as SCANNER_SUI_CONFIG_SCHEMA } from '../../../services/scanner-sui/src/config.ts';
 import { SCANNER_CONFIG_SCHEMA as SCANNER_TRON_CONFIG_SCHEMA } from '../../../services/scanner-tron/src/config.ts';
 import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '../../../services/webhook-sender/src/config.ts';
 import { SHOP_CONFIG_SCHEMA } from '../../demo-shop/src/config.ts';
@@ -61,6 +62,7 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   api: API_CONFIG_SCHEMA,
   'scanner-evm': SCANNER_CONFIG_SCHEMA,
   'scanner-tron': SCANNER_TRON_CONFIG_SCHEMA,
+  'scanner-sui': SCANNER_SUI_CONFIG_SCHEMA,
   'confirmation-tracker': TRACKER_CONFIG_SCHEMA,
   'webhook-sender': WEBHOOK_SENDER_CONFIG_SCHEMA,
   'payout-signer': SIGNER_CONFIG_SCHEMA,
@@ -69,6 +71,7 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   'eth-sepolia': CHAIN_CONFIG_SCHEMA,
   'bsc-test': CHAIN_CONFIG_SCHEMA,
   'tron-test': CHAIN_CONFIG_SCHEMA,
+  'sui-test': CHAIN_CONFIG_SCHEMA,
   'devnet-funds': FUND_CONFIG_SCHEMA,
 };
 /** Steps whose scripts call opentill with options instead. */
@@ -141,7 +144,8 @@ describe('.env.example', () => {
     const chainsOf = (family: string) => CHAIN_VALUES.filter((chain) => CHAINS[chain].family === family);
     const expected = [
       ...chainsOf('EVM').flatMap((chain) => [`${chain}_RPC_URLS`, `${chain}_WS_URL`]),
-      ...chainsOf('TRON').map((chain) => `${chain}_RPC_URLS`), // TRON's nodes have no WebSocket
+      // Their nodes have no WebSocket.
+      ...[...chainsOf('TRON'), ...chainsOf('SUI')].map((chain) => `${chain}_RPC_URLS`),
     ];
     expect(
       Object.keys(example)
@@ -262,6 +266,7 @@ describe('the signer', () => {
       'payout-signer',
       'postgres',
       'rabbitmq',
+      'sui-test',
       'tron-test',
     ]);
   });

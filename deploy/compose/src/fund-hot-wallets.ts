@@ -4,6 +4,7 @@ import { bookTopUp, readTopUp } from '@opentill/db/top-ups';
 import { devAccount, DEPLOYER_INDEX } from '@opentill/devnet/evm-accounts';
 import { payNative, payToken, tokenBalance } from '@opentill/devnet/evm-devnet';
 import { waitForReceipt } from '@opentill/devnet/evm-transactions';
+import { payOnSuiDevnet, suiBalance, waitForSuiCheckpoint } from '@opentill/devnet/sui-payments';
 import { payOnTronDevnet, tronTokenBalance, waitForTronReceipt } from '@opentill/devnet/tron-payments';
 import { waitUntil } from '@opentill/devnet/wait-until';
 import type { Chain, Family } from '@opentill/domain/chains';
@@ -47,7 +48,18 @@ const onTron: Sender = {
   sendCoin: async (url, { to, amountBaseUnits: trxSun }) =>
     minedOnTron(url, await payOnTronDevnet({ url, to, trxSun })),
 };
-const SENDERS: Readonly<Partial<Record<Family, Sender>>> = { EVM: onEvm, TRON: onTron };
+/** Into address balances, which payouts are paid from. */
+const onSui: Sender = {
+  balance: suiBalance,
+  sendToken: async (url, { symbol }, gift) =>
+    landedOnSui(
+      url,
+      await payOnSuiDevnet({ url, symbol: symbol as 'USDT' | 'USDC', form: 'address', ...gift }),
+    ),
+  sendCoin: async (url, { to, amountBaseUnits: mist }) =>
+    landedOnSui(url, await payOnSuiDevnet({ url, to, mist, form: 'address' })),
+};
+const SENDERS: Readonly<Record<Family, Sender>> = { EVM: onEvm, TRON: onTron, SUI: onSui };
 
 async function minedOnEvm(rpcUrl: string, txid: string): Promise<string> {
   await waitForReceipt(rpcUrl, txid);
@@ -57,6 +69,11 @@ async function minedOnEvm(rpcUrl: string, txid: string): Promise<string> {
 async function minedOnTron(url: string, [txid = '']: readonly string[]): Promise<string> {
   await waitForTronReceipt(url, txid);
   return txid;
+}
+
+async function landedOnSui(url: string, [digest = '']: readonly string[]): Promise<string> {
+  await waitForSuiCheckpoint(url, digest);
+  return digest;
 }
 
 /** What became of a hot wallet on one chain. */
@@ -123,7 +140,6 @@ async function fundHotWallet(db: Db, network: NetworkConfig, to: string): Promis
   const rpcUrl = rpcEndpointsOf(network)[0]?.url ?? '';
   const sender = SENDERS[network.family];
   const sent: string[] = [];
-  if (sender === undefined) return sent;
   for (const { contract, symbol, decimals } of network.tokens) {
     if (contract === null || (await sender.balance(rpcUrl, contract, to)) > 0n) continue;
     if (sent.length === 0) {

@@ -1,4 +1,5 @@
 import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { suiAddressCodec } from '@opentill/chain-sui/address-codec';
 import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
@@ -78,7 +79,11 @@ async function runChain(): Promise<void> {
 async function fund(): Promise<void> {
   const config = readConfig<FundVariables>(FUND_CONFIG_SCHEMA, process.env);
   const networks = await readNetworkFile(config.NETWORKS_FILE, process.env);
-  const keys = await readPublicKeys(config.PUBLIC_KEYS_FILE, [evmAddressCodec, tronAddressCodec]);
+  const keys = await readPublicKeys(config.PUBLIC_KEYS_FILE, [
+    evmAddressCodec,
+    tronAddressCodec,
+    suiAddressCodec,
+  ]);
   const database = openDatabase({ url: config.DATABASE_URL, applicationName: 'devnet-fund', poolMax: 1 });
   try {
     await fundHotWallets({

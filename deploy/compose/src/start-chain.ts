@@ -3,6 +3,7 @@ import { findToken, type NetworkConfig } from '@opentill/contracts/network-confi
 import { startAnvil } from '@opentill/devnet/anvil';
 import { deployDevTokens } from '@opentill/devnet/evm-devnet';
 import { callRpc } from '@opentill/devnet/json-rpc';
+import { startSuiDevnet } from '@opentill/devnet/sui/start-sui-devnet';
 import { startTronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Checks } from '@opentill/runtime/health';
@@ -30,6 +31,7 @@ export async function startChain(
 ): Promise<RunningChain> {
   const network = networks.find(({ chain }) => chain === config.CHAIN);
   if (network?.family === 'TRON') return startTronChain(config);
+  if (network?.family === 'SUI') return startSuiChain(network, config);
   if (network?.family === 'EVM' && network.chainId !== undefined)
     return startEvmChain(network, network.chainId, config);
   throw new GatewayError<StartChainErrorCode>(
@@ -83,6 +85,22 @@ async function startTronChain(config: ChainVariables): Promise<RunningChain> {
   });
   return {
     checks: { node: () => Promise.resolve({ ok: true, detail: `block ${node.control.summary().head}` }) },
+    ended: new Promise(() => undefined), // it is this very process
+    stop: async () => node.close(),
+  };
+}
+
+async function startSuiChain({ blockTimeMs }: NetworkConfig, config: ChainVariables): Promise<RunningChain> {
+  const node = await startSuiDevnet({
+    host: EVERYWHERE,
+    port: config.RPC_PORT,
+    checkpointMs: blockTimeMs,
+    stateFile: join(config.STATE_DIR, 'state.bin'),
+  });
+  return {
+    checks: {
+      node: () => Promise.resolve({ ok: true, detail: `checkpoint ${node.control.summary().checkpoint}` }),
+    },
     ended: new Promise(() => undefined), // it is this very process
     stop: async () => node.close(),
   };

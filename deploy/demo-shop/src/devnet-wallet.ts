@@ -3,6 +3,7 @@ import type { Family } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
 import { DevnetRefusal } from './devnet-refusal.ts';
 import { payOnEvm, EVM_CUSTOMER } from './pay-on-evm.ts';
+import { payOnSui, SUI_CUSTOMER } from './pay-on-sui.ts';
 import { payOnTron, TRON_CUSTOMER } from './pay-on-tron.ts';
 import type { TokenPayment } from './token-payment.ts';
 
@@ -28,9 +29,10 @@ interface Customer {
   readonly pay: (payment: TokenPayment) => Promise<string>;
 }
 
-const CUSTOMERS: Readonly<Partial<Record<Family, Customer>>> = {
+const CUSTOMERS: Readonly<Record<Family, Customer>> = {
   EVM: { account: EVM_CUSTOMER, pay: payOnEvm },
   TRON: { account: TRON_CUSTOMER, pay: payOnTron },
+  SUI: { account: SUI_CUSTOMER, pay: payOnSui },
 };
 
 /**
@@ -80,6 +82,6 @@ function describeNetwork(network: NetworkConfig): object {
     rpcUrl: rpcEndpointsOf(network)[0]?.url,
     confirmations: network.confirmations,
     tokens: network.tokens.map(({ symbol, contract, decimals }) => ({ symbol, contract, decimals })),
-    customer: CUSTOMERS[network.family]?.account,
+    customer: CUSTOMERS[network.family].account,
   };
 }

@@ -54,10 +54,14 @@ function page(title: string, body: string): string {
 <nav><a href="/">Shop</a> · <a href="/callbacks">Callbacks</a> · <a href="/devnet">Devnet</a></nav><h1>${escapeHtml(title)}</h1>${body}${FOLLOW}</body></html>`;
 }
 
-/** Somebody to pay, whose keys everybody knows: anvil's tenth account, and the first of the words `abandon … about`. */
+/**
+ * Somebody to pay, whose keys everybody knows: anvil's tenth account, the first of the words `abandon … about`, the second of
+ * the SUI devnet.
+ */
 const RECEIVERS = {
   EVM: '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720',
   TRON: 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH',
+  SUI: '0xc562357204cbc1e3d473450c0d666061e169ceac641dbf2a008250c1e9ae8baa',
 };
 
 /** After these callbacks an order wants no payment any more. */

@@ -20,6 +20,7 @@ export interface BookedChain {
 export interface HotWallets {
   readonly evmHotWallet: string;
   readonly tronHotWallet: string;
+  readonly suiHotWallet: string;
 }
 
 /** The ledger against itself, and against what the tracker says of transfers and orders. */
@@ -34,10 +35,14 @@ export async function findLedgerProblems(db: Db): Promise<string[]> {
         join (select order_pk, merchant_id from orders) d on d.order_pk = s.order_pk
       where s.booked group by 1, 2, 3, 4
     ), credited as (
-      select o.order_id, o.actual_amount, coalesce(sum(t.amount), 0) as amount
+      select o.order_id, o.actual_amount, coalesce(sum(coalesce(d.worth, t.amount)), 0) as amount
       from orders o left join transfer_settlement s on s.order_pk = o.order_pk and s.credited
         left join transfer t using (transfer_id)
+        left join order_decision d on d.transfer_id = t.transfer_id and d.outcome = 'DONE' -- of another token, for what somebody said
       where o.status = 'SUCCESS' and o.order_type = 'COLLECTION' group by o.order_pk
+    ), moved as (
+      select p.chain, o.symbol, sum(o.amount) as amount from movement m join payout p using (order_pk) join orders o using (order_pk)
+      where m.kind = 'SWEEP' and p.money in ('RESERVED', 'IN_FLIGHT', 'PAID_OUT') group by 1, 2
     )
     select format('transaction %s does not sum to zero', t.ref) as problem
       from ledger_transaction t join ledger_posting p using (ledger_tx_id) join ledger_account a using (account_id)
@@ -55,6 +60,7 @@ export async function findLedgerProblems(db: Db): Promise<string[]> {
       from (
         select chain, symbol, balance as ledger, 0 as transfers from account where kind = 'DEPOSIT'
         union all select chain, symbol, 0, amount from booked
+        union all select chain, symbol, 0, -amount from moved
       ) d group by chain, symbol having sum(ledger) <> sum(transfers)
     union all select format('%s of %s, %s %s: the ledger has %s, transfers make %s', kind, merchant_id, chain, symbol, sum(ledger), sum(transfers))
       from (
@@ -92,7 +98,7 @@ export async function findChainProblems(db: Db, chains: readonly BookedChain[]):
 export async function findPayoutProblems(
   db: Db,
   chains: readonly BookedChain[],
-  { evmHotWallet, tronHotWallet }: HotWallets,
+  { evmHotWallet, tronHotWallet, suiHotWallet }: HotWallets,
 ): Promise<string[]> {
   const { rows } = await sql<{ problem: string }>`
     with landed as (
@@ -119,7 +125,7 @@ export async function findPayoutProblems(
     .execute();
   for (const { chain, symbol, balance } of accounts) {
     const there = chains.find((one) => one.chain === chain);
-    const hotWallet = familyOf(chain as Chain) === 'TRON' ? tronHotWallet : evmHotWallet;
+    const hotWallet = { EVM: evmHotWallet, TRON: tronHotWallet, SUI: suiHotWallet }[familyOf(chain as Chain)];
     const onChain = await (symbol.startsWith('USD')
       ? there?.balance(symbol, hotWallet)
       : there?.coins(hotWallet));
@@ -136,7 +142,17 @@ export async function findCallbackProblems(db: Db, received: readonly ReceivedCa
     .selectFrom('notification as n')
     .innerJoin('orders as o', 'o.order_pk', 'n.subject_id')
     .leftJoin('delivery as d', 'd.event_id', 'n.event_id')
-    .select(['n.event_id', 'n.sequence', 'n.notify_type', 'n.data', 'd.state', 'o.order_id', 'o.status'])
+    .leftJoin('movement as m', 'm.order_pk', 'o.order_pk')
+    .select([
+      'n.event_id',
+      'n.sequence',
+      'n.notify_type',
+      'n.data',
+      'd.state',
+      'o.order_id',
+      'o.status',
+      'm.kind as movement',
+    ])
     .orderBy('n.subject_id')
     .orderBy('n.sequence')
     .execute();
@@ -163,9 +179,34 @@ export async function findCallbackProblems(db: Db, received: readonly ReceivedCa
   const successes = countBy(firstArrivals(received).filter((one) => one.notifyType === 'ORDER_SUCCESS'));
   for (const [orderId, times] of successes)
     if (times !== 1) problems.push(`${orderId} became SUCCESS ${times} times`);
-  for (const orderId of new Set(rows.filter((row) => row.status === 'SUCCESS').map((row) => row.order_id)))
+  const ended = rows.filter(({ status, movement }) => status === 'SUCCESS' && movement !== 'SWEEP');
+  for (const orderId of new Set(ended.map((row) => row.order_id)))
     if (!successes.has(orderId)) problems.push(`${orderId} is SUCCESS, and nobody was told`);
+  problems.push(...findUntoldSweeps(rows));
   return problems;
+}
+
+/** A merchant hears of a sweep that it was sent, once, and how it ended, once. */
+function findUntoldSweeps(
+  rows: readonly {
+    readonly order_id: string;
+    readonly status: string;
+    readonly movement: string | null;
+    readonly notify_type: string;
+  }[],
+): string[] {
+  const heard = Map.groupBy(
+    rows.filter(({ movement }) => movement === 'SWEEP'),
+    ({ order_id: orderId }) => orderId,
+  );
+  return [...heard].flatMap(([orderId, told]) => {
+    const story = told.map(({ notify_type: type }) => type).join(' ');
+    const isRight =
+      told[0]?.status === 'SUCCESS'
+        ? story === 'COLLECT_PENDING COLLECT_SUCCESS'
+        : story.startsWith('COLLECT_PENDING');
+    return isRight ? [] : [`${orderId} is ${told[0]?.status}, told was: ${story}`];
+  });
 }
 
 function countBy(callbacks: readonly ReceivedCallback[]): Map<string, number> {

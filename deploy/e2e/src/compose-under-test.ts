@@ -49,7 +49,13 @@ export interface ComposeUnderTest {
   readonly project: string;
   readonly ports: Readonly<
     Record<
-      'API_PORT' | 'OPS_PORT' | 'SHOP_PORT' | 'ETH_SEPOLIA_PORT' | 'BSC_TEST_PORT' | 'TRON_TEST_PORT',
+      | 'API_PORT'
+      | 'OPS_PORT'
+      | 'SHOP_PORT'
+      | 'ETH_SEPOLIA_PORT'
+      | 'BSC_TEST_PORT'
+      | 'TRON_TEST_PORT'
+      | 'SUI_TEST_PORT',
       number
     >
   >;
@@ -206,6 +212,7 @@ async function findPorts(): Promise<ComposeUnderTest['ports']> {
     ETH_SEPOLIA_PORT: await findFreePort(),
     BSC_TEST_PORT: await findFreePort(),
     TRON_TEST_PORT: await findFreePort(),
+    SUI_TEST_PORT: await findFreePort(),
   };
 }
 

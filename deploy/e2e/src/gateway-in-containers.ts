@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Family } from '@opentill/domain/chains';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -10,10 +11,12 @@ import {
   findLedgerProblems,
   findPayoutProblems,
   undeliveredCount,
+  type BookedChain,
 } from './check-books.ts';
 import type { ComposeUnderTest } from './compose-under-test.ts';
 import { createMerchantClient, type Answered, type MerchantClient } from './merchant-client.ts';
 import { CHECKOUT } from './read-markdown.ts';
+import { createSuiUnderTest, type SuiUnderTest } from './sui-under-test.ts';
 import { createTronUnderTest, type TronUnderTest } from './tron-under-test.ts';
 
 /** A callback that the shop got, and how often. */
@@ -27,6 +30,7 @@ export interface GatewayInContainers {
   readonly merchant: MerchantClient;
   readonly evm: readonly ChainUnderTest[];
   readonly tron: TronUnderTest;
+  readonly sui: SuiUnderTest;
   /** As the owner. */
   readonly database: () => Database;
   /** When the server is another one. */
@@ -81,7 +85,7 @@ export async function reachGateway(docker: ComposeUnderTest): Promise<GatewayInC
     `http://127.0.0.1:${ports.API_PORT}`,
     docker.secret('merchant_token'),
   );
-  const [evm, tron] = reachChains(ports);
+  const { evm, tron, sui } = reachChains(ports);
   let database = await openAsOwner(docker);
 
   const statusOf = async (orderId: string) => (await merchant.status(orderId)).data?.status;
@@ -89,6 +93,7 @@ export async function reachGateway(docker: ComposeUnderTest): Promise<GatewayInC
     merchant,
     evm,
     tron,
+    sui,
     database: () => database,
     reopenDatabase: async () => {
       await database.close();
@@ -111,7 +116,7 @@ export async function reachGateway(docker: ComposeUnderTest): Promise<GatewayInC
       const url = `http://127.0.0.1:${ports.SHOP_PORT}/callbacks.json?orderId=${orderId}`;
       return ((await (await fetch(url)).json()) as ShopCallback[]).toReversed();
     },
-    findProblems: async () => findProblems(database, evm, tron),
+    findProblems: async () => findProblems(database, [...evm, tron, sui]),
     close: async () => database.close(),
   };
 }
@@ -134,21 +139,25 @@ async function untilTaken(
   return address ?? '';
 }
 
-function reachChains(ports: ComposeUnderTest['ports']): [readonly ChainUnderTest[], TronUnderTest] {
+function reachChains(ports: ComposeUnderTest['ports']): Pick<GatewayInContainers, 'evm' | 'tron' | 'sui'> {
   const file = join(CHECKOUT, 'deploy/networks/local.json');
   const portOf: Readonly<Record<string, number>> = {
     ETH_SEPOLIA: ports.ETH_SEPOLIA_PORT,
     BSC_TEST: ports.BSC_TEST_PORT,
     TRON_TEST: ports.TRON_TEST_PORT,
+    SUI_TEST: ports.SUI_TEST_PORT,
   };
   const networks = parseNetworkFile(readFileSync(file, 'utf8'), file);
   const urlOf = (chain: string) => `http://127.0.0.1:${portOf[chain]}`;
   const evm = networks
     .filter(({ family }) => family === 'EVM')
     .map((network) => createChainUnderTest({ network, node: { rpcUrl: urlOf(network.chain) } }));
-  const network = networks.find(({ family }) => family === 'TRON');
-  if (network === undefined) throw new Error('no TRON network');
-  return [evm, createTronUnderTest({ network, node: { url: urlOf(network.chain) } })];
+  const reach = (wanted: Family) => {
+    const network = networks.find(({ family }) => family === wanted);
+    if (network === undefined) throw new Error(`no network of ${wanted}`);
+    return { network, node: { url: urlOf(network.chain) } };
+  };
+  return { evm, tron: createTronUnderTest(reach('TRON')), sui: createSuiUnderTest(reach('SUI')) };
 }
 
 /** By the container's own address, which this machine reaches though no port is published. */
@@ -159,18 +168,18 @@ async function openAsOwner(docker: ComposeUnderTest): Promise<Database> {
   return openDatabase({ url, applicationName: 'compose test', poolMax: 4 });
 }
 
-async function findProblems(
-  { kysely: db }: Database,
-  evm: readonly ChainUnderTest[],
-  tron: TronUnderTest,
-): Promise<string[]> {
+async function findProblems({ kysely: db }: Database, chains: readonly BookedChain[]): Promise<string[]> {
   const wallets = await db.selectFrom('hot_wallet').select(['family', 'address']).execute();
-  const walletOf = (family: 'EVM' | 'TRON') => wallets.find((one) => one.family === family)?.address ?? '';
-  const hotWallets = { evmHotWallet: walletOf('EVM'), tronHotWallet: walletOf('TRON') };
+  const walletOf = (family: Family) => wallets.find((one) => one.family === family)?.address ?? '';
+  const hotWallets = {
+    evmHotWallet: walletOf('EVM'),
+    tronHotWallet: walletOf('TRON'),
+    suiHotWallet: walletOf('SUI'),
+  };
   const find = async () => [
     ...(await findLedgerProblems(db)),
-    ...(await findChainProblems(db, [...evm, tron])),
-    ...(await findPayoutProblems(db, [...evm, tron], hotWallets)),
+    ...(await findChainProblems(db, chains)),
+    ...(await findPayoutProblems(db, chains, hotWallets)),
   ];
   const isAtRest = async () => (await undeliveredCount(db)) === 0 && (await find()).length === 0;
   await waitUntil('everything is at rest', isAtRest, AT_REST_WITHIN_MS).catch(() => undefined);

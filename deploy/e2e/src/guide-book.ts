@@ -35,16 +35,18 @@ export const RUN_BY: Readonly<Record<string, Marks>> = {
       'shop-start',
       'shop-pay',
       'shop-explain',
+      'shop-sweep',
     ),
   },
   'deploy/guides/going-to-mainnet.md': {
     ...marks('npm-start', 'doctor', 'keys', 'drill', 'policy', 'approver', 'proxy'),
-    ...marks('guides', 'merchant', 'first-money'),
+    ...marks('guides', 'merchant', 'first-money', 'sweep-policy', 'sweep-plan'),
   },
   'deploy/guides/migrating.md': marks('guides', 'migrant'),
   'deploy/guides/operations.md': {
     ...marks('npm-start', 'daily', 'halt', 'release', 'backup'),
     ...marks('guides', 'incident', 'foreign-nonce', 'late', 'approval', 'callbacks', 'chain', 'export'),
+    ...marks('guides', 'sweeps', 'unmatched'),
     ...marks('guides', 'restore', 'restored', 'restore-decide', 'restore-release', 'restore-money'),
   },
   'libs/devnet/README.md': marks('devnet', 'tron-web', 'sui-client'),
@@ -61,6 +63,17 @@ interface NotRun {
 }
 const notRun = (document: string, why: string, ...begin: readonly string[]): readonly NotRun[] =>
   begin.map((begins) => ({ document, begins, why }));
+
+function withoutProgram(name: string): string {
+  return `not where ${name} is neither installed nor fetched by apt-get: the test says so on standard error`;
+}
+
+/** Their tests run them, by a program that is installed or unpacked for it: see web-server.ts. */
+const WEB_SERVERS: readonly NotRun[] = [
+  ...notRun('deploy/guides/going-to-mainnet.md', withoutProgram('nginx'), 'server {'),
+  ...notRun('services/checkout/docs/checkout.md', withoutProgram('nginx'), 'location / {'),
+  ...notRun('services/checkout/docs/checkout.md', withoutProgram('Caddy'), 'root * /srv/page'),
+];
 
 /** What no test runs as it stands in a document, and why. Keep it short. */
 export const NOT_RUN: readonly NotRun[] = [
@@ -90,6 +103,7 @@ export const NOT_RUN: readonly NotRun[] = [
     "a transaction that nobody found: the signer's own tests (decided by an operator)",
     'payout decide <order> --paid-by',
   ),
+  ...WEB_SERVERS,
   ...notRun(
     'libs/devnet/README.md',
     'runs until it is stopped: libs/devnet/test starts the same program, and drives it by an unmodified client',

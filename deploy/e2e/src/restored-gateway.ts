@@ -26,6 +26,7 @@ const SCHEMA_OF: Readonly<Partial<Record<ServiceName, ServiceSchema>>> = {
   api: 'api',
   'scanner-evm': 'scanner_evm',
   'scanner-tron': 'scanner_tron',
+  'scanner-sui': 'scanner_sui',
   'confirmation-tracker': 'tracker',
   'webhook-sender': 'webhook',
   'payout-signer': 'signer',

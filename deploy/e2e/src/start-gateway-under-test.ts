@@ -18,6 +18,7 @@ import {
   undeliveredCount,
 } from './check-books.ts';
 import { createMerchantClient, type MerchantClient } from './merchant-client.ts';
+import { createSuiUnderTest, type SuiUnderTest } from './sui-under-test.ts';
 import { createTronUnderTest, type TronUnderTest } from './tron-under-test.ts';
 
 /** A whole gateway of processes with a merchant who buys, and hands on everything that happens. */
@@ -28,6 +29,8 @@ export interface GatewayUnderTest {
   readonly chains: Readonly<Record<EvmDevnetChain, ChainUnderTest>>;
   /** Undefined where nobody scans TRON. */
   readonly tron: TronUnderTest | undefined;
+  /** Undefined where nobody scans SUI. */
+  readonly sui: SuiUnderTest | undefined;
   /** The database as its owner, for looking. */
   readonly database: Database;
   readonly merchantToken: string;
@@ -83,13 +86,19 @@ function createGatewayUnderTest(parts: {
     gateway.chains.map((running) => [running.network.chain, createChainUnderTest(running)]),
   ) as Record<EvmDevnetChain, ChainUnderTest>;
   const tron = gateway.tron === undefined ? undefined : createTronUnderTest(gateway.tron);
-  const booked = [...Object.values(chains), ...(tron === undefined ? [] : [tron])];
+  const sui = gateway.sui === undefined ? undefined : createSuiUnderTest(gateway.sui);
+  const booked = [
+    ...Object.values(chains),
+    ...(tron === undefined ? [] : [tron]),
+    ...(sui === undefined ? [] : [sui]),
+  ];
   let orders = 0;
   return {
     gateway,
     receiver,
     chains,
     tron,
+    sui,
     database,
     merchant: createMerchantClient(gateway.apiUrl, token),
     merchantToken: token,

@@ -1,5 +1,6 @@
 import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
 import {
+  controlTronDevnet,
   payOnTronDevnet,
   tronBalance,
   tronTokenBalance,
@@ -80,10 +81,8 @@ export function createTronUnderTest({ network, node }: ReachableTron): TronUnder
         fee: BigInt(receipt.fee ?? 0),
       };
     },
-    async control(name, body = {}) {
-      const response = await fetch(`${url}/devnet/${name}`, { method: 'POST', body: JSON.stringify(body) });
-      const answer = await response.text();
-      if (!response.ok || answer.includes('"Error"')) throw new Error(`devnet/${name}: ${answer}`);
+    async control(name, body) {
+      await controlTronDevnet(url, name, body);
     },
   };
 }

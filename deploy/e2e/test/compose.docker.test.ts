@@ -12,6 +12,7 @@ import {
   type GatewayInContainers,
 } from '../src/gateway-in-containers.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
+import type { SuiUnderTest } from '../src/sui-under-test.ts';
 import type { TronUnderTest } from '../src/tron-under-test.ts';
 
 /*
@@ -23,6 +24,7 @@ const SERVICES = [
   'api',
   'scanner-evm',
   'scanner-tron',
+  'scanner-sui',
   'confirmation-tracker',
   'webhook-sender',
   'payout-signer',
@@ -32,6 +34,8 @@ const PER_CHAIN = ['scanner-eth-sepolia', 'scanner-bsc-test'] as const;
 const SCANNERS_FILE = 'scanners.devnet.yml';
 /** Of the words `abandon … about`. */
 const TRON_RECEIVER = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH';
+/** Nobody has its key. */
+const SUI_RECEIVER = `0x${'5e'.repeat(32)}`;
 const BUILD_TIMEOUT_MS = 1_200_000;
 const PAYMENT_PAUSE_MS = 400;
 /** Of the payments made while scanners change places, the least that makes the test one. */
@@ -41,6 +45,7 @@ let docker: ComposeUnderTest;
 let gateway: GatewayInContainers;
 let chains: readonly ChainUnderTest[];
 let tron: TronUnderTest;
+let sui: SuiUnderTest;
 
 beforeAll(async () => {
   docker = await prepareCompose();
@@ -49,7 +54,7 @@ beforeAll(async () => {
   await untilHealthy(docker, SERVICES);
   await untilFunded(docker);
   gateway = await reachGateway(docker);
-  ({ evm: chains, tron } = gateway);
+  ({ evm: chains, tron, sui } = gateway);
 }, BUILD_TIMEOUT_MS + 600_000);
 
 afterAll(async () => {
@@ -58,12 +63,16 @@ afterAll(async () => {
 }, 180_000);
 
 test('a collection and a payout go through the containers, told by signed callbacks', async () => {
-  for (const chain of [...chains, tron]) {
+  const receivers = new Map<unknown, string>([
+    [tron, TRON_RECEIVER],
+    [sui, SUI_RECEIVER],
+  ]);
+  for (const chain of [...chains, tron, sui]) {
     const orderId = `in-${chain.chain}`;
     await chain.pay({ to: await gateway.order(orderId, chain), amount: '10' });
     await gateway.untilStatus(orderId, 'SUCCESS');
     const payoutId = `out-${chain.chain}`;
-    const receiveAddress = chain === tron ? TRON_RECEIVER : devAccount(8).address;
+    const receiveAddress = receivers.get(chain) ?? devAccount(8).address;
     const before = await chain.balance('USDT', receiveAddress);
     await gateway.payOut(payoutId, chain, { receiveAddress, amount: '3' });
     await gateway.untilStatus(payoutId, 'SUCCESS');
@@ -134,6 +143,7 @@ describe('what the containers may do', () => {
       'webhook-sender',
       'scanner-evm',
       'scanner-tron',
+      'scanner-sui',
       'confirmation-tracker',
     ])
       expect([service, (await docker.exec(service, look)).output]).toEqual([

@@ -1,18 +1,24 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { SuiGrpcClient } from '@mysten/sui/grpc';
+import { Ed25519Keypair } from '@mysten/sui/keypairs/ed25519';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import { signOrderId } from '@opentill/contracts/signing/verify-signature';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { startSuiDevnet, type SuiDevnet } from '@opentill/devnet/sui/start-sui-devnet';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { examine, untilState, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
+import { injectSuiWallet, type InjectedSuiWallet } from '../src/injected-sui-wallet.ts';
 import { injectWallet } from '../src/injected-wallet.ts';
 import { openGuideBook } from '../src/guide-book.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
+import { findWebServer, startCaddy, startNginx, type WebServerName } from '../src/web-server.ts';
 
 const GUIDE = 'services/checkout/docs/checkout.md';
 const TYPES: Readonly<Record<string, string>> = {
@@ -20,6 +26,13 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript',
   '.svg': 'image/svg+xml',
 };
+const HEADERS = [
+  'Cache-Control',
+  'Content-Security-Policy',
+  'Referrer-Policy',
+  'X-Content-Type-Options',
+  'X-Frame-Options',
+];
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><circle cx="16" cy="16" r="16" fill="#b42318"/></svg>';
 
@@ -54,6 +67,7 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
   describe('on a static host', () => {
     let folder: string;
     let host: Awaited<ReturnType<typeof startHost>>;
+    let blocks: Readonly<Record<WebServerName, string>>;
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'opentill-page-'));
       const book = openGuideBook('checkout');
@@ -64,11 +78,9 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       );
       expect([program, args[0]]).toEqual(['node', 'services/checkout/dist/main.js']);
       await promisify(execFile)(process.execPath, args, { cwd: CHECKOUT });
-      const nginx = headersOf(blockOf('page-nginx'));
-      expect(headersOf(blockOf('page-caddy'))).toEqual(nginx);
-      expect(Object.keys(nginx)).toHaveLength(4);
+      blocks = { nginx: blockOf('page-nginx'), caddy: blockOf('page-caddy') };
       expect(book.left()).toEqual([]);
-      host = await startHost((file) => readFileSync(join(folder, file)), nginx);
+      host = await startHost((file) => readFileSync(join(folder, file)), headersOf(blocks.nginx));
     });
     afterAll(() => {
       host.server.closeAllConnections();
@@ -98,6 +110,50 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       expect(asked).toEqual(new Set([host.url, new URL(under().gateway.gateway.apiUrl).origin]));
       await view.page.close();
     }, 60_000);
+
+    it.each(['nginx', 'caddy'] as const)(
+      'by %s, as the guide says',
+      async (name) => {
+        const [root, block] = [findWebServer(name), blocks[name]];
+        expect(Object.keys(headersOf(block)).toSorted()).toEqual(HEADERS);
+        expect(headersOf(block)).toEqual(headersOf(blocks.nginx));
+        if (root === undefined) return; // and it has been said
+        const port = await findFreePort();
+        const files = mkdtempSync(join(tmpdir(), 'opentill-host-'));
+        const here = block.replace('/srv/page', folder);
+        expect(here).not.toBe(block);
+        const options = { folder: files, port };
+        const server = await (name === 'nginx'
+          ? startNginx(root, { ...options, configuration: `server { listen 127.0.0.1:${port};\n${here}\n}` })
+          : startCaddy(root, { ...options, configuration: `http://localhost:${port} {\n${here}\n}` }));
+        try {
+          const origin = `http://localhost:${port}`;
+          const assets = readdirSync(join(folder, 'assets')).map((asset) => `assets/${asset}`);
+          for (const path of ['', ...assets, 'nothing']) {
+            const { status, headers } = await fetch(`${origin}/${path}`);
+            const sent = Object.fromEntries(HEADERS.map((header) => [header, headers.get(header)]));
+            expect({ path, status, sent }).toEqual({
+              path,
+              status: path === 'nothing' ? 404 : 200,
+              sent: headersOf(block),
+            });
+          }
+          const { ETH_SEPOLIA: eth } = under().gateway.chains;
+          const collection = await under().order('ETH_SEPOLIA');
+          const query = new URL(collection.paymentUrl!).search;
+          const view = await under().browser.open(`${origin}/${query}`);
+          await untilState(view.page, 'waiting');
+          await eth.pay({ to: collection.address, amount: '100' });
+          await untilState(view.page, 'paid');
+          expect(view.complaints).toEqual([]);
+          await view.page.close();
+        } finally {
+          await server.stop();
+          rmSync(files, { recursive: true });
+        }
+      },
+      180_000,
+    );
 
     it('is paid by a wallet of the browser', async () => {
       const { ETH_SEPOLIA: eth } = under().gateway.chains;
@@ -159,23 +215,77 @@ export function describeCheckoutOnAStaticHost(under: () => CheckoutUnderTest): v
       themed.server.close();
     }, 60_000);
 
-    it('draws an order of Sui', async () => {
-      const collection = await under().order('ETH_SEPOLIA');
-      const view = await under().browser.open(at(collection), {
-        async prepare(page) {
-          await page.route('**/v1/order/events*', (route) => route.abort());
-          await page.route('**/v1/order/{pay,getOrderStatus}*', async (route) => {
-            const answer = await route.fetch();
-            const { data, ...rest } = (await answer.json()) as { data: object };
-            const sui = { chain: 'SUI', address: `0x${'ab12'.repeat(16)}` };
-            await route.fulfill({ response: answer, json: { ...rest, data: { ...data, ...sui } } });
-          });
-        },
+    describe('an order of Sui', () => {
+      let devnet: SuiDevnet;
+      beforeAll(async () => {
+        devnet = await startSuiDevnet({ checkpointMs: 250 });
       });
-      await untilState(view.page, 'waiting');
-      expect(await view.page.locator('.code').count()).toBe(1);
-      await examine({ ...view, complaints: [] }, 'sui');
-      await view.page.close();
-    }, 60_000);
+      afterAll(async () => {
+        await devnet.close();
+      });
+
+      /** An order that the public API tells as one of Sui: with its own address there, of a token or, null, of SUI. */
+      async function openOnSui(contractAddress: string | null) {
+        const address = new Ed25519Keypair().toSuiAddress();
+        const sui = {
+          chain: 'SUI_TEST',
+          address,
+          contractAddress,
+          decimals: contractAddress === null ? 9 : 6,
+        };
+        const collection = await under().order('ETH_SEPOLIA', { amount: '12.345678' });
+        let wallet: InjectedSuiWallet | undefined;
+        const view = await under().browser.open(at(collection), {
+          async prepare(page) {
+            await page.route('**/v1/order/events*', async (route) => route.abort());
+            await page.route('**/v1/order/{pay,getOrderStatus}*', async (route) => {
+              const answer = await route.fetch();
+              const { data, ...rest } = (await answer.json()) as { data: object };
+              await route.fulfill({ response: answer, json: { ...rest, data: { ...data, ...sui } } });
+            });
+            const { secretKey } = devnet.accounts[0]!;
+            wallet = await injectSuiWallet(page, { nodeUrl: devnet.url, secretKey });
+          },
+        });
+        await untilState(view.page, 'waiting');
+        const button = view.page.getByRole('button', { name: 'Pay with Test Sui Wallet' });
+        const balance = async () => {
+          const client = new SuiGrpcClient({ network: 'localnet', baseUrl: devnet.url });
+          const coinType = contractAddress ?? '0x2::sui::SUI';
+          return (await client.getBalance({ owner: address, coinType })).balance.balance;
+        };
+        return { view, wallet: wallet!, button, balance };
+      }
+
+      it('is drawn, and paid by a wallet of the Wallet Standard: the exact transfer of the token', async () => {
+        const { view, wallet, button, balance } = await openOnSui(devnet.tokens.USDC);
+        expect(await view.page.locator('.code').count()).toBe(1);
+        await examine({ ...view, complaints: [] }, 'sui');
+        await button.click();
+        await view.page.locator('.notice', { hasText: 'Please do not pay a second time' }).waitFor();
+        await examine({ ...view, complaints: [] }, 'sui-sent');
+        await waitUntil('a checkpoint has it', async () => (await balance()) === '12345678');
+        expect(wallet.calls).toEqual(['connect', 'execute sui:testnet']);
+        await view.page.close();
+      }, 60_000);
+
+      it('is paid in SUI itself', async () => {
+        const { view, button, balance } = await openOnSui(null);
+        await button.click();
+        await view.page.locator('.notice', { hasText: 'Please do not pay a second time' }).waitFor();
+        await waitUntil('a checkpoint has it', async () => (await balance()) === '12345678000');
+        await view.page.close();
+      }, 60_000);
+
+      it('whose payer does not sign has sent nothing', async () => {
+        const { view, wallet, button, balance } = await openOnSui(devnet.tokens.USDC);
+        wallet.refuse();
+        await button.click();
+        await view.page.locator('.notice', { hasText: 'Nothing was sent' }).waitFor();
+        expect(await button.isEnabled()).toBe(true);
+        expect(await balance()).toBe('0');
+        await view.page.close();
+      }, 60_000);
+    });
   });
 }

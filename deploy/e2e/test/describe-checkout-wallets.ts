@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { devAccounts } from '@opentill/devnet/sui/dev-accounts';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { examine, untilState, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
+import { injectSuiWallet, type InjectedSuiWallet } from '../src/injected-sui-wallet.ts';
 import { injectTronWallet, type InjectedTronWallet } from '../src/injected-tron-wallet.ts';
 import { injectWallet, type InjectedWallet } from '../src/injected-wallet.ts';
 import { letTimeJump, sleep } from '../src/let-time-jump.ts';
@@ -12,6 +14,8 @@ import type { PageUnderTest } from '../src/open-browser.ts';
 const POOR_ACCOUNT = 7;
 /** The first account of the TRON devnet, whose key GET /devnet tells everybody. */
 const TRON_CUSTOMER_KEY = 'ffb6b97b1763ded05630dfdcd0da1b15ddd0f0a4ac6db151d5fa0399cf63cd7f';
+/** The third account of the SUI devnet, which nothing else pays from. */
+const SUI_CUSTOMER = devAccounts('opentill devnet', 3)[2]!;
 const CHAIN_IDS: Readonly<Record<string, string>> = { BSC_TEST: '0x61', ETH_SEPOLIA: '0xaa36a7' };
 const SOLID_WITHIN_MS = 90_000;
 
@@ -160,6 +164,26 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       150_000,
     );
 
+    it('opens the page in its app on a phone, where no wallet is in the browser', async () => {
+      const { paymentUrl } = await under().order('TRON_TEST');
+      const context = { viewport: { width: 390, height: 1_180 }, isMobile: true, hasTouch: true };
+      const phone = await under().browser.open(paymentUrl!, { context });
+      const link = phone.page.getByRole('link', { name: 'Open in TronLink' });
+      await link.waitFor();
+      const { url } = JSON.parse(
+        decodeURIComponent((await link.getAttribute('href'))!.split('param=')[1]!),
+      ) as { url: string };
+      expect(url).toBe(paymentUrl);
+      await phone.keepPicture('checkout-tron-app'); // a whole one is taken of no phone
+      const desk = await under().browser.open(paymentUrl!);
+      await desk.page.waitForSelector('html.scripted');
+      expect(await desk.page.locator('.open-app').isVisible()).toBe(false);
+      await desk.page.setViewportSize(context.viewport);
+      await desk.keepPicture('checkout-tron-narrow-window');
+      expect([...phone.complaints, ...desk.complaints]).toEqual([]);
+      await Promise.all([phone.page.close(), desk.page.close()]);
+    }, 60_000);
+
     it('whose owner does not sign has sent nothing', async () => {
       const collection = await under().order('TRON_TEST');
       const view = await openWith(collection, 'today');
@@ -169,5 +193,27 @@ export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
       expect(await button(view.page).isEnabled()).toBe(true);
       await view.page.close();
     }, 60_000);
+  });
+  describe('on Sui', () => {
+    it('a wallet of the Wallet Standard sends the exact transfer, and the page follows it to the end', async () => {
+      const { sui } = under().gateway;
+      const collection = await under().order('SUI_TEST', { amount: '12.345678' });
+      let wallet: InjectedSuiWallet | undefined;
+      const view = await under().browser.open(collection.paymentUrl!, {
+        async prepare(page) {
+          wallet = await injectSuiWallet(page, { nodeUrl: sui!.url, secretKey: SUI_CUSTOMER.secretKey });
+        },
+      });
+      await untilState(view.page, 'waiting');
+      expect(await view.page.innerText('.network strong')).toBe('Sui test network');
+      expect(await view.page.locator('.code').count()).toBe(1);
+      expect(await view.page.locator('code.address').textContent()).toBe(collection.address);
+      await view.page.getByRole('button', { name: 'Pay with Test Sui Wallet' }).click();
+      await untilState(view.page, 'paid');
+      expect(await sui!.balance('USDT', collection.address)).toBe(12_345_678n);
+      expect(wallet!.calls).toEqual(['connect', 'execute sui:testnet']);
+      await examine(view, 'sui-paid');
+      await view.page.close();
+    }, 120_000);
   });
 }

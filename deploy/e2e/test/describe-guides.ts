@@ -1,15 +1,8 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -18,6 +11,8 @@ import { entryPoint } from '@opentill/local/checkout';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { GuideBook } from '../src/guide-book.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
+import { startTlsProxy } from '../src/tls-proxy.ts';
+import { findWebServer, type WebServerUnderTest } from '../src/web-server.ts';
 
 const POLICY = {
   version: 1,
@@ -37,9 +32,9 @@ const POLICY = {
 };
 
 /** The commands of the guides, as they stand there, on the gateway of `npm start`. */
-export function describeGuides(book: GuideBook, stateDir: () => string, apiUrl: string): void {
+export function describeGuides(book: GuideBook, stateDir: () => string): void {
   let folder: string;
-  let proxy: ChildProcess | undefined;
+  let proxy: WebServerUnderTest | undefined;
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'opentill-guides-'));
@@ -53,17 +48,14 @@ export function describeGuides(book: GuideBook, stateDir: () => string, apiUrl: 
       mkdirSync(bin);
       writeFileSync(join(bin, 'opentill'), `#!/bin/sh\n${command}\n`, { mode: 0o755 });
     }
+    mkdirSync(join(folder, 'proxy'));
     for (const name of ['passphrase', 'approver-passphrase'])
       writeFileSync(join(folder, name), 'a passphrase of the tests\n', { mode: 0o600 });
     cpSync(join(CHECKOUT, 'deploy', 'networks', 'local.json'), join(folder, 'networks.json'));
     writeFileSync(join(folder, 'policy.json'), JSON.stringify(POLICY));
   });
   afterAll(async () => {
-    if (proxy !== undefined && proxy.exitCode === null) {
-      const closed = new Promise((resolve) => proxy?.once('close', resolve));
-      proxy.kill('SIGTERM');
-      await closed;
-    }
+    await proxy?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -108,25 +100,29 @@ export function describeGuides(book: GuideBook, stateDir: () => string, apiUrl: 
       expect(await run(blockOf('going-to-mainnet', 'approver'))).toContain('publicKey');
     }, 120_000);
 
-    it('puts TLS in front, where nginx is installed', async () => {
+    it('puts TLS in front', async () => {
       const block = blockOf('going-to-mainnet', 'proxy');
-      if (spawnSync('nginx', ['-v']).error !== undefined) return;
-      const port = await findFreePort();
-      const [certificate, key] = [join(folder, 'pay.pem'), join(folder, 'pay.key')];
-      await run(
-        `openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=pay.example.com -keyout ${key} -out ${certificate} 2>/dev/null`,
-      );
-      const server = block
-        .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
-        .replace('/etc/ssl/pay.example.com.pem', certificate)
-        .replace('/etc/ssl/pay.example.com.key', key)
-        .replace('http://127.0.0.1:3010', apiUrl.replace('localhost', '127.0.0.1'));
-      const config = `pid ${folder}/nginx.pid; error_log stderr; events {}\nhttp { access_log off; client_body_temp_path ${folder}; proxy_temp_path ${folder};\n${server}\n}`;
-      writeFileSync(join(folder, 'nginx.conf'), config);
-      chmodSync(folder, 0o755); // its workers are another user
-      proxy = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-g', 'daemon off;']);
-      const ask = () => statusOf(port, '/v1/symbol/supportSymbols');
-      await waitUntil('the proxy passes it on', async () => (await ask()) === 200);
+      const nginx = findWebServer('nginx');
+      if (nginx === undefined) return; // and it has been said
+      const [upstream, port] = [await startUpstream(), await findFreePort()];
+      proxy = await startTlsProxy({
+        block,
+        nginx,
+        folder: join(folder, 'proxy'),
+        port,
+        upstream: upstream.url,
+      });
+      try {
+        const told = await askThrough(port, '/v1/order/events', { 'x-forwarded-for': '192.0.2.7' });
+        expect(told).toEqual({ status: 200, begins: 'data: at once\n\n' }); // while the answer goes on
+        expect(upstream.heard()).toMatchObject({
+          host: 'pay.example.com',
+          'x-forwarded-for': '127.0.0.1', // whatever a customer says
+          'x-forwarded-proto': 'https',
+        });
+      } finally {
+        await upstream.stop();
+      }
     }, 120_000);
   });
 
@@ -152,14 +148,36 @@ export function describeGuides(book: GuideBook, stateDir: () => string, apiUrl: 
   });
 }
 
-/** By a certificate that nobody knows. */
-function statusOf(port: number, path: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, path, rejectUnauthorized: false };
-    const asked = request(options, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
+/** A server whose answer begins and does not end. */
+async function startUpstream() {
+  let heard: IncomingHttpHeaders = {};
+  const server = createServer(({ headers }, response) => {
+    heard = headers;
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: at once\n\n');
+  }).listen(0, '127.0.0.1');
+  await waitUntil('the upstream listens', () => server.listening);
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    heard: () => heard,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+    },
+  };
+}
+
+/** By a certificate that nobody knows. What its answer begins with, as soon as it begins. */
+function askThrough(port: number, path: string, headers: Readonly<Record<string, string>>) {
+  return new Promise<{ status: number; begins: string }>((resolve, reject) => {
+    const host = { host: 'pay.example.com' };
+    const options = { host: '127.0.0.1', port, path, headers: { ...headers, ...host }, timeout: 10_000 };
+    const asked = request({ ...options, rejectUnauthorized: false }, (response) => {
+      response.setEncoding('utf8').once('data', (begins: string) => {
+        resolve({ status: response.statusCode ?? 0, begins });
+        asked.destroy();
+      });
     });
+    asked.once('timeout', () => asked.destroy(new Error('no answer begins within 10 s')));
     asked.once('error', reject);
     asked.end();
   });

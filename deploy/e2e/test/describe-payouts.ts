@@ -258,7 +258,7 @@ export function describePayouts(under: () => GatewayUnderTest): void {
         errors: '',
         differences: null,
       });
-      expect(out.match(/ hot wallets .* equal/g)).toHaveLength(9); // two tokens and the coin, on three chains
+      expect(out.match(/ hot wallets .* equal/g)).toHaveLength(12); // two tokens and the coin, on four chains
     }, 120_000);
   });
 }

@@ -127,6 +127,7 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
           ['api', 'api'],
           ['scanner-evm', 'scanner_evm'],
           ['scanner-tron', 'scanner_tron'],
+          ['scanner-sui', 'scanner_sui'],
           ['confirmation-tracker', 'tracker'],
           ['webhook-sender', 'webhook'],
           ['payout-signer', 'signer'],

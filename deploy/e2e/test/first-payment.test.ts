@@ -7,6 +7,8 @@ import { sendTransaction, signTransaction } from '@opentill/devnet/evm-transacti
 import { restoreSnapshot, takeSnapshot } from '@opentill/devnet/evm-devnet';
 import { callRpc } from '@opentill/devnet/json-rpc';
 import { contractInterface } from '@opentill/devnet/contract-artifacts';
+import type { NotifyCollect } from '@opentill/contracts/notify-collect';
+import type { Chain } from '@opentill/domain/chains';
 import { formatAmount } from '@opentill/domain/money';
 import type { EvmDevnetChain } from '@opentill/local/gateway-options';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -19,6 +21,7 @@ import {
 } from '../src/check-books.ts';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
+import { runOpentill } from '../src/run-opentill.ts';
 import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
 import { describeAttackers } from './describe-attackers.ts';
 import { describeCheckout } from './describe-checkout.ts';
@@ -33,6 +36,8 @@ const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
 const PAID = 'ORDER_SUCCESS SUCCESS';
 const EXPIRED = 'ORDER_EXPIRED EXPIRED';
 const CONFIRMATIONS = 3;
+/** Of the local profile's policy. */
+const COLD_ADDRESS = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 
 let test: GatewayUnderTest;
 let eth: ChainUnderTest;
@@ -587,6 +592,23 @@ describe('reorganisations', () => {
 
 describePayouts(() => test);
 describeTron(() => test);
+/** Begun before the pages and looked at after them: two confirmed transactions take their time. */
+let swept: { readonly address: string } | undefined;
+
+it('a run of sweeps begins when an operator asks for it', async () => {
+  swept = await test.database.kysely
+    .selectFrom('deposit_balance as b')
+    .innerJoin('orders as o', 'o.order_pk', 'b.order_pk')
+    .select('b.address')
+    .where('b.chain', '=', bsc.chain as Chain)
+    .where('b.symbol', '=', 'USDT')
+    .where('o.status', '=', 'SUCCESS')
+    .orderBy('b.received', 'desc')
+    .executeTakeFirstOrThrow();
+  const asked = ['sweep', 'run', '--chain', bsc.chain, '--reason', 'the end of the day'];
+  expect(await runOpentill(test.gateway, asked)).toMatchObject({ code: 0, errors: '' });
+}, 60_000);
+
 describeCheckout(() => test);
 describeSdk(() => test);
 
@@ -693,6 +715,47 @@ describe('the pages', () => {
     await view.page.close();
   }, 120_000);
 });
+
+it('what was paid is in cold storage by then, told of, and explained by the books', async () => {
+  const { address } = swept!;
+  const collects = () =>
+    test.receiver.received.flatMap(({ notifyType, data }) => {
+      const collect = data as unknown as NotifyCollect;
+      const isIt = notifyType === 'COLLECT_SUCCESS' && collect.transaction?.from.toLowerCase() === address;
+      return isIt ? [collect] : [];
+    });
+  await waitUntil('the shop is told', () => Promise.resolve(collects().length > 0), 90_000);
+  // What came to it meanwhile may have left with it.
+  const { amount } = await test.database.kysely
+    .selectFrom('deposit_balance')
+    .select('swept as amount')
+    .where('address', '=', address)
+    .where('symbol', '=', 'USDT')
+    .executeTakeFirstOrThrow();
+  const shown = collects()[0]!.collectAmount;
+  const told = collects().reduce((sum, { collectAmount }) => sum + bsc.baseUnits('USDT', collectAmount), 0n);
+  expect(told).toBe(amount);
+  expect(collects()[0]).toEqual({
+    collectAmount: shown,
+    fee: '0',
+    feeRatio: '0',
+    reason: null,
+    transaction: expect.objectContaining({
+      chain: bsc.chain,
+      symbol: 'USDT',
+      amount: shown,
+      to: COLD_ADDRESS,
+      status: 'SUCCESS',
+    }),
+  });
+  expect(await bsc.balance('USDT', address)).toBe(0n);
+  expect(await bsc.balance('USDT', COLD_ADDRESS)).toBeGreaterThanOrEqual(amount);
+  await waitUntil(
+    'nothing is unexplained',
+    async () => (await runOpentill(test.gateway, ['reconcile', '--chain', bsc.chain])).code === 0,
+    40_000,
+  );
+}, 180_000);
 
 it('at the end the books balance, agree with the chains, and every callback came, in order, signed', async () => {
   expect(await test.findProblems()).toEqual([]);

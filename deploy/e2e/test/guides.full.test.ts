@@ -176,7 +176,7 @@ describe('the first payment', () => {
     await run(block('shop-install'), CHECKOUT);
   }, 120_000);
 
-  it('the shop makes an order, is paid on TRON, and hears of it by callbacks that it verifies', async () => {
+  it('the shop makes an order, is paid on TRON, hears of it by callbacks that it verifies, and sees its money go to cold storage', async () => {
     writeFileSync(join(shopFolder(), 'shop.mjs'), block('shop-code'));
     const command = block('shop-start')
       .replace('=TOKEN', `=${words['TOKEN']}`)
@@ -202,7 +202,12 @@ describe('the first payment', () => {
     const explained = await run(block('shop-explain'), CHECKOUT);
     expect(explained).toContain('COLLECTION book-1 of merchant my-shop: SUCCESS');
     expect(explained).toMatch(/DELIVERED|200/);
-  }, 90_000);
+
+    expect(await run(block('shop-sweep'), CHECKOUT)).toContain('TRON_TEST');
+    await waitUntil('it hears of the sweep', () => output.includes('COLLECT_SUCCESS 19.90'), 120_000);
+    expect(output).toContain('COLLECT_PENDING 19.90');
+    expect((await attempt('opentill sweep list --all')).out).toMatch(/TRON_TEST.*DONE/);
+  }, 240_000);
 });
 
 describe('going to mainnet, and migrating', () => {
@@ -224,6 +229,17 @@ describe('going to mainnet, and migrating', () => {
     expect(await next('opentill explain', { ORDER_ID: paid.orderId })).toContain('SUCCESS');
     await waitUntil('everything is at rest', async () => (await attempt('opentill reconcile')).code === 0);
     expect(await next('opentill reconcile')).not.toContain('DIFF');
+  }, 90_000);
+
+  it('lets a policy say what sweeps may cost, and shows what would be swept', async () => {
+    const shown = book.take(MAINNET, 'sweep-policy')[0].replace('0x…', receiver());
+    writeFileSync(join(folder, 'sweep-policy.json'), shown);
+    copyFileSync(join(CHECKOUT, 'deploy/networks/mainnet.json'), join(folder, 'networks.json'));
+    const next = linesOf(MAINNET, 'sweep-plan');
+    expect(await next('opentill policy check')).toMatch(/ETH[^]*swe(?:e|p)/);
+    const isPlanned = async () => (await attempt('opentill sweep plan')).out.includes('ETH_SEPOLIA');
+    await waitUntil('there is a plan', isPlanned, 60_000);
+    expect(await next('opentill sweep plan')).toContain('ETH_SEPOLIA: 0 to begin');
   }, 90_000);
 
   it('checks the policy that the guide to payouts shows', async () => {
@@ -302,6 +318,55 @@ describe('operations', () => {
     await untilStatus(late, 'SUCCESS');
     await untilStatus(never, 'FAILED');
   }, 120_000);
+
+  it('sweeps what was paid, and gives back what no order could take', async () => {
+    const { ETH_SEPOLIA: eth } = under.chains;
+    const paid = await order(eth);
+    await eth.pay({ to: paid.address, amount: '100' });
+    await untilStatus(paid, 'SUCCESS');
+    await eth.pay({ to: paid.address, amount: '7.25' });
+    const listed = async () => (await attempt('opentill unmatched list')).out;
+    await waitUntil(
+      'the second payment is found',
+      async () => (await listed()).includes(paid.orderId),
+      60_000,
+    );
+    const next = linesOf(OPERATIONS, 'sweeps');
+    expect(await next('opentill sweep plan')).toMatch(/^ETH_SEPOLIA: /m);
+    await next('opentill sweep run');
+    const isSwept = async () => (await eth.balance('USDT', paid.address)) === 0n;
+    await waitUntil('the address is empty', isSwept, 90_000);
+    const sweepOf = (list: string) =>
+      list.split('\n').find((line) => line.toLowerCase().includes(paid.address.toLowerCase())) ?? '';
+    const isDone = async () => sweepOf((await attempt('opentill sweep list --all')).out).includes('DONE');
+    await waitUntil('the sweep is done', isDone, 60_000);
+    expect(sweepOf(await next('opentill sweep list'))).toContain('107.25 USDT');
+    await next('opentill sweep pause');
+    expect((await attempt('opentill sweep plan')).out).toMatch(/ETH_SEPOLIA: .*PAUSED/);
+    await next('opentill sweep resume');
+    expect((await attempt('opentill sweep plan')).out).not.toContain('PAUSED by');
+
+    const { BSC_TEST: bsc } = under.chains;
+    const wrong = await order(bsc, { expiresIn: (await bsc.secondsAhead()) + 60 });
+    await bsc.pay({ to: wrong.address, symbol: 'USDC', amount: '100' });
+    await bsc.jump(61);
+    await untilStatus(wrong, 'EXPIRED');
+    await waitUntil('its token is found', async () => (await listed()).includes(wrong.orderId), 60_000);
+
+    const give = linesOf(OPERATIONS, 'unmatched');
+    const list = await give('opentill unmatched list');
+    await give('opentill unmatched accept', { TRANSFER_ID: idIn(list, wrong.orderId, 'USDC') });
+    await untilStatus(wrong, 'SUCCESS');
+    const customer = receiver();
+    const words = { OTHER_TRANSFER_ID: idIn(list, paid.orderId, '7.25'), RECEIVER: customer };
+    await give('opentill unmatched refund', words);
+    const waiting = async () => (await attempt('opentill payout list --waiting')).out;
+    await waitUntil('it waits for its approval', async () => (await waiting()).includes('refund:'), 20_000);
+    const orderPk = idIn(await give('opentill payout list'), 'refund:');
+    await give('opentill payout approve', { ORDER_PK: orderPk }, ' --yes');
+    const has = async () => (await eth.balance('USDT', customer)) === eth.baseUnits('USDT', '7.25');
+    await waitUntil('the customer has it', has, 60_000);
+  }, 300_000);
 
   it('goes the way of an incident, from a payment that a reorganisation took back to its end', async () => {
     const { ETH_SEPOLIA: eth } = under.chains;
@@ -403,7 +468,7 @@ it('is backed up, lost, and restored on another machine', async () => {
   await untilStatus(await payOut(eth, '1.00'), 'SUCCESS');
   const money = await run(book.take(OPERATIONS, 'restore-money')[0], directory);
   expect(money.toLowerCase()).toContain(lost.address.toLowerCase());
-}, 300_000);
+}, 600_000); // a gap of 40,000 addresses on each chain is a minute of a processor
 
 it('leaves nothing of the guides out', () => {
   expect(book.left()).toEqual([]);

@@ -67,10 +67,8 @@ describe.each([
   ['mainnet', 'main', mainnet],
   ['testnet', 'test', testnet],
 ] as const)('deploy/networks/%s.json', (_, kind, networks) => {
-  it('has every chain of its kind once of which there is a scanner', () => {
-    const wanted = CHAIN_VALUES.filter(
-      (chain) => CHAINS[chain].family !== 'SUI' && CHAINS[chain].network === kind,
-    );
+  it('has every chain of its kind once', () => {
+    const wanted = CHAIN_VALUES.filter((chain) => CHAINS[chain].network === kind);
     expect(networks.map(({ chain }) => chain)).toEqual(wanted);
   });
 });
@@ -159,5 +157,38 @@ describe.each(TRON_NETWORKS)('TRON %s', (_, networks, genesisId, usdt, providers
     // What waits for the end of it must not wait long; what is sent needs some blocks.
     expect(terms.expirationMs).toBeGreaterThanOrEqual(60_000);
     expect(terms.expirationMs).toBeLessThanOrEqual(120_000);
+  });
+});
+
+/** Of Circle's list of contracts; of Sui's own documentation of its bridge; the digests of checkpoint 0. */
+const SUI_USDC = '0xdba34672e30cb065b1f93e3ab55318768fd6fef66c15942c9f7cb846e2f900e7::usdc::USDC';
+const SUI_BRIDGED_USDT = '0x375f70cf2ae4c00bf37117d0c85a2c71545e6ee05c4a5c7d282cd66a4504b068::usdt::USDT';
+const SUI_TEST_USDC = '0xa1ec7fc00a6f40db9693ad1415d0c193ad3906494428cf252621037bd7117e29::usdc::USDC';
+const SUI_NETWORKS = [
+  [
+    'mainnet',
+    mainnet,
+    '4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S',
+    { USDC: SUI_USDC, USDT: SUI_BRIDGED_USDT },
+  ],
+  ['testnet', testnet, '69WiPg3DAQiwdxfncX6wYQ2siKwAe6L9BZthQea3JNMD', { USDC: SUI_TEST_USDC }],
+] as const;
+
+describe.each(SUI_NETWORKS)('SUI %s', (name, networks, genesisId, coins) => {
+  const network = networks.find(({ family }) => family === 'SUI')!;
+
+  it('is the network of that genesis, with those coins of six decimals, whole', () => {
+    expect(network.genesisId).toBe(genesisId);
+    const tokens = network.tokens.map(({ symbol, contract }) => [symbol, contract]);
+    expect(Object.fromEntries(tokens)).toEqual(coins);
+    for (const { contract, decimals } of network.tokens) {
+      expect(contract).toMatch(/^0x[0-9a-f]{64}::[a-z]+::[A-Z]+$/);
+      expect(decimals).toBe(6);
+    }
+  });
+
+  it('reads by https, and is not enabled for real money with one public node', () => {
+    for (const { url } of rpcEndpointsOf(network)) expect(url).toMatch(/^https:/);
+    expect(network.enabled).toBe(name === 'testnet' || rpcEndpointsOf(network).length > 1);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
-import { runNpmStart, takenPorts, type NpmStart } from '../src/run-npm-start.ts';
+import { processesOf, runNpmStart, takenPorts, type NpmStart } from '../src/run-npm-start.ts';
 
 /* Somebody who has never seen it: `npm start`, the shop, a purchase, the devnet's wallet, success; by the clock. */
 
@@ -63,3 +63,23 @@ it('buys and pays within a minute of the start', async () => {
   expect(buyingSeconds).toBeLessThan(BUYING_SECONDS_MAX);
   expect([...complaints, ...follower.complaints]).toEqual([]);
 }, 240_000);
+
+/** What `npm start` says when a step begins; Ctrl-C comes in the middle of it. */
+const STEPS = ['starting', 'database, broker', 'setup (', 'hot wallets, operator', 'services:'];
+
+it.each(STEPS)(
+  'presses Ctrl-C at “%s”, and nothing stays behind',
+  async (step) => {
+    running.press('SIGINT');
+    await running.ended;
+    running = runNpmStart(stateDir);
+    await waitUntil('the step has begun', () => running.output().includes(step), 150_000);
+    const pressedAt = Date.now();
+    running.press('SIGINT');
+    await running.ended;
+    expect((Date.now() - pressedAt) / 1_000).toBeLessThan(15);
+    expect(processesOf(stateDir)).toEqual([]);
+    expect(await takenPorts()).toEqual([]);
+  },
+  180_000,
+);

@@ -142,7 +142,7 @@ it('the operators command line works on the running gateway', async () => {
   expect(told).toMatch(/callback 3 ORDER_SUCCESS \S+: DELIVERED after 1 attempts/);
 }, 120_000);
 
-describeGuides(book, () => stateDir, API);
+describeGuides(book, () => stateDir);
 
 it('leaves nothing of the guides out', () => {
   expect(book.left()).toEqual([]);

@@ -1,9 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { ALARM_KINDS } from '../../../libs/scanner/src/alarms.ts';
 import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
 import { BROKER_SERVICES } from '../../../libs/messaging/src/write-broker-users.ts';
+import { SWEEP_DELAYS } from '@opentill/domain/plan-sweeps';
 import type { ConfigSchema } from '@opentill/runtime/config';
 import { API_CONFIG_SCHEMA } from '../../../services/api/src/config.ts';
 import {
@@ -15,6 +17,7 @@ import { createProgram } from '../../../services/cli/src/program.ts';
 import { TRACKER_CONFIG_SCHEMA } from '../../../services/confirmation-tracker/src/config.ts';
 import { INCIDENTS } from '../../../libs/db/src/migrations/0009-payout-hardening/incidents.ts';
 import { WALLET_ALARM_KINDS } from '../../../services/payout-signer/src/alarm-edges.ts';
+import { SWEEP_ALARM_KINDS } from '../../../services/payout-signer/src/watch-sweeps.ts';
 import { OPS_CONFIG_SCHEMA } from '../../../services/ops/src/config.ts';
 import { SIGNER_CONFIG_SCHEMA } from '../../../services/payout-signer/src/config.ts';
 import { SCANNER_CONFIG_SCHEMA } from '../../../services/scanner-evm/src/config.ts';
@@ -80,7 +83,7 @@ describe('deploy/guides/operations.md', () => {
   const named = (heading: string) =>
     tableUnder(operations, heading).flatMap(([cell = '']) => codeSpans(cell));
 
-  it('says of every kind of incident and alarm what to do', () => {
+  it('says of every kind of incident, alarm and waiting sweep what to do', () => {
     const incidents =
       /incident_kind_check check \(kind in\s*\(([^)]*)\)/.exec(INCIDENTS.join('\n'))?.[1] ?? '';
     expect(named('Incidents').toSorted()).toEqual(
@@ -91,6 +94,8 @@ describe('deploy/guides/operations.md', () => {
     );
     expect(named('Alarms of a chain').toSorted()).toEqual([...ALARM_KINDS].toSorted());
     expect(named('Alarms of a wallet').toSorted()).toEqual([...WALLET_ALARM_KINDS].toSorted());
+    expect(named('Alarms of sweeps').toSorted()).toEqual([...SWEEP_ALARM_KINDS].toSorted());
+    expect(named('Sweeps').toSorted()).toEqual([...SWEEP_DELAYS].toSorted());
   });
 
   it('names only metrics that there are', () => {
@@ -123,6 +128,10 @@ describe('the configuration table', () => {
     setup: SETUP_CONFIG_SCHEMA,
     CLI: OPERATOR_CONFIG_SCHEMA,
   } as const satisfies Record<string, ConfigSchema>;
+  it.each(Object.entries(SCHEMAS))('is read by JSON Schemas: %s', (_, schema) => {
+    expect(new Ajv2020().validateSchema({ type: 'object', ...schema })).toBe(true); // readConfig trusts them
+  });
+
   type Reader = keyof typeof SCHEMAS;
   const LONG_RUNNING: readonly Reader[] = ['api', 'scanners', 'tracker', 'webhook-sender', 'signer', 'ops'];
 

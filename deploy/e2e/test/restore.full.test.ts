@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { getAddress, hexlify, randomBytes } from 'ethers';
-import { openDatabase, type Database } from '@opentill/db/database';
+import { openDatabase, type Database, type Db } from '@opentill/db/database';
 import { SERVICE_NAMES } from '@opentill/local/gateway-options';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
@@ -31,6 +31,9 @@ afterAll(async () => {
   await under.stop();
   await machine?.stop();
 }, 60_000);
+
+/** Cold storage of the local profile's policy. */
+const COLD = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720';
 
 const chains = () => Object.values(under.chains);
 const backupDirectory = () => join(under.gateway.directory.root, 'backup');
@@ -77,6 +80,21 @@ async function untilAll(status: string, orderIds: readonly string[]): Promise<vo
   );
 }
 
+/** Has everything swept that lies there, until so many sweeps of the chain are done. */
+async function sweepAll(db: Db, chain: ChainUnderTest, times: number): Promise<void> {
+  const asked = ['sweep', 'run', '--chain', chain.chain, '--reason', 'everything'];
+  expect(await runOpentill(under.gateway, asked)).toMatchObject({ code: 0 });
+  await waitUntil(
+    `${times} sweeps of ${chain.chain} are done`,
+    async () => {
+      const { rows } = await sql<{ n: number }>`
+        select count(*)::int as n from sweep where chain = ${chain.chain} and state = 'DONE'`.execute(db);
+      return rows[0]?.n === times;
+    },
+    90_000,
+  );
+}
+
 async function opentill(args: readonly string[]) {
   const { code, out, errors } = await machine!.opentill(args);
   expect({ args, code, errors }).toEqual({ args, code: 0, errors: '' });
@@ -104,6 +122,7 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
     }
   }
   await untilAll('SUCCESS', settled);
+  await sweepAll(under.database.kysely, eth, 3);
   // Payouts that the backup sees unsigned, and that are paid a moment later; and one that waits for an approver for ever.
   const halts = [];
   for (const { chain } of chains()) {
@@ -153,6 +172,13 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   for (const halt of halts)
     await runOpentill(gateway, ['halt', 'release', halt, '--reason', 'backup is done']);
   for (const { chain, order } of openBefore) await chain.pay({ to: order.address, amount: '10' });
+  await untilAll(
+    'SUCCESS',
+    openBefore.map(({ order }) => order.orderId),
+  );
+  // On one chain the backup has seen cold storage, on the other one it has not.
+  await sweepAll(under.database.kysely, eth, 4);
+  await sweepAll(under.database.kysely, bsc, 4);
   const forgottenCollections = [];
   const forgottenPayouts = [];
   for (const chain of chains()) {
@@ -209,7 +235,7 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
     async () => {
       report = '';
       for (const { chain } of chains())
-        report += (await machine!.opentill(['restore', 'reconcile', '--chain', chain])).out;
+        report += (await machine!.opentill(['restore', 'reconcile', '--chain', chain, '--cold', COLD])).out;
       return !report.includes('waits for');
     },
     60_000,
@@ -218,6 +244,16 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
     ([, txid, to]) => ({ txid: txid!, to: getAddress(to!) }),
   );
   expect(toDecide.map(({ to }) => to).toSorted()).toEqual(forgottenPayouts.map(({ to }) => to).toSorted());
+  // What was swept is known again: each with its fee, and told of as before.
+  const { rows: movements } = await sql<{ chain: string; kind: string; n: number }>`
+    select o.chain, m.kind, count(*)::int as n from movement m join orders o using (order_pk)
+    where m.planned_by = 'opentill restore' group by 1, 2 order by 1, 2`.execute(db);
+  expect(movements).toEqual([
+    { chain: 'BSC_TEST', kind: 'GAS_TOP_UP', n: 4 },
+    { chain: 'BSC_TEST', kind: 'SWEEP', n: 4 },
+    { chain: 'ETH_SEPOLIA', kind: 'GAS_TOP_UP', n: 1 },
+    { chain: 'ETH_SEPOLIA', kind: 'SWEEP', n: 1 },
+  ]);
   const doubtful = [...report.matchAll(/decide payout (\S+) \((\S+) of/g)].map(([, , orderId]) => orderId);
   expect(doubtful).toEqual([needsApproval.orderId]);
   await untilAll(
@@ -304,19 +340,24 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
     expect(money.toLowerCase()).toContain(address.toLowerCase());
   for (const { order } of openBefore) expect(money.toLowerCase()).not.toContain(order.address.toLowerCase());
 
-  // The sums.
+  // The sums. Cold storage has what was swept before the loss, each once.
+  for (const chain of chains())
+    expect([chain.chain, await chain.balance('USDT', COLD)]).toEqual([
+      chain.chain,
+      chain.baseUnits('USDT', '40'),
+    ]);
   expect(new Set(addressesEver).size).toBe(addressesEver.length);
   for (const [to, { chain, amount }] of promised)
     expect([to, await chain.balance('USDT', to)]).toEqual([to, chain.baseUnits('USDT', amount)]);
   expect(await bsc.balance('USDT', needsApproval.to)).toBe(0n);
-  // All that is left to say is that the wallet of TRON is held until nothing forgotten can land any more.
+  // All that is left to say is that the wallets of TRON and SUI are held until nothing forgotten can land any more.
   let differences: readonly string[] = [];
   await waitUntil(
     'books are the chain’s',
     async () => {
       const { out } = await machine!.opentill(['reconcile']);
       differences = out.match(/ DIFF .*/g) ?? [];
-      return differences.length <= 1;
+      return differences.length <= 2;
     },
     30_000,
   ).catch(
@@ -324,6 +365,7 @@ it('is lost in the middle of traffic and brought back: no address twice, no payo
   );
   expect(differences).toEqual([
     expect.stringMatching(/^ DIFF {2}WALLET_IN_DOUBT T[1-9A-HJ-NP-Za-km-z]{33}$/),
+    expect.stringMatching(/^ DIFF {2}WALLET_IN_DOUBT 0x[0-9a-f]{64}$/),
   ]);
   console.info(
     `${addressesEver.length} addresses, ${promised.size} payouts; ${report.split('\n').length} lines of report`,

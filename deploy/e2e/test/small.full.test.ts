@@ -62,7 +62,7 @@ it('a payment in and a payment out go through the two processes', async () => {
   expect(await test.findProblems()).toEqual([]);
 }, 120_000);
 
-it('one port tells the readiness of all six, and each metric once, by service', async () => {
+it('one port tells the readiness of all seven, and each metric once, by service', async () => {
   const readiness = (await (await healthOf('/readyz')).json()) as { status: string; checks: object };
   expect(readiness.status).toBe('ready');
   const services = Object.keys(readiness.checks).map((check) => check.split(':', 1)[0]);
@@ -70,6 +70,7 @@ it('one port tells the readiness of all six, and each metric once, by service', 
     'api',
     'scanner-evm',
     'scanner-tron',
+    'scanner-sui',
     'confirmation-tracker',
     'webhook-sender',
     'ops',

@@ -28,6 +28,7 @@ const SERVICES = [
   'confirmation-tracker',
   'scanner-evm',
   'scanner-tron',
+  'scanner-sui',
   'payout-signer',
   'api',
   'ops',
@@ -88,7 +89,7 @@ test('services are put on the new schema and replaced one by one while payments 
   const receiver = devAccount(6).address;
   const [first] = gateway.evm;
   if (first === undefined) throw new Error('no chain');
-  const chains = [...gateway.evm, gateway.tron];
+  const chains = [...gateway.evm, gateway.tron, gateway.sui];
   const balanceBefore = await first.balance('USDT', receiver);
   let [payouts, stopped] = [0, false];
   const pay = async () => {

@@ -20,9 +20,25 @@ const INTEGRATION = { projects: ['integration'], workers: Math.max(2, availableP
 /** One gateway after the other: each is a dozen processes, which mostly wait for the next block. */
 const GATEWAYS = { projects: ['e2e'], workers: 1 };
 
-/** Beside the gateways goes what reckons and waits for nothing: the checks, and the tests without servers. */
+/** Tests with servers that also pass where a gateway takes most of the machine; the rest begins when the gateways are done. */
+const LIBRARIES = 'libs/(db|messaging|devnet|wallet|sdk|scanner|chain-tron|chain-sui)/';
+const OF_LIBRARIES = { ...INTEGRATION, workers: 1, only: LIBRARIES };
+const OF_OTHERS = { ...INTEGRATION, only: `^(?!.*${LIBRARIES})` };
+
+/**
+ * Beside the gateways goes what reckons and waits for little: the checks, the tests without servers, and those of libraries.
+ * Who says what to test has its integration tests in one run.
+ */
 export async function runDefaultTests(args, env, checks = []) {
-  return runTests([[[...checks, UNIT], [GATEWAYS]], [[INTEGRATION]]], args, env);
+  const [early, late] = args.length === 0 ? [[OF_LIBRARIES], OF_OTHERS] : [[], INTEGRATION];
+  return runTests(
+    [
+      [...checks, UNIT, ...early],
+      [GATEWAYS, late],
+    ],
+    args,
+    env,
+  );
 }
 
 /** The long tests, and those of containers where an engine answers. */
@@ -51,28 +67,28 @@ export function countResults(results, exitCode) {
 }
 
 /**
- * Runs one phase after the other, each of lanes of jest runs and other steps; the sums over all jest runs, and the names
- * of other steps that failed. Who wants suites one by one, or watches them, wants no lanes either.
+ * Runs lanes of jest runs and other steps beside one another; the sums over all jest runs, and the names of other steps
+ * that failed. Who wants suites one by one, or watches them, wants no lanes either.
  */
-async function runTests(phases, args, env) {
+async function runTests(steps, args, env) {
   const directory = mkdtempSync(join(tmpdir(), 'opentill-results-'));
-  const toStep = (step) => (step.projects === undefined ? step : jestStep(step, args, directory));
+  let files = 0;
+  const fileOf = () => join(directory, `${(files += 1)}.json`);
+  const toStep = (step) => (step.projects === undefined ? step : jestStep(step, args, fileOf()));
   const isOneByOne = args.some((argument) => /^(-i|--runInBand|--watch)/.test(argument));
+  const lanes = steps.map((lane) => lane.map(toStep));
   const sum = { passed: 0, failed: 0, otherFailures: [] };
   try {
-    for (const phase of phases) {
-      const lanes = phase.map((lane) => lane.map(toStep));
-      const codes = await runLanes(isOneByOne ? [lanes.flat()] : lanes, env);
-      for (const { name, outputFile } of lanes.flat()) {
-        const code = codes.get(name);
-        if (outputFile === undefined) {
-          if (code !== 0) sum.otherFailures.push(name);
-          continue;
-        }
-        const { passed, failed } = countResults(readJson(outputFile), code);
-        sum.passed += passed;
-        sum.failed += failed;
+    const codes = await runLanes(isOneByOne ? [lanes.flat()] : lanes, env);
+    for (const { name, outputFile } of lanes.flat()) {
+      const code = codes.get(name);
+      if (outputFile === undefined) {
+        if (code !== 0) sum.otherFailures.push(name);
+        continue;
       }
+      const { passed, failed } = countResults(readJson(outputFile), code);
+      sum.passed += passed;
+      sum.failed += failed;
     }
     return sum;
   } finally {
@@ -80,11 +96,11 @@ async function runTests(phases, args, env) {
   }
 }
 
-function jestStep({ projects, workers }, args, directory) {
-  const outputFile = join(directory, `${projects.join('-')}.json`);
+function jestStep({ projects, workers, only }, args, outputFile) {
+  const name = `testing: ${projects.join(', ')}${only === undefined ? '' : ` ${only}`}`;
   const choosesWorkers = args.some((argument) => /^(-i|-w|--runInBand|--maxWorkers)/.test(argument));
   return {
-    name: `testing: ${projects.join(', ')}`,
+    name,
     outputFile,
     command: 'node',
     args: [
@@ -94,6 +110,7 @@ function jestStep({ projects, workers }, args, directory) {
       ...projects,
       '--json',
       `--outputFile=${outputFile}`,
+      ...(only === undefined ? [] : ['--testPathPatterns', only]),
       ...translateJestArguments(args),
     ],
   };

@@ -11,6 +11,7 @@ export async function findFreePorts(): Promise<GatewayPorts> {
       api: await findFreePort(),
       'scanner-evm': await findFreePort(),
       'scanner-tron': await findFreePort(),
+      'scanner-sui': await findFreePort(),
       'confirmation-tracker': await findFreePort(),
       'webhook-sender': await findFreePort(),
       'payout-signer': await findFreePort(),
@@ -21,6 +22,7 @@ export async function findFreePorts(): Promise<GatewayPorts> {
       ETH_SEPOLIA: await findFreePort(),
       BSC_TEST: await findFreePort(),
       TRON_TEST: await findFreePort(),
+      SUI_TEST: await findFreePort(),
     },
   };
 }

@@ -4,9 +4,10 @@ import { openDatabase } from '@opentill/db/database';
 import { devAccount, DEPLOYER_INDEX } from '@opentill/devnet/evm-accounts';
 import { mine, payNative, payToken, tokenBalance } from '@opentill/devnet/evm-devnet';
 import { waitForReceipt } from '@opentill/devnet/evm-transactions';
+import { payOnSuiDevnet, suiBalance, waitForSuiCheckpoint } from '@opentill/devnet/sui-payments';
 import { payOnTronDevnet, tronTokenBalance, waitForTronReceipt } from '@opentill/devnet/tron-payments';
 import type { WalletFiles } from './prepare-keys.ts';
-import type { RunningChains, RunningEvmChain, RunningTronChain } from './start-chains.ts';
+import type { RunningChains, RunningEvmChain, RunningSuiChain, RunningTronChain } from './start-chains.ts';
 
 /** What a hot wallet gets of every token and of the native coin, in whole units. */
 const TOKENS = 1_000_000n;
@@ -30,7 +31,7 @@ export interface TopUp {
  */
 export async function fundHotWallets(funding: {
   readonly chains: RunningChains;
-  readonly wallet: Pick<WalletFiles, 'evmHotWallet' | 'tronHotWallet'>;
+  readonly wallet: Pick<WalletFiles, 'evmHotWallet' | 'tronHotWallet' | 'suiHotWallet'>;
   /** Takes the payments that wait to be booked. */
   readonly file: string;
   /** As the operators' role. */
@@ -40,6 +41,7 @@ export async function fundHotWallets(funding: {
   const paid = await Promise.all([
     ...chains.evm.map(async (chain) => fundOnEvm(chain, wallet.evmHotWallet)),
     ...(chains.tron === undefined ? [] : [fundOnTron(chains.tron, wallet.tronHotWallet)]),
+    ...(chains.sui === undefined ? [] : [fundOnSui(chains.sui, wallet.suiHotWallet)]),
   ]);
   const unbooked = [...readUnbooked(file), ...paid.flat()];
   writeFileSync(file, JSON.stringify(unbooked), { mode: 0o600 });
@@ -115,7 +117,27 @@ async function fundOnTron({ network, node }: RunningTronChain, to: string): Prom
   return topUps;
 }
 
+/** Into address balances, which payouts are paid from. */
+async function fundOnSui({ network, node }: RunningSuiChain, to: string): Promise<TopUp[]> {
+  const { chain, nativeSymbol, nativeDecimals } = network;
+  const { url } = node;
+  const topUps: TopUp[] = [];
+  const pay = async (symbol: string, amount: bigint, isCoinForFees: boolean): Promise<void> => {
+    const gift = isCoinForFees ? { mist: amount } : { symbol: devTokenOf(symbol), amountBaseUnits: amount };
+    const [txid = ''] = await payOnSuiDevnet({ url, to, form: 'address', ...gift });
+    topUps.push({ chain, symbol, amount: `${amount}`, txid, isCoinForFees });
+  };
+  for (const { symbol, contract, decimals } of network.tokens) {
+    if (contract === null || (await suiBalance(url, contract, to)) > 0n) continue;
+    await pay(symbol, TOKENS * 10n ** BigInt(decimals), false);
+  }
+  if (topUps.length === 0) return [];
+  await pay(nativeSymbol, COINS * 10n ** BigInt(nativeDecimals), true);
+  for (const { txid } of topUps) await waitForSuiCheckpoint(url, txid);
+  return topUps;
+}
+
 function devTokenOf(symbol: string): 'USDT' | 'USDC' {
   if (symbol === 'USDT' || symbol === 'USDC') return symbol;
-  throw new TypeError(`the TRON devnet has no ${symbol}`);
+  throw new TypeError(`the devnet has no ${symbol}`);
 }

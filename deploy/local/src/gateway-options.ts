@@ -5,6 +5,7 @@ export const SERVICE_NAMES = [
   'api',
   'scanner-evm',
   'scanner-tron',
+  'scanner-sui',
   'confirmation-tracker',
   'webhook-sender',
   'payout-signer',
@@ -21,7 +22,7 @@ export const BROKER_SERVICES = SERVICE_NAMES.filter((name): name is BrokerServic
 export const EVM_DEVNET_CHAINS = ['ETH_SEPOLIA', 'BSC_TEST'] as const;
 export type EvmDevnetChain = (typeof EVM_DEVNET_CHAINS)[number];
 /** All of them. */
-export type DevnetChain = EvmDevnetChain | 'TRON_TEST';
+export type DevnetChain = EvmDevnetChain | 'TRON_TEST' | 'SUI_TEST';
 
 /** Ports of 127.0.0.1 (the API and the shop also elsewhere, as their configuration says). */
 export interface GatewayPorts {
@@ -43,13 +44,14 @@ export const LOCAL_PORTS: GatewayPorts = {
     api: 3020,
     'scanner-evm': 3021,
     'scanner-tron': 3027,
+    'scanner-sui': 3028,
     'confirmation-tracker': 3022,
     'webhook-sender': 3023,
     'payout-signer': 3024,
     ops: 3025,
     'demo-shop': 3029,
   },
-  chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546, TRON_TEST: 9090 },
+  chains: { ETH_SEPOLIA: 8545, BSC_TEST: 8546, TRON_TEST: 9090, SUI_TEST: 9000 },
 };
 
 /** The merchant that exists from the start. */
@@ -81,7 +83,7 @@ export interface GatewayOptions {
   readonly extraEnvironment?: Readonly<Partial<Record<ServiceName, Readonly<Record<string, string>>>>>;
   /**
    * The services to start. Default all. Without payout-signer the networks are configured without payouts; without
-   * scanner-tron there is neither network nor devnet of TRON.
+   * scanner-tron there is neither network nor devnet of TRON, and so with scanner-sui.
    */
   readonly services?: readonly ServiceName[];
   /** Gets a line for every step. */

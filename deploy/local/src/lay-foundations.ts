@@ -98,10 +98,12 @@ async function bringServers(
     keepData: options.keep,
     durable: options.durable ?? true,
     management: true, // users can't be made over AMQP
+    signal: options.signal,
     ...(options.say === undefined ? {} : { say: options.say }),
   });
   if (servers.database.own) members.add('database', servers.database.own);
   if (servers.broker.own) members.add('chains and broker', servers.broker.own);
+  options.signal?.throwIfAborted();
   const { managementUrl } = servers.broker;
   if (managementUrl !== undefined) await writeBrokerUsers(managementUrl, secrets.brokerPasswords);
   return servers;

@@ -49,10 +49,22 @@ try {
       approver: gateway.policy,
       merchant: options.merchant,
       chains: [
-        ...gateway.chains.map(({ network, node }) => ({ chain: network.chain, rpcUrl: node.rpcUrl })),
-        ...(gateway.tron === undefined
-          ? []
-          : [{ chain: gateway.tron.network.chain, rpcUrl: gateway.tron.node.url }]),
+        ...gateway.chains.map(({ network: { chain, blockTimeMs }, node: { rpcUrl } }) => ({
+          chain,
+          rpcUrl,
+          blockTimeMs,
+        })),
+        ...[gateway.tron, gateway.sui].flatMap((running) =>
+          running === undefined
+            ? []
+            : [
+                {
+                  chain: running.network.chain,
+                  rpcUrl: running.node.url,
+                  blockTimeMs: running.network.blockTimeMs,
+                },
+              ],
+        ),
       ],
       database: withoutPassword(gateway.database.url),
       broker: withoutPassword(gateway.broker.url),

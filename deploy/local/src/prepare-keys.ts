@@ -1,6 +1,7 @@
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { suiAddressCodec } from '@opentill/chain-sui/address-codec';
 import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import { openKeystore } from '@opentill/wallet/keystore';
 import { publicKeysOf, readPublicKeys, writePublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
@@ -16,10 +17,12 @@ export interface WalletFiles {
   readonly evmHotWallet: string;
   /** That of TRON. */
   readonly tronHotWallet: string;
+  /** That of SUI. */
+  readonly suiHotWallet: string;
 }
 
 /** Addresses of the families that the local profile has a chain of. */
-export const LOCAL_CODECS = [evmAddressCodec, tronAddressCodec];
+export const LOCAL_CODECS = [evmAddressCodec, tronAddressCodec, suiAddressCodec];
 
 /** The wallet's 24 words, written once when it is made; whoever keeps them elsewhere may remove the file. */
 export function wordsFileOf({ keys }: Pick<StateDirectory, 'keys'>): string {
@@ -64,11 +67,10 @@ export async function prepareKeys(
     say(`the wallet's 24 words are in ${wordsFile}: nowhere else, and in no log`);
   }
   const keys = await readOrRenew(publicKeysFile, keystoreFile, secrets);
-  const [[evmHotWallet = ''], [tronHotWallet = '']] = [
-    keys.families.EVM.hotWallets,
-    keys.families.TRON.hotWallets,
-  ];
-  return { keystoreFile, passphraseFile, publicKeysFile, evmHotWallet, tronHotWallet };
+  const [evmHotWallet = ''] = keys.families.EVM.hotWallets;
+  const [tronHotWallet = ''] = keys.families.TRON.hotWallets;
+  const [suiHotWallet = ''] = keys.families.SUI.hotWallets;
+  return { keystoreFile, passphraseFile, publicKeysFile, evmHotWallet, tronHotWallet, suiHotWallet };
 }
 
 /** A file of a version that knew fewer families has no hot wallet of the others: it is written anew from the keystore. */

@@ -33,16 +33,27 @@ export const DENIED_RECEIVER = '0x000000000000000000000000000000000000dEaD';
 /**
  * Where received money goes, and for what at most. Prices are made up; a share of the value that no shop would pay lets a
  * newcomer's small orders be swept too. Money waits an hour, or for `opentill sweep run`. The cold address is the tenth of anvil's accounts,
- * whose key everybody knows.
+ * whose key everybody knows; that of SUI is nobody's. On TRON energy of own stake and of a seller may be used, where there are any.
  */
 const SWEEPS: Readonly<Partial<Record<Family, object>>> = {
+  SUI: {
+    coldAddress: '0xc01dc01dc01dc01dc01dc01dc01dc01dc01dc01dc01dc01dc01dc01dc01dc01d',
+    sweep: { nativePrice: '3', maxTopUp: '0.1', maxNativePerDay: '10', maxCostShare: '0.5' },
+  },
   EVM: {
     coldAddress: '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720',
     sweep: { nativePrice: '600', maxTopUp: '0.01', maxNativePerDay: '1', maxCostShare: '0.5' },
   },
   TRON: {
     coldAddress: 'TQe8oR3LibG2EHCMUe6WgvHXhAVpRLizBz',
-    sweep: { nativePrice: '0.3', maxTopUp: '60', maxNativePerDay: '3000', maxCostShare: '0.5' },
+    sweep: {
+      nativePrice: '0.3',
+      maxTopUp: '60',
+      maxNativePerDay: '3000',
+      maxCostShare: '0.5',
+      stake: true,
+      rent: true,
+    },
   },
 };
 

@@ -17,6 +17,7 @@ const source: EnvironmentSource = {
       api: 'pw-api',
       scanner_evm: 'pw-scanner',
       scanner_tron: 'pw-tron',
+      scanner_sui: 'pw-sui',
       tracker: 'pw-tracker',
       signer: 'pw-signer',
       webhook: 'pw-webhook',
@@ -26,6 +27,7 @@ const source: EnvironmentSource = {
       api: 'mq-api',
       'scanner-evm': 'mq-scanner',
       'scanner-tron': 'mq-tron',
+      'scanner-sui': 'mq-sui',
       'confirmation-tracker': 'mq-tracker',
       'webhook-sender': 'mq-webhook',
       'payout-signer': 'mq-signer',
@@ -61,6 +63,7 @@ test('every service has its own database role, broker user and health port, and 
   expect(holdersOf('pw-api')).toEqual(['api']);
   expect(holdersOf('pw-scanner')).toEqual(['scanner-evm']);
   expect(holdersOf('pw-tron')).toEqual(['scanner-tron']);
+  expect(holdersOf('pw-sui')).toEqual(['scanner-sui']);
   expect(holdersOf('pw-tracker')).toEqual(['confirmation-tracker']);
   expect(holdersOf('pw-webhook')).toEqual(['webhook-sender']);
   expect(holdersOf('pw-signer')).toEqual(['payout-signer']);
@@ -70,7 +73,7 @@ test('every service has its own database role, broker user and health port, and 
   for (const name of Object.keys(source.secrets.brokerPasswords))
     expect(holdersOf(source.secrets.brokerPasswords[name as 'ops'])).toEqual([name]);
   const ports = SERVICE_NAMES.map((service) => SERVICE_ENVIRONMENTS[service](source)['HEALTH_PORT']);
-  expect(ports).toEqual(['3020', '3021', '3027', '3022', '3023', '3024', '3025', '3029']);
+  expect(ports).toEqual(['3020', '3021', '3027', '3028', '3022', '3023', '3024', '3025', '3029']);
 });
 
 test('secrets go only where they are needed', () => {

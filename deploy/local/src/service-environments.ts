@@ -72,6 +72,8 @@ export function apiEnvironment(source: EnvironmentSource): Environment {
     SECRETS_KEY: source.secrets.secretsKey,
     CHECKOUT_BASE_URL: `http://localhost:${source.ports.api}/checkout`,
     PROFILE: 'local',
+    // Nobody's rush is waited for here: a newcomer's processor has better things to do.
+    DEPOSIT_ADDRESSES_READY: '1024',
   };
 }
 
@@ -81,6 +83,10 @@ export function scannerEvmEnvironment(source: EnvironmentSource): Environment {
 
 export function scannerTronEnvironment(source: EnvironmentSource): Environment {
   return { ...common(source, 'scanner-tron', 'scanner_tron'), NETWORKS_FILE: source.networksFile };
+}
+
+export function scannerSuiEnvironment(source: EnvironmentSource): Environment {
+  return { ...common(source, 'scanner-sui', 'scanner_sui'), NETWORKS_FILE: source.networksFile };
 }
 
 export function trackerEnvironment(source: EnvironmentSource): Environment {
@@ -134,6 +140,7 @@ export const SERVICE_ENVIRONMENTS: Readonly<Record<ServiceName, (source: Environ
     api: apiEnvironment,
     'scanner-evm': scannerEvmEnvironment,
     'scanner-tron': scannerTronEnvironment,
+    'scanner-sui': scannerSuiEnvironment,
     'confirmation-tracker': trackerEnvironment,
     'webhook-sender': webhookSenderEnvironment,
     'payout-signer': signerEnvironment,

@@ -1,11 +1,18 @@
 import { join } from 'node:path';
 import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
 import { deployDevTokens } from '@opentill/devnet/evm-devnet';
-import { startTronNode, type TronNode } from '@opentill/devnet/tron-node';
+import type { NodeProcess } from '@opentill/devnet/node-process';
+import { startSuiNode } from '@opentill/devnet/sui-node';
+import { startTronNode } from '@opentill/devnet/tron-node';
 import { findToken } from '@opentill/contracts/network-config';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { StateDirectory } from './state-directory.ts';
-import type { DevnetNetworks, EvmDevnetNetwork, TronDevnetNetwork } from './write-networks.ts';
+import type {
+  DevnetNetworks,
+  EvmDevnetNetwork,
+  SuiDevnetNetwork,
+  TronDevnetNetwork,
+} from './write-networks.ts';
 
 /** An EVM devnet with the configuration that the gateway has of it. */
 export interface RunningEvmChain {
@@ -16,12 +23,19 @@ export interface RunningEvmChain {
 /** The TRON devnet with the configuration that the gateway has of it. */
 export interface RunningTronChain {
   readonly network: TronDevnetNetwork;
-  readonly node: TronNode;
+  readonly node: NodeProcess;
+}
+
+/** The SUI devnet with the configuration that the gateway has of it. */
+export interface RunningSuiChain {
+  readonly network: SuiDevnetNetwork;
+  readonly node: NodeProcess;
 }
 
 export interface RunningChains {
   readonly evm: readonly RunningEvmChain[];
   readonly tron: RunningTronChain | undefined;
+  readonly sui: RunningSuiChain | undefined;
 }
 
 /** Final after as many blocks as the EVM networks of local.json ask for. */
@@ -29,27 +43,35 @@ const TRON_SOLID_LAG_BLOCKS = 3;
 
 /** Starts the devnets, each with its test tokens. If one fails, the others are stopped again. */
 export async function startChains(
-  { evm, tron }: DevnetNetworks,
+  { evm, tron, sui }: DevnetNetworks,
   directory: StateDirectory,
   options: GatewayOptions,
 ): Promise<RunningChains> {
-  const [evmResults, [tronResult]] = await Promise.all([
+  const [evmResults, [tronResult, suiResult]] = await Promise.all([
     Promise.allSettled(evm.map(async (network) => startEvmChain(network, directory, options))),
-    Promise.allSettled([tron === undefined ? undefined : startTronChain(tron, directory, options)]),
+    Promise.allSettled([
+      Promise.resolve(tron && startTronChain(tron, directory, options)),
+      Promise.resolve(sui && startSuiChain(sui, directory, options)),
+    ] as const),
   ]);
   const running: RunningChains = {
     evm: evmResults.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
     tron: tronResult.status === 'fulfilled' ? tronResult.value : undefined,
+    sui: suiResult.status === 'fulfilled' ? suiResult.value : undefined,
   };
-  const failure = [...evmResults, tronResult].find((result) => result.status === 'rejected');
+  const failure = [...evmResults, tronResult, suiResult].find((result) => result.status === 'rejected');
   if (failure === undefined) return running;
   await Promise.all(nodesOf(running).map(async ({ node }) => node.stop('kill')));
   throw failure.reason;
 }
 
 /** Every devnet by its chain. */
-export function nodesOf({ evm, tron }: RunningChains): readonly (RunningEvmChain | RunningTronChain)[] {
-  return tron === undefined ? evm : [...evm, tron];
+export function nodesOf({
+  evm,
+  tron,
+  sui,
+}: RunningChains): readonly (RunningEvmChain | RunningTronChain | RunningSuiChain)[] {
+  return [...evm, ...(tron === undefined ? [] : [tron]), ...(sui === undefined ? [] : [sui])];
 }
 
 async function startEvmChain(
@@ -63,6 +85,7 @@ async function startEvmChain(
     chainId: network.chainId,
     blockTimeSeconds: options.blockTimeSeconds ?? 1,
     keepState: options.durable !== false, // written at every stop; an earlier one is gone after a fresh start
+    signal: options.signal,
   });
   try {
     await deployDevTokens({
@@ -88,6 +111,22 @@ async function startTronChain(
     blockTimeMs: (options.blockTimeSeconds ?? 1) * 1_000,
     solidLagBlocks: TRON_SOLID_LAG_BLOCKS,
     keepState: options.durable !== false,
+    signal: options.signal,
+  });
+  return { network, node };
+}
+
+async function startSuiChain(
+  network: SuiDevnetNetwork,
+  directory: StateDirectory,
+  options: GatewayOptions,
+): Promise<RunningSuiChain> {
+  const node = await startSuiNode({
+    dir: join(directory.chains, network.chain),
+    port: options.ports.chains.SUI_TEST,
+    checkpointMs: network.blockTimeMs,
+    keepState: options.durable !== false,
+    signal: options.signal,
   });
   return { network, node };
 }

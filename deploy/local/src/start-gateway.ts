@@ -17,7 +17,7 @@ import { createMembers, type Members } from './members.ts';
 import type { WalletFiles } from './prepare-keys.ts';
 import type { PolicyFiles } from './prepare-policy.ts';
 import { operatorEnvironment, SERVICE_ENVIRONMENTS, type Environment } from './service-environments.ts';
-import type { RunningEvmChain, RunningTronChain } from './start-chains.ts';
+import type { RunningEvmChain, RunningSuiChain, RunningTronChain } from './start-chains.ts';
 import { isReady, startService } from './start-service.ts';
 import { prepareStateDirectory, type StateDirectory } from './state-directory.ts';
 
@@ -37,6 +37,8 @@ export interface Gateway {
   readonly chains: readonly RunningEvmChain[];
   /** The TRON devnet; undefined where nobody scans it. */
   readonly tron: RunningTronChain | undefined;
+  /** The SUI devnet, likewise. */
+  readonly sui: RunningSuiChain | undefined;
   readonly wallet: WalletFiles;
   readonly policy: PolicyFiles;
   /** Running services by name; `pid` is the service's own process. */
@@ -77,7 +79,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     options.say?.(`services: ${services.join(', ')}`);
     await settleAll(services.map(async (service) => gateway.startService(service)));
     options.signal?.throwIfAborted();
-    if (services.includes('api')) await waitForGateway(gateway, members);
+    if (services.includes('api')) await waitForGateway(gateway, members, options.signal);
     return gateway;
   } catch (error) {
     const cause = members.firstDeath() ?? error; // a dead database explains better than what fails without it
@@ -106,6 +108,7 @@ function createGateway(
     broker: servers.broker,
     chains: chains.evm,
     tron: chains.tron,
+    sui: chains.sui,
     wallet,
     policy,
     services,
@@ -115,7 +118,13 @@ function createGateway(
     startService: async (service, changes = {}) => {
       const env = { ...environmentOf(service), ...changes.env };
       const instance = changes.instance ?? service;
-      const group = await startService({ service, instance, env, logs: directory.logs });
+      const group = await startService({
+        service,
+        instance,
+        env,
+        logs: directory.logs,
+        signal: options.signal,
+      });
       services.set(instance, group);
       members.add('services', group);
       return group;
@@ -132,15 +141,20 @@ function createGateway(
   };
 }
 
-async function waitForGateway(gateway: Gateway, members: Members): Promise<void> {
+async function waitForGateway(
+  gateway: Gateway,
+  members: Members,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const url = `${gateway.apiUrl}/readyz`;
   const ready = await untilDeath(
     members,
-    waitUntil(async () => isReady(url).catch(() => false), {
+    waitUntil(async () => signal?.aborted === true || isReady(url).catch(() => false), {
       deadlineMs: READY_DEADLINE_MS,
       pollIntervalMs: 100,
     }),
   );
+  signal?.throwIfAborted();
   if (ready) return;
   throw new GatewayError<StartGatewayErrorCode>(
     'GATEWAY_NOT_READY',

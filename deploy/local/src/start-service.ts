@@ -17,6 +17,7 @@ const PACKAGES: Readonly<Record<ServiceName, string>> = {
   api: 'services/api',
   'scanner-evm': 'services/scanner-evm',
   'scanner-tron': 'services/scanner-tron',
+  'scanner-sui': 'services/scanner-sui',
   'confirmation-tracker': 'services/confirmation-tracker',
   'webhook-sender': 'services/webhook-sender',
   'payout-signer': 'services/payout-signer',
@@ -30,6 +31,8 @@ export interface ServiceStart {
   readonly logs: string;
   /** Another name than the service's, for a further replica. */
   readonly instance?: string;
+  /** Ends the wait for its readiness; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Starts a service from its built entry point and waits for its /readyz. Throws GatewayError of process-group. */
@@ -48,6 +51,7 @@ export async function startService(start: ServiceStart): Promise<ProcessGroup> {
       isReady: async () => isReady(`http://127.0.0.1:${env['HEALTH_PORT']}/readyz`),
       deadlineMs: READY_DEADLINE_MS,
       pollIntervalMs: 100,
+      signal: start.signal,
     },
   );
 }

@@ -11,7 +11,15 @@ const READY_DEADLINE_MS = 45_000;
 
 /** What each of the two processes of deploy/small runs. */
 const PROCESSES = {
-  gateway: ['api', 'scanner-evm', 'scanner-tron', 'confirmation-tracker', 'webhook-sender', 'ops'],
+  gateway: [
+    'api',
+    'scanner-evm',
+    'scanner-tron',
+    'scanner-sui',
+    'confirmation-tracker',
+    'webhook-sender',
+    'ops',
+  ],
   signer: ['payout-signer'],
 } as const satisfies Readonly<Record<string, readonly BrokerService[]>>;
 

@@ -15,7 +15,7 @@ const source = {
     callbackUrl: 'http://localhost:3011/callbacks',
     version: 'V3',
   },
-  chains: [{ chain: 'ETH_SEPOLIA', rpcUrl: 'http://127.0.0.1:8545' }],
+  chains: [{ chain: 'ETH_SEPOLIA', rpcUrl: 'http://127.0.0.1:8545', blockTimeMs: 1_000 }],
   database: 'postgres://opentill@127.0.0.1:5432/opentill',
   broker: 'amqp://guest:***@127.0.0.1:5672',
   logs: '/state/logs',

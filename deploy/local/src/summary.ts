@@ -11,7 +11,11 @@ export interface SummarySource {
   /** By which the local operator approves payouts. */
   readonly approver: { readonly approverKeyFile: string; readonly approverPassphraseFile: string };
   readonly merchant: MerchantSettings;
-  readonly chains: readonly { readonly chain: string; readonly rpcUrl: string }[];
+  readonly chains: readonly {
+    readonly chain: string;
+    readonly rpcUrl: string;
+    readonly blockTimeMs: number;
+  }[];
   readonly database: string;
   readonly broker: string;
   readonly logs: string;
@@ -34,7 +38,8 @@ export function summaryScreen(source: SummarySource): string {
     `  Operators  ${source.opsUrl}   (token: ${source.operatorTokenFile}; npm run -s opentill -- --help)`,
     `  Merchant   token ${merchant.token}, webhook secret ${merchant.webhookSecret}, ${merchant.version}`,
     ...source.chains.map(
-      ({ chain, rpcUrl }) => `  Chain      ${chain.padEnd(12)} ${rpcUrl}   (a block every second)`,
+      ({ chain, rpcUrl, blockTimeMs }) =>
+        `  Chain      ${chain.padEnd(12)} ${rpcUrl}   (a block every ${blockTimeMs === 1_000 ? 'second' : `${blockTimeMs} ms`})`,
     ),
     `  Postgres   ${source.database}`,
     `  RabbitMQ   ${source.broker}`,

@@ -9,11 +9,15 @@ export type EvmDevnetNetwork = NetworkConfig & { readonly chain: EvmDevnetChain;
 /** The TRON network of the local profile. */
 export type TronDevnetNetwork = NetworkConfig & { readonly chain: 'TRON_TEST'; readonly genesisId: string };
 
+/** The SUI network of the local profile. */
+export type SuiDevnetNetwork = NetworkConfig & { readonly chain: 'SUI_TEST'; readonly genesisId: string };
+
 /** The networks of the local profile. */
 export interface DevnetNetworks {
   readonly evm: readonly EvmDevnetNetwork[];
   /** Undefined where nobody scans it. */
   readonly tron: TronDevnetNetwork | undefined;
+  readonly sui: SuiDevnetNetwork | undefined;
 }
 
 type WriteOptions = Pick<GatewayOptions, 'ports' | 'networkChanges' | 'blockTimeSeconds' | 'services'>;
@@ -25,15 +29,18 @@ export function writeNetworks(file: string, options: WriteOptions): DevnetNetwor
   const tron = runs('scanner-tron', options)
     ? template.filter(isTronDevnet).map((network) => tronOnPorts(network, options))
     : [];
-  const text = JSON.stringify({ networks: [...evm, ...tron] }, null, 2);
+  const sui = runs('scanner-sui', options)
+    ? template.filter(isSuiDevnet).map((network) => suiOnPorts(network, options))
+    : [];
+  const text = JSON.stringify({ networks: [...evm, ...tron, ...sui] }, null, 2);
   parseNetworkFile(text, file);
   writeFileSync(file, text, { mode: 0o644 });
-  return { evm, tron: tron[0] };
+  return { evm, tron: tron[0], sui: sui[0] };
 }
 
 /** All of them. */
-export function devnetNetworks({ evm, tron }: DevnetNetworks): readonly NetworkConfig[] {
-  return tron === undefined ? evm : [...evm, tron];
+export function devnetNetworks({ evm, tron, sui }: DevnetNetworks): readonly NetworkConfig[] {
+  return [...evm, ...(tron === undefined ? [] : [tron]), ...(sui === undefined ? [] : [sui])];
 }
 
 function isEvmDevnet(network: NetworkConfig): network is EvmDevnetNetwork {
@@ -42,6 +49,10 @@ function isEvmDevnet(network: NetworkConfig): network is EvmDevnetNetwork {
 
 function isTronDevnet(network: NetworkConfig): network is TronDevnetNetwork {
   return network.chain === 'TRON_TEST' && network.genesisId !== undefined;
+}
+
+function isSuiDevnet(network: NetworkConfig): network is SuiDevnetNetwork {
+  return network.chain === 'SUI_TEST' && network.genesisId !== undefined;
 }
 
 function evmOnPorts(network: EvmDevnetNetwork, options: WriteOptions): EvmDevnetNetwork {
@@ -56,6 +67,12 @@ function evmOnPorts(network: EvmDevnetNetwork, options: WriteOptions): EvmDevnet
 
 function tronOnPorts(network: TronDevnetNetwork, options: WriteOptions): TronDevnetNetwork {
   return { ...payable(network, options), rpcUrls: [`http://127.0.0.1:${options.ports.chains.TRON_TEST}`] };
+}
+
+/** Checkpoints come four times a second, whatever the blocks of the others do. */
+function suiOnPorts(network: SuiDevnetNetwork, options: WriteOptions): SuiDevnetNetwork {
+  const rpcUrls = [`http://127.0.0.1:${options.ports.chains.SUI_TEST}`];
+  return { ...payable(network, options), blockTimeMs: network.blockTimeMs, rpcUrls };
 }
 
 /** With the run's block time, and with payouts if there is somebody to sign them. */

@@ -6,6 +6,7 @@ import { createMetrics, joinMetrics } from '@opentill/runtime/metrics';
 import type { Compose, ComposedService } from '@opentill/runtime/run-alone';
 import type { Checks } from '@opentill/runtime/health';
 import { composeScanner as composeScannerEvm } from '@opentill/scanner-evm/compose';
+import { composeScanner as composeScannerSui } from '@opentill/scanner-sui/compose';
 import { composeScanner as composeScannerTron } from '@opentill/scanner-tron/compose';
 import { composeWebhookSender } from '@opentill/webhook-sender/compose';
 import { environmentOf, type SmallService } from './environment-of.ts';
@@ -16,6 +17,7 @@ const PARTS: Readonly<Partial<Record<SmallService, Compose>>> = {
   api: composeApi,
   'scanner-evm': composeScannerEvm,
   'scanner-tron': composeScannerTron,
+  'scanner-sui': composeScannerSui,
   'confirmation-tracker': composeTracker,
   'webhook-sender': composeWebhookSender,
   ops: composeOps,

@@ -22,6 +22,7 @@ const SERVICES = {
   api: { schema: 'api', secrets: SECRETS_KEY, defaults: { DATABASE_POOL_MAX: '4' } },
   'scanner-evm': { schema: 'scanner_evm', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
   'scanner-tron': { schema: 'scanner_tron', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
+  'scanner-sui': { schema: 'scanner_sui', secrets: {}, defaults: { DATABASE_POOL_MAX: '4' } },
   'confirmation-tracker': { schema: 'tracker', secrets: {}, defaults: { DATABASE_POOL_MAX: '6' } },
   'webhook-sender': {
     schema: 'webhook',

@@ -9,6 +9,7 @@ import { OPS_CONFIG_SCHEMA } from '@opentill/ops/config';
 import { SIGNER_CONFIG_SCHEMA } from '@opentill/payout-signer/config';
 import { readConfig, type ConfigSchema, type Environment } from '@opentill/runtime/config';
 import { SCANNER_CONFIG_SCHEMA } from '@opentill/scanner-evm/config';
+import { SCANNER_CONFIG_SCHEMA as SCANNER_SUI_CONFIG_SCHEMA } from '@opentill/scanner-sui/config';
 import { SCANNER_CONFIG_SCHEMA as SCANNER_TRON_CONFIG_SCHEMA } from '@opentill/scanner-tron/config';
 import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '@opentill/webhook-sender/config';
 import { environmentOf, type SmallService } from './environment-of.ts';
@@ -22,6 +23,7 @@ const IN_GATEWAY: Readonly<Partial<Record<SmallService, ConfigSchema>>> = {
   api: API_CONFIG_SCHEMA,
   'scanner-evm': SCANNER_CONFIG_SCHEMA,
   'scanner-tron': SCANNER_TRON_CONFIG_SCHEMA,
+  'scanner-sui': SCANNER_SUI_CONFIG_SCHEMA,
   'confirmation-tracker': TRACKER_CONFIG_SCHEMA,
   'webhook-sender': WEBHOOK_SENDER_CONFIG_SCHEMA,
   ops: OPS_CONFIG_SCHEMA,
@@ -132,7 +134,14 @@ describe('docker-compose.small.yml', () => {
   });
 
   test('has in one container all that the others had, and none of these', () => {
-    const inside = ['scanner-evm', 'scanner-tron', 'confirmation-tracker', 'webhook-sender', 'ops'];
+    const inside = [
+      'scanner-evm',
+      'scanner-tron',
+      'scanner-sui',
+      'confirmation-tracker',
+      'webhook-sender',
+      'ops',
+    ];
     for (const name of inside) expect(small[name]).toEqual({ scale: 0 });
     const networksOf = (container: Container | undefined): string[] => {
       const { networks = [] } = container ?? {};

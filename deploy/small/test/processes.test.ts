@@ -125,6 +125,7 @@ test('an order through the public process is told to its merchant; both processe
       ['api', 'api'],
       ['scanner-evm', 'scanner_evm'],
       ['scanner-tron', 'scanner_tron'],
+      ['scanner-sui', 'scanner_sui'],
       ['confirmation-tracker', 'tracker'],
       ['webhook-sender', 'webhook'],
       ['ops', 'ops'],

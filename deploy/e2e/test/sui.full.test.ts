@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { OrderAnswer } from '@opentill/contracts/http/answers';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import type { SuiUnderTest } from '../src/sui-under-test.ts';
+
+const CREATED = 'ORDER_PENDING INIT';
+const SENT = 'ORDER_PENDING PENDING';
+const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
+const PARTLY_PAID = SENT;
+const PAID = 'ORDER_SUCCESS SUCCESS';
+const TOLD_WITHIN_MS = 30_000;
+/** From the customer's transfer to the callback that says SUCCESS, of more than half of some payments. */
+const PAID_WITHIN_MS = 1_000;
+const CUSTOMER = '0x433d4d9bcdf6cd6cd882322828f89d86f84b58395d44e620bd55d3f29380b88c';
+
+let test: GatewayUnderTest;
+let sui: SuiUnderTest;
+
+beforeAll(async () => {
+  test = await startGatewayUnderTest({
+    services: [
+      'api',
+      'scanner-evm',
+      'scanner-sui',
+      'confirmation-tracker',
+      'payout-signer',
+      'webhook-sender',
+      'demo-shop',
+    ],
+  });
+  sui = test.sui!;
+}, 180_000);
+afterAll(async () => test.stop(), 60_000);
+
+async function order(fields: Readonly<Record<string, string>> = {}): Promise<OrderAnswer> {
+  const orderId = test.newOrderId();
+  const all = { orderId, amount: '100', symbol: 'USDC', chain: sui.chain, ...fields };
+  const answer = await test.merchant.createCollection(all);
+  expect(answer).toMatchObject({ httpStatus: 200, code: 200, msg: 'success' });
+  expect(answer.data!.address).toMatch(/^0x[0-9a-f]{64}$/);
+  return answer.data!;
+}
+
+async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
+  const told = () => test.receiver.story(orderId);
+  const isTold = () => told().length >= story.length;
+  await waitUntil(`${orderId}: ${story.join(', ')}`, isTold, TOLD_WITHIN_MS).catch(() => undefined);
+  expect(told()).toEqual(story); // what came instead says more
+}
+
+it('an order that the shop pays is told of to its end, as the chain has it', async () => {
+  const collection = await order({ amount: '12.5', symbol: 'USDT' });
+  const response = await fetch(`${test.gateway.shopUrl}/devnet/pay`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ orderId: collection.orderId }),
+  });
+  const { txid } = (await response.json()) as { txid: string };
+  await untilStory(collection, [CREATED, CONFIRMING, PAID]);
+  const { data } = test.receiver.of(collection.orderId).at(-1)!;
+  expect(data).toMatchObject({ status: 'SUCCESS', actualAmount: '12.50' });
+  expect(data.transaction).toMatchObject({
+    chain: 'SUI_TEST',
+    symbol: 'USDT',
+    contractAddress: sui.coinTypeOf('USDT'),
+    txid,
+    from: CUSTOMER,
+    to: collection.address,
+    amount: '12.50',
+    blockNum: await sui.checkpointOf(txid),
+    status: 'SUCCESS',
+  });
+}, 60_000);
+
+it('SUCCESS is told within a second of the transfer', async () => {
+  const tookMs: number[] = [];
+  for (let count = 0; count < 10; count += 1) {
+    const collection = await order();
+    await waitUntil('it is begun', () => test.receiver.story(collection.orderId).length > 0, TOLD_WITHIN_MS);
+    const paidAt = performance.now();
+    await sui.pay({ to: collection.address, amount: '100', symbol: 'USDC' });
+    const isPaid = () => test.receiver.story(collection.orderId).at(-1) === PAID;
+    await waitUntil('it is paid', isPaid, TOLD_WITHIN_MS);
+    tookMs.push(performance.now() - paidAt);
+  }
+  process.stdout.write(`from transfer to SUCCESS: ${tookMs.map((ms) => Math.round(ms)).join(', ')} ms\n`);
+  const [median = Infinity] = tookMs.toSorted((a, b) => a - b).slice(tookMs.length / 2);
+  expect(median).toBeLessThan(PAID_WITHIN_MS);
+}, 120_000);
+
+it('what comes in parts and into the address balance is counted', async () => {
+  const collection = await order();
+  await sui.pay({ to: collection.address, amount: '40', symbol: 'USDC', form: 'address' });
+  await untilStory(collection, [CREATED, PARTLY_PAID]);
+  await sui.pay({ to: collection.address, amount: '60', symbol: 'USDC' });
+  await untilStory(collection, [CREATED, PARTLY_PAID, CONFIRMING, PAID]);
+  expect(await test.findProblems()).toEqual([]);
+}, 60_000);
+
+it.each([
+  ['USDC', '12.34'],
+  ['USDT', '0.01'],
+] as const)(
+  'a payout of %s arrives with its exact amount, and is told of to its end',
+  async (symbol, amount) => {
+    const receiveAddress = `0x${randomBytes(32).toString('hex')}`;
+    const orderId = test.newOrderId();
+    const answer = await test.merchant.createPayout({
+      orderId,
+      symbol,
+      chain: sui.chain,
+      receiveAddress,
+      amount,
+    });
+    expect(answer).toMatchObject({ httpStatus: 200, code: 200, msg: 'success' });
+    const story = () => test.receiver.story(orderId);
+    await waitUntil('it is paid', () => story().at(-1) === PAID, TOLD_WITHIN_MS).catch(() => undefined);
+    // A checkpoint is final when it is there: that it is in one, and that this is verified, may be told at once.
+    expect([
+      [CREATED, SENT, CONFIRMING, PAID],
+      [CREATED, SENT, PAID],
+    ]).toContainEqual(story());
+    expect(await sui.balance(symbol, receiveAddress)).toBe(sui.baseUnits(symbol, amount));
+    const { transaction } = test.receiver.of(orderId).at(-1)!.data;
+    expect(transaction).toMatchObject({
+      chain: 'SUI_TEST',
+      symbol,
+      to: receiveAddress,
+      blockNum: await sui.checkpointOf(transaction!.txid),
+    });
+    expect(await test.findProblems()).toEqual([]);
+  },
+  60_000,
+);
