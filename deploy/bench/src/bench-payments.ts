@@ -2,7 +2,7 @@ import { liftLimits } from './compare-creation.ts';
 import { measureFullBlock, type FullBlockFigures } from './measure-full-block.ts';
 import { memoryOf } from './read-memory.ts';
 import { createSprayer, type Sprayer } from './spray-payments.ts';
-import { createTronSprayer } from './spray-tron-payments.ts';
+import { createSuiSprayer, createTronSprayer } from './spray-devnet-payments.ts';
 import { withBenchGateway, type BenchGateway } from './start-bench-gateway.ts';
 import { runSteadyLoad, type SteadyLoadFigures } from './steady-load.ts';
 
@@ -32,16 +32,29 @@ const PILED_UP_MS = 1_000;
 export type ShortPaymentsReport = Pick<PaymentsReport, 'fullBlocks' | 'latency'>;
 
 /** The same way on TRON, a block every second that is solid after three more. */
-export async function benchTronPayments(say: (line: string) => void): Promise<ShortPaymentsReport> {
+export function benchTronPayments(say: (line: string) => void): Promise<ShortPaymentsReport> {
+  return benchOther('scanner-tron', createTronSprayer, say);
+}
+
+/** The same way on SUI, a checkpoint every second, which is final. */
+export function benchSuiPayments(say: (line: string) => void): Promise<ShortPaymentsReport> {
+  return benchOther('scanner-sui', createSuiSprayer, say);
+}
+
+function benchOther(
+  scanner: 'scanner-tron' | 'scanner-sui',
+  createOther: (gateway: BenchGateway['gateway']) => Promise<Sprayer>,
+  say: (line: string) => void,
+): Promise<ShortPaymentsReport> {
   return withBenchGateway(
     async (bench) => {
       await liftLimits(bench.database);
-      const sprayer = await createTronSprayer(bench.gateway);
+      const sprayer = await createOther(bench.gateway);
       say('warm-up');
       await runSteadyLoad(bench, sprayer, 100, 5);
       return measureBlocks(bench, sprayer, say);
     },
-    ['api', 'scanner-tron', 'confirmation-tracker', 'webhook-sender'],
+    ['api', 'scanner-evm', scanner, 'confirmation-tracker', 'webhook-sender'],
   );
 }
 

@@ -5,8 +5,11 @@ import { parseArgs } from 'node:util';
 import { findOrBringServers } from '@opentill/devnet/servers';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { measureCatchUp, type CatchUpComparison } from './measure-catch-up.ts';
+import { measureSuiCatchUp, type SuiCatchUpFigures } from './measure-sui-catch-up.ts';
 import { measureTronCatchUp, type TronCatchUpFigures } from './measure-tron-catch-up.ts';
 import { measureRpcCost, type RpcCostFigures } from './measure-rpc-cost.ts';
+import { measureTronMemory, type TronMemory } from './measure-tron-memory.ts';
+import { measureTronRpcCost, type TronRpcCostFigures } from './measure-tron-rpc-cost.ts';
 import { openScanDatabase } from './scan-database.ts';
 
 /** The figures of `npm run bench -- scan`. */
@@ -15,16 +18,26 @@ export interface ScanningReport {
   readonly machine: string;
   readonly catchUp?: CatchUpComparison;
   readonly tronCatchUp?: TronCatchUpFigures;
+  readonly suiCatchUp?: SuiCatchUpFigures;
   readonly rpcCost?: RpcCostFigures;
+  readonly tronRpcCost?: TronRpcCostFigures;
+  readonly tronMemory?: readonly TronMemory[];
 }
 
-const PARTS = ['catch-up', 'catch-up-tron', 'rpc-cost'] as const;
+const PARTS = [
+  'catch-up',
+  'catch-up-tron',
+  'catch-up-sui',
+  'rpc-cost',
+  'rpc-cost-tron',
+  'memory-tron',
+] as const;
 const ADDRESS_COUNTS = [1_000_000, 10_000_000];
-const TRON_ADDRESS_COUNT = 1_000_000;
+const ADDRESS_COUNT_OF_OTHERS = 1_000_000;
 
 /**
  * Measures the scanner beside nodes whose answers are made beforehand, with a database and a broker of its own.
- * `args` narrows it to parts, catch-up, catch-up-tron or rpc-cost; `--minutes 60` lets rpc-cost follow the networks at their own pace
+ * `args` narrows it to parts, catch-up, catch-up-tron, catch-up-sui, rpc-cost, rpc-cost-tron or memory-tron; `--minutes 60` lets rpc-cost follow the networks at their own pace
  * for so long, instead of two minutes at a quicker one; `--addresses 1000000` measures catch-up with so many alone.
  */
 export async function benchScanning(args: readonly string[], machine: string): Promise<ScanningReport> {
@@ -54,15 +67,29 @@ export async function benchScanning(args: readonly string[], machine: string): P
       const catchUp = wants('catch-up')
         ? await measureCatchUp(database, servers.broker.url, addressCounts, say)
         : undefined;
-      const tronCatchUp = wants('catch-up-tron')
-        ? await measureTronCatchUp(database, servers.broker.url, addressCounts[0] ?? TRON_ADDRESS_COUNT, say)
+      const bench = {
+        database,
+        brokerUrl: servers.broker.url,
+        depositAddresses: addressCounts[0] ?? ADDRESS_COUNT_OF_OTHERS,
+        say,
+      };
+      const tronCatchUp = wants('catch-up-tron') ? await measureTronCatchUp(bench) : undefined;
+      const suiCatchUp = wants('catch-up-sui') ? await measureSuiCatchUp(bench) : undefined;
+      const tronRpcCost = wants('rpc-cost-tron')
+        ? await measureTronRpcCost(database, servers.broker.url, say, minutes)
+        : undefined;
+      const tronMemory = wants('memory-tron')
+        ? await measureTronMemory(database, servers.broker.url, say)
         : undefined;
       return {
         measuredAt: new Date().toISOString(),
         machine,
         ...(catchUp === undefined ? {} : { catchUp }),
         ...(tronCatchUp === undefined ? {} : { tronCatchUp }),
+        ...(suiCatchUp === undefined ? {} : { suiCatchUp }),
         ...(rpcCost === undefined ? {} : { rpcCost }),
+        ...(tronRpcCost === undefined ? {} : { tronRpcCost }),
+        ...(tronMemory === undefined ? {} : { tronMemory }),
       };
     } finally {
       await database.close();

@@ -1,5 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { blockIdOf } from '@opentill/chain-tron/protobuf/header';
+import { encodeRaw, type PayingContract } from '@opentill/chain-tron/protobuf/transaction';
+import { encodeWhole } from '@opentill/chain-tron/protobuf/whole-transaction';
+import { rootOf } from '@opentill/chain-tron/prove-transactions';
 import type { CannedBlockFacts } from './canned-chain.ts';
 
 /** A chain of TRON that is computed, not executed: the same parameters give the same blocks, in whatever process. */
@@ -38,7 +41,10 @@ export interface CannedTronChain {
 
 /** A transaction of a block. */
 interface Drawn {
+  /** The hash of what is said to be signed. */
   readonly id: string;
+  readonly rawHex: string;
+  readonly signature: string;
   readonly from: string;
   readonly to: string;
   readonly amount: number;
@@ -50,8 +56,8 @@ const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4d
 /** So many that few of them come again soon. */
 const STRANGERS = 200_000;
 const NOTHING = '0'.repeat(64);
-/** What stands around the fields of a call of a token and of a transfer of TRX in `raw_data_hex`, in hex digits. */
-const [CALL_HEX, TRX_HEX] = [422, 270];
+const VALID_MS = 57_000;
+const FEE_LIMIT_SUN = 100_000_000n;
 const SIGNATURE_HEX = 130;
 
 const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -80,21 +86,41 @@ export function createCannedTronChain(plan: CannedTronPlan): CannedTronChain {
     const isDeposit = place === 0 && height % plan.blocksPerDeposit === 0;
     const ours = plan.ours[drawn.readUInt32LE(4) % plan.ours.length];
     const stranger = (at: number): string => strangers[drawn.readUInt32LE(at) % STRANGERS] ?? '';
-    return {
-      id: drawn.toString('hex'),
+    const isOfToken = place < plan.tokenTransfersPerBlock;
+    const moved = {
       from: stranger(8),
       to: isDeposit && ours !== undefined ? ours : stranger(4),
       amount: 1 + drawn.readUInt32LE(12),
-      token:
-        place < plan.tokenTransfersPerBlock
-          ? plan.tokens[drawn.readUInt8(0) % plan.tokens.length]
-          : undefined,
+      token: isOfToken ? plan.tokens[drawn.readUInt8(0) % plan.tokens.length] : undefined,
     };
+    const raw = encodeRaw({
+      refBlockBytes: Buffer.from(idOf(height - 1).slice(12, 16), 'hex'),
+      refBlockHash: Buffer.from(idOf(height - 1).slice(16, 32), 'hex'),
+      expirationMs: BigInt(timeOf(height) + VALID_MS),
+      contract: contractOf(moved),
+      timestampMs: BigInt(timeOf(height - 1)),
+      feeLimit: moved.token === undefined ? 0n : FEE_LIMIT_SUN,
+    });
+    return {
+      ...moved,
+      id: hash('sha256', raw, 'hex'),
+      rawHex: Buffer.from(raw).toString('hex'),
+      signature: filler(drawn.toString('hex'), SIGNATURE_HEX),
+    };
+  }
+  const drawAll = (height: number): readonly Drawn[] =>
+    height === 0 ? [] : Array.from({ length: count }, (_, place) => draw(height, place));
+
+  const roots = new Map<number, string>();
+  function rootAt(height: number): string {
+    const root = roots.get(height) ?? rootOf(Buffer.concat(drawAll(height).map(leafOf)));
+    roots.set(height, root);
+    return root;
   }
 
   const headerOf = (height: number): Readonly<Record<string, unknown>> => ({
     ...(height === 0 ? {} : { number: height }),
-    txTrieRoot: height === 0 ? NOTHING : sha(`${plan.seed} root ${height}`),
+    txTrieRoot: rootAt(height),
     witness_address: `41${witness}`,
     parentHash: height === 0 ? NOTHING : (ids[height - 1] ?? ''),
     version: 32,
@@ -107,27 +133,23 @@ export function createCannedTronChain(plan: CannedTronPlan): CannedTronChain {
     return `"blockID":"${id}","block_header":${JSON.stringify(header)}`;
   }
 
-  function transactionJson(height: number, { id, from, to, amount, token }: Drawn): string {
-    const [value, type, raw] =
+  function transactionJson(height: number, drawn: Drawn): string {
+    const { id, rawHex, signature, from, to, amount, token } = drawn;
+    const [value, type] =
       token === undefined
-        ? [
-            `"amount":${amount},"owner_address":"41${from}","to_address":"41${to}"`,
-            'TransferContract',
-            filler(id, TRX_HEX),
-          ]
+        ? [`"amount":${amount},"owner_address":"41${from}","to_address":"41${to}"`, 'TransferContract']
         : [
             `"data":"a9059cbb${word(to)}${word(amount.toString(16))}","owner_address":"41${from}","contract_address":"41${token}"`,
             'TriggerSmartContract',
-            filler(id, CALL_HEX),
           ];
     const parent = height - 1;
     const reference = idOf(parent);
     return (
-      `{"ret":[{"contractRet":"SUCCESS"}],"signature":["${filler(id, SIGNATURE_HEX)}"],"txID":"${id}","raw_data":{"contract":` +
+      `{"ret":[{"contractRet":"SUCCESS"}],"signature":["${signature}"],"txID":"${id}","raw_data":{"contract":` +
       `[{"parameter":{"value":{${value}},"type_url":"type.googleapis.com/protocol.${type}"},"type":"${type}"}],` +
       `"ref_block_bytes":"${reference.slice(12, 16)}","ref_block_hash":"${reference.slice(16, 32)}",` +
-      `"expiration":${timeOf(height) + 57_000},${token === undefined ? '' : '"fee_limit":100000000,'}` +
-      `"timestamp":${timeOf(parent)}},"raw_data_hex":"${raw}"}`
+      `"expiration":${timeOf(height) + VALID_MS},${token === undefined ? '' : `"fee_limit":${FEE_LIMIT_SUN},`}` +
+      `"timestamp":${timeOf(parent)}},"raw_data_hex":"${rawHex}"}`
     );
   }
 
@@ -152,7 +174,7 @@ export function createCannedTronChain(plan: CannedTronPlan): CannedTronChain {
     }),
     make(height) {
       const header = headerJson(height);
-      const drawn = height === 0 ? [] : Array.from({ length: count }, (_, place) => draw(height, place));
+      const drawn = drawAll(height);
       for (const [place, { id }] of drawn.entries()) places.set(id, { height, place });
       const transactions = drawn.map((one) => transactionJson(height, one)).join(',');
       const more = height === 0 ? '' : `,"transactions":[${transactions}]`;
@@ -167,6 +189,31 @@ export function createCannedTronChain(plan: CannedTronPlan): CannedTronChain {
       return at && infoJson(at.height, draw(at.height, at.place));
     },
   };
+}
+
+function contractOf({
+  from,
+  to,
+  amount,
+  token,
+}: Pick<Drawn, 'from' | 'to' | 'amount' | 'token'>): PayingContract {
+  const bytes = (hex: string): Uint8Array => Buffer.from(hex, 'hex');
+  const owner = bytes(`41${from}`);
+  if (token === undefined)
+    return { type: 'TransferContract', owner, to: bytes(`41${to}`), amount: BigInt(amount) };
+  const data = bytes(`a9059cbb${word(to)}${word(amount.toString(16))}`);
+  return { type: 'TriggerSmartContract', owner, contract: bytes(`41${token}`), data };
+}
+
+/** Its place in the tree of the block's transactions. */
+function leafOf({ rawHex, signature }: Drawn): Buffer {
+  const whole = encodeWhole({
+    ret: [{ contractRet: 'SUCCESS' }],
+    signature: [signature],
+    raw_data_hex: rawHex,
+  });
+  if (whole === undefined) throw new Error('a transaction that cannot be written');
+  return hash('sha256', whole.bytes, 'buffer');
 }
 
 /** So many hex digits, the same for the same seed. */

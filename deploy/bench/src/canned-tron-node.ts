@@ -1,12 +1,14 @@
 import { createCannedTronChain, type CannedTronBlock, type CannedTronPlan } from './canned-tron-chain.ts';
 import { serveCanned, type CannedAnswers, type CannedDescription } from './serve-canned.ts';
 
-/** A TRON network of a canned node; it gets a port for each source. Its head stays. */
+/** A TRON network of a canned node; it gets a port for each source. */
 export interface CannedTronNetwork extends CannedDescription {
   readonly decimals: number;
   readonly chain: CannedTronPlan;
-  /** The head. All blocks are made before the node is ready. */
+  /** The head when the node is ready. All blocks up to it are made before. */
   readonly headHeight: number;
+  /** A block more every so many milliseconds; 0: the head stays. */
+  readonly blockEveryMs: number;
   /** The solid block is so many blocks below the head. */
   readonly solidLagBlocks: number;
 }
@@ -18,19 +20,34 @@ interface Asked {
 }
 
 const text = (value: string): readonly Buffer[] => [Buffer.from(value, 'latin1')];
+/** Of a head that moves. */
+const KEPT_BLOCKS = 64;
 const [NO_BLOCK, NO_INFOS] = [text('{}'), text('[]')];
 
 function createCannedTronNetwork(network: CannedTronNetwork): CannedAnswers {
-  const { headHeight, solidLagBlocks } = network;
+  const { headHeight, blockEveryMs, solidLagBlocks } = network;
   const chain = createCannedTronChain(network.chain);
-  const blocks: readonly CannedTronBlock[] = Array.from({ length: headHeight + 1 }, (_, height) =>
-    chain.make(height),
-  );
+  const blocks = new Map<number, CannedTronBlock>();
+  for (let height = 0; height <= headHeight; height += 1) blocks.set(height, chain.make(height));
+  const startedAt = performance.now();
+  let head = headHeight;
+
+  function moveHead(): void {
+    if (blockEveryMs === 0) return;
+    const due = headHeight + Math.floor((performance.now() - startedAt) / blockEveryMs);
+    for (; head < due; head += 1) {
+      blocks.set(head + 1, chain.make(head + 1));
+      // Block 0 names the chain.
+      if (head + 1 > KEPT_BLOCKS) blocks.delete(head + 1 - KEPT_BLOCKS);
+    }
+  }
+
   const decimals = network.decimals.toString(16).padStart(64, '0');
 
   function answer(side: string, method: string, asked: Asked): readonly Buffer[] {
-    const top = side === 'walletsolidity' ? headHeight - solidLagBlocks : headHeight;
-    const at = (height: number): CannedTronBlock | undefined => (height <= top ? blocks[height] : undefined);
+    const top = side === 'walletsolidity' ? head - solidLagBlocks : head;
+    const at = (height: number): CannedTronBlock | undefined =>
+      height <= top ? blocks.get(height) : undefined;
     const part = (height: number, kind: keyof CannedTronBlock, nothing: readonly Buffer[]) => {
       const block = at(height);
       return block === undefined ? nothing : [block[kind]];
@@ -52,8 +69,8 @@ function createCannedTronNetwork(network: CannedTronNetwork): CannedAnswers {
   }
 
   return {
-    moveHead: () => undefined,
-    head: () => headHeight,
+    moveHead,
+    head: () => head,
     answer(path, body, count) {
       const [, side = '', method = ''] = path.split('/');
       count(method);

@@ -2,16 +2,18 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { benchCallbacks } from './bench-callbacks.ts';
-import { benchPayments, benchTronPayments } from './bench-payments.ts';
+import { benchPayments, benchSuiPayments, benchTronPayments } from './bench-payments.ts';
 import { benchScanning } from './bench-scanning.ts';
 import { compareCreation } from './compare-creation.ts';
 import { describePayouts, measurePayouts } from './measure-payouts.ts';
 import { describeSmall, measureSmall } from './measure-small.ts';
+import { describeSuiPayouts, measureSuiPayouts } from './measure-sui-payouts.ts';
 import { describeTronPayouts, measureTronPayouts } from './measure-tron-payouts.ts';
 import { describeCallbacks } from './print-callbacks.ts';
 import { describeCreation } from './print-creation.ts';
 import { describeBlocks, describePayments } from './print-payments.ts';
 import { printScanning } from './print-scanning.ts';
+import { describeSweepCosts, measureSweepCosts } from './measure-sweep-cost.ts';
 import { withBenchGateway } from './start-bench-gateway.ts';
 
 const RESULTS = join(import.meta.dirname, '..', 'results');
@@ -38,6 +40,11 @@ const SECTIONS: Readonly<Record<string, (parts: readonly string[]) => Promise<ob
     print(describeBlocks(payments));
     return payments;
   },
+  async 'payments-sui'() {
+    const payments = await benchSuiPayments(say);
+    print(describeBlocks(payments));
+    return payments;
+  },
   async callbacks() {
     const callbacks = await benchCallbacks(say);
     print(describeCallbacks(callbacks));
@@ -51,6 +58,16 @@ const SECTIONS: Readonly<Record<string, (parts: readonly string[]) => Promise<ob
   async 'payouts-tron'() {
     const payouts = await measureTronPayouts(say);
     print(describeTronPayouts(payouts));
+    return payouts;
+  },
+  async 'sweep-cost'() {
+    const costs = await measureSweepCosts(say);
+    print(describeSweepCosts(costs));
+    return costs;
+  },
+  async 'payouts-sui'() {
+    const payouts = await measureSuiPayouts(say);
+    print(describeSuiPayouts(payouts));
     return payouts;
   },
   async small() {

@@ -2,7 +2,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { bareCatchUp, bareCatchUpByReceipts } from './bare-catch-up.ts';
 import { cannedDepositAddress, createCannedChain, type CannedChainPlan } from './canned-chain.ts';
 import { median, round2 } from './median.ts';
-import { runBare, runScanner, type CatchUpRun, type ScannerWay } from './run-catch-up.ts';
+import { ratiosOver, runBare, runScanner, type CatchUpRun, type ScannerWay } from './run-catch-up.ts';
 import type { ScanDatabase } from './scan-database.ts';
 import type { CannedNetwork } from './canned-node.ts';
 import { startCannedNode, type CannedNode } from './start-canned-node.ts';
@@ -150,10 +150,7 @@ function sidesOf(database: ScanDatabase, brokerUrl: string, { urls }: CannedNode
 }
 
 function figuresOf(depositAddresses: number, rounds: readonly CatchUpRound[]): CatchUpFigures {
-  const bySpeed = (side: keyof CatchUpRound, to: keyof CatchUpRound): number =>
-    round2(median(rounds.map((r) => r[side].blocksPerSecond / r[to].blocksPerSecond)));
-  const byProcessor = (side: keyof CatchUpRound, to: keyof CatchUpRound): number =>
-    round2(median(rounds.map((r) => r[to].processorMsPerBlock / r[side].processorMsPerBlock)));
+  const { bySpeed, byProcessor } = ratiosOver(rounds);
   return {
     depositAddresses,
     rounds,

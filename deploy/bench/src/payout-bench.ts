@@ -79,7 +79,12 @@ async function createDatabase(serverUrl: string, name: string): Promise<PayoutDa
   const adminUrl = url.toString();
   const password = randomBytes(16).toString('hex');
   await migrate(adminUrl);
-  await setRolePasswords(adminUrl, { signer: password, scanner_evm: password, scanner_tron: password });
+  await setRolePasswords(adminUrl, {
+    signer: password,
+    scanner_evm: password,
+    scanner_tron: password,
+    scanner_sui: password,
+  });
   return { adminUrl, urlOf: (role) => roleUrl(adminUrl, role, password) };
 }
 

@@ -1,5 +1,8 @@
 import type { ScanningReport } from './bench-scanning.ts';
+import type { SuiCatchUpFigures } from './measure-sui-catch-up.ts';
 import type { TronCatchUpFigures } from './measure-tron-catch-up.ts';
+import type { TronMemory } from './measure-tron-memory.ts';
+import type { TronRpcCostFigures } from './measure-tron-rpc-cost.ts';
 import type { CatchUpRun } from './run-catch-up.ts';
 
 /** Prints the report of the scanner as tables on standard output. */
@@ -29,6 +32,9 @@ export function printScanning(report: ScanningReport): void {
     );
   }
   if (tronCatchUp !== undefined) printTron(tronCatchUp, print);
+  if (report.suiCatchUp !== undefined) printSui(report.suiCatchUp, print);
+  if (report.tronRpcCost !== undefined) printTronCost(report.tronRpcCost, print);
+  if (report.tronMemory !== undefined) printTronMemory(report.tronMemory, print);
   if (rpcCost !== undefined) {
     print();
     print(`RPC calls and bytes a day. ${rpcCost.method}`);
@@ -50,15 +56,67 @@ export function printScanning(report: ScanningReport): void {
   }
 }
 
+function printTronCost({ method, costs }: TronRpcCostFigures, print: (line?: string) => void): void {
+  print();
+  print(`Requests to TRON a day. ${method}`);
+  print('| poll s | measured min | requests, each endpoint | MB down, each endpoint | by method |');
+  print('|---|---|---|---|---|');
+  for (const { pollIntervalMs, measuredMinutes, sources } of costs) {
+    const each = <T>(of: (source: (typeof sources)[number]) => T): string => sources.map(of).join(', ');
+    const calls = sources.map(({ callsPerDay }) =>
+      Object.entries(callsPerDay)
+        .map(([name, count]) => `${name} ${count}`)
+        .join(' '),
+    );
+    print(
+      `| ${pollIntervalMs / 1_000} | ${measuredMinutes} | ${each((one) => one.requestsPerDay)} | ${each((one) => one.megabytesDownPerDay)} | ${calls.join('; ')} |`,
+    );
+  }
+}
+
+function printTronMemory(figures: readonly TronMemory[], print: (line?: string) => void): void {
+  print();
+  print(
+    'The most memory of a scanner of TRON that catches up, a process of its own with a heap as in a small container.',
+  );
+  print('| transactions a block | blocks | endpoints | MB resident, at most |');
+  print('|---|---|---|---|');
+  for (const { transactionsPerBlock, blocks, sources, megabytesMost } of figures)
+    print(`| ${transactionsPerBlock} | ${blocks} | ${sources} | ${megabytesMost} |`);
+}
+
 function printTron(figures: TronCatchUpFigures, print: (line?: string) => void): void {
-  const { blocks, tokenTransfersPerBlock, trxTransfersPerBlock, depositAddresses, rounds } = figures;
+  const { blocks, tokenTransfersPerBlock, trxTransfersPerBlock, depositAddresses } = figures;
   print();
   print(
     `Catching up ${blocks} blocks of TRON with ${tokenTransfersPerBlock} transfers of tokens and ${trxTransfersPerBlock} of TRX, ${depositAddresses} deposit addresses, in turns with bare loops that fetch and decode the same blocks and receipts: B of two sources, C of one. Blocks/s (processor ms per block of the reading process).`,
   );
+  printRounds(figures, print);
+}
+
+function printSui(figures: SuiCatchUpFigures, print: (line?: string) => void): void {
+  const { blocks, transactionsPerBlock, depositAddresses } = figures;
+  print();
+  print(
+    `Catching up ${blocks} checkpoints of SUI with ${transactionsPerBlock} payments, ${depositAddresses} deposit addresses, in turns with bare loops that fetch and decode the same checkpoints by the SDK's client, a hundred at once: B of two sources, C of one. Checkpoints/s (processor ms per checkpoint of the reading process).`,
+  );
+  printRounds(figures, print);
+}
+
+function printRounds(
+  figures: Pick<
+    SuiCatchUpFigures,
+    | 'rounds'
+    | 'twoSourcesToSame'
+    | 'oneSourceToSame'
+    | 'twoSourcesToSameByProcessor'
+    | 'oneSourceToSameByProcessor'
+  >,
+  print: (line?: string) => void,
+): void {
   print('| round | B | scanner 2 | C | scanner 1 |');
   print('|---|---|---|---|---|');
-  rounds.forEach((r, i) =>
+  figures.rounds.forEach((r, i) =>
     print(
       `| ${i + 1} | ${text(r.bareTwice)} | ${text(r.twoSources)} | ${text(r.bare)} | ${text(r.oneSource)} |`,
     ),

@@ -2,8 +2,17 @@ import { readFileSync } from 'node:fs';
 
 /** Resident memory of a process in megabytes (10^6 bytes), as Linux counts it. */
 export function residentMegabytes(pid: number): number {
+  return megabytesIn(pid, /^VmRSS:\s+(\d+) kB$/m);
+}
+
+/** The most that it ever had. */
+export function mostResidentMegabytes(pid: number): number {
+  return megabytesIn(pid, /^VmHWM:\s+(\d+) kB$/m);
+}
+
+function megabytesIn(pid: number, line: RegExp): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const kibibytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN);
+  const kibibytes = Number(line.exec(status)?.[1] ?? Number.NaN);
   return Math.round((kibibytes * 1024) / 1e5) / 10;
 }
 

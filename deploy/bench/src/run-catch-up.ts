@@ -5,7 +5,7 @@ import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import type { CannedBlockFacts } from './canned-chain.ts';
-import { round2 } from './median.ts';
+import { median, round2 } from './median.ts';
 import type { ScanDatabase } from './scan-database.ts';
 import { SCANNERS, type ScannedFamily } from './scanners.ts';
 
@@ -29,6 +29,27 @@ export interface ScannerWay {
   readonly lastHeight: number;
   /** What it must find on the way. */
   readonly deposits: number;
+}
+
+/** How one side of a round did beside another: medians over the rounds. More than 1: `side` was the faster. */
+export interface CatchUpRatios<Side extends string> {
+  /** By blocks per second. */
+  bySpeed(side: Side, to: Side): number;
+  /** By processor time a block, which others on the machine change less. */
+  byProcessor(side: Side, to: Side): number;
+}
+
+/** Ratios over rounds in which each side ran once. */
+export function ratiosOver<Side extends string>(
+  rounds: readonly Readonly<Record<Side, CatchUpRun>>[],
+): CatchUpRatios<Side> {
+  const over = (ratio: (round: Readonly<Record<Side, CatchUpRun>>) => number): number =>
+    round2(median(rounds.map(ratio)));
+  return {
+    bySpeed: (side, to) => over((round) => round[side].blocksPerSecond / round[to].blocksPerSecond),
+    byProcessor: (side, to) =>
+      over((round) => round[to].processorMsPerBlock / round[side].processorMsPerBlock),
+  };
 }
 
 const DEADLINE_MS = 300_000;

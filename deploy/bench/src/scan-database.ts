@@ -11,9 +11,11 @@ import { SCANNERS, type ScannedFamily } from './scanners.ts';
 /** The database of a scanner that is measured: our own server's, since what is filled in is legal for nobody else. */
 export interface ScanDatabase {
   readonly admin: pg.Client;
+  /** As whom and where the scanner of the family connects, its password included. */
+  scannerUrl(family: ScannedFamily): string;
   /** Opens a pool as the scanner of the family does. */
   openAsScanner(family: ScannedFamily): Database;
-  /** Sees to so many deposit addresses of the family; cannedDepositAddress and cannedTronDepositHex say which. */
+  /** Sees to so many deposit addresses of the family; cannedDepositAddress, cannedTronDepositHex and cannedSuiDeposit say which. */
   fillDepositAddresses(count: number, family: ScannedFamily): Promise<void>;
   /** Forgets what was scanned. */
   forgetChains(): Promise<void>;
@@ -32,20 +34,22 @@ export interface ScanDatabase {
 export async function openScanDatabase(adminUrl: string): Promise<ScanDatabase> {
   await migrate(adminUrl);
   const password = randomBytes(16).toString('hex');
-  await setRolePasswords(adminUrl, { scanner_evm: password, scanner_tron: password });
+  await setRolePasswords(adminUrl, {
+    scanner_evm: password,
+    scanner_tron: password,
+    scanner_sui: password,
+  });
   const admin = new pg.Client({ connectionString: adminUrl, application_name: 'bench' });
   await admin.connect();
+  const scannerUrl = (family: ScannedFamily): string => roleUrl(adminUrl, SCANNERS[family].role, password);
   return {
     admin,
-    openAsScanner: (family) =>
-      openDatabase({
-        url: roleUrl(adminUrl, SCANNERS[family].role, password),
-        applicationName: 'bench scanner',
-      }),
+    scannerUrl,
+    openAsScanner: (family) => openDatabase({ url: scannerUrl(family), applicationName: 'bench scanner' }),
     fillDepositAddresses: (count, family) => fillDepositAddresses(admin, count, family),
     async forgetChains() {
       await admin.query(
-        'truncate transfer, block, chain_cursor, scanner_evm.outbox, scanner_tron.outbox cascade',
+        'truncate transfer, block, chain_cursor, scanner_evm.outbox, scanner_tron.outbox, scanner_sui.outbox cascade',
       );
     },
     async placeCursor({ chain, family }, { height, hash, parentHash, timeSeconds }) {
@@ -95,8 +99,7 @@ async function fillDepositAddresses(admin: pg.Client, count: number, family: Sca
   await admin.query(`set session_replication_role = replica; set maintenance_work_mem = '512MB'`);
   for (const { name } of constraints.rows)
     await admin.query(`alter table deposit_address drop constraint ${name}`);
-  if (family === 'EVM') await insertEvmAddresses(admin, have + 1, count);
-  else await insertTronAddresses(admin, have + 1, count);
+  await INSERTS[family](admin, have + 1, count);
   for (const { name, definition } of constraints.rows)
     await admin.query(`alter table deposit_address add constraint ${name} ${definition}`);
   await admin.query('reset session_replication_role');
@@ -114,6 +117,16 @@ async function insertEvmAddresses(admin: pg.Client, from: number, to: number): P
 
 const ROWS_AT_ONCE = 20_000;
 
+/** As cannedSuiDeposit makes them. */
+async function insertSuiAddresses(admin: pg.Client, from: number, to: number): Promise<void> {
+  await admin.query(
+    `insert into deposit_address (family, address, derivation_index, order_pk)
+     select 'SUI', '0x' || md5('a' || i) || md5('b' || i), i, md5('s' || i)::uuid
+     from generate_series($1::int, $2::int) i`,
+    [from, to],
+  );
+}
+
 /** Checksums are not made by SQL. */
 async function insertTronAddresses(admin: pg.Client, from: number, to: number): Promise<void> {
   for (let first = from; first <= to; first += ROWS_AT_ONCE) {
@@ -129,3 +142,11 @@ async function insertTronAddresses(admin: pg.Client, from: number, to: number): 
     );
   }
 }
+
+const INSERTS: Readonly<
+  Record<ScannedFamily, (admin: pg.Client, from: number, to: number) => Promise<void>>
+> = {
+  EVM: insertEvmAddresses,
+  TRON: insertTronAddresses,
+  SUI: insertSuiAddresses,
+};

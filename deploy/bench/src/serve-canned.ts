@@ -12,10 +12,12 @@ export interface CannedCounters {
 
 /** A network whose answers are made beforehand. */
 export interface CannedAnswers {
+  /** @default application/json */
+  readonly contentType?: string;
   /** Makes the blocks that are due. */
   moveHead(): void;
   head(): number;
-  /** The parts of the body that answers a request; `count` is told each method that it asks for. */
+  /** The parts of the body that answers a request, whose body is given as latin1; `count` is told each method that it asks for. */
   answer(path: string, body: string, count: (method: string) => void): readonly Buffer[];
 }
 
@@ -23,6 +25,8 @@ export interface CannedAnswers {
 export interface CannedDescription {
   readonly name: string;
   readonly sources: number;
+  /** How long a connection is kept that nobody uses. @default that of Node's servers, 5 s */
+  readonly keepAliveMs?: number;
 }
 
 interface Source {
@@ -46,7 +50,10 @@ async function serve(
     source.calls[method] = (source.calls[method] ?? 0) + 1;
   });
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
+  response.writeHead(200, {
+    'content-type': network.contentType ?? 'application/json',
+    'content-length': length,
+  });
   response.end(parts.length === 1 ? parts[0] : Buffer.concat(parts, length));
 }
 
@@ -70,7 +77,10 @@ function countersOf(network: CannedAnswers, source: Source): CannedCounters {
   return counters;
 }
 
-async function listen(network: CannedAnswers): Promise<{ readonly port: number; readonly source: Source }> {
+async function listen(
+  network: CannedAnswers,
+  { keepAliveMs }: CannedDescription,
+): Promise<{ readonly port: number; readonly source: Source }> {
   const source: Source = { calls: {}, requests: 0, sockets: new Map(), closedBytes: { read: 0, written: 0 } };
   const server = createServer((request, response) => {
     serve(network, source, request, response).catch((error: unknown) => {
@@ -78,6 +88,7 @@ async function listen(network: CannedAnswers): Promise<{ readonly port: number; 
       response.destroy();
     });
   });
+  if (keepAliveMs !== undefined) server.keepAliveTimeout = keepAliveMs;
   server.on('connection', (socket: Socket) => {
     source.sockets.set(socket, { read: 0, written: 0 });
     socket.on('close', () => {
@@ -102,7 +113,7 @@ export function serveCanned<D extends CannedDescription>(create: (description: D
         networks.map(async (description) => {
           const network = create(description);
           const sources = [];
-          for (let i = 0; i < description.sources; i += 1) sources.push(await listen(network));
+          for (let i = 0; i < description.sources; i += 1) sources.push(await listen(network, description));
           return { name: description.name, network, sources };
         }),
       );

@@ -53,9 +53,10 @@ export async function withBenchGateway<Figures>(
       given: { databaseUrl: process.env['DATABASE_URL'], amqpUrl: process.env['AMQP_URL'] },
       extraEnvironment: {
         // Each request of the load comes from another address, so that the limits are counted but not reached.
-        api: { ...quiet, TRUSTED_PROXIES: '127.0.0.1/32,::1/128' },
+        api: { ...quiet, TRUSTED_PROXIES: '127.0.0.1/32,::1/128', DEPOSIT_ADDRESSES_READY: '32768' },
         'scanner-evm': quiet,
         'scanner-tron': quiet,
+        'scanner-sui': quiet,
         'confirmation-tracker': quiet,
         'webhook-sender': quiet,
         'payout-signer': quiet,

@@ -13,7 +13,7 @@ export interface CannedNode {
 }
 
 /** The programs of canned nodes, each with networks of its own kind: files beside this one. */
-export type CannedProgram = 'canned-node' | 'canned-tron-node';
+export type CannedProgram = 'canned-node' | 'canned-tron-node' | 'canned-sui-node';
 
 /** Starts it and waits until the first blocks of all networks are made. */
 export async function startCannedNode<D extends CannedDescription>(
@@ -23,6 +23,8 @@ export async function startCannedNode<D extends CannedDescription>(
   const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js';
   const child = fork(join(import.meta.dirname, `${program}.${extension}`), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // What bounds the memory of the process that is measured does not bound this one.
+    execArgv: process.execArgv.filter((flag) => !flag.startsWith('--max-')),
   });
   const exited = once(child, 'exit');
   const answer = async <T>(message: unknown): Promise<T> => {

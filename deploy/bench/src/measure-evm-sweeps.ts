@@ -1,0 +1,154 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/transfer';
+import type { PaymentIntent, SignedTransaction, WalletSender } from '@opentill/chain/wallet-sender';
+import { evmFamily } from '@opentill/chain-evm/family';
+import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
+import { startAnvil } from '@opentill/devnet/anvil';
+import { CUSTOMER_INDEX, devAccount } from '@opentill/devnet/evm-accounts';
+import {
+  DEV_TOKEN_ADDRESSES,
+  deployDevTokens,
+  mine,
+  payNative,
+  payToken,
+  setBlockTime,
+  tokenBalance,
+} from '@opentill/devnet/evm-devnet';
+import { findFreePort } from '@opentill/devnet/free-port';
+import { callRpc } from '@opentill/devnet/json-rpc';
+import { baseUnits } from '@opentill/domain/money';
+import { makeSweepKeys } from './sweep-keys.ts';
+
+/** Of each address, on average. */
+export interface EvmSweepCost {
+  readonly batch: number;
+  readonly topUpGas: number;
+  readonly transferGas: number;
+}
+
+const CHAIN = 'ETH_SEPOLIA';
+const CHAIN_ID = 11_155_111;
+const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase() as TokenContract;
+const AMOUNT = baseUnits(50_000_000n);
+const MARGIN_PERCENT = 120n;
+/** Holds tokens before, as cold storage does. */
+const COLD = '0xc01dc01dc01dc01dc01dc01dc01dc01dc01dc01d' as Address;
+
+/** Empties so many addresses together, once each: coin for the fee, then the tokens. */
+export async function measureEvmSweeps(
+  dir: string,
+  batches: readonly number[],
+  say: (line: string) => void,
+): Promise<readonly EvmSweepCost[]> {
+  const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: CHAIN_ID });
+  try {
+    const { rpcUrl } = anvil;
+    await setBlockTime(rpcUrl, 0);
+    await deployDevTokens({ rpcUrl, usdtDecimals: 6, usdcDecimals: 6 });
+    const fromKey = devAccount(CUSTOMER_INDEX).privateKey;
+    await payToken({ rpcUrl, token: USDT, fromKey, to: COLD, amountBaseUnits: AMOUNT });
+    const costs: EvmSweepCost[] = [];
+    for (const batch of batches) {
+      costs.push(await sweepTogether(dir, rpcUrl, fromKey, batch));
+      say(JSON.stringify(costs.at(-1)));
+    }
+    return costs;
+  } finally {
+    await anvil.stop('kill');
+  }
+}
+
+async function sweepTogether(
+  dir: string,
+  rpcUrl: string,
+  fromKey: string,
+  batch: number,
+): Promise<EvmSweepCost> {
+  const { signer, wallet, deposits } = await makeSweepKeys(dir, evmFamily.addressCodec, batch);
+  try {
+    await payNative({ rpcUrl, fromKey, to: wallet, amountWei: 10n ** 18n });
+    for (const to of deposits) await payToken({ rpcUrl, token: USDT, fromKey, to, amountBaseUnits: AMOUNT });
+    await mine({ rpcUrl, blocks: 1 });
+    const sender = createEvmSender(networkOf(rpcUrl), { backend: signer });
+    const sweeps = deposits.map((from) => ({ from, contract: USDT, to: COLD, amountBaseUnits: AMOUNT }));
+    const limits = await gasOf(sender, sweeps);
+    const { maxFeePerGas } = await sender.currentPrices();
+    const topUps = deposits.map((to, place) => ({
+      from: wallet,
+      contract: null,
+      to,
+      amountBaseUnits: baseUnits(((limits[place] ?? 0n) * maxFeePerGas * MARGIN_PERCENT) / 100n),
+    }));
+    const topUpGas = await sendAll(rpcUrl, sender, topUps, (place) => place);
+    const transferGas = await sendAll(rpcUrl, sender, sweeps, () => 0);
+    for (const address of deposits)
+      if ((await tokenBalance(rpcUrl, USDT, address)) !== 0n) throw new Error(`${address} is not empty`);
+    return { batch, topUpGas: topUpGas / batch, transferGas: transferGas / batch };
+  } finally {
+    signer.close();
+  }
+}
+
+async function gasOf(sender: WalletSender, intents: readonly PaymentIntent[]): Promise<readonly bigint[]> {
+  const prepared = await sender.prepare(intents);
+  return prepared.map((one) => {
+    if (one.kind !== 'READY') throw new Error(`${one.obstacle}: ${one.detail}`);
+    return one.gasLimit;
+  });
+}
+
+/** @returns the gas that all of them used */
+async function sendAll(
+  rpcUrl: string,
+  sender: WalletSender,
+  intents: readonly PaymentIntent[],
+  nonceOf: (place: number) => number,
+): Promise<number> {
+  const limits = await gasOf(sender, intents);
+  const prices = await sender.currentPrices();
+  const signed: SignedTransaction[] = [];
+  for (const [place, intent] of intents.entries())
+    signed.push(await sender.sign(intent, nonceOf(place), { ...prices, gasLimit: limits[place] ?? 0n }));
+  const outcomes = await sender.broadcast(signed);
+  if (outcomes.some((outcome) => outcome !== 'ACCEPTED')) throw new Error(`not taken: ${outcomes.join()}`);
+  await mine({ rpcUrl, blocks: 1 });
+  let gas = 0;
+  for (const { txHash } of signed) {
+    const receipt = await callRpc<{ status: string; gasUsed: string } | null>(
+      rpcUrl,
+      'eth_getTransactionReceipt',
+      [txHash],
+    );
+    if (receipt?.status !== '0x1') throw new Error(`${txHash} failed`);
+    gas += Number(receipt.gasUsed);
+  }
+  return gas;
+}
+
+function networkOf(rpcUrl: string) {
+  const token = { displayDecimals: 2, minAmount: null, maxAmount: null };
+  return {
+    chain: CHAIN,
+    family: 'EVM',
+    enabled: true,
+    chainId: CHAIN_ID,
+    name: 'bench',
+    rpcUrls: [rpcUrl],
+    nativeSymbol: 'ETH',
+    nativeDecimals: 18,
+    confirmations: 1,
+    blockTimeMs: 1_000,
+    pollIntervalMs: 200,
+    reorgWindow: 64,
+    maxBlockRange: 100,
+    bloom: true,
+    tokens: [{ symbol: 'USDT', contract: USDT, decimals: 6, ...token }],
+    payouts: {
+      maxOpenNonces: 64,
+      minPriorityFeePerGas: '1000000',
+      maxPriorityFeePerGas: '10000000000',
+      maxFeePerGas: '500000000000',
+      bumpAfterSeconds: 30,
+    },
+  } as const;
+}
