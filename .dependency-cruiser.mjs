@@ -10,6 +10,7 @@ const libsAllowed = {
   'chain-sources': ['domain', 'contracts', 'chain'],
   'chain-evm': ['domain', 'contracts', 'chain', 'chain-sources'],
   'chain-tron': ['domain', 'contracts', 'chain', 'chain-sources'],
+  'chain-sui': ['domain', 'contracts', 'chain', 'chain-sources'],
   scanner: ['domain', 'contracts', 'chain', 'db', 'messaging', 'runtime'],
   devnet: ['domain'],
   sdk: [],
@@ -93,6 +94,15 @@ export default {
         'It pins much and weighs 12 MB: what the gateway needs of TRON is its own, and tests hold it against it.',
       from: { path: '^(libs|services|deploy)/', pathNot: [tests, '^(libs/testkit|deploy/e2e)/'] },
       to: { path: 'node_modules/tronweb/' },
+    },
+    {
+      name: 'mysten-only-where-sui-is-spoken',
+      severity: 'error',
+      from: {
+        path: '^(libs|services|deploy)/',
+        pathNot: ['^libs/(chain-sui|devnet|testkit)/', '^deploy/(bench|e2e)/', tests],
+      },
+      to: { path: 'node_modules/@mysten/' },
     },
     {
       name: 'one-importer-of-amqplib-and-pg',
