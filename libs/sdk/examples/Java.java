@@ -10,6 +10,8 @@ import java.time.Instant;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -22,16 +24,16 @@ import javax.crypto.spec.SecretKeySpec;
  * </pre>
  */
 public class Java {
-  static byte[] hmac(String key, byte[]... parts) throws GeneralSecurityException {
+  static byte[] hmac(byte[] key, byte[]... parts) throws GeneralSecurityException {
     Mac mac = Mac.getInstance("HmacSHA256");
-    mac.init(new SecretKeySpec(key.getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
+    mac.init(new SecretKeySpec(key, "HmacSHA256"));
     for (byte[] part : parts) mac.update(part);
     return mac.doFinal();
   }
 
   /** @param data the order's fields as compact JSON: the very text that is signed goes into the body */
   static String createCollection(String url, String token, String data) throws Exception {
-    String sign = HexFormat.of().formatHex(hmac(token, data.getBytes(StandardCharsets.UTF_8)));
+    String sign = HexFormat.of().formatHex(hmac(token.getBytes(StandardCharsets.UTF_8), data.getBytes(StandardCharsets.UTF_8)));
     String body =
         "{\"sign\":\"%s\",\"timestamp\":%d,\"nonce\":\"%s\",\"data\":%s}"
             .formatted(sign, Instant.now().getEpochSecond(), UUID.randomUUID(), data);
@@ -47,11 +49,21 @@ public class Java {
     return response.body();
   }
 
+  private static final Pattern ENCODED_SECRET = Pattern.compile("whsec_([A-Za-z0-9+/]+)={0,2}");
+
+  /** What stands behind {@code whsec_} is base64 of the key; any other secret is its own key. */
+  static byte[] keyOf(String secret) {
+    Matcher encoded = ENCODED_SECRET.matcher(secret);
+    return encoded.matches()
+        ? Base64.getDecoder().decode(encoded.group(1))
+        : secret.getBytes(StandardCharsets.UTF_8);
+  }
+
   /** Whether the gateway sent it, and lately. {@code body} are the raw bytes of the request. */
   static boolean isCallback(byte[] body, String id, String timestamp, String signatures, String secret)
       throws GeneralSecurityException {
     byte[] head = (id + "." + timestamp + ".").getBytes(StandardCharsets.UTF_8);
-    String expected = "v1," + Base64.getEncoder().encodeToString(hmac(secret, head, body));
+    String expected = "v1," + Base64.getEncoder().encodeToString(hmac(keyOf(secret), head, body));
     boolean signed = false;
     for (String given : signatures.split(" "))
       signed |= MessageDigest.isEqual(expected.getBytes(StandardCharsets.UTF_8), given.getBytes(StandardCharsets.UTF_8));

@@ -17,6 +17,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -67,11 +68,26 @@ type callback struct {
 	} `json:"data"`
 }
 
+var encodedSecret = regexp.MustCompile(`^whsec_([A-Za-z0-9+/]+)={0,2}$`)
+
+// keyOf decodes what stands behind whsec_, base64 of the key; any other secret is its own key.
+func keyOf(secret string) ([]byte, error) {
+	encoded := encodedSecret.FindStringSubmatch(secret)
+	if encoded == nil {
+		return []byte(secret), nil
+	}
+	return base64.RawStdEncoding.DecodeString(encoded[1])
+}
+
 // verifyCallback says what the gateway tells. body are the raw bytes of the request.
 func verifyCallback(body []byte, headers http.Header, secret string) (callback, error) {
 	var told callback
+	key, err := keyOf(secret)
+	if err != nil {
+		return told, err
+	}
 	timestamp := headers.Get("webhook-timestamp")
-	mac := hmac.New(sha256.New, []byte(secret))
+	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%s.%s", headers.Get("webhook-id"), timestamp, body)
 	expected := []byte("v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	signed := false

@@ -21,11 +21,18 @@ function createCollection(string $url, string $token, array $fields): array
     return $envelope['data'];
 }
 
+/** What stands behind `whsec_` is base64 of the key; any other secret is its own key. */
+function keyOf(string $secret): string
+{
+    $isEncoded = preg_match('~^whsec_([A-Za-z0-9+/]+={0,2})$~D', $secret, $found) === 1;
+    return $isEncoded ? base64_decode($found[1]) : $secret;
+}
+
 /** What the gateway tells. $body is the raw body of the request: file_get_contents('php://input'). */
 function verifyCallback(string $body, array $headers, string $secret): array
 {
     $signed = $headers['webhook-id'] . '.' . $headers['webhook-timestamp'] . '.' . $body;
-    $expected = 'v1,' . base64_encode(hash_hmac('sha256', $signed, $secret, true));
+    $expected = 'v1,' . base64_encode(hash_hmac('sha256', $signed, keyOf($secret), true));
     $given = array_filter(
         explode(' ', $headers['webhook-signature']),
         fn (string $signature): bool => hash_equals($expected, $signature),

@@ -19,6 +19,12 @@ const FOLDER = fileURLToPath(new URL('../examples/', import.meta.url));
 const BUILT = mkdtempSync(join(tmpdir(), 'opentill-examples-'));
 const RUN_TIMEOUT_MS = 120_000; // Go compiles its standard library the first time
 const [TOKEN, SECRET] = ['dev-merchant-token', 'dev-webhook-secret'];
+/** With padding, without the padding that it should have, and with what is no base64: then it is its own key. */
+const WRITTEN_AS_STANDARD_WEBHOOKS_DOES = [
+  'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwVr+/ec8sHow=',
+  'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwVr+/ec8sHow',
+  'whsec_no-base64',
+];
 type Command = readonly [program: string, ...args: string[]];
 interface Language {
   readonly command: Command;
@@ -95,11 +101,12 @@ it.each(Object.keys(LANGUAGES))(
     expect(verifyDataSignature({ forms, token: TOKEN, sign })).toMatchObject({ ok: true });
     expect(data).toEqual({ orderId: 'example-1', amount: '12.50', symbol: 'USDT', chain: 'ETH_SEPOLIA' });
 
-    const verify = (of: { readonly body: string; readonly headers: ReturnType<typeof callbackHeaders> }) =>
+    type Sent = { readonly body: string; readonly headers: ReturnType<typeof callbackHeaders> };
+    const verify = (of: Sent, secret = SECRET) =>
       example(
         [
           'verify',
-          SECRET,
+          secret,
           of.headers['webhook-id'],
           of.headers['webhook-timestamp'],
           of.headers['webhook-signature'],
@@ -113,6 +120,10 @@ it.each(Object.keys(LANGUAGES))(
     expect(await verify({ ...sent, body: sent.body.replace('12.50', '99.50') })).toMatch(/^refused: /);
     expect(await verify(makeCallback(now, 'stranger'))).toMatch(/^refused: /);
     expect(await verify(makeCallback(now - 400, SECRET))).toMatch(/^refused: /);
+    for (const secret of WRITTEN_AS_STANDARD_WEBHOOKS_DOES) {
+      const told = await verify(makeCallback(now, secret), secret);
+      expect([secret, told]).toEqual([secret, 'ORDER_SUCCESS example-1']);
+    }
   },
   2 * RUN_TIMEOUT_MS,
 );
