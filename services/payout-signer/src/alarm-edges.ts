@@ -26,7 +26,7 @@ export type AlarmKind = (typeof WALLET_ALARM_KINDS)[number];
 export interface AlarmEdges {
   /** `detail` undefined: the alarm does not hold. */
   set(kind: AlarmKind, key: WalletKey, detail: string | undefined): void;
-  /** Another replica looks after the wallet now. */
+  /** Nobody here looks after the wallet any more. */
   clear(key: WalletKey): void;
 }
 
@@ -35,23 +35,28 @@ export function createAlarmEdges(
   meters: Pick<SignerMeters, 'alarm'>,
 ): AlarmEdges {
   const raised = new Map<string, { readonly kind: AlarmKind; readonly key: WalletKey }>();
+  // The metric knows no wallets: it says that the alarm holds while it does of any.
+  const measure = (kind: AlarmKind, chain: string): void => {
+    const holds = [...raised.values()].some((one) => one.kind === kind && one.key.chain === chain);
+    meters.alarm.set({ chain, kind }, holds ? 1 : 0);
+  };
   return {
     set(kind, key, detail) {
       const { chain, wallet } = key;
       const id = `${kind} ${chain} ${wallet}`;
-      meters.alarm.set({ chain, kind }, detail === undefined ? 0 : 1);
       if (detail === undefined) {
         if (raised.delete(id)) logger.info('alarm cleared', { chain, wallet, kind });
       } else if (!raised.has(id)) {
         raised.set(id, { kind, key });
         logger.warn('alarm raised', { chain, wallet, kind, detail });
       }
+      measure(kind, chain);
     },
     clear({ chain, wallet }) {
       for (const [id, { kind, key }] of raised) {
         if (key.chain !== chain || key.wallet !== wallet) continue;
         raised.delete(id);
-        meters.alarm.set({ chain, kind }, 0);
+        measure(kind, chain);
       }
     },
   };

@@ -107,7 +107,10 @@ function drive(deps: Driven, newPass: () => Pass): Driver {
     wake: () => driving.wake(),
     leads: () => leaseKeeper.current() !== undefined,
     passedAt: () => passedAtMs,
-    stop: () => driving.stop(),
+    async stop() {
+      await driving.stop();
+      observe.ended(key);
+    },
   };
 }
 

@@ -8,17 +8,29 @@ import type { WalletKey } from './wallet-facts.ts';
 /** What happens where transactions end by time, by name. */
 export interface ObserveAttempts {
   attemptsLooked(key: WalletKey, view: ExpiringView): void;
+  /** What that says of a wallet alone, whichever: of what was told of as unrecorded, all that a block holds or that died is over. */
+  stillInFlight(key: WalletKey, view: Pick<ExpiringView, 'attempts'>): void;
   attemptsTakenIn(key: WalletKey, taken: TakenInAttempts): void;
   attemptsSigned(key: WalletKey, payments: readonly SignedPayment[]): void;
   /** Proven to land nowhere, each of them; their payouts may be signed anew. */
   buried(key: WalletKey, attempts: readonly OpenAttempt[]): void;
   /** A block was found to hold these, and the scanner has not said so. */
   unrecorded(key: WalletKey, txHashes: readonly TxHash[]): void;
+  /** The wallet is driven here no more: nothing would end its alarms. */
+  ended(key: WalletKey): void;
   /** The wallet's own money is moved to where it pays from. */
   gathering(key: WalletKey, gathering: Gathering, outcome: string): void;
 }
 
 export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAttempts {
+  const unrecorded = new Map<string, ReadonlySet<TxHash>>();
+  const idOf = ({ chain, wallet }: WalletKey): string => `${chain} ${wallet}`;
+  const stillInFlight: ObserveAttempts['stillInFlight'] = (key, { attempts }) => {
+    const known = unrecorded.get(idOf(key));
+    if (known !== undefined && inFlight(attempts).some(({ txHash }) => known.has(txHash))) return;
+    unrecorded.delete(idOf(key));
+    alarms.set('unrecorded', key, undefined);
+  };
   return {
     attemptsLooked(key, view) {
       const { chain } = key;
@@ -29,9 +41,9 @@ export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAtt
       meters.waiting.set({ chain }, view.requested.length + view.unsigned.length);
       meters.oldestUnmined.set({ chain }, Math.max(0, seconds));
       alarms.set('halted', key, view.halted ?? undefined);
-      // Said when the last look found something; over when nothing is in question any more.
-      if (flying.length === 0) alarms.set('unrecorded', key, undefined);
+      stillInFlight(key, view);
     },
+    stillInFlight,
     attemptsTakenIn({ chain }, { settled, reopened, vetoedOrderPks }) {
       meters.final.inc({ chain }, settled.length);
       if (reopened.length > 0)
@@ -59,7 +71,12 @@ export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAtt
       logger.info('coins of the wallet are gathered', { chain, txHash, contract, amountBaseUnits, outcome });
     },
     unrecorded(key, txHashes) {
+      unrecorded.set(idOf(key), new Set([...(unrecorded.get(idOf(key)) ?? []), ...txHashes]));
       alarms.set('unrecorded', key, txHashes.join(', '));
+    },
+    ended(key) {
+      unrecorded.delete(idOf(key));
+      alarms.clear(key);
     },
   };
 }
