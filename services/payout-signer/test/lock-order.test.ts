@@ -128,12 +128,16 @@ async function atWork(wallet: Wallet) {
 }
 type AtWork = Awaited<ReturnType<typeof atWork>>;
 
-/** From now on all their times end within an instant, some before others. */
-async function endSoon(orders: readonly OrderRow[], authorised: readonly OrderRow[]): Promise<void> {
+/** From now on all their times end within an instant of so many milliseconds, some before others. */
+async function endSoon(
+  orders: readonly OrderRow[],
+  authorised: readonly OrderRow[],
+  withinMs: number,
+): Promise<void> {
   await sql`update payout p set expires_at = clock_timestamp() + e.ms * interval '1 ms',
       state = case when p.order_pk = any(${keys(authorised)}::uuid[]) then 'AUTHORISED' else p.state end,
       authorised_at = case when p.order_pk = any(${keys(authorised)}::uuid[]) then clock_timestamp() end
-    from unnest(${keys(orders)}::uuid[], ${orders.map(() => 100 + Math.floor(random() * 300))}::int[]) as e (order_pk, ms)
+    from unnest(${keys(orders)}::uuid[], ${orders.map(() => 100 + Math.floor(random() * withinMs))}::int[]) as e (order_pk, ms)
     where p.order_pk = e.order_pk`.execute(world.admin);
 }
 
@@ -204,12 +208,14 @@ function race(work: readonly AtWork[]) {
 test('two wallets that authorise, sign and note why not, beside expiring and booking of the same payouts: nobody waits in a circle, each ends one way', async () => {
   const none = { signed: 0, expired: 0, authorised: 0, refused: 0, waiting: 0 };
   const counts = new Map(wallets.map(({ address }) => [address, { ...none }]));
-  for (let round = 0; round < ROUNDS; round += 1) {
+  const haveAllHappened = () => [...counts.values()].every((count) => !Object.values(count).includes(0));
+  for (let round = 0; round < ROUNDS || !haveAllHappened(); round += 1) {
     // Now the one begins, now the other: one at a time has the policy's windows.
     const work = shuffled(await Promise.all(wallets.map(atWork)));
     const authorised = work.flatMap((one) => one.authorised);
     const orders = [...authorised, ...work.flatMap(({ requested }) => requested)];
-    await endSoon(orders, authorised);
+    // On a crowded machine signing takes longer than the instant: it grows until some are signed before their time is over.
+    await endSoon(orders, authorised, 300 * Math.max(1, round - ROUNDS + 2));
     await isAround('min', orders, random() * 150 - 50);
     const [saved, moved] = await race(work);
     const stillOpen = orders.filter(({ order_pk: pk }) => !saved.some((one) => one.has(pk)));
@@ -253,9 +259,7 @@ test('two wallets that authorise, sign and note why not, beside expiring and boo
     }
     await world.settle();
   }
-  for (const count of counts.values())
-    expect(Object.entries(count).filter(([, times]) => times === 0)).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test('control: two that lock the same payouts in opposite orders wait in a circle, and one of them is broken off for it', async () => {
   const [first, second] = keys(await payouts(wallets[0])).toSorted();
