@@ -79,7 +79,7 @@ const WITHOUT_SCHEMA = ['wallet', 'keys', 'devnet-keys'];
 const SERVERS = ['postgres', 'rabbitmq'];
 /** Read by compose itself. */
 const OF_COMPOSE = ['COMPOSE_PROFILES'];
-const ENDPOINT = new RegExp(`^(${CHAIN_VALUES.join('|')})_(RPC_URLS|WS_URL)$`);
+const ENDPOINT = new RegExp(`^(${CHAIN_VALUES.join('|')})_(RPC_URLS|SOLIDITY_URLS|WS_URL)$`);
 const SECRET_NAME = /PASSWORD|PASSPHRASE|TOKEN|SECRET|_KEY$|^KEY/;
 
 /** Written by commands, not by `prepare`. */
@@ -144,6 +144,7 @@ describe('.env.example', () => {
     const chainsOf = (family: string) => CHAIN_VALUES.filter((chain) => CHAINS[chain].family === family);
     const expected = [
       ...chainsOf('EVM').flatMap((chain) => [`${chain}_RPC_URLS`, `${chain}_WS_URL`]),
+      ...chainsOf('TRON').map((chain) => `${chain}_SOLIDITY_URLS`),
       // Their nodes have no WebSocket.
       ...[...chainsOf('TRON'), ...chainsOf('SUI')].map((chain) => `${chain}_RPC_URLS`),
     ];

@@ -150,7 +150,7 @@ describe('docker-compose.small.yml', () => {
     const needed = ['api', ...inside].flatMap((name) => networksOf(base[name]));
     expect(networksOf(small['api']).sort()).toEqual([...new Set(needed)].sort());
     const endpoints = Object.keys(base['scanner-evm']?.environment ?? {}).filter((name) =>
-      /_(RPC_URLS|WS_URL)$/.test(name),
+      /_(RPC_URLS|SOLIDITY_URLS|WS_URL)$/.test(name),
     );
     expect(Object.keys(small['api']?.environment ?? {})).toEqual(expect.arrayContaining(endpoints));
     const ofSender = Object.entries(base['webhook-sender']?.environment ?? {}).filter(([, value]) =>

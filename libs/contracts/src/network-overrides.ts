@@ -44,9 +44,12 @@ function solidityUrlsOf(
   if (family !== 'TRON') mistakes.push(`${variable} is nothing for the ${family} family`);
   for (const [place, url] of urls.entries())
     if (!isUrlOf(url, 'http')) mistakes.push(`${variable} (item ${place + 1}) is no http or https URL`);
-  const endpoints = itemsOf(environment[`${chain}_RPC_URLS`]);
-  if (urls.length !== (endpoints.length === 0 ? rpcUrls : endpoints).length)
-    mistakes.push(`${variable} must name one for each endpoint`);
+  const given = itemsOf(environment[`${chain}_RPC_URLS`]);
+  const [endpoints, place] = given.length === 0 ? [rpcUrls, 'rpcUrls'] : [given, `${chain}_RPC_URLS`];
+  if (urls.length !== endpoints.length)
+    mistakes.push(
+      `${variable} must name one for each endpoint, in their order: it has ${urls.length}, ${place} has ${endpoints.length}`,
+    );
   return urls;
 }
 

@@ -258,8 +258,11 @@ describe('a TRON network', () => {
       mistakes([TRON, ETH], { TRON_SOLIDITY_URLS: 'x', ETH_SOLIDITY_URLS: 'http://a,http://b' }),
     ).toEqual([
       'TRON_SOLIDITY_URLS (item 1) is no http or https URL',
-      'TRON_SOLIDITY_URLS must name one for each endpoint',
+      'TRON_SOLIDITY_URLS must name one for each endpoint, in their order: it has 1, rpcUrls has 2',
       'ETH_SOLIDITY_URLS is nothing for the EVM family',
+    ]);
+    expect(mistakes([TRON], { ...environment, TRON_RPC_URLS: 'http://a:8090,http://b:8090' })).toEqual([
+      'TRON_SOLIDITY_URLS must name one for each endpoint, in their order: it has 1, TRON_RPC_URLS has 2',
     ]);
   });
 });

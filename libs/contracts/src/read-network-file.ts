@@ -5,11 +5,11 @@ import type { NetworkEnvironment } from './network-overrides.ts';
 import { parseNetworkFile, type NetworkConfigErrorCode } from './parse-network-file.ts';
 
 export type ReadNetworkFileErrorCode =
-  /** The network file, or a file that `<CHAIN>_RPC_URLS_FILE` or `<CHAIN>_WS_URL_FILE` names, cannot be read. */
+  /** The network file, or a file that a variable such as `<CHAIN>_RPC_URLS_FILE` names, cannot be read. */
   'NETWORKS_UNREADABLE';
 
 /** Variables that hold URLs, and so the keys of providers: each may be given as a file instead. */
-const FROM_FILE = /^[A-Z_]+_(RPC_URLS|WS_URL)_FILE$/;
+const FROM_FILE = /^[A-Z_]+_(RPC_URLS|SOLIDITY_URLS|WS_URL)_FILE$/;
 
 /**
  * Reads the network file at `path` with what the environment replaces of it (see parseNetworkFile). With `_FILE`

@@ -57,6 +57,11 @@ describe('readNetworkFile', () => {
       () => [at('networks.json'), { ETH_RPC_URLS_FILE: at('urls'), ETH_RPC_URLS: 'https://c.example' }],
       'NETWORKS_INVALID',
     ],
+    [
+      'what is nothing for its family, from a file as well',
+      () => [at('networks.json'), { ETH_SOLIDITY_URLS_FILE: at('urls') }],
+      'NETWORKS_INVALID',
+    ],
     ['a text that is no JSON', () => [at('urls'), {}], 'NETWORKS_INVALID'],
   ])('refuses %s', async (_, make, code) => {
     await expect(readNetworkFile(...make())).rejects.toMatchObject({ code, retryable: false });

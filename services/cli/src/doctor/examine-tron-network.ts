@@ -23,7 +23,8 @@ const TRON: FamilyExamination = {
     RECEIPTS_MISSING: 'It gives no receipts of whole blocks',
     SOLID_MISSING: 'It does not answer walletsolidity',
   },
-  mendMissing: 'Take another endpoint, or name where walletsolidity is answered in solidityUrls.',
+  mendMissing:
+    'Take another endpoint, or name where walletsolidity is answered in solidityUrls or <CHAIN>_SOLIDITY_URLS.',
   finalWord: 'solid',
   wholeRead: 'was read whole, with all its receipts',
 };
