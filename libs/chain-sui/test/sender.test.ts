@@ -17,6 +17,7 @@ import { baseUnits } from '@opentill/domain/money';
 import { listenLocally } from '@opentill/testkit/local-http-server';
 import { GrpcWebFetchTransport, SuiGrpcClient } from '@mysten/sui/grpc';
 import { toBase58 } from '@mysten/sui/utils';
+import { startLyingSuiProxy, type LyingSuiProxy } from './lying-sui-proxy.ts';
 import { pointFromScalar, signRecoverable } from 'tiny-secp256k1';
 
 const SUI_TYPE = `0x${'2'.padStart(64, '0')}::sui::SUI`;
@@ -277,6 +278,31 @@ describe('a payment of a hot wallet', () => {
     const both = senderOf([devnet.url, other.url]);
     devnet.control.fault({ kind: 'status', method: 'SimulateTransaction', code: 'INVALID_ARGUMENT' });
     expect(await both.prepare([pay()])).toEqual([expect.objectContaining({ kind: 'READY' })]);
+  });
+});
+
+describe('one of two nodes that lies about what it costs', () => {
+  const lies: readonly (readonly [string, bigint, bigint])[] = [
+    ['that a unit costs next to nothing, and all of it nearly the cap', 1n, 32_000_000n],
+    ['that a unit costs more, and all of it next to nothing', 4_000n, 1n],
+  ];
+  let liar: LyingSuiProxy;
+  afterEach(() => liar.close());
+  test.each(lies)('has no payment signed that nobody takes: %s', async (_, priceMist, costMist) => {
+    liar = await startLyingSuiProxy(other.url, { priceMist, costMist });
+    const deposit = newAddress();
+    await give(deposit, { symbol: 'USDT', amountBaseUnits: 10_000_000n });
+    for (const urls of [
+      [devnet.url, liar.url],
+      [liar.url, devnet.url],
+    ])
+      for (const intent of [pay(), pay({ from: deposit, contract: usdt })]) {
+        const payment = await signed(intent, senderOf(urls));
+        expect(payment.feeLimitBaseUnits).toBeLessThanOrEqual(50_000_000n);
+        expect(await sender.broadcast([payment])).toEqual(['ACCEPTED']);
+        devnet.control.checkpoint();
+        expect((await readTransaction(payment.txHash)).status.success).toBe(true);
+      }
   });
 });
 

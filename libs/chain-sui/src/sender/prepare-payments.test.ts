@@ -30,10 +30,11 @@ const sweep = {
   withdrawnBaseUnits: 0n,
 } as const;
 
-test('of the same way the dearer price counts', () => {
-  const [cheap, dear] = [ready(), ready({ gasPriceMist: 600n }, 6n)];
+test('of the same way at the same price the dearer counts', () => {
+  const [cheap, dear] = [ready(), ready({}, 6n)];
   expect(settleVerdicts([cheap, dear])).toBe(dear);
   expect(settleVerdicts([dear, cheap])).toBe(dear);
+  expect(settleVerdicts([cheap, ready({ gasPriceMist: 600n }, 6n)])).toEqual(UNCLEAR);
 });
 
 test('a payment out of the hot wallet’s own balance is held up by nobody’s denial, but for its price', () => {

@@ -27,10 +27,14 @@ export interface PaymentBounds {
 
 const AT_ONCE = 16;
 
+/** What each source that was asked says of the epoch. */
+type Epochs = Map<SuiSource, EpochState>;
+
 /**
  * See ExpiringSender.prepare. Two sources are asked: one that lies or lags holds up no payment out of the hot wallet's own balance but
  * by a price above the cap. What is made of more than that, the coins of a deposit address or a fee that somebody else pays, both have
- * to name alike.
+ * to name alike. All of them try it at one price, the highest that one of them names: at less than the network's nobody takes it, and
+ * it could not be replaced before its window ends, and with a budget that was tried at a lower price it may fail.
  */
 export async function preparePayments(
   sources: SuiSources,
@@ -41,8 +45,10 @@ export async function preparePayments(
   if (intents.length > PREPARE_MAX) throw new RangeError(`${intents.length} payments at once are too many`);
   if (intents.length === 0) return [];
   const needed = sources.all().length > 1 ? 2 : 1;
+  const epochs: Epochs = new Map();
+  await askWitnesses(sources, (source) => epochOf(epochs, source, options), options);
   const settle = async (some: readonly PaymentIntent[], by: PaymentBounds) => {
-    const said = await askWitnesses(sources, (source) => judge(source, by, some, options), options);
+    const said = await askAtOnePrice(sources, epochs, by, some, options);
     return some.map((_, place) => {
       const verdicts = said.flatMap((all) => all.slice(place, place + 1));
       return { verdict: settleVerdicts(verdicts, needed), isFreeForSome: verdicts.some(isFree) };
@@ -61,13 +67,42 @@ export async function preparePayments(
   return settled.map((one) => (isAsked(one) ? (left.shift() ?? one) : one).verdict);
 }
 
+/** Whoever takes the place of a source that failed may name a higher price: then all are asked again, once for each of them at most. */
+async function askAtOnePrice(
+  sources: SuiSources,
+  epochs: Epochs,
+  bounds: PaymentBounds,
+  intents: readonly PaymentIntent[],
+  options: ReadOptions,
+): Promise<readonly (readonly PreparedExpiring[])[]> {
+  for (;;) {
+    const gasPriceMist = highestPrice(epochs);
+    const ask = async (source: SuiSource): Promise<readonly PreparedExpiring[]> => {
+      const epoch = { ...(await epochOf(epochs, source, options)), gasPriceMist };
+      return judge(source, bounds, epoch, intents, options);
+    };
+    const said = await askWitnesses(sources, ask, options);
+    if (highestPrice(epochs) === gasPriceMist) return said;
+  }
+}
+
+async function epochOf(epochs: Epochs, source: SuiSource, options: ReadOptions): Promise<EpochState> {
+  const epoch = epochs.get(source) ?? (await readEpoch(source, options));
+  epochs.set(source, epoch);
+  return epoch;
+}
+
+function highestPrice(epochs: Epochs): bigint {
+  return [...epochs.values()].reduce((most, one) => (one.gasPriceMist > most ? one.gasPriceMist : most), 0n);
+}
+
 function isFree(verdict: PreparedExpiring): boolean {
   return verdict.kind === 'READY' && suiFundingIn(verdict.funding)?.gas === 'GASLESS';
 }
 
 /**
- * What counts of the verdicts: that it costs more than the cap, whoever says so; that it can be paid, where all who say so name the
- * same way, at the price that is dearest; else why not. Pure.
+ * What counts of the verdicts, all of them at one price: that it costs more than the cap, whoever says so; that it can be paid, where
+ * all who say so name the same way, for the most that one says it costs; else why not. Pure.
  * @param needed so many have to name what is made of more than the wallet's own balance
  */
 export function settleVerdicts(verdicts: readonly PreparedExpiring[], needed: number): PreparedExpiring {
@@ -85,21 +120,21 @@ export function settleVerdicts(verdicts: readonly PreparedExpiring[], needed: nu
   return ready.length < needed ? obstacle('UNCLEAR', 'one node of several does not say') : dearest;
 }
 
-/** All but the price of what a payment is to be made of, as text. */
+/** What a payment is to be made of, and at which price, as text. */
 function wayOf({ funding }: Extract<PreparedExpiring, { kind: 'READY' }>): string {
-  const { gas, form, withdrawnBaseUnits, coins, hasRest } = suiFundingIn(funding) ?? {};
+  const { gas, gasPriceMist, form, withdrawnBaseUnits, coins, hasRest } = suiFundingIn(funding) ?? {};
   const named = coins?.map(({ id, version, digest, startVersion }) => [id, version, digest, startVersion]);
-  return JSON.stringify([gas, form, `${withdrawnBaseUnits}`, named, hasRest]);
+  return JSON.stringify([gas, `${gasPriceMist}`, form, `${withdrawnBaseUnits}`, named, hasRest]);
 }
 
 /** Tries all payments at one source. */
 async function judge(
   source: SuiSource,
   bounds: PaymentBounds,
+  epoch: EpochState,
   intents: readonly PaymentIntent[],
   options: ReadOptions,
 ): Promise<readonly PreparedExpiring[]> {
-  const epoch = await readEpoch(source, options);
   const verdicts: PreparedExpiring[] = [];
   for (let from = 0; from < intents.length; from += AT_ONCE) {
     const part = intents.slice(from, from + AT_ONCE);

@@ -1,0 +1,87 @@
+import { createServer } from 'node:http';
+import { bcs } from '@mysten/sui/bcs';
+import { GrpcTypes } from '@mysten/sui/grpc';
+import { listenLocally } from '@opentill/testkit/local-http-server';
+
+export interface LyingSuiProxy {
+  readonly url: string;
+  close(): Promise<unknown>;
+}
+
+/** What a node says of prices. */
+export interface PriceLie {
+  readonly priceMist: bigint;
+  /** Of any transaction, whatever price it bears. */
+  readonly costMist: bigint;
+}
+
+/** The node at `target`, which says what is told here of prices, and takes everything at its own. */
+export async function startLyingSuiProxy(
+  target: string,
+  { priceMist, costMist }: PriceLie,
+): Promise<LyingSuiProxy> {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const parts: Buffer[] = [];
+      for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).filter(([name]) => /^(content-type|accept|x-grpc-web)$/.test(name)),
+      ) as Record<string, string>;
+      const ask = async (body: Buffer) => {
+        const answer = await fetch(`${target}${request.url}`, { method: 'POST', headers, body });
+        const kept = [...answer.headers].filter(([name]) => name !== 'content-length');
+        response.writeHead(answer.status, Object.fromEntries(kept));
+        return Buffer.from(await answer.arrayBuffer());
+      };
+      const asked = Buffer.concat(parts);
+      const path = request.url ?? '';
+      if (path.endsWith('/GetEpoch'))
+        response.end(
+          retell(await ask(asked), GrpcTypes.GetEpochResponse, ({ epoch }) => {
+            if (epoch !== undefined) epoch.referenceGasPrice = priceMist;
+          }),
+        );
+      else if (path.endsWith('/SimulateTransaction')) {
+        const honest = retell(asked, GrpcTypes.SimulateTransactionRequest, takeAtOwnPrice);
+        response.end(
+          retell(await ask(honest), GrpcTypes.SimulateTransactionResponse, ({ transaction }) => {
+            const gasUsed = transaction?.effects?.gasUsed;
+            if (gasUsed !== undefined) Object.assign(gasUsed, { computationCost: costMist, storageCost: 0n });
+          }),
+        );
+      } else response.end(await ask(asked));
+    })();
+  });
+  const url = await listenLocally(server);
+  const close = (): Promise<unknown> => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  };
+  return { url, close };
+}
+
+const TAKEN_PRICE = '1000';
+
+function takeAtOwnPrice({ transaction }: GrpcTypes.SimulateTransactionRequest): void {
+  const data = bcs.TransactionData.parse(transaction!.bcs!.value!);
+  const { gasData } = data.V1!;
+  if (gasData.price !== '0') gasData.price = TAKEN_PRICE;
+  transaction!.bcs!.value = bcs.TransactionData.serialize(data).toBytes();
+}
+
+interface MessageType<T> {
+  fromBinary(bytes: Uint8Array): T;
+  toBinary(message: T): Uint8Array;
+}
+
+/** The first frame of a body holds the message, behind a flag and its length; of a refusal there is none. */
+function retell<T>(body: Buffer, type: MessageType<T>, change: (message: T) => void): Buffer<ArrayBuffer> {
+  if (body[0] !== 0) return Buffer.from(body);
+  const end = 5 + body.readUInt32BE(1);
+  const message = type.fromBinary(body.subarray(5, end));
+  change(message);
+  const bytes = type.toBinary(message);
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([head, bytes, body.subarray(end)]);
+}
