@@ -198,7 +198,17 @@ describe('what was signed', () => {
       ownerHex: undefined,
       trx: { toHex: undefined, sun: 0n },
     });
-    for (const odd of ['', '5a00', '5aff', '0b0c', `5a04 0801 1200 5a04 0801 1200`, '18', '5a0208ff'])
-      expect(readSignedContract(bytes(odd))).toBeUndefined();
+    // What nobody knows may be a group, stand under any number, and in another form under a known one.
+    const odd = '4b 0805 4b 4a0100 4c 1500000000 4c f8ffffff0f01';
+    const any = (inner: string): string => wrap('12', `${wrap('12', `${odd}${inner}`)}${odd}1001`);
+    const [contract, plain] = [any(`${odd}${value}0805 1001 1a0100`), any(value)];
+    for (const whole of [
+      `${odd}${wrap('5a', `${odd}0801${contract}0a0100`)}5801${odd}`,
+      wrap('5a', `0801${any(`8a00 95808000${one} 9280808080808080800015${one} 9880808000 05`)}`),
+      wrap('5a', `88808080800081808000${plain}`),
+    ])
+      expect(readSignedContract(bytes(whole))?.trx).toMatchObject({ toHex: one });
+    for (const broken of ['', '5a00', '5aff', '0b0c', `5a04 0801 1200 5a04 0801 1200`, '18', '5a0208ff', '0b14', '0b'])
+      expect(readSignedContract(bytes(broken))).toBeUndefined();
   });
 });

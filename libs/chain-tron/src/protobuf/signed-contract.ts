@@ -20,77 +20,88 @@ const [TRANSFER_TO, TRANSFER_AMOUNT] = [2, 3];
 const ADDRESS_BYTES = 21;
 const ADDRESS_PREFIX = 0x41;
 const VARINT_BYTES_MAX = 10;
-const [VARINT, FIXED64, BYTES, FIXED32] = [0, 1, 2, 5];
+const VARINT32_BYTES = 5;
+const [VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32] = [0, 1, 2, 3, 4, 5] as const;
 
 /**
  * Reads `raw_data` as java-tron does: of a field that stands more than once the last counts, and what nobody knows is passed over.
- * Undefined where it can't be read so, which only a sender who means it brings about.
+ * Undefined for what is no transaction of one contract: no node takes that from a sender.
  */
 export function readSignedContract(rawBytes: Buffer): SignedContract | undefined {
-  const contracts = fieldsOf(rawBytes, RAW_CONTRACT);
-  const [contract] = contracts ?? [];
-  if (contracts?.length !== 1 || contract === undefined || !Buffer.isBuffer(contract)) return undefined;
-  const type = fieldsOf(contract, CONTRACT_TYPE)?.at(-1) ?? 0n;
-  const [any, ...others] = fieldsOf(contract, CONTRACT_PARAMETER) ?? [];
-  if (typeof type !== 'bigint' || !Buffer.isBuffer(any) || others.length > 0) return undefined;
-  const value = fieldsOf(any, ANY_VALUE)?.at(-1);
-  return Buffer.isBuffer(value) ? contractIn(Number(type), value) : undefined;
+  const [contract, ...others] = fieldsOf(rawBytes, RAW_CONTRACT, BYTES) ?? [];
+  if (contract === undefined || others.length > 0) return undefined;
+  const type = fieldsOf(contract, CONTRACT_TYPE, VARINT)?.at(-1) ?? 0n;
+  const [any, ...more] = fieldsOf(contract, CONTRACT_PARAMETER, BYTES) ?? [];
+  if (any === undefined || more.length > 0) return undefined;
+  const value = fieldsOf(any, ANY_VALUE, BYTES)?.at(-1);
+  return value === undefined ? undefined : contractIn(Number(type), value);
 }
 
 function contractIn(type: number, value: Buffer): SignedContract | undefined {
-  const owner = fieldsOf(value, OWNER_SECOND.has(type) ? 2 : 1);
+  const owner = fieldsOf(value, OWNER_SECOND.has(type) ? 2 : 1, BYTES);
   if (owner === undefined) return undefined;
   const hasOwner = type !== SHIELDED_TRANSFER && type <= LAST_KNOWN;
   const ownerHex = hexIn(owner.at(-1));
   if (type !== TRANSFER_CONTRACT) return { type, hasOwner, ownerHex, trx: undefined };
-  const sun = fieldsOf(value, TRANSFER_AMOUNT)?.at(-1) ?? 0n;
-  if (typeof sun !== 'bigint') return undefined;
-  const toHex = hexIn(fieldsOf(value, TRANSFER_TO)?.at(-1));
+  const sun = fieldsOf(value, TRANSFER_AMOUNT, VARINT)?.at(-1) ?? 0n;
+  const toHex = hexIn(fieldsOf(value, TRANSFER_TO, BYTES)?.at(-1));
   return { type, hasOwner, ownerHex, trx: { toHex, sun: BigInt.asIntN(64, sun) } };
 }
 
-function hexIn(field: Buffer | bigint | undefined): string | undefined {
-  const isAddress = Buffer.isBuffer(field) && field.length === ADDRESS_BYTES && field[0] === ADDRESS_PREFIX;
+function hexIn(field: Buffer | undefined): string | undefined {
+  const isAddress = field?.length === ADDRESS_BYTES && field[0] === ADDRESS_PREFIX;
   return isAddress ? field.toString('hex') : undefined;
 }
 
-/** All values of one field, in order. Undefined for what is no message, or has groups in it. */
-function fieldsOf(message: Buffer, wanted: number): readonly (Buffer | bigint)[] | undefined {
+/**
+ * All values of one field, in order; what stands under its number in another form is none, nor is what a group holds, which nobody
+ * knows. Undefined for what is no message.
+ */
+function fieldsOf(message: Buffer, wanted: number, form: typeof BYTES): readonly Buffer[] | undefined;
+function fieldsOf(message: Buffer, wanted: number, form: typeof VARINT): readonly bigint[] | undefined;
+function fieldsOf(
+  message: Buffer,
+  wanted: number,
+  form: typeof BYTES | typeof VARINT,
+): readonly (Buffer | bigint)[] | undefined {
   const found: (Buffer | bigint)[] = [];
+  const groups: number[] = [];
   for (let at = 0; at < message.length;) {
-    const key = smallVarintAt(message, at);
+    const key = varint32At(message, at);
     if (key === undefined) return undefined;
     const [number, kind] = [key.value >>> 3, key.value & 7];
+    const isWanted = number === wanted && kind === form && groups.length === 0;
     at = key.end;
     if (kind === VARINT) {
       const start = at;
       while (at < message.length && at - start < VARINT_BYTES_MAX && (message[at] ?? 0) >= 0x80) at += 1;
       at += 1;
-      if (number === wanted) found.push(varintIn(message, start, at));
+      if (isWanted) found.push(varintIn(message, start, at));
     } else if (kind === BYTES) {
-      const length = smallVarintAt(message, at);
+      const length = varint32At(message, at);
       if (length === undefined) return undefined;
       at = length.end + length.value;
-      if (number === wanted) found.push(message.subarray(length.end, at));
+      if (isWanted) found.push(message.subarray(length.end, at));
     } else if (kind === FIXED64) at += 8;
     else if (kind === FIXED32) at += 4;
-    else return undefined;
+    else if (kind === GROUP) groups.push(number);
+    else if (kind !== GROUP_END || groups.pop() !== number) return undefined;
     if (at > message.length) return undefined;
   }
-  return found;
+  return groups.length === 0 ? found : undefined;
 }
 
-/** A key or a length: below 2^28, more than any answer has. */
-function smallVarintAt(
+/** A key or a length. One that takes more bytes than it needs, or has more than 32 bits, is read by the lowest 32, as java-tron does. */
+function varint32At(
   message: Buffer,
   at: number,
 ): { readonly value: number; readonly end: number } | undefined {
   let value = 0;
-  for (let place = 0; place < 4; place += 1) {
+  for (let place = 0; place < VARINT_BYTES_MAX; place += 1) {
     const byte = message[at + place];
     if (byte === undefined) return undefined;
-    value |= (byte & 0x7f) << (7 * place);
-    if (byte < 0x80) return { value, end: at + place + 1 };
+    if (place < VARINT32_BYTES) value |= (byte & 0x7f) << (7 * place);
+    if (byte < 0x80) return { value: value >>> 0, end: at + place + 1 };
   }
   return undefined;
 }
