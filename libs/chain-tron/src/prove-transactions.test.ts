@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { areProven as areProvenAs, rootOf } from './prove-transactions.ts';
+import { mustBeProven, rootOf } from './prove-transactions.ts';
 import { decodeTransactions } from './decode-block.ts';
 import { readSignedContract } from './protobuf/signed-contract.ts';
 import { encodeWhole } from './protobuf/whole-transaction.ts';
@@ -19,15 +19,14 @@ interface RawBlock {
   block_header: { raw_data: Raw };
 }
 const block = (): RawBlock => structuredClone(RECORDED['block']) as RawBlock;
-const areProven = (told: unknown): boolean => areProvenAs(told, decodeTransactions(told));
+const prove = (told: unknown): void => mustBeProven(told, decodeTransactions(told));
 const valueOf = (transaction: Raw): Raw =>
   (transaction['raw_data'] as { contract: [{ parameter: { value: Raw } }] }).contract[0].parameter.value;
 const sha = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
 describe('the transactions of a block of a real node', () => {
   it('are those of the root in its header, and so are none', () => {
-    expect(areProven(block())).toBe(true);
-    expect(areProven(RECORDED['now'])).toBe(true);
+    for (const told of [block(), RECORDED['now']]) expect(() => prove(told)).not.toThrow();
   });
 
   it.each<[string, (transactions: Raw[]) => Raw[]]>([
@@ -44,10 +43,15 @@ describe('the transactions of a block of a real node', () => {
     ['what was signed is no hex', ([one]) => [{ ...one, raw_data_hex: 'xy' }]],
     ['what was signed is half a byte more', ([one]) => [{ ...one, raw_data_hex: 'abc' }]],
     ['it has a field that nobody knows', ([one]) => [{ ...one, 9: [1] }]],
+    [
+      'its result has a field without a number',
+      ([one]) => [{ ...one, ret: [{ contractRet: 'SUCCESS', odd: 1 }] }],
+    ],
+    ['its result has a name that is none', ([one]) => [{ ...one, ret: [{ contractRet: 'ODD' }] }]],
   ])('are not when %s', (_, lie) => {
     const told = block();
     told.transactions = lie(told.transactions);
-    expect(() => areProven(told)).toThrow(inconsistent);
+    expect(() => prove(told)).toThrow(inconsistent);
   });
 
   it.each([
@@ -57,7 +61,7 @@ describe('the transactions of a block of a real node', () => {
   ])('are not when one is told with %s', (_, lie) => {
     const told = block();
     Object.assign(valueOf(told.transactions[0]!), lie);
-    expect(() => areProven(told)).toThrow(inconsistent);
+    expect(() => prove(told)).toThrow(inconsistent);
   });
 
   it('are not when one is told as another kind', () => {
@@ -65,22 +69,35 @@ describe('the transactions of a block of a real node', () => {
     const [contract] = (told.transactions[0]!['raw_data'] as { contract: Raw[] }).contract;
     Object.assign(valueOf(told.transactions[0]!), { to_address: `41${'1'.repeat(40)}`, amount: 5 });
     contract!['type'] = 'TransferContract';
-    expect(() => areProven(told)).toThrow(inconsistent);
+    expect(() => prove(told)).toThrow(inconsistent);
   });
 
-  it('are believed without a proof where none is possible and none is required', async () => {
+  it('are read of one node only when they are proven, also where it tells a result that nobody knows', async () => {
     const told = block();
-    told.transactions[0]!['ret'] = [{ contractRet: 'SUCCESS', cancel_unfreezeV2_amount: [{ key: 'a' }] }];
-    expect(areProven(told)).toBe(false);
     const source = {
       call: ({ method, decode }: TronCall) =>
         Promise.resolve(decode?.(method === 'getblockbynum' ? told : RECORDED['infos'])),
     };
-    const read = (proof?: 'required' | 'where possible') => readBlock(source, 'wallet', 37, { proof });
-    expect([(await read()).isProven, (await read('where possible')).isProven]).toEqual([false, false]);
-    await expect(read('required')).rejects.toEqual(inconsistent);
-    told.transactions = block().transactions;
-    expect((await read('required')).isProven).toBe(true);
+    const read = (isToBeProven: boolean) => readBlock(source, 'wallet', 37, { isToBeProven });
+    expect((await read(true)).entries).toHaveLength(1);
+    told.transactions[0]!['ret'] = [{ contractRet: 'SUCCESS', odd: 1 }];
+    expect((await read(false)).entries).toHaveLength(1);
+    await expect(read(true)).rejects.toEqual(inconsistent);
+  });
+
+  it('are proven with all that a sender may have written beside the outcome, and what is signed', () => {
+    const told = block();
+    const [one] = told.transactions as [Raw];
+    // A group in raw_data, and results that no producer writes.
+    one['raw_data_hex'] = `${String(one['raw_data_hex'])}4b08054c`;
+    one['txID'] = sha(Buffer.from(one['raw_data_hex'] as string, 'hex')).toString('hex');
+    one['ret'] = [
+      { contractRet: 'SUCCESS', cancel_unfreezeV2_amount: [{ key: 'ENERGY', value: 1 }] },
+      { 9: [1] },
+    ];
+    expect(() => prove(told)).toThrow(inconsistent);
+    told.block_header.raw_data['txTrieRoot'] = sha(encodeWhole(one)!.bytes).toString('hex');
+    expect(() => prove(told)).not.toThrow();
   });
 });
 
@@ -120,6 +137,20 @@ it.each<[string, Raw, string]>([
   ['a fee below nothing', { ret: [{ fee: -1 }] }, `0a01aa 2a0b 08 ${'ff'.repeat(9)}01`],
   ['the largest number', { ret: [{ exchange_id: 2n ** 63n - 1n }] }, `0a01aa 2a0b a801 ${'ff'.repeat(8)}7f`],
   ['text', { ret: [{ assetIssueID: 'é' }] }, '0a01aa 2a04 7202 c3a9'],
+  [
+    'amounts by name',
+    {
+      ret: [
+        {
+          cancel_unfreezeV2_amount: [
+            { key: 'ENERGY', value: 300 },
+            { key: '', value: 0 },
+          ],
+        },
+      ],
+    },
+    '0a01aa 2a15 e2010b 0a06454e45524759 10ac02 e20104 0a00 1000',
+  ],
   [
     'an order',
     { ret: [{ orderId: '01', orderDetails: [{ fillBuyQuantity: 5, makerOrderId: '02' }] }] },
@@ -208,7 +239,17 @@ describe('what was signed', () => {
       wrap('5a', `88808080800081808000${plain}`),
     ])
       expect(readSignedContract(bytes(whole))?.trx).toMatchObject({ toHex: one });
-    for (const broken of ['', '5a00', '5aff', '0b0c', `5a04 0801 1200 5a04 0801 1200`, '18', '5a0208ff', '0b14', '0b'])
+    for (const broken of [
+      '',
+      '5a00',
+      '5aff',
+      '0b0c',
+      `5a04 0801 1200 5a04 0801 1200`,
+      '18',
+      '5a0208ff',
+      '0b14',
+      '0b',
+    ])
       expect(readSignedContract(bytes(broken))).toBeUndefined();
   });
 });

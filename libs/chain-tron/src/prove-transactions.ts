@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { listIn, malformed, objectIn } from './node-value.ts';
+import { readerError } from '@opentill/chain/reader-error';
+import { listIn, malformed, objectIn, type Raw } from './node-value.ts';
 import type { TronTransaction } from './decode-block.ts';
 import { readSignedContract, TRANSFER_CONTRACT, type SignedContract } from './protobuf/signed-contract.ts';
 import { encodeWhole } from './protobuf/whole-transaction.ts';
@@ -7,30 +8,38 @@ import { encodeWhole } from './protobuf/whole-transaction.ts';
 const HASH_BYTES = 32;
 
 /**
- * Whether the transactions of a block are those, and all, that its header names: each id is the hash of what was signed, and the
- * root in the header that of all transactions, so that one cannot be left out, nor told with another outcome; and owner, receiver and
- * amount are told as they were signed. The header's id must have been checked. False where a transaction has a field that can't be
- * written by its JSON (see encodeWhole), or signed bytes that can't be read. Throws INCONSISTENT_ANSWER where they are others.
+ * Throws INCONSISTENT_ANSWER unless the transactions of a block are those, and all, that its header names: each id is the hash of
+ * what was signed, and the root in the header that of all transactions, so that one cannot be left out, nor told with another outcome;
+ * and owner, receiver and amount are told as they were signed. The header's id must have been checked. It throws as well where a
+ * transaction is told with a field of a result that nothing is known of here (see encodeWhole): a node that makes one up would
+ * otherwise have no transaction of the block held against anything.
  */
-export function areProven(raw: unknown, told: readonly TronTransaction[]): boolean {
+export function mustBeProven(raw: unknown, told: readonly TronTransaction[]): void {
   const block = objectIn(raw, 'block');
   const transactions = listIn(block['transactions'], 'transactions');
   const leaves = Buffer.alloc(transactions.length * HASH_BYTES);
   for (const [place, one] of transactions.entries()) {
     const transaction = objectIn(one, 'transaction');
-    const whole = encodeWhole(transaction);
-    if (whole === undefined) return false;
+    const whole = encodeWhole(transaction) ?? unprovable(transaction);
     if (hash('sha256', whole.rawBytes, 'hex') !== transaction['txID'])
       return malformed('txID', transaction['txID']);
     const signed = readSignedContract(whole.rawBytes);
-    if (signed === undefined) return false;
     const its = told[place];
-    if (its === undefined || !isToldAsSigned(its, signed)) return malformed('raw_data', its?.txHash);
+    if (signed === undefined || its === undefined || !isToldAsSigned(its, signed))
+      return malformed('raw_data', its?.txHash);
     leaves.write(hash('sha256', whole.bytes, 'hex'), place * HASH_BYTES, 'hex');
   }
   const header = objectIn(block['block_header'], 'block_header');
   const { txTrieRoot } = objectIn(header['raw_data'], 'block_header.raw_data');
-  return rootOf(leaves) === txTrieRoot || malformed('txTrieRoot', txTrieRoot);
+  if (rootOf(leaves) !== txTrieRoot) malformed('txTrieRoot', txTrieRoot);
+}
+
+function unprovable({ txID }: Raw): never {
+  throw readerError(
+    'INCONSISTENT_ANSWER',
+    'a node alone tells a transaction with a result of a kind that is not known here: only a second node can vouch for its block',
+    { txHash: txID },
+  );
 }
 
 /** What stands beside the bytes that were signed is told in a node's own words. */

@@ -9,15 +9,13 @@ import { decodeHeader, decodeTransactions, hasEmptyRoot } from './decode-block.t
 import type { TronInfo } from './decode-info.ts';
 import { decodeInfos, hasRun, transferIn } from './decode-info.ts';
 import { malformed } from './node-value.ts';
-import { areProven } from './prove-transactions.ts';
+import { mustBeProven } from './prove-transactions.ts';
 import type { Reading } from './reading.ts';
 import type { Side, TronCall } from './tron-client.ts';
 import type { TronSource } from './tron-sources.ts';
 
 /** A block as one source tells it: each transaction with its receipt. */
 export interface BlockAccount {
-  /** Whether its transactions were held against the header's root. */
-  readonly isProven: boolean;
   readonly header: TronHeader;
   readonly entries: readonly { readonly transaction: TronTransaction; readonly info: TronInfo }[];
 }
@@ -49,12 +47,11 @@ export function logPlaceOf(indexInBlock: number): number | undefined {
 
 export interface BlockOptions extends ReadOptions {
   /**
-   * Whether the transactions are held against the root in the header, so that none can be left out. To be asked for where nobody
-   * else vouches for them. `required`: INCONSISTENT_ANSWER also where that cannot be done, which a transaction's sender may bring about.
+   * The transactions must be those of the root in the header (see mustBeProven), so that none can be left out. To be asked for where
+   * nobody else vouches for them.
    */
-  readonly proof?: Proof | undefined;
+  readonly isToBeProven?: boolean | undefined;
 }
-export type Proof = 'where possible' | 'required';
 
 /**
  * Reads a block and its receipts from one source; only together they are an answer. Hosted nodes that are behind give
@@ -66,9 +63,9 @@ export async function readBlock(
   source: Pick<TronSource, 'call'>,
   side: Side,
   height: number,
-  { proof, ...options }: BlockOptions,
+  { isToBeProven = false, ...options }: BlockOptions,
 ): Promise<BlockAccount> {
-  const { ofBlock, ofInfos } = blockCalls(side, height, proof);
+  const { ofBlock, ofInfos } = blockCalls(side, height, isToBeProven);
   const [block, infos] = await Promise.all([
     source.call(ofBlock, options) as Promise<Decoded<ToldBlock>>,
     ofInfos === undefined ? NO_INFOS : (source.call(ofInfos, options) as Promise<Decoded<ToldInfos>>),
@@ -85,8 +82,6 @@ export interface ToldBlock {
   readonly transactions: readonly TronTransaction[];
   /** Whether its header says that it has no transactions. */
   readonly isEmpty: boolean;
-  /** See BlockAccount. */
-  readonly isProven: boolean;
 }
 export type ToldInfos = readonly TronInfo[];
 
@@ -97,7 +92,7 @@ export const NO_INFOS: Decoded<ToldInfos> = { value: [] };
 export function blockCalls(
   side: Side,
   height: number,
-  proof?: Proof,
+  isToBeProven = false,
 ): { readonly ofBlock: TronCall; readonly ofInfos: TronCall | undefined } {
   const callOf = (method: string, decode: (raw: unknown) => unknown): TronCall => ({
     side,
@@ -110,7 +105,7 @@ export function blockCalls(
     },
   });
   return {
-    ofBlock: callOf('getblockbynum', (raw) => decodeBlock(raw, height, proof)),
+    ofBlock: callOf('getblockbynum', (raw) => decodeBlock(raw, height, isToBeProven)),
     ofInfos: height === 0 ? undefined : callOf('gettransactioninfobyblocknum', decodeInfos),
   };
 }
@@ -123,19 +118,17 @@ function decoded<T>(decode: () => T): Decoded<T> {
   }
 }
 
-function decodeBlock(raw: unknown, height: number, proof: Proof | undefined): ToldBlock {
+function decodeBlock(raw: unknown, height: number, isToBeProven: boolean): ToldBlock {
   const header = decodeHeader(raw, height);
-  if (height === 0) return { header, transactions: [], isEmpty: true, isProven: true };
+  if (height === 0) return { header, transactions: [], isEmpty: true };
   const transactions = decodeTransactions(raw);
-  const isProven = proof !== undefined && areProven(raw, transactions);
-  if (proof === 'required' && !isProven)
-    throw inconsistent(header, 'a transaction that cannot be held against the root in the header');
-  return { header, transactions, isEmpty: hasEmptyRoot(raw), isProven };
+  if (isToBeProven) mustBeProven(raw, transactions);
+  return { header, transactions, isEmpty: hasEmptyRoot(raw) };
 }
 
 /** See readBlock. */
 export function joinAccount(ofBlock: Decoded<ToldBlock>, ofInfos: Decoded<ToldInfos>): BlockAccount {
-  const { header, transactions, isEmpty, isProven } = valueOf(ofBlock);
+  const { header, transactions, isEmpty } = valueOf(ofBlock);
   if (transactions.length === 0 && !isEmpty)
     throw inconsistent(header, 'no transactions under a header with the root of some');
   const infos = valueOf(ofInfos);
@@ -149,7 +142,7 @@ export function joinAccount(ofBlock: Decoded<ToldBlock>, ofInfos: Decoded<ToldIn
     mustBeSaidAlike(header, transaction, info);
     return { transaction, info };
   });
-  return { header, entries, isProven };
+  return { header, entries };
 }
 
 function valueOf<T>(one: Decoded<T>): T {

@@ -25,7 +25,7 @@ export interface Retelling {
 export function createPlainReading(reading: Reading): Retelling {
   return {
     readBlock: async (source, side, height, options) =>
-      readBlockOf(reading, await readBlock(source, side, height, { ...options, proof: 'where possible' })),
+      readBlockOf(reading, await readBlock(source, side, height, { ...options, isToBeProven: true })),
   };
 }
 

@@ -4,8 +4,8 @@ import { readBlock, type BlockAccount, type BlockOptions } from './read-block.ts
 import type { TronSource, TronSources } from './tron-sources.ts';
 
 /** What is asked of a walk on whose word something rests that can't be taken back, unless a second source is asked for its own. */
-export function proofOf(sources: Pick<TronSources, 'all'>): BlockOptions['proof'] {
-  return sources.all().length === 1 ? 'required' : undefined;
+export function proofOf(sources: Pick<TronSources, 'all'>): Pick<BlockOptions, 'isToBeProven'> {
+  return { isToBeProven: sources.all().length === 1 };
 }
 
 /** So many blocks are asked for at once, two requests each. */

@@ -35,6 +35,8 @@ export type TronNodeFault =
   | 'emptyBlock'
   /** A transaction of a block is left out, and its receipt as well; the header is as it was. */
   | 'leftOut'
+  /** Likewise; and another transaction of the block is told with a field in its result that nobody knows. */
+  | 'leftOutBesideOdd'
   /** The head is called solid. */
   | 'solidAhead'
   /** What is called solid is far above any block that there is. */
@@ -107,7 +109,8 @@ const JUMP_BLOCKS = 5_000;
 /** So far a node falls back that takes what was solid long ago for solid. */
 const FALL_BLOCKS = 40;
 /** What is left out of a block and of its receipts alike. */
-type Shortening = 'emptyBlock' | 'leftOut';
+const SHORTENINGS = ['emptyBlock', 'leftOut', 'leftOutBesideOdd'] as const;
+type Shortening = (typeof SHORTENINGS)[number];
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
@@ -148,7 +151,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
       shortened.delete(height);
       return half.lie;
     }
-    const lie = (['emptyBlock', 'leftOut'] as const).find((fault) => faults[fault] && happens(fault));
+    const lie = SHORTENINGS.find((fault) => faults[fault] && happens(fault));
     shortened.set(height, { method, lie });
     return lie;
   }
@@ -188,7 +191,7 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
     const isWhole = method === 'getblockbynum' || method === 'gettransactioninfobyblocknum';
     const shortening = isWhole ? shorteningOf(method, Number(body['num'])) : undefined;
     if (shortening === 'emptyBlock') return withoutTransactions(truth, told);
-    if (shortening === 'leftOut') return withoutOne(truth, Number(body['num']));
+    if (shortening !== undefined) return withoutOne(shortening, truth, Number(body['num']));
     if (isObject(truth) && happens('emptyObject')) return told('emptyObject', {});
     if (method === 'gettransactioninfobyid' && isObject(truth)) return lieOfOne(truth as RawInfo);
     if (method !== 'gettransactioninfobyblocknum' || !Array.isArray(truth) || truth.length === 0)
@@ -205,15 +208,17 @@ export async function createLyingTronProxy(options: LyingTronOptions): Promise<L
   }
 
   /** The same one of both halves. */
-  function withoutOne(truth: unknown, height: number): unknown {
+  function withoutOne(fault: 'leftOut' | 'leftOutBesideOdd', truth: unknown, height: number): unknown {
     const without = (list: readonly { readonly id?: string; readonly txID?: string }[]) => {
       const place = height % Math.max(1, list.length);
       const { id, txID } = list[place] ?? {};
       return mayLieOf(id ?? txID ?? '') ? list.filter((_, other) => other !== place) : list;
     };
-    if (Array.isArray(truth)) return truth.length === 0 ? truth : told('leftOut', without(truth));
+    if (Array.isArray(truth)) return truth.length === 0 ? truth : told(fault, without(truth));
     if (!isObject(truth) || !('transactions' in truth)) return truth;
-    return told('leftOut', { ...truth, transactions: without(truth.transactions as { txID: string }[]) });
+    const left = without(truth.transactions as { readonly txID: string }[]);
+    const [first, ...others] = fault === 'leftOutBesideOdd' ? left : [];
+    return told(fault, { ...truth, transactions: first === undefined ? left : [oddly(first), ...others] });
   }
 
   function lieOfOne(info: RawInfo): RawInfo {
@@ -296,6 +301,11 @@ function withoutTransactions(truth: unknown, told: (fault: 'emptyBlock', lie: un
   if (!isObject(truth) || !('transactions' in truth)) return truth;
   const { transactions: _, ...rest } = truth;
   return told('emptyBlock', rest);
+}
+
+/** With one field more in its result. */
+export function oddly<T extends object>(transaction: T & { readonly ret?: readonly object[] }): T {
+  return { ...transaction, ret: [{ ...transaction.ret?.[0], odd: 1 }] };
 }
 
 /** The height that an answer is about. */

@@ -83,6 +83,7 @@ export const FAULTS: Readonly<Record<TronNodeFault, number>> = {
   truncatedInfos: 0.05,
   emptyBlock: 0.02,
   leftOut: 0.03,
+  leftOutBesideOdd: 0.03,
   solidAhead: 0.05,
   solidJumped: 0.03,
   solidFellBack: 0.05,

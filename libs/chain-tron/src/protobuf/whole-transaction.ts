@@ -15,7 +15,7 @@ const UNNAMED = /^UNKNOWN_ENUM_VALUE_\w+_(-?\d+)$/;
 const [VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32] = [0, 1, 2, 3, 4, 5];
 const [RAW_DATA, SIGNATURE, RET] = [1, 2, 5];
 
-type Kind = 'int64' | 'bytes' | 'text' | 'details' | readonly string[];
+type Kind = 'int64' | 'bytes' | 'text' | 'details' | 'amounts' | readonly string[];
 type Fields = Readonly<Record<string, readonly [number: number, kind: Kind]>>;
 
 const CODES = ['SUCESS', 'FAILED'];
@@ -37,7 +37,7 @@ const CONTRACT_RESULTS = [
   'TRANSFER_FAILED',
   'INVALID_CODE',
 ];
-/** `Transaction.Result` in the order of its numbers, but for `cancel_unfreezeV2_amount`, a map. */
+/** `Transaction.Result` in the order of its numbers. */
 const RESULT: Fields = {
   fee: [1, 'int64'],
   ret: [2, CODES],
@@ -53,6 +53,7 @@ const RESULT: Fields = {
   orderId: [25, 'bytes'],
   orderDetails: [26, 'details'],
   withdraw_expire_amount: [27, 'int64'],
+  cancel_unfreezeV2_amount: [28, 'amounts'],
 };
 /** `MarketOrderDetail`. */
 const DETAIL: Fields = {
@@ -74,8 +75,8 @@ class Unwritable extends Error {}
 /**
  * The bytes of a transaction by its JSON (java-tron's core/Tron.proto, Transaction; http/JsonFormat). What nobody knows, a sender
  * may put there all the same: nodes keep it, hash it, and show it under its number. A block's producer adds the result to what the
- * sender wrote as one. Undefined where the JSON has a field of a result that can't be written by it: a map, or one that came after
- * java-tron 4.8. Throws INCONSISTENT_ANSWER for what is malformed.
+ * sender wrote as one. Undefined where the JSON has a field of a result that can't be written by it: one that came after java-tron 4.8.
+ * Throws INCONSISTENT_ANSWER for what is malformed.
  */
 export function encodeWhole(transaction: Raw): WholeTransaction | undefined {
   const raw = hexIn(transaction['raw_data_hex'], 'raw_data_hex');
@@ -157,9 +158,16 @@ function encodeField(number: number, kind: Kind, value: unknown, name: string): 
       return concat(
         listIn(value, name).map((one) => bytesField(number, encodeFields(objectIn(one, name), DETAIL))),
       );
+    case 'amounts':
+      return concat(listIn(value, name).map((one) => bytesField(number, encodeAmount(objectIn(one, name)))));
     default:
       return concat([tag(number, VARINT), varint(enumIn(kind, value, name))]);
   }
+}
+
+/** An entry of a map from text to int64: unlike any other message it has both, also what is at its default. */
+function encodeAmount({ key = '', value = 0 }: Raw): Uint8Array {
+  return concat([encodeField(1, 'text', key, 'key'), encodeField(2, 'int64', value, 'value')]);
 }
 
 /** What stands under numbers: of one number varints first, then the fixed ones, then bytes, then groups (UnknownFieldSet). */

@@ -36,7 +36,7 @@ export async function findInBlocks(
 ): Promise<BlocksSearched> {
   const wanted = new Set(txHashes);
   const ask = (source: TronSource, own: ReadOptions): Promise<Search> =>
-    search(source, wanted, stretch, { ...own, proof: proofOf(sources) });
+    search(source, wanted, stretch, { ...own, ...proofOf(sources) });
   const question = { ask, height: undefined, onAlone, neverAlone: true };
   const [first, second] = await askTwoSources(sources, question, options);
   const { found, end } = first.answer;

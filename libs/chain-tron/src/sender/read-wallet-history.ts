@@ -76,7 +76,7 @@ export function createTronWalletHistoryReader(
     async read(oursAmong, range, options = {}) {
       if (range.to <= range.after.height) throw new RangeError(`no blocks: ${JSON.stringify(range)}`);
       const ask = (source: TronSource, own: ReadOptions): Promise<Testimony> =>
-        testify(source, range, { ...own, proof: proofOf(sources) });
+        testify(source, range, { ...own, ...proofOf(sources) });
       // With one source alone there is no alarm: it is the only one that is configured.
       const question = { ask, height: range.to, onAlone: () => undefined, neverAlone: true };
       const [first, second] = await askTwoSources(sources, question, options);
