@@ -1,7 +1,7 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { rpcEndpointsOf } from '@opentill/contracts/network-config';
 import type { SourceChange } from '@opentill/chain-sources/rank-sources';
-import type { Source } from '@opentill/chain-sources/source';
+import type { AskOptions, Source } from '@opentill/chain-sources/source';
 import type { SourceNotes } from '@opentill/chain-sources/source-entry';
 import type { Sources } from '@opentill/chain-sources/sources';
 import { createSources } from '@opentill/chain-sources/sources';
@@ -11,7 +11,6 @@ import { isBrokenQuickly } from './ask-patiently.ts';
 import { createPlaces } from '@opentill/chain-sources/take-places';
 import type { Side, TronClient, TronExchange } from './tron-client.ts';
 import { createTronClient } from './tron-client.ts';
-import type { AskOptions } from '@opentill/chain-sources/source';
 
 /** One node or provider of the network. A call goes to it alone and is not repeated elsewhere. */
 export interface TronSource extends Source, Pick<TronClient, 'call' | 'beginMany'> {}

@@ -7,7 +7,6 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import type { Deposit } from '@opentill/testkit/transfer-audit';
 import { TronWeb } from 'tronweb';
 
-/** A chain full of payments to our addresses, and of what only looks like such. */
 /** What customers, exchanges and thieves do. */
 export type PaymentKind =
   | 'transfer'
@@ -22,6 +21,7 @@ export type PaymentKind =
   | 'outOfEnergy'
   | 'trx';
 
+/** A chain full of payments to our addresses, and of what only looks like such. */
 export interface TruthChain {
   addAddress(address: string): void;
   /** Sends one transaction of a kind, to an address; a block holds it after the next `mine`. */
