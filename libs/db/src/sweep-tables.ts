@@ -18,8 +18,10 @@ export interface DepositBalanceTable {
   /** Promised to a sweep that has not ended. */
   reserved: ColumnType<Amount, never, never>;
   swept: ColumnType<Amount, never, never>;
-  /** When the oldest of what lies there may have come. */
+  /** When the oldest of what lies there free may have come; what a sweep gives back is as old as it was. */
   since: ColumnType<Date, never, never>;
+  /** The same of what is promised, where more has come since it was. */
+  held_since: ColumnType<Date | null, never, never>;
   updated_at: ColumnType<Date, never, never>;
 }
 
@@ -43,8 +45,12 @@ export interface SweepTable {
   cost_estimate: Amount;
   state: Generated<SweepState>;
   reason: Nullable<string>;
+  /** Of versions before 0022. */
   obstacle: Nullable<string>;
-  obstacle_at: Nullable<Date>;
+  /** As rent_ordered_at, for versions before 0022; a trigger keeps it. */
+  obstacle_at: ColumnType<Date | null, never, never>;
+  /** When energy was ordered for it. */
+  rent_ordered_at: Nullable<Date>;
   /** What the seller of energy calls the order. */
   rent_ref: Nullable<string>;
   /** In the native coin. */

@@ -173,6 +173,84 @@ describe('what lies on an address', () => {
   });
 });
 
+describe('the age of what lies on an address', () => {
+  const DAY = 86_400;
+  const daysOld = async () => {
+    const { rows } = await sql<{
+      seconds: number;
+    }>`select extract(epoch from now() - since)::float8 as seconds
+      from deposit_balance where address = ${order.address}`.execute(admin.kysely);
+    return Math.round((rows[0]?.seconds ?? Number.NaN) / DAY);
+  };
+  const age = (days: number) =>
+    sql`update deposit_balance set since = now() - make_interval(days => ${days}) where address = ${order.address}`.execute(
+      admin.kysely,
+    );
+  const begun = async (amount: bigint) => {
+    const sweepId = await aSweep(amount);
+    return { sweepId, moving: (await plan('SWEEP', amount, { sweepId }))! };
+  };
+  const released = async ({ sweepId, moving }: Awaited<ReturnType<typeof begun>>) => {
+    await sql`update payout set state = 'EXPIRED', reason = 'x' where order_pk = ${moving.order_pk}`.execute(
+      admin.kysely,
+    );
+    await settle(moving.order_pk);
+    await sql`update sweep set state = 'ABANDONED', ended_at = now() where sweep_id = ${sweepId}`.execute(
+      signer.kysely,
+    );
+  };
+  const ended = async ({ sweepId, moving }: Awaited<ReturnType<typeof begun>>, succeeded: boolean) => {
+    const transaction = await sent(moving);
+    await aFate(admin.kysely, transaction, 'VERIFIED', succeeded ? {} : { succeeded, delivered: 0n });
+    await settle(moving.order_pk);
+    await sql`update sweep set state = 'DONE', ended_at = now() where sweep_id = ${sweepId}`.execute(
+      signer.kysely,
+    );
+    return transaction;
+  };
+
+  test('is what it was, when a sweep comes to nothing', async () => {
+    await deposited(100n);
+    await age(30);
+    await released(await begun(100n));
+    expect([await lying(), await daysOld()]).toEqual([{ received: 100n, reserved: 0n, swept: 0n }, 30]);
+    await ended(await begun(100n), false);
+    expect([await lying(), await daysOld()]).toEqual([{ received: 100n, reserved: 0n, swept: 0n }, 30]);
+  });
+
+  test('is what it was, when more came meanwhile, and then that of what came', async () => {
+    await deposited(100n);
+    await age(30);
+    const first = await begun(100n);
+    await deposited(20n);
+    expect(await daysOld()).toBe(0);
+    await released(first);
+    expect(await daysOld()).toBe(30);
+    const second = await begun(120n);
+    await deposited(5n);
+    await ended(second, true);
+    expect([await lying(), await daysOld()]).toEqual([{ received: 125n, reserved: 0n, swept: 120n }, 0]);
+    // Nothing of what is gone makes it older.
+    await age(2);
+    await released(await begun(5n));
+    expect(await daysOld()).toBe(2);
+  });
+
+  test('begins anew with what comes to an empty address, and is what it was where a reorganisation brings back', async () => {
+    await deposited(100n);
+    await age(30);
+    const sweep = await begun(100n);
+    const { tx_hash } = await ended(sweep, true);
+    await sql`update own_transaction_fate set succeeded = false, delivered = 0, version = version + 1
+      where tx_hash = ${tx_hash}`.execute(admin.kysely);
+    await settle(sweep.moving.order_pk);
+    expect([await lying(), await daysOld()]).toEqual([{ received: 100n, reserved: 0n, swept: 0n }, 30]);
+    await ended(await begun(100n), true);
+    await deposited(7n);
+    expect(await daysOld()).toBe(0);
+  });
+});
+
 describe('a sweep', () => {
   test('walks from the deposit address to cold storage, and its money with it', async () => {
     const [deposit, cold] = [await balance('DEPOSIT'), await balance('COLD')];

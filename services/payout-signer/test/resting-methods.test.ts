@@ -32,7 +32,7 @@ const resting = async () => {
 async function aSweep(method: string, reason: string | null, minutesAgo: number): Promise<void> {
   const isOpen = reason === null;
   await sql`insert into sweep (sweep_id, chain, family, address, symbol, amount, destination, destination_kind, method, cost_estimate, state,
-      reason, ended_at, rent_cost, obstacle_at)
+      reason, ended_at, rent_cost, rent_ordered_at)
     values (gen_random_uuid(), ${CHAIN}, 'TRON', ${anEvmAddress()}, 'USDT', 1, 'cold', 'COLD', ${method}, 1, ${isOpen ? 'OPEN' : 'ABANDONED'},
       ${reason}, case when ${isOpen} then null else now() - ${minutesAgo} * interval '1 minute' end, ${isOpen ? 1 : null},
       case when ${isOpen} then now() - ${minutesAgo} * interval '1 minute' end)`.execute(admin!.kysely);

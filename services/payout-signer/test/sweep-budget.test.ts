@@ -372,7 +372,7 @@ describe('what the planner asks the database', () => {
         const sweepId = crypto.randomUUID();
         const endedAt = ended === null ? sql`null` : back(Math.min(ended, planned));
         await sql`insert into sweep (sweep_id, chain, family, address, symbol, amount, destination, destination_kind, method,
-            cost_estimate, state, planned_at, ended_at, rent_cost, obstacle_at)
+            cost_estimate, state, planned_at, ended_at, rent_cost, rent_ordered_at)
           values (${sweepId}, ${CHAIN}, 'EVM', ${anEvmAddress()}, 'USDT', 1, 'x', 'COLD', ${rent === null ? 'TOP_UP' : 'RENT'},
             ${estimate}, ${ended === null ? 'OPEN' : 'DONE'}, ${back(planned)}, ${endedAt}, ${rent},
             ${rent === null ? sql`null` : back(planned)})`.execute(tx);

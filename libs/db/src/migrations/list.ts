@@ -18,6 +18,7 @@ import * as sweepDays from './0018-sweep-days.ts';
 import * as restoredDeposits from './0019-restored-deposits.ts';
 import * as readableAttempts from './0020-readable-attempts.ts';
 import * as plannedCosts from './0021-planned-costs.ts';
+import * as ageOfDeposits from './0022-age-of-deposits.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -52,4 +53,5 @@ export const MIGRATIONS: readonly Migration[] = [
   restoredDeposits,
   readableAttempts,
   plannedCosts,
+  ageOfDeposits,
 ];

@@ -14,7 +14,7 @@ export function restingMethods(chain: Chain): RawBuilder<SweepMethod[]> {
   return sql<SweepMethod[]>`array(
     select r.method from sweep r where r.chain = ${chain} and (
       r.state = 'ABANDONED' and r.ended_at > now() - interval '1 hour' and r.reason in (${NO_ENERGY}, ${SELLER_REFUSED}, ${ENERGY_DEARER})
-      or r.state = 'OPEN' and r.method = 'RENT' and r.obstacle_at < now() - ${LATE_SECONDS} * interval '1 second'
+      or r.state = 'OPEN' and r.method = 'RENT' and r.rent_ordered_at < now() - ${LATE_SECONDS} * interval '1 second'
         and not exists (select from movement m where m.sweep_id = r.sweep_id and m.kind = 'SWEEP'))
     union select 'RENT' where exists (select from restore_hold h where h.chain = ${chain}
       and (h.released_at is null or h.released_at > now() - interval '1 hour')))`;

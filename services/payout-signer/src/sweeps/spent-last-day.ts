@@ -54,7 +54,7 @@ const MOVES_WITHIN_DAYS = 14;
 export function rentedLastDay(chain: Chain): RawBuilder<bigint> {
   return sql<bigint>`(select coalesce(sum(r.rent_cost), 0) from sweep r
     where r.chain = ${chain} and r.method = 'RENT' and (r.state = 'OPEN' or r.ended_at > now() - interval '1 day')
-      and r.obstacle_at > now() - interval '1 day')`;
+      and r.rent_ordered_at > now() - interval '1 day')`;
 }
 
 /**

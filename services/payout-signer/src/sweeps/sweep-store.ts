@@ -87,8 +87,7 @@ export function createSweepStore(db: Db, chain: Chain, deps: SweepStoreDeps): Sw
       }),
     orderEnergy: (lease, sweepId, price, maxPerDay) =>
       under(lease, async (tx) => {
-        const { rows } =
-          await sql`update sweep s set rent_cost = ${price}, obstacle = 'ENERGY', obstacle_at = now(),
+        const { rows } = await sql`update sweep s set rent_cost = ${price}, rent_ordered_at = now(),
             version = version + 1, updated_at = now(), fencing_token = ${lease.fencingToken}
           where s.sweep_id = ${sweepId} and s.state = 'OPEN' and s.method = 'RENT' and s.rent_cost is null
             and ${rentedLastDay(chain)} + ${price} <= ${maxPerDay} returning s.sweep_id`.execute(tx);
@@ -215,7 +214,7 @@ interface OpenRow {
 async function readOpen(db: Db, chain: Chain): Promise<readonly OpenSweep[]> {
   const { rows } = await sql<OpenRow>`
     select s.sweep_id, s.address, d.derivation_index, s.symbol, s.contract_address, s.amount, s.destination, s.destination_kind,
-      s.method, s.cost_estimate, ${paidForSweep()} as paid, s.planned_at, s.reason, case when s.rent_cost is not null then s.obstacle_at end as ordered_at,
+      s.method, s.cost_estimate, ${paidForSweep()} as paid, s.planned_at, s.reason, s.rent_ordered_at as ordered_at,
       coalesce(v.moves, '[]') as moves
     from sweep s join deposit_address d on d.family = s.family and d.address = s.address
       left join lateral (

@@ -128,7 +128,7 @@ describe('a seller', () => {
 
   test('is paid no more than the policy allows for one order, and in a day', async () => {
     // Nothing of the tests before is of this day.
-    await sql`update sweep set planned_at = planned_at - interval '2 days', obstacle_at = obstacle_at - interval '2 days',
+    await sql`update sweep set planned_at = planned_at - interval '2 days', rent_ordered_at = rent_ordered_at - interval '2 days',
       ended_at = ended_at - interval '2 days'`.execute(world.admin);
     const orders = world.shop.orders().length;
     const dear = await world.paid(46n * USDT, 1n);
