@@ -156,6 +156,12 @@ export interface ExpiringSender {
   }>;
 
   /**
+   * The most that one payment can take of what lies at a wallet that has a sponsor (SUI: of more coins than a transaction has room for
+   * the largest). Where two sources say otherwise, the less. Absent where one payment can take all of it.
+   */
+  mostAtOnce?(wallet: Address, contract: TokenContract | null, options?: ReadOptions): Promise<bigint>;
+
+  /**
    * Where epochs end transactions: in which a new one may land, when `epoch` is the one of the newest block that the own scan has
    * verified. BLOCK_NOT_FOUND while a node is in another epoch. Absent where time ends them.
    */

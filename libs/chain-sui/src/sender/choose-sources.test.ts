@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { chooseSources, COINS_MAX } from './choose-sources.ts';
+import { chooseSources, COINS_MAX, mostAtOnce } from './choose-sources.ts';
 import type { HeldCoin } from './read-holdings.ts';
 
 const coinOf = (balance: bigint, place: number): HeldCoin => ({
@@ -12,6 +12,15 @@ const coinOf = (balance: bigint, place: number): HeldCoin => ({
 });
 const amounts = fc.bigInt({ min: 1n, max: 1_000n });
 
+test('dust keeps nobody from what lies beside it: only the dust stays', () => {
+  const dust = Array.from({ length: 3_000 }, (_, place) => coinOf(1n, place + 1));
+  const coins = [coinOf(100_000_000n, 0), ...dust];
+  const most = mostAtOnce({ inFunds: 7n, coins });
+  expect(most).toBe(100_000_000n + BigInt(COINS_MAX - 1) + 7n);
+  expect(chooseSources(most, { inFunds: 7n, coins })).toMatchObject({ hasRest: false });
+  expect(chooseSources(most + 1n, { inFunds: 7n, coins })).toBeUndefined();
+});
+
 test('what is chosen covers the amount to the last unit, or what is too much goes back', () => {
   fc.assert(
     fc.property(
@@ -20,12 +29,13 @@ test('what is chosen covers the amount to the last unit, or what is too much goe
       fc.bigInt({ min: 1n, max: 5_000n }),
       (balances, inFunds, amount) => {
         const coins = balances.toSorted((a, b) => Number(b - a)).map(coinOf);
-        const chosen = chooseSources(amount, { inFunds }, coins);
+        const chosen = chooseSources(amount, { inFunds, coins });
         const held = balances.reduce((sum, balance) => sum + balance, inFunds);
         if (chosen === undefined) {
-          expect(held < amount || coins.length > COINS_MAX).toBe(true);
+          expect(amount).toBeGreaterThan(mostAtOnce({ inFunds, coins }));
           return;
         }
+        expect(amount).toBeLessThanOrEqual(mostAtOnce({ inFunds, coins }));
         const inCoins = chosen.coins.reduce(
           (sum, { id }) => sum + (coins.find((coin) => coin.id === id)?.balance ?? 0n),
           0n,

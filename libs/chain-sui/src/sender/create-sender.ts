@@ -15,6 +15,7 @@ import { signGathering } from './gather-coins.ts';
 import { preparePayments } from './prepare-payments.ts';
 import { currentWindow, readGasPrice } from './read-epoch.ts';
 import { readBalances } from './read-holdings.ts';
+import { readMostAtOnce } from './read-most-at-once.ts';
 import { readPayment } from './read-payment.ts';
 import { differenceOfStored, signPayment } from './sign-payment.ts';
 
@@ -63,6 +64,7 @@ export function createSuiSender(network: NetworkConfig, deps: SuiSenderDeps): Ex
     checkNetwork: (options = {}) => reader.checkNetwork(options),
     balances: (wallet, contracts, options = {}) =>
       readBalances(sources, wallet, contracts, sponsorOf(wallet), options),
+    mostAtOnce: (wallet, contract, options = {}) => readMostAtOnce(sources, wallet, contract, options),
     workPrice: (options = {}) => readGasPrice(sources, options),
     currentWindow: (epoch, options = {}) => currentWindow(sources, epoch, options),
     prepare: (intents, options = {}) => preparePayments(sources, bounds, intents, options),

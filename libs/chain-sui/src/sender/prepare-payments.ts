@@ -10,7 +10,7 @@ import { chooseSources } from './choose-sources.ts';
 import { asFunding, suiFundingIn, type GasMode, type SuiFunding } from './funding.ts';
 import { programOf } from './payment-program.ts';
 import { readEpoch, type EpochState } from './read-epoch.ts';
-import { readCoins, readHolding } from './read-holdings.ts';
+import { readHeld } from './read-holdings.ts';
 import { simulate, withMargin } from './simulate.ts';
 import { encodeTransaction, windowOf } from './transaction-bytes.ts';
 
@@ -178,10 +178,7 @@ async function judgeOne(
 
 async function findSources(source: SuiSource, intent: PaymentIntent, options: ReadOptions) {
   const { from, contract, amountBaseUnits } = intent;
-  const coinType = coinTypeOf(contract);
-  const holding = await readHolding(source, from, coinType, options);
-  const coins = holding.inCoins > 0n ? await readCoins(source, from, coinType, options) : [];
-  return chooseSources(amountBaseUnits, holding, coins);
+  return chooseSources(amountBaseUnits, await readHeld(source, from, coinTypeOf(contract), options));
 }
 
 interface Attempted {

@@ -28,6 +28,47 @@ test('coins are read by what a transaction names them by', async () => {
   ]);
 });
 
+/** What is read of a node that names coins in pages, and how many of them it was asked for. */
+async function readPages(pageAt: (place: number) => readonly unknown[] | undefined) {
+  let asked = 0;
+  const source = {
+    label: 'node',
+    ask() {
+      const objects = pageAt(asked) ?? [];
+      asked += 1;
+      const hasMore = pageAt(asked) !== undefined;
+      return Promise.resolve({
+        response: { objects, ...(hasMore && { nextPageToken: Buffer.from('next') }) },
+      });
+    },
+  } as unknown as Pick<SuiSource, 'ask' | 'label'>;
+  const coins = await readCoins(source, OWNER, '0x2::sui::SUI' as TokenContract, {});
+  return { coins, asked };
+}
+
+const coinAt = (place: number, balance: bigint) => ({
+  ...good,
+  objectId: `0x${place.toString(16).padStart(64, '0')}`,
+  balance,
+});
+const dust = (page: number, balance = 1n) =>
+  Array.from({ length: 1_000 }, (_, place) => coinAt(page * 1_000 + place, balance));
+
+test('of dust the one coin that matters is found, on whichever page a node names it', async () => {
+  const pages = [dust(0), [], dust(1, 0n), dust(2), dust(3), [coinAt(9_999, 100n)]];
+  const { coins } = await readPages((place) => pages[place]);
+  expect(coins).toHaveLength(3_001);
+  expect(coins[0]).toMatchObject({ balance: 100n });
+});
+
+test.each<readonly [string, number, (page: number) => readonly unknown[]]>([
+  ['coins', 10, (page) => dust(page)],
+  ['coins with nothing in them', 10, (page) => dust(page, 0n)],
+  ['empty pages', 10_000, () => []],
+])('a node that names %s without end is asked for %i pages', async (_, most, pageAt) => {
+  expect((await readPages(pageAt)).asked).toBe(most);
+});
+
 test.each<readonly [string, Partial<Record<keyof typeof good, unknown>>]>([
   ['an id that is none', { objectId: '0xnone' }],
   ['a short id', { objectId: '0x2' }],

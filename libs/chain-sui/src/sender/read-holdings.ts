@@ -20,9 +20,17 @@ export interface HeldCoin extends CoinReference {
   readonly balance: bigint;
 }
 
-/** More coins than a payment is made of; whoever sends dust fills the rest. */
-const COINS_READ_MAX = 1_000;
-const PAGE = 500;
+/** The same with its coins one by one, those with most first. */
+export interface Held extends Pick<Holding, 'inFunds'> {
+  readonly coins: readonly HeldCoin[];
+}
+
+/**
+ * So many coins of one type are looked through, in ten pages: more dust than that costs its sender over ten SUI. Nodes name those with
+ * most first, by their index, so that none is hidden behind it; a node that does not could hide none among fewer.
+ */
+const COINS_READ_MAX = 10_000;
+const PAGE = 1_000;
 const COIN_MASK = { paths: ['object_id', 'version', 'digest', 'owner', 'balance'] };
 /** OwnerKind of the API: an address; an address, with consensus in the order of its use. */
 const OWNED = 1;
@@ -42,7 +50,17 @@ export async function readHolding(
   return { inCoins: coinBalance, inFunds: addressBalance };
 }
 
-/** The coins of one type, those with most first; of very many not all. */
+export async function readHeld(
+  source: Pick<SuiSource, 'ask' | 'label'>,
+  owner: Address,
+  coinType: TokenContract,
+  options: ReadOptions,
+): Promise<Held> {
+  const { inCoins, inFunds } = await readHolding(source, owner, coinType, options);
+  return { inFunds, coins: inCoins > 0n ? await readCoins(source, owner, coinType, options) : [] };
+}
+
+/** The coins of one type, those with most first; of more than COINS_READ_MAX those that the node names first. */
 export async function readCoins(
   source: Pick<SuiSource, 'ask' | 'label'>,
   owner: Address,
@@ -51,6 +69,7 @@ export async function readCoins(
 ): Promise<readonly HeldCoin[]> {
   const coins: HeldCoin[] = [];
   let pageToken: Uint8Array | undefined;
+  let named = 0;
   do {
     const page = pageToken === undefined ? {} : { pageToken };
     const { response } = await source.ask(
@@ -82,8 +101,10 @@ export async function readCoins(
           balance,
         });
     }
+    // Coins with nothing in them count as well, and so does a page with none.
+    named += Math.max(1, response.objects.length);
     pageToken = response.nextPageToken;
-  } while (pageToken !== undefined && pageToken.length > 0 && coins.length < COINS_READ_MAX);
+  } while (pageToken !== undefined && pageToken.length > 0 && named < COINS_READ_MAX);
   return coins.sort((a, b) =>
     a.balance < b.balance ? 1 : a.balance > b.balance ? -1 : a.id < b.id ? -1 : 1,
   );

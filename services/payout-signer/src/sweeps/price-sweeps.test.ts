@@ -67,6 +67,60 @@ async function price(
 const unreadable = (address: string) =>
   address === 'bad' ? readerError('INCONSISTENT_ANSWER', 'its account is none') : undefined;
 
+describe('what one payment cannot take as a whole', () => {
+  async function priceParts(most: (address: string) => Promise<bigint>, takes: bigint) {
+    const asked: string[] = [];
+    const chain = {
+      coinAt: () => Promise.resolve(1_000n),
+      isSponsoring: true,
+      costsOf(intents: readonly { from: string; amountBaseUnits: bigint }[]) {
+        asked.push(...intents.map(({ from, amountBaseUnits }) => `${from} ${amountBaseUnits}`));
+        return Promise.resolve(
+          intents.map(({ from, amountBaseUnits }) =>
+            from !== 'dusted' || amountBaseUnits <= takes ? COST : ('WOULD_FAIL' as const),
+          ),
+        );
+      },
+      mostAtOnce: most,
+    };
+    const rules = { mayLend: false, mayBuy: false };
+    const deps = { chain, wallet: 'hot', coldAddress: 'cold', rules, mayGoHot: () => false };
+    const lying = [lyingAt('whole'), lyingAt('dusted')];
+    const priced = await priceSweeps(deps as unknown as Parameters<typeof priceSweeps>[0], lying, {});
+    const shown = priced.map(([{ address, amountBaseUnits, options, obstacle }, found]) => [
+      address,
+      amountBaseUnits,
+      obstacle ?? options.length,
+      found.amountBaseUnits,
+    ]);
+    return { asked, shown };
+  }
+
+  test('goes in parts: as much as it takes now, and the rest another time', async () => {
+    const { asked, shown } = await priceParts(() => Promise.resolve(900n), 900n);
+    expect(shown).toEqual([
+      ['whole', 1_000n, 1, 1_000n],
+      ['dusted', 900n, 1, 1_000n],
+    ]);
+    expect(asked).toEqual(['whole 1000', 'dusted 1000', 'dusted 900']);
+  });
+
+  test.each([
+    ['nothing of it goes', () => Promise.resolve(0n)],
+    ['all of it should go', () => Promise.resolve(1_000n)],
+    ['nobody says', () => Promise.reject(readerError('INCONSISTENT_ANSWER', 'its coins are none'))],
+  ])('waits where %s', async (_, most) => {
+    const { asked, shown } = await priceParts(most, 900n);
+    expect(shown[1]).toEqual(['dusted', 1_000n, 'WOULD_FAIL', 1_000n]);
+    expect(asked).toEqual(['whole 1000', 'dusted 1000']);
+  });
+
+  test('waits where the chain refuses the part as well: a token that is paused', async () => {
+    const { shown } = await priceParts(() => Promise.resolve(900n), 0n);
+    expect(shown[1]).toEqual(['dusted', 900n, 'WOULD_FAIL', 1_000n]);
+  });
+});
+
 describe('an address that nobody can read', () => {
   test.each([false, true])(
     'waits, and the others are priced; where energy pays as well: %s',

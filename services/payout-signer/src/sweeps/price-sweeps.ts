@@ -3,7 +3,14 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { baseUnits } from '@opentill/domain/money';
 import type { SweepOption, SweepWays, UnsweptAsset } from '@opentill/domain/plan-sweeps';
 import { withFeeMargin } from '@opentill/domain/fee-margin';
-import { areAlike, askBothWays, type Answer, type Lying, type SweepTargets } from './ask-both-ways.ts';
+import {
+  areAlike,
+  askBothWays,
+  type Answer,
+  type BothWays,
+  type Lying,
+  type SweepTargets,
+} from './ask-both-ways.ts';
 import { priceByEnergy, type EnergyRules } from './price-energy.ts';
 import { readOrNothing } from '../read-or-nothing.ts';
 import type { SweepChain } from './sweep-chain.ts';
@@ -13,8 +20,9 @@ const AT_ONCE = 8;
 
 /**
  * How each asset can be swept, where it goes, and what that costs at most. Native coin that lies there already pays first. Of native coin
- * itself no more is swept than the address has on the chain, and its fee stays behind, where it is the address that pays it. What the chain would refuse (a token
- * that is paused, a blocked address) has no options but an obstacle, and waits: no fee is brought for it.
+ * itself no more is swept than the address has on the chain, and its fee stays behind, where it is the address that pays it; and of nothing
+ * more than one payment takes, where the rest can go after it. What the chain would refuse (a token that is paused, a blocked address)
+ * has no options but an obstacle, and waits: no fee is brought for it.
  */
 export async function priceSweeps(
   deps: PricingDeps,
@@ -44,13 +52,11 @@ async function priceByCoin(
 ): Promise<readonly Lying[]> {
   const { chain } = deps;
   const coins = await coinsAt(chain, lying, options);
-  const held = lying.map(([asset, found], place) => {
+  const all = lying.map(([asset, found], place) => {
     const coin = coins[place];
-    if (coin === undefined) return [asset, found] as const;
-    const most = asset.isNative && coin < asset.amountBaseUnits ? baseUnits(coin) : asset.amountBaseUnits;
-    return [{ ...asset, amountBaseUnits: most }, found] as const;
+    return [asset.isNative && coin !== undefined ? within(asset, coin) : asset, found] as const;
   });
-  const costs = await askBothWays((intents) => chain.costsOf(intents, options), held, deps, areAlike);
+  const { held, costs } = await askWholeOrPart(deps, all, options);
   const missing = (cost: Answer<bigint>, place: number) => {
     const coin = coins[place];
     if (coin === undefined || typeof cost !== 'bigint' || held[place]?.[0].isNative === true) return 0n;
@@ -78,6 +84,36 @@ async function priceByCoin(
     const toHot = 'hot' in both ? { toHot: waysFor(both.hot) } : {};
     return [{ ...asset, ...waysFor(both.cold), ...toHot }, found] as const;
   });
+}
+
+function within(asset: UnsweptAsset, most: bigint): UnsweptAsset {
+  return most < asset.amountBaseUnits ? { ...asset, amountBaseUnits: baseUnits(most) } : asset;
+}
+
+/** What each costs, by place. What the chain refuses as a whole, as it lies in too many pieces, goes as much of it as can at once. */
+async function askWholeOrPart(
+  deps: PricingDeps,
+  all: readonly Lying[],
+  options: ReadOptions,
+): Promise<{ readonly held: readonly Lying[]; readonly costs: readonly BothWays<bigint>[] }> {
+  const { chain } = deps;
+  const ask = (some: readonly Lying[]) =>
+    askBothWays((intents) => chain.costsOf(intents, options), some, deps, areAlike);
+  const [held, costs] = [[...all], [...(await ask(all))]];
+  const parts: { readonly place: number; readonly part: Lying }[] = [];
+  for (const [place, [asset, found]] of all.entries()) {
+    if (chain.mostAtOnce === undefined || costs[place]?.cold !== 'WOULD_FAIL') continue;
+    const read = chain.mostAtOnce(found.address, found.contract, options);
+    const most = (await readOrNothing(read, options.signal)) ?? 0n;
+    const part = within(asset, most);
+    if (most > 0n && part !== asset) parts.push({ place, part: [part, found] });
+  }
+  const costsOfParts = parts.length === 0 ? [] : await ask(parts.map(({ part }) => part));
+  for (const [i, { place, part }] of parts.entries()) {
+    held[place] = part;
+    costs[place] = costsOfParts[i] ?? { cold: undefined };
+  }
+  return { held, costs };
 }
 
 /** What bringing each amount costs, by place; nothing is asked where nothing has to be brought. */

@@ -2,6 +2,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { EnergyAccounts } from '@opentill/chain/energy-accounts';
 import type { ExpiringSender } from '@opentill/chain/expiring-sender';
+import type { TokenContract } from '@opentill/chain/transfer';
 import {
   PREPARE_MAX,
   type PaymentIntent,
@@ -27,6 +28,7 @@ export interface SweepChain {
   coinAt(address: Address, options: ReadOptions): Promise<bigint>;
   /** See ExpiringSender. */
   readonly isSponsoring?: true;
+  mostAtOnce?(address: Address, contract: TokenContract | null, options: ReadOptions): Promise<bigint>;
   /** Where work is paid for otherwise than in coin as well. */
   readonly energy?: SweepEnergy;
 }
@@ -62,13 +64,17 @@ export function sweepChainOfNonces(
 
 /** Of a chain whose transactions end by time. */
 export function sweepChainOfTimes(
-  sender: Pick<ExpiringSender, 'workPrice' | 'prepare' | 'balances' | 'energy' | 'isSponsoring'>,
+  sender: Pick<
+    ExpiringSender,
+    'workPrice' | 'prepare' | 'balances' | 'energy' | 'isSponsoring' | 'mostAtOnce'
+  >,
   seller?: EnergySeller,
 ): SweepChain {
-  const { energy: accounts } = sender;
+  const { energy: accounts, mostAtOnce } = sender;
   return {
     ...(accounts === undefined ? {} : { energy: { accounts, seller, needsOf: needsBy(sender) } }),
     ...(sender.isSponsoring === undefined ? {} : { isSponsoring: sender.isSponsoring }),
+    ...(mostAtOnce === undefined ? {} : { mostAtOnce }),
     gasPrice: (options) => sender.workPrice(options),
     async costsOf(intents, options) {
       const prepared = await inParts(intents, (part) => sender.prepare(part, options));

@@ -1,0 +1,23 @@
+import type { Address } from '@opentill/chain/address-codec';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { TokenContract } from '@opentill/chain/transfer';
+import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
+import { coinTypeOf } from '../coin-type.ts';
+import type { SuiSources } from '../sui-sources.ts';
+import { mostAtOnce } from './choose-sources.ts';
+import { readHeld } from './read-holdings.ts';
+
+/** See ExpiringSender.mostAtOnce. Of two sources the one that names less: what it has not seen yet can be paid later. */
+export async function readMostAtOnce(
+  sources: SuiSources,
+  owner: Address,
+  contract: TokenContract | null,
+  options: ReadOptions,
+): Promise<bigint> {
+  const said = await askWitnesses(
+    sources,
+    async (source) => mostAtOnce(await readHeld(source, owner, coinTypeOf(contract), options)),
+    options,
+  );
+  return said.reduce((least, one) => (one < least ? one : least));
+}
