@@ -2,7 +2,7 @@ import type { Actor } from '@opentill/chain/chain-reader';
 import type { Address } from '@opentill/chain/address-codec';
 import type { CandidateTransfer, Transfer, TransferPosition } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
-import { contractOf } from './coin-type.ts';
+import { contractOf, SUI_COIN_TYPE } from './coin-type.ts';
 import type { BalanceChange, SuiCheckpoint, SuiTransaction } from './decode-checkpoint.ts';
 import type { Proof, Reading } from './reading.ts';
 
@@ -25,7 +25,7 @@ export function transfersOf(
   for (const transaction of transactions) {
     if (!transaction.succeeded) continue;
     for (const [rank, change] of transaction.changes.entries()) {
-      if (change.amount <= 0n) continue;
+      if (change.amount <= 0n || isGivenBack(transaction, change)) continue;
       const candidate: CandidateTransfer = {
         txHash: transaction.txHash,
         blockHash,
@@ -42,6 +42,14 @@ export function transfersOf(
     }
   }
   return found;
+}
+
+/** What the chain gives back for storage, to who pays for the gas: nobody paid it, and what the transaction cost says it. */
+function isGivenBack(
+  { gasOwner, gasMist }: SuiTransaction,
+  { address, coinType, amount }: BalanceChange,
+): boolean {
+  return coinType === SUI_COIN_TYPE && address === gasOwner && amount <= -gasMist;
 }
 
 /** Who acted: senders, sponsors, and whoever gave something without having signed (an allowance). */

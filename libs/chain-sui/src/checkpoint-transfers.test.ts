@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import { transfersOf } from './checkpoint-transfers.ts';
+import { SUI_COIN_TYPE } from './coin-type.ts';
+import type { SuiCheckpoint } from './decode-checkpoint.ts';
+
+const [PAYER, OTHER] = ['a', 'b'].map((digit) => `0x${digit.repeat(64)}` as Address) as [Address, Address];
+const USDC = `0x${'d'.repeat(64)}::usdc::USDC`;
+
+/** What a transaction that PAYER paid the gas of, or got something back for, gave to whom. */
+function given(gasMist: bigint, changes: readonly (readonly [Address, string, bigint])[]) {
+  const transaction = {
+    txHash: 'tx',
+    place: 0,
+    sender: PAYER,
+    gasOwner: PAYER,
+    gasMist,
+    succeeded: true,
+    changes: changes.map(([address, coinType, amount]) => ({ address, coinType, amount })),
+  };
+  const checkpoint = { header: { hash: 'h', height: 1 }, transactions: [transaction] };
+  const found = transfersOf({ proofs: new WeakMap() }, checkpoint as unknown as SuiCheckpoint, true);
+  return found.map(({ to, contract, amountBaseUnits }) => [to, contract, amountBaseUnits]);
+}
+
+test('what the chain gives back for storage is no transfer', () => {
+  expect(given(-5n, [[PAYER, SUI_COIN_TYPE, 5n]])).toEqual([]);
+  // What was paid out of the same is less.
+  expect(
+    given(-5n, [
+      [PAYER, SUI_COIN_TYPE, 2n],
+      [OTHER, SUI_COIN_TYPE, 3n],
+    ]),
+  ).toEqual([[OTHER, null, 3n]]);
+});
+
+test('whatever else anybody gets is one', () => {
+  expect(given(-5n, [[PAYER, SUI_COIN_TYPE, 6n]])).toEqual([[PAYER, null, 6n]]);
+  expect(given(-5n, [[OTHER, SUI_COIN_TYPE, 5n]])).toEqual([[OTHER, null, 5n]]);
+  expect(given(-5n, [[PAYER, USDC, 5n]])).toEqual([[PAYER, USDC, 5n]]);
+  expect(given(5n, [[PAYER, SUI_COIN_TYPE, 5n]])).toEqual([[PAYER, null, 5n]]);
+});
