@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { SignedExpiring } from '@opentill/chain/expiring-sender';
+import { readSignedPayment } from '@opentill/chain-sui/sender/read-payment-bytes';
 import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -156,4 +157,47 @@ describe('a SUI wallet that was brought back', () => {
         where f.tx_hash = x.tx_hash and f.decision is not null)`.execute(books.admin);
     expect(strange.rows).toEqual([]);
   });
+});
+
+describe('a SUI wallet that came to its first coin for fees after the backup', () => {
+  it('is released without anybody deciding about the gathering, which paid its gas out of what it gathered', async () => {
+    const fresh = await openSuiBooks('coin');
+    try {
+      await fresh.restore();
+      const first = await fresh.gather('SUI');
+      // Or it is not of the form that no payment has.
+      expect(() => readSignedPayment(first.raw)).toThrow(RangeError);
+      await fresh.send(first);
+      await fresh.checkpoint();
+      // And one of a token, of which nothing else is to be paid for.
+      await fresh.devnet.control.fund(fresh.wallet, { symbol: 'USDC', amountBaseUnits: USDC, form: 'coin' });
+      await fresh.checkpoint();
+      await fresh.send(await fresh.gather());
+      await fresh.checkpoint();
+      const { out } = await fresh.opentill('restore', 'reconcile');
+      expect(out).not.toContain('decide payment');
+      const { rows } = await sql<{ decision: string; to: string | null }>`
+        select decision, to_address as to from forgotten_payment`.execute(fresh.admin);
+      expect(rows).toEqual(Array.from({ length: 2 }, () => ({ decision: 'ORDER_LOST', to: null })));
+      await fresh.age(1);
+      await fresh.passEpoch();
+      await fresh.passEpoch();
+      await waitUntil('nothing is to be decided, and nothing waited for', async () => {
+        fresh.devnet.control.checkpoint();
+        await fresh.bookTopUps();
+        return (await fresh.opentill('restore', 'reconcile')).code === 0;
+      });
+      const released = await fresh.opentill('restore', 'release', '--reason', 'looked');
+      expect(released).toMatchObject({ code: 0, errors: '' });
+      // What the books have of SUI is what is there, but for what came before the scanner looked.
+      const gas = await sql<{ balance: bigint }>`
+        select sum(balance) as balance from ledger_account where symbol = 'SUI' and kind in ('HOT_AVAILABLE', 'HOT_GAS')`.execute(
+        fresh.admin,
+      );
+      const held = await fresh.sender.balances(fresh.wallet, [null]);
+      expect(BigInt(gas.rows[0]!.balance)).toBe((held.amounts.get(null) ?? 0n) - 100n * 10n ** 9n);
+    } finally {
+      await fresh.close();
+    }
+  }, 60_000);
 });

@@ -45,7 +45,8 @@ export interface SuiBooks extends Omit<RestoredBooks, 'close'> {
   /** As a life of the signer signs, which nothing here remembers. */
   sign(pays: Partial<PaymentIntent>): Promise<Signed>;
   signFor(order: OrderRow): Promise<Signed>;
-  gather(): Promise<Pick<SignedExpiring, 'txHash' | 'raw'>>;
+  /** What came in coins of USDC, or of SUI itself. */
+  gather(symbol?: 'USDC' | 'SUI'): Promise<Pick<SignedExpiring, 'txHash' | 'raw'>>;
   send(signed: Pick<SignedExpiring, 'txHash' | 'raw'>): Promise<void>;
   /** As the signer stores what it signed. */
   store(order: OrderRow, signed: Signed): Promise<void>;
@@ -60,7 +61,8 @@ export interface SuiBooks extends Omit<RestoredBooks, 'close'> {
 
 export const nobody = (): Address => `0x${randomBytes(32).toString('hex')}` as Address;
 
-export async function openSuiBooks(): Promise<SuiBooks> {
+/** @param suiForm how the SUI came that the wallet begins with */
+export async function openSuiBooks(suiForm: 'address' | 'coin' = 'address'): Promise<SuiBooks> {
   const [devnet, database] = await Promise.all([startSuiDevnet({ checkpointMs: 0 }), createTestDatabase()]);
   const adminDatabase = database.open('admin');
   const scanDatabase = database.open('scanner_sui');
@@ -78,7 +80,7 @@ export async function openSuiBooks(): Promise<SuiBooks> {
   const wallet = newKey();
   const usdc = devnet.tokens.USDC as TokenContract;
   await devnet.control.fund(wallet, { symbol: 'USDC', amountBaseUnits: 1_000n * USDC, form: 'address' });
-  await devnet.control.fund(wallet, { mist: 100n * ONE_SUI, form: 'address' });
+  await devnet.control.fund(wallet, { mist: 100n * ONE_SUI, form: suiForm });
   const network = suiDevnetNetwork(devnet, { payouts: SUI_DEVNET_PAYOUTS });
   const restored = await createRestoredBooks(database, admin, JSON.stringify({ networks: [network] }));
   await sql`insert into hot_wallet (family, address) values ('SUI', ${wallet})`.execute(admin);
@@ -173,8 +175,9 @@ export async function openSuiBooks(): Promise<SuiBooks> {
     },
     signFor: ({ address: to, amount }) =>
       books.sign({ to: to as Address, amountBaseUnits: baseUnits(amount) }),
-    async gather() {
-      const gathering = await sender.signGathering!(wallet, usdc, await validity());
+    async gather(symbol = 'USDC') {
+      const contract = symbol === 'USDC' ? usdc : null;
+      const gathering = await sender.signGathering!(wallet, contract, await validity());
       if (gathering === undefined) throw new Error('nothing to gather');
       return gathering;
     },

@@ -9,14 +9,14 @@ import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
 import { baseUnits } from '@opentill/domain/money';
 import { coinTypeOf, SUI_COIN_TYPE } from '../coin-type.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
-import { programOf } from './payment-program.ts';
+import { FRAMEWORK, programOf } from './payment-program.ts';
 import { readEpoch, readNewestHeader } from './read-epoch.ts';
+import { readGathering } from './read-gathering.ts';
 import { readCoins, readHolding, type HeldCoin } from './read-holdings.ts';
 import { readSignature, signHash } from './signature.ts';
 import { nonceOf, type SigningDeps } from './sign-payment.ts';
 import { simulate, withMargin } from './simulate.ts';
 import {
-  decodeTransactionBytes,
   digestOf,
   encodeSigned,
   encodeTransaction,
@@ -152,7 +152,7 @@ function outOfGas(wallet: Address, amountBaseUnits: bigint): NewProgram {
       { SplitCoins: { coin: { GasCoin: true }, amounts: [{ Input: 0 }] } },
       {
         MoveCall: {
-          package: '0x2',
+          package: FRAMEWORK,
           module: 'coin',
           function: 'send_funds',
           typeArguments: [SUI_COIN_TYPE],
@@ -198,7 +198,8 @@ async function signDraft(
   const transaction = encode(budgetMist);
   const hash = signingHashOf(transaction);
   const signature = await signHash(backend, wallet, hash);
-  if (!isOwn(transaction, wallet) || readSignature(signature, hash) !== wallet)
+  // Read again from the bytes.
+  if (readGathering(transaction, wallet)?.contract !== contract || readSignature(signature, hash) !== wallet)
     throw senderError('SIGNED_OTHERWISE', 'what was signed is not what was meant; it is thrown away', {
       wallet,
     });
@@ -209,25 +210,4 @@ async function signDraft(
     amountBaseUnits: baseUnits(draftFor(budgetMist).amountBaseUnits),
     feeLimitBaseUnits: budgetMist,
   };
-}
-
-/** Read again from the bytes: whatever they move, nobody but the wallet gets any of it. */
-function isOwn(transaction: Uint8Array, wallet: Address): boolean {
-  const { sender, kind, gasData } = decodeTransactionBytes(transaction);
-  if (kind.$kind !== 'ProgrammableTransaction') return false;
-  const { inputs, commands } = kind.ProgrammableTransaction;
-  const addresses = inputs.flatMap((input) => {
-    const bytes = input.$kind === 'Pure' ? Buffer.from(input.Pure.bytes, 'base64') : Buffer.alloc(0);
-    return bytes.length === 32 ? [`0x${bytes.toString('hex')}`] : [];
-  });
-  const isKnown = commands.every(
-    (command) =>
-      command.$kind === 'SplitCoins' ||
-      command.$kind === 'MergeCoins' ||
-      (command.$kind === 'MoveCall' &&
-        command.MoveCall.module === 'coin' &&
-        command.MoveCall.function === 'send_funds'),
-  );
-  const isOfWallet = sender === wallet && gasData.owner === wallet;
-  return isOfWallet && isKnown && addresses.length === 1 && addresses[0] === wallet;
 }

@@ -40,7 +40,8 @@ type Input = MemberOf<NewProgram['inputs']>;
 type Command = MemberOf<NewProgram['commands']>;
 type Argument = { Input: number } | { Result: number } | { NestedResult: [number, number] };
 
-const FRAMEWORK = `0x${'2'.padStart(64, '0')}`;
+/** The package of coins and balances. */
+export const FRAMEWORK = `0x${'2'.padStart(64, '0')}`;
 
 /** The program of a payment. Throws RangeError for a plan that pays something else than it says. */
 export function programOf(plan: PaymentPlan): NewProgram {

@@ -1,6 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import { suiFamily } from '@opentill/chain-sui/family';
+import { readGathering } from '@opentill/chain-sui/sender/read-gathering';
 import { readPaymentBytes, type ReadPayment } from '@opentill/chain-sui/sender/read-payment-bytes';
 import {
   createSuiWalletHistoryReader,
@@ -146,9 +147,8 @@ async function bookGatherings(db: Db, network: NetworkConfig, hold: Hold, anchor
   for (const { txHash } of payments) {
     const { rows } = await sql<{ raw: Buffer }>`
       select raw from forgotten_payment where chain = ${hold.chain} and tx_hash = ${txHash}`.execute(db);
-    const read = soundly(rows[0]?.raw ?? Buffer.alloc(0));
-    if (read !== undefined && read.intent.from === hold.wallet && read.intent.to === hold.wallet)
-      gatherings.push({ txHash, contract: read.intent.contract });
+    const read = readGathering(rows[0]?.raw ?? Buffer.alloc(0), hold.wallet);
+    if (read !== undefined) gatherings.push({ txHash, contract: read.contract });
   }
   if (gatherings.length === 0) return;
   const own = gatherings.map(({ txHash, contract }) => ({
