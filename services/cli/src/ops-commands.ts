@@ -109,7 +109,7 @@ function addPayouts(program: Command, context: CliContext): void {
     .command('list')
     .description('newest first')
     .option('--waiting', 'those that wait for approval')
-    .option('--stuck', 'those that something keeps from being signed')
+    .option('--stuck', 'those that something keeps from being signed, or from a block')
     .option('--state <state>')
     .option(...CHAIN)
     .option('--merchant <id>')

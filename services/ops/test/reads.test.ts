@@ -14,6 +14,7 @@ import {
   aTransfer,
   type OrderRow,
 } from '@opentill/testkit/scenario';
+import { aFate, anOwnTransaction, aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { startTestOps, type TestOps } from './support/test-ops.ts';
 
@@ -269,6 +270,76 @@ describe('lists', () => {
     expect(await listed(true)).not.toContain(ended);
     expect(await listed(false)).toContain(ended);
     expect(await listed(false)).not.toContain(signed);
+  });
+
+  it('those that are stuck: also one that no block takes, by nonces or by time, with what is known of it', async () => {
+    const db = admin.kysely;
+    await aChainCursor(db, { chain: 'TRON_TEST', head_height: 110, verified_time: new Date(2_000_000) });
+    const hotWallet = (await aPayout(db, { order_pk: newId(), chain: 'TRON_TEST', family: 'TRON' }))
+      .source_address;
+    const onNonce = async (minutesAgo: number) => {
+      const { order, transaction } = await aSignedPayout(db, { order_pk: newId(), merchant_id: 'shop' });
+      await sql`update own_transaction set signed_at = now() - ${minutesAgo} * interval '1 minute', send_outcome = 'UNDERPRICED'
+        where tx_hash = ${transaction.tx_hash}`.execute(db);
+      return { orderPk: order.order_pk, transaction };
+    };
+    const byTime = async (minutesAgo: number, expiresMs: number) => {
+      const order = await aReservedPayout(db, {
+        order_pk: newId(),
+        merchant_id: 'shop',
+        chain: 'TRON_TEST',
+        family: 'TRON',
+        source_address: hotWallet,
+      });
+      const orderPk = order.order_pk;
+      await sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${orderPk}`.execute(
+        db,
+      );
+      const transaction = await anOwnTransaction(db, order, {
+        nonce: null,
+        signed_at: new Date(Date.now() - minutesAgo * 60_000),
+      });
+      await sql`insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash)
+        values ('TRON_TEST', ${transaction.tx_hash}, ${hotWallet}, ${orderPk}, ${expiresMs}, ${expiresMs}, 1, 'b')`.execute(
+        db,
+      );
+      await sql`update payout set state = 'SIGNED' where order_pk = ${orderPk}`.execute(db);
+      return { orderPk, transaction };
+    };
+    const [waiting, fresh, mined] = [await onNonce(11), await onNonce(9), await onNonce(11)];
+    await aFate(db, mined.transaction, 'MINED');
+    const [over, flying, landed] = [
+      await byTime(1, 1_999_000),
+      await byTime(1, 3_000_000),
+      await byTime(11, 1_998_000),
+    ];
+    await aFate(db, landed.transaction, 'VERIFIED');
+    const obstacles = async (stuck: boolean) => {
+      const { body } = await ops.call('listPayouts', { stuck, limit: 100 }, 'VIEWER');
+      const rows = body.data as readonly {
+        orderPk: string;
+        obstacle: string | null;
+        obstacleAt: string | null;
+      }[];
+      return new Map(
+        rows.map(({ orderPk, obstacle, obstacleAt }) => [orderPk, [obstacle, obstacleAt !== null]]),
+      );
+    };
+    const [stuck, others] = [await obstacles(true), await obstacles(false)];
+    expect(stuck.get(waiting.orderPk)).toEqual(['IN_FLIGHT: UNDERPRICED', true]);
+    expect(stuck.get(over.orderPk)).toEqual(['UNPROVEN', true]);
+    for (const { orderPk } of [waiting, over]) expect(others.has(orderPk)).toBe(false);
+    for (const { orderPk } of [fresh, mined, flying, landed]) {
+      expect(stuck.has(orderPk)).toBe(false);
+      expect(others.get(orderPk)).toEqual([null, false]);
+    }
+    await sql`insert into foreign_transaction (chain, wallet, tx_hash, block_height, block_hash, block_time, contract_address,
+        to_address, amount)
+      select p.chain, p.wallet, 'foreign', 1, 'b', now(), o.contract_address, o.address, o.amount
+      from payout p join orders o using (order_pk) where p.order_pk = ${over.orderPk}`.execute(db);
+    expect((await ops.call('getPayout', { orderPk: over.orderPk }, 'VIEWER')).body.data).toMatchObject({
+      obstacle: 'NEEDS_DECISION',
+    });
   });
 
   it.each(

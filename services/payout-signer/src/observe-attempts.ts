@@ -14,6 +14,8 @@ export interface ObserveAttempts {
   attemptsSigned(key: WalletKey, payments: readonly SignedPayment[]): void;
   /** Proven to land nowhere, each of them; their payouts may be signed anew. */
   buried(key: WalletKey, attempts: readonly OpenAttempt[]): void;
+  /** Nobody could say of these, whose end is past, that no block holds them: their payouts wait for it. */
+  unproven(key: WalletKey, attempts: readonly OpenAttempt[], error: unknown): void;
   /** A block was found to hold these, and the scanner has not said so. */
   unrecorded(key: WalletKey, txHashes: readonly TxHash[]): void;
   /** The wallet is driven here no more: nothing would end its alarms. */
@@ -65,6 +67,14 @@ export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAtt
           orderPk,
           txHash,
         });
+    },
+    unproven({ chain }, attempts, error) {
+      logger.warn('not proven that expired transactions of payouts are in no block', {
+        chain,
+        orderPks: attempts.map(({ orderPk }) => orderPk),
+        txHashes: attempts.map(({ txHash }) => txHash),
+        error,
+      });
     },
     gathering({ chain }, { txHash, contract, amountBaseUnits }, outcome) {
       meters.signed.inc({ chain, purpose: 'GATHER' });

@@ -166,7 +166,7 @@ export const payout = object('A payout on its way.', {
   orderStatus,
   waitingForApproval: bool('It waits for approvals of operators; its clock stands.'),
   waitingSince: orNull(moment('Since when it waits for approval.')),
-  obstacle: orNull(text('Why it is not signed yet.')),
+  obstacle: orNull(text('Why it is not signed yet, or in no block.')),
   obstacleAt: orNull(moment('Since when.')),
   reason: orNull(text('Why it was refused or expired.')),
   createdAt: moment('Made.'),

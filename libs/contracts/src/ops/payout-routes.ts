@@ -17,7 +17,9 @@ export const PAYOUT_ROUTES = {
       symbol,
       state: oneOf(PAYOUT_STATES, 'State.'),
       waitingForApproval: bool('true: only those that wait for approval.'),
-      stuck: bool('true: only those with an obstacle.'),
+      stuck: bool(
+        'true: only those with an obstacle: not signed, or in no block for ten minutes or past their end.',
+      ),
     },
     answer: payout,
   }),

@@ -3,11 +3,50 @@ import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
 import { isSymbol } from './is-symbol.ts';
 
+/** From then on what is signed and in no block is stuck: as the guides set the alert on opentill_payout_oldest_in_flight_seconds. */
+const IN_FLIGHT_TOO_LONG = sql`interval '10 minutes'`;
+
+interface FlightRow {
+  /** Since when a transaction of the payout has been on its way; null: none is, or a block holds one. */
+  readonly signed_at: Date | null;
+  /** What nodes said last of the newest. */
+  readonly send_outcome: string | null;
+  /** Its time or its epoch is past, as far as the scanner has verified. */
+  readonly is_over: boolean | null;
+}
+
+/** Of the payout `p`, what is on its way. */
+const FLIGHT = sql<FlightRow>`(
+  select min(t.signed_at) as signed_at, (array_agg(t.send_outcome order by t.signed_at desc))[1] as send_outcome,
+    bool_or(case when a.last_epoch is null then c.verified_time >= to_timestamp(a.expires_ms / 1000.0)
+      else c.verified_epoch > a.last_epoch end) as is_over
+  from own_transaction t left join payout_attempt a using (chain, tx_hash) left join chain_cursor c using (chain)
+  where p.state = 'SIGNED' and t.order_pk = p.order_pk
+    and (a.state = 'OPEN' or exists (
+      select from wallet_nonce n where (n.chain, n.wallet, n.nonce) = (t.chain, t.wallet, t.nonce) and n.state = 'SIGNED'))
+    and not exists (
+      select from own_transaction x join own_transaction_fate f using (chain, tx_hash)
+      where x.order_pk = p.order_pk and f.state in ('MINED', 'VERIFIED')))`;
+
+const IS_FLYING_LONG = sql<boolean>`coalesce(flight.is_over or flight.signed_at < now() - ${IN_FLIGHT_TOO_LONG}, false)`;
+
+/** What the signer noted; else what can be told of a transaction that no block takes. */
+const OBSTACLE = sql<string | null>`coalesce(p.obstacle, case
+  when flight.is_over then case when may_be_paid_by_foreign(p.order_pk) then 'NEEDS_DECISION' else 'UNPROVEN' end
+  when ${IS_FLYING_LONG} then concat_ws(': ', 'IN_FLIGHT', flight.send_outcome) end)`;
+
+/** All that may be stuck, few and by their indexes: payout_stuck, payout_attempt_open, wallet_nonce_open. */
+const MAYBE_STUCK = sql`
+  select s.order_pk from payout s where s.obstacle is not null and s.state in ('REQUESTED', 'AUTHORISED', 'SIGNED')
+  union all select a.order_pk from payout_attempt a where a.state = 'OPEN'
+  union all select n.order_pk from wallet_nonce n where n.state = 'SIGNED' and n.order_pk is not null`;
+
 function payouts(db: Db) {
   return db
     .selectFrom('payout as p')
     .innerJoin('orders as o', 'o.order_pk', 'p.order_pk')
     .leftJoin('payout_veto as v', 'v.order_pk', 'p.order_pk')
+    .leftJoinLateral(FLIGHT.as('flight'), (join) => join.onTrue())
     .select([
       'p.order_pk as orderPk',
       'o.merchant_id as merchantId',
@@ -24,8 +63,10 @@ function payouts(db: Db) {
       'p.state',
       'o.status as orderStatus',
       'p.waiting_since as waitingSince',
-      'p.obstacle',
-      'p.obstacle_at as obstacleAt',
+      OBSTACLE.as('obstacle'),
+      sql<Date | null>`coalesce(p.obstacle_at, case when ${IS_FLYING_LONG} then flight.signed_at end)`.as(
+        'obstacleAt',
+      ),
       'p.reason',
       'o.created_at as createdAt',
       'p.expires_at as expiresAt',
@@ -49,8 +90,8 @@ export async function findPayouts(
 ) {
   let query = payouts(db).orderBy('p.order_pk', 'desc').limit(limit);
   const open = sql<boolean>`p.state in ('REQUESTED', 'AUTHORISED')`;
-  // Also what was signed and lost its nonce: it waits for an operator's decision. As the index payout_stuck has it.
-  const stuck = sql<boolean>`p.obstacle is not null and p.state in ('REQUESTED', 'AUTHORISED', 'SIGNED')`;
+  // Also what was signed and lost its nonce, which waits for an operator's decision, and what no block takes.
+  const stuck = sql<boolean>`p.order_pk in (${MAYBE_STUCK}) and (p.obstacle is not null or ${IS_FLYING_LONG})`;
   if (after !== undefined) query = query.where('p.order_pk', '<', after);
   if (filter.merchantId !== undefined) query = query.where('o.merchant_id', '=', filter.merchantId);
   if (filter.chain !== undefined) query = query.where('p.chain', '=', filter.chain);

@@ -33,12 +33,18 @@ export async function buryDead(context: ExpiringContext, view: ExpiringView): Pr
       if (await buryTogether(context, due)) isAnyBuried = true;
     } catch (error) {
       // A node that does not answer answers no half either; one that has forgotten the oldest of them may have the others.
-      if (signal.aborted || !maySucceedInHalves(error)) throw error;
+      if (signal.aborted) throw error;
+      if (!maySucceedInHalves(error)) {
+        observe.unproven(key, [due, ...tries].flat(), error);
+        throw error;
+      }
+      if (due.length === 1) observe.unproven(key, due, error);
       failure ??= error;
       const half = Math.ceil(due.length / 2);
       if (due.length > 1) tries.push(due.slice(0, half), due.slice(half));
     }
   }
+  if (failure !== undefined && tries.length > 0) observe.unproven(key, tries.flat(), failure);
   if (failure !== undefined && !isAnyBuried) throw failure;
   return isAnyBuried;
 }
