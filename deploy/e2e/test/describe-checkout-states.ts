@@ -59,16 +59,26 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       const collection = await under().order('ETH_SEPOLIA');
       const view = await under().browser.open(collection.paymentUrl!);
       await eth.mineByHand();
-      const txid = await eth.pay({ to: collection.address, amount: '100' });
-      await eth.mine();
+      const payments: string[] = [];
+      for (const amount of ['40', '60']) {
+        const txid = await eth.pay({ to: collection.address, amount });
+        await eth.mine();
+        payments.push(await eth.rawTransaction(txid));
+      }
       await untilState(view.page, 'confirming');
-      const raw = await eth.rawTransaction(txid);
-      await eth.reorg(1);
+      await eth.reorg(2);
       await eth.mine();
       await untilState(view.page, 'reorganised');
-      expect(await view.page.locator('.code, .address, .open-wallet').count()).toBe(0);
+      const asks = view.page.locator('.code, .address, .open-wallet');
+      expect(await asks.count()).toBe(0);
       await examineUrl(under().browser, collection.paymentUrl!, 'reorganised');
-      await eth.reorg(1, [{ rawTransaction: raw, blockOffset: 0 }]);
+      const back = payments.map((rawTransaction, blockOffset) => ({ rawTransaction, blockOffset }));
+      await eth.reorg(1, back.slice(0, 1));
+      await eth.mine();
+      await view.page.getByText('40.00 USDT').waitFor();
+      expect(await view.page.getAttribute('main', 'data-state')).toBe('reorganised');
+      expect(await asks.count()).toBe(0);
+      await eth.reorg(2, back);
       await eth.mineByTime();
       await untilState(view.page, 'paid');
       await view.page.close();

@@ -12,6 +12,7 @@ import {
 const terms: CollectionTerms = { acceptedAmount: baseUnits(100n), cutoffSeconds: 1_000 };
 const late: TransferFact = {
   transferId: 1,
+  txHash: '0x1',
   amount: baseUnits(100n),
   state: 'VERIFIED',
   firstBlockTimeSeconds: 1_001,

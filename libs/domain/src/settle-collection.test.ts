@@ -24,6 +24,7 @@ function transfer(amount: bigint, given: Partial<TransferFact> = {}): TransferFa
   const state = given.state ?? 'DETECTED';
   return {
     transferId: 1,
+    txHash: `0x${given.transferId ?? 1}`,
     amount: baseUnits(amount),
     firstBlockTimeSeconds: CUTOFF,
     ...given,
@@ -162,6 +163,54 @@ describe('a reorganisation', () => {
     expect(back.told).toEqual(['ORDER_PENDING', 'ORDER_PENDING', 'ORDER_PENDING']);
   });
 
+  describe('that takes two payments back, of which one returns first', () => {
+    const four = transfer(40n, { transferId: 1 });
+    const six = transfer(60n, { transferId: 2 });
+    const away = { state: 'ORPHANED', deepEnough: false } as const;
+    const before = [facts([four, six]), facts([four, six].map((one) => ({ ...one, ...away })))];
+
+    test('asks nobody for the other one, which is still away', () => {
+      const one = history(...before, facts([four, { ...six, ...away }]));
+      expect(one.state).toMatchObject({ status: 'PENDING', reason: 'Reorganised', detectedAmount: 40n });
+      const both = settle(one.state, facts([four, six]));
+      expect(both.state).toMatchObject({ status: 'PENDING_CONFIRMATION', reason: null });
+      expect([...one.told, ...both.told]).toEqual([
+        'ORDER_PENDING_CONFIRMATION',
+        'ORDER_PENDING',
+        'ORDER_PENDING',
+        'ORDER_PENDING_CONFIRMATION',
+      ]);
+    });
+
+    test('nor when somebody has sent something else meanwhile', () => {
+      const other = transfer(5n, { transferId: 3 });
+      const { state } = history(...before, facts([four, other, { ...six, ...away }]));
+      expect(state).toMatchObject({ status: 'PENDING', reason: 'Reorganised', detectedAmount: 45n });
+    });
+
+    test('asks for what is missing once its transaction is back and does less', () => {
+      const less = transfer(10n, { transferId: 3, txHash: six.txHash });
+      const { state } = history(...before, facts([four, { ...six, ...away }, less]));
+      expect(state).toMatchObject({ status: 'PENDING', reason: null, detectedAmount: 50n });
+    });
+
+    test('lets what came after the time be away', () => {
+      const late = { ...six, firstBlockTimeSeconds: CUTOFF + 1 };
+      const { state } = history(facts([four, late]), facts([four, { ...late, ...away }]));
+      expect(state).toMatchObject({ status: 'PENDING', reason: null, detectedAmount: 40n });
+    });
+  });
+
+  test('of one payment in whose place another one stands is told, though the sum is the same', () => {
+    const one = transfer(30n, { transferId: 1 });
+    const { state, told } = history(
+      facts([one]),
+      facts([{ ...one, state: 'ORPHANED' }, transfer(30n, { transferId: 2 })]),
+    );
+    expect(state).toMatchObject({ status: 'PENDING', reason: 'Reorganised', detectedAmount: 30n });
+    expect(told).toEqual(['ORDER_PENDING', 'ORDER_PENDING']);
+  });
+
   test('after the cutoff expires the order, and the return of the payment revives it', () => {
     const late = CUTOFF + 1;
     const expired = history(facts([transfer(100n)]), facts([gone], late));
@@ -242,7 +291,7 @@ const transferFact: fc.Arbitrary<TransferFact> = fc
 const anyFacts: fc.Arbitrary<CollectionFacts> = fc.record({
   transfers: fc
     .array(transferFact, { maxLength: 4 })
-    .map((all) => all.map((one, i) => ({ ...one, transferId: i + 1 }))),
+    .map((all) => all.map((one, i) => ({ ...one, transferId: i + 1, txHash: `0x${i + 1}` }))),
   verifiedTimeSeconds: fc.integer({ min: CUTOFF - 3, max: CUTOFF + 3 }),
 });
 const anyHistory = fc.array(anyFacts, { maxLength: 6 });
@@ -361,6 +410,18 @@ describe('whatever happens', () => {
         const before = walk(past).end;
         fc.pre(before.status !== 'SUCCESS');
         expect(walk([...past, last]).end.detectedAmount).toBe(inTimeSum(last, false));
+      }),
+      runs,
+    );
+  });
+
+  test('of what is not covered nobody is asked for the rest while something that was there is away', () => {
+    fc.assert(
+      fc.property(anyHistory, anyFacts, (past, last) => {
+        const { end } = walk([...past, last]);
+        fc.pre(end.status === 'PENDING');
+        const away = last.transfers.some((t) => t.state === 'ORPHANED' && t.firstBlockTimeSeconds <= CUTOFF);
+        if (away) expect(end.reason).toBe('Reorganised');
       }),
       runs,
     );

@@ -40,6 +40,7 @@ export interface CollectionState {
 /** A transfer of the order's own token on its own chain to its deposit address. */
 export interface TransferFact {
   readonly transferId: number;
+  readonly txHash: string;
   readonly amount: BaseUnits;
   readonly state: TransferState;
   /** Time of the earliest block that held it: what was in time once stays in time (api.md section 5). */
@@ -76,7 +77,7 @@ const STEPS_MAX = 6;
  * Facts, not events: called again, called late, called for every event or for the last one only, the order ends in
  * the same state. Only two things remember the past, as api.md section 5 wants: SUCCESS and FAILED stay whatever the
  * chain does, and EXPIRED is left only by money, never by a chain time that was put back. The reason of INIT and
- * PENDING tells how they were reached.
+ * PENDING tells how they were reached; of PENDING also whether something that was taken back is still away.
  */
 export function settleCollection(
   terms: CollectionTerms,
@@ -172,6 +173,8 @@ interface Sums {
   readonly confirmedIds: readonly number[];
   readonly verified: BaseUnits;
   readonly verifiedLate: boolean;
+  /** Something that was in time is in no block now: it may come back any moment, and nobody may be asked to send it again. */
+  readonly away: boolean;
 }
 
 function sumTransfers(terms: CollectionTerms, transfers: readonly TransferFact[]): Sums {
@@ -180,6 +183,8 @@ function sumTransfers(terms: CollectionTerms, transfers: readonly TransferFact[]
   const kept = inTime.filter((t) => t.refunded !== true);
   const confirmed = kept.filter((t) => t.state === 'VERIFIED' && t.deepEnough);
   const verified = live.filter((t) => t.state === 'VERIFIED');
+  // Mined again, a transaction may do the same at another place of its receipt, or less: then nothing more comes of it.
+  const mined = new Set(live.map((t) => t.txHash));
   return {
     detected: total(kept),
     arrived: total(inTime),
@@ -187,6 +192,7 @@ function sumTransfers(terms: CollectionTerms, transfers: readonly TransferFact[]
     confirmedIds: confirmed.map((t) => t.transferId),
     verified: total(verified),
     verifiedLate: verified.some((t) => !isInTime(terms, t)),
+    away: transfers.some((t) => t.state === 'ORPHANED' && isInTime(terms, t) && !mined.has(t.txHash)),
   };
 }
 
@@ -206,15 +212,21 @@ function decideOpen(
     return step(state, 'covered', open(sums, null));
   }
   if (facts.verifiedTimeSeconds > terms.cutoffSeconds) return step(state, 'expired', expired(sums));
+  const reason = reasonOfPart(state, sums);
   if (state.status === 'INIT') {
-    return sums.detected > 0n ? step(state, 'partlyPaid', open(sums, null)) : undefined;
+    return sums.detected > 0n ? step(state, 'partlyPaid', open(sums, reason)) : undefined;
   }
   if (sums.detected === 0n) return step(state, 'vanished', open(sums, COLLECTION_REASONS.reorganised));
-  if (sums.detected !== state.detectedAmount) {
-    const shrunk = sums.detected < state.detectedAmount;
-    return step(state, 'amountChanged', open(sums, shrunk ? COLLECTION_REASONS.reorganised : null));
+  if (sums.detected !== state.detectedAmount || reason !== state.reason) {
+    return step(state, 'amountChanged', open(sums, reason));
   }
   return settleActual(state, sums);
+}
+
+/** Of an order that is not covered: whether the rest may be asked for, or was there already. */
+function reasonOfPart(state: CollectionState, { detected, away }: Sums): string | null {
+  if (away || detected < state.detectedAmount) return COLLECTION_REASONS.reorganised;
+  return detected === state.detectedAmount ? state.reason : null;
 }
 
 function decideConfirming(

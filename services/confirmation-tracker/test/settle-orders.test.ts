@@ -417,6 +417,30 @@ describe('a reorganisation before SUCCESS', () => {
     expect((await s.told(order)).at(-1)?.data.transaction).toMatchObject({ blockNum: 101 });
   });
 
+  test('that drops two payments has nobody pay the second again while only the first one is back', async () => {
+    await inTime();
+    const order = await s.order();
+    const [four, six] = [await s.transfer(order, 40n), await s.transfer(order, 60n, { block_height: 101 })];
+    await s.detected(four, six);
+    await s.orphaned(await s.orphan(four), await s.orphan(six));
+    const firstBack = await s.mineAgain(four, 102, 72);
+    await s.detected(firstBack);
+    expect(await s.state(order)).toEqual({
+      status: 'PENDING',
+      reason: 'Reorganised',
+      detected: 40n,
+      actual: null,
+    });
+    await s.detected(await s.mineAgain(six, 103, 84));
+    expect(await s.state(order)).toMatchObject({ status: 'PENDING_CONFIRMATION', reason: null });
+    expect(await s.story(order)).toEqual([
+      'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
+      'ORDER_PENDING INIT Reorganised',
+      'ORDER_PENDING PENDING Reorganised',
+      'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION',
+    ]);
+  });
+
   test('that only moves the payment is not worth a word, and in time stays in time', async () => {
     await inTime();
     const order = await s.order();

@@ -128,7 +128,11 @@ const notifyOrder = object('The full state of an order; also `data` of every ord
   uid,
   orderType: { type: 'string', enum: ['COLLECTION', 'PAYOUT'] },
   status: orderStatus,
-  reason: orNull(text('Why it failed or expired.')),
+  reason: orNull(
+    text(
+      'Why it failed or expired. Reorganised: something that was seen is in no block at the moment; it comes back, as a rule.',
+    ),
+  ),
   amount: decimal('Requested amount.'),
   actualAmount: orNull(decimal('Sum of the confirmed transfers; null while there is none.')),
   fee: { type: 'string', const: '0', description: 'Nothing is deducted.' },
