@@ -18,7 +18,7 @@ export interface FollowDeps {
 }
 
 export interface Following {
-  /** Asks now, and answers what is newest then; undefined when the API can't be reached. */
+  /** Asks now; what was answered, and is shown. Undefined when the API can't be reached, or what it says changes meanwhile. */
   refresh(): Promise<CheckoutOrder | undefined>;
   /** Somebody looks again, or the network is back. */
   wake(): void;
@@ -34,14 +34,17 @@ const POLL_EXPIRED_MS = 15_000;
 const BACKOFF_FIRST_MS = 1_000;
 const BACKOFF_MAX_MS = 30_000;
 const JITTER_MS = 1_000;
+/** Where clocks are apart every word of the stream may lead to a question. */
+const POLL_BEHIND_MS = 1_000;
+const REFRESH_TRIES = 3;
 
 interface State {
   latest: CheckoutOrder | null;
-  /** How often something was shown. What was asked for before may be older, within the same second. */
+  /** How often something was shown. What was asked for before may be older. */
   shown: number;
   /** Counts the doubts. What was asked before one is no answer after it. */
   doubts: number;
-  /** The whole order is to be asked for, since the last doubt. */
+  /** The whole order is to be asked for: since the last doubt, or since the stream said what may be older. */
   doubted: boolean;
   reachable: boolean;
   failures: number;
@@ -55,7 +58,11 @@ interface State {
  *
  * Two ways: the server's stream while it speaks; else polling. While the stream connects, has failed or is silent, the
  * page polls, so that at no time it depends on the stream. Polling asks for the status alone while nothing has come,
- * and for the whole order from then on. Answers that are older than what is shown are left out.
+ * and for the whole order from then on.
+ *
+ * What was asked for after something was shown is newer than that. What the stream says is newer as well, unless an answer
+ * overtook it. The time of the servers tells that only where they have one clock, so it is never what leaves something
+ * out: where it goes back, the page asks.
  */
 export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Following {
   const state: State = {
@@ -79,16 +86,22 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
     const asked = await askNext(client, state);
     if (doubts !== state.doubts) return; // which has begun to ask anew
     const pauseMs = hear(deps, state, asked, shown);
-    if (state.stream?.isSpeaking() !== true) poll(pauseMs);
+    if (state.doubted || state.stream?.isSpeaking() !== true) poll(pauseMs);
   };
   state.stream = keepStream({
     open: openStream === undefined ? undefined : () => openStream(client.eventsUrl),
     onOrder(order) {
+      if (state.latest !== null && order.serverTime < state.latest.serverTime) {
+        if (!state.doubted) poll(POLL_BEHIND_MS);
+        state.doubted = true;
+        return;
+      }
+      clearTimeout(state.timer);
       take(deps, state, order);
       if (!isOpen(order)) poll(POLL_EXPIRED_MS);
     },
     onSpeaking() {
-      clearTimeout(state.timer);
+      if (!state.doubted) clearTimeout(state.timer);
       setReachable(deps, state, true);
     },
     onSilent: () => poll(0),
@@ -98,11 +111,16 @@ export function followOrder(deps: FollowDeps, first: CheckoutOrder | null): Foll
   poll(first === null ? 0 : POLL_MS);
   return {
     async refresh() {
-      const { shown, doubts } = state;
-      const asked = await client.pay();
-      if (doubts !== state.doubts) return undefined;
-      hear(deps, state, asked, shown);
-      return asked.outcome === 'ANSWERED' ? (state.latest ?? undefined) : undefined;
+      for (let tries = 0; tries < REFRESH_TRIES && !state.stopped; tries += 1) {
+        const { shown, doubts } = state;
+        const asked = await client.pay();
+        if (doubts !== state.doubts) return undefined;
+        hear(deps, state, asked, shown);
+        if (asked.outcome !== 'ANSWERED') return undefined;
+        if (asked.data === state.latest) return asked.data;
+      }
+      // What is settled stays as it is.
+      return state.stopped ? (state.latest ?? undefined) : undefined;
     },
     // Also while the stream speaks: one that broke while nobody looked is known to be silent only later.
     wake: () => poll(0),
@@ -169,7 +187,7 @@ function setReachable(deps: FollowDeps, state: State, reachable: boolean): void 
 }
 
 function take(deps: FollowDeps, state: State, order: CheckoutOrder): void {
-  if (state.stopped || (state.latest !== null && order.serverTime < state.latest.serverTime)) return;
+  if (state.stopped) return;
   state.latest = order;
   state.doubted = false;
   state.shown += 1;
