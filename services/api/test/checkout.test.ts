@@ -171,6 +171,15 @@ describe('the checkout page', () => {
     expect(withoutData(text)).not.toContain(shown(order.address));
   });
 
+  it('keeps to itself what an operator wrote of who was refused; the merchant is told', async () => {
+    const order = await collection({ status: 'FAILED', reason: 'fraud, known from shop 7' });
+    expect((await open(order.order_id)).text).not.toContain('fraud');
+    const { data } = await api.signedGet('pay', order.order_id);
+    expect(data).toMatchObject({ status: 'FAILED', reason: 'Refused by operator' });
+    const { data: told } = await api.signedGet('status', order.order_id);
+    expect(told.reason).toBe('fraud, known from shop 7');
+  });
+
   it('invites nobody to pay when the time is over, before the order is settled', async () => {
     for (const status of ['INIT', 'PENDING'] as const) {
       const order = await collection({ status, expires_at: new Date(Date.now() - 1_000) });

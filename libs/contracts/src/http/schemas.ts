@@ -165,7 +165,9 @@ const payinOrder = object('What the checkout page shows of a collection.', {
   actualAmount: orNull(decimal('Amount received once confirmed; null before.')),
   expiredTime: unixSeconds('When the request expires.'),
   status: orderStatus,
-  reason: orNull(text('Why it failed or expired.')),
+  reason: orNull(
+    text('As GET status answers it; but what an operator wrote, refusing it, reads as: Refused by operator.'),
+  ),
   receivedAmount: decimal('Detected so far.'),
   txid: orNull(text('Latest transaction.')),
   explorerUrl: orNull({ type: 'string', format: 'uri', description: 'Where people can look at `txid`.' }),

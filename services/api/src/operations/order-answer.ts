@@ -10,6 +10,7 @@ import { signOrderId } from '@opentill/contracts/signing/verify-signature';
 import { confirmedNum } from '@opentill/domain/confirmations';
 import type { Family } from '@opentill/domain/chains';
 import { formatAmount, type BaseUnits } from '@opentill/domain/money';
+import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 import type { AssetBook } from '../asset-book.ts';
 import type { Merchant } from '../merchant-book.ts';
 import type { CreatedOrder, OrderRow } from '../store.ts';
@@ -68,7 +69,7 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     actualAmount: order.actualAmount === null ? null : show(order.actualAmount),
     expiredTime: unixSeconds(order.expiresAt),
     status: order.status,
-    reason: order.reason,
+    reason: reasonForCustomer(order.reason),
     receivedAmount: show(order.detectedAmount),
     txid: order.txHash,
     explorerUrl: order.txHash === null ? null : assets.explorerUrl(order.chain, order.txHash),
@@ -81,6 +82,13 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     description: order.description,
     serverTime: unixSeconds(now),
   };
+}
+
+const RULES_REASONS: ReadonlySet<string> = new Set(Object.values(COLLECTION_REASONS));
+
+/** Whoever has the link reads it. What an operator wrote of the customer is for the merchant. */
+function reasonForCustomer(reason: string | null): string | null {
+  return reason === null || RULES_REASONS.has(reason) ? reason : 'Refused by operator';
 }
 
 /** As people see it; SUI's is a coin type, no address. */

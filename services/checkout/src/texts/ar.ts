@@ -66,7 +66,6 @@ export const ar: Texts = {
   viewTransaction: 'عرضها في مستكشف الكتل',
   confirmations: 'التأكيدات',
   countOf: '{count} من {total}',
-  note: 'ملاحظة',
   stepSeen: 'رُصدت',
   stepConfirming: 'قيد التأكيد',
   stepDone: 'تم',

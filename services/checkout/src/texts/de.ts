@@ -80,7 +80,6 @@ export const de: Texts = {
   viewTransaction: 'Im Block-Explorer ansehen',
   confirmations: 'Bestätigungen',
   countOf: '{count} von {total}',
-  note: 'Hinweis',
   stepSeen: 'Gesehen',
   stepConfirming: 'Wird bestätigt',
   stepDone: 'Fertig',

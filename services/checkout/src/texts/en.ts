@@ -72,7 +72,6 @@ export const en = {
   viewTransaction: 'View it in the block explorer',
   confirmations: 'Confirmations',
   countOf: '{count} of {total}',
-  note: 'Note',
   stepSeen: 'Seen',
   stepConfirming: 'Confirming',
   stepDone: 'Done',

@@ -74,7 +74,6 @@ export const es: Texts = {
   viewTransaction: 'Verla en el explorador de bloques',
   confirmations: 'Confirmaciones',
   countOf: '{count} de {total}',
-  note: 'Nota',
   stepSeen: 'Detectado',
   stepConfirming: 'Confirmando',
   stepDone: 'Listo',

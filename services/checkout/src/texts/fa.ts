@@ -71,7 +71,6 @@ export const fa: Texts = {
   viewTransaction: 'دیدن در کاوشگر بلاک',
   confirmations: 'تأییدها',
   countOf: '{count} از {total}',
-  note: 'یادداشت',
   stepSeen: 'دیده شد',
   stepConfirming: 'در حال تأیید',
   stepDone: 'انجام شد',

@@ -75,7 +75,6 @@ export const fr: Texts = {
   viewTransaction: 'La voir dans l’explorateur de blocs',
   confirmations: 'Confirmations',
   countOf: '{count} sur {total}',
-  note: 'Remarque',
   stepSeen: 'Détecté',
   stepConfirming: 'Confirmation',
   stepDone: 'Terminé',

@@ -72,7 +72,6 @@ export const id: Texts = {
   viewTransaction: 'Lihat di penjelajah blok',
   confirmations: 'Konfirmasi',
   countOf: '{count} dari {total}',
-  note: 'Catatan',
   stepSeen: 'Terlihat',
   stepConfirming: 'Dikonfirmasi',
   stepDone: 'Selesai',

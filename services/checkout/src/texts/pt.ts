@@ -72,7 +72,6 @@ export const pt: Texts = {
   viewTransaction: 'Ver no explorador de blocos',
   confirmations: 'Confirmações',
   countOf: '{count} de {total}',
-  note: 'Nota',
   stepSeen: 'Detectado',
   stepConfirming: 'Confirmando',
   stepDone: 'Concluído',

@@ -74,7 +74,6 @@ export const ru: Texts = {
   viewTransaction: 'Посмотреть в обозревателе блоков',
   confirmations: 'Подтверждения',
   countOf: '{count} из {total}',
-  note: 'Примечание',
   stepSeen: 'Замечен',
   stepConfirming: 'Подтверждается',
   stepDone: 'Готово',

@@ -73,7 +73,6 @@ export const tr: Texts = {
   viewTransaction: 'Blok gezgininde görüntüle',
   confirmations: 'Onaylar',
   countOf: '{count} / {total}',
-  note: 'Not',
   stepSeen: 'Görüldü',
   stepConfirming: 'Onaylanıyor',
   stepDone: 'Tamam',

@@ -71,7 +71,6 @@ export const vi: Texts = {
   viewTransaction: 'Xem trong trình khám phá khối',
   confirmations: 'Số xác nhận',
   countOf: '{count} trên {total}',
-  note: 'Ghi chú',
   stepSeen: 'Đã thấy',
   stepConfirming: 'Đang xác nhận',
   stepDone: 'Hoàn tất',

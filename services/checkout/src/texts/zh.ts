@@ -66,7 +66,6 @@ export const zh: Texts = {
   viewTransaction: '在区块浏览器中查看',
   confirmations: '确认数',
   countOf: '{count} / {total}',
-  note: '备注',
   stepSeen: '已看到',
   stepConfirming: '确认中',
   stepDone: '完成',

@@ -43,7 +43,6 @@ export function renderDetails(order: CheckoutOrder, state: CheckoutState, say: S
     ],
     [say('confirmations'), state === 'partial' && order.txid !== null && confirmations(order, say)],
     [say('transaction'), order.txid !== null && transaction(order.txid, order.explorerUrl, say)],
-    [say('note'), state === 'failed' && order.reason !== null && markup`<bdi>${order.reason}</bdi>`],
   ];
   const list = rows
     .filter(([, value]) => value !== false)

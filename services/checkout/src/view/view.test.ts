@@ -128,6 +128,10 @@ describe('an order on the screen', () => {
     expect(html).not.toMatch(/data-wallet|data-payable|open-wallet|role="img"|data-copy/);
   });
 
+  test('says nothing of a refusal that somebody wrote', () => {
+    expect(draw({ status: 'FAILED', reason: 'a bad customer' })).not.toContain('a bad customer');
+  });
+
   test('shows confirmations up to what is required', () => {
     const confirming = { status: 'PENDING_CONFIRMATION', txid: '0x1' } as const;
     expect(draw({ ...confirming, confirmedNum: 2 })).toMatch(
