@@ -50,7 +50,11 @@ export const RUN_BY: Readonly<Record<string, Marks>> = {
     ...marks('guides', 'restore', 'restored', 'restore-decide', 'restore-release', 'restore-money'),
   },
   'libs/devnet/README.md': marks('devnet', 'tron-web', 'sui-client'),
-  'libs/sdk/README.md': { ...marks('sdk', 'order', 'callbacks'), ...marks('sdk-packed', 'install') },
+  'libs/sdk/README.md': {
+    ...marks('sdk', 'order', 'callbacks'),
+    ...marks('sdk-packed', 'install'),
+    ...marks('guides', 'callback-url'),
+  },
   'services/checkout/docs/checkout.md': marks('checkout', 'page-export', 'page-nginx', 'page-caddy'),
   'services/payout-signer/docs/payouts.md': marks('guides', 'policy-example'),
 };

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { hexlify, randomBytes } from 'ethers';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
@@ -28,6 +28,7 @@ const MAINNET = 'deploy/guides/going-to-mainnet.md';
 const MIGRATING = 'deploy/guides/migrating.md';
 const OPERATIONS = 'deploy/guides/operations.md';
 const PAYOUTS = 'services/payout-signer/docs/payouts.md';
+const SDK = 'libs/sdk/README.md';
 const CONFIRMATIONS = 3;
 
 const book = openGuideBook('guides');
@@ -101,6 +102,26 @@ async function run(commands: string, cwd = folder): Promise<string> {
   return out;
 }
 
+/** A terminal: it stays where its commands have gone. */
+function openTerminal(cwd: string) {
+  return {
+    cwd: () => cwd,
+    async run(commands: string): Promise<string> {
+      const place = join(folder, 'place');
+      const printed = await run(`trap 'pwd >"${place}"' EXIT\n${commands}`, cwd);
+      cwd = readFileSync(place, 'utf8').trim();
+      return printed;
+    },
+  };
+}
+
+/** One that is opened for a block: in the checkout if the sentence before says so, else as it opens, at home. */
+function openTerminalFor(document: string, mark: string) {
+  const [before = ''] = readFileSync(join(CHECKOUT, document), 'utf8').split(`<!-- test:${mark} -->`);
+  const sentence = before.trimEnd().split('\n\n').at(-1) ?? '';
+  return openTerminal(/\bin the\s+checkout\b/.test(sentence) ? CHECKOUT : folder);
+}
+
 /** The lines of a block, one after the other, with what the ones before have shown in the places of its capitals. */
 function linesOf(document: string, mark: string) {
   const lines = book.take(document, mark).flatMap(commandLines);
@@ -154,7 +175,7 @@ async function untilStatus({ orderId }: { orderId: string }, status: string): Pr
 describe('the first payment', () => {
   let port: number;
   let words: Record<string, string>;
-  const shopFolder = () => join(folder, 'my-shop');
+  const terminal = openTerminal(CHECKOUT); // the one beside `npm start`
   const here = (text: string): string =>
     text
       .replaceAll('~/', `${folder}/`)
@@ -166,29 +187,30 @@ describe('the first payment', () => {
 
   it('a merchant is made, and its secrets are shown', async () => {
     port = await findFreePort();
-    const shown = await run(block('shop-merchant'), CHECKOUT);
+    const shown = await terminal.run(block('shop-merchant'));
     const value = (name: string) => new RegExp(`^${name} +(\\S+)$`, 'm').exec(shown)?.[1] ?? '';
     words = { TOKEN: value('token'), SECRET: value('webhook secret') };
     expect(Object.values(words)).not.toContain('');
   }, 60_000);
 
   it('the SDK is packed from the checkout and installed', async () => {
-    await run(block('shop-install'), CHECKOUT);
+    await terminal.run(block('shop-install'));
   }, 120_000);
 
   it('the shop makes an order, is paid on TRON, hears of it by callbacks that it verifies, and sees its money go to cold storage', async () => {
-    writeFileSync(join(shopFolder(), 'shop.mjs'), block('shop-code'));
+    writeFileSync(join(folder, 'my-shop', 'shop.mjs'), block('shop-code'));
     const command = block('shop-start')
       .replace('=TOKEN', `=${words['TOKEN']}`)
       .replace('=SECRET', `=${words['SECRET']}`);
-    shop = start(command, shopFolder());
+    shop = start(command, terminal.cwd());
     let output = '';
     for (const stream of [shop.stdout, shop.stderr])
       stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
     const address = () => /to (T\w{33})$/m.exec(output)?.[1];
     await waitUntil('it has an order', () => address() !== undefined || shop?.exitCode !== null, 20_000);
-    const paid = JSON.parse(await run(fill(block('shop-pay'), { ADDRESS: address() ?? output }))) as object;
-    expect(paid).toEqual({ txid: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    const another = openTerminalFor(FIRST_PAYMENT, 'shop-pay');
+    const paid = await another.run(fill(block('shop-pay'), { ADDRESS: address() ?? output }));
+    expect(JSON.parse(paid)).toEqual({ txid: expect.stringMatching(/^[0-9a-f]{64}$/) });
     await waitUntil('it sends the book', () => output.includes('Send the book'), 30_000).catch(
       () => undefined,
     );
@@ -199,16 +221,53 @@ describe('the first payment', () => {
       'ORDER_SUCCESS book-1',
       'Send the book: 19.90 USDT came.',
     ]);
-    const explained = await run(block('shop-explain'), CHECKOUT);
+    const explained = await another.run(block('shop-explain'));
     expect(explained).toContain('COLLECTION book-1 of merchant my-shop: SUCCESS');
     expect(explained).toMatch(/DELIVERED|200/);
 
-    expect(await run(block('shop-sweep'), CHECKOUT)).toContain('TRON_TEST');
+    expect(await another.run(block('shop-sweep'))).toContain('TRON_TEST');
     await waitUntil('it hears of the sweep', () => output.includes('COLLECT_SUCCESS 19.90'), 120_000);
     expect(output).toContain('COLLECT_PENDING 19.90');
     expect((await attempt('opentill sweep list --all')).out).toMatch(/TRON_TEST.*DONE/);
   }, 240_000);
 });
+
+it('the shop of the SDK’s README hears of its order, once its callbacks go there', async () => {
+  const port = await findFreePort();
+  const block = (mark: string): string =>
+    book
+      .take(SDK, mark)[0]
+      .replaceAll('http://localhost:3011', under.gateway.shopUrl)
+      .replaceAll('localhost:4001', `localhost:${port}`);
+  const env = {
+    ...process.env,
+    OPENTILL_URL: under.gateway.apiUrl,
+    MERCHANT_TOKEN: under.merchantToken,
+    WEBHOOK_SECRET: under.webhookSecret,
+    PORT: `${port}`,
+  };
+  const inShop = (mark: string): ChildProcess =>
+    spawn(process.execPath, ['--input-type=module', '-e', block(mark)], {
+      cwd: join(CHECKOUT, dirname(SDK)),
+      env,
+    });
+  const [listener, buyer] = [inShop('callbacks'), inShop('order')];
+  let output = '';
+  for (const stream of [listener, buyer].flatMap(({ stdout, stderr }) => [stdout, stderr]))
+    stream?.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const says = async (text: string) =>
+    waitUntil(text, () => output.includes(text), 60_000).catch(() => expect(output).toContain(text));
+  try {
+    await says('now it is INIT');
+    await openTerminalFor(SDK, 'callback-url').run(block('callback-url'));
+    await says('book-1 is paid: 12.50');
+  } finally {
+    await run(`opentill merchant set default --callback-url '${under.receiver.url}'`);
+    const closed = new Promise((resolve) => listener.once('close', resolve));
+    listener.kill('SIGKILL');
+    await closed;
+  }
+}, 150_000);
 
 describe('going to mainnet, and migrating', () => {
   it('makes merchants', async () => {
