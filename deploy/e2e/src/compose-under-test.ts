@@ -62,6 +62,8 @@ export interface ComposeUnderTest {
   secret(name: string): string;
   /** Runs compose, with further files (of deploy/compose) after the first; what it wrote. */
   compose(args: readonly string[], files?: readonly string[], timeoutMs?: number): Promise<string>;
+  /** Runs a line of a document as it stands there, in a folder; `docker compose run` is this project's, without a terminal. */
+  type(line: string, folder: string): Promise<string>;
   /** Runs compose with bytes for its standard input; the bytes that it wrote. */
   pipe(args: readonly string[], input?: Buffer): Promise<Buffer>;
   /** The container of a service that is there. */
@@ -162,6 +164,11 @@ function useProject(project: Project, source: ComposeSource): ComposeUnderTest {
     project: name,
     ports,
     compose,
+    type: async (line, folder) => {
+      const own = [command, ...argumentsOf(['run', '-T'])].map((word) => `'${word}'`).join(' ');
+      const typed = line.replace(/^docker compose run(?= )/, own);
+      return (await run('bash', ['-euc', typed], { ...options, cwd: folder })).stdout;
+    },
     pipe: async (args, input = Buffer.alloc(0)) => {
       const running = run(command, argumentsOf(args), { ...options, encoding: 'buffer' });
       running.child.stdin?.end(input);

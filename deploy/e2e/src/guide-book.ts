@@ -9,6 +9,10 @@ export type Runner =
   | 'npm-start'
   /** deploy/e2e/test/guides.full.test.ts: what takes longer, needs an incident first, or loses a machine. */
   | 'guides'
+  /** deploy/e2e/test/units.full.test.ts: on servers of its own, with the units' processes but not systemd. */
+  | 'units'
+  /** deploy/e2e/test/compose.docker.test.ts: where a Docker engine answers. */
+  | 'docker'
   /** libs/sdk/test/readme.test.ts. */
   | 'sdk'
   /** libs/sdk/test/packed.full.test.ts. */
@@ -41,6 +45,8 @@ export const RUN_BY: Readonly<Record<string, Marks>> = {
   'deploy/guides/going-to-mainnet.md': {
     ...marks('npm-start', 'doctor', 'keys', 'drill', 'policy', 'approver', 'proxy'),
     ...marks('guides', 'merchant', 'first-money', 'sweep-policy', 'sweep-plan'),
+    ...marks('units', 'units-files', 'units-database', 'units-broker', 'units-setup', 'units-start'),
+    ...marks('docker', 'in-containers'),
   },
   'deploy/guides/migrating.md': marks('guides', 'migrant'),
   'deploy/guides/operations.md': {
@@ -95,8 +101,23 @@ export const NOT_RUN: readonly NotRun[] = [
     'docker compose',
     'node --conditions=source deploy/compose/src/measure-containers.ts',
   ),
-  ...notRun('deploy/guides/going-to-mainnet.md', 'the same', 'docker compose run'),
-  ...notRun('deploy/guides/operations.md', 'the same', 'docker compose run', 'docker compose up'),
+  ...notRun(
+    'deploy/guides/going-to-mainnet.md',
+    'every run of the tests begins so, in its own checkout',
+    'cd /opt/opentill',
+  ),
+  ...notRun(
+    'deploy/guides/going-to-mainnet.md',
+    'compose.docker.test.ts begins so, in a project of its own, with the wallet of devnet-keys in the place of one on paper',
+    'docker compose up -d --build',
+    'docker compose run --rm keys',
+  ),
+  ...notRun(
+    'deploy/guides/operations.md',
+    'as in going-to-mainnet.md: compose.docker.test.ts',
+    'docker compose run --rm cli',
+    'docker compose up -d --build',
+  ),
   ...notRun(
     'deploy/guides/docker.md',
     'a payment that its merchant asks for again: restore.full.test.ts',

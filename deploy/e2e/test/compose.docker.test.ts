@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { devAccount } from '@opentill/devnet/evm-accounts';
@@ -11,6 +13,7 @@ import {
   untilHealthy,
   type GatewayInContainers,
 } from '../src/gateway-in-containers.ts';
+import { commandLines, openGuideBook } from '../src/guide-book.ts';
 import { CHECKOUT } from '../src/read-markdown.ts';
 import type { SuiUnderTest } from '../src/sui-under-test.ts';
 import type { TronUnderTest } from '../src/tron-under-test.ts';
@@ -41,6 +44,7 @@ const PAYMENT_PAUSE_MS = 400;
 /** Of the payments made while scanners change places, the least that makes the test one. */
 const PAYMENTS_MIN = 20;
 
+const book = openGuideBook('docker');
 let docker: ComposeUnderTest;
 let gateway: GatewayInContainers;
 let chains: readonly ChainUnderTest[];
@@ -234,12 +238,39 @@ test('an operator’s commands and a backup run in containers of their own, and 
   for (const { chain } of chains) expect(listed).toMatch(new RegExp(`^${chain}\\t.*\\tby `, 'm'));
   expect(await run('cli', 'payout', 'list')).toContain(`out-${chains[0]?.chain}`);
   expect(await run('owner', 'restore', 'reconcile')).toContain('No wallet is held.');
+  await runGuide();
   await run('archive', 'backup', '--out', '/var/lib/opentill/backups/one');
   const kept = await run('--entrypoint', 'ls', 'archive', '/var/lib/opentill/backups/one');
   expect(kept.split(/\s+/)).toEqual(
     expect.arrayContaining(['keystore.json', 'manifest.json', 'policy.json', 'public-keys.json', 'tables']),
   );
-}, 120_000);
+}, 240_000);
+
+/** What the guide to main networks has for containers, as it stands there; the policy that the signer goes by stays. */
+async function runGuide(): Promise<void> {
+  const lines = book.take('deploy/guides/going-to-mainnet.md', 'in-containers').flatMap(commandLines);
+  expect(book.left()).toEqual([]);
+  const orderId = `in-${chains[0]?.chain}`;
+  const folder = mkdtempSync(join(tmpdir(), 'opentill-guide-'));
+  try {
+    chmodSync(folder, 0o755);
+    copyFileSync(join(CHECKOUT, 'deploy/compose/devnet-policy.json'), join(folder, 'policy.json'));
+    chmodSync(join(folder, 'policy.json'), 0o644);
+    let told = '';
+    for (const line of lines) {
+      const here = line
+        .replace('ORDER_ID', orderId)
+        .replace('/policy.sealed.json', '/of-the-guide.sealed.json');
+      told += await docker.type(here, folder);
+    }
+    for (const { chain } of chains) expect(told).toContain(chain);
+    expect(told).toContain('https://shop.example.com/callbacks');
+    expect(told).toContain(`COLLECTION ${orderId} of merchant default: SUCCESS`);
+    expect(told).not.toContain('DIFF');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 test('what the signer has sent outlives its container', async () => {
   const marks = async () =>
