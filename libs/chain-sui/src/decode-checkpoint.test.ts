@@ -154,17 +154,14 @@ describe('transfers of a checkpoint', () => {
     expect(wallets.toSorted()).toEqual([A, A, A, SPONSOR].toSorted());
   });
 
-  it('are not read of a node that leaves out balance changes, which one without gas may', () => {
-    expect(() => decodeTransaction(executed([]))).toThrow(
-      expect.objectContaining({
-        ...refused,
-        context: expect.objectContaining({ lacksBalanceChanges: true }),
-      }),
-    );
-    expect(decodeCheckpoint(checkpoint([executed([], { gas: 0n })]), coins).mute).toEqual([DIGEST]);
-    expect(
-      decodeCheckpoint(checkpoint([executed([[B, '0x2::other::COIN', '1']], { gas: 0n })]), coins).mute,
-    ).toEqual([]);
+  it('may be left out where a transaction that succeeded, or cost something, changes nothing', () => {
+    const muteOf = (...how: Parameters<typeof executed>) =>
+      decodeCheckpoint(checkpoint([executed(...how)]), coins).mute;
+    expect(muteOf([])).toEqual([{ txHash: DIGEST, isFree: false }]);
+    expect(muteOf([], { gas: 0n })).toEqual([{ txHash: DIGEST, isFree: true }]);
+    expect(muteOf([], { success: false })).toEqual([{ txHash: DIGEST, isFree: false }]);
+    expect(muteOf([], { success: false, gas: 0n })).toEqual([]);
+    expect(muteOf([[B, '0x2::other::COIN', '1']], { gas: 0n })).toEqual([]);
   });
 
   it('are of the coin that is meant, in whatever form a node writes its type', () => {

@@ -34,13 +34,20 @@ export interface SuiTransaction {
   readonly changes: readonly BalanceChange[];
 }
 
+/** One of which a node shows no change of any balance. */
+export interface MuteTransaction {
+  readonly txHash: TxHash;
+  /** It cost nothing: nothing but a payment need have changed a balance. */
+  readonly isFree: boolean;
+}
+
 /** A checkpoint as one source tells it. The chain's own transactions are left out. */
 export interface SuiCheckpoint {
   readonly header: SuiHeader;
   /** How many it holds, the chain's own included. */
   readonly count: number;
-  /** Those that succeeded, cost nothing, and of which the node shows no change of any balance: see mustNotBeMute. */
-  readonly mute: readonly TxHash[];
+  /** Those of which changes could be left out: see mustNotBeMute. */
+  readonly mute: readonly MuteTransaction[];
   /** One of those of which the node shows a changed balance, of whatever coin. */
   readonly telling: TxHash | undefined;
   readonly transactions: readonly (SuiTransaction & {
@@ -126,7 +133,7 @@ export function plainHeader({ height, hash, parentHash, timeSeconds, epoch }: Su
 
 /**
  * A checkpoint with its transactions, of whose changes only those of `coins` are kept (undefined: all). Throws
- * INCONSISTENT_ANSWER, also for a node that leaves out balance changes: see decodeTransaction.
+ * INCONSISTENT_ANSWER. Whether a node leaves out balance changes, mustNotBeMute judges.
  */
 export function decodeCheckpoint(
   raw: ToldCheckpoint | undefined,
@@ -144,22 +151,30 @@ export function checkpointOf(
   coins: ReadonlySet<string> | undefined,
 ): SuiCheckpoint {
   const transactions: SuiCheckpoint['transactions'][number][] = [];
-  const mute: TxHash[] = [];
+  const mute: MuteTransaction[] = [];
   let telling: TxHash | undefined;
   for (const [place, one] of executed.entries()) {
     if (one.transaction?.sender === SYSTEM_SENDER) continue;
     const transaction = decodeTransaction(one, coins, header.height);
     transactions.push({ ...transaction, place });
-    if (one.balanceChanges.length === 0 && transaction.succeeded) mute.push(transaction.txHash);
+    if (isMute(one, transaction))
+      mute.push({ txHash: transaction.txHash, isFree: transaction.gasMist === 0n });
     if (one.balanceChanges.length > 0) telling = transaction.txHash;
   }
   return { header, count: executed.length, mute, telling, transactions };
 }
 
+/** Whether a node shows no change of a transaction that has any as a rule: one that did something, or cost something. */
+export function isMute(
+  { balanceChanges }: ToldTransaction,
+  { succeeded, gasMist }: Pick<SuiTransaction, 'succeeded' | 'gasMist'>,
+): boolean {
+  return balanceChanges.length === 0 && (succeeded || gasMist !== 0n);
+}
+
 /**
  * A transaction that was asked for with TRANSACTION_MASK. A node that lacks the index of balance changes answers without
- * them, and without an error (sui.md section 2.2): who has paid for gas has a changed balance, so INCONSISTENT_ANSWER for one that
- * cost something and changed nothing. Of what cost nothing mustNotBeMute judges.
+ * them, and without an error (sui.md section 2.2): see isMute.
  */
 export function decodeTransaction(
   { digest, transaction, effects, balanceChanges }: ToldTransaction,
@@ -183,8 +198,6 @@ export function decodeTransaction(
   if (!isDigest(digest)) throw unfit('a digest that is none', { height });
   const gasMist =
     (gasUsed.computationCost ?? 0n) + (gasUsed.storageCost ?? 0n) - (gasUsed.storageRebate ?? 0n);
-  if (balanceChanges.length === 0 && gasMist !== 0n)
-    throw unfit('the node leaves out balance changes', { height, txHash: digest, lacksBalanceChanges: true });
   return {
     txHash: digest as TxHash,
     sender,

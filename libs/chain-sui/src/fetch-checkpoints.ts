@@ -53,7 +53,9 @@ export async function fetchCheckpoints(
     const way = known === 'list' && range.from === range.to ? 'get' : known;
     try {
       const checkpoints = await FETCHING[way](reading, source, range, options);
-      await mustNotBeMute(source, checkpoints, reading.told, options);
+      await mustNotBeMute(source, checkpoints, reading.told, options, (height) =>
+        lookBack(reading, source, way, height, options),
+      );
       return checkpoints;
     } catch (error) {
       if (isReaderError(error, 'BLOCK_NOT_FOUND'))
@@ -161,6 +163,29 @@ async function fetchByContents(
     return transaction;
   });
   return checkpointOf(header, whole, coins);
+}
+
+/** See LookBack. However long a stretch shows no change: one call after the other comes to where one is shown. */
+async function lookBack(
+  reading: Reading,
+  source: SuiSource,
+  way: Way,
+  height: number,
+  options: ReadOptions,
+): Promise<readonly SuiCheckpoint[]> {
+  const before = reading.lookedBack.get(source);
+  const end = before?.height === height ? before.downTo : height;
+  const downTo = Math.max(0, end - (way === 'list' ? reading.perCall.now() : AT_ONCE));
+  reading.lookedBack.delete(source);
+  if (end === 0) return [];
+  try {
+    const older = await FETCHING[way](reading, source, { from: downTo, to: end - 1 }, options);
+    reading.lookedBack.set(source, { height, downTo });
+    return older;
+  } catch (error) {
+    if (isReaderError(error, 'BLOCK_NOT_FOUND')) return [];
+    throw error;
+  }
 }
 
 /** Whether a node was found to have discarded what it was asked for. */

@@ -54,8 +54,17 @@ function aSource(told: Readonly<Record<string, Partial<GrpcTypes.ExecutedTransac
     question({ ledger: { batchGetTransactions } }, {});
   return { label: 'node', ask } as unknown as SuiSource;
 }
-const checkpoint = (height: number, mute: readonly (TxHash | undefined)[], telling?: TxHash): SuiCheckpoint =>
-  ({ header: { height }, mute, telling }) as unknown as SuiCheckpoint;
+const checkpoint = (
+  height: number,
+  mute: readonly (TxHash | undefined)[],
+  telling?: TxHash,
+  isFree = true,
+): SuiCheckpoint =>
+  ({
+    header: { height },
+    mute: mute.map((txHash) => ({ txHash, isFree })),
+    telling,
+  }) as unknown as SuiCheckpoint;
 const toldBy = (source: SuiSource, height = 1): ToldChanges =>
   new WeakMap([[source, [{ height, txHash: TELLING! }]]]);
 const changes = [{ address: '0xa', coinType: '0x2::sui::SUI', amount: '1' }];
@@ -65,12 +74,38 @@ const lacks = { code: 'INCONSISTENT_ANSWER', context: { lacksBalanceChanges: tru
 
 test('a coin that holds nothing, given away for nothing, holds up no node that shows changes of others', async () => {
   const source = aSource({ nothing: emptyCoin, telling: { balanceChanges: changes } });
-  // In the same checkpoint; in one that was read before, which it shows again when it is asked for both; in one of the same reading.
+  // In the same checkpoint; in one that was read before, which it shows again when it is asked for both; in an older one of the same
+  // reading; in one that is looked for.
   await mustNotBeMute(source, [checkpoint(1, [NOTHING], TELLING)], new WeakMap(), {});
   const told: ToldChanges = new WeakMap();
   await mustNotBeMute(source, [checkpoint(1, [], TELLING)], told, {});
   await mustNotBeMute(source, [checkpoint(2, [NOTHING])], told, {});
-  await mustNotBeMute(source, [checkpoint(1, [NOTHING]), checkpoint(2, [], TELLING)], new WeakMap(), {});
+  await mustNotBeMute(source, [checkpoint(2, [NOTHING]), checkpoint(1, [], TELLING)], new WeakMap(), {});
+  const found: ToldChanges = new WeakMap();
+  const lookBack = (height: number) => Promise.resolve([checkpoint(height - 2, [], TELLING)]);
+  await mustNotBeMute(source, [checkpoint(4, [NOTHING])], found, {}, lookBack);
+  await mustNotBeMute(source, [checkpoint(5, [NOTHING])], found, {});
+});
+
+test('so does what costs just what it takes out of something that is nobody’s, of whomever it is', async () => {
+  for (const own of [emptyCoin, { effects: effects([object(COIN)]) }]) {
+    const source = aSource({ nothing: own, telling: { balanceChanges: changes } });
+    await mustNotBeMute(source, [checkpoint(2, [NOTHING], TELLING, false)], new WeakMap(), {});
+    await mustNotBeMute(source, [checkpoint(2, [NOTHING], undefined, false)], toldBy(source), {});
+    // By its effects it can't be told from one of a node that tells of no changes.
+    const without = aSource({ nothing: own });
+    await expect(
+      mustNotBeMute(without, [checkpoint(2, [NOTHING], undefined, false)], toldBy(without), {}),
+    ).rejects.toMatchObject(lacks);
+  }
+});
+
+test('a node that shows changes of younger checkpoints only may have begun with them', async () => {
+  const source = aSource({ nothing: emptyCoin, telling: { balanceChanges: changes } });
+  const reading = [checkpoint(1, [NOTHING], undefined, false), checkpoint(2, [], TELLING)];
+  await expect(mustNotBeMute(source, reading, new WeakMap(), {})).rejects.toMatchObject(lacks);
+  const noneBefore = () => Promise.resolve([checkpoint(0, [])]);
+  await expect(mustNotBeMute(source, reading, new WeakMap(), {}, noneBefore)).rejects.toMatchObject(lacks);
 });
 
 test('nor do more of them than a node answers of at once', async () => {

@@ -49,6 +49,7 @@ function aReading(): Reading {
     perCall: createCheckpointsPerCall(),
     totals: new WeakMap(),
     told: new WeakMap(),
+    lookedBack: new WeakMap(),
   } as unknown as Reading;
 }
 

@@ -5,7 +5,7 @@ import type { TxHash } from '@opentill/chain/transfer';
 import { askFates, type FateAccount, type FateAnswer } from '@opentill/chain-sources/ask-fates';
 import { coinTypeOf } from './coin-type.ts';
 import type { SuiHeader, SuiTransaction } from './decode-checkpoint.ts';
-import { decodeTransaction, isDigest } from './decode-checkpoint.ts';
+import { decodeTransaction, isDigest, isMute } from './decode-checkpoint.ts';
 import { readHeader } from './read-header.ts';
 import { readTransactions } from './read-transactions.ts';
 import type { Reading } from './reading.ts';
@@ -64,6 +64,8 @@ function answerTo(
 ): FateAnswer {
   const told = soundly(() => decodeTransaction(answered));
   if (told === undefined || told.txHash !== own.txHash || header === undefined) return 'unsound';
+  // Each of ours pays somebody.
+  if (isMute(answered, told)) return 'unsound';
   return told.sender === own.from ? fateOf(own, told, header) : 'foreign';
 }
 

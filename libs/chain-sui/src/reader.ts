@@ -143,6 +143,7 @@ function readingOf(
     readTold: sources.all().length > 1 ? createToldAlike().of : (_height, bytes, read) => read(bytes),
     totals: new WeakMap(),
     told: new WeakMap(),
+    lookedBack: new WeakMap(),
     proofs: new WeakMap(),
     tailOf(source) {
       const tail = own.tails.get(source);

@@ -29,6 +29,8 @@ export interface Reading {
   readonly totals: WeakMap<SuiSource, Map<BlockHash, number>>;
   /** What each source has shown of changed balances; see mustNotBeMute. */
   readonly told: ToldChanges;
+  /** How far below a checkpoint each source was searched for one; see lookBack. */
+  readonly lookedBack: WeakMap<SuiSource, { readonly height: number; readonly downTo: number }>;
   /** What is proven of transfers that this reader has given. */
   readonly proofs: WeakMap<CandidateTransfer, Proof>;
   readonly onCompared: (comparison: SourceComparison) => void;

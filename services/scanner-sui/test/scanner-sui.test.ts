@@ -58,6 +58,7 @@ describe('deposits', () => {
       native: 1,
       gasless: 1,
       toHimself: 0,
+      gasTakenBack: 0,
       failed: 0,
       ofNothing: 0,
     };
@@ -155,6 +156,53 @@ describe('a node without balance changes', () => {
     world.node.fault({ kind: 'no-balance-changes' });
     await chain.send(kind, await newAddress());
     world.devnet.control.checkpoint(2);
+    expect(await world.passed('seen', checkpoint + 1, 700)).toBe(false);
+    world.node.clearFaults();
+    await expectTruth();
+  });
+});
+
+describe('a transaction that costs something and changes no balance', () => {
+  const payAfterIt = async (): Promise<void> => {
+    for (let checkpoint = 0; checkpoint < 3; checkpoint += 1) {
+      await chain.send('gasTakenBack', await newAddress());
+      world.devnet.control.checkpoint();
+    }
+    await chain.send('coin', await newAddress());
+    world.devnet.control.checkpoint();
+  };
+  it('holds up nothing of what is paid after it, by one node or by two', async () => {
+    await payAfterIt();
+    await expectTruth();
+    const other = await world.devnet.control.openNode();
+    await replica.stop();
+    replica = await world.startReplica({ rpcUrls: [world.node.url, other.url] });
+    await payAfterIt();
+    await expectTruth();
+    await replica.stop();
+    replica = await world.startReplica();
+    await expectTruth();
+    await other.close();
+  });
+
+  it.each(['list', 'no-history'] as const)(
+    'nor where it is the first that a scanner reads, long after any other: %s',
+    async (kind) => {
+      await replica.stop();
+      if (kind === 'no-history') world.node.fault({ kind });
+      world.devnet.control.checkpoint(30);
+      await payAfterIt();
+      replica = await world.startReplica();
+      await expectTruth();
+      world.node.clearFaults();
+    },
+  );
+
+  it('is not believed of a node that shows changes of none', async () => {
+    world.node.fault({ kind: 'no-balance-changes' });
+    const { checkpoint } = world.devnet.control.summary();
+    await chain.send('gasTakenBack', await newAddress());
+    world.devnet.control.checkpoint();
     expect(await world.passed('seen', checkpoint + 1, 700)).toBe(false);
     world.node.clearFaults();
     await expectTruth();

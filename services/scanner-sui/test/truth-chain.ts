@@ -18,6 +18,8 @@ export type PaymentKind =
   | 'gasless'
   /** So does this: somebody moves his own, and no balance changes. */
   | 'toHimself'
+  /** This costs something, which somebody takes out of a shared object; a coin of nothing is given away, and no balance changes. */
+  | 'gasTakenBack'
   | 'failed'
   | 'ofNothing';
 
@@ -81,6 +83,12 @@ export function createTruthChain(devnet: SuiDevnet, seed: number): TruthChain {
     toHimself: async () => {
       const by = pick<Signer>(payers);
       await pay([free(by.toSuiAddress())], { gasless: true }, by);
+    },
+    gasTakenBack: async (to) => {
+      const by = pick<Signer>(payers);
+      devnet.control.setGasGivenBack(by.toSuiAddress());
+      await pay([{ ...coin(to), amount: 0n }], {}, by);
+      devnet.control.setGasGivenBack(undefined);
     },
     failed: (to) => pay([coin(to)], { fails: true }),
     ofNothing: (to) => pay([{ ...coin(to), amount: 0n }]),

@@ -46,6 +46,11 @@ export interface SuiControl {
   /** Lets a coin be moved without gas, in amounts of so much at least; undefined: not any more. */
   setGasless(symbol: DevTokenSymbol, minimumBaseUnits: bigint | undefined): void;
   setReferenceGasPrice(mist: bigint): void;
+  /**
+   * The transactions that this address pays for take just what they cost out of a shared object: they cost something, and that changes
+   * no balance. Undefined: nobody's.
+   */
+  setGasGivenBack(address: string | undefined): void;
   /** Lets the node do something wrong, until it has happened often enough or is cleared. */
   fault(fault: SuiFault): void;
   clearFaults(): void;
@@ -116,6 +121,9 @@ export function createControl(deps: SuiControlDeps): SuiControl {
     },
     setReferenceGasPrice(mist) {
       chain.parameters.referenceGasPrice = mist;
+    },
+    setGasGivenBack(address) {
+      chain.parameters.gasGivenBackTo = address === undefined ? undefined : readAddress(address);
     },
     fault: (fault) => node.fault(fault),
     clearFaults: () => node.clearFaults(),

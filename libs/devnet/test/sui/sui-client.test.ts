@@ -90,6 +90,23 @@ test('a transfer of coins: its digest, effects, balance changes and checkpoint',
   expect(told(read)).toMatchObject({ digest });
 });
 
+test('a transaction that takes just its gas out of a shared object costs something, and changes no balance', async () => {
+  const { devnet, keys, land } = world;
+  const sender = keys[1]!.toSuiAddress();
+  const toHimself = async () => {
+    const transaction = new Transaction();
+    transaction.transferObjects([transaction.coin({ type: devnet.tokens.USDC, balance: 0n })], sender);
+    return land(transaction);
+  };
+  devnet.control.setGasGivenBack(sender);
+  const result = await toHimself();
+  const { effects } = told(result) as unknown as { effects: { gasUsed: Record<string, string> } };
+  expect(BigInt(effects.gasUsed['computationCost']!)).toBeGreaterThan(0n);
+  expect(changesOf(result)).toEqual([]);
+  devnet.control.setGasGivenBack(undefined);
+  expect(changesOf(await toHimself())).toHaveLength(1);
+});
+
 test('an address balance is a field of the accumulator root', () => {
   const owner = newAddress();
   const type = `0x2::accumulator::Key<0x2::balance::Balance<${world.devnet.tokens.USDC}>>`;

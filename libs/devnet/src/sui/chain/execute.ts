@@ -206,10 +206,11 @@ function pay(
   gas: GasSummary,
   changes: readonly ObjectChange[],
 ): Settled {
-  const net = netGas(gas);
+  const { owner } = execution.checked.data.gasData;
+  const isGivenBack = failure === undefined && execution.chain.parameters.gasGivenBackTo === owner;
+  const net = isGivenBack ? 0n : netGas(gas);
   const paid = [...changes, ...gasChanges(execution, net)];
   const { checked, gasCoin, budget } = execution;
-  const { owner } = checked.data.gasData;
   if (checked.gas.kind === 'funds') return { failure, gas, changes: addFunds(paid, owner, -net) };
   if (checked.gas.kind !== 'reservation') return { failure, gas, changes: paid };
   const left = (gasCoin?.balance ?? 0n) + budget - net;
@@ -220,6 +221,6 @@ function pay(
 function addFunds(changes: readonly ObjectChange[], address: string, delta: bigint): readonly ObjectChange[] {
   const change = fundsChange(address, SUI_TYPE, delta);
   const other = changes.find(({ id }) => id === change.id);
-  if (other?.kind !== 'funds') return [...changes, change];
+  if (other?.kind !== 'funds') return delta === 0n ? changes : [...changes, change];
   return [...changes.filter(({ id }) => id !== change.id), { ...change, delta: delta + other.delta }];
 }

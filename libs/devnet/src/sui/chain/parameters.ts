@@ -6,6 +6,8 @@ export interface ChainParameters {
   readonly gaslessMinimums: Map<string, bigint>;
   /** Of the whole network, which lets 300 a second through. */
   gaslessTransactionsPerCheckpoint: number;
+  /** Whose transactions take just what they cost out of a shared object, so that gas changes no balance. */
+  gasGivenBackTo?: string | undefined;
 }
 
 /** Protocol limits (crates/sui-protocol-config, version 138). */
