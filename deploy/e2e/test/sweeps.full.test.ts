@@ -33,6 +33,7 @@ const CASES = [
   { chain: 'TRON_TEST', cold: TRON_COLD, by: 'RENT', orders: 20, prepare: makeTokenBusy },
   { chain: 'TRON_TEST', cold: TRON_COLD, by: 'STAKE', orders: 20, prepare: stakeMuch },
 ] as const;
+const WHOLLY_SWEPT = / received (\S+) USDT, swept \1 USDT, unswept 0\.0+ USDT, unexplained 0$/;
 const PAID_WITHIN_MS = 240_000;
 const SWEPT_WITHIN_MS = 420_000;
 
@@ -227,11 +228,29 @@ test.each(CASES)(
     expect(under.receiver.received.flatMap(({ problems }) => problems)).toEqual([]);
 
     // Nothing is left unexplained: received, swept, unswept, address by address.
+    let said = '';
     await waitUntil(
       'the books equal the chain',
-      async () => (await runOpentill(under.gateway, ['reconcile', '--chain', chain])).code === 0,
+      async () => {
+        const { code, out } = await runOpentill(under.gateway, [
+          'reconcile',
+          '--addresses',
+          '--chain',
+          chain,
+        ]);
+        said = out;
+        return code === 0;
+      },
       60_000,
     );
+    for (const [place, { address }] of orders.entries()) {
+      const lines = said.split('\n').filter((line) => line.startsWith(`${chain} ${asStored(address)} `));
+      const ofTokens = lines.flatMap((line) => WHOLLY_SWEPT.exec(line)?.[1] ?? []);
+      expect(ofTokens.map((shown) => devnet.baseUnits('USDT', shown))).toEqual([
+        devnet.baseUnits('USDT', amountOf(place)),
+      ]);
+      expect(lines.filter((line) => !line.endsWith(', unexplained 0'))).toEqual([]);
+    }
   },
   PAID_WITHIN_MS + SWEPT_WITHIN_MS + 120_000,
 );

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { CliContext } from './context.ts';
 import { addBackup } from './backup-commands.ts';
 import { recordTopUp } from './commands/book-top-up.ts';
@@ -138,6 +138,12 @@ function addRepairs(program: Command, context: CliContext): void {
     .option('--chain <chain>', 'this network alone')
     .option('--paid-only', 'leave out addresses that nothing ever came to')
     .option('--book-gas', 'book the coin for fees that was sent to the hot wallets')
+    .addOption(
+      new Option(
+        '--addresses',
+        'say of each deposit address what it received, and what became of it',
+      ).conflicts('bookGas'),
+    )
     .option('--json', 'for programs')
     .action((options: ReconcileOptions) => reconcile(context, options));
 

@@ -99,6 +99,7 @@ it('names an address that somebody emptied', async () => {
     true,
   );
   await world.pay(devAccount(8).address, USDT, 'USDT', holder);
+  await world.setCoin(holder.address, 0n);
   await world.verified();
   const one = await world.reconcile();
   expect(one.differences).toMatchObject([
@@ -204,6 +205,91 @@ it('books coin that was sent for fees when told to, once, whoever measures it at
     expect.stringMatching(/^database:/),
     'BSC_TEST',
   ]);
+});
+
+it('explains what a swept address received, was brought and paid, and names coin that was taken from it', async () => {
+  const holder = devAccount(7);
+  await world.setCoin(holder.address, 0n);
+  const order = await world.order(holder.address);
+  const id = await world.seen(order.address, await world.pay(order.address, 30n * USDT), 30n * USDT);
+  await world.booked(id, order, 30n * USDT, true);
+  const fee = await world.swept(order, holder, 30n * USDT, COIN / 100n);
+  const left = COIN / 100n - fee;
+  await world.verified();
+
+  const one = await world.reconcile(['--json', '--addresses']);
+  expect(one).toMatchObject({ code: 0, explanations: [] });
+  expect(
+    one.lines.find(({ symbol, what }) => symbol === 'tBNB' && what === 'deposit addresses'),
+  ).toMatchObject({ ledger: `${left}`, onItsWay: '0', unasked: '0', onChain: `${left}` });
+  const accounts = one.addresses.filter(({ address }) => address === order.address);
+  expect(accounts).toMatchObject([
+    { symbol: 'USDT', received: `${30n * USDT}`, swept: `${30n * USDT}`, unswept: '0', unexplained: '0' },
+    { symbol: 'tBNB', brought: `${COIN / 100n}`, fees: `${fee}`, unswept: `${left}`, onChain: `${left}` },
+  ]);
+  // Each address with money once, and each is explained.
+  expect(one.addresses.map(({ unexplained }) => unexplained)).toEqual(one.addresses.map(() => '0'));
+  const { out } = await world.reconcile(['--addresses']);
+  expect(out).toContain(
+    `BSC_TEST ${order.address}  received 30.00 USDT, swept 30.00 USDT, unswept 0.00 USDT, unexplained 0`,
+  );
+  expect(out).toMatch(
+    new RegExp(
+      `${order.address}  brought for fees 0.01 tBNB, fees 0\\.\\d+ tBNB, unswept 0\\.\\d+ tBNB, unexplained 0`,
+    ),
+  );
+  expect(out).toMatch(/received 0.000007 USDC, swept .*, unmatched 0.000007 USDC, unexplained 0/);
+
+  await world.setCoin(order.address, left - 1n); // stolen
+  await world.verified();
+  const stolen = await world.reconcile();
+  expect(stolen.code).toBe(1);
+  expect(stolen.differences).toMatchObject([
+    { kind: 'DEPOSIT_MISSING', symbol: 'tBNB', subject: order.address, amount: '-1' },
+  ]);
+  expect(stolen.differences[0]?.mend).toContain('treat the words as stolen');
+  await world.setCoin(order.address, left);
+  await world.verified();
+});
+
+it('says which coin others sent to deposit addresses unasked, and calls it no difference', async () => {
+  const order = await world.order(world.newAddress());
+  await world.sendCoin(order.address, COIN);
+  await world.verified();
+  const one = await world.reconcile(['--json', '--addresses']);
+  expect(one).toMatchObject({
+    code: 0,
+    differences: [],
+    explanations: [{ kind: 'COIN_UNASKED', symbol: 'tBNB', subject: '1 deposit address', amount: `${COIN}` }],
+  });
+  expect(one.addresses.filter(({ address }) => address === order.address)).toMatchObject([
+    { symbol: 'tBNB', received: '0', unasked: `${COIN}`, onChain: `${COIN}`, unexplained: '0' },
+  ]);
+  expect((await world.reconcile([])).out).toMatch(
+    /deposit addresses +ledger 0\.0\d+ tBNB, sent by others 1 tBNB +chain 1\.0\d+ tBNB +equal/,
+  );
+  await world.setCoin(order.address, 0n);
+  await world.verified();
+});
+
+it('holds the coin of deposit addresses and cold storage in the ledger against their rows', async () => {
+  const shift = async (by: bigint) => {
+    await world.post('NETWORK_FEE', 'tBNB', [
+      ['DEPOSIT_GAS', null, by],
+      ['NETWORK_FEE', null, -by],
+    ]);
+    await world.post('PAYOUT', 'USDT', [
+      ['COLD', null, by],
+      ['HOT_AVAILABLE', null, -by],
+    ]);
+  };
+  await shift(1n);
+  const { differences } = await world.reconcile();
+  expect(differences.map(({ kind, subject }) => `${kind} ${subject}`)).toEqual(
+    expect.arrayContaining(['ACCOUNT_WRONG COLD', 'ACCOUNT_WRONG DEPOSIT_GAS']),
+  );
+  await shift(-1n);
+  expect(await world.reconcile()).toMatchObject({ code: 0, differences: [] });
 });
 
 it('holds every number against a second source, and believes neither where they differ', async () => {

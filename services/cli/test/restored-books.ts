@@ -53,6 +53,7 @@ export async function createRestoredBooks(
       const code = await runCli(args, {
         env: {
           DATABASE_ADMIN_URL: adminUrl,
+          OPS_DATABASE_URL: adminUrl,
           NETWORKS_FILE: join(folder, 'networks.json'),
           OPS_TOKEN_FILE: join(folder, 'token'),
         },

@@ -50,7 +50,11 @@ export interface TronBooks extends Pick<RestoredBooks, 'age' | 'opentill'> {
 
 export const nobody = (): Address => addressOfShortHex(randomBytes(20).toString('hex'))!;
 
-export async function openTronBooks(seed: string): Promise<TronBooks> {
+/** @param options.takesCoin whether orders may be in TRX */
+export async function openTronBooks(
+  seed: string,
+  { takesCoin = true }: { readonly takesCoin?: boolean } = {},
+): Promise<TronBooks> {
   const [devnet, database] = await Promise.all([
     startTronDevnet({ blockTimeMs: 0, solidLagBlocks: SOLID_LAG_BLOCKS, seed }),
     createTestDatabase(),
@@ -59,7 +63,8 @@ export async function openTronBooks(seed: string): Promise<TronBooks> {
   const admin = adminDatabase.kysely;
   const { address, privateKeyHex } = devnet.accounts[1]!;
   const wallet = address as Address;
-  const network = tronDevnetNetwork(devnet, { payouts: TRON_DEVNET_PAYOUTS });
+  const all = tronDevnetNetwork(devnet, { payouts: TRON_DEVNET_PAYOUTS });
+  const network = { ...all, tokens: all.tokens.filter(({ contract }) => takesCoin || contract !== null) };
   const restored = await createRestoredBooks(database, admin, JSON.stringify({ networks: [network] }));
   await sql`insert into hot_wallet (family, address) values ('TRON', ${wallet})`.execute(admin);
   await sql`select book_top_up(${`${CHAIN}:0x1:USDT`}, ${CHAIN}, 'USDT', ${1_000_000n * USDT})`.execute(

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
-import { devAccount } from '@opentill/devnet/evm-accounts';
+import { devAccount, type DevAccount } from '@opentill/devnet/evm-accounts';
 import { DEV_TOKEN_ADDRESSES, deployDevTokens, payNative, payToken } from '@opentill/devnet/evm-devnet';
 import { waitForReceipt } from '@opentill/devnet/evm-transactions';
 import { findFreePort } from '@opentill/devnet/free-port';
@@ -29,6 +29,10 @@ const CHAIN_ID = 97;
 const HOT = devAccount(6);
 export const HOT_WALLET = HOT.address.toLowerCase();
 const CUSTOMER = devAccount(1);
+export const COLD = `0x${'c01d'.repeat(10)}`;
+
+/** What a payout or a movement pays. */
+type Moved = Pick<OrderRow, 'order_pk' | 'symbol' | 'contract_address' | 'address' | 'amount'>;
 
 interface Mined {
   readonly txHash: string;
@@ -55,8 +59,11 @@ export interface Reconciled {
     what: string;
     ledger: string;
     onItsWay: string;
+    unasked: string;
     onChain: string | null;
   }[];
+  /** With --addresses: what is said of each. */
+  readonly addresses: readonly Record<string, string>[];
   readonly chain: { addresses: number; block: { height: number } };
 }
 
@@ -115,6 +122,57 @@ export async function createWorldOfBooks() {
         select t.ledger_tx_id, v.account_id, v.amount from t, (values ${values}) as v (account_id, amount)`.execute(
       db,
     );
+  }
+
+  /** A payout or movement that is in a block, as signer and scanner write it. */
+  async function signedAndMined(
+    { order_pk, contract_address, address, amount }: Omit<Moved, 'symbol'>,
+    wallet: string,
+    tx: Mined,
+  ): Promise<void> {
+    const nonce = Number((await rpc<{ nonce: string }>('eth_getTransactionByHash', tx.txHash)).nonce);
+    await sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${order_pk}`.execute(
+      db,
+    );
+    await sql`update payout set state = 'SIGNED' where order_pk = ${order_pk}`.execute(db);
+    await sql`update payout set first_sent_at = now() where order_pk = ${order_pk}`.execute(db);
+    await sql`insert into wallet_nonce (chain, wallet, nonce, state, order_pk) values (${CHAIN}, ${wallet}, ${nonce}, 'SIGNED', ${order_pk})`.execute(
+      db,
+    );
+    await sql`insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount, raw, fee_terms, signed_at)
+      values (${CHAIN}, ${tx.txHash}, 'EVM', ${wallet}, ${nonce}, 'PAYOUT', ${order_pk}, ${contract_address}, ${address}, ${amount.toString()}::numeric, '\\x00', '{}', now())`.execute(
+      db,
+    );
+    await sql`insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded, delivered, network_fee)
+      values (${CHAIN}, ${tx.txHash}, 'EVM', ${tx.height}, ${tx.hash}, ${tx.time}, 'VERIFIED', true, ${amount.toString()}::numeric, ${tx.fee.toString()}::numeric)`.execute(
+      db,
+    );
+  }
+
+  /** A movement of a sweep, as the planner asks for it; its order. */
+  async function planned(
+    kind: string,
+    sweepId: string,
+    pays: Omit<Moved, 'order_pk'>,
+    wallet: string,
+  ): Promise<Moved> {
+    const order = { order_pk: randomUUID(), ...pays };
+    const movement = {
+      orderPk: order.order_pk,
+      chain: CHAIN,
+      kind,
+      sweepId,
+      symbol: pays.symbol,
+      contract: pays.contract_address,
+      decimals: 18,
+      displayDecimals: 2,
+      amount: pays.amount.toString(),
+      wallet,
+      receiver: pays.address,
+      seconds: 3_600,
+    };
+    await sql`select plan_movement(${JSON.stringify(movement)}::jsonb)`.execute(db);
+    return order;
   }
 
   const world = {
@@ -215,27 +273,35 @@ export async function createWorldOfBooks() {
       });
       await sql`select reserve(${order.order_pk})`.execute(db);
       const tx = await world.pay(order.address, amount, 'USDT', HOT);
-      const nonce = Number((await rpc<{ nonce: string }>('eth_getTransactionByHash', tx.txHash)).nonce);
-      await sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${order.order_pk}`.execute(
-        db,
-      );
-      await sql`update payout set state = 'SIGNED' where order_pk = ${order.order_pk}`.execute(db);
-      await sql`update payout set first_sent_at = now() where order_pk = ${order.order_pk}`.execute(db);
-      await sql`insert into wallet_nonce (chain, wallet, nonce, state, order_pk) values (${CHAIN}, ${HOT_WALLET}, ${nonce}, 'SIGNED', ${order.order_pk})`.execute(
-        db,
-      );
-      await sql`insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount, raw, fee_terms, signed_at)
-        values (${CHAIN}, ${tx.txHash}, 'EVM', ${HOT_WALLET}, ${nonce}, 'PAYOUT', ${order.order_pk}, ${order.contract_address}, ${order.address}, ${amount.toString()}::numeric, '\\x00', '{}', now())`.execute(
-        db,
-      );
-      await sql`insert into own_transaction_fate (chain, tx_hash, family, block_height, block_hash, block_time, state, succeeded, delivered, network_fee)
-        values (${CHAIN}, ${tx.txHash}, 'EVM', ${tx.height}, ${tx.hash}, ${tx.time}, 'VERIFIED', true, ${amount.toString()}::numeric, ${tx.fee.toString()}::numeric)`.execute(
-        db,
-      );
+      await signedAndMined(order, HOT_WALLET, tx);
       if (booked) await world.bookPayout(order, tx.txHash);
       return order;
     },
-    async bookPayout({ order_pk }: OrderRow, txHash: string): Promise<void> {
+    /** Coin for the fee is brought to the order's address, then all of its USDT goes to cold storage; both booked. The fee that it paid. */
+    async swept(order: OrderRow, key: DevAccount, amount: bigint, broughtWei: bigint): Promise<bigint> {
+      const [sweepId, contract_address] = [randomUUID(), order.contract_address];
+      await sql`insert into sweep (sweep_id, chain, family, address, symbol, contract_address, amount, destination, destination_kind, method, cost_estimate)
+        values (${sweepId}, ${CHAIN}, 'EVM', ${order.address}, 'USDT', ${contract_address}, ${amount.toString()}::numeric, ${COLD}, 'COLD', 'TOP_UP', 1)`.execute(
+        db,
+      );
+      const brings = { symbol: 'tBNB', contract_address: null, address: order.address, amount: broughtWei };
+      const topUp = await planned('GAS_TOP_UP', sweepId, brings, HOT_WALLET);
+      const brought = await world.sendCoin(order.address, broughtWei, HOT);
+      await signedAndMined(topUp, HOT_WALLET, brought);
+      await world.bookPayout(topUp, brought.txHash);
+      const sweeps = { symbol: 'USDT', contract_address, address: COLD, amount };
+      const sweep = await planned('SWEEP', sweepId, sweeps, order.address);
+      const tx = await world.pay(COLD, amount, 'USDT', key);
+      await signedAndMined(sweep, order.address, tx);
+      await world.bookPayout(sweep, tx.txHash);
+      return tx.fee;
+    },
+    /** Whatever was there. */
+    async setCoin(address: string, amountWei: bigint): Promise<void> {
+      await rpc('anvil_setBalance', address, `0x${amountWei.toString(16)}`);
+      await rpc('evm_mine');
+    },
+    async bookPayout({ order_pk }: Pick<OrderRow, 'order_pk'>, txHash: string): Promise<void> {
       await sql`select settle_payout_money(array[${order_pk}::uuid])`.execute(db);
       const fates = JSON.stringify([{ chain: CHAIN, txHash, nativeSymbol: 'tBNB', version: 1 }]);
       await sql`select settle_network_fees(${fates}::jsonb)`.execute(db);
@@ -278,8 +344,9 @@ export async function createWorldOfBooks() {
         askSecret: async () => '',
       });
       const text = out.join('\n');
+      const whole = args.includes('--addresses') ? out.slice(out.indexOf('{')).join('\n') : text;
       const json =
-        args.includes('--json') && text !== '' ? (JSON.parse(text) as { chains: Reconciled[] }) : undefined;
+        args.includes('--json') && text !== '' ? (JSON.parse(whole) as { chains: Reconciled[] }) : undefined;
       const [chain] = json?.chains ?? [];
       return {
         code,
@@ -288,6 +355,10 @@ export async function createWorldOfBooks() {
         differences: chain?.differences ?? [],
         explanations: chain?.explanations ?? [],
         lines: chain?.lines ?? [],
+        addresses:
+          json === undefined
+            ? []
+            : out.slice(0, out.indexOf('{')).map((line) => JSON.parse(line) as Record<string, string>),
         chain: chain as unknown as Reconciled['chain'],
       };
     },

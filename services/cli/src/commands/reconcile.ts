@@ -9,8 +9,10 @@ import { requiredVariable } from '../config.ts';
 import type { CliContext, CliErrorCode } from '../context.ts';
 import { jsonLines } from '../print-table.ts';
 import { bookGas, gasBroughtSoFar, unbookedGasOf } from '../reconcile/book-gas.ts';
+import { addressJson, addressLine } from '../reconcile/print-addresses.ts';
 import { reconciliationJson, reconciliationLines } from '../reconcile/print-reconciliation.ts';
-import { reconcileChain } from '../reconcile/reconcile-chain.ts';
+import { assetsOf } from '../reconcile/read-books.ts';
+import { reconcileChain, type ReconcileDeps } from '../reconcile/reconcile-chain.ts';
 import { reconcileSui } from '../reconcile/reconcile-sui.ts';
 import { reconcileTron } from '../reconcile/reconcile-tron.ts';
 import type { Reconciliation } from '../reconcile/reconciliation.ts';
@@ -21,6 +23,8 @@ export interface ReconcileOptions {
   readonly json?: boolean;
   readonly paidOnly?: boolean;
   readonly bookGas?: boolean;
+  /** A line of each asset on each deposit address, as it is read. */
+  readonly addresses?: boolean;
 }
 
 /** Sums over all transfers of a large shop take longer than what services ask. */
@@ -73,7 +77,8 @@ async function reconcileNetwork(
   options: ReconcileOptions,
 ): Promise<Reconciliation | undefined> {
   const onProgress = progressOf(context, network);
-  const compare = comparisonOf({ db, network, paidOnly: options.paidOnly === true, onProgress });
+  const onRead = options.addresses === true ? printerOf(context, network, options) : () => undefined;
+  const compare = comparisonOf({ db, network, paidOnly: options.paidOnly === true, onProgress, onRead });
   const broughtBefore = await gasBroughtSoFar(db, network.chain, network.nativeSymbol);
   let one = await compare();
   const gas = one === undefined || options.bookGas !== true ? undefined : unbookedGasOf(one);
@@ -89,9 +94,7 @@ async function reconcileNetwork(
 }
 
 /** How a chain's books are held against it: by its family. */
-function comparisonOf(
-  work: Omit<Parameters<typeof reconcileChain>[0], 'state'>,
-): () => Promise<Reconciliation | undefined> {
+function comparisonOf(work: Omit<ReconcileDeps, 'state'>): () => Promise<Reconciliation | undefined> {
   const deps = { requestTimeoutMs: REQUEST_TIMEOUT_MS };
   if (work.network.family === 'TRON') {
     const state = createTronStateReader(work.network, deps);
@@ -103,6 +106,20 @@ function comparisonOf(
   }
   const state = createEvmStateReader(work.network, deps);
   return () => reconcileChain({ ...work, state });
+}
+
+/** Nothing is kept: there may be any number. With --json a line each, before the rest. */
+function printerOf(
+  context: CliContext,
+  network: NetworkConfig,
+  { json }: ReconcileOptions,
+): ReconcileDeps['onRead'] {
+  const { chain } = network;
+  const books = { chain, assets: assetsOf(network) };
+  return (readings) => {
+    for (const one of readings)
+      context.print(json === true ? JSON.stringify(addressJson(chain, one)) : addressLine(books, one));
+  };
 }
 
 /** With --json the answer is for programs, and everything else goes beside it. */

@@ -1,6 +1,7 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { Chain } from '@opentill/domain/chains';
+import type { Lying } from './what-lies.ts';
 
 /** What can be had of a chain: a token, or its native coin (contract null). Keyed by its symbol, as the ledger is. */
 export interface Asset {
@@ -65,7 +66,7 @@ export interface Books {
   readonly assets: readonly Asset[];
   readonly accounts: readonly Account[];
   readonly openItems: readonly OpenItem[];
-  /** Verified and on deposit addresses, by symbol, whether booked or not. */
+  /** On deposit addresses by what the scanner saw, by symbol, whether booked or not. */
   readonly received: ReadonlyMap<string, bigint>;
   /** Of SUSPENSE, by symbol: what no order could take. */
   readonly unmatched: ReadonlyMap<string, bigint>;
@@ -99,15 +100,31 @@ export interface HotOnChain {
   readonly transactions: ReadonlyMap<string, OnChain>;
 }
 
-/** A deposit address whose balance is not what it received. */
-export interface AddressDifference {
+/** What a deposit address holds of an asset, and why. */
+export interface AddressReading {
   readonly address: Address;
   readonly symbol: string;
-  /** Received by verified transfers, less what was swept. */
-  readonly expected: bigint;
+  readonly lying: Lying;
   readonly onChain: OnChain;
+  /**
+   * Native coin that is no asset of orders and that somebody else sent, before now or ever: no scanner reads such, and it pays for
+   * sweeps. As much may have been taken away again unseen.
+   */
+  readonly unasked: bigint;
   /** The block of this reading: later addresses of many may be read at a newer one. */
   readonly height: number;
   /** When the address was given out. */
   readonly since: Date;
+}
+
+/** What was found on deposit addresses. */
+export interface FoundOnAddresses {
+  readonly addresses: number;
+  readonly heights: readonly number[];
+  readonly named: readonly AddressReading[];
+  readonly leftOff: number;
+  /** By symbol: what all addresses together have more than they should, but what was unasked; undefined where two sources differ. */
+  readonly more: ReadonlyMap<string, OnChain>;
+  /** By symbol: see AddressReading. */
+  readonly unasked: ReadonlyMap<string, { readonly addresses: number; readonly amount: bigint }>;
 }

@@ -1,24 +1,48 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { AddressDifference, Anchor, Books, OnChain } from './books.ts';
-import type { Difference, Line } from './difference.ts';
+import { familyOf } from '@opentill/domain/chains';
+import type { AddressReading, Anchor, Asset, Books, FoundOnAddresses } from './books.ts';
+import type { Difference, Explanation, Line } from './difference.ts';
 import { shownAmount } from './shown-amount.ts';
+import { unswept } from './what-lies.ts';
 
 /** Blocks come faster than they usually do: the range to read again begins this much earlier than reckoned. */
 const RESCAN_MARGIN = 1.25;
 
+/** What deposit addresses are asked for: on SUI no coin for fees, as none is ever brought there. Pure. */
+export function assetsOfDeposits({ assets, chain }: Books): readonly Asset[] {
+  return assets.filter(({ isConfigured }) => isConfigured || familyOf(chain) !== 'SUI');
+}
+
 /**
- * The deposit accounts against the addresses, asset by asset. `more`: what all addresses together have more than came
- * in, undefined where two sources differ. Pure.
+ * The deposit accounts against the addresses, asset by asset. `more`: what all addresses together have more than the books make,
+ * without what was `unasked`; undefined where two sources differ. Pure.
  */
-export function depositLines(books: Books, more: ReadonlyMap<string, OnChain>): readonly Line[] {
-  return books.assets.flatMap(({ symbol, isConfigured }): readonly Line[] => {
-    if (!isConfigured) return [];
+export function depositLines(
+  books: Books,
+  { more, unasked }: Pick<FoundOnAddresses, 'more' | 'unasked'>,
+): readonly Line[] {
+  return assetsOfDeposits(books).map(({ symbol }): Line => {
     const ledger = sumOf(books, symbol);
-    const received = books.received.get(symbol) ?? 0n;
+    const lies = books.received.get(symbol) ?? 0n;
     const beyond = more.get(symbol);
-    const onChain = beyond === undefined ? null : received + beyond;
-    return [{ symbol, what: 'deposit addresses', ledger, onItsWay: received - ledger, onChain }];
+    const others = unasked.get(symbol)?.amount ?? 0n;
+    const onChain = beyond === undefined ? null : lies + beyond + others;
+    return { symbol, what: 'deposit addresses', ledger, onItsWay: lies - ledger, unasked: others, onChain };
   });
+}
+
+/** Coin that nobody was asked for: no fault of the books, and said. Pure. */
+export function explainUnasked(
+  books: Books,
+  { unasked }: Pick<FoundOnAddresses, 'unasked'>,
+): readonly Explanation[] {
+  return [...unasked].map(([symbol, { addresses, amount }]) => ({
+    kind: 'COIN_UNASKED',
+    symbol,
+    subject: `${addresses} deposit ${addresses === 1 ? 'address' : 'addresses'}`,
+    amount,
+    detail: `Others sent ${shownAmount(books, symbol, amount)}, which is no asset of orders here: it pays for sweeps (--addresses names where).`,
+  }));
 }
 
 /** The accounts that balances of deposit addresses are made of. */
@@ -33,10 +57,11 @@ function sumOf(books: Books, symbol: string): bigint {
 /** Names what each address has too much or too little. Pure. */
 export function nameAddressDifference(
   books: Books,
-  network: Pick<NetworkConfig, 'chain' | 'blockTimeMs'>,
-  { address, symbol, expected, onChain, height, since }: AddressDifference,
+  network: Pick<NetworkConfig, 'chain' | 'blockTimeMs' | 'nativeSymbol'>,
+  { address, symbol, lying, onChain, height, since }: AddressReading,
 ): Difference {
   const found = { symbol, subject: address };
+  const expected = unswept(lying);
   const at = `at block ${height}`;
   const shown = (value: bigint): string => shownAmount(books, symbol, value);
   if (onChain === undefined) {
@@ -59,7 +84,7 @@ export function nameAddressDifference(
     };
   }
   const may =
-    onChain === 0n
+    onChain === 0n || symbol === network.nativeSymbol
       ? 'It was taken away by somebody who has the key (then treat the words as stolen)'
       : 'The token kept a fee on the way, or it was taken away by somebody who has the key';
   return {

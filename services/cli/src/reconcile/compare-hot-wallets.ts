@@ -42,16 +42,16 @@ function hotLine(books: Books, { balances }: HotOnChain, { symbol }: Asset): Lin
     .filter((item) => item.symbol === symbol && isOfHotWallet(item))
     .reduce((sum, { amount }) => sum + amount, 0n);
   const balance = balances.has(symbol) ? balances.get(symbol) : 0n;
-  return { symbol, what: 'hot wallets', ledger, onItsWay, onChain: balance ?? null };
+  return { symbol, what: 'hot wallets', ledger, onItsWay, unasked: 0n, onChain: balance ?? null };
 }
 
 function isOfHotWallet({ kind }: OpenItem): boolean {
   return kind !== 'DEPOSIT_NOT_BOOKED';
 }
 
-/** What a line lacks or has too much, once what is on its way is counted. */
-export function leftOver({ ledger, onItsWay, onChain }: Line): bigint {
-  return onChain === null ? 0n : onChain - ledger - onItsWay;
+/** What a line lacks or has too much, once what is on its way and what others sent is counted. */
+export function leftOver({ ledger, onItsWay, unasked, onChain }: Line): bigint {
+  return onChain === null ? 0n : onChain - ledger - onItsWay - unasked;
 }
 
 function nameHotDifference(

@@ -1,13 +1,16 @@
+import type { Address } from '@opentill/chain/address-codec';
 import type { Holding, StateNumber } from '@opentill/chain/state-number';
 import type { Db } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CliErrorCode } from '../context.ts';
-import type { AddressDifference, Asset, Books } from './books.ts';
-import { addressesAfter, receivedBy, type DepositAddress } from './read-addresses.ts';
+import type { AddressReading, Asset, Books, FoundOnAddresses } from './books.ts';
+import { assetsOfDeposits } from './compare-deposits.ts';
+import { addressesAfter, lyingOn, type DepositAddress } from './read-addresses.ts';
 import { readAnchor } from './read-books.ts';
 import type { ReconcileDeps } from './reconcile-chain.ts';
-import { createAddressTally, differencesOf, type FoundOnAddresses } from './reconciliation.ts';
+import { createAddressTally, readingsOf } from './reconciliation.ts';
+import { NOTHING, unswept } from './what-lies.ts';
 
 /*
  * Of chains whose nodes have the newest state and no other: what they answer is of some moment between two blocks, and counts
@@ -55,7 +58,7 @@ export async function untilVerified(
 /** The deposit addresses, a page at a time; one to which something came while its page was read is read once more. */
 export async function compareResting(deps: RestingDeps, books: Books): Promise<FoundOnAddresses> {
   const { db, network, paidOnly } = deps;
-  const assets = books.assets.filter(({ isConfigured }) => isConfigured);
+  const assets = assetsOfDeposits(books);
   const tally = createAddressTally(assets, [books.anchor.height]);
   let after = '';
   for (;;) {
@@ -63,7 +66,9 @@ export async function compareResting(deps: RestingDeps, books: Books): Promise<F
     const page = await addressesAfter(db, network, { after, height, limit: ADDRESSES_PER_PAGE, paidOnly });
     const last = page.at(-1);
     if (last === undefined) return tally.found();
-    tally.add(page.length, await comparePage(deps, page, assets));
+    const readings = await comparePage(deps, page, assets);
+    tally.add(page.length, readings);
+    deps.onRead(readings);
     after = last.address;
     deps.onProgress(tally.found().addresses);
   }
@@ -73,8 +78,8 @@ async function comparePage(
   { db, network, balancesOf }: RestingDeps,
   page: readonly DepositAddress[],
   assets: readonly Asset[],
-): Promise<readonly AddressDifference[]> {
-  const found: AddressDifference[] = [];
+): Promise<readonly AddressReading[]> {
+  const found: AddressReading[] = [];
   let left = page;
   for (let tries = TRIES_PER_PAGE; left.length > 0; tries -= 1) {
     if (tries === 0) throw notAtRest(`${network.chain}: money comes to ${left[0]?.address} all the time.`);
@@ -85,15 +90,17 @@ async function comparePage(
     await untilVerified(db, network.chain, toHeight, performance.now() + COMPARED_WITHIN_MS);
     const addresses = left.map(({ address }) => address);
     const [before, after] = [
-      await receivedBy(db, network, addresses, fromHeight),
-      await receivedBy(db, network, addresses, toHeight),
+      await lyingOn(db, network, addresses, fromHeight),
+      await lyingOn(db, network, addresses, toHeight),
     ];
+    const lies = (at: typeof before, address: Address, symbol: string): bigint =>
+      unswept(at.get(address)?.get(symbol) ?? NOTHING);
     const rests = ({ address }: DepositAddress): boolean =>
-      assets.every(({ symbol }) => before.get(address)?.get(symbol) === after.get(address)?.get(symbol));
-    const current = left.map((one) => ({ ...one, received: after.get(one.address) ?? new Map() }));
+      assets.every(({ symbol }) => lies(before, address, symbol) === lies(after, address, symbol));
+    const current = left.map((one) => ({ ...one, lying: after.get(one.address) ?? new Map() }));
     const resting = new Set(current.filter(rests).map(({ address }) => address));
-    const differences = differencesOf(current, assets, balances, toHeight);
-    found.push(...differences.filter(({ address }) => resting.has(address)));
+    const readings = readingsOf(current, assets, balances, toHeight);
+    found.push(...readings.filter(({ address }) => resting.has(address)));
     left = left.filter(({ address }) => !resting.has(address));
   }
   return found;

@@ -55,6 +55,8 @@ export interface Line {
   readonly ledger: bigint;
   /** What is on its way into the ledger; see Explanation. */
   readonly onItsWay: bigint;
+  /** Native coin on deposit addresses that others sent and that no order could be paid with. */
+  readonly unasked: bigint;
   readonly onChain: bigint | null;
 }
 

@@ -28,13 +28,14 @@ export function reconciliationLines(one: Reconciliation): readonly string[] {
 }
 
 function cellsOf(books: Books, line: Line): readonly string[] {
-  const { symbol, ledger, onItsWay, onChain } = line;
+  const { symbol, ledger, onItsWay, unasked, onChain } = line;
   const shown = (value: bigint): string => shownAmount(books, symbol, value);
   const way = onItsWay === 0n ? '' : `, on its way ${shown(onItsWay)}`;
-  if (onChain === null) return [`ledger ${shown(ledger)}${way}`, 'chain: sources disagree', ''];
+  const others = unasked === 0n ? '' : `, sent by others ${shown(unasked)}`;
+  if (onChain === null) return [`ledger ${shown(ledger)}${way}${others}`, 'chain: sources disagree', ''];
   const left = leftOver(line);
   return [
-    `ledger ${shown(ledger)}${way}`,
+    `ledger ${shown(ledger)}${way}${others}`,
     `chain ${shown(onChain)}`,
     left === 0n ? 'equal' : `DIFFERENT by ${shown(left)}`,
   ];

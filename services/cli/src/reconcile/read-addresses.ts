@@ -2,14 +2,19 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import { sql } from 'kysely';
-import { whatLies } from './what-lies.ts';
+import { LYING_SUMS, whatLies, type Lying } from './what-lies.ts';
 
-/** A deposit address with what came in by verified transfers. */
+/** A deposit address with what lies there by the books. */
 export interface DepositAddress {
   readonly address: Address;
   readonly since: Date;
-  /** By symbol, less what was swept; nothing of a token that never came. */
-  readonly received: ReadonlyMap<string, bigint>;
+  /** By symbol; nothing of an asset that never came. */
+  readonly lying: ReadonlyMap<string, Lying>;
+}
+
+interface LyingRow extends Lying {
+  readonly address: Address;
+  readonly symbol: string | null;
 }
 
 /**
@@ -27,12 +32,7 @@ export async function addressesAfter(
   },
 ): Promise<readonly DepositAddress[]> {
   const { chain, family } = network;
-  const { rows } = await sql<{
-    address: Address;
-    since: Date;
-    symbol: string | null;
-    amount: bigint | null;
-  }>`
+  const { rows } = await sql<LyingRow & { since: Date }>`
     with page as materialized (
       select d.address, d.created_at from deposit_address d
       where d.family = ${family} and d.address > ${page.after} and (
@@ -40,32 +40,35 @@ export async function addressesAfter(
         or exists (select from transfer t where t.family = d.family and t.to_address = d.address and t.chain = ${chain}))
       order by d.address limit ${page.limit}
     )
-    select p.address, p.created_at as since, t.symbol, sum(t.amount) as amount
+    select p.address, p.created_at as since, l.symbol, ${LYING_SUMS}
     from page p left join (
-      select l.address, l.symbol, l.amount from (${whatLies(network, page.height)}) l where l.address in (select address from page)
-    ) t on t.address = p.address
-    group by p.address, p.created_at, t.symbol order by p.address`.execute(db);
-  const addresses = new Map<Address, DepositAddress & { readonly received: Map<string, bigint> }>();
-  for (const { address, since, symbol, amount } of rows) {
-    const known = addresses.get(address) ?? { address, since, received: new Map<string, bigint>() };
-    addresses.set(address, known);
-    if (symbol !== null && amount !== null) known.received.set(symbol, amount);
-  }
-  return [...addresses.values()];
+      select w.* from (${whatLies(network, page.height)}) w where w.address in (select address from page)
+    ) l on l.address = p.address
+    group by p.address, p.created_at, l.symbol order by p.address`.execute(db);
+  const lying = byAddress(rows);
+  const since = new Map(rows.map((row) => [row.address, row.since]));
+  return [...since].map(([address, at]) => ({ address, since: at, lying: lying.get(address) ?? new Map() }));
 }
 
 /** What lies on each of the addresses at a block, by symbol; nothing of those that nothing came to. */
-export async function receivedBy(
+export async function lyingOn(
   db: Db,
   network: Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>,
   addresses: readonly Address[],
   height: number,
-): Promise<ReadonlyMap<Address, ReadonlyMap<string, bigint>>> {
-  const { rows } = await sql<{ address: Address; symbol: string; amount: bigint }>`
-    select l.address, l.symbol, sum(l.amount) as amount from (${whatLies(network, height)}) l
+): Promise<ReadonlyMap<Address, ReadonlyMap<string, Lying>>> {
+  const { rows } = await sql<LyingRow>`
+    select l.address, l.symbol, ${LYING_SUMS} from (${whatLies(network, height)}) l
     where l.address = any(${addresses}) group by l.address, l.symbol`.execute(db);
-  const received = new Map<Address, Map<string, bigint>>();
-  for (const { address, symbol, amount } of rows)
-    received.set(address, (received.get(address) ?? new Map<string, bigint>()).set(symbol, amount));
-  return received;
+  return byAddress(rows);
+}
+
+function byAddress(rows: readonly LyingRow[]): ReadonlyMap<Address, ReadonlyMap<string, Lying>> {
+  const found = new Map<Address, Map<string, Lying>>();
+  for (const { address, symbol, received, brought, swept, fees, unmatched } of rows) {
+    if (symbol === null) continue;
+    const lying = { received, brought, swept, fees, unmatched };
+    found.set(address, (found.get(address) ?? new Map<string, Lying>()).set(symbol, lying));
+  }
+  return found;
 }

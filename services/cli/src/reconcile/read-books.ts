@@ -92,12 +92,17 @@ async function readAccounts(tx: Tx, chain: string): Promise<readonly Account[]> 
       union all
       select 'NETWORK_FEE', booked_symbol, null, booked_fee
         from own_transaction_settlement where chain = ${chain} and booked_fee is not null
+      union all
+      select 'DEPOSIT_GAS', s.booked_symbol, null, -s.booked_fee
+        from own_transaction_settlement s join own_transaction x using (chain, tx_hash)
+          join deposit_address d on d.family = x.family and d.address = x.wallet
+        where s.chain = ${chain} and s.booked_fee is not null and x.family <> 'SUI'
     ), entry (kind, symbol, merchant_id, ledger, amount) as (
       select kind, symbol, merchant_id, balance, 0 from ledger_account where chain = ${chain}
       union all select kind, symbol, merchant_id, 0, amount from rows
     )
     select kind, symbol, merchant_id as "merchantId", sum(ledger) as ledger,
-      case when kind in ('HOT_AVAILABLE', 'HOT_GAS', 'DEPOSIT_GAS', 'OWNER', 'COLD') then null else sum(amount) end as rows
+      case when kind in ('HOT_AVAILABLE', 'HOT_GAS', 'OWNER') then null else sum(amount) end as rows
     from entry group by kind, symbol, merchant_id order by symbol, kind, merchant_id`.execute(tx);
   return rows;
 }

@@ -2,16 +2,16 @@ import { isStateDiscarded, type EvmStateReader } from '@opentill/chain-evm/read-
 import type { BlockHash } from '@opentill/chain/block';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
-import type { AddressDifference, Anchor, Asset, Books, HotOnChain } from './books.ts';
+import type { AddressReading, Anchor, Asset, Books, FoundOnAddresses, HotOnChain } from './books.ts';
+import { assetsOfDeposits } from './compare-deposits.ts';
 import { addressesAfter, type DepositAddress } from './read-addresses.ts';
 import { readAnchor, readBooks } from './read-books.ts';
 import {
   createAddressTally,
-  differencesOf,
+  readingsOf,
   hotBalances,
   reconciliationOf,
   valueOf,
-  type FoundOnAddresses,
   type Reconciliation,
 } from './reconciliation.ts';
 
@@ -22,6 +22,8 @@ export interface ReconcileDeps {
   /** Leave out addresses that nothing ever came to: cheaper, and blind for a first payment that no source showed. */
   readonly paidOnly: boolean;
   readonly onProgress: (addresses: number) => void;
+  /** What was read of some addresses more; once of each. */
+  readonly onRead: (readings: readonly AddressReading[]) => void;
 }
 
 const ADDRESSES_PER_PAGE = 500;
@@ -60,7 +62,7 @@ async function readHotOnChain(state: EvmStateReader, books: Books): Promise<HotO
  */
 async function compareAddresses(deps: ReconcileDeps, books: Books): Promise<FoundOnAddresses> {
   const { db, state, network, paidOnly } = deps;
-  const assets = books.assets.filter(({ isConfigured }) => isConfigured);
+  const assets = assetsOfDeposits(books);
   const heights = [books.anchor.height];
   const tally = createAddressTally(assets, heights);
   let anchor = books.anchor;
@@ -70,7 +72,7 @@ async function compareAddresses(deps: ReconcileDeps, books: Books): Promise<Foun
     const page = await addressesAfter(db, network, { after, height, limit: ADDRESSES_PER_PAGE, paidOnly });
     const last = page.at(-1);
     if (last === undefined) return tally.found();
-    let found: readonly AddressDifference[];
+    let found: readonly AddressReading[];
     try {
       found = await comparePage(state, page, assets, anchor);
     } catch (error) {
@@ -81,6 +83,7 @@ async function compareAddresses(deps: ReconcileDeps, books: Books): Promise<Foun
       continue;
     }
     tally.add(page.length, found);
+    deps.onRead(found);
     after = last.address;
     deps.onProgress(tally.found().addresses);
   }
@@ -91,11 +94,11 @@ async function comparePage(
   page: readonly DepositAddress[],
   assets: readonly Asset[],
   anchor: Anchor,
-): Promise<readonly AddressDifference[]> {
+): Promise<readonly AddressReading[]> {
   const holdings = page.flatMap(({ address }) =>
     assets.map(({ contract }) => ({ holder: address, contract })),
   );
-  return differencesOf(page, assets, await state.balances(holdings, blockOf(anchor)), anchor.height);
+  return readingsOf(page, assets, await state.balances(holdings, blockOf(anchor)), anchor.height);
 }
 
 function blockOf({ height, hash }: Anchor): { readonly height: number; readonly hash: BlockHash } {

@@ -1,11 +1,12 @@
 import type { StateNumber } from '@opentill/chain/state-number';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { AddressDifference, Asset, Books, HotOnChain, OnChain } from './books.ts';
+import type { AddressReading, Asset, Books, FoundOnAddresses, HotOnChain, OnChain } from './books.ts';
 import { compareAccounts, judgeOpenItems } from './compare-accounts.ts';
-import { depositLines, nameAddressDifference } from './compare-deposits.ts';
+import { depositLines, explainUnasked, nameAddressDifference } from './compare-deposits.ts';
 import { compareHotWallets } from './compare-hot-wallets.ts';
 import type { Comparison, Difference } from './difference.ts';
 import type { DepositAddress } from './read-addresses.ts';
+import { NOTHING, unswept } from './what-lies.ts';
 
 /** A chain's books held against the chain. */
 export interface Reconciliation extends Comparison {
@@ -15,16 +16,6 @@ export interface Reconciliation extends Comparison {
   readonly heights: readonly number[];
   /** Differences of addresses beyond those that are named. */
   readonly addressesLeftOff: number;
-}
-
-/** What was found on deposit addresses. */
-export interface FoundOnAddresses {
-  readonly addresses: number;
-  readonly heights: readonly number[];
-  readonly named: readonly AddressDifference[];
-  readonly leftOff: number;
-  /** By symbol: what all addresses together have more than came in; undefined where two sources differ. */
-  readonly more: ReadonlyMap<string, OnChain>;
 }
 
 const ADDRESSES_NAMED = 200;
@@ -43,8 +34,8 @@ export function reconciliationOf(
     addresses: deposits.addresses,
     heights: deposits.heights,
     addressesLeftOff: deposits.leftOff,
-    lines: [...depositLines(books, deposits.more), ...hot.lines],
-    explanations: open.explanations,
+    lines: [...depositLines(books, deposits), ...hot.lines],
+    explanations: [...open.explanations, ...explainUnasked(books, deposits)],
     differences: [
       ...compareAccounts(books),
       ...deposits.named.map((one): Difference => nameAddressDifference(books, network, one)),
@@ -56,7 +47,7 @@ export function reconciliationOf(
 
 /** Counts what differs on deposit addresses, page by page; its memory is bounded by what is named. */
 export interface AddressTally {
-  add(addresses: number, differences: readonly AddressDifference[]): void;
+  add(addresses: number, readings: readonly AddressReading[]): void;
   found(): FoundOnAddresses;
 }
 
@@ -64,38 +55,52 @@ export function createAddressTally(
   assets: readonly Pick<Asset, 'symbol'>[],
   heights: readonly number[],
 ): AddressTally {
-  const named: AddressDifference[] = [];
+  const named: AddressReading[] = [];
   const more = new Map<string, OnChain>(assets.map(({ symbol }) => [symbol, 0n]));
+  const unasked = new Map<string, { addresses: number; amount: bigint }>();
   let [addresses, leftOff] = [0, 0];
   return {
-    add(count, differences) {
-      for (const { symbol, onChain, expected } of differences) {
-        const before = more.get(symbol);
-        const isKnown = before !== undefined && onChain !== undefined;
-        more.set(symbol, isKnown ? before + onChain - expected : undefined);
+    add(count, readings) {
+      for (const { symbol, unasked: amount } of readings) {
+        if (amount === 0n) continue;
+        const before = unasked.get(symbol) ?? { addresses: 0, amount: 0n };
+        unasked.set(symbol, { addresses: before.addresses + 1, amount: before.amount + amount });
       }
-      const room = differences.slice(0, ADDRESSES_NAMED - named.length);
+      const differing = readings.filter((reading) => unexplained(reading) !== 0n);
+      for (const reading of differing) {
+        const [before, beyond] = [more.get(reading.symbol), unexplained(reading)];
+        const isKnown = before !== undefined && beyond !== undefined;
+        more.set(reading.symbol, isKnown ? before + beyond : undefined);
+      }
+      const room = differing.slice(0, ADDRESSES_NAMED - named.length);
       named.push(...room);
-      leftOff += differences.length - room.length;
+      leftOff += differing.length - room.length;
       addresses += count;
     },
-    found: () => ({ addresses, heights, named, leftOff, more }),
+    found: () => ({ addresses, heights, named, leftOff, more, unasked }),
   };
 }
 
-/** What a page's addresses hold (asset by asset, address by address) against what they received. Pure. */
-export function differencesOf(
+/** What an address has more than can be explained; undefined where two sources differ. Pure. */
+export function unexplained({ lying, onChain, unasked }: AddressReading): OnChain {
+  return onChain === undefined ? undefined : onChain - unswept(lying) - unasked;
+}
+
+/** What a page's addresses hold (asset by asset, address by address) beside what the books say; none of what is empty and was. Pure. */
+export function readingsOf(
   page: readonly DepositAddress[],
-  assets: readonly Pick<Asset, 'symbol'>[],
+  assets: readonly Pick<Asset, 'symbol' | 'isConfigured'>[],
   numbers: readonly StateNumber[],
   height: number,
-): readonly AddressDifference[] {
-  return page.flatMap(({ address, since, received }, row) =>
-    assets.flatMap(({ symbol }, column): readonly AddressDifference[] => {
+): readonly AddressReading[] {
+  return page.flatMap(({ address, since, lying: known }, row) =>
+    assets.flatMap(({ symbol, isConfigured }, column): readonly AddressReading[] => {
       const onChain = valueOf(numbers[row * assets.length + column]);
-      const expected = received.get(symbol) ?? 0n;
-      if (onChain === expected) return [];
-      return [{ address, symbol, expected, onChain, height, since }];
+      const lying = known.get(symbol) ?? NOTHING;
+      if (onChain === 0n && lying === NOTHING) return [];
+      const beyond = onChain === undefined ? 0n : onChain - unswept(lying);
+      const unasked = !isConfigured && beyond > 0n ? beyond : 0n;
+      return [{ address, symbol, lying, onChain, unasked, height, since }];
     }),
   );
 }

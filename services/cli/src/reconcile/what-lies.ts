@@ -3,25 +3,58 @@ import { sql, type RawBuilder } from 'kysely';
 
 type Network = Pick<NetworkConfig, 'chain' | 'family' | 'nativeSymbol'>;
 
+/** Why something of an asset lies on a deposit address, or no more. Base units, none below zero. */
+export interface Lying {
+  /** By verified transfers. */
+  readonly received: bigint;
+  /** Native coin that the hot wallet sent there for fees. */
+  readonly brought: bigint;
+  readonly swept: bigint;
+  /** That its own transactions paid. */
+  readonly fees: bigint;
+  /** Of `received`: what no order could take. */
+  readonly unmatched: bigint;
+}
+
+export const NOTHING: Lying = { received: 0n, brought: 0n, swept: 0n, fees: 0n, unmatched: 0n };
+
+/** What is there still, by the books; below zero where fees were paid of coin that others sent. Pure. */
+export function unswept({ received, brought, swept, fees }: Lying): bigint {
+  return received + brought - swept - fees;
+}
+
 /**
- * Rows (address, symbol, amount) of all that came to deposit addresses of a chain, or left them, in blocks up to `height`: verified
- * transfers; less what sweeps took away, and their fees, which on SUI the hot wallet pays; and the coin that was sent there for these. What they add up to lies
- * there. By what the scanner saw, not by what the ledger made of it.
+ * Rows (address, symbol, what, amount, unmatched) of all that came to deposit addresses of a chain, or left them, in blocks up to
+ * `height`: verified transfers; less what sweeps took away, and the fees of what the address sent, which on SUI the hot wallet pays; and
+ * the coin that was sent there for these. What the amounts add up to lies there. By what the scanner saw, not by what the ledger made of it.
  */
 export function whatLies({ chain, family, nativeSymbol }: Network, height: number): RawBuilder<unknown> {
-  const moved = sql`own_transaction_fate f join own_transaction x on x.chain = f.chain and x.tx_hash = f.tx_hash
-      join movement m on m.order_pk = x.order_pk`;
+  const sent = sql`own_transaction_fate f join own_transaction x on x.chain = f.chain and x.tx_hash = f.tx_hash`;
+  const moved = sql`${sent} join movement m on m.order_pk = x.order_pk`;
   const inBlock = sql`f.chain = ${chain} and f.state <> 'ORPHANED' and f.block_height <= ${height}`;
   return sql`
-    select t.to_address as address, t.symbol, t.amount from transfer t
-      join deposit_address d on d.family = t.family and d.address = t.to_address
+    select t.to_address as address, t.symbol, 'RECEIVED' as what, t.amount,
+        case when exists (select from unmatched_deposit u where u.transfer_id = t.transfer_id and not u.withdrawn)
+          and not exists (select from transfer_settlement s where s.transfer_id = t.transfer_id and s.credited)
+          then t.amount else 0 end as unmatched
+      from transfer t join deposit_address d on d.family = t.family and d.address = t.to_address
       where t.family = ${family} and t.chain = ${chain} and t.state = 'VERIFIED' and t.block_height <= ${height}
     union all
-    select x.wallet, o.symbol, -x.amount from ${moved} join orders o on o.order_pk = x.order_pk
+    select x.wallet, o.symbol, 'SWEPT', -x.amount, 0 from ${moved} join orders o on o.order_pk = x.order_pk
       where ${inBlock} and m.kind = 'SWEEP' and f.succeeded and f.delivered > 0
     union all
-    select x.wallet, ${nativeSymbol}, -f.network_fee from ${moved} where ${inBlock} and m.kind = 'SWEEP' and x.family <> 'SUI'
+    select x.wallet, ${nativeSymbol}, 'FEES', -f.network_fee, 0 from ${sent}
+      join deposit_address d on d.family = x.family and d.address = x.wallet
+      where ${inBlock} and x.family <> 'SUI'
     union all
-    select x.to_address, ${nativeSymbol}, f.delivered from ${moved}
+    select x.to_address, ${nativeSymbol}, 'BROUGHT', f.delivered, 0 from ${moved}
       where ${inBlock} and m.kind = 'GAS_TOP_UP' and f.succeeded and f.delivered > 0`;
 }
+
+/** The columns of Lying, of rows `l` of whatLies. */
+export const LYING_SUMS = sql`
+  coalesce(sum(l.amount) filter (where l.what = 'RECEIVED'), 0) as received,
+  coalesce(sum(l.amount) filter (where l.what = 'BROUGHT'), 0) as brought,
+  coalesce(-sum(l.amount) filter (where l.what = 'SWEPT'), 0) as swept,
+  coalesce(-sum(l.amount) filter (where l.what = 'FEES'), 0) as fees,
+  coalesce(sum(l.unmatched), 0) as unmatched`;
