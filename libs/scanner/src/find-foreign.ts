@@ -48,15 +48,15 @@ function actsAmong(
 }
 
 /**
- * The hot wallets. Of SUI, while a restore holds wallets of the chain, the deposit addresses that acted as well: nothing else says then
- * what was swept since the backup.
+ * The hot wallets. While a restore holds wallets of the chain the deposit addresses that acted as well, where the reader tells of
+ * everybody (SUI): nothing else says there what was swept since the backup.
  */
 async function watchedWallets(
   { network, store }: Pick<Scanning, 'network' | 'store'>,
   actors: readonly Actor[],
 ): Promise<ReadonlySet<Address>> {
   const hot = await store.hotWallets(network.family);
-  if (network.family !== 'SUI' || actors.length === 0 || !(await store.isRestored(network.chain))) return hot;
+  if (actors.length === 0 || !(await store.isRestored(network.chain))) return hot;
   const acted = [...new Set(actors.map(({ wallet }) => wallet))];
   return new Set([...hot, ...(await store.findRecipients(network.family, acted))]);
 }

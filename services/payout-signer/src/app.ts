@@ -198,7 +198,11 @@ function startDriverOf(
       ...neutral,
       terms: paying.terms,
       sender: paying.sender,
-      store: createAttemptStore(db, key, { newId, clock }),
+      store: createAttemptStore(db, key, {
+        newId,
+        clock,
+        isSponsoring: paying.sender.isSponsoring === true,
+      }),
       mark: isHotWallet ? openSendMark(stateDirectory, key) : NO_SEND_MARK,
       timing: { ...timing, resendMaxMs: Math.min(timing.resendMaxMs, EXPIRING_RESEND_MAX_MS) },
     });

@@ -10,8 +10,7 @@ import type { WalletKey } from '../wallet-facts.ts';
 import type { AttemptStore } from './attempt-store.ts';
 import { adoptExpiring } from './store/adopt.ts';
 import { buryAttempts } from './store/bury.ts';
-import { readFeesElsewhere } from './store/fees-elsewhere.ts';
-import { readHaltedWallets } from './store/halted-wallets.ts';
+import { readElsewhere, type Sponsoring } from './store/elsewhere.ts';
 import { haltForeign } from './store/halt-foreign.ts';
 import { look } from './store/look.ts';
 import { readOpenGatherings, saveGathering } from './store/gatherings.ts';
@@ -19,10 +18,10 @@ import { saveAttempts } from './store/save-signed.ts';
 import { findNews, takeIn } from './store/take-in.ts';
 
 /** The signer's SQL for one wallet of a chain without nonces; see AttemptStore for what each method promises. */
-export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps): AttemptStore {
+export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Sponsoring): AttemptStore {
   const underLease = underLeaseOf(db);
   return {
-    look: (options) => look(db, key, options),
+    look: (options) => look(db, key, options, deps),
     async takeIn(lease, view) {
       const news = await findNews(db, key, view);
       if (Object.values(news).every((found) => found.length === 0)) return undefined;
@@ -50,8 +49,7 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps): Att
           const orderPks = payments.map(({ orderPk }) => orderPk);
           const refused = chooseRefused({
             spent: await readSpent(tx, key, orderPks),
-            feesElsewhere: await readFeesElsewhere(tx, key),
-            haltedWallets: await readHaltedWallets(tx, key),
+            ...(await readElsewhere(tx, key, deps)),
           });
           if (refused.length > 0) throw new NotSaved({ kind: 'GONE', orderPks: refused });
           await saveAttempts(tx, key, token, payments);
@@ -80,7 +78,8 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps): Att
     saveGathering: (lease, gathering, lastEpoch, isAffordable) =>
       underLease(lease, async (tx) => {
         await lockWindows(tx, key);
-        return isAffordable(await readFeesElsewhere(tx, key)) && saveGathering(tx, key, gathering, lastEpoch);
+        const { feesElsewhere } = await readElsewhere(tx, key, deps);
+        return isAffordable(feesElsewhere) && saveGathering(tx, key, gathering, lastEpoch);
       }),
     openGatherings: () => readOpenGatherings(db, key),
     dismiss: (lease, decisionId, why) => underLease(lease, (tx) => closeDecision(tx, decisionId, why)),

@@ -280,7 +280,7 @@ function runDriver(
   const key = { chain: CHAIN, wallet } as const;
   const ttlMs = options.leaseTtlMs ?? 1_500;
   const sender = createTronSender(network, { backend: keys });
-  const store = createAttemptStore(db.kysely, key, { newId, clock: systemClock });
+  const store = createAttemptStore(db.kysely, key, { newId, clock: systemClock, isSponsoring: false });
   const lease = keepLease({
     db: db.kysely,
     schema: 'signer',

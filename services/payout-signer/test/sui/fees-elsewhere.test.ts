@@ -13,7 +13,7 @@ import { newId } from '@opentill/runtime/ids';
 import { aChainCursor, aMerchant, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import type { FeeElsewhere } from '../../src/expiring/attempt-facts.ts';
-import type { AttemptStore, SignedPayment } from '../../src/expiring/attempt-store.ts';
+import type { AttemptStore, Besides, SignedPayment } from '../../src/expiring/attempt-store.ts';
 import { createAttemptStore } from '../../src/expiring/store.ts';
 import { readFeesElsewhere } from '../../src/expiring/store/fees-elsewhere.ts';
 
@@ -54,6 +54,8 @@ interface Wallet {
   readonly store: AttemptStore;
   readonly lease: Lease;
 }
+const storeOf = (wallet: Address, isSponsoring: boolean): AttemptStore =>
+  createAttemptStore(signer.kysely, { chain: CHAIN, wallet }, { newId, clock: systemClock, isSponsoring });
 async function driverOf(address: Address): Promise<Wallet> {
   const db = signer.kysely;
   const keeper = keepLease({
@@ -63,8 +65,7 @@ async function driverOf(address: Address): Promise<Wallet> {
     holder: 'test',
     ttlMs: 600_000,
   });
-  const store = createAttemptStore(db, { chain: CHAIN, wallet: address }, { newId, clock: systemClock });
-  return { address, store, lease: (await keeper.acquire())! };
+  return { address, store: storeOf(address, true), lease: (await keeper.acquire())! };
 }
 
 /** A payout that is authorised, and what is signed for it. */
@@ -152,7 +153,16 @@ describe('what others may take of the coin that pays for fees', () => {
     expect(await feesSeenBy(hot.address)).toBe(70n);
     expect(await feesSeenBy(one.address)).toBe(1_005n + 11n);
     expect(await feesSeenBy(two.address)).toBe(1_005n + 11n + 70n);
-    expect(await readFeesElsewhere(signer.kysely, { chain: 'TRON_TEST', wallet: two.address })).toEqual([]);
+    const besides = async (store: AttemptStore) => {
+      const seen: Besides[] = [];
+      const options = { requested: 1, unsigned: 1, everyWaiting: true, approvers: [], approvalWaitMs: 1 };
+      await store.saveSigned(two.lease, [], (found) => (seen.push(found), []));
+      const { feesElsewhere } = await store.look(options);
+      return [sumOf(feesElsewhere), ...seen.map((found) => sumOf(found.feesElsewhere))];
+    };
+    expect(await besides(two.store)).toEqual([1_086n, 1_086n]);
+    // Where each pays for itself.
+    expect(await besides(storeOf(two.address, false))).toEqual([0n, 0n]);
     await sql`update payout_attempt set state = 'SETTLED' where tx_hash = ${mine.signed.txHash}`.execute(
       admin,
     );

@@ -7,15 +7,14 @@ import type { FeeElsewhere } from '../attempt-facts.ts';
 import { openGatherings } from './gatherings.ts';
 
 /**
- * See ExpiringView. On SUI the hot wallet pays for what leaves deposit addresses, beside its own: what is on its way of the others
- * is not there any more, for whichever of them. Seen from a deposit address also the SUI that the hot wallet itself pays out.
+ * See ExpiringView. The hot wallet pays for what leaves deposit addresses, beside its own: what is on its way of the others is not
+ * there any more, for whichever of them. Seen from a deposit address also the coin that the hot wallet itself pays out.
  */
 export async function readFeesElsewhere(
   db: Db,
   { chain, wallet }: WalletKey,
 ): Promise<readonly FeeElsewhere[]> {
   const family = familyOf(chain);
-  if (family !== 'SUI') return [];
   const isHot = sql`exists (select from hot_wallet h where h.family = ${family} and h.address = a.wallet)`;
   const { rows } = await sql<{ tx_hash: TxHash; fee: bigint }>`
     select t.tx_hash, (t.fee_terms->>'cost')::numeric + case when t.contract_address is null and ${isHot} then t.amount else 0 end as fee

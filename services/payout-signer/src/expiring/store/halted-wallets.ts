@@ -1,15 +1,13 @@
 import { sql } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Db } from '@opentill/db/database';
-import { familyOf } from '@opentill/domain/chains';
 import type { WalletKey } from '../../wallet-facts.ts';
 
-/** See ExpiringView. Where every wallet pays for itself nobody asks. */
+/** See ExpiringView. */
 export async function readHaltedWallets(
   db: Db,
   { chain }: Pick<WalletKey, 'chain'>,
 ): Promise<ReadonlySet<Address>> {
-  if (familyOf(chain) !== 'SUI') return new Set();
   const { rows } = await sql<{ wallet: Address }>`
     select distinct h.wallet from wallet_halt h where h.chain = ${chain} and h.wallet is not null and h.released_at is null`.execute(
     db,

@@ -12,8 +12,7 @@ import { openHalts } from '../../store/rows.ts';
 import { resourceOf } from '../../resource-of-movement.ts';
 import type { WalletKey } from '../../wallet-facts.ts';
 import type { ExpiringView, OpenAttempt } from '../attempt-facts.ts';
-import { readFeesElsewhere } from './fees-elsewhere.ts';
-import { readHaltedWallets } from './halted-wallets.ts';
+import { readElsewhere, type Sponsoring } from './elsewhere.ts';
 import { newForeign, ofWallet } from './rows.ts';
 
 /** Each is asked of nodes: more wait for the next pass. */
@@ -22,20 +21,24 @@ const PAID_BY_MAX = 8;
 const FOREIGN_MAX = 100;
 
 /** Reads everything that a pass decides by. Several statements, each bounded by an index; no locks. */
-export async function look(db: Db, key: WalletKey, options: LookOptions): Promise<ExpiringView> {
+export async function look(
+  db: Db,
+  key: WalletKey,
+  options: LookOptions,
+  sponsoring: Sponsoring,
+): Promise<ExpiringView> {
   // The payouts before the attempts: a payout that is seen unsigned has its attempt, if it got one, in what is read later.
   const [page, unsigned, paidBy] = await Promise.all([
     readRequested(db, key, options),
     readUnsigned(db, key, options),
     readPaidBy(db, key, PAID_BY_MAX),
   ]);
-  const [state, attempts, feesElsewhere, haltedWallets] = await Promise.all([
+  const [state, attempts, elsewhere] = await Promise.all([
     readState(db, key),
     readOpenAttempts(db, key),
-    readFeesElsewhere(db, key),
-    readHaltedWallets(db, key),
+    readElsewhere(db, key, sponsoring),
   ]);
-  return { ...state, ...page, unsigned, paidBy, attempts, feesElsewhere, haltedWallets };
+  return { ...state, ...page, unsigned, paidBy, attempts, ...elsewhere };
 }
 
 interface StateRow {

@@ -1,0 +1,22 @@
+import type { Db } from '@opentill/db/database';
+import type { WalletKey } from '../../wallet-facts.ts';
+import type { ExpiringView } from '../attempt-facts.ts';
+import { readFeesElsewhere } from './fees-elsewhere.ts';
+import { readHaltedWallets } from './halted-wallets.ts';
+
+/** Whether one wallet of the chain pays fees of others: see ExpiringSender.isSponsoring. */
+export interface Sponsoring {
+  readonly isSponsoring: boolean;
+}
+
+/** What a wallet has to know of others, because one pays for the other; where each pays for itself nobody asks. */
+export async function readElsewhere(
+  db: Db,
+  key: WalletKey,
+  { isSponsoring }: Sponsoring,
+): Promise<Pick<ExpiringView, 'feesElsewhere' | 'haltedWallets'>> {
+  if (!isSponsoring) return { feesElsewhere: [], haltedWallets: new Set() };
+  // One after the other: a transaction has one connection.
+  const feesElsewhere = await readFeesElsewhere(db, key);
+  return { feesElsewhere, haltedWallets: await readHaltedWallets(db, key) };
+}
