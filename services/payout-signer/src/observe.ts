@@ -1,6 +1,7 @@
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Rolled } from '@opentill/db/housekeeping';
 import type { Chain } from '@opentill/domain/chains';
+import { NO_ENERGY } from './sweeps/next-step.ts';
 import { SWEEP_DELAYS, type SweepPlan } from '@opentill/domain/plan-sweeps';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
@@ -233,7 +234,8 @@ function observeWallet({ logger, meters, alarms }: Telling) {
           toCold: toCold.map(({ symbol }) => symbol),
         });
     },
-    stepped: (chain, sweepId, what) => logger.info('sweep', { chain, sweepId, what }),
+    stepped: (chain, sweepId, what) =>
+      logger[what === NO_ENERGY ? 'warn' : 'info']('sweep', { chain, sweepId, what }),
     ordered(chain, sweepId, seller, priceSun, outcome) {
       const level = outcome.kind === 'ORDERED' ? 'info' : 'warn';
       logger[level]('energy ordered', { chain, sweepId, seller, priceSun: `${priceSun}`, ...outcome });

@@ -9,8 +9,10 @@ import { readSweepFigures, type SweepFigures } from './store/sweep-figures.ts';
 export const SWEEP_ALARM_KINDS = [
   /** A sweep has been under way for hours: its fee, its transfer or what waits for it does not get on. */
   'sweep-stuck',
-  /** Sweeps were given up in the last day. */
+  /** Sweeps ended FAILED in the last day. */
   'sweep-failed',
+  /** Energy was paid for in the last day, and no sweep came of it: mostly it was never delivered. */
+  'energy-unused',
 ] as const;
 type SweepAlarm = (typeof SWEEP_ALARM_KINDS)[number];
 
@@ -57,10 +59,14 @@ const FIGURES: Readonly<Record<Figure, { readonly name: string; readonly help: s
     name: 'opentill_sweep_oldest_open_seconds',
     help: 'Since when the oldest sweep under way has been; 0: none is',
   },
-  failed: { name: 'opentill_sweeps_failed_count', help: 'Sweeps given up in the last 24 hours' },
+  failed: { name: 'opentill_sweeps_failed_count', help: 'Sweeps that ended FAILED in the last 24 hours' },
   unusedTopUps: {
     name: 'opentill_sweep_top_ups_unused_count',
     help: 'Fees brought in the last 24 hours to addresses whose sweep came to nothing',
+  },
+  unusedRents: {
+    name: 'opentill_sweep_rents_unused_count',
+    help: 'Energy paid for in the last 24 hours for sweeps that came to nothing',
   },
 };
 
@@ -84,10 +90,12 @@ function createSweepMeters({ logger, metrics }: Pick<WatchSweepsDeps, 'logger' |
     logger.warn('alarm raised', { chain, kind, detail });
   };
   return (figures: SweepFigures): void => {
-    const { chain, oldestOpenSeconds, failed } = figures;
+    const { chain, oldestOpenSeconds, failed, unusedRents } = figures;
     for (const [figure, gauge] of gauges) gauge.set({ chain }, figures[figure]);
     const isStuck = oldestOpenSeconds > STUCK_SECONDS;
     set(chain, 'sweep-stuck', isStuck ? `for ${Math.round(oldestOpenSeconds)} s` : undefined);
     set(chain, 'sweep-failed', failed > 0 ? `${failed} in the last day` : undefined);
+    const isUnused = unusedRents > 0;
+    set(chain, 'energy-unused', isUnused ? `${unusedRents} orders in the last day` : undefined);
   };
 }

@@ -34,10 +34,10 @@ test('how sweeps stand is measured, and what should be looked at is said once', 
   const { order_pk, address } = await aCollection(db, { chain: CHAIN });
   await sql`insert into deposit_balance (chain, address, symbol, family, order_pk, received, since)
     values (${CHAIN}, ${address}, 'USDT', 'EVM', ${order_pk}, 100, now() - interval '2 days')`.execute(db);
-  const plan = async (state: string, hours: number) => {
+  const plan = async (state: string, hours: number, method = 'TOP_UP', rent: bigint | null = null) => {
     const { rows } = await sql<{ sweep_id: string }>`
-      insert into sweep (sweep_id, chain, family, address, symbol, amount, destination, destination_kind, method, cost_estimate, planned_at)
-      values (gen_random_uuid(), ${CHAIN}, 'EVM', ${address}, 'USDT', 100, 'cold', 'COLD', 'TOP_UP', 1,
+      insert into sweep (sweep_id, chain, family, address, symbol, amount, destination, destination_kind, method, cost_estimate, rent_cost, planned_at)
+      values (gen_random_uuid(), ${CHAIN}, 'EVM', ${address}, 'USDT', 100, 'cold', 'COLD', ${method}, 1, ${rent},
         now() - make_interval(hours => ${hours})) returning sweep_id`.execute(db);
     const orderPk = crypto.randomUUID();
     await sql`select plan_movement(${JSON.stringify({
@@ -62,6 +62,10 @@ test('how sweeps stand is measured, and what should be looked at is said once', 
   };
   await plan('FAILED', 5);
   await plan('DONE', 5);
+  // Energy that was paid for and served, that was refused, and that never came.
+  await plan('DONE', 5, 'RENT', 3n);
+  await plan('ABANDONED', 5, 'RENT', 0n);
+  await plan('ABANDONED', 5, 'RENT', 3n);
   await plan('OPEN', 3);
   const said: string[] = [];
   const say = (message: string, fields?: object) => void said.push(`${message} ${JSON.stringify(fields)}`);
@@ -83,11 +87,18 @@ test('how sweeps stand is measured, and what should be looked at is said once', 
   expect(await value('opentill_sweep_oldest_unswept_seconds')).toBeCloseTo(2 * 86_400, -2);
   expect(await value('opentill_sweep_oldest_open_seconds')).toBeCloseTo(3 * 3_600, -2);
   expect(await value('opentill_sweeps_failed_count')).toBe(1);
-  expect(await value('opentill_sweep_top_ups_unused_count')).toBe(1);
+  expect(await value('opentill_sweep_top_ups_unused_count')).toBe(3);
+  expect(await value('opentill_sweep_rents_unused_count')).toBe(1);
   expect(await value('opentill_sweep_alarm_bool', 'sweep-stuck')).toBe(1);
   expect(await value('opentill_sweep_alarm_bool', 'sweep-failed')).toBe(1);
+  expect(await value('opentill_sweep_alarm_bool', 'energy-unused')).toBe(1);
   await sql`update sweep set state = 'ABANDONED', ended_at = now() where state = 'OPEN'`.execute(db);
   await waitUntil('over', async () => (await value('opentill_sweep_alarm_bool', 'sweep-stuck')) === 0);
   await loop.stop();
-  expect(said.map((line) => line.split(' {')[0])).toEqual(['alarm raised', 'alarm raised', 'alarm cleared']);
+  expect(said.map((line) => line.split(' {')[0])).toEqual([
+    'alarm raised',
+    'alarm raised',
+    'alarm raised',
+    'alarm cleared',
+  ]);
 });

@@ -41,6 +41,14 @@ const sweep = object('One deposit address emptied of one asset.', {
   receiver: text('Where to.'),
   method,
   costEstimateBaseUnits: baseUnitsText('What it was reckoned to cost, native coin.'),
+  rentCostBaseUnits: orNull(
+    baseUnitsText(
+      'Of RENT: what the seller of energy asked for it, native coin; 0 where he refused. Null: nothing was ordered.',
+    ),
+  ),
+  rentCost: orNull(decimalText('In display units.')),
+  rentRef: orNull(text('What the seller calls the order; null where he has not said so.')),
+  rentOrderedAt: orNull(moment('When energy was ordered.')),
   state: oneOf(['OPEN', 'DONE', 'FAILED', 'ABANDONED'], 'DONE: the transfer is verified.'),
   reason: orNull(text('Why it did not come to that.')),
   plannedAt: moment('Begun.'),

@@ -129,8 +129,7 @@ async function answer(shop: Shop, apiKey: string, request: IncomingMessage): Pro
   if (request.headers['apikey'] !== apiKey) return failure(401, 'INVALID_API_KEY');
   if (pathname === '/v2/buy-resource') return sell(shop, body);
   if (pathname === '/v2/user-info') return success({ id: 'devnet', balance: String(shop.balanceSun) });
-  const found = shop.sold.find(({ orderId }) => pathname === `/v2/order/${orderId}`);
-  return found === undefined ? failure(404, 'ORDER_NOT_FOUND') : success(shown(found, shop.unitPriceSun));
+  return failure(404, 'NOT_FOUND');
 }
 
 function estimate({ unitPriceSun }: Shop, { durationSec = 3_600, resourceAmount = 0 }: Wish): Answer {
@@ -188,19 +187,6 @@ function success(data: object): Answer {
 
 function failure(status: number, message: string): Answer {
   return { status, body: { error: true, message } };
-}
-
-function shown({ orderId, receiver, energy, payoutAmount, delivered }: SoldEnergy, price: number): object {
-  return {
-    id: orderId,
-    receiver,
-    resourceAmount: energy,
-    resourceType: 'ENERGY',
-    remainAmount: energy - delivered,
-    price,
-    payoutAmount,
-    fulfilledPercent: Math.floor((delivered * 100) / energy),
-  };
 }
 
 async function readWish(request: IncomingMessage): Promise<Wish> {

@@ -19,13 +19,16 @@ export function sweepHandlers({ db, assets }: OpsDeps): Pick<Handlers, SweepOper
         rows,
         limit,
         (row) => row.sweepId,
-        ({ amount, costEstimate, destination, destinationKind, movements, ...row }) => ({
+        ({ amount, costEstimate, rentCost, destination, destinationKind, movements, ...row }) => ({
           ...row,
           amountBaseUnits: amount.toString(),
           amount: assets.display(row.chain, row.symbol, amount),
           destination: destinationKind,
           receiver: destination,
           costEstimateBaseUnits: costEstimate.toString(),
+          rentCostBaseUnits: rentCost?.toString() ?? null,
+          rentCost: rentCost === null ? null : showCoin(assets, row.chain, rentCost),
+          rentOrderedAt: timeOrNull(row.rentOrderedAt),
           plannedAt: time(row.plannedAt),
           endedAt: timeOrNull(row.endedAt),
           movements: [...movements],
@@ -59,6 +62,12 @@ export function sweepHandlers({ db, assets }: OpsDeps): Pick<Handlers, SweepOper
       return { answer: { chain, requestId }, subject: chain };
     },
   };
+}
+
+/** Of the native coin in display units; null where its network is not configured. */
+function showCoin(assets: OpsDeps['assets'], chain: string, baseUnits: bigint): string | null {
+  const network = assets.networks.find((one) => one.chain === chain);
+  return network === undefined ? null : assets.display(chain, network.nativeSymbol, baseUnits);
 }
 
 function showPlan(

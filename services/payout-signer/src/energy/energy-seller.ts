@@ -21,7 +21,7 @@ export interface EnergyOrder {
 }
 
 export type OrderOutcome =
-  /** `ref`: what the seller calls it. */
+  /** `ref`: what the seller calls it, for operators who ask him. */
   | { readonly kind: 'ORDERED'; readonly ref: string }
   /** He took nothing, and will deliver nothing. */
   | { readonly kind: 'REFUSED'; readonly why: string }
@@ -31,8 +31,6 @@ export type OrderOutcome =
 export interface EnergySeller {
   /** For people and metrics: the host. */
   readonly name: string;
-  /** How long what is bought stays with the address, seconds. */
-  readonly durationSeconds: number;
   /** For at least so much. Undefined when he sells not so much, or does not say. Never throws. */
   quote(energy: bigint, receiver: Address, signal: AbortSignal): Promise<EnergyQuote | undefined>;
   /**
@@ -40,11 +38,4 @@ export interface EnergySeller {
    * for it, and an order that is sent again is another one. Never throws.
    */
   order(order: EnergyOrder, signal: AbortSignal): Promise<OrderOutcome>;
-  /** How much of an order is delivered by the seller's own word, and what he took for it. Undefined when he does not say. Never throws. */
-  status(ref: string, signal: AbortSignal): Promise<OrderStatus | undefined>;
-}
-
-export interface OrderStatus {
-  readonly filledPercent: number;
-  readonly paidSun: bigint;
 }

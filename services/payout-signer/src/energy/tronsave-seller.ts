@@ -20,7 +20,7 @@ const DURATION_SECONDS = 3_600;
 const ENERGY_MIN = 65_000n;
 const ANSWER_CHARACTERS_MAX = 65_536;
 const WHY_CHARACTERS_MAX = 120;
-/** What an order's reference may look like: it becomes part of an address. */
+/** What an order's reference may look like. */
 const REFERENCE = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Buys energy of TronSave, for an hour each time: enough for a transaction that is sent as soon as it is there. */
@@ -28,7 +28,6 @@ export function createTronsaveSeller(options: TronsaveOptions): EnergySeller {
   const { url } = options;
   return {
     name: new URL(url).host,
-    durationSeconds: DURATION_SECONDS,
     async quote(wanted, receiver, signal) {
       const energy = wanted > ENERGY_MIN ? wanted : ENERGY_MIN;
       const asked = { ...wish(energy, receiver), unitPrice: 'MEDIUM', options: { allowPartialFill: false } };
@@ -52,15 +51,6 @@ export function createTronsaveSeller(options: TronsaveOptions): EnergySeller {
       if (typeof ref !== 'string' || !REFERENCE.test(ref))
         return { kind: 'UNKNOWN', why: 'an order without a name' };
       return { kind: 'ORDERED', ref };
-    },
-    async status(ref, signal) {
-      if (!REFERENCE.test(ref)) return undefined;
-      const answer = await ask(options, `/v2/order/${ref}`, undefined, signal);
-      if (answer.kind !== 'SUCCESS') return undefined;
-      const { fulfilledPercent, payoutAmount } = answer.data;
-      const paidSun = wholeIn(payoutAmount);
-      if (paidSun === undefined || typeof fulfilledPercent !== 'number') return undefined;
-      return { filledPercent: fulfilledPercent, paidSun };
     },
   };
 }

@@ -10,10 +10,12 @@ export interface SweepFigures {
   readonly open: number;
   /** Since when the oldest sweep under way has been, seconds; 0: none is. */
   readonly oldestOpenSeconds: number;
-  /** Given up in the last 24 hours. */
+  /** That ended FAILED in the last 24 hours. */
   readonly failed: number;
   /** Fees brought in the last 24 hours for sweeps that came to nothing: they lie there for the next one. */
   readonly unusedTopUps: number;
+  /** Energy ordered of a seller, in the last 24 hours, for sweeps that came to nothing: he has been paid for it, or may have been. */
+  readonly unusedRents: number;
 }
 
 export async function readSweepFigures(db: Db, chains: readonly Chain[]): Promise<readonly SweepFigures[]> {
@@ -29,7 +31,9 @@ export async function readSweepFigures(db: Db, chains: readonly Chain[]): Promis
       (select count(*)::int from sweep s
         where s.chain = c.chain and s.state in ('FAILED', 'ABANDONED') and s.ended_at > now() - interval '1 day'
           and exists (select from movement m join payout p using (order_pk)
-            where m.sweep_id = s.sweep_id and m.kind = 'GAS_TOP_UP' and p.money = 'PAID_OUT')) as "unusedTopUps"
+            where m.sweep_id = s.sweep_id and m.kind = 'GAS_TOP_UP' and p.money = 'PAID_OUT')) as "unusedTopUps",
+      (select count(*)::int from sweep s
+        where s.chain = c.chain and s.state in ('FAILED', 'ABANDONED') and s.ended_at > now() - interval '1 day' and s.rent_cost > 0) as "unusedRents"
     from unnest(${chains}::text[]) as c (chain)`.execute(db);
   return rows;
 }

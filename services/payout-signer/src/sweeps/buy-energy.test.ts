@@ -68,7 +68,6 @@ function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenSte
   };
   const seller: EnergySeller = {
     name: 'seller',
-    durationSeconds: 3_600,
     quote: (energy) =>
       step(() =>
         world.quoted === undefined ? undefined : { energy, priceSun: world.quoted, unitPriceSun: 44n },
@@ -78,7 +77,6 @@ function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenSte
         if (world.outcome.kind !== 'REFUSED') world.orders += 1;
         return world.outcome;
       }),
-    status: () => Promise.resolve(undefined),
   };
   const store = {
     orderEnergy: (_: Lease, __: string, price: bigint, maxPerDay: bigint) =>

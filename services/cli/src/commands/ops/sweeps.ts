@@ -1,6 +1,7 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { CliContext, CliErrorCode } from '../../context.ts';
 import { openOps } from '../../ops-client.ts';
+import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
 import { FAMILY_CODECS } from '../keys/family-codecs.ts';
 import { tableLine } from '../../print-table.ts';
 import { chainOf, optional } from './read-options.ts';
@@ -68,11 +69,18 @@ export async function listSweeps(
         sweep.method,
         sweep.state,
         steps.join(', '),
+        rentOf(sweep),
         sweep.reason,
         sweep.plannedAt,
       ]),
     );
   }
+}
+
+/** What was paid for energy, and by what name its seller knows that. */
+function rentOf({ rentCost, rentCostBaseUnits, rentRef }: OpsAnswer<'listSweeps'>): string | null {
+  if (rentCostBaseUnits === null) return null;
+  return `energy for ${rentCost ?? rentCostBaseUnits}${rentRef === null ? '' : `, order ${rentRef}`}`;
 }
 
 /** Has young money swept too, once. */
