@@ -4,19 +4,24 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
-import { nextOrderStatus, type CallbackBook } from './callbacks.ts';
+import type { Opentill } from '@opentill/sdk/client';
+import { OpentillError } from '@opentill/sdk/opentill-error';
+import type { Chain, OrderFields } from '@opentill/sdk/orders';
+import { expressCallbacks } from '@opentill/sdk/receive-callbacks';
+import { createCallbackBook, nextOrderStatus } from './callbacks.ts';
 import type { DevnetWallet } from './devnet-wallet.ts';
 import { DevnetRefusal } from './devnet-refusal.ts';
-import { GatewayRefusal, type GatewayClient } from './gateway-client.ts';
 import { callbacksPage, PRODUCTS, shopPage, type ShopOrder } from './pages.ts';
+import { createPayOrder, type PayOrder } from './pay-order.ts';
 
 export interface ShopDeps {
   readonly port: number;
   readonly host: string;
   readonly networks: readonly NetworkConfig[];
-  readonly gateway: GatewayClient;
+  readonly opentill: Opentill;
+  /** By which the gateway signs its callbacks. */
+  readonly webhookSecret: string;
   readonly wallet: DevnetWallet;
-  readonly callbacks: CallbackBook;
   readonly clock: Clock;
   readonly newId: NewId;
   readonly logger: Logger;
@@ -24,17 +29,21 @@ export interface ShopDeps {
 
 const ORDERS_SHOWN_MAX = 200;
 const BODY_LIMIT = '64kb';
+/** The gateway was asked, and nobody knows what it made of it. */
+const BAD_GATEWAY = 502;
 
 /** The demo shop: a merchant that sells, receives callbacks, and holds the devnets' customer wallet. */
 export function createApp(deps: ShopDeps): { start(): Promise<void>; stop(): Promise<void> } {
   const orders: ShopOrder[] = [];
+  const payOrder = createPayOrder(deps.opentill, deps.wallet);
   const app = express();
   app.disable('x-powered-by');
-  addShop(app, deps, orders);
+  addShop(app, deps, orders, payOrder);
   addCallbacks(app, deps, orders);
-  addDevnet(app, deps);
+  addDevnet(app, deps, payOrder);
   app.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => {
-    if (error instanceof GatewayRefusal) return void res.status(error.code).json({ error: error.message });
+    if (error instanceof OpentillError)
+      return void res.status(error.httpStatus ?? BAD_GATEWAY).json({ error: error.message });
     if (error instanceof DevnetRefusal) return void res.status(400).json({ error: error.message });
     deps.logger.error('shop request failed', { error: String(error) });
     res.status(500).json({ error: 'The demo shop failed; its log says why.' });
@@ -54,70 +63,76 @@ export function createApp(deps: ShopDeps): { start(): Promise<void>; stop(): Pro
   };
 }
 
-function addShop(app: Express, deps: ShopDeps, orders: ShopOrder[]): void {
+function addShop(app: Express, deps: ShopDeps, orders: ShopOrder[], payOrder: PayOrder): void {
   app.get('/', (_req, res) => void res.type('html').send(shopPage(deps.networks, orders)));
   app.post('/buy', express.urlencoded({ extended: false, limit: BODY_LIMIT }), async (req, res) => {
-    const { product: productId, asset = '' } = req.body as { product?: string; asset?: string };
+    const { product: productId, asset } = req.body as { product?: string; asset?: string };
     const product = PRODUCTS.find((p) => p.id === productId);
-    const [chain = '', symbol = ''] = asset.split('/');
     if (product === undefined) return void res.status(400).json({ error: 'No such product.' });
-    const created = await deps.gateway.createCollection({
+    const created = await deps.opentill.createCollection({
       orderId: `shop-${deps.newId()}`,
       amount: product.price,
-      symbol,
-      chain,
+      ...readAsset(asset),
       description: product.name,
       returnUrl: `http://localhost:${deps.port}/`,
     });
     orders.unshift({ ...created, product: product.name, status: 'created' });
     orders.splice(ORDERS_SHOWN_MAX);
-    res.redirect(303, created.paymentUrl);
+    res.redirect(303, created.paymentUrl ?? '/');
   });
   app.post('/pay-out', express.urlencoded({ extended: false, limit: BODY_LIMIT }), async (req, res) => {
-    const { amount = '', receiver = '', asset = '' } = req.body as Record<string, string | undefined>;
-    const [chain = '', symbol = ''] = asset.split('/');
-    const created = await deps.gateway.createPayout({
+    const { amount = '', receiver = '', asset } = req.body as Record<string, string | undefined>;
+    const created = await deps.opentill.createPayout({
       orderId: `payout-${deps.newId()}`,
       amount,
-      symbol,
-      chain,
+      ...readAsset(asset),
       receiveAddress: receiver,
     });
-    orders.unshift({ ...created, paymentUrl: null, product: `Payout to ${receiver}`, status: 'created' });
+    orders.unshift({ ...created, product: `Payout to ${receiver}`, status: 'created' });
     orders.splice(ORDERS_SHOWN_MAX);
     res.redirect(303, '/');
   });
   app.post('/orders/:orderId/pay', async (req, res) => {
-    await payOrder(deps, req.params.orderId);
+    await payOrder(req.params.orderId);
     res.redirect(303, '/');
   });
 }
 
+/** What the form's choice names; the gateway refuses what it does not take. */
+function readAsset(asset = ''): Pick<OrderFields, 'chain' | 'symbol'> {
+  const [chain = '', symbol = ''] = asset.split('/');
+  return { chain: chain as Chain, symbol };
+}
+
 function addCallbacks(app: Express, deps: ShopDeps, orders: readonly ShopOrder[]): void {
-  app.post('/callbacks', express.raw({ type: () => true, limit: BODY_LIMIT }), (req, res) => {
-    const callback = deps.callbacks.receive(req.body as Buffer, deps.clock.now());
-    if (callback === 'NOT_A_CALLBACK') return void res.status(400).json({ error: 'Not a callback.' });
-    if (callback === 'NOT_GENUINE') {
-      return void res.status(401).json({ error: 'The signature or the time is wrong.' });
-    }
-    const order = orders.find((o) => o.orderId === callback.orderId);
-    if (order) order.status = nextOrderStatus(order.status, callback);
-    res.json({ ok: true });
-  });
-  app.get('/callbacks', (_req, res) => void res.type('html').send(callbacksPage(deps.callbacks.list())));
+  const { webhookSecret: secrets, clock, logger } = deps;
+  const book = createCallbackBook();
+  app.post(
+    '/callbacks',
+    expressCallbacks({
+      secrets,
+      now: () => clock.now(),
+      onCallback(verified) {
+        const callback = book.keep(verified, clock.now());
+        const order = orders.find((o) => o.orderId === callback.orderId);
+        if (order) order.status = nextOrderStatus(order.status, callback);
+      },
+      onError: (error) => logger.warn('callback refused', { error: String(error) }),
+    }),
+  );
+  app.get('/callbacks', (_req, res) => void res.type('html').send(callbacksPage(book.list())));
   app.get('/callbacks.json', (req, res) => {
     const { orderId } = req.query;
-    const all = deps.callbacks.list();
+    const all = book.list();
     res.json(typeof orderId === 'string' ? all.filter((c) => c.orderId === orderId) : all);
   });
 }
 
-function addDevnet(app: Express, deps: ShopDeps): void {
+function addDevnet(app: Express, deps: ShopDeps, payOrder: PayOrder): void {
   app.get('/devnet', (_req, res) => void res.json(deps.wallet.describe()));
   app.post('/devnet/pay', express.json({ limit: BODY_LIMIT }), async (req, res) => {
     const body = (req.body ?? {}) as Record<string, unknown>;
-    if (typeof body['orderId'] === 'string')
-      return void res.json({ txid: await payOrder(deps, body['orderId']) });
+    if (typeof body['orderId'] === 'string') return void res.json({ txid: await payOrder(body['orderId']) });
     const { chain, symbol, to, amount } = body;
     if ([chain, symbol, to, amount].some((field) => typeof field !== 'string')) {
       throw new DevnetRefusal('Give {"orderId"} or {"chain","symbol","to","amount"}, all strings.');
@@ -129,15 +144,5 @@ function addDevnet(app: Express, deps: ShopDeps): void {
       amount: String(amount),
     });
     res.json({ txid });
-  });
-}
-
-async function payOrder(deps: ShopDeps, orderId: string): Promise<string> {
-  const order = await deps.gateway.paymentDetails(orderId);
-  return deps.wallet.pay({
-    chain: order.chain,
-    symbol: order.symbol,
-    to: order.address,
-    amount: order.amount,
   });
 }

@@ -6,11 +6,10 @@ import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { runService } from '@opentill/runtime/service';
+import { createOpentill } from '@opentill/sdk/client';
 import { createApp } from './app.ts';
-import { createCallbackBook } from './callbacks.ts';
 import { SHOP_CONFIG_SCHEMA, type ShopEnvironment } from './config.ts';
 import { createDevnetWallet } from './devnet-wallet.ts';
-import { createGatewayClient } from './gateway-client.ts';
 
 const name = 'demo-shop';
 const logger = createLogger({ service: name, level: 'info' });
@@ -26,9 +25,9 @@ await runService({
       port: config.PORT,
       host: config.HOST,
       networks: enabled,
-      gateway: createGatewayClient(config.GATEWAY_URL, config.MERCHANT_TOKEN, () => systemClock.now()),
+      opentill: createOpentill({ url: config.GATEWAY_URL, token: config.MERCHANT_TOKEN }),
+      webhookSecret: config.WEBHOOK_SECRET,
       wallet: createDevnetWallet(enabled),
-      callbacks: createCallbackBook(config.WEBHOOK_SECRET),
       clock: systemClock,
       newId,
       logger,

@@ -64,8 +64,11 @@ const RECEIVERS = {
   SUI: '0xc562357204cbc1e3d473450c0d666061e169ceac641dbf2a008250c1e9ae8baa',
 };
 
-/** After these callbacks an order wants no payment any more. */
+/** After these callbacks an order has ended. */
 const CLOSED: ReadonlySet<string> = new Set(['ORDER_SUCCESS', 'ORDER_EXPIRED', 'ORDER_FAILED']);
+
+/** Nothing came yet, or too little. */
+const PAYABLE: ReadonlySet<string> = new Set(['created', 'ORDER_PENDING']);
 
 /** The shop window with the orders so far. */
 export function shopPage(networks: readonly NetworkConfig[], orders: readonly ShopOrder[]): string {
@@ -102,7 +105,7 @@ function orderRow(o: ShopOrder): string {
 
 function checkout(o: ShopOrder, paymentUrl: string): string {
   const pay = `<form method="post" action="/orders/${encodeURIComponent(o.orderId)}/pay"><button>Pay from the devnet wallet</button></form>`;
-  return `<a href="${escapeHtml(paymentUrl)}">checkout</a>${CLOSED.has(o.status) ? '' : pay}`;
+  return `<a href="${escapeHtml(paymentUrl)}">checkout</a>${PAYABLE.has(o.status) ? pay : ''}`;
 }
 
 /** The callbacks received, newest first. */

@@ -48,8 +48,9 @@ export async function startCallbackReceiver(port: number, secret: string): Promi
     const callback: ReceivedCallback = { nonce, notifyType, data, text, headers, problems };
     received.push(callback);
     if (next !== undefined) {
-      const forwarded = { method: 'POST', body: text, headers: { 'content-type': 'application/json' } };
-      await fetch(next, forwarded).catch(() => undefined); // the other server may be down on purpose
+      const named = ['content-type', 'webhook-id', 'webhook-timestamp', 'webhook-signature'];
+      const signed = named.map((name): [string, string] => [name, String(headers[name])]);
+      await fetch(next, { method: 'POST', body: text, headers: signed }).catch(() => undefined); // the other server may be down on purpose
     }
     response.statusCode = receiver.answer(callback);
     response.end();
