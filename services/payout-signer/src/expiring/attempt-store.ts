@@ -48,6 +48,11 @@ export interface Besides {
   readonly haltedWallets: ReadonlySet<Address>;
 }
 
+export interface NewGathering extends Gathering {
+  /** The symbol by whose hold it is stopped. Absent: none. */
+  readonly heldAs?: string;
+}
+
 export interface OpenGathering {
   readonly txHash: TxHash;
   readonly contract: TokenContract | null;
@@ -111,11 +116,11 @@ export interface AttemptStore {
    * Stores a transaction by which the wallet moves its own money, so that it is known for ours when a block holds it.
    * @param lastEpoch the last that may hold it
    * @param isAffordable asked in that commit, one wallet of the chain after the other, with what others may take of its coin
-   * @returns false where it is not, or the wallet was halted meanwhile: nothing is stored, and nothing may be sent
+   * @returns false where it is not, or the wallet was halted meanwhile, or the asset held: nothing is stored, and nothing may be sent
    */
   saveGathering(
     lease: Lease,
-    gathering: Gathering,
+    gathering: NewGathering,
     lastEpoch: number | undefined,
     isAffordable: (feesElsewhere: readonly FeeElsewhere[]) => boolean,
   ): Promise<boolean>;

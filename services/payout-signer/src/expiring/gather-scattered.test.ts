@@ -12,6 +12,7 @@ const FEE = 10n;
 interface Given {
   readonly allowsChain?: boolean;
   readonly halted?: string;
+  readonly heldSymbols?: readonly string[];
   /** A halt that comes between the look and the commit. */
   readonly isHaltedMeanwhile?: boolean;
   /** Of the coin that fees are paid in, as it may be spent. */
@@ -29,6 +30,7 @@ async function gather({ coin = FEE, scattered = new Map([['usdt', 5n]]), ...give
   const view = {
     now: NOW,
     halted: given.halted ?? null,
+    heldSymbols: new Set(given.heldSymbols),
     cursor: { seen: block, verified: block, epoch: 1 },
     attempts: [],
     unsigned: [],
@@ -44,7 +46,11 @@ async function gather({ coin = FEE, scattered = new Map([['usdt', 5n]]), ...give
     observe: { gathering: () => undefined },
     rules: {
       policy: { allowsChain: () => given.allowsChain ?? true },
-      network: { nativeDecimals: 1, tokens: [{ contract: 'usdt', decimals: 0 }] },
+      network: {
+        nativeDecimals: 1,
+        nativeSymbol: 'SUI',
+        tokens: [{ contract: 'usdt', symbol: 'USDT', decimals: 0 }],
+      },
       codec: { parse: (text: string) => text, isZero: () => false },
     },
     store: {
@@ -97,6 +103,16 @@ test('nothing is gathered where the policy says nothing of the chain, or while t
   const open = [{ txHash: 'old' as TxHash, contract: null, signedAt: NOW, isMined: false }];
   for (const given of [{ allowsChain: false }, { halted: 'by an operator' }])
     expect(await gather({ ...given, open })).toEqual(['sent old']);
+});
+
+test('nothing is gathered of an asset on hold; coin for fees is, whatever is held', async () => {
+  const both = new Map([
+    ['usdt', 5n],
+    [null, 2n * FEE],
+  ]);
+  const did = await gather({ scattered: both, heldSymbols: ['USDT', 'SUI'], coin: 10n * FEE });
+  expect(did).toEqual(['asked ', 'saved null', 'sent of null']);
+  expect(await gather({ scattered: both, heldSymbols: ['USDC'], coin: 10n * FEE })).toContain('sent of usdt');
 });
 
 test('what could not be stored, for a halt that came meanwhile, is not sent', async () => {

@@ -16,7 +16,7 @@ const LANDS_WITHIN_MS = 1_800_000;
 /**
  * Moves what lies at the wallet in a form that nothing is paid from to where payments are made from (SUI: coins that operators and
  * customers sent become part of the address balance), the chain's own coin first, which pays for the rest. One transaction at a
- * time and asset, of which no payment depends: whatever becomes of it, the money stays the wallet's, and the next look finds what
+ * time and asset, none of an asset on hold, of which no payment depends: whatever becomes of it, the money stays the wallet's, and the next look finds what
  * is left. It is stored before it is sent, or the scanner would take it for a stranger's; and it is sent again until a block has
  * it or none can.
  * @param look what is known now: this pass may have signed what there is no more coin for besides
@@ -38,7 +38,9 @@ export async function gatherScattered(
   const isAllowed = pausedBy === undefined && rules.policy.allowsChain(key.chain);
   if (view.halted !== null || view.cursor === null || !isAllowed) return;
   const assets = assetsOf(context).filter(
-    ({ contract }) => !open.some((one) => one.contract === contract && isYoung(one, view.now)),
+    ({ contract, heldAs }) =>
+      !open.some((one) => one.contract === contract && isYoung(one, view.now)) &&
+      (heldAs === undefined || !view.heldSymbols.has(heldAs)),
   );
   const room = OPEN_MAX - open.length;
   if (assets.length === 0 || room <= 0) return;
@@ -54,13 +56,14 @@ export async function gatherScattered(
   const end = await chooseEnd(context, view, headMs);
   if (end === undefined) return;
   const { height, hash } = view.cursor.verified;
-  for (const [place, { contract }] of lying.slice(0, room).entries()) {
+  for (const [place, { contract, heldAs }] of lying.slice(0, room).entries()) {
     const validity = { ...end, reference: { height, hash }, uniqueMs: view.now.getTime() + place };
     const gathering = await sender.signGathering(key.wallet, contract, validity, { signal });
     if (gathering === undefined) continue;
     const isAffordable = (feesNow: readonly FeeElsewhere[]): boolean =>
       bringsItsFee(gathering) || hasFeeFor(gathering, view, funds, feesNow);
-    if (!(await store.saveGathering(context.lease, gathering, end.epochs?.last, isAffordable))) return;
+    const held = heldAs === undefined ? gathering : { ...gathering, heldAs };
+    if (!(await store.saveGathering(context.lease, held, end.epochs?.last, isAffordable))) return;
     const [outcome = 'UNKNOWN'] = await sender.broadcast([gathering], { signal });
     context.observe.gathering(key, gathering, outcome);
   }
@@ -103,16 +106,22 @@ async function sendAgain(
 /** What a fee leaves of coins that paid for it themselves is not worth another one: a tenth of a coin (SUI). */
 const NATIVE_SHARE = 10n;
 
+interface Scattering {
+  readonly contract: TokenContract | null;
+  readonly leastBaseUnits: bigint;
+  /** The symbol while whose asset is held nothing of it is gathered. Undefined for the chain's own coin: whatever moves, it pays the fee. */
+  readonly heldAs?: string;
+}
+
 /** The chain's own coin first. Of a token less than one of it is not worth a fee: anybody may send dust. */
-function assetsOf({ rules: { network, codec } }: ExpiringContext) {
-  const tokens = network.tokens.flatMap(({ contract: written, decimals }) => {
+function assetsOf({ rules: { network, codec } }: ExpiringContext): readonly Scattering[] {
+  const tokens = network.tokens.flatMap(({ contract: written, decimals, symbol }): Scattering[] => {
     const contract = written === null ? undefined : contractIn(codec, written);
-    return contract === undefined ? [] : [{ contract, leastBaseUnits: 10n ** BigInt(decimals) }];
+    return contract === undefined
+      ? []
+      : [{ contract, leastBaseUnits: 10n ** BigInt(decimals), heldAs: symbol }];
   });
-  const native: { readonly contract: TokenContract | null; readonly leastBaseUnits: bigint } = {
-    contract: null,
-    leastBaseUnits: 10n ** BigInt(network.nativeDecimals) / NATIVE_SHARE,
-  };
+  const native = { contract: null, leastBaseUnits: 10n ** BigInt(network.nativeDecimals) / NATIVE_SHARE };
   return [native, ...tokens];
 }
 

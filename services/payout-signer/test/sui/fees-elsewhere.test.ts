@@ -262,3 +262,13 @@ test('what gathers coins is not stored under a halt that came since the look, no
   expect(await hot.store.saveGathering(hot.lease, gathering(1n), EPOCH, () => true)).toBe(true);
   expect(await count()).toBe(1);
 });
+
+test('what gathers coins is not stored under a hold of its asset that came since the look', async () => {
+  const held = { ...gathering(1n), heldAs: 'USDC' };
+  const store = () => hot.store.saveGathering(hot.lease, held, EPOCH, () => true);
+  await sql`insert into asset_hold (hold_id, chain, symbol, reason, set_at)
+    values (${newId()}, ${CHAIN}, 'USDC', 'a test', now())`.execute(admin);
+  expect(await store()).toBe(false);
+  await sql`update asset_hold set released_at = now()`.execute(admin);
+  expect(await store()).toBe(true);
+});

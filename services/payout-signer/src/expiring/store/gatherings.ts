@@ -1,22 +1,23 @@
 import { sql, type RawBuilder } from 'kysely';
-import type { Gathering } from '@opentill/chain/expiring-sender';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { Db, Tx } from '@opentill/db/database';
 import { familyOf } from '@opentill/domain/chains';
 import { openHalts } from '../../store/rows.ts';
 import type { WalletKey } from '../../wallet-facts.ts';
-import type { OpenGathering } from '../attempt-store.ts';
+import type { NewGathering, OpenGathering } from '../attempt-store.ts';
 
 /** Of no order: nothing is promised by it, and nothing waits for it. See AttemptStore. */
 export async function saveGathering(
   tx: Tx,
   key: WalletKey,
-  { txHash, raw, contract, amountBaseUnits, feeLimitBaseUnits }: Gathering,
+  { txHash, raw, contract, amountBaseUnits, feeLimitBaseUnits, heldAs }: NewGathering,
   lastEpoch: number | undefined,
 ): Promise<boolean> {
   const { chain, wallet } = key;
   const halts = await sql`select 1 ${openHalts(key)} limit 1`.execute(tx);
-  if (halts.rows.length > 0) return false;
+  const holds = await sql`select from asset_hold
+    where chain = ${chain} and symbol = ${heldAs ?? null}::text and released_at is null limit 1`.execute(tx);
+  if (halts.rows.length + holds.rows.length > 0) return false;
   const terms = JSON.stringify({ feeLimit: `${feeLimitBaseUnits}`, cost: `${feeLimitBaseUnits}`, lastEpoch });
   await sql`
     insert into own_transaction (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract_address, to_address, amount,
