@@ -69,7 +69,7 @@ function createCounters(metrics: Metrics) {
     }),
     final: metrics.counter({
       name: 'opentill_payout_nonces_final_total',
-      help: 'Nonces whose transaction was verified',
+      help: 'Transactions of the wallets that were verified: nonces used up, or attempts of payouts that landed',
       labelNames: ['chain'],
     }),
     dead: metrics.counter({
@@ -94,7 +94,7 @@ function createGauges(metrics: Metrics) {
   return {
     inFlight: metrics.gauge({
       name: 'opentill_payouts_in_flight_count',
-      help: 'Nonces whose transactions are signed and in no block',
+      help: 'Nonces, or payouts where there are none, whose transactions are signed and in no block',
       labelNames: ['chain'],
     }),
     waiting: metrics.gauge({
@@ -104,7 +104,7 @@ function createGauges(metrics: Metrics) {
     }),
     oldestUnmined: metrics.gauge({
       name: 'opentill_payout_oldest_in_flight_seconds',
-      help: 'Since when the lowest nonce on its way has been signed',
+      help: 'How long ago the oldest of those was signed that are in no block: the lowest nonce, or the earliest attempt',
       labelNames: ['chain'],
     }),
     gap: metrics.gauge({

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { runControl as runSuiControl } from './sui/run-control.ts';
+import { runControl as runTronControl } from './tron/run-control.ts';
+
+/* The README has every control of the devnets, and no other. */
+
+const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+
+/** The names in the first column of the table of controls below the heading. */
+function documented(heading: string): readonly string[] {
+  const section = README.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+  const table = section.slice(section.indexOf('| name'));
+  const rows = table.slice(0, table.indexOf('\n\n')).split('\n').slice(2);
+  return rows.flatMap((row) =>
+    [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+  );
+}
+
+/** As the refusal of a name that is none lists them. */
+async function known(run: () => unknown): Promise<readonly string[]> {
+  const refusal: unknown = await Promise.resolve()
+    .then(run)
+    .catch((error: unknown) => error);
+  return /there are (.*)$/.exec((refusal as Error).message)?.[1]?.split(', ') ?? [];
+}
+
+test.each([
+  ['TRON', () => runTronControl({} as never, 'nothing', {})],
+  ['SUI', () => runSuiControl({} as never, 'nothing', {})],
+])('%s', async (heading, run) => {
+  const names = await known(run);
+  expect(names.length).toBeGreaterThan(5);
+  expect([...documented(heading)].sort()).toEqual([...names].sort());
+});
