@@ -118,7 +118,7 @@ async function noteWhyLacking<S extends Source>(
 
 /** Why the word of the one source that answers is not enough yet. */
 export function secondMissing<S extends Source>(
-  sources: Sources<S>,
+  sources: Pick<Sources<S>, 'againInMs'>,
   failures: ReadonlyMap<S, unknown>,
 ): GatewayError {
   const known = [...failures.values()].filter((error) => error instanceof GatewayError);

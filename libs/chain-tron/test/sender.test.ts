@@ -9,11 +9,12 @@ import type { SignerBackend } from '@opentill/chain/signer-backend';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { addressOfShortHex } from '@opentill/chain-tron/address-codec';
-import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
+import { createTronSender, type TronSenderDeps } from '@opentill/chain-tron/sender/create-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
 import { baseUnits } from '@opentill/domain/money';
 import { createLyingTronProxy } from '@opentill/testkit/lying-tron-proxy';
+import { heightDigits, withHeader, type BlockWithHeader } from '@opentill/testkit/tron-block-id';
 import { signRecoverable } from 'tiny-secp256k1';
 import { TronWeb } from 'tronweb';
 
@@ -48,6 +49,7 @@ const backend = (): SignerBackend => ({
 function senderOf(
   rpcUrls: readonly string[],
   payouts: Partial<NetworkConfig['payouts']> = {},
+  deps: Partial<TronSenderDeps> = {},
 ): ExpiringSender {
   const token = { displayDecimals: 2, minAmount: null, maxAmount: null };
   const network: NetworkConfig = {
@@ -73,7 +75,7 @@ function senderOf(
       ...payouts,
     },
   };
-  return createTronSender(network, { backend: backend() });
+  return createTronSender(network, { backend: backend(), ...deps });
 }
 
 const nobody = (): Address => addressOfShortHex(randomBytes(20).toString('hex'))!;
@@ -207,6 +209,71 @@ describe('a payment', () => {
     ]);
   });
 
+  test('that one node says can be made, and another not, waits, whichever is asked first; of three two decide', async () => {
+    const eager = await saying({ energy_used: 10 });
+    const tooMuch = [pay({ amountBaseUnits: baseUnits(10n ** 30n) })];
+    for (const urls of [
+      [eager, devnet.url],
+      [devnet.url, eager],
+    ])
+      expect(await senderOf(urls).prepare(tooMuch)).toMatchObject([
+        { kind: 'OBSTACLE', obstacle: 'UNCLEAR', detail: expect.stringContaining('REVERT') },
+      ]);
+    const another = await changing((value) => value);
+    for (const urls of [
+      [eager, devnet.url, another],
+      [devnet.url, another, eager],
+    ])
+      expect(await senderOf(urls).prepare(tooMuch)).toMatchObject([{ obstacle: 'WOULD_FAIL' }]);
+    // Nor does one of three that refuses what two would make.
+    const refusing = await saying({ result: { message: 'aa' } });
+    const [honest] = await sender.prepare([pay()]);
+    for (const urls of [
+      [refusing, devnet.url, another],
+      [devnet.url, refusing, another],
+    ])
+      expect(await senderOf(urls).prepare([pay()])).toEqual([honest]);
+    expect(await senderOf([refusing, devnet.url]).prepare([pay()])).toMatchObject([{ obstacle: 'UNCLEAR' }]);
+  });
+
+  test('gets no fee limit by the word of one of two nodes, before the other was away for long', async () => {
+    const eager = await saying({ energy_used: 10 });
+    const [honest] = await sender.prepare([pay()]);
+    for (const urls of [
+      [eager, devnet.url],
+      [devnet.url, eager],
+    ])
+      expect(await senderOf(urls).prepare([pay()])).toEqual([honest]);
+    const busy = await createLyingTronProxy({
+      upstreamUrl: devnet.url,
+      seed: 1,
+      faults: { rateLimited: 1 },
+    });
+    for (const away of [busy.url, 'http://127.0.0.1:1'])
+      for (const urls of [
+        [eager, away],
+        [away, eager],
+      ])
+        await expect(senderOf(urls).prepare([pay()])).rejects.toMatchObject({ retryable: true });
+    await busy.close();
+    let now = 0;
+    const alone: string[] = [];
+    const left = senderOf(
+      [devnet.url, 'http://127.0.0.1:1'],
+      {},
+      {
+        nowMs: () => now,
+        onAlone: ({ label }) => alone.push(label),
+      },
+    );
+    await expect(left.prepare([pay()])).rejects.toMatchObject({ retryable: true });
+    await expect(left.balances(wallet, [usdt])).rejects.toMatchObject({ retryable: true });
+    now += 60_000;
+    expect(await left.prepare([pay()])).toEqual([honest]);
+    expect((await left.balances(wallet, [usdt])).amounts.get(usdt)).toBeGreaterThan(0n);
+    expect(new Set(alone)).toEqual(new Set([new URL(devnet.url).host]));
+  });
+
   test('in use more than others costs what the contract’s factor says, with the margin on top', async () => {
     const intent = pay();
     const [plain] = await sender.prepare([intent]);
@@ -267,6 +334,35 @@ describe('balances', () => {
     const none = nobody();
     const empty = await sender.balances(none, [null, usdt]);
     expect([...empty.amounts.values()]).toEqual([0n, 0n]);
+  });
+
+  test('are the least that two nodes say, at the lower of their heads', async () => {
+    const truth = await sender.balances(wallet, [null, usdt]);
+    const rich = await changing((value) => {
+      if (isList(value)) return value;
+      if ('constant_result' in value) return { ...value, constant_result: ['f'.repeat(64)] };
+      if ('TotalEnergyLimit' in value) return { ...value, EnergyLimit: 9_000_000 };
+      return 'balance' in value ? { ...value, balance: 9_000_000_000_000_000 } : value;
+    });
+    expect((await senderOf([rich]).balances(wallet, [usdt])).amounts).not.toEqual(truth.amounts);
+    for (const urls of [
+      [rich, devnet.url],
+      [devnet.url, rich],
+    ])
+      expect(await senderOf(urls).balances(wallet, [null, usdt])).toEqual(truth);
+    const behind = await changing((value) => {
+      const block = value as unknown as BlockWithHeader;
+      if (block.block_header?.raw_data['number'] !== truth.block.height) return value;
+      const number = truth.block.height - 1;
+      return withHeader(block, { number, parentHash: heightDigits(number - 1) + 'a'.repeat(48) });
+    });
+    for (const urls of [
+      [behind, devnet.url],
+      [devnet.url, behind],
+    ]) {
+      const { block, amounts } = await senderOf(urls).balances(wallet, [null, usdt]);
+      expect([block.height, amounts]).toEqual([truth.block.height - 1, truth.amounts]);
+    }
   });
 });
 
@@ -447,6 +543,15 @@ function leavingOut(txHash: string, { receipts }: { readonly receipts: boolean }
 type Answer = Readonly<Record<string, unknown>> | readonly unknown[];
 function isList(value: Answer): value is readonly unknown[] {
   return Array.isArray(value);
+}
+
+/** The node with this in its answers to calls of contracts. */
+function saying(instead: object): Promise<string> {
+  return changing((value) =>
+    isList(value) || !('constant_result' in value)
+      ? value
+      : { ...value, result: { result: true }, transaction: undefined, logs: undefined, ...instead },
+  );
 }
 
 /** The node with other answers. */

@@ -140,8 +140,8 @@ export interface ExpiringSender {
   checkNetwork(options?: ReadOptions): Promise<void>;
 
   /**
-   * What the wallet holds of each (null: the native coin), by one source, in a state that is not older than `block`.
-   * `allowanceBaseUnits`: how much of fees is paid for otherwise than in coin (TRON: staked resources).
+   * What the wallet holds of each (null: the native coin), in a state that is not older than `block`: the least that two sources say
+   * (SUI: by one). `allowanceBaseUnits`: how much of fees is paid for otherwise than in coin (TRON: staked resources).
    */
   balances(
     wallet: Address,
@@ -175,8 +175,8 @@ export interface ExpiringSender {
 
   /**
    * Tries the payments on the newest state without sending them; the answers stand in the order of the intents. Where there
-   * is a second source an obstacle stands only if it does not say otherwise. A fault of the nodes is thrown for all of them
-   * and is never WOULD_FAIL. Throws RangeError for more than PREPARE_MAX intents.
+   * is a second source an obstacle stands only if it does not say otherwise; on TRON both have to say that a payment can be made,
+   * and while they differ it is UNCLEAR. A fault of the nodes is thrown for all of them and is never WOULD_FAIL. Throws RangeError for more than PREPARE_MAX intents.
    */
   prepare(intents: readonly PaymentIntent[], options?: ReadOptions): Promise<readonly PreparedExpiring[]>;
 

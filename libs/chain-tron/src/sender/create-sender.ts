@@ -49,10 +49,10 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
     chain: network.chain,
     validForMs: expirationMs,
     checkNetwork: (options = {}) => checkNetwork(sources, { tokens, onFinding }, options),
-    balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, options),
+    balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, onAlone, options),
     workPrice: (options = {}) => readWorkPrice(sources, options),
     prepare: (intents, options = {}) =>
-      preparePayments(sources, { maxFeeLimitSun, energyMarginPercent }, intents, options),
+      preparePayments(sources, { maxFeeLimitSun, energyMarginPercent }, intents, onAlone, options),
     sign: (intent, validity, feeLimit) =>
       signPayment({ backend, maxFeeLimitSun }, intent, validity, feeLimit),
     differenceOf: differenceOfStored,

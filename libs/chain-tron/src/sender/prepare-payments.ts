@@ -1,7 +1,10 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { PreparedExpiring } from '@opentill/chain/expiring-sender';
 import { PREPARE_MAX, type PaymentIntent, type PaymentObstacle } from '@opentill/chain/wallet-sender';
+import type { Said } from '@opentill/chain-sources/ask-two-sources';
 import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
+import { boundedText } from '@opentill/chain-sources/node-text';
+import { whoCounts } from '@opentill/chain-sources/who-counts';
 import type { Address } from '@opentill/chain/address-codec';
 import { shortHexOf } from '../address-codec.ts';
 import { inTurns } from '../confirm-transfers.ts';
@@ -25,13 +28,15 @@ export interface PaymentBounds {
 const LENT_MIN_SUN = 1_000_000n;
 
 /**
- * See ExpiringSender.prepare. Two sources are asked: one that lies or lags holds up no payment but by a price above the cap where no
- * third one is configured, and none gets too little of a fee limit by its word, which would burn all of it for nothing.
+ * See ExpiringSender.prepare. Two sources are asked, and of several configured two have to say that a payment can be made, at the
+ * highest fee limit of both: a node that names too little would have all of it burnt for nothing, and one that knows of no failure
+ * the fee of that. While they differ a third one is asked, or it waits. `onAlone`: see whoCounts.
  */
 export async function preparePayments(
   sources: TronSources,
   bounds: PaymentBounds,
   intents: readonly PaymentIntent[],
+  onAlone: (source: TronSource) => void,
   options: ReadOptions,
 ): Promise<readonly PreparedExpiring[]> {
   if (intents.length > PREPARE_MAX) throw new RangeError(`${intents.length} payments at once are too many`);
@@ -39,35 +44,39 @@ export async function preparePayments(
   type Verdicts = readonly PreparedExpiring[];
   const ofEach = (said: readonly Verdicts[]): readonly Verdicts[] =>
     intents.map((_, place) => said.flatMap((all) => all.slice(place, place + 1)));
-  const ask = (source: TronSource): Promise<Verdicts> => judge(source, bounds, intents, options);
-  const said = await askWitnesses(sources, ask, options, (heard) => ofEach(heard).some(isOpen));
-  return ofEach(said).map(settle);
+  const ask = async (source: TronSource): Promise<Said<TronSource, Verdicts>> => ({
+    source,
+    answer: await judge(source, bounds, intents, options),
+  });
+  const said = await askWitnesses(sources, ask, options, (heard) =>
+    ofEach(heard.map(({ answer }) => answer)).some(isOpen),
+  );
+  return ofEach(whoCounts(sources, said, onAlone)).map(settlePayment);
 }
 
-/** Two say that it can be paid: then one alone that names a price above the cap holds nothing up. */
 const ENOUGH = 2;
 
-function isTooDear(verdict: PreparedExpiring): boolean {
-  return verdict.kind === 'OBSTACLE' && verdict.obstacle === 'FEES_ABOVE_CAP';
-}
-
-/** One says that it costs more than the cap, and one that it can be paid. */
+/** One says that it can be paid, and one that it can't. */
 function isOpen(verdicts: readonly PreparedExpiring[]): boolean {
-  const dear = verdicts.filter(isTooDear).length;
   const ready = verdicts.filter(({ kind }) => kind === 'READY').length;
-  return dear > 0 && dear < ENOUGH && ready > 0 && ready < ENOUGH;
+  return ready > 0 && ready < ENOUGH && verdicts.length - ready < ENOUGH;
 }
 
 /**
- * What counts of the verdicts: that it costs more than the cap, or it would run out of energy by the word of the other, unless two
- * others say that it does not; that it can be paid, at the most that is named; else why not.
+ * What comes of the verdicts that count: that it can be paid, at the most that is named, if two say so, or the only one; else that it
+ * costs more than the cap, if anybody says so; else why not, where two say that it can't, or nobody that it can. Pure.
  */
-function settle(verdicts: readonly PreparedExpiring[]): PreparedExpiring {
+export function settlePayment(verdicts: readonly PreparedExpiring[]): PreparedExpiring {
   const ready = verdicts.flatMap((verdict) => (verdict.kind === 'READY' ? [verdict] : []));
-  const tooDear = verdicts.find(isTooDear);
-  if (tooDear !== undefined && ready.length < ENOUGH) return tooDear;
-  const [first] = verdicts;
-  if (ready.length === 0) return first ?? obstacle('UNCLEAR', 'no node says');
+  const against = verdicts.flatMap((verdict) => (verdict.kind === 'OBSTACLE' ? [verdict] : []));
+  const [denial] = against;
+  if (ready.length === 0 || (denial !== undefined && ready.length < ENOUGH)) {
+    const tooDear = against.find((one) => one.obstacle === 'FEES_ABOVE_CAP');
+    if (tooDear !== undefined) return tooDear;
+    if (denial === undefined) return obstacle('UNCLEAR', 'no node says');
+    if (ready.length === 0 || against.length >= ENOUGH) return denial;
+    return obstacle('UNCLEAR', boundedText(`one of two nodes says: ${denial.detail}`));
+  }
   const highest = (amounts: readonly bigint[]): bigint => amounts.reduce((a, b) => (a > b ? a : b), 0n);
   return {
     kind: 'READY',

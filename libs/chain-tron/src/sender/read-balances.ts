@@ -2,6 +2,9 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { TokenContract } from '@opentill/chain/transfer';
+import type { Said } from '@opentill/chain-sources/ask-two-sources';
+import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
+import { whoCounts } from '@opentill/chain-sources/who-counts';
 import { hexOf, shortHexOf } from '../address-codec.ts';
 import { inTurns } from '../confirm-transfers.ts';
 import { plainHeader } from '../decode-block.ts';
@@ -27,15 +30,40 @@ interface Balances {
 
 /**
  * See ExpiringSender.balances. The head is asked for first: what is read after it is not older, unless the nodes behind one URL
- * differ.
+ * differ. Of several sources the least counts that two say, with the lower of their heads: one that tells of riches would have
+ * payments signed that the chain makes fail, for a fee. `onAlone`: see whoCounts.
  */
-export function readBalances(
+export async function readBalances(
   sources: TronSources,
   wallet: Address,
   contracts: readonly (TokenContract | null)[],
+  onAlone: (source: TronSource) => void,
   options: ReadOptions,
 ): Promise<Balances> {
-  return sources.run((source, own) => readFrom(source, wallet, contracts, own), options);
+  const ask = async (source: TronSource): Promise<Said<TronSource, Balances>> => ({
+    source,
+    answer: await readFrom(source, wallet, contracts, options),
+  });
+  const said = await askWitnesses(sources, ask, options);
+  return whoCounts(sources, said, onAlone).reduce(poorer);
+}
+
+function poorer(one: Balances, other: Balances): Balances {
+  return {
+    block: one.block.height < other.block.height ? one.block : other.block,
+    amounts: new Map(
+      [...one.amounts].map(([contract, amount]) => [
+        contract,
+        least(amount, other.amounts.get(contract) ?? 0n),
+      ]),
+    ),
+    allowanceBaseUnits: least(one.allowanceBaseUnits, other.allowanceBaseUnits),
+  };
+}
+
+/** The lesser of two. */
+export function least(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
 }
 
 async function readFrom(

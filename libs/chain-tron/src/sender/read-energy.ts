@@ -6,7 +6,7 @@ import { hexOf } from '../address-codec.ts';
 import { countIn, isNothing, listIn, objectIn, sunIn, type Raw } from '../node-value.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 import { bytesOf } from './bytes-of-payment.ts';
-import { BYTES_OF_ONE, readAccount } from './read-balances.ts';
+import { BYTES_OF_ONE, least, readAccount } from './read-balances.ts';
 import { readPrices } from './read-prices.ts';
 
 const SUN_PER_TRX = 1_000_000n;
@@ -129,10 +129,6 @@ function poorer(one: AddressMeans, other: AddressMeans): AddressMeans {
     workUnits: least(one.workUnits, other.workUnits),
     freeBytes: least(one.freeBytes, other.freeBytes),
   };
-}
-
-function least(one: bigint, other: bigint): bigint {
-  return one < other ? one : other;
 }
 
 function most(one: bigint, other: bigint): bigint {
