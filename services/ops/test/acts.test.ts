@@ -605,7 +605,9 @@ describe('operators and files', () => {
         reason: 'LATE',
       })
       .execute();
-    for (const wrong of ['TXYZ', `${receiver}00`, `0x${'cd'.repeat(32)}`])
+    // Of upper and lower case it has a checksum, and one letter of this is wrong.
+    const mistyped = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD';
+    for (const wrong of ['TXYZ', `${receiver}00`, `0x${'cd'.repeat(32)}`, `0x${'0'.repeat(40)}`, mistyped])
       await refused('refundDeposit', { ...refund, receiver: wrong }, 'UNPROCESSABLE', 'FINANCE');
     const parts = { amount: '1', amountBaseUnits: '1' };
     await refused('refundDeposit', { ...refund, ...parts }, 'UNPROCESSABLE', 'FINANCE');

@@ -2,6 +2,7 @@ import type { TokenConfig } from '@opentill/contracts/network-config';
 import { newEvent } from '@opentill/db/outbox';
 import { familyOf, type Family } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
+import { ADDRESS_CODECS } from '../address-codecs.ts';
 import type { Handlers } from '../handlers.ts';
 import { notFound, refuse } from '../refuse.ts';
 import { readRefundable, refundDeposit } from '../store/sweeps.ts';
@@ -63,14 +64,13 @@ function partOf(
   return parsed.value;
 }
 
-const GRAMMARS: Readonly<Record<Family, RegExp>> = {
-  EVM: /^0x[0-9a-fA-F]{40}$/,
-  TRON: /^T[1-9A-HJ-NP-Za-km-z]{33}$/,
-  SUI: /^0x[0-9a-fA-F]{64}$/,
-};
-
-/** As stored; its checksum is looked at by who types it in, and by the signer. */
+/** As stored. Nobody can take back what went to a mistyped address: where one has a checksum it must be right. */
 function canonical(family: Family, address: string): string {
-  if (!GRAMMARS[family].test(address)) throw refuse('UNPROCESSABLE', 'That is no address of this chain.');
-  return family === 'TRON' ? address : address.toLowerCase();
+  const parsed = ADDRESS_CODECS.find((codec) => codec.family === family)?.parse(address);
+  if (parsed === undefined)
+    throw refuse(
+      'UNPROCESSABLE',
+      'That is no address of this chain, or its checksum (of EVM: upper and lower case) is wrong: copy it once more from where it came.',
+    );
+  return parsed;
 }

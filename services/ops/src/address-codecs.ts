@@ -1,0 +1,7 @@
+import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { suiAddressCodec } from '@opentill/chain-sui/address-codec';
+import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
+import type { AddressCodec } from '@opentill/chain/address-codec';
+
+/** Addresses that refunds can go to; a new family adds its codec here. */
+export const ADDRESS_CODECS: readonly AddressCodec[] = [evmAddressCodec, tronAddressCodec, suiAddressCodec];
