@@ -630,6 +630,54 @@ describe('operators and files', () => {
     await refused('refundDeposit', refund, 'UNPROCESSABLE', 'FINANCE');
   });
 
+  it('give back from the hot wallet in use, not from those of keystores before', async () => {
+    const collection = await aCollection(admin.kysely, { chain: 'BSC_TEST' });
+    const transfer = await aTransfer(admin.kysely, collection, { state: 'VERIFIED' });
+    const { transfer_id: transferId, chain, symbol, amount } = transfer;
+    const { merchant_id, order_pk } = collection;
+    await sql`insert into chain_family (chain, family) values (${chain}, 'EVM') on conflict do nothing`.execute(
+      admin.kysely,
+    );
+    await admin.kysely
+      .insertInto('unmatched_deposit')
+      .values({ transfer_id: transferId, merchant_id, order_pk, reason: 'LATE' })
+      .execute();
+    await sql`select book_top_up(${`${chain}:0xfade:${symbol}`}, ${chain}, ${symbol}, ${amount})`.execute(
+      admin.kysely,
+    );
+    const [before, now] = [`0x${'01'.repeat(20)}`, `0x${'02'.repeat(20)}`];
+    const seen = (wallet: string) =>
+      sql`
+      insert into hot_wallet_balance (chain, wallet, symbol, amount, block_height, block_hash, seen_at)
+        values (${chain}, ${wallet}, ${symbol}, 1, 1, 'x', clock_timestamp())
+        on conflict (chain, wallet, symbol) do update set seen_at = excluded.seen_at`.execute(admin.kysely);
+    const walletOfRefund = async () => {
+      const answer = await act(
+        'refundDeposit',
+        { transferId, receiver: `0x${'cd'.repeat(20)}`, reason: 'late', amountBaseUnits: '1' },
+        'FINANCE',
+      );
+      const { rows } = await sql<{ wallet: string }>`
+        select wallet from payout where order_pk = ${(answer as { orderPk: string }).orderPk}`.execute(
+        admin.kysely,
+      );
+      return rows[0]?.wallet;
+    };
+    const setUp = (wallet: string) =>
+      sql`insert into hot_wallet (family, address, added_at) values ('EVM', ${wallet}, clock_timestamp())`.execute(
+        admin.kysely,
+      );
+    await setUp(before);
+    await seen(before);
+    expect(await walletOfRefund()).toBe(before);
+    await setUp(now);
+    expect(await walletOfRefund()).toBe(now);
+    await seen(now);
+    expect(await walletOfRefund()).toBe(now);
+    await seen(before); // its keystore was put back
+    expect(await walletOfRefund()).toBe(before);
+  });
+
   it('no act of the catalog was left out above', () => {
     const acts = OPS_OPERATIONS.filter((id) => {
       const { kind }: OpsRoute = OPS_ROUTES[id];

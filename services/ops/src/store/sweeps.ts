@@ -74,7 +74,10 @@ export async function insertSweepRequest(db: Db, chain: Chain, operator: string)
   return request_id;
 }
 
-/** An unmatched deposit that may be given back, and what is left of it. */
+/**
+ * An unmatched deposit that may be given back, and what is left of it. `wallet`: the hot wallet in use, which is the one that the
+ * signer looked at last, or a newer one that it has not seen yet. Those of keystores before stay in the table, and nobody signs for them.
+ */
 export async function readRefundable(db: Db, transferId: number) {
   const { rows } = await sql<{
     chain: Chain;
@@ -89,7 +92,9 @@ export async function readRefundable(db: Db, transferId: number) {
     select t.chain, t.family, t.symbol, t.contract_address as contract, u.merchant_id, t.amount,
       t.amount - coalesce((select sum(o.amount) from movement m join orders o using (order_pk)
         where m.transfer_id = t.transfer_id and payout_may_move(m.order_pk)), 0) as left,
-      (select w.address from hot_wallet w where w.family = t.family order by w.added_at, w.address limit 1) as wallet
+      (select w.address from hot_wallet w where w.family = t.family
+        order by greatest(w.added_at, (select max(b.seen_at) from hot_wallet_balance b where b.chain = t.chain and b.wallet = w.address)) desc,
+          w.address limit 1) as wallet
     from unmatched_deposit u join transfer t using (transfer_id)
     where u.transfer_id = ${transferId} and not u.withdrawn and t.state = 'VERIFIED'
       and not exists (select from transfer_settlement s where s.transfer_id = t.transfer_id and s.credited)`.execute(
