@@ -595,6 +595,45 @@ describe('few coins of a hot wallet', () => {
     other.fault({ kind: 'status', method: 'ListOwnedObjects', code: 'UNAVAILABLE' });
     expect(await both.signGathering!(poor, null, await validity())).toBeUndefined();
   });
+
+  test('are gathered, and addresses emptied, by one node beside an archive, which knows of no coins', async () => {
+    const { poor } = await gather({ mist: 3n * SUI }, null);
+    const deposit = newAddress();
+    await give(deposit, { symbol: 'USDT', amountBaseUnits: 10_000_000n });
+    const told: string[] = [];
+    const deps = {
+      backend: { ...backend, addresses: [poor, wallet] },
+      onNotGathered: ({ reason }: { readonly reason: string }) => void told.push(reason),
+    };
+    const sweep = pay({ from: deposit, contract: usdt });
+    const outcome = async () => {
+      const [gathering, emptying] = [
+        senderOf([devnet.url, other.url], {}, deps),
+        senderOf([devnet.url, other.url]),
+      ];
+      return {
+        isGathered: (await gathering.signGathering!(poor, null, await validity())) !== undefined,
+        isSwept: (await emptying.prepare([sweep]))[0]?.kind === 'READY',
+      };
+    };
+    const isArchive = (): void => {
+      for (const method of ['ListOwnedObjects', 'GetBalance', 'SimulateTransaction'])
+        other.fault({ kind: 'status', method, code: 'UNIMPLEMENTED' });
+    };
+    // One that is merely down counts, or a liar alone would decide.
+    for (const method of ['GetBalance', 'SimulateTransaction'])
+      other.fault({ kind: 'status', method, code: 'UNAVAILABLE' });
+    expect(await outcome()).toEqual({ isGathered: false, isSwept: false });
+    expect(told).toEqual(['one of several nodes alone says which coins there are']);
+    other.clearFaults();
+    isArchive();
+    expect(await outcome()).toEqual({ isGathered: true, isSwept: true });
+    // It is often behind as well.
+    devnet.control.checkpoint(3);
+    other.fault({ kind: 'lag', checkpoints: 2 });
+    expect(await outcome()).toEqual({ isGathered: true, isSwept: true });
+    expect(told).toHaveLength(1);
+  });
 });
 
 describe('the end of a window', () => {

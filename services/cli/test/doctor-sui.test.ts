@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { startSuiDevnet, type SuiDevnet, type SuiNode } from '@opentill/devnet/sui/start-sui-devnet';
 import { suiDevnetNetwork } from '@opentill/testkit/devnet-networks';
@@ -13,6 +13,10 @@ beforeAll(async () => {
   devnet = await startSuiDevnet({ checkpointMs: 0, seed: 'doctor' });
   other = await devnet.control.openNode();
   devnet.control.checkpoint(3);
+});
+afterEach(() => {
+  devnet.control.clearFaults();
+  other.clearFaults();
 });
 afterAll(() => devnet.close());
 
@@ -43,4 +47,24 @@ test('two that agree are well', async () => {
   const well = await doctor(both);
   expect(well.findings.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
   expect(well.sources).toMatchObject({ detail: '2 of 2 endpoints can be used.' });
+});
+
+test('an archive is well as the last one after full nodes, and is none of the two that are to be compared', async () => {
+  const archive = await devnet.control.openNode();
+  archive.fault({ kind: 'status', method: 'GetCoinInfo', code: 'UNIMPLEMENTED' });
+  const full = [devnet.url, elsewhere(other.url)];
+  const well = await doctor({ chain: 'SUI', rpcUrls: [...full, archive.url] });
+  expect(well.findings.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
+  expect(well.sources).toMatchObject({ detail: '2 of 2 endpoints can be used.' });
+  expect(well.findings.map(({ detail }) => detail)).toContain(
+    'It knows no coins and no balances: an archive.',
+  );
+  const alone = await doctor({ chain: 'SUI', rpcUrls: [devnet.url, elsewhere(archive.url)] });
+  expect(alone.findings.filter(({ outcome }) => outcome !== 'ok')).toEqual([alone.sources]);
+  expect(alone.sources).toMatchObject({ outcome: 'warn', detail: 'One endpoint is configured.' });
+  const first = await doctor({ chain: 'SUI', rpcUrls: [archive.url, ...full] });
+  expect(first.findings.filter(({ outcome }) => outcome === 'fail')).toEqual([
+    expect.objectContaining({ mend: expect.stringMatching(/an archive only as the last one/) }),
+  ]);
+  await archive.close();
 });

@@ -145,7 +145,12 @@ function payOn(
   if (ofSui === undefined) return undefined;
   const { addressCodec: codec } = suiFamily;
   const gasless = policy?.chains.get(network.chain)?.sweep?.gasless ?? true;
-  const sender = createSuiSender(network, { ...told, gasless });
+  const sender = createSuiSender(network, {
+    ...told,
+    gasless,
+    onNotGathered: (why) =>
+      logger.warn('coins of the wallet are not gathered', { chain: network.chain, ...why }),
+  });
   return { kind: 'EXPIRING', network, terms: ofSui, codec, sender };
 }
 

@@ -11,7 +11,7 @@ import { createSuiReader } from '../reader.ts';
 import { createSuiSources, type SuiSourcesDeps } from '../sui-sources.ts';
 import { broadcast } from './broadcast.ts';
 import { findInCheckpoints } from './find-in-checkpoints.ts';
-import { signGathering } from './gather-coins.ts';
+import { signGathering, type NotGathered } from './gather-coins.ts';
 import { preparePayments } from './prepare-payments.ts';
 import { currentWindow, readGasPrice } from './read-epoch.ts';
 import { readBalances } from './read-holdings.ts';
@@ -26,6 +26,8 @@ export interface SuiSenderDeps extends Omit<SuiSourcesDeps, 'shownHead'> {
   readonly gasless?: boolean;
   /** What each source said to each transaction that was sent to it; `lied` is an alarm. */
   readonly onSendAnswer?: (answer: SendAnswer) => void;
+  /** Coins of a hot wallet stay where they are. */
+  readonly onNotGathered?: (told: NotGathered) => void;
   /** One source of several was believed alone: an alarm. */
   readonly onAlone?: (source: { readonly label: string }) => void;
   /** The check of the network found fault with a source. */
@@ -49,7 +51,7 @@ export function createSuiSender(network: NetworkConfig, deps: SuiSenderDeps): Ex
   const { backend, gasless = true, onSendAnswer = ignore, onAlone = ignore } = deps;
   const { maxGasBudgetMist, maxGasPriceMist } = terms;
   const sources = createSuiSources(network, deps);
-  const { onFinding } = deps;
+  const { onFinding, onNotGathered = ignore } = deps;
   const reader = createSuiReader(network, { ...deps, onAlone, ...(onFinding && { onFinding }) });
   const sponsor = backend.addresses.find((address) => suiAddressCodec.parse(address) === address);
   const sponsorOf = (wallet: Address): Address | undefined =>
@@ -70,7 +72,7 @@ export function createSuiSender(network: NetworkConfig, deps: SuiSenderDeps): Ex
     prepare: (intents, options = {}) => preparePayments(sources, bounds, intents, options),
     sign: (intent, validity, feeLimit, funding) => signPayment(signing, intent, validity, feeLimit, funding),
     signGathering: (wallet, contract, validity, options = {}) =>
-      signGathering(sources, signing, wallet, contract, validity, options),
+      signGathering(sources, { ...signing, onNotGathered }, wallet, contract, validity, options),
     differenceOf: (stored, claim) => differenceOfStored({ chainId, sponsor: 'ANY' }, stored, claim),
     broadcast: (signed, options = {}) => broadcast(sources, signed, onSendAnswer, options),
     findInBlocks: (txHashes, stretch, options = {}) =>

@@ -3,8 +3,7 @@ import { expect, test } from '@jest/globals';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
-import { signGathering } from './gather-coins.ts';
-import type { SigningDeps } from './sign-payment.ts';
+import { signGathering, type GatheringDeps } from './gather-coins.ts';
 import { decodeTransactionBytes } from './transaction-bytes.ts';
 
 const WALLET = `0x${'a'.repeat(64)}` as Address;
@@ -75,7 +74,8 @@ async function triedAfter(one: Said, other: Said) {
     chainId: DIGEST,
     maxGasBudgetMist: 50_000_000n,
     maxGasPriceMist: 1_000n,
-  } as SigningDeps;
+    onNotGathered: () => undefined,
+  } as unknown as GatheringDeps;
   const validity = {
     expiresMs: 1,
     uniqueMs: 1,

@@ -5,10 +5,10 @@ import type { Gathering, Validity } from '@opentill/chain/expiring-sender';
 import { readerError } from '@opentill/chain/reader-error';
 import { senderError } from '@opentill/chain/sender-error';
 import type { TokenContract } from '@opentill/chain/transfer';
-import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
 import { baseUnits } from '@opentill/domain/money';
 import { coinTypeOf, SUI_COIN_TYPE } from '../coin-type.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
+import { askStateWitnesses } from './ask-state-witnesses.ts';
 import { FRAMEWORK, programOf } from './payment-program.ts';
 import { readEpoch, readNewestHeader } from './read-epoch.ts';
 import { readGathering } from './read-gathering.ts';
@@ -37,6 +37,17 @@ interface Draft {
 }
 type DraftFor = (budgetMist: bigint) => Draft;
 
+export interface GatheringDeps extends SigningDeps {
+  readonly onNotGathered: (told: NotGathered) => void;
+}
+
+/** Coins of a wallet stay where they are, for this reason. */
+export interface NotGathered {
+  readonly wallet: Address;
+  readonly contract: TokenContract | null;
+  readonly reason: string;
+}
+
 /**
  * See ExpiringSender.signGathering: coins of the wallet go into its own address balance. The fee comes out of that; where it has too
  * little SUI for one, SUI is gathered out of the coins that pay for it. Which coins there are two nodes have to name alike, where two
@@ -44,33 +55,52 @@ type DraftFor = (budgetMist: bigint) => Draft;
  */
 export async function signGathering(
   sources: SuiSources,
-  deps: SigningDeps,
+  deps: GatheringDeps,
   wallet: Address,
   contract: TokenContract | null,
   validity: Validity,
   options: ReadOptions,
 ): Promise<Gathering | undefined> {
+  const gathering = await tryGathering(sources, deps, wallet, contract, validity, options);
+  if (typeof gathering !== 'string') return gathering;
+  deps.onNotGathered({ wallet, contract, reason: gathering });
+  return undefined;
+}
+
+/** Or the reason why not. */
+async function tryGathering(
+  sources: SuiSources,
+  deps: SigningDeps,
+  wallet: Address,
+  contract: TokenContract | null,
+  validity: Validity,
+  options: ReadOptions,
+): Promise<Gathering | string> {
   const { height } = validity.reference;
-  const said = await askWitnesses(
+  const { said, needed } = await askStateWitnesses(
     sources,
     (source) => readFound(source, { wallet, contract, height }, options),
     options,
   );
   const [found, other] = said;
-  const needed = sources.all().length > 1 ? 2 : 1;
-  if (found === undefined || said.length < needed || found.coins.length === 0) return undefined;
-  if (other !== undefined && !isSame(found.coins, other.coins)) return undefined;
+  if (found === undefined || said.length < needed)
+    return 'one of several nodes alone says which coins there are';
+  if (other !== undefined && !isSame(found.coins, other.coins)) return 'two nodes name different coins';
+  if (found.coins.length === 0) return 'the nodes name no coins';
   const inFunds = other !== undefined && other.inFunds < found.inFunds ? other.inFunds : found.inFunds;
   const gasPriceMist =
     other !== undefined && other.gasPriceMist > found.gasPriceMist ? other.gasPriceMist : found.gasPriceMist;
-  if (gasPriceMist > deps.maxGasPriceMist) return undefined;
+  if (gasPriceMist > deps.maxGasPriceMist)
+    return `a unit costs ${gasPriceMist} MIST, the cap is ${deps.maxGasPriceMist}`;
   return sources.run(async (source, own) => {
+    let why = '';
     for (const { draftFor, fundsMist } of draftsOf(wallet, contract, found.coins, inFunds)) {
       const wanted = { wallet, contract, validity, draftFor, fundsMist, gasPriceMist };
       const gathering = await signDraft(source, deps, wanted, own);
-      if (gathering !== undefined) return gathering;
+      if (typeof gathering !== 'string') return gathering;
+      why = gathering;
     }
-    return undefined;
+    return why;
   }, options);
 }
 
@@ -87,6 +117,8 @@ async function readFound(
   of: { readonly wallet: Address; readonly contract: TokenContract | null; readonly height: number },
   options: ReadOptions,
 ): Promise<Found> {
+  // First, since an archive that is behind is no node that is.
+  const { inFunds } = await readHolding(source, of.wallet, SUI_COIN_TYPE, options);
   const head = await readNewestHeader(source, options);
   if (head.height < of.height)
     throw readerError('BLOCK_NOT_FOUND', 'the node is behind what the own scan has verified', {
@@ -94,7 +126,6 @@ async function readFound(
       head: head.height,
     });
   const coins = await readCoins(source, of.wallet, coinTypeOf(of.contract), options);
-  const { inFunds } = await readHolding(source, of.wallet, SUI_COIN_TYPE, options);
   const { gasPriceMist } = await readEpoch(source, options);
   return { coins: coins.slice(0, COINS_MAX), inFunds, gasPriceMist };
 }
@@ -173,15 +204,16 @@ interface Wanted {
   readonly gasPriceMist: bigint;
 }
 
-/** Undefined where a trial says that it costs more than there is for it, or than it may, or that nothing would come of it. */
+/** Or the reason where a trial says that it costs more than there is for it, or than it may, or that nothing would come of it. */
 async function signDraft(
   source: SuiSource,
   { maxGasBudgetMist, backend, chainId }: SigningDeps,
   { wallet, contract, validity: { epochs, uniqueMs }, draftFor, fundsMist, gasPriceMist }: Wanted,
   options: ReadOptions,
-): Promise<Gathering | undefined> {
+): Promise<Gathering | string> {
   const mostMist = fundsMist < maxGasBudgetMist ? fundsMist : maxGasBudgetMist;
-  if (epochs === undefined || mostMist <= 0n) return undefined;
+  if (epochs === undefined) return 'it is not known when it would end';
+  if (mostMist <= 0n) return 'there is no SUI to pay for it';
   const encode = (budgetMist: bigint): Uint8Array => {
     const { program, payment } = draftFor(budgetMist);
     return encodeTransaction({
@@ -192,9 +224,9 @@ async function signDraft(
     });
   };
   const trial = await simulate(source, encode(mostMist), options);
-  if (typeof trial === 'string') return undefined;
+  if (typeof trial === 'string') return trial;
   const budgetMist = withMargin(trial.gasMist);
-  if (budgetMist > mostMist) return undefined;
+  if (budgetMist > mostMist) return `it may cost ${budgetMist} MIST, of which there are ${mostMist}`;
   const transaction = encode(budgetMist);
   const hash = signingHashOf(transaction);
   const signature = await signHash(backend, wallet, hash);

@@ -6,6 +6,7 @@ import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
 import { boundedText } from '@opentill/chain-sources/node-text';
 import { coinTypeOf } from '../coin-type.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
+import { askStateWitnesses, type StateWitnessed } from './ask-state-witnesses.ts';
 import { chooseSources } from './choose-sources.ts';
 import { asFunding, suiFundingIn, type GasMode, type SuiFunding } from './funding.ts';
 import { programOf } from './payment-program.ts';
@@ -44,11 +45,10 @@ export async function preparePayments(
 ): Promise<readonly PreparedExpiring[]> {
   if (intents.length > PREPARE_MAX) throw new RangeError(`${intents.length} payments at once are too many`);
   if (intents.length === 0) return [];
-  const needed = sources.all().length > 1 ? 2 : 1;
   const epochs: Epochs = new Map();
   await askWitnesses(sources, (source) => epochOf(epochs, source, options), options);
   const settle = async (some: readonly PaymentIntent[], by: PaymentBounds) => {
-    const said = await askAtOnePrice(sources, epochs, by, some, options);
+    const { said, needed } = await askAtOnePrice(sources, epochs, by, some, options);
     return some.map((_, place) => {
       const verdicts = said.flatMap((all) => all.slice(place, place + 1));
       return { verdict: settleVerdicts(verdicts, needed), isFreeForSome: verdicts.some(isFree) };
@@ -74,15 +74,15 @@ async function askAtOnePrice(
   bounds: PaymentBounds,
   intents: readonly PaymentIntent[],
   options: ReadOptions,
-): Promise<readonly (readonly PreparedExpiring[])[]> {
+): Promise<StateWitnessed<readonly PreparedExpiring[]>> {
   for (;;) {
     const gasPriceMist = highestPrice(epochs);
     const ask = async (source: SuiSource): Promise<readonly PreparedExpiring[]> => {
       const epoch = { ...(await epochOf(epochs, source, options)), gasPriceMist };
       return judge(source, bounds, epoch, intents, options);
     };
-    const said = await askWitnesses(sources, ask, options);
-    if (highestPrice(epochs) === gasPriceMist) return said;
+    const witnessed = await askStateWitnesses(sources, ask, options);
+    if (highestPrice(epochs) === gasPriceMist) return witnessed;
   }
 }
 

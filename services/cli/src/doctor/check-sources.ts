@@ -3,11 +3,14 @@ import type { Finding } from './finding.ts';
 
 /**
  * Whether enough endpoints can be used, of different hosts.
+ * @param usable without the archives
  * @param alone what one alone is not enough for besides, a sentence
+ * @param archives stand last, and are no other endpoint to compare with
  */
-export function checkSources(network: NetworkConfig, usable: number, alone?: string): Finding {
+export function checkSources(network: NetworkConfig, usable: number, alone?: string, archives = 0): Finding {
   const found = { subject: network.chain, check: 'sources' };
-  const hosts = rpcEndpointsOf(network).map(({ url }) => new URL(url).hostname);
+  const endpoints = rpcEndpointsOf(network);
+  const hosts = endpoints.slice(0, endpoints.length - archives).map(({ url }) => new URL(url).hostname);
   if (usable === 0) {
     const mend = `Set ${network.chain}_RPC_URLS or rpcUrls to endpoints that answer.`;
     return { ...found, outcome: 'fail', detail: 'No endpoint can be used.', mend };

@@ -13,12 +13,15 @@ interface Endpoint {
   readonly reader: ChainReader;
   /** What the check of the network found missing, which another endpoint may have. */
   readonly missing: readonly string[];
+  /** It keeps what others have discarded, stands after them, and lacks nothing but what archives do. */
+  readonly isArchive: () => boolean;
 }
 
 interface Examined {
   readonly label: string;
   readonly reader: ChainReader;
   readonly findings: readonly Finding[];
+  readonly isArchive?: boolean;
   /** Its newest final block; undefined where it has none, or is not of this network. */
   readonly solid: BlockHeader | undefined;
 }
@@ -33,6 +36,8 @@ export interface FamilyExamination {
   ) => ChainReader;
   /** What may be missing, as a sentence without its full stop. */
   readonly missing: Readonly<Record<string, string>>;
+  /** Which of that an archive may lack, as the last one. */
+  readonly archiveLacks?: string;
   /** What to do about it. */
   readonly mendMissing: string;
   /** What the chain calls a block that is final. */
@@ -53,28 +58,35 @@ export async function examineByReader(
     endpointsOf(family, network).map(async (endpoint) => examineEndpoint(family, endpoint, network, clock)),
   );
   const usable = examined.filter(({ findings }) => findings.every(({ outcome }) => outcome !== 'fail'));
+  const full = usable.filter(({ isArchive }) => isArchive !== true);
+  const archives = usable.length - full.length;
   return [
-    checkSources(network, usable.length, isTestNetwork(network.chain) ? undefined : family.alone),
+    checkSources(network, full.length, isTestNetwork(network.chain) ? undefined : family.alone, archives),
     ...examined.flatMap(({ findings }) => findings),
     ...(await compareEndpoints(usable, network)),
   ];
 }
 
 function endpointsOf(family: FamilyExamination, network: NetworkConfig): readonly Endpoint[] {
-  return rpcEndpointsOf(network).map((endpoint, place) => {
+  const endpoints = rpcEndpointsOf(network);
+  return endpoints.map((endpoint, place) => {
     const missing: string[] = [];
+    const kinds = new Set<string>();
     const reader = family.openReader(network, place, (kind) => {
       const sentenceOf = family.missing[kind];
+      kinds.add(kind);
       if (sentenceOf !== undefined) missing.push(sentenceOf);
     });
-    return { label: new URL(endpoint.url).host, reader, missing };
+    const isLast = place > 0 && place === endpoints.length - 1;
+    const isArchive = (): boolean => isLast && kinds.size === 1 && kinds.has(family.archiveLacks ?? '');
+    return { label: new URL(endpoint.url).host, reader, missing, isArchive };
   });
 }
 
 /** One thing after the other: it may be a public endpoint. What is of another network is asked no more. */
 async function examineEndpoint(
   family: FamilyExamination,
-  { label, reader, missing }: Endpoint,
+  { label, reader, missing, isArchive: mayBeArchive }: Endpoint,
   network: NetworkConfig,
   clock: Clock,
 ): Promise<Examined> {
@@ -84,6 +96,7 @@ async function examineEndpoint(
   } catch (error) {
     return { label, reader, findings: [networkFinding(error, label)], solid: undefined };
   }
+  const isArchive = mayBeArchive();
   const tokens = network.tokens.filter(({ contract }) => contract !== null).map(({ symbol }) => symbol);
   const ofNetwork: Finding =
     missing.length === 0
@@ -94,9 +107,8 @@ async function examineEndpoint(
         }
       : {
           ...found,
-          outcome: 'fail',
           detail: `${missing.join('. ')}.`,
-          mend: family.mendMissing,
+          ...(isArchive ? { outcome: 'ok' } : { outcome: 'fail', mend: family.mendMissing }),
         };
   const head = await attempt(label, 'head', async () => reader.head());
   if ('outcome' in head) return { label, reader, findings: [ofNetwork, head], solid: undefined };
@@ -107,7 +119,7 @@ async function examineEndpoint(
     solidFinding(family, label, { head, solid }, network),
     await checkBlock(family, label, reader, solid),
   );
-  return { label, reader, findings, solid };
+  return { label, reader, findings, isArchive, solid };
 }
 
 function networkFinding(error: unknown, label: string): Finding {

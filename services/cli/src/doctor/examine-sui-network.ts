@@ -16,6 +16,7 @@ const SUI: FamilyExamination = {
     BALANCE_CHANGES_MISSING: 'It gives checkpoints without balance changes, by which payments are seen',
     COINS_MISSING: 'It knows no coins and no balances: an archive',
   },
+  archiveLacks: 'COINS_MISSING',
   mendMissing: 'Take a full node or a provider that has the indexes, and an archive only as the last one.',
   finalWord: 'final',
   wholeRead: 'was read whole, with all balance changes',
