@@ -16,6 +16,7 @@ import {
 } from '@opentill/devnet/evm-devnet';
 import { findFreePort } from '@opentill/devnet/free-port';
 import { callRpc } from '@opentill/devnet/json-rpc';
+import { withFeeMargin } from '@opentill/domain/fee-margin';
 import { baseUnits } from '@opentill/domain/money';
 import { makeSweepKeys } from './sweep-keys.ts';
 
@@ -30,7 +31,6 @@ const CHAIN = 'ETH_SEPOLIA';
 const CHAIN_ID = 11_155_111;
 const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase() as TokenContract;
 const AMOUNT = baseUnits(50_000_000n);
-const MARGIN_PERCENT = 120n;
 /** Holds tokens before, as cold storage does. */
 const COLD = '0xc01dc01dc01dc01dc01dc01dc01dc01dc01dc01d' as Address;
 
@@ -77,7 +77,7 @@ async function sweepTogether(
       from: wallet,
       contract: null,
       to,
-      amountBaseUnits: baseUnits(((limits[place] ?? 0n) * maxFeePerGas * MARGIN_PERCENT) / 100n),
+      amountBaseUnits: baseUnits(withFeeMargin((limits[place] ?? 0n) * maxFeePerGas)),
     }));
     const topUpGas = await sendAll(rpcUrl, sender, topUps, (place) => place);
     const transferGas = await sendAll(rpcUrl, sender, sweeps, () => 0);

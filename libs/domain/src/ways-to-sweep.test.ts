@@ -1,13 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { baseUnits } from './money.ts';
-import { planSweeps, type SweepOption, type UnsweptAsset } from './plan-sweeps.ts';
 import { withFeeMargin } from './fee-margin.ts';
+import { planSweeps, type SweepOption, type UnsweptAsset } from './plan-sweeps.ts';
 import {
   burntBy,
   stakeFor,
   topUpBesideWork,
   waysToSweep,
+  withTopUpMargin,
   type SweepMeans,
   type SweepNeed,
   type SweepTerms,
@@ -59,7 +60,7 @@ describe('a sweep costs', () => {
   });
 
   test('nothing but what it burns where coin or work is there already, and that alone is offered', () => {
-    const rich = { ...ACTIVE, coinBaseUnits: withFeeMargin(6_428_500n) };
+    const rich = { ...ACTIVE, coinBaseUnits: withTopUpMargin(6_428_500n) };
     expect(costs(NEED, rich)).toEqual({ FREE: 6_428_500n });
     expect(costs(NEED, { ...ACTIVE, workUnits: 64_285n })).toEqual({ FREE: 0n });
     expect(costs(NEED, { ...rich, coinBaseUnits: rich.coinBaseUnits - 1n })).toHaveProperty('TOP_UP');
@@ -76,6 +77,13 @@ describe('a sweep costs', () => {
     const unknown = { ...LENDING, yields: { units: 0n, stake: 0n } };
     expect(Object.keys(costs(NEED, ACTIVE, terms({ lending: unknown })))).toEqual(['TOP_UP', 'RENT']);
   });
+});
+
+test('coin is brought with one small margin beside that of the work: what is left over is seldom used', () => {
+  const brought = waysToSweep(NEED, ACTIVE, terms()).find(
+    ({ method }) => method === 'TOP_UP',
+  )?.topUpBaseUnits;
+  expect(brought).toBe((6_428_500n * 105n) / 100n);
 });
 
 test('stake is lent in whole coins, one at least, and enough of it', () => {

@@ -1,4 +1,3 @@
-import { withFeeMargin } from './fee-margin.ts';
 import type { SweepOption } from './plan-sweeps.ts';
 
 /*
@@ -54,6 +53,16 @@ export interface SweepTerms {
 /** The same stake gives less when others stake more until it is used. */
 const STAKE_MARGIN_PERCENT = 102n;
 
+const TOP_UP_MARGIN_PERCENT = 105n;
+
+/**
+ * What is brought for what an address burns. No more than this above it: what the work may take has a margin of its own, and each address
+ * mostly serves one order, so that what is left over is seldom used. What gets dearer by more meanwhile is planned anew, and the rest brought.
+ */
+export function withTopUpMargin(burnt: bigint): bigint {
+  return (burnt * TOP_UP_MARGIN_PERCENT) / 100n;
+}
+
 /** What the address would burn by sending it now, having the coin; nothing where work and bytes are there already. */
 export function burntBy(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
   const freeBytes = means.isActive ? means.freeBytes : prices.freeBytesOfNew;
@@ -82,7 +91,7 @@ export function stakeFor(
  */
 export function topUpBesideWork(need: SweepNeed, means: SweepMeans, prices: SweepPrices): bigint {
   const burnt = burntBy(need, { ...means, workUnits: need.workUnits }, prices);
-  const short = withFeeMargin(burnt) - means.coinBaseUnits;
+  const short = withTopUpMargin(burnt) - means.coinBaseUnits;
   if (short > 0n) return short;
   return means.isActive ? 0n : 1n;
 }
@@ -94,7 +103,7 @@ export function topUpBesideWork(need: SweepNeed, means: SweepMeans, prices: Swee
 export function waysToSweep(need: SweepNeed, means: SweepMeans, terms: SweepTerms): readonly SweepOption[] {
   const { prices, topUpBytes, lending, rentOf } = terms;
   const burnt = burntBy(need, means, prices);
-  const short = withFeeMargin(burnt) - means.coinBaseUnits;
+  const short = withTopUpMargin(burnt) - means.coinBaseUnits;
   if (means.isActive && short <= 0n) return [{ method: 'FREE', costBaseUnits: burnt, topUpBaseUnits: 0n }];
   const sending = topUpBytes * prices.perByte + (means.isActive ? 0n : prices.activation);
   const topUpBaseUnits = short > 0n ? short : 1n;

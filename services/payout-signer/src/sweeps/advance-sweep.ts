@@ -1,6 +1,6 @@
 import type { MovementKind } from '@opentill/db/sweep-tables';
 import { withFeeMargin } from '@opentill/domain/fee-margin';
-import { missingUnits, stakeFor, topUpBesideWork } from '@opentill/domain/ways-to-sweep';
+import { missingUnits, stakeFor, topUpBesideWork, withTopUpMargin } from '@opentill/domain/ways-to-sweep';
 import { buyEnergy } from './buy-energy.ts';
 import { feeAtAddress, type FeeAtAddress } from './fee-at-address.ts';
 import { findAsset, nativeOf } from './known-assets.ts';
@@ -140,7 +140,8 @@ async function topUp(at: OpenStep): Promise<boolean> {
 
 /** What pays for all of it; beside work that is lent or bought what the rest takes. */
 function missingCoin({ method }: OpenSweep, { burntBaseUnits, coinBaseUnits, work }: FeeAtAddress): bigint {
-  if (method === 'TOP_UP' || work === undefined) return withFeeMargin(burntBaseUnits) - coinBaseUnits;
+  if (work === undefined) return withFeeMargin(burntBaseUnits) - coinBaseUnits;
+  if (method === 'TOP_UP') return withTopUpMargin(burntBaseUnits) - coinBaseUnits;
   return topUpBesideWork(work.need, work.means, work.prices);
 }
 
