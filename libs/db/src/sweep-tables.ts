@@ -98,10 +98,13 @@ export interface SweepPlanJson {
     readonly symbol: string;
     readonly amount: string;
     readonly method: SweepMethod;
+    /** With the margin that may be signed. */
     readonly cost: string;
+    /** Coin that the hot wallet brings before; absent in plans of earlier versions. */
+    readonly topUp?: string;
     readonly destination: 'COLD' | 'HOT';
   }[];
-  readonly toCold: readonly { readonly symbol: string; readonly amount: string }[];
+  readonly toCold: readonly { readonly symbol: string; readonly amount: string; readonly cost?: string }[];
   /** How many assets wait, by the reason. */
   readonly waiting: Readonly<Record<string, number>>;
 }

@@ -117,7 +117,10 @@ export interface SweepFacts {
   readonly runAtMs?: number;
 }
 
-/** Why an asset stays where it is for now. */
+/**
+ * Why an asset stays where it is for now. The last two nobody plans with: the network file has no such token, or another contract for it;
+ * and an address that this keystore does not derive.
+ */
 export const SWEEP_DELAYS = [
   'PAUSED',
   'CHAIN_HALTED',
@@ -134,6 +137,8 @@ export const SWEEP_DELAYS = [
   'BUDGET',
   'NO_GAS_MONEY',
   'BATCH_FULL',
+  'NOT_CONFIGURED',
+  'UNKNOWN_ADDRESS',
 ] as const;
 export type SweepDelay = (typeof SWEEP_DELAYS)[number];
 

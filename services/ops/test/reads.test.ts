@@ -228,6 +228,48 @@ describe('lists', () => {
     expect(body.data).toContainEqual(expect.objectContaining({ account: 'HOT_RESERVED', balance: '250.00' }));
   });
 
+  it('of sweeps: the plan with what each and all of it costs, and what was paid for energy', async () => {
+    const coins = (part: bigint) => `${part * 10n ** 15n}`;
+    const sweep = { address: collection.address, symbol: 'USDT', amount: '1500000', method: 'TOP_UP' };
+    const plan = {
+      gasPrice: '7',
+      budgetLeft: coins(900n),
+      begin: [
+        { ...sweep, cost: coins(12n), topUp: coins(9n), destination: 'HOT' },
+        // As earlier signers said it.
+        { ...sweep, cost: coins(1n), destination: 'COLD' },
+      ],
+      toCold: [{ symbol: 'USDT', amount: '1500000', cost: coins(2n) }],
+      waiting: { NOT_CONFIGURED: 2 },
+    };
+    await sql`insert into sweep_plan (chain, plan) values ('ETH_SEPOLIA', ${JSON.stringify(plan)}::jsonb)`.execute(
+      admin.kysely,
+    );
+    const { body } = await ops.call('listSweepPlans', {}, 'VIEWER');
+    expect(body.data).toMatchObject([
+      {
+        begin: [
+          { cost: '0.012', topUp: '0.009' },
+          { cost: '0.001', topUpBaseUnits: '0' },
+        ],
+        toCold: [{ costBaseUnits: coins(2n), cost: '0.002' }],
+        totalCost: '0.015',
+        totalTopUpBaseUnits: coins(9n),
+        totalTopUp: '0.009',
+        waiting: [{ reason: 'NOT_CONFIGURED', count: 2 }],
+      },
+    ]);
+    await sql`insert into sweep (sweep_id, chain, family, address, symbol, amount, destination, destination_kind, method, cost_estimate,
+        rent_cost, rent_ref, rent_ordered_at)
+      values (${newId()}, 'ETH_SEPOLIA', 'EVM', ${collection.address}, 'USDT', 1, 'cold', 'COLD', 'RENT', 1, ${coins(3n)}, 'o-1', now())`.execute(
+      admin.kysely,
+    );
+    const sweeps = await ops.call('listSweeps', {}, 'VIEWER');
+    expect(sweeps.body.data).toMatchObject([
+      { rentCostBaseUnits: coins(3n), rentCost: '0.003', rentRef: 'o-1', rentOrderedAt: expect.any(String) },
+    ]);
+  });
+
   it('of payouts are searched by what they wait for', async () => {
     expect((await ops.call('listPayouts', { waitingForApproval: true })).body.data).toEqual([]);
     await admin.kysely

@@ -72,8 +72,14 @@ const plan = object('What the planner would begin now, and what waits.', {
       amountBaseUnits: baseUnitsText('Amount.'),
       amount: orNull(decimalText('In display units.')),
       method,
-      costBaseUnits: baseUnitsText('What it costs at most, native coin.'),
+      costBaseUnits: baseUnitsText(
+        'What it costs at most, native coin: as reckoned, and a fifth; more is not signed.',
+      ),
       cost: orNull(decimalText('In display units.')),
+      topUpBaseUnits: baseUnitsText(
+        'Coin that the hot wallet brings before. The fee is paid of it; the rest stays at the address.',
+      ),
+      topUp: orNull(decimalText('In display units.')),
       destination,
     }),
     'Oldest money first.',
@@ -83,9 +89,15 @@ const plan = object('What the planner would begin now, and what waits.', {
       symbol,
       amountBaseUnits: baseUnitsText('Amount.'),
       amount: orNull(decimalText('In display units.')),
+      costBaseUnits: baseUnitsText('What that costs at most, native coin.'),
+      cost: orNull(decimalText('In display units.')),
     }),
     'By asset.',
   ),
+  totalCostBaseUnits: baseUnitsText('What all of it costs at most, native coin.'),
+  totalCost: orNull(decimalText('In display units.')),
+  totalTopUpBaseUnits: baseUnitsText('Coin that the hot wallet brings for all of it.'),
+  totalTopUp: orNull(decimalText('In display units.')),
   waiting: list(
     object('Assets that stay where they are for now.', {
       reason: text('Why.'),

@@ -70,6 +70,10 @@ function showCoin(assets: OpsDeps['assets'], chain: string, baseUnits: bigint): 
   return network === undefined ? null : assets.display(chain, network.nativeSymbol, baseUnits);
 }
 
+function sum(amounts: readonly (string | undefined)[]): string {
+  return amounts.reduce((total, amount = '0') => total + BigInt(amount), 0n).toString();
+}
+
 function showPlan(
   assets: OpsDeps['assets'],
   { chain, plan, plannedAt }: Awaited<ReturnType<typeof readSweepPlans>>[number],
@@ -77,6 +81,8 @@ function showPlan(
 ): OpsAnswer<'listSweepPlans'>[number] {
   const native = assets.requireNetwork(chain).nativeSymbol;
   const shown = (symbol: string, baseUnits: string) => assets.display(chain, symbol, BigInt(baseUnits));
+  const totalCost = sum([...plan.begin, ...plan.toCold].map(({ cost }) => cost));
+  const totalTopUp = sum(plan.begin.map(({ topUp }) => topUp));
   return {
     chain,
     plannedAt: time(plannedAt),
@@ -84,18 +90,26 @@ function showPlan(
     budgetLeftBaseUnits: plan.budgetLeft,
     budgetLeft: shown(native, plan.budgetLeft.startsWith('-') ? '0' : plan.budgetLeft),
     nativeSymbol: native,
-    begin: plan.begin.map(({ amount, cost, ...sweep }) => ({
+    begin: plan.begin.map(({ amount, cost, topUp = '0', ...sweep }) => ({
       ...sweep,
       amountBaseUnits: amount,
       amount: shown(sweep.symbol, amount),
       costBaseUnits: cost,
       cost: shown(native, cost),
+      topUpBaseUnits: topUp,
+      topUp: shown(native, topUp),
     })),
-    toCold: plan.toCold.map(({ symbol, amount }) => ({
+    toCold: plan.toCold.map(({ symbol, amount, cost = '0' }) => ({
       symbol,
       amountBaseUnits: amount,
       amount: shown(symbol, amount),
+      costBaseUnits: cost,
+      cost: shown(native, cost),
     })),
+    totalCostBaseUnits: totalCost,
+    totalCost: shown(native, totalCost),
+    totalTopUpBaseUnits: totalTopUp,
+    totalTopUp: shown(native, totalTopUp),
     waiting: Object.entries(plan.waiting).map(([reason, count]) => ({ reason, count })),
     pause: pause === undefined ? null : showPause(pause),
   };

@@ -1,3 +1,4 @@
+import { withFeeMargin } from '@opentill/domain/fee-margin';
 import {
   fitsFloat,
   planSweeps,
@@ -24,10 +25,7 @@ export async function drawPlan(
   const { network, codec, policy, wallet, chain } = deps;
   const options = { signal };
   const assets = assetsOf(network, codec);
-  const ours = books.page.lying.filter(({ address, depositIndex, symbol, contract }) => {
-    const known = assets.find((asset) => asset.symbol === symbol);
-    return known?.contract === contract && deps.isDepositAddress(address, depositIndex);
-  });
+  const { ours, strange } = sortOut(deps, books.page.lying, assets);
   const facts = {
     rules: rulesOf(network, policy.sweep),
     nowMs: books.now.getTime(),
@@ -42,6 +40,7 @@ export async function drawPlan(
     isWalletHalted: books.haltedWallets.has(wallet),
     ...(books.requestedAt === null ? {} : { runAtMs: books.requestedAt.getTime() }),
   };
+  const withStrange = (plan: SweepPlan) => ({ ...plan, waiting: [...plan.waiting, ...strange] });
   const bare = new Map(ours.map((one) => [unpriced(one, assets), one] as const));
   // What waits for something else than a price need not be priced.
   const first = planSweeps({ ...facts, unswept: [...bare.keys()] });
@@ -56,7 +55,7 @@ export async function drawPlan(
   );
   const { budgetBaseUnits } = facts;
   if (worthPricing.length === 0 && excess.length === 0)
-    return { plan: first, lying: bare, keeps: new Set(), gasPrice: undefined, budgetBaseUnits };
+    return { plan: withStrange(first), lying: bare, keeps: new Set(), gasPrice: undefined, budgetBaseUnits };
   const gasPrice = await chain.gasPrice(options);
   const leftOfTopUps = policy.sweep.maxNativePerDayBaseUnits - books.toppedUpLastDay;
   const spare = (await chain.coinAt(wallet, options)) - books.toppingUp - deps.gasReserveBaseUnits;
@@ -86,7 +85,26 @@ export async function drawPlan(
     ...plan.waiting.filter(({ reason }) => reason === 'BATCH_FULL').map(({ asset }) => asset),
   ];
   const keeps = new Set(turns.flatMap((asset) => lying.get(asset) ?? []));
-  return { plan, lying, keeps, gasPrice, budgetBaseUnits };
+  return { plan: withStrange(plan), lying, keeps, gasPrice, budgetBaseUnits };
+}
+
+/** What can be planned with, and what can't, and why. */
+function sortOut(
+  { isDepositAddress }: Pick<BeginningDeps, 'isDepositAddress'>,
+  lying: readonly LyingAsset[],
+  assets: readonly KnownAsset[],
+): { readonly ours: readonly LyingAsset[]; readonly strange: SweepPlan['waiting'] } {
+  const ours: LyingAsset[] = [];
+  const strange: SweepPlan['waiting'][number][] = [];
+  for (const one of lying) {
+    const known = assets.find(({ symbol }) => symbol === one.symbol);
+    if (known?.contract !== one.contract)
+      strange.push({ asset: unpriced(one, assets), reason: 'NOT_CONFIGURED' });
+    else if (!isDepositAddress(one.address, one.depositIndex))
+      strange.push({ asset: unpriced(one, assets), reason: 'UNKNOWN_ADDRESS' });
+    else ours.push(one);
+  }
+  return { ours, strange };
 }
 
 /** A halt may last for days, and ends by an operator alone: what waits for it holds up nothing that can do without. */
@@ -197,7 +215,7 @@ function rulesOf({ nativeDecimals }: NetworkConfig, sweep: SweepPolicy) {
   };
 }
 
-/** A plan as operators are shown it. */
+/** A plan as operators are shown it: what each costs with the margin that may be signed. */
 export function showPlan(
   plan: SweepPlan,
   gasPrice: bigint | undefined,
@@ -213,12 +231,14 @@ export function showPlan(
       symbol: asset.symbol,
       amount: amountBaseUnits.toString(),
       method: option.method,
-      cost: option.costBaseUnits.toString(),
+      cost: withFeeMargin(option.costBaseUnits).toString(),
+      topUp: option.topUpBaseUnits.toString(),
       destination,
     })),
-    toCold: plan.toCold.map(({ symbol, amountBaseUnits }) => ({
+    toCold: plan.toCold.map(({ symbol, amountBaseUnits, costBaseUnits }) => ({
       symbol,
       amount: amountBaseUnits.toString(),
+      cost: withFeeMargin(costBaseUnits).toString(),
     })),
     waiting,
   };

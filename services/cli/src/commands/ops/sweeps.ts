@@ -19,35 +19,37 @@ export async function showSweepPlan(
   );
   if (plans.length === 0)
     context.print('Nothing is swept: the policy says nothing of it, or no signer has planned yet.');
-  for (const plan of plans) {
-    const paused = plan.pause === null ? '' : `; PAUSED by ${plan.pause.operator}: ${plan.pause.reason}`;
-    const left = `${plan.budgetLeft ?? plan.budgetLeftBaseUnits} ${plan.nativeSymbol}`;
+  for (const plan of plans) printPlan(context, plan);
+}
+
+function printPlan(context: CliContext, plan: OpsAnswer<'listSweepPlans'>[number]): void {
+  const { nativeSymbol } = plan;
+  const coin = (shown: string | null, baseUnits: string) => `${shown ?? baseUnits} ${nativeSymbol}`;
+  const paused = plan.pause === null ? '' : `; PAUSED by ${plan.pause.operator}: ${plan.pause.reason}`;
+  const left = coin(plan.budgetLeft, plan.budgetLeftBaseUnits);
+  context.print(
+    `${plan.chain}: ${plan.begin.length} to begin at ${plan.plannedAt}; ${left} of the day's budget left${paused}`,
+  );
+  for (const sweep of plan.begin)
     context.print(
-      `${plan.chain}: ${plan.begin.length} to begin at ${plan.plannedAt}; ${left} of the day's budget left${paused}`,
+      tableLine([
+        `  ${sweep.address}`,
+        `${sweep.amount ?? sweep.amountBaseUnits} ${sweep.symbol}`,
+        `to ${sweep.destination === 'COLD' ? 'cold storage' : 'the hot wallet'}`,
+        sweep.method,
+        `at most ${coin(sweep.cost, sweep.costBaseUnits)}`,
+        sweep.topUpBaseUnits === '0' ? null : `${coin(sweep.topUp, sweep.topUpBaseUnits)} brought before`,
+      ]),
     );
-    for (const {
-      address,
-      symbol,
-      amount,
-      amountBaseUnits,
-      method,
-      cost,
-      costBaseUnits,
-      destination,
-    } of plan.begin)
-      context.print(
-        tableLine([
-          `  ${address}`,
-          `${amount ?? amountBaseUnits} ${symbol}`,
-          `to ${destination === 'COLD' ? 'cold storage' : 'the hot wallet'}`,
-          method,
-          `at most ${cost ?? costBaseUnits} ${plan.nativeSymbol}`,
-        ]),
-      );
-    for (const { symbol, amount, amountBaseUnits } of plan.toCold)
-      context.print(`  hot wallet: ${amount ?? amountBaseUnits} ${symbol} above its float, to cold storage`);
-    for (const { reason, count } of plan.waiting) context.print(`  ${count} wait: ${reason}`);
-  }
+  for (const { symbol, amount, amountBaseUnits, cost, costBaseUnits } of plan.toCold)
+    context.print(
+      `  hot wallet: ${amount ?? amountBaseUnits} ${symbol} above its float, to cold storage, at most ${coin(cost, costBaseUnits)}`,
+    );
+  if (plan.begin.length + plan.toCold.length > 0)
+    context.print(
+      `  in all at most ${coin(plan.totalCost, plan.totalCostBaseUnits)}; ${coin(plan.totalTopUp, plan.totalTopUpBaseUnits)} brought before, of which the fees are paid`,
+    );
+  for (const { reason, count } of plan.waiting) context.print(`  ${count} wait: ${reason}`);
 }
 
 /** Shows sweeps with their movements. */

@@ -1,0 +1,94 @@
+import { describe, expect, test } from '@jest/globals';
+import type { SweepPlan } from '@opentill/domain/plan-sweeps';
+import { drawPlan, showPlan } from './draw-plan.ts';
+import type { SweepBooks } from './sweep-facts.ts';
+
+const NOW = new Date('2026-11-22T12:00:00Z');
+
+function lying(symbol: string, contract: string | null, address: string) {
+  return { address, depositIndex: 7, symbol, contract, amountBaseUnits: 5n, since: NOW };
+}
+
+test('what the network file does not have, and addresses of no key here, are told of with the rest', async () => {
+  const token = { symbol: 'USDT', contract: 'usdt', decimals: 6, displayDecimals: 2 };
+  const deps = {
+    network: { chain: 'TRON_TEST', nativeSymbol: 'TRX', nativeDecimals: 6, tokens: [token] },
+    codec: { parse: (text: string) => text },
+    wallet: 'hot',
+    policy: { coldAddress: 'cold', assets: new Map(), sweep: { minAgeMs: 1, maxAgeMs: 2, batchSize: 5 } },
+    isDepositAddress: (address: string, index: number) => address === 'ours' && index === 7,
+  };
+  const books = {
+    now: NOW,
+    open: [],
+    hot: new Map(),
+    spentLastDay: 0n,
+    heldSymbols: new Set(),
+    haltedWallets: new Set(),
+    requests: [],
+    requestedAt: null,
+    page: {
+      isLast: true,
+      lying: [
+        lying('USDT', 'usdt', 'ours'),
+        lying('USDT', 'another', 'ours'),
+        lying('OLD', 'old', 'ours'),
+        lying('USDT', 'usdt', 'theirs'),
+      ],
+    },
+  };
+  const signal = new AbortController().signal;
+  const { plan, keeps } = await drawPlan(
+    {
+      ...deps,
+      policy: { ...deps.policy, sweep: { ...deps.policy.sweep, maxNativePerDayBaseUnits: 9n } },
+    } as never,
+    books as unknown as SweepBooks,
+    signal,
+  );
+  expect(plan.waiting.map(({ asset, reason }) => [asset.symbol, asset.address, reason])).toEqual([
+    ['USDT', 'ours', 'TOO_YOUNG'],
+    ['USDT', 'ours', 'NOT_CONFIGURED'],
+    ['OLD', 'ours', 'NOT_CONFIGURED'],
+    ['USDT', 'theirs', 'UNKNOWN_ADDRESS'],
+  ]);
+  expect(keeps.size).toBe(0);
+});
+
+describe('a plan as it is shown', () => {
+  test('names what may be signed for each, and what is brought before', () => {
+    const asset = { address: 'a', symbol: 'USDT' };
+    const plan = {
+      begin: [
+        {
+          asset,
+          option: { method: 'TOP_UP', costBaseUnits: 100n, topUpBaseUnits: 70n },
+          amountBaseUnits: 5n,
+          destination: 'COLD',
+        },
+      ],
+      waiting: [
+        { asset, reason: 'TOO_YOUNG' },
+        { asset, reason: 'TOO_YOUNG' },
+      ],
+      toCold: [{ symbol: 'USDT', amountBaseUnits: 9n, costBaseUnits: 50n }],
+    } as unknown as SweepPlan;
+    expect(showPlan(plan, 3n, 1_000n)).toEqual({
+      gasPrice: '3',
+      budgetLeft: '1000',
+      begin: [
+        {
+          address: 'a',
+          symbol: 'USDT',
+          amount: '5',
+          method: 'TOP_UP',
+          cost: '120',
+          topUp: '70',
+          destination: 'COLD',
+        },
+      ],
+      toCold: [{ symbol: 'USDT', amount: '9', cost: '60' }],
+      waiting: { TOO_YOUNG: 2 },
+    });
+  });
+});
