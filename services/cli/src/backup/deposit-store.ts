@@ -56,12 +56,22 @@ export async function isDepositAddress(
   return rows.length > 0;
 }
 
+/** Looked at by one statement: there may be millions, and none takes ten seconds. */
+const TRANSFERS_PER_PAGE = 50_000;
+
 /** Verified transfers of the chain, of deposit addresses and hot wallets alike, that the books do not have as they are. */
-export async function countUnbooked(db: Db, chain: Chain): Promise<number> {
-  const { rows } = await sql<{ n: number }>`
-    select count(*)::int as n from transfer t left join transfer_settlement s using (transfer_id)
-    where t.chain = ${chain} and t.state = 'VERIFIED' and s.settled_version is distinct from t.version`.execute(
-    db,
-  );
-  return rows[0]?.n ?? 0;
+export async function countUnbooked(db: Db, chain: Chain, perPage = TRANSFERS_PER_PAGE): Promise<number> {
+  let [count, after] = [0, 0];
+  for (;;) {
+    const { rows } = await sql<{ n: number; last: number | null }>`
+      with page as (
+        select transfer_id, chain, state, version from transfer where transfer_id > ${after}::bigint order by transfer_id limit ${perPage}
+      )
+      select count(*) filter (where t.chain = ${chain} and t.state = 'VERIFIED' and s.settled_version is distinct from t.version)::int as n,
+        max(t.transfer_id) as last
+      from page t left join transfer_settlement s using (transfer_id)`.execute(db);
+    const { n = 0, last = null } = rows[0] ?? {};
+    if (last === null) return count;
+    [count, after] = [count + n, last];
+  }
 }

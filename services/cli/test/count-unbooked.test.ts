@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Database } from '@opentill/db/database';
+import { aCollection, aTransfer } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { countUnbooked } from '../src/backup/deposit-store.ts';
+
+let server: TestDatabase;
+let admin: Database;
+beforeAll(async () => {
+  server = await createTestDatabase();
+  admin = server.open('admin');
+}, 60_000);
+afterAll(async () => {
+  await admin.close();
+  await server.drop();
+});
+
+it('counts what the books do not have as it is, page by page', async () => {
+  const db = admin.kysely;
+  const order = await aCollection(db, { chain: 'BSC_TEST' });
+  const transfers = [];
+  for (let n = 0; n < 5; n += 1) transfers.push(await aTransfer(db, order, { state: 'VERIFIED' }));
+  await aTransfer(db, order, { state: 'DETECTED' });
+  await aTransfer(db, await aCollection(db, { chain: 'ETH_SEPOLIA' }), { state: 'VERIFIED' });
+  for (const perPage of [1, 2, 7, undefined]) expect(await countUnbooked(db, 'BSC_TEST', perPage)).toBe(5);
+
+  const settle = (transfer_id: number, settled_version: number) =>
+    db
+      .insertInto('transfer_settlement')
+      .values({ transfer_id, settled_version, order_pk: order.order_pk, booked_amount: null, bookings: 0 })
+      .execute();
+  const [first, second] = transfers;
+  await settle(first!.transfer_id, first!.version);
+  await settle(second!.transfer_id, second!.version - 1); // it has changed since
+  for (const perPage of [1, 2, undefined]) expect(await countUnbooked(db, 'BSC_TEST', perPage)).toBe(4);
+});
