@@ -5,7 +5,7 @@ import type { SuiSource } from './sui-sources.ts';
 
 /** The header of a checkpoint by its number, or of the newest one. BLOCK_NOT_FOUND where the source lacks it. */
 export async function readHeader(
-  source: SuiSource,
+  source: Pick<SuiSource, 'ask'>,
   options: ReadOptions,
   height?: number,
 ): Promise<SuiHeader> {

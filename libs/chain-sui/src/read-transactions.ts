@@ -19,21 +19,24 @@ export async function readTransactions(
     const some = digests.slice(at, at + TRANSACTIONS_PER_CALL);
     const results = await readTransactionResults(source, some, options, paths);
     if (results.length !== some.length)
-      throw readerError('INCONSISTENT_ANSWER', 'the node answered for other transactions', {});
+      throw readerError('INCONSISTENT_ANSWER', 'the node answered for other transactions', {
+        source: source.label,
+      });
     for (const { result } of results)
-      found.push(result.oneofKind === 'transaction' ? result.transaction : missing(result));
+      found.push(result.oneofKind === 'transaction' ? result.transaction : missing(source, result));
   }
   return found;
 }
 
 const NOT_FOUND = 5;
 
-function missing(result: {
-  readonly oneofKind: string | undefined;
-  readonly error?: { readonly code: number };
-}): undefined {
+function missing(
+  source: SuiSource,
+  result: { readonly oneofKind: string | undefined; readonly error?: { readonly code: number } },
+): undefined {
   if (result.error?.code === NOT_FOUND) return undefined;
   throw readerError('INCONSISTENT_ANSWER', 'the node answered neither a transaction nor that there is none', {
+    source: source.label,
     code: result.error?.code,
   });
 }

@@ -4,8 +4,9 @@ import type { BlocksSearched, Validity } from '@opentill/chain/expiring-sender';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
-import { decodeHeader, HEADER_MASK, isDigest, plainHeader, type SuiHeader } from '../decode-checkpoint.ts';
-import { TRANSACTIONS_PER_CALL } from '../read-transactions.ts';
+import { isDigest, plainHeader } from '../decode-checkpoint.ts';
+import { readHeader } from '../read-header.ts';
+import { readTransactions, TRANSACTIONS_PER_CALL } from '../read-transactions.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 
 export interface Stretch {
@@ -24,7 +25,7 @@ export interface Alone {
 
 /** In so many checkpoints a transaction is looked for that the node must know. Each holds at least one of the chain's own. */
 const CANARY_CHECKPOINTS = 8;
-const FOUND_MASK = { paths: ['digest'] };
+const FOUND_PATHS = ['digest'];
 const CONTENTS_MASK = { paths: ['transactions.digest'] };
 
 /**
@@ -83,8 +84,8 @@ async function search(
 ): Promise<BlocksSearched> {
   const { height: reference } = after;
   await requireWhole(source, reference, options);
-  const known = await readHeader(source, reference, options);
-  if (known.hash !== after.hash)
+  const standing = await readHeader(source, options, reference);
+  if (standing.hash !== after.hash)
     throw readerError('INCONSISTENT_ANSWER', 'another checkpoint stands in the place of a verified one', {
       source: source.label,
       height: reference,
@@ -99,7 +100,10 @@ async function search(
   const atOnce = TRANSACTIONS_PER_CALL - canaries.size;
   for (let from = 0; from < txHashes.length; from += atOnce) {
     const some = txHashes.slice(from, from + atOnce);
-    const known = await chooseKnown(source, [...new Set([...canaries, ...some])], options);
+    // In one call: one node answers it.
+    const asked = [...new Set([...canaries, ...some])];
+    const answered = await readTransactions(source, asked, options, FOUND_PATHS);
+    const known = new Set(asked.filter((_, place) => answered[place] !== undefined));
     // Of each answer: another node may have given it, behind the same URL.
     const unknown = [...canaries].filter((digest) => !known.has(digest));
     if (unknown.length > 0)
@@ -112,32 +116,6 @@ async function search(
   // What was pruned meanwhile could be missed.
   await requireWhole(source, reference, options);
   return { found, end };
-}
-
-const NOT_FOUND = 5;
-
-/** Those of the transactions that a node has. */
-async function chooseKnown(
-  source: SuiSource,
-  digests: readonly TxHash[],
-  options: ReadOptions,
-): Promise<ReadonlySet<TxHash>> {
-  const { response } = await source.ask(
-    ({ ledger }, call) => ledger.batchGetTransactions({ digests: [...digests], readMask: FOUND_MASK }, call),
-    options,
-  );
-  if (response.transactions.length !== digests.length)
-    throw readerError('INCONSISTENT_ANSWER', 'not an answer for each transaction', { source: source.label });
-  return new Set(
-    response.transactions.flatMap(({ result }, place) => {
-      const txHash = digests[place];
-      if (result.oneofKind === 'transaction') return txHash ?? [];
-      if (result.oneofKind === 'error' && result.error.code === NOT_FOUND) return [];
-      throw readerError('INCONSISTENT_ANSWER', 'neither a transaction nor its absence', {
-        source: source.label,
-      });
-    }),
-  );
 }
 
 /** The first and the last transaction of the checkpoint, or of the next one that has any. */
@@ -197,8 +175,8 @@ async function readEnd(
     throw readerError('INCONSISTENT_ANSWER', 'another epoch than asked for', { source: source.label, next });
   const height = Number(firstCheckpoint);
   const [first, second] = [
-    await readHeader(source, height, options),
-    await readHeader(source, height + 1, options),
+    await readHeader(source, options, height),
+    await readHeader(source, options, height + 1),
   ];
   if (first.epoch !== next || second.parentHash !== first.hash)
     throw readerError('INCONSISTENT_ANSWER', 'not the first checkpoints of an epoch', {
@@ -206,19 +184,4 @@ async function readEnd(
       height,
     });
   return [plainHeader(first), plainHeader(second)];
-}
-
-async function readHeader(source: SuiSource, height: number, options: ReadOptions): Promise<SuiHeader> {
-  const { response } = await source.ask(
-    ({ ledger }, call) =>
-      ledger.getCheckpoint(
-        {
-          readMask: HEADER_MASK,
-          checkpointId: { oneofKind: 'sequenceNumber', sequenceNumber: BigInt(height) },
-        },
-        call,
-      ),
-    options,
-  );
-  return decodeHeader(response.checkpoint, height);
 }

@@ -40,23 +40,21 @@ function aSource(label: string, said: Said, tried: Uint8Array[]): SuiSource {
   };
   const answers = {
     ledger: {
-      getCheckpoint: () => ({ checkpoint }),
-      getEpoch: () => ({ epoch: { epoch: 3n, referenceGasPrice: gasPriceMist } }),
+      getCheckpoint: () => ({ response: { checkpoint } }),
+      getEpoch: () => ({ response: { epoch: { epoch: 3n, referenceGasPrice: gasPriceMist } } }),
     },
     state: {
-      listOwnedObjects: () => ({ objects: [{ ...COIN, ...coin }] }),
-      getBalance: () => ({ balance: { coinBalance: 0n, addressBalance: suiInFunds } }),
+      listOwnedObjects: () => ({ response: { objects: [{ ...COIN, ...coin }] } }),
+      getBalance: () => ({ response: { balance: { coinBalance: 0n, addressBalance: suiInFunds } } }),
     },
     execution: {
       simulateTransaction: ({ transaction }: { transaction: GrpcTypes.Transaction }) => {
         tried.push(transaction.bcs!.value!);
-        return { transaction: { effects: GrpcTypes.TransactionEffects.create({}) } };
+        return { response: { transaction: { effects: GrpcTypes.TransactionEffects.create({}) } } };
       },
     },
   };
-  const ask = async (question: (services: typeof answers, call: object) => unknown) => ({
-    response: await question(answers, {}),
-  });
+  const ask = async (question: (services: typeof answers, call: object) => unknown) => question(answers, {});
   return { label, ask } as unknown as SuiSource;
 }
 

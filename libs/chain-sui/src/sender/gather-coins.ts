@@ -7,10 +7,11 @@ import { senderError } from '@opentill/chain/sender-error';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import { coinTypeOf, SUI_COIN_TYPE } from '../coin-type.ts';
+import { readHeader } from '../read-header.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 import { askStateWitnesses } from './ask-state-witnesses.ts';
 import { FRAMEWORK, programOf } from './payment-program.ts';
-import { readEpoch, readNewestHeader } from './read-epoch.ts';
+import { readEpoch } from './read-epoch.ts';
 import { readGathering } from './read-gathering.ts';
 import { readCoins, readHolding, type HeldCoin } from './read-holdings.ts';
 import { readSignature, signHash } from './signature.ts';
@@ -119,7 +120,7 @@ async function readFound(
 ): Promise<Found> {
   // First, since an archive that is behind is no node that is.
   const { inFunds } = await readHolding(source, of.wallet, SUI_COIN_TYPE, options);
-  const head = await readNewestHeader(source, options);
+  const head = await readHeader(source, options);
   if (head.height < of.height)
     throw readerError('BLOCK_NOT_FOUND', 'the node is behind what the own scan has verified', {
       source: source.label,

@@ -1,7 +1,7 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { EpochWindow } from '@opentill/chain/expiring-sender';
 import { readerError } from '@opentill/chain/reader-error';
-import { decodeHeader, HEADER_MASK, type SuiHeader } from '../decode-checkpoint.ts';
+import { readHeader } from '../read-header.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 
 /** What holds for an epoch, by the word of one node. */
@@ -60,7 +60,7 @@ export function currentWindow(
   options: ReadOptions,
 ): Promise<{ readonly epochs: EpochWindow; readonly expiresMs: number }> {
   return sources.run(async (source, own) => {
-    const [state, head] = await Promise.all([readEpoch(source, own), readNewestHeader(source, own)]);
+    const [state, head] = await Promise.all([readEpoch(source, own), readHeader(source, own)]);
     if (state.epoch !== epoch)
       throw readerError('BLOCK_NOT_FOUND', 'the node is in another epoch than the own scan', {
         source: source.label,
@@ -81,19 +81,6 @@ export function windowFrom(
     return { epochs: { first: epoch, last: epoch }, expiresMs: endsMs };
   const expectedMs = endsMs === undefined || endsMs < nowMs ? nowMs : endsMs;
   return { epochs: { first: epoch, last: epoch + 1 }, expiresMs: expectedMs + DAY_MS };
-}
-
-/** The newest checkpoint that a node has. */
-export async function readNewestHeader(
-  source: Pick<SuiSource, 'ask'>,
-  options: ReadOptions,
-): Promise<SuiHeader> {
-  const { response } = await source.ask(
-    ({ ledger }, call) =>
-      ledger.getCheckpoint({ readMask: HEADER_MASK, checkpointId: { oneofKind: undefined } }, call),
-    options,
-  );
-  return decodeHeader(response.checkpoint);
 }
 
 /** See ExpiringSender.workPrice: by the source that names the most. */

@@ -5,9 +5,9 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { coinTypeOf } from '../coin-type.ts';
 import { isDigest, plainHeader } from '../decode-checkpoint.ts';
+import { readHeader } from '../read-header.ts';
 import type { SuiSource, SuiSources } from '../sui-sources.ts';
 import type { CoinReference } from './payment-program.ts';
-import { readNewestHeader } from './read-epoch.ts';
 
 /** What an address holds of a coin, in its two forms. */
 export interface Holding {
@@ -142,7 +142,7 @@ export function readBalances(
   options: ReadOptions,
 ): Promise<Balances> {
   return sources.run(async (source, own) => {
-    const block = plainHeader(await readNewestHeader(source, own));
+    const block = plainHeader(await readHeader(source, own));
     const holdings = await Promise.all(
       contracts.map(async (contract) => {
         return [contract, await readHolding(source, wallet, coinTypeOf(contract), own)] as const;
