@@ -84,6 +84,17 @@ export function describeCheckoutStates(under: () => CheckoutUnderTest): void {
       await view.page.close();
     }, 120_000);
 
+    it('says when what is sent now may come too late, and offers no wallet any more', async () => {
+      const { paymentUrl } = await under().order('ETH_SEPOLIA', { expiresIn: 75 });
+      const view = await under().browser.open(paymentUrl!);
+      const wallet = view.page.locator('.open-wallet');
+      await wallet.waitFor({ state: 'attached' });
+      await view.page.getByRole('alert').waitFor({ timeout: 60_000 });
+      expect(await wallet.count()).toBe(0);
+      await examine(view, 'running-out');
+      await view.page.close();
+    }, 180_000);
+
     it('expired, underpaid, late, and refused by an operator', async () => {
       const { BSC_TEST: bsc } = chains();
       const { browser, gateway } = under();

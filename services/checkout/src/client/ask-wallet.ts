@@ -1,4 +1,4 @@
-import { isPayable, stateOf, type CheckoutOrder } from '../view/checkout-order.ts';
+import { isPayable, isRunningOut, stateOf, type CheckoutOrder } from '../view/checkout-order.ts';
 import type { WalletNotice } from '../view/surroundings.ts';
 import type { SentPayments } from './sent-payments.ts';
 import type { PayingWallet, WalletOutcome } from './wallets/wallet.ts';
@@ -28,7 +28,7 @@ export async function askWallet(deps: AskWalletDeps, wallet: PayingWallet): Prom
   const order = await deps.refresh();
   if (order === undefined) return { text: 'walletNotAsked', wallet: wallet.name };
   const nowSeconds = deps.nowSeconds(order);
-  if (!isPayable(stateOf(order, nowSeconds))) return null;
+  if (!isPayable(stateOf(order, nowSeconds)) || isRunningOut(order, nowSeconds)) return null;
   if (deps.sent.find(order, nowSeconds) !== undefined) return null;
   const asked = deps.sent.begin(order, wallet);
   const answer = await answerOf(wallet, order);

@@ -1,5 +1,11 @@
 import type { Say } from '../texts/create-say.ts';
-import { dueAmount, isOpen, type CheckoutOrder, type CheckoutState } from '../view/checkout-order.ts';
+import {
+  dueAmount,
+  isOpen,
+  isRunningOut,
+  type CheckoutOrder,
+  type CheckoutState,
+} from '../view/checkout-order.ts';
 import { formatCountdown } from '../view/format-countdown.ts';
 import { markup, type Html } from '../view/html.ts';
 import { renderNoticeMain } from '../view/render-document.ts';
@@ -51,6 +57,7 @@ interface State {
   asking: boolean;
   notice: WalletNotice | null;
   shownState: CheckoutState | undefined;
+  runningOut: boolean;
   mayPayAgain: boolean;
 }
 
@@ -65,6 +72,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     asking: false,
     notice: null,
     shownState: undefined,
+    runningOut: false,
     mayPayAgain: false,
   };
   const { document } = deps;
@@ -90,8 +98,7 @@ export function createScreen(deps: ScreenDeps, first: CheckoutOrder | null): Scr
     tick() {
       if (state.order === null) return;
       const around = surroundingsOf(deps, state, state.order);
-      const isOther = stateShown(state.order, around) !== state.shownState;
-      if (isOther || around.mayPayAgain !== state.mayPayAgain) return show(deps, state);
+      if (isStale(state, state.order, around)) return show(deps, state);
       const { nowSeconds } = around;
       const clock = document.querySelector('[data-seconds-left]');
       const text = formatCountdown(Math.max(0, state.order.expiredTime - nowSeconds));
@@ -142,12 +149,22 @@ function surroundingsOf(deps: ScreenDeps, state: State, order: CheckoutOrder): S
   return describeSurroundings({ nowSeconds, asking, notice, offline, doubtful, wallets, held, pageUrl });
 }
 
+/** Whether time alone has changed more than the countdown. */
+function isStale(state: State, order: CheckoutOrder, around: Surroundings): boolean {
+  return (
+    stateShown(order, around) !== state.shownState ||
+    isRunningOut(order, around.nowSeconds) !== state.runningOut ||
+    around.mayPayAgain !== state.mayPayAgain
+  );
+}
+
 function show(deps: ScreenDeps, state: State): void {
   const { order } = state;
   if (order === null) return;
   const around = surroundingsOf(deps, state, order);
   put(deps.document, renderOrder(order, around, deps.say));
   state.shownState = stateShown(order, around);
+  state.runningOut = isRunningOut(order, around.nowSeconds);
   state.mayPayAgain = around.mayPayAgain;
   deps.document.title = `${order.amount} ${order.symbol} · ${deps.say(state.shownState)}`;
 }

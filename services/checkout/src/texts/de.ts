@@ -34,6 +34,8 @@ export const de: Texts = {
     'Bitte wenden Sie sich an den Shop und nennen Sie die Bestellnummer. Was angekommen ist, ist erfasst.',
 
   timeLeft: 'Verbleibende Zeit',
+  runningOut:
+    'Was Sie jetzt senden, kommt vielleicht zu spät an. Wenn Sie noch nicht bezahlt haben, beginnen Sie die Zahlung bitte im Shop neu.',
   amountDue: 'Zu sendender Betrag',
   amountMissing: 'Noch zu senden',
   amountPaid: 'Betrag',

@@ -29,6 +29,8 @@ export const en = {
   failedHint: 'Please contact the shop and give the order number. Whatever has arrived is recorded.',
 
   timeLeft: 'Time left',
+  runningOut:
+    'A payment sent now may arrive too late. If you have not paid yet, please start the payment again in the shop.',
   amountDue: 'Amount to send',
   amountMissing: 'Still to send',
   amountPaid: 'Amount',

@@ -31,6 +31,8 @@ export const es: Texts = {
   failedHint: 'Consulta a la tienda e indica el número de pedido. Lo que ha llegado está registrado.',
 
   timeLeft: 'Tiempo restante',
+  runningOut:
+    'Un pago enviado ahora puede llegar demasiado tarde. Si aún no has pagado, empieza el pago de nuevo en la tienda.',
   amountDue: 'Importe a enviar',
   amountMissing: 'Falta por enviar',
   amountPaid: 'Importe',

@@ -31,6 +31,8 @@ export const fr: Texts = {
   failedHint: 'Contactez la boutique en indiquant le numéro de commande. Ce qui est arrivé est enregistré.',
 
   timeLeft: 'Temps restant',
+  runningOut:
+    'Un paiement envoyé maintenant risque d’arriver trop tard. Si vous n’avez pas encore payé, recommencez le paiement dans la boutique.',
   amountDue: 'Montant à envoyer',
   amountMissing: 'Reste à envoyer',
   amountPaid: 'Montant',

@@ -30,6 +30,8 @@ export const id: Texts = {
   failedHint: 'Silakan hubungi toko dan sebutkan nomor pesanannya. Yang telah tiba sudah tercatat.',
 
   timeLeft: 'Sisa waktu',
+  runningOut:
+    'Pembayaran yang dikirim sekarang mungkin tiba terlambat. Jika Anda belum membayar, silakan mulai pembayaran lagi di toko.',
   amountDue: 'Jumlah yang dikirim',
   amountMissing: 'Masih harus dikirim',
   amountPaid: 'Jumlah',

@@ -30,6 +30,8 @@ export const pt: Texts = {
   failedHint: 'Fale com a loja e informe o número do pedido. O que chegou está registrado.',
 
   timeLeft: 'Tempo restante',
+  runningOut:
+    'Um pagamento enviado agora pode chegar tarde demais. Se ainda não pagou, comece o pagamento de novo na loja.',
   amountDue: 'Valor a enviar',
   amountMissing: 'Falta enviar',
   amountPaid: 'Valor',

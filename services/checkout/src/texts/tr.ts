@@ -30,6 +30,8 @@ export const tr: Texts = {
   failedHint: 'Lütfen sipariş numarasıyla mağazaya başvurun. Gelen tutar kaydedildi.',
 
   timeLeft: 'Kalan süre',
+  runningOut:
+    'Şimdi gönderilen bir ödeme çok geç ulaşabilir. Henüz ödemediyseniz lütfen mağazada ödemeyi yeniden başlatın.',
   amountDue: 'Gönderilecek tutar',
   amountMissing: 'Gönderilecek kalan',
   amountPaid: 'Tutar',

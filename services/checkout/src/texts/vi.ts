@@ -29,6 +29,8 @@ export const vi: Texts = {
   failedHint: 'Vui lòng hỏi cửa hàng và nêu mã đơn hàng. Khoản đã đến đều được ghi lại.',
 
   timeLeft: 'Thời gian còn lại',
+  runningOut:
+    'Khoản thanh toán gửi lúc này có thể đến quá muộn. Nếu bạn chưa thanh toán, vui lòng thanh toán lại từ cửa hàng.',
   amountDue: 'Số tiền cần gửi',
   amountMissing: 'Còn phải gửi',
   amountPaid: 'Số tiền',

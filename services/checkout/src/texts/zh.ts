@@ -26,6 +26,7 @@ export const zh: Texts = {
   failedHint: '请联系商店并提供订单号。已到账的款项均有记录。',
 
   timeLeft: '剩余时间',
+  runningOut: '现在发送的款项可能会到账太晚。如果您尚未付款，请返回商店重新付款。',
   amountDue: '应付金额',
   amountMissing: '仍需支付',
   amountPaid: '金额',

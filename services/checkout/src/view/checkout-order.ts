@@ -1,4 +1,5 @@
 import type { PayinOrderAnswer } from '@opentill/contracts/http/answers';
+import type { Chain } from '@opentill/domain/chains';
 import { formatAmount, parseAmount } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 
@@ -51,6 +52,15 @@ export function stateOf(order: CheckoutOrder, nowSeconds: number): Exclude<Check
 /** Whether money may be sent to the order's address now. */
 export function isPayable(state: CheckoutState): boolean {
   return state === 'waiting' || state === 'partial';
+}
+
+/** What it takes to say yes in a wallet, and to be in one of the next blocks, whose time decides what is late. */
+const PAYING_SECONDS = 20;
+const PAYING_SECONDS_OF: Readonly<Partial<Record<Chain, number>>> = { ETH: 45, ETH_SEPOLIA: 45 };
+
+/** Whether what is sent now may well be late. */
+export function isRunningOut({ chain, expiredTime }: CheckoutOrder, nowSeconds: number): boolean {
+  return expiredTime - nowSeconds < (PAYING_SECONDS_OF[chain] ?? PAYING_SECONDS);
 }
 
 /** Whether the order moves on by itself soon; an expired one may still, when somebody accepts or a late payment comes. */

@@ -1,6 +1,6 @@
 import type { Say } from '../texts/create-say.ts';
 import { CHAIN_NAMES, fullChainName, tokenKind } from './chain-names.ts';
-import { dueAmount, type CheckoutOrder } from './checkout-order.ts';
+import { dueAmount, isRunningOut, type CheckoutOrder } from './checkout-order.ts';
 import { formatCountdown } from './format-countdown.ts';
 import { markup, type Html } from './html.ts';
 import { ICONS } from './icons.ts';
@@ -20,8 +20,11 @@ export function renderPayment(order: CheckoutOrder, around: Surroundings, say: S
   const isToken = order.contractAddress !== null;
   const chain = fullChainName(order.chain, isToken).replaceAll('-', `-${WORD_JOINER}`);
   const uri = paymentUri(order);
+  const isShort = isRunningOut(order, around.nowSeconds);
   return markup`<div class="payment" data-payable>
-    ${timeLeft(order, around, say)} ${sum(order, say)}
+    ${timeLeft(order, around, say)}
+    ${isShort && markup`<p class="warn" role="alert">${ICONS.warning}<span>${say('runningOut')}</span></p>`}
+    ${sum(order, say)}
     <p class="network">
       <span class="label">${say('network')}</span> <strong><bdi dir="ltr">${CHAIN_NAMES[order.chain].name} <span class="kind">${tokenKind(order.chain, isToken)}</span></bdi></strong>
     </p>
@@ -33,10 +36,10 @@ export function renderPayment(order: CheckoutOrder, around: Surroundings, say: S
     </div>
     <p class="warn">${ICONS.warning}<span>${say('warning', { symbol: order.symbol, chain })}</span></p>
     <div class="wallets">
-      ${walletButtons(around, say)}
+      ${!isShort && walletButtons(around, say)}
       ${walletNotice(chain, around, say)}
-      ${uri !== null && !around.onItsWay && markup`<a class="button plain open-wallet" href="${uri}">${ICONS.wallet}${say('openWallet')}</a>`}
-      ${!around.onItsWay && appLink(order, around, say)}
+      ${uri !== null && !around.onItsWay && !isShort && markup`<a class="button plain open-wallet" href="${uri}">${ICONS.wallet}${say('openWallet')}</a>`}
+      ${!around.onItsWay && !isShort && appLink(order, around, say)}
       ${around.mayPayAgain && markup`<button type="button" class="button plain" data-pay-again>${say('payAgain')}</button>`}
     </div>
   </div>`;

@@ -128,6 +128,19 @@ describe('an order on the screen', () => {
     expect(html).not.toMatch(/data-wallet|data-payable|open-wallet|role="img"|data-copy/);
   });
 
+  test.each([
+    ['ETH', 45],
+    ['BSC', 20],
+  ] as const)('on %s offers no wallet, and says so, %i seconds before the end', (chain, seconds) => {
+    const wallets = [{ id: 'a', name: 'Wallet', icon: null }];
+    const before = draw({ chain, expiredTime: NOW + seconds }, { wallets });
+    expect(before).toMatch(/data-wallet.*open-wallet/s);
+    expect(before).not.toContain('may arrive too late');
+    const short = draw({ chain, expiredTime: NOW + seconds - 1 }, { wallets });
+    expect(short).toMatch(/data-seconds-left.*role="alert".*may arrive too late/s);
+    expect(short).not.toMatch(/data-wallet|open-wallet/);
+  });
+
   test('says nothing of a refusal that somebody wrote', () => {
     expect(draw({ status: 'FAILED', reason: 'a bad customer' })).not.toContain('a bad customer');
   });
