@@ -11,7 +11,7 @@ import { COLD, createSuiWorld, ONE_SUI, ONE_USDC, type SuiWorld } from './sui-wo
 
 let world: SuiWorld;
 beforeAll(async () => {
-  world = await createSuiWorld();
+  world = await createSuiWorld({}, { nodes: 2 });
 }, 60_000);
 afterAll(() => world.close());
 
@@ -25,7 +25,7 @@ async function send(order: OrderRow, symbol: Symbol, coins: number, amount: bigi
     Array.from({ length: coins }, () => control.fund(order.address, { ...gift, form: 'coin' })),
   );
   const all = (await balanceOf(order)).received + BigInt(coins) * amount;
-  await waitUntil('all is booked', async () => (await balanceOf(order)).received === all, 30_000);
+  await waitUntil('all is booked', async () => (await balanceOf(order)).received === all, 120_000);
   return all;
 }
 
