@@ -196,12 +196,14 @@ describe('expiring', () => {
   });
 
   test('waits for a signer that is in the middle of it, and finds it signed', async () => {
-    const order = await aReservedPayout(admin.kysely, { expires_at: new Date(Date.now() + 400) });
+    const order = await aReservedPayout(admin.kysely, { expires_at: new Date(Date.now() + 3_000) });
     await authorise(admin.kysely, order);
     let waiting: Promise<readonly string[]> = Promise.resolve([]);
     await signer.kysely.transaction().execute(async (tx) => {
       expect(await signIfInTime(tx, order)).toBe(true);
-      await sql`select pg_sleep(0.45)`.execute(tx); // its time passes while its bytes are stored
+      // Its time passes while its bytes are stored.
+      await sql`select pg_sleep(greatest(0, extract(epoch from expires_at - clock_timestamp())) + 0.05) from payout
+        where ${keyed(order)}`.execute(tx);
       waiting = expire(order);
       await untilWaitForLocks(1);
     });
