@@ -1,11 +1,11 @@
 import { getAddress } from 'ethers';
-import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { devAccount } from '@opentill/devnet/evm-accounts';
 import { headHeight, mine, payToken, reorg, setBlockTime, tokenBalance } from '@opentill/devnet/evm-devnet';
 import { waitForReceipt } from '@opentill/devnet/evm-transactions';
 import { callRpc } from '@opentill/devnet/json-rpc';
-import { parseAmount } from '@opentill/domain/money';
 import type { RunningEvmChain } from '@opentill/local/start-chains';
+import { tokensOf } from './tokens-of.ts';
 
 /** A payment by a customer of the devnet. */
 export interface Payment {
@@ -78,16 +78,7 @@ interface RpcReceipt {
 export function createChainUnderTest({ network, node }: ReachableChain): ChainUnderTest {
   const { rpcUrl } = node;
   const { chain } = network;
-  const tokenOf = (symbol: string) => {
-    const token = findToken(network, symbol);
-    if (token === undefined || token.contract === null) throw new Error(`no token ${symbol} on ${chain}`);
-    return { contract: token.contract, decimals: token.decimals };
-  };
-  const baseUnits = (symbol: string, amount: string): bigint => {
-    const parsed = parseAmount(amount, tokenOf(symbol).decimals);
-    if (!parsed.ok) throw new Error(`${amount} is not an amount of ${symbol}: ${parsed.problem}`);
-    return parsed.value;
-  };
+  const { tokenOf, baseUnits } = tokensOf(network);
   const rpc = async <Result>(method: string, ...params: unknown[]) => callRpc<Result>(rpcUrl, method, params);
 
   return {

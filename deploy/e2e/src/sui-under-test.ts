@@ -1,12 +1,12 @@
-import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import {
   controlSuiDevnet,
   payOnSuiDevnet,
   suiBalance,
   waitForSuiCheckpoint,
 } from '@opentill/devnet/sui-payments';
-import { parseAmount } from '@opentill/domain/money';
 import type { BookedChain } from './check-books.ts';
+import { tokensOf } from './tokens-of.ts';
 
 /** Where the devnet answers, and what its gateway knows of it. */
 export interface ReachableSui {
@@ -37,22 +37,13 @@ const SUI_TYPE = '0x2::sui::SUI';
 
 export function createSuiUnderTest({ network, node }: ReachableSui): SuiUnderTest {
   const { url } = node;
-  const tokenOf = (symbol: string) => {
-    const token = findToken(network, symbol);
-    if (token === undefined || token.contract === null) throw new Error(`no token ${symbol} on SUI`);
-    return { coinType: token.contract, decimals: token.decimals };
-  };
-  const baseUnits = (symbol: string, amount: string): bigint => {
-    const parsed = parseAmount(amount, tokenOf(symbol).decimals);
-    if (!parsed.ok) throw new Error(`${amount} is not an amount of ${symbol}: ${parsed.problem}`);
-    return parsed.value;
-  };
+  const { tokenOf, baseUnits } = tokensOf(network);
   return {
     chain: network.chain,
     url,
-    coinTypeOf: (symbol) => tokenOf(symbol).coinType,
+    coinTypeOf: (symbol) => tokenOf(symbol).contract,
     baseUnits,
-    balance: async (symbol, holder) => suiBalance(url, tokenOf(symbol).coinType, holder),
+    balance: async (symbol, holder) => suiBalance(url, tokenOf(symbol).contract, holder),
     coins: async (holder) => suiBalance(url, SUI_TYPE, holder),
     async pay({ to, amount, symbol = 'USDT', form = 'coin' }) {
       const amountBaseUnits = baseUnits(symbol, amount);

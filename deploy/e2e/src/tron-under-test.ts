@@ -1,4 +1,4 @@
-import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import {
   controlTronDevnet,
   payOnTronDevnet,
@@ -6,8 +6,8 @@ import {
   tronTokenBalance,
   waitForTronReceipt,
 } from '@opentill/devnet/tron-payments';
-import { parseAmount } from '@opentill/domain/money';
 import type { BookedChain } from './check-books.ts';
+import { tokensOf } from './tokens-of.ts';
 
 /** What TRON's node says of a transaction in a block. */
 export interface MinedTronTransaction {
@@ -43,16 +43,7 @@ export interface TronUnderTest extends BookedChain {
 
 export function createTronUnderTest({ network, node }: ReachableTron): TronUnderTest {
   const { url } = node;
-  const tokenOf = (symbol: string) => {
-    const token = findToken(network, symbol);
-    if (token === undefined || token.contract === null) throw new Error(`no token ${symbol} on TRON`);
-    return { contract: token.contract, decimals: token.decimals };
-  };
-  const baseUnits = (symbol: string, amount: string): bigint => {
-    const parsed = parseAmount(amount, tokenOf(symbol).decimals);
-    if (!parsed.ok) throw new Error(`${amount} is not an amount of ${symbol}: ${parsed.problem}`);
-    return parsed.value;
-  };
+  const { tokenOf, baseUnits } = tokensOf(network);
   return {
     chain: network.chain,
     url,
