@@ -18,6 +18,7 @@ import { findFreePort } from '@opentill/devnet/free-port';
 import { callRpc } from '@opentill/devnet/json-rpc';
 import { withFeeMargin } from '@opentill/domain/fee-margin';
 import { baseUnits } from '@opentill/domain/money';
+import { benchEvmNetwork, EVM_CHAIN_ID } from './bench-evm-network.ts';
 import { makeSweepKeys } from './sweep-keys.ts';
 
 /** Of each address, on average. */
@@ -27,8 +28,6 @@ export interface EvmSweepCost {
   readonly transferGas: number;
 }
 
-const CHAIN = 'ETH_SEPOLIA';
-const CHAIN_ID = 11_155_111;
 const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase() as TokenContract;
 const AMOUNT = baseUnits(50_000_000n);
 /** Holds tokens before, as cold storage does. */
@@ -40,7 +39,7 @@ export async function measureEvmSweeps(
   batches: readonly number[],
   say: (line: string) => void,
 ): Promise<readonly EvmSweepCost[]> {
-  const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: CHAIN_ID });
+  const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: EVM_CHAIN_ID });
   try {
     const { rpcUrl } = anvil;
     await setBlockTime(rpcUrl, 0);
@@ -69,7 +68,9 @@ async function sweepTogether(
     await payNative({ rpcUrl, fromKey, to: wallet, amountWei: 10n ** 18n });
     for (const to of deposits) await payToken({ rpcUrl, token: USDT, fromKey, to, amountBaseUnits: AMOUNT });
     await mine({ rpcUrl, blocks: 1 });
-    const sender = createEvmSender(networkOf(rpcUrl), { backend: signer });
+    const sender = createEvmSender(benchEvmNetwork({ rpcUrl, confirmations: 1, maxOpenNonces: 64 }), {
+      backend: signer,
+    });
     const sweeps = deposits.map((from) => ({ from, contract: USDT, to: COLD, amountBaseUnits: AMOUNT }));
     const limits = await gasOf(sender, sweeps);
     const { maxFeePerGas } = await sender.currentPrices();
@@ -123,32 +124,4 @@ async function sendAll(
     gas += Number(receipt.gasUsed);
   }
   return gas;
-}
-
-function networkOf(rpcUrl: string) {
-  const token = { displayDecimals: 2, minAmount: null, maxAmount: null };
-  return {
-    chain: CHAIN,
-    family: 'EVM',
-    enabled: true,
-    chainId: CHAIN_ID,
-    name: 'bench',
-    rpcUrls: [rpcUrl],
-    nativeSymbol: 'ETH',
-    nativeDecimals: 18,
-    confirmations: 1,
-    blockTimeMs: 1_000,
-    pollIntervalMs: 200,
-    reorgWindow: 64,
-    maxBlockRange: 100,
-    bloom: true,
-    tokens: [{ symbol: 'USDT', contract: USDT, decimals: 6, ...token }],
-    payouts: {
-      maxOpenNonces: 64,
-      minPriorityFeePerGas: '1000000',
-      maxPriorityFeePerGas: '10000000000',
-      maxFeePerGas: '500000000000',
-      bumpAfterSeconds: 30,
-    },
-  } as const;
 }

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { payoutTermsOf } from '@opentill/contracts/payout-terms';
 import { startAnvil } from '@opentill/devnet/anvil';
 import { CUSTOMER_INDEX, devAccount } from '@opentill/devnet/evm-accounts';
@@ -17,6 +16,7 @@ import {
 } from '@opentill/devnet/evm-devnet';
 import { findFreePort } from '@opentill/devnet/free-port';
 import { callRpc } from '@opentill/devnet/json-rpc';
+import { benchEvmNetwork, EVM_BLOCK_TIME_SECONDS, EVM_CHAIN, EVM_CHAIN_ID } from './bench-evm-network.ts';
 import { round2 } from './median.ts';
 import {
   AMOUNT_BASE_UNITS,
@@ -46,10 +46,7 @@ export interface PayoutFigures {
   readonly receiversPaid: number;
 }
 
-const CHAIN = 'ETH_SEPOLIA';
-const CHAIN_ID = 11_155_111;
 const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase();
-const BLOCK_TIME_SECONDS = 1;
 /** The cap of BSC and of the local chains (ETH, POLYGON and AVAX_C_CHAIN ship with 16), and none to speak of. */
 const CAPS = [64, PAYOUTS];
 
@@ -64,14 +61,14 @@ export async function measurePayouts(
     const runs: PayoutFigures[] = [];
     for (const [place, maxOpenNonces] of CAPS.entries()) {
       const dir = join(bench.dir, `anvil-${place}`);
-      const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: CHAIN_ID });
+      const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: EVM_CHAIN_ID });
       try {
         const world: World = {
           dir,
           database: await bench.createDatabase(`payouts_${place}`),
           amqpUrl: bench.amqpUrl,
           rpcUrl: anvil.rpcUrl,
-          network: networkOf(anvil.rpcUrl, maxOpenNonces),
+          network: benchEvmNetwork({ rpcUrl: anvil.rpcUrl, confirmations: 3, maxOpenNonces }),
         };
         runs.push(await measure(world));
         say(JSON.stringify(runs.at(-1)));
@@ -88,7 +85,7 @@ interface World {
   readonly database: PayoutDatabase;
   readonly amqpUrl: string;
   readonly rpcUrl: string;
-  readonly network: ReturnType<typeof networkOf>;
+  readonly network: ReturnType<typeof benchEvmNetwork>;
 }
 
 async function measure(world: World): Promise<PayoutFigures> {
@@ -105,7 +102,7 @@ async function measure(world: World): Promise<PayoutFigures> {
   const all = AMOUNT_BASE_UNITS * BigInt(PAYOUTS);
   await payToken({ rpcUrl, token: USDT, fromKey, to: wallet, amountBaseUnits: all });
   await mine({ rpcUrl, blocks: 5 });
-  await setBlockTime(rpcUrl, BLOCK_TIME_SECONDS);
+  await setBlockTime(rpcUrl, EVM_BLOCK_TIME_SECONDS);
   const terms = payoutTermsOf(network);
   if (terms === undefined) throw new TypeError(`the network ${network.chain} has no terms of payouts`);
   const sender = createEvmSender(network, { backend: keys });
@@ -117,10 +114,10 @@ async function measure(world: World): Promise<PayoutFigures> {
   });
   try {
     const cursor = async () =>
-      (await admin.query('select from chain_cursor where chain = $1', [CHAIN])).rowCount === 1;
+      (await admin.query('select from chain_cursor where chain = $1', [EVM_CHAIN])).rowCount === 1;
     await until('the scanner begins', cursor);
     const receivers = Array.from({ length: PAYOUTS }, () => `0x${randomBytes(20).toString('hex')}`);
-    await askForPayouts(admin, { chain: CHAIN, family: 'EVM', contract: USDT, wallet, receivers });
+    await askForPayouts(admin, { chain: EVM_CHAIN, family: 'EVM', contract: USDT, wallet, receivers });
     const askedAtMs = performance.now();
     const final = `select count(*) n from wallet_nonce where state = 'FINAL'`;
     await until('every payout is final', async () => (await numberOf(admin, final)) === PAYOUTS);
@@ -156,34 +153,6 @@ async function countPaid(rpcUrl: string, receivers: readonly string[]): Promise<
       paid += 1;
   }
   return paid;
-}
-
-function networkOf(rpcUrl: string, maxOpenNonces: number) {
-  const token = { displayDecimals: 2, minAmount: null, maxAmount: null };
-  return {
-    chain: CHAIN,
-    family: 'EVM',
-    enabled: true,
-    chainId: CHAIN_ID,
-    name: 'bench',
-    rpcUrls: [rpcUrl],
-    nativeSymbol: 'ETH',
-    nativeDecimals: 18,
-    confirmations: 3,
-    blockTimeMs: BLOCK_TIME_SECONDS * 1_000,
-    pollIntervalMs: 200,
-    reorgWindow: 64,
-    maxBlockRange: 100,
-    bloom: true,
-    tokens: [{ symbol: 'USDT', contract: USDT, decimals: 6, ...token }],
-    payouts: {
-      maxOpenNonces,
-      minPriorityFeePerGas: '1000000',
-      maxPriorityFeePerGas: '10000000000',
-      maxFeePerGas: '500000000000',
-      bumpAfterSeconds: 30,
-    },
-  } satisfies NetworkConfig;
 }
 
 /** The lines that are printed. */
