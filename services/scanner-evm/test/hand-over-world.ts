@@ -31,6 +31,7 @@ const CHAINS: readonly { readonly chain: Chain; readonly chainId: number }[] = [
   { chain: 'POLYGON_AMOY', chainId: 80002 },
 ];
 const CONFIRMATIONS = 3;
+const WAIT_MAX_MS = 90_000;
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 /** A scanner process. */
@@ -51,18 +52,20 @@ export interface ChainCursor {
   readonly token: number;
 }
 
-/** Three devnets with a block a second and payments all the time, a database, a broker, and scanners to be ended. */
+/** Three devnets with a block a second and payments all the time once they are scanned, a database, a broker, and scanners to be ended. */
 export interface HandOverWorld {
   readonly chains: number;
   startReplica(name: string): Promise<Replica>;
   cursors(): Promise<readonly ChainCursor[]>;
-  /** Waits until this replica scans all chains and the other stands by. */
+  /** Waits until this replica scans all chains; the payments begin when the first one does. */
   leads(replica: Replica): Promise<void>;
+  /** For how long nobody else may take one of the chains, at most. */
+  leaseSecondsLeft(): Promise<number>;
   /**
-   * Waits until every chain was taken by somebody else and has seen the head of the moment of the call.
+   * Waits until every chain is somebody else's, who has seen the head of the moment of the call.
    * Gives the seconds of the slowest.
    */
-  continued(since: readonly ChainCursor[]): Promise<number>;
+  continued(leader: Replica): Promise<number>;
   /** Keeps every address look-up waiting, hence every round between reading and commit. Resolves when all wait. */
   holdLookUps(): Promise<{ release(): Promise<void> }>;
   /** Keeps every commit waiting after it has begun to write. Resolves when all wait. */
@@ -89,8 +92,7 @@ export async function createHandOverWorld(): Promise<HandOverWorld> {
   const addresses = Array.from({ length: 5 }, anEvmAddress);
   for (const address of addresses) await aCollection(admin.kysely, { chain: CHAINS[0]!.chain, address });
   const running = new Set<Replica>();
-  const payments = payAllTheTime(anvils, addresses);
-  const firstHeights = new Map<string, number>();
+  let payments: ReturnType<typeof payAllTheTime> | undefined;
 
   const cursors = async (): Promise<readonly ChainCursor[]> =>
     (
@@ -119,25 +121,35 @@ export async function createHandOverWorld(): Promise<HandOverWorld> {
           const details = await replica.details();
           return details.length === CHAINS.length && details.every((detail) => detail.startsWith('verified'));
         },
-        20_000,
+        WAIT_MAX_MS,
       );
-      for (const { chain, verified } of await cursors())
-        if (!firstHeights.has(chain)) firstHeights.set(chain, verified);
+      // Not before the chains are scanned: nobody looks for what lies below the first cursors.
+      payments ??= payAllTheTime(anvils, addresses);
     },
-    async continued(since) {
+    async leaseSecondsLeft() {
+      const { rows } = await sql<{ seconds: number }>`
+        select max(extract(epoch from expires_at - now()))::float8 as seconds from scanner_evm.lease
+        where name like 'chain:%'`.execute(admin.kysely);
+      return rows[0]!.seconds;
+    },
+    async continued(leader) {
       const startedAt = performance.now();
       const heads = await Promise.all(anvils.map(({ rpcUrl }) => headHeight(rpcUrl)));
       const target = new Map(CHAINS.map(({ chain }, place) => [chain as string, heads[place]!]));
       await waitUntil(
         'every chain goes on',
         async () => {
-          const now = await cursors();
-          return now.every(({ chain, token, seen }) => {
-            const before = since.find((cursor) => cursor.chain === chain);
-            return token > (before?.token ?? 0) && seen >= (target.get(chain) ?? 0);
+          const { rows: leases } = await sql<{ name: string; token: number; holder: string }>`
+            select name, fencing_token as token, holder from scanner_evm.lease where name like 'chain:%'`.execute(
+            admin.kysely,
+          );
+          return (await cursors()).every(({ chain, token, seen }) => {
+            const lease = leases.find(({ name }) => name === `chain:${chain}`);
+            const isTaken = lease?.holder !== leader.name && lease?.token === token;
+            return isTaken && seen >= (target.get(chain) ?? 0);
           });
         },
-        20_000,
+        WAIT_MAX_MS,
       );
       return (performance.now() - startedAt) / 1_000;
     },
@@ -145,16 +157,16 @@ export async function createHandOverWorld(): Promise<HandOverWorld> {
       holdBack(admin.kysely, 'deposit_address', sql`lock table deposit_address in access exclusive mode`),
     holdCommits: () => holdBack(admin.kysely, 'chain_cursor', sql`select from chain_cursor for update`),
     async settle() {
-      await payments.stop();
+      await payments?.stop();
       const heads = await Promise.all(anvils.map(({ rpcUrl }) => headHeight(rpcUrl)));
       const last = new Map(CHAINS.map(({ chain }, place) => [chain as string, heads[place]! + 1]));
       await waitUntil(
         'the last payment is verified',
         async () => (await cursors()).every(({ chain, verified }) => verified >= (last.get(chain) ?? 0)),
-        20_000,
+        WAIT_MAX_MS,
       );
     },
-    truth: () => paymentsOnChains(anvils, addresses, firstHeights),
+    truth: () => paymentsOnChains(anvils, addresses),
     async recorded() {
       const { rows } = await sql<{ line: string }>`
         select concat_ws(' ', chain, block_height, block_hash, tx_hash, to_address, amount, state) as line
@@ -163,7 +175,7 @@ export async function createHandOverWorld(): Promise<HandOverWorld> {
     },
     timesTold: () => timesTold(admin.kysely, broker),
     async close() {
-      await payments.stop();
+      await payments?.stop();
       for (const replica of running) replica.signal('SIGKILL');
       await Promise.all([...running].map((replica) => replica.ended));
       await admin.close();
@@ -242,7 +254,6 @@ function payAllTheTime(anvils: readonly Anvil[], addresses: readonly string[]): 
 async function paymentsOnChains(
   anvils: readonly Anvil[],
   addresses: readonly string[],
-  above: ReadonlyMap<string, number>,
 ): Promise<readonly string[]> {
   const perChain = await Promise.all(
     CHAINS.map(async ({ chain }, place) => {
@@ -256,7 +267,7 @@ async function paymentsOnChains(
         }[]
       >(anvils[place]!.rpcUrl, 'eth_getLogs', [
         {
-          fromBlock: `0x${((above.get(chain) ?? 0) + 1).toString(16)}`,
+          fromBlock: '0x0',
           toBlock: 'latest',
           address: DEV_TOKEN_ADDRESSES.USDT,
           topics: [TRANSFER_TOPIC],
@@ -333,7 +344,7 @@ async function startProcess(name: string, env: Readonly<Record<string, string>>)
     },
   );
   const get = async (path: string): Promise<Response> =>
-    fetch(`http://127.0.0.1:${healthPort}${path}`, { signal: AbortSignal.timeout(1_000) });
+    fetch(`http://127.0.0.1:${healthPort}${path}`, { signal: AbortSignal.timeout(10_000) });
   return {
     name,
     signal: (signal) => void child.kill(signal),

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHandOverWorld, type HandOverWorld } from './hand-over-world.ts';
 import {
+  CONTINUED_WITHIN_SECONDS,
   expectNoGapNoDouble,
   freezeLeaderBeforeCommit,
   freezeLeaderInCommit,
@@ -22,10 +23,10 @@ describe('two replicas with three chains, each killed and frozen in turn', () =>
     await world.leads(second);
     await freezeLeaderInCommit(world, second); // the first leads
     await world.leads(first);
-    await killLeader(world, first); // the second leads
+    expect(await killLeader(world, first)).toBeLessThan(CONTINUED_WITHIN_SECONDS); // the second leads
     await world.leads(second);
     const third = await world.startReplica('third');
-    await killLeader(world, second); // the third leads
+    expect(await killLeader(world, second)).toBeLessThan(CONTINUED_WITHIN_SECONDS); // the third leads
     await world.leads(third);
     const fourth = await world.startReplica('fourth');
     await freezeLeaderInCommit(world, third); // the fourth leads

@@ -46,7 +46,7 @@ beforeAll(async () => {
   await aHotWalletAddress(world.admin.kysely, { family: 'EVM', address: hotAddress });
   replica = await world.startReplica();
   await world.caughtUp();
-}, 60_000);
+});
 afterAll(async () => {
   await signer.close();
   await world.close();

@@ -222,7 +222,7 @@ describe('a chain of its own', () => {
     closers.push(() => proxy.close());
     const { wsUrl: _, ...network } = { ...other.network, rpcUrls: [proxy.url] };
     await other.startReplica({ network });
-    await other.caughtUp(30_000);
+    await other.caughtUp();
     const addresses = await Promise.all(Array.from({ length: 5 }, () => other.newDepositAddress()));
     for (let block = 0; block < 24; block += 1) {
       await other.pay(addresses[block % 5]!, BigInt(block + 1));
@@ -231,17 +231,17 @@ describe('a chain of its own', () => {
         await reorg({ rpcUrl: other.anvil.rpcUrl, depth: 2 });
         await other.mine();
       }
-      if (block % 3 === 2) await other.caughtUp(30_000);
+      if (block % 3 === 2) await other.caughtUp();
     }
     await other.mine(3);
     proxy.setFaults({ laggingNode: 0.05, falseEmpty: 0.1, laggingLogs: 0.1 });
-    await other.caughtUp(40_000);
+    await other.caughtUp();
     const { verified } = await other.cursor();
     const onChain = await other.paymentsOnChain();
     expect(onChain.length).toBeGreaterThan(12);
     expect(await other.recorded('VERIFIED')).toEqual(onChain.filter((payment) => payment.height <= verified));
     expect(Object.values(proxy.injected).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(20);
-  });
+  }, 600_000);
 
   it('is not scanned when the node is of another network, which the operator is told', async () => {
     const other = await createScannerWorld();
@@ -262,6 +262,7 @@ describe('a chain of its own', () => {
   it('is scanned by one replica at a time, and by another soon after that is gone', async () => {
     const other = await createScannerWorld();
     worlds.push(other);
+    await other.holdLeases();
     const first = await other.startReplica({ name: 'first' });
     await other.caughtUp();
     const second = await other.startReplica({ name: 'second' });

@@ -62,7 +62,11 @@ export interface ScannerWorld extends WatchedScan {
   /** Recorded transfers of one of the states. */
   recorded(...states: readonly string[]): Promise<readonly Payment[]>;
   /** Waits until the seen cursor is at the node's head, by hash, and the verified one at its depth. */
-  caughtUp(timeoutMs?: number): Promise<void>;
+  caughtUp(): Promise<void>;
+  /** From now on a replica that lives keeps the chain until it stops or `endLease`, also on a machine that stands for seconds. */
+  holdLeases(): Promise<void>;
+  /** The time of whoever has the chain is over. */
+  endLease(): Promise<void>;
   startReplica(options?: ReplicaOptions): Promise<Replica>;
   close(): Promise<void>;
 }
@@ -70,7 +74,6 @@ export interface ScannerWorld extends WatchedScan {
 export interface ReplicaOptions {
   readonly name?: string;
   readonly network?: Partial<NetworkConfig>;
-  readonly leaseTtlMs?: number;
 }
 
 export interface Replica {
@@ -121,7 +124,7 @@ export async function createScannerWorld(
       networks: [{ ...network, ...replicaOptions.network }],
       instanceId: replicaOptions.name ?? `replica-${started}`,
       fail: (error) => failures.push(error),
-      leaseTtlMs: replicaOptions.leaseTtlMs ?? 1_500,
+      leaseTtlMs: 1_500,
     });
     const replica: Replica = {
       app,
@@ -190,7 +193,20 @@ export async function createScannerWorld(
         from transfer where state = any(${states})`.execute(admin.kysely);
       return sorted(rows);
     },
-    caughtUp: (timeoutMs = 10_000) =>
+    async holdLeases() {
+      await sql`create function scanner_evm.hold_lease() returns trigger language plpgsql as $$
+        begin new.expires_at = now() + interval '20 seconds'; return new; end $$`.execute(admin.kysely);
+      await sql`create trigger lease_held before insert or update on scanner_evm.lease for each row
+        when (new.name like 'chain:%' and new.expires_at > now()) execute function scanner_evm.hold_lease()`.execute(
+        admin.kysely,
+      );
+    },
+    async endLease() {
+      await sql`update scanner_evm.lease set expires_at = now() where name = ${`chain:${CHAIN}`}`.execute(
+        admin.kysely,
+      );
+    },
+    caughtUp: () =>
       waitUntil(
         'the scanner is at the head',
         async () => {
@@ -202,7 +218,7 @@ export async function createScannerWorld(
           const depth = network.confirmations === 'finalized' ? undefined : network.confirmations - 1;
           return seenHash === head.hash && (depth === undefined || verified === seen - depth);
         },
-        timeoutMs,
+        60_000,
       ),
     startReplica,
     async close() {

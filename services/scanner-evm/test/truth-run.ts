@@ -89,8 +89,9 @@ const ADDRESSES = 60;
 const KINDS: readonly ReorgKind[] = ['mixed', 'renumbered', 'failed', 'vanished'];
 const REORG_DEPTH_MAX = 6;
 const TOKENS = Object.values(DEV_TOKEN_ADDRESSES).map((address) => address.toLowerCase());
-const PAUSE_MAX_MS = 5_000;
-const SETTLE_MAX_MS = 60_000;
+const PAUSE_MAX_MS = 20_000;
+const TOLD_MAX_MS = 60_000;
+const SETTLE_MAX_MS = 180_000;
 
 /** Runs a chain by the plan's seed, with the scanner and the naive one reading along, and compares at the end. */
 export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
@@ -133,7 +134,7 @@ export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
       settled,
       ...(await compareTransfers(world.admin.kysely, truth)),
       untold:
-        plan.crippled === undefined ? await untoldTransfers(world.admin.kysely, world, PAUSE_MAX_MS) : [],
+        plan.crippled === undefined ? await untoldTransfers(world.admin.kysely, world, TOLD_MAX_MS) : [],
       fates: await chain.fates(),
       naive: {
         missed: [...credited].filter((key) => !naive.credited.has(key)).length,
