@@ -33,7 +33,7 @@ export interface TestBrokerOptions {
 
 const STALE_AFTER_SECONDS = 3_600;
 /** How long closed connections may take to vanish from the broker's view. */
-const CLOSING_MS = 3_000;
+const CLOSING_MS = 30_000;
 const OWN_CONNECTION = 'opentill-testkit';
 
 /** Creates a virtual host and declares the gateway's queues in it: about half a second. Call `drop` in afterAll. */
@@ -123,7 +123,7 @@ function createManagementApi(): ManagementApi {
       method,
       headers: { authorization, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(60_000),
     });
     if (!response.ok && !(method === 'DELETE' && response.status === 404)) {
       throw new Error(`RabbitMQ: ${method} ${path} answered ${response.status} ${await response.text()}`);

@@ -1,3 +1,6 @@
+/** Whatever the machine has to do beside it: a condition that never holds costs a red test this much. */
+const PATIENCE_MS = 90_000;
+
 /**
  * Resolves once `condition` holds (a promise of it counts), asked every few milliseconds; a condition that throws
  * does not hold yet. Rejects after `timeoutMs` with `what` and the last error.
@@ -5,7 +8,7 @@
 export async function waitUntil(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  timeoutMs = 20_000,
+  timeoutMs = PATIENCE_MS,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   let cause: unknown;

@@ -50,7 +50,7 @@ describe('a test database', () => {
     const database = await createTestDatabase();
     const leaked = database.open('tracker');
     await sql`select 42 as leaked`.execute(leaked.kysely);
-    await expect(database.drop()).rejects.toThrow(
+    await expect(database.drop(0)).rejects.toThrow(
       /left open.*test tracker as opentill_tracker.*select 42 as leaked/,
     );
     await expect(sql`select 1`.execute(database.open('admin').kysely)).rejects.toMatchObject({
