@@ -326,7 +326,7 @@ describe('three replicas that claim, attempt, die and wake', () => {
     }
     // The ways lead where it matters.
     expect(missed()).toEqual([]);
-  }, 120_000);
+  }, 300_000);
 
   const LOCKED = 'where (select count(*) from locked k';
   const PENDING = "and e.next_attempt_at < 'infinity'::timestamptz)";
@@ -368,7 +368,7 @@ describe('three replicas that claim, attempt, die and wake', () => {
       await expect(walks()).rejects.toThrow(words);
       expect(rewritten).toBeGreaterThan(0);
     },
-    120_000,
+    300_000,
   );
 
   it('control: without the lock of the endpoint two whose choices differ probe it both; with it, one', async () => {
@@ -454,4 +454,4 @@ it('a process that dies, or loses a statement, anywhere in a probe leaves an end
     expect(report.unreached).toBe(0);
   }
   await mortal.close();
-}, 120_000);
+}, 300_000);

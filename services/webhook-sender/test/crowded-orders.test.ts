@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
 import { claimDue, type ClaimedDelivery } from '../src/store/claim-due.ts';
 import { finishAttempts, releaseClaim, type FinishedAttempt } from '../src/store/finish-attempts.ts';
 import { queueDeliveries } from '../src/store/queue-deliveries.ts';
@@ -11,6 +12,8 @@ import { rewriteQueries } from './failing-database.ts';
 const s = useDeliveryScenario();
 const HOLDER = 'claimer';
 const limits = { holder: HOLDER, limit: 64, openLimit: 48, probeLimit: 64, perEndpoint: 2, leaseMs: 60_000 };
+/** Who holds this advisory lock holds up a claim between its choice and its locks. */
+const PAUSE_LOCK = 7;
 /** Rows that a claim looks at of a merchant, with these limits. */
 const LOOKED_AT = 16;
 
@@ -164,7 +167,7 @@ describe('an order with more callbacks than a claim looks at', () => {
       expect(rows).toEqual([]);
       return undefined;
     },
-    60_000,
+    300_000,
   );
 });
 
@@ -177,7 +180,10 @@ it('a claim that chose before a replay finds the newer callback changed, whateve
     let paused = 0;
     const slow = rewriteQueries(s.webhook, (text) => {
       const other = text
-        .replace('locked as (', 'pause as materialized (select pg_sleep(0.6)), locked as (')
+        .replace(
+          'locked as (',
+          `pause as materialized (select pg_advisory_xact_lock(${PAUSE_LOCK})), locked as (`,
+        )
         .replace(
           /(from delivery d\s+where) (d\.subject_id = any\(array\(select subject_id from candidate)/,
           '$1 (select count(*) from pause) > 0 and $2',
@@ -185,13 +191,22 @@ it('a claim that chose before a replay finds the newer callback changed, whateve
       if (other !== text) paused += 1;
       return other;
     });
-    const claiming = claimDue(slow, { ...limits, holder: randomUUID() });
-    await new Promise((resolve) => setTimeout(resolve, 200));
     const chosen = choice === 'both' ? events : events.slice(0, 1);
-    const { rows } = await sql<{ event_id: string; outcome: string }>`
-      select event_id, outcome from replay_deliveries(${chosen}::uuid[], '{DEAD}', '-infinity', 'infinity')`.execute(
-      s.db,
-    );
+    const { claiming, rows } = await s.db.transaction().execute(async (tx) => {
+      await sql`select pg_advisory_xact_lock(${PAUSE_LOCK})`.execute(tx);
+      // In an object: the transaction ends, and lets go of the claim, before the claim does.
+      const began = { claiming: claimDue(slow, { ...limits, holder: randomUUID() }) };
+      await waitUntil('the claim has chosen', async () => {
+        const waits = sql`select from pg_locks l join pg_database d on d.oid = l.database
+          where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`;
+        return (await waits.execute(s.db)).rows.length === 1;
+      });
+      const replayed = await sql<{ event_id: string; outcome: string }>`
+        select event_id, outcome from replay_deliveries(${chosen}::uuid[], '{DEAD}', '-infinity', 'infinity')`.execute(
+        s.db,
+      );
+      return { ...began, rows: replayed.rows };
+    });
     const claims = await claiming;
     expect(paused).toBeGreaterThan(0);
     expect([

@@ -13,6 +13,8 @@ import { startReceiver } from './receiver.ts';
 
 const s = useDeliveryScenario();
 const ONE_RETRY_LATER = { retryScheduleSeconds: [60] };
+/** No test lasts so long: what goes out meanwhile does not, because an attempt that hangs was given up. */
+const HANGS_ON = { attemptDeadlineMs: 600_000, stopGraceMs: 0 };
 
 /** An endpoint that takes requests and never answers. */
 async function aHangingReceiver() {
@@ -28,12 +30,13 @@ describe('callbacks are delivered', () => {
       s.db,
     );
     const others = [await s.anOrderWithCallbacks(1), await s.anOrderWithCallbacks(1)];
+    const startedAt = Date.now();
     s.deliverer(ONE_RETRY_LATER);
     for (const { events } of others)
       await waitUntil('delivered', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
     await waitUntil(
       'handed back',
-      async () => (await s.deliveryOf(unlucky.events[0]!)).next_attempt_at.getTime() > Date.now() + 20_000,
+      async () => (await s.deliveryOf(unlucky.events[0]!)).next_attempt_at.getTime() > startedAt + 20_000,
     );
     expect(await s.deliveryOf(unlucky.events[0]!)).toMatchObject({ state: 'PENDING', attempts: 0 });
   });
@@ -47,15 +50,13 @@ describe('callbacks are delivered', () => {
     s.deliverer({
       concurrency: 8,
       concurrencyPerEndpoint: 2,
-      attemptDeadlineMs: 5_000,
+      ...HANGS_ON,
       slowAfterMs: 60_000, // the reserve is what is tried
       ...ONE_RETRY_LATER,
     });
     await waitUntil('the slow endpoints are busy', () => hanging.received.length >= 6);
     const { events } = await s.anOrderWithCallbacks(3);
-    const startedAt = Date.now();
     await waitUntil('the other is served', async () => (await s.stateOf(events[2]!)) === 'DELIVERED');
-    expect(Date.now() - startedAt).toBeLessThan(3_500);
     expect(hanging.received).toHaveLength(6);
     await hanging.close();
   });
@@ -64,7 +65,7 @@ describe('callbacks are delivered', () => {
     const hanging = await aHangingReceiver();
     for (let i = 0; i < 12; i += 1) {
       const { merchantId, events } = await s.anOrderWithCallbacks(1, hanging.url);
-      await sql`update delivery set attempts = 1, next_attempt_at = now() + interval '30 seconds' where event_id = ${events[0]!}`.execute(
+      await sql`update delivery set attempts = 1, next_attempt_at = now() + interval '1 hour' where event_id = ${events[0]!}`.execute(
         s.db,
       );
       await sql`insert into callback_endpoint (merchant_id, failures_in_row) values (${merchantId}, 1)`.execute(
@@ -75,15 +76,13 @@ describe('callbacks are delivered', () => {
     s.deliverer({
       concurrency: 8,
       concurrencyPerEndpoint: 2,
-      attemptDeadlineMs: 5_000,
+      ...HANGS_ON,
       slowAfterMs: 60_000,
       ...ONE_RETRY_LATER,
     });
     await waitUntil('the slow endpoints are busy', () => hanging.received.length >= 6);
     const { events } = await s.anOrderWithCallbacks(1);
-    const startedAt = Date.now();
     await waitUntil('the other is served', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
-    expect(Date.now() - startedAt).toBeLessThan(3_500);
     expect(hanging.received).toHaveLength(6);
     await hanging.close();
   });
@@ -91,12 +90,10 @@ describe('callbacks are delivered', () => {
   it('to a healthy merchant within a moment when more begin to hang at once than may begin at once', async () => {
     const hanging = await aHangingReceiver();
     for (let i = 0; i < 40; i += 1) await s.anOrderWithCallbacks(1, hanging.url);
-    s.deliverer({ concurrency: 16, concurrencyPerEndpoint: 4, attemptDeadlineMs: 20_000, stopGraceMs: 0 });
+    s.deliverer({ concurrency: 16, concurrencyPerEndpoint: 4, ...HANGS_ON });
     await waitUntil('the first hang', () => hanging.received.length >= 16);
     const { events } = await s.anOrderWithCallbacks(1);
-    const startedAt = Date.now();
     await waitUntil('the other is served', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
-    expect(Date.now() - startedAt).toBeLessThan(5_000); // not twenty seconds
     await waitUntil('all of them wait side by side', () => hanging.received.length === 40);
     await hanging.close();
   });
@@ -150,11 +147,12 @@ describe('a claim', () => {
   it('is handed back when the process stops: nobody failed, and the next one sends it as the same attempt', async () => {
     const { events } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = () => undefined;
-    const stopped = s.deliverer({ attemptDeadlineMs: 20_000, stopGraceMs: 100 });
+    const stopped = s.deliverer({ attemptDeadlineMs: 600_000, stopGraceMs: 100 });
     await waitUntil('under way', () => s.receiver.received.length === 1);
     const startedAt = Date.now();
     await stopped.stop();
-    expect(Date.now() - startedAt).toBeLessThan(2_000);
+    expect(Date.now() - startedAt).toBeLessThan(60_000); // not ten minutes
+    await waitUntil('handed back', async () => (await s.deliveryOf(events[0]!)).lease_until === null);
     expect(await s.attemptsOf(events[0]!)).toEqual([]);
     expect(await s.deliveryOf(events[0]!)).toMatchObject({
       state: 'PENDING',
@@ -224,7 +222,7 @@ describe('a replay', () => {
         response.statusCode = status;
         response.end();
       });
-    s.deliverer({ retryScheduleSeconds: [], attemptDeadlineMs: 10_000 });
+    s.deliverer({ retryScheduleSeconds: [] });
     await waitUntil('under way', () => answers.length === 1);
     await sql`select replay_delivery(${events[0]!}::uuid)`.execute(s.db);
     const limits = {
@@ -267,10 +265,10 @@ describe('what waits', () => {
       sql`update delivery set attempts = ${attempts}, next_attempt_at = now() + ${interval}::interval where event_id = ${eventId}`.execute(
         s.db,
       );
-    await age(events[0]!, '10 seconds', 1);
+    await age(events[0]!, '10 minutes', 1);
     await age(events[1]!, '-1 hour', 0);
     expect(await oldestDueSeconds(s.webhook.kysely)).toBe(0);
-    await age(events[0]!, '10 seconds', 3);
+    await age(events[0]!, '10 minutes', 3);
     expect(await oldestDueSeconds(s.webhook.kysely)).toBeGreaterThan(3_500);
     await age(events[0]!, '-2 minutes', 1);
     const waits = await oldestDueSeconds(s.webhook.kysely);

@@ -144,7 +144,7 @@ describe('two replicas', () => {
       });
     };
     // An attempt given up for want of an answer may still be under way at the receiver.
-    const patient = { attemptDeadlineMs: 10_000, pollIntervalMs: 3 };
+    const patient = { attemptDeadlineMs: 60_000, pollIntervalMs: 3 };
     for (let i = 0; i < 3; i += 1)
       s.deliverer({ ...patient, retryScheduleSeconds: Array.from({ length: 12 }, () => 0.005) });
     const ids = all.flatMap(({ events }) => events);
@@ -159,7 +159,6 @@ describe('two replicas', () => {
             .where('state', '=', 'PENDING')
             .execute()
         ).length === 0,
-      30_000,
     );
     const highest = new Map<unknown, number>();
     for (const { body } of s.receiver.received) {
@@ -190,10 +189,10 @@ describe('receivers that misbehave', () => {
   it('counts a hanging receiver as failed at the deadline', async () => {
     const { events } = await s.anOrderWithCallbacks(1);
     s.receiver.answer = () => undefined;
-    s.deliverer({ retryScheduleSeconds: [60] });
+    s.deliverer({ retryScheduleSeconds: [60], attemptDeadlineMs: 1_000 });
     const attempt = await firstAttempt(events);
-    expect(attempt.error).toContain('no answer within 400 ms');
-    expect(attempt.duration_ms).toBeLessThan(2_000);
+    expect(attempt.error).toContain('no answer within 1000 ms');
+    expect(attempt.duration_ms).toBeLessThan(30_000);
   });
 
   it('takes the status of a receiver that drips its body for ever', async () => {
@@ -203,7 +202,7 @@ describe('receivers that misbehave', () => {
       response.writeHead(200);
       dripping = setInterval(() => response.write('.'), 20);
     };
-    s.deliverer({ attemptDeadlineMs: 5_000 });
+    s.deliverer();
     await waitUntil('delivered', async () => (await s.stateOf(events[0]!)) === 'DELIVERED');
     clearInterval(dripping);
   });
@@ -218,7 +217,7 @@ describe('receivers that misbehave', () => {
       };
       flood();
     };
-    s.deliverer({ attemptDeadlineMs: 5_000 });
+    s.deliverer();
     expect((await firstAttempt(events)).response_excerpt).toHaveLength(1024);
   });
 
@@ -290,14 +289,13 @@ describe('receivers that misbehave', () => {
     s.deliverer({
       concurrency: 8,
       concurrencyPerEndpoint: 4,
-      attemptDeadlineMs: 5_000,
+      attemptDeadlineMs: 600_000, // so that nobody is served because one of these is given up
+      stopGraceMs: 0,
       retryScheduleSeconds: [60],
     });
     await waitUntil('the slow endpoint is busy', () => hanging.received.length === 4);
     const { events } = await s.anOrderWithCallbacks(3);
-    const startedAt = Date.now();
     await waitUntil('the other is served', async () => (await s.stateOf(events[2]!)) === 'DELIVERED');
-    expect(Date.now() - startedAt).toBeLessThan(3_500);
     expect(hanging.received).toHaveLength(4);
     await hanging.close();
   });

@@ -64,7 +64,7 @@ export function useDeliveryScenario() {
       },
       retryScheduleSeconds: FAST_SCHEDULE,
       endpointRules: NEVER_RESTS,
-      attemptDeadlineMs: 400,
+      attemptDeadlineMs: 30_000, // what is to be given up soon says so
       concurrency: 32,
       concurrencyPerEndpoint: 16,
       pollIntervalMs: 10,

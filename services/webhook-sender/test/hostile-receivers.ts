@@ -86,7 +86,7 @@ export const MISBEHAVIOURS = {
   },
   'floods 1xx': (socket: Socket) => flood(socket, 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(2_000)),
   'floods 100': (socket: Socket) => flood(socket, 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(2_000)),
-  'drips 1xx': (socket: Socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n', 2),
+  'drips 1xx': (socket: Socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n', 20),
   'switches protocols': (socket: Socket) =>
     socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
   'speaks another protocol': (socket: Socket) => socket.write('220 mail.example ESMTP\r\n'),

@@ -37,7 +37,7 @@ async function openedByTwoBursts(
   try {
     for (const owner of owners) {
       const sent = Array.from({ length: BURST }, () =>
-        sendCallback({ endpoint, body: '{}', headers: {}, deadlineMs: 5_000, keep: { connections, owner } }),
+        sendCallback({ endpoint, body: '{}', headers: {}, deadlineMs: 60_000, keep: { connections, owner } }),
       );
       for (const result of await Promise.all(sent)) expect(result).toMatchObject({ statusCode: 200 });
     }

@@ -2,6 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { waitUntil } from '@opentill/testkit/wait-until';
 import { createHostResolver } from '../src/resolve-host.ts';
 
 let server: Socket;
@@ -72,11 +73,12 @@ it('lets names that hang keep up neither other names nor the look-ups of the sys
   expect(await resolveHost('shop.example')).toEqual(['8.8.4.4']);
   expect(await resolveHost('localhost')).toContain('127.0.0.1');
   expect((await lookup('localhost')).address).toMatch(/^(127\.0\.0\.1|::1)$/);
-  expect(performance.now() - startedAt).toBeLessThan(2_500);
+  // Behind them, in the four threads that the system has for look-ups, it would take more than a minute.
+  expect(performance.now() - startedAt).toBeLessThan(30_000);
   for (const result of await hanging) {
     expect(result).toMatchObject({ status: 'rejected', reason: { code: 'LOOKUP_TIMEOUT', retryable: true } });
   }
-  expect(performance.now() - startedAt).toBeLessThan(6_000);
+  expect(performance.now() - startedAt).toBeLessThan(60_000); // not one after the other
 });
 
 it('tells name servers that answer nothing from a name that gets no answer', async () => {
@@ -90,10 +92,13 @@ it('tells name servers that answer nothing from a name that gets no answer', asy
 });
 
 it('waits but briefly for the other family when one has answered', async () => {
-  const startedAt = performance.now();
   const resolveHost = createHostResolver({ localNames: false, servers });
-  expect(await resolveHost('halfhangs.example')).toEqual(['8.8.4.4']);
-  expect(performance.now() - startedAt).toBeLessThan(2_500);
+  // A crowded machine may be late once; who waits for the other family's end takes three seconds each time.
+  await waitUntil('a brief wait', async () => {
+    const startedAt = performance.now();
+    expect(await resolveHost('halfhangs.example')).toEqual(['8.8.4.4']);
+    return performance.now() - startedAt < 2_500;
+  });
 });
 
 it('looks a name up once for all who ask at the same moment, and again for who asks later', async () => {

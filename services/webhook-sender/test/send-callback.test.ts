@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { waitUntil } from '@opentill/testkit/wait-until';
 import { keepConnections, type Connections } from '../src/keep-connections.ts';
-import { sendCallback, type CallbackRequest } from '../src/send-callback.ts';
+import { sendCallback, type AttemptResult, type CallbackRequest } from '../src/send-callback.ts';
 
 let connections: Connections;
 let opened: Socket[];
@@ -44,7 +45,7 @@ function send(owner: string, overrides: Partial<CallbackRequest> = {}) {
     endpoint: { url: new URL(`http://shop.example:${port}/callbacks`), address: '127.0.0.1' },
     body: '{}',
     headers: {},
-    deadlineMs: 2_000,
+    deadlineMs: 60_000,
     keep: { connections, owner },
     ...overrides,
   });
@@ -97,5 +98,11 @@ it('counts a status that came in time, though the body goes on', async () => {
   answer = () => 'HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n';
   expect(await send('a')).toMatchObject({ statusCode: 204 });
   answer = () => 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nslow';
-  expect(await send('a', { deadlineMs: 300 })).toMatchObject({ statusCode: 200, excerpt: 'slow' });
+  let result: AttemptResult | undefined;
+  // On a crowded machine the status may not come in time: that one has failed, and says nothing of the others.
+  await waitUntil('a status that came in time', async () => {
+    result = await send('a', { deadlineMs: 300 });
+    return result.kind === 'ANSWERED';
+  });
+  expect(result).toMatchObject({ statusCode: 200, excerpt: 'slow' });
 });

@@ -57,7 +57,7 @@ const send = (hostname: string, maySend?: () => boolean) =>
     endpoint: { url: new URL(`https://${hostname}:${port}/callbacks`), address: '127.0.0.1' },
     body: '{}',
     headers: {},
-    deadlineMs: 2_000,
+    deadlineMs: 60_000,
     keep: { connections, owner: 'merchant' },
     ...(maySend === undefined ? {} : { maySend }),
   });
