@@ -6,6 +6,8 @@ import type {
   PayinOrderAnswer,
 } from '@opentill/contracts/http/answers';
 import type { NotifyOrder } from '@opentill/contracts/notify-order';
+import { abortableDelay } from '@opentill/runtime/abortable-delay';
+import { WAIT_MS } from './time-limits.ts';
 
 /** An answer of the API with its HTTP status. */
 export interface Answered<Data> extends AnswerEnvelope<Data> {
@@ -24,7 +26,9 @@ export interface MerchantClient {
   getOrderStatus(orderId: string): Promise<Answered<OrderStatusAnswer>>;
 }
 
-const REQUEST_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const BUSY = 503;
+const ASK_AGAIN_MS = 100;
 
 export function createMerchantClient(apiUrl: string, token: string): MerchantClient {
   const hmac = (message: string) => createHmac('sha256', token).update(message).digest('hex');
@@ -53,5 +57,24 @@ export function createMerchantClient(apiUrl: string, token: string): MerchantCli
     status: (orderId) => get(`status/${orderId}`, { sign: hmac(orderId) }),
     pay: (orderId) => get('pay', { orderId, sign: hmac(orderId) }),
     getOrderStatus: (orderId) => get('getOrderStatus', { orderId, sign: hmac(orderId) }),
+  };
+}
+
+/** The same client, who asks again while the gateway is too busy: what is made of an order id is made once. */
+export function createPatientClient(client: MerchantClient): MerchantClient {
+  const untilAnswered = async <Data>(ask: () => Promise<Answered<Data>>): Promise<Answered<Data>> => {
+    const endsAt = performance.now() + WAIT_MS;
+    for (;;) {
+      const answer = await ask();
+      if (answer.httpStatus !== BUSY || performance.now() > endsAt) return answer;
+      await abortableDelay(ASK_AGAIN_MS);
+    }
+  };
+  return {
+    createCollection: async (data) => untilAnswered(() => client.createCollection(data)),
+    createPayout: async (data) => untilAnswered(() => client.createPayout(data)),
+    status: async (orderId) => untilAnswered(() => client.status(orderId)),
+    pay: async (orderId) => untilAnswered(() => client.pay(orderId)),
+    getOrderStatus: async (orderId) => untilAnswered(() => client.getOrderStatus(orderId)),
   };
 }

@@ -2,11 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { WAIT_MS } from './time-limits.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 const INSTALL_DEADLINE_MS = 240_000;
 const PICTURE_ATTEMPTS = 5;
-const PICTURE_TIMEOUT_MS = 10_000;
+const PICTURE_TIMEOUT_MS = 60_000;
 const SCREENSHOTS = join(import.meta.dirname, '..', 'screenshots');
 
 /** Debian's Chromium, driven like a person's browser. */
@@ -46,6 +47,7 @@ export async function openBrowser(): Promise<BrowserUnderTest> {
   const browser: Browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+    timeout: WAIT_MS,
   });
   mkdirSync(SCREENSHOTS, { recursive: true });
   return {
@@ -55,6 +57,7 @@ export async function openBrowser(): Promise<BrowserUnderTest> {
         colorScheme: options.dark ? 'dark' : 'light',
         ...options.context,
       });
+      page.setDefaultTimeout(WAIT_MS);
       const complaints: string[] = [];
       page.on('pageerror', (error) => complaints.push(error.message));
       page.on('console', (message) => {

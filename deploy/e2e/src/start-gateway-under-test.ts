@@ -17,8 +17,9 @@ import {
   findPayoutProblems,
   undeliveredCount,
 } from './check-books.ts';
-import { createMerchantClient, type MerchantClient } from './merchant-client.ts';
+import { createMerchantClient, createPatientClient, type MerchantClient } from './merchant-client.ts';
 import { createSuiUnderTest, type SuiUnderTest } from './sui-under-test.ts';
+import { WAIT_MS } from './time-limits.ts';
 import { createTronUnderTest, type TronUnderTest } from './tron-under-test.ts';
 
 /** A whole gateway of processes with a merchant who buys, and hands on everything that happens. */
@@ -41,8 +42,6 @@ export interface GatewayUnderTest {
   findProblems(): Promise<string[]>;
   stop(): Promise<void>;
 }
-
-const REST_DEADLINE_MS = 60_000;
 
 /** Starts everything in a temporary directory on free ports. `stop()` leaves neither process nor file. */
 export async function startGatewayUnderTest(
@@ -100,7 +99,7 @@ function createGatewayUnderTest(parts: {
     tron,
     sui,
     database,
-    merchant: createMerchantClient(gateway.apiUrl, token),
+    merchant: createPatientClient(createMerchantClient(gateway.apiUrl, token)),
     merchantToken: token,
     webhookSecret,
     newOrderId: () => `order-${(orders += 1)}-${randomBytes(3).toString('hex')}`,
@@ -112,10 +111,15 @@ function createGatewayUnderTest(parts: {
         ...(await findPayoutProblems(db, booked, gateway.wallet)),
         ...(await findCallbackProblems(db, receiver.received)),
       ];
-      const isAtRest = async () => (await undeliveredCount(db)) === 0 && (await find()).length === 0;
+      let problems: string[] = [];
+      const isAtRest = async () => {
+        const undelivered = await undeliveredCount(db);
+        problems = await find();
+        return undelivered === 0 && problems.length === 0;
+      };
       // Whatever is still wrong at the deadline is wrong.
-      await waitUntil('everything is at rest', isAtRest, REST_DEADLINE_MS).catch(() => undefined);
-      return find();
+      await waitUntil('everything is at rest', isAtRest, WAIT_MS).catch(() => undefined);
+      return problems;
     },
     async stop() {
       await database.close();

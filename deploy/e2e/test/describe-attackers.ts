@@ -14,6 +14,7 @@ import { approvalText } from '@opentill/wallet/policy/approval';
 import { signApproval } from '@opentill/wallet/policy/approver-key';
 import type { ChainUnderTest } from '../src/chain-under-test.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { WAIT_MS } from '../src/time-limits.ts';
 
 /** What an attacker writes into an order that the api's role may insert. */
 interface ForgedOrder {
@@ -103,7 +104,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
     await waitUntil(
       `${orderId} is paid`,
       async () => (await under().merchant.status(orderId)).data?.status === 'SUCCESS',
-      60_000,
+      WAIT_MS,
     );
     return orderId;
   }
@@ -163,7 +164,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       expect(
         await forge('above the threshold, for the approvals below', { amount: 5_001n * 10n ** 18n }),
       ).toBe(true);
-    }, 120_000);
+    });
 
     it('and is refused everything else', async () => {
       for (const [db, statements] of [
@@ -227,7 +228,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
         /ACCESS_REFUSED/,
       );
       await connection.close();
-    }, 120_000);
+    });
 
     it('sends events of nothing, of nonsense, and of what is over', async () => {
       const ended = await admin()
@@ -243,7 +244,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       ])
         expect(await publish('api', 'payout.requested', data)).toBeUndefined();
       expect(await publish('ops', 'payout.decided', { orderPk: randomUUID() })).toBeUndefined();
-    }, 120_000);
+    });
 
     it('forges approvals in the database of ops', async () => {
       const [orderPk = ''] = [...forged].find(([, what]) => what.startsWith('above the threshold')) ?? [];
@@ -285,7 +286,7 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
       await sql`select book_top_up('BSC_TEST:forged:USDT', 'BSC_TEST', 'USDT', 1000000000000000000000000)`.execute(
         ops.kysely,
       );
-    }, 120_000);
+    });
 
     it('and gets no signature, while honest payouts go on', async () => {
       const { chains } = under();
@@ -319,6 +320,6 @@ export function describeAttackers(under: () => GatewayUnderTest): void {
         .map(({ order_pk: pk }) => forged.get(pk));
       expect(refusals).toContain('above the limit per payout');
       expect(refusals).toContain('a denied receiver');
-    }, 120_000);
+    });
   });
 }

@@ -3,6 +3,7 @@ import { findAccessibilityProblems } from '../src/find-accessibility-problems.ts
 import { injectWallet, type InjectedWallet } from '../src/injected-wallet.ts';
 import { openBrowser, type BrowserUnderTest } from '../src/open-browser.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { WAIT_MS } from '../src/time-limits.ts';
 
 /** The checkout, as every change must leave it: paid from a wallet in the browser, and read by anybody. */
 export function describeCheckout(under: () => GatewayUnderTest): void {
@@ -37,7 +38,7 @@ export function describeCheckout(under: () => GatewayUnderTest): void {
       const { page } = view;
       expect(await findAccessibilityProblems(page)).toEqual([]);
       await page.getByRole('button', { name: 'Pay with Test Wallet' }).click();
-      await page.waitForSelector('main[data-status=SUCCESS]', { timeout: 60_000 });
+      await page.waitForSelector('main[data-status=SUCCESS]', { timeout: WAIT_MS });
       const sent = wallet!.calls.filter(({ method }) => method === 'eth_sendTransaction');
       expect(sent).toHaveLength(1);
       expect(await eth.balance('USDT', data!.address)).toBe(12_345_678n);
@@ -50,6 +51,6 @@ export function describeCheckout(under: () => GatewayUnderTest): void {
       await view.keepPicture('checkout-wallet-paid-phone');
       expect(view.complaints).toEqual([]);
       await page.close();
-    }, 120_000);
+    });
   });
 }

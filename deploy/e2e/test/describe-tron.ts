@@ -3,8 +3,9 @@ import { TronWeb, utils } from 'tronweb';
 import type { OrderAnswer } from '@opentill/contracts/http/answers';
 import { formatAmount } from '@opentill/domain/money';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { runOpentill } from '../src/run-opentill.ts';
+import { runOpentill, type CommandResult } from '../src/run-opentill.ts';
 import type { GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+import { WAIT_MS } from '../src/time-limits.ts';
 import type { TronUnderTest } from '../src/tron-under-test.ts';
 
 const CREATED = 'ORDER_PENDING INIT';
@@ -15,7 +16,6 @@ const PAID = 'ORDER_SUCCESS SUCCESS';
 const CHAIN = 'TRON_TEST';
 /** The devnet's first account, whose key GET /devnet tells everybody. */
 const CUSTOMER = 'TYutY94JEfgZtSByUA9E3RSR1ghfSH5ox1';
-const TOLD_WITHIN_MS = 60_000;
 const FEE_LIMIT_SUN = 100_000_000;
 
 /** TRON through a whole gateway: in and out, as a merchant and a customer with TronWeb see it. */
@@ -44,7 +44,7 @@ export function describeTron(under: () => GatewayUnderTest): void {
   async function untilStory({ orderId }: OrderAnswer, story: readonly string[]): Promise<void> {
     const told = () => under().receiver.story(orderId);
     const isTold = () => told().length >= story.length;
-    await waitUntil(`${orderId}: ${story.join(', ')}`, isTold, TOLD_WITHIN_MS).catch(() => undefined);
+    await waitUntil(`${orderId}: ${story.join(', ')}`, isTold, WAIT_MS).catch(() => undefined);
     expect(told()).toEqual(story); // what came instead says more
   }
 
@@ -138,7 +138,7 @@ export function describeTron(under: () => GatewayUnderTest): void {
           payByTronWeb(address, 10_001n, 'USDC'),
         ),
       ]);
-    }, 120_000);
+    });
 
     it('part of it, more than it, the wrong token and a transfer that failed are what they are', async () => {
       const inParts = async (): Promise<void> => {
@@ -161,20 +161,23 @@ export function describeTron(under: () => GatewayUnderTest): void {
         await untilStory(collection, [CREATED, CONFIRMING, PAID]);
         expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
         await tron().mined(failed); // it is in a block, for all that
-        const transfers = await under()
-          .database.kysely.selectFrom('transfer as t')
-          .leftJoin('unmatched_deposit as u', 'u.transfer_id', 't.transfer_id')
-          .select(['t.tx_hash', 't.symbol', 'u.reason'])
-          .where('t.to_address', '=', collection.address)
-          .orderBy('t.symbol')
-          .execute();
-        expect(transfers).toEqual([
+        const transfers = async () =>
+          under()
+            .database.kysely.selectFrom('transfer as t')
+            .leftJoin('unmatched_deposit as u', 'u.transfer_id', 't.transfer_id')
+            .select(['t.tx_hash', 't.symbol', 'u.reason'])
+            .where('t.to_address', '=', collection.address)
+            .orderBy('t.symbol')
+            .execute();
+        const isUnmatched = async () => (await transfers()).some(({ reason }) => reason !== null);
+        await waitUntil('the wrong token is unmatched', isUnmatched, WAIT_MS);
+        expect(await transfers()).toEqual([
           { tx_hash: expect.any(String), symbol: 'USDC', reason: 'WRONG_TOKEN' },
           { tx_hash: txid, symbol: 'USDT', reason: null },
         ]);
       };
       await Promise.all([inParts(), otherwise()]);
-    }, 120_000);
+    });
 
     it('a payment that a fork drops is taken back, and counts when it comes again', async () => {
       const collection = await order();
@@ -189,7 +192,7 @@ export function describeTron(under: () => GatewayUnderTest): void {
       const txid = await payThroughShop(collection);
       await untilStory(collection, [CREATED, CONFIRMING, CREATED, CONFIRMING, PAID]);
       expect(lastOf(collection)).toMatchObject({ actualAmount: '100.00', transaction: { txid } });
-    }, 120_000);
+    });
 
     it('a payout arrives, told at each step; nobody is paid who may not be', async () => {
       const receiver = utils.accounts.generateAccount().address.base58;
@@ -217,22 +220,23 @@ export function describeTron(under: () => GatewayUnderTest): void {
           txGas: formatAmount(mined.fee, 6, 0),
         },
       });
-    }, 120_000);
+    });
 
     it('operators see who reads it, and find its books equal to the chain', async () => {
       const { out } = await runOpentill(under().gateway, ['chain', 'list']);
       expect(out).toMatch(/TRON_TEST.*scanner-tron/);
-      const compare = () => runOpentill(under().gateway, ['reconcile', '--chain', CHAIN]);
-      await waitUntil('ledger and chain are equal', async () => (await compare()).code === 0, 40_000).catch(
-        () => undefined, // what the last one says tells more
-      );
-      const { code, out: found, errors } = await compare();
+      let last: CommandResult = { code: -1, out: '', errors: '' };
+      const reconcile = ['reconcile', '--chain', CHAIN];
+      const areEqual = async () => (last = await runOpentill(under().gateway, reconcile)).code === 0;
+      // What the last one says tells more.
+      await waitUntil('ledger and chain are equal', areEqual, WAIT_MS).catch(() => undefined);
+      const { code, out: found, errors } = last;
       expect({ code, errors, differences: found.match(/ DIFF .*/g) }).toEqual({
         code: 0,
         errors: '',
         differences: null,
       });
       expect(found.match(/ hot wallets .* equal/g)).toHaveLength(3); // two tokens and the coin
-    }, 120_000);
+    });
   });
 }
