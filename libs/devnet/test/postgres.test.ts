@@ -3,6 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { findFreePort } from '../src/free-port.ts';
 import { startPostgres, type PostgresServer } from '../src/postgres.ts';
 import { answersPostgres } from '../src/probe-server.ts';
+import { waitUntil } from '../src/wait-until.ts';
 import { processesOf } from './running-processes.ts';
 import { withScratchDirectory } from './scratch-directory.ts';
 
@@ -15,13 +16,14 @@ test('starts, is stopped in every mode, starts again on its data, and leaves no 
     for (const mode of ['fast', 'immediate', 'kill', 'smart'] as const) {
       running = await startPostgres({ dir: join(directory, 'postgres'), port });
       expect(running.url).toBe(`postgres://opentill@127.0.0.1:${port}/opentill`);
-      expect(await answersPostgres(port, 'opentill')).toBe(true);
+      const answers = async () => answersPostgres(port, 'opentill');
+      expect(await waitUntil(answers, { deadlineMs: 60_000, pollIntervalMs: 20 })).toBe(true);
       await running.stop(mode);
       expect(await answersPostgres(port, 'opentill')).toBe(false);
       expect(processesOf(directory)).toEqual([]);
     }
   });
-});
+}, 300_000);
 
 test('a taken port is an error that says so, and leaves no process', async () => {
   await withScratchDirectory(async (directory) => {

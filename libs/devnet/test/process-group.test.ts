@@ -24,7 +24,7 @@ function shell(
   };
 }
 
-const fileAppears = (file: string) => ({ isReady: () => existsSync(file), deadlineMs: 5_000 });
+const fileAppears = (file: string) => ({ isReady: () => existsSync(file), deadlineMs: 60_000 });
 
 test('a group that ignores its signal is killed with its children', async () => {
   await withScratchDirectory(async (directory) => {
@@ -55,7 +55,7 @@ test('a process that ends before it is ready is an error with its last lines, an
   await withScratchDirectory(async (directory) => {
     const start = startProcessGroup(shell(directory, 'sleep 600 & echo no such luck; exit 3'), {
       isReady: () => false,
-      deadlineMs: 5_000,
+      deadlineMs: 60_000,
     });
     await expect(start).rejects.toMatchObject({
       code: 'PROCESS_EXITED_EARLY',
@@ -109,12 +109,12 @@ test('when the parent is killed, the guard signals the group, then kills it', as
     const parent = join(import.meta.dirname, 'start-and-stay.ts');
     const child = spawn(process.execPath, ['--conditions=source', parent, directory], { stdio: 'inherit' });
     expect(
-      await waitUntil(() => existsSync(join(directory, 'ready')), { deadlineMs: 10_000, pollIntervalMs: 20 }),
+      await waitUntil(() => existsSync(join(directory, 'ready')), { deadlineMs: 60_000, pollIntervalMs: 20 }),
     ).toBe(true);
     child.kill('SIGKILL');
     await once(child, 'exit');
     expect(
-      await waitUntil(() => processesOf(directory).length === 0, { deadlineMs: 5_000, pollIntervalMs: 20 }),
+      await waitUntil(() => processesOf(directory).length === 0, { deadlineMs: 60_000, pollIntervalMs: 20 }),
     ).toBe(true);
     expect(readFileSync(join(directory, 'log'), 'utf8')).toContain('asked to stop');
   });

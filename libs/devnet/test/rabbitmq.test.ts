@@ -3,6 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { findFreePort } from '../src/free-port.ts';
 import { answersAmqp } from '../src/probe-server.ts';
 import { startRabbitMq, type RabbitMqServer } from '../src/rabbitmq.ts';
+import { waitUntil } from '../src/wait-until.ts';
 import { processesOf } from './running-processes.ts';
 import { withScratchDirectory } from './scratch-directory.ts';
 
@@ -16,11 +17,12 @@ test('starts, goes on with its data after a crash, is stopped, and leaves no pro
     for (const mode of ['kill', 'graceful'] as const) {
       running = await startRabbitMq({ dir, port });
       expect(running.isRunning()).toBe(true);
-      expect(await answersAmqp(port)).toBe(true);
+      const answers = async () => answersAmqp(port);
+      expect(await waitUntil(answers, { deadlineMs: 60_000, pollIntervalMs: 20 })).toBe(true);
       expect(processesOf(directory).filter((command) => command.includes('epmd -port')).length).toBe(1);
       await running.stop(mode);
       expect(await answersAmqp(port)).toBe(false);
       expect(processesOf(directory)).toEqual([]);
     }
   });
-});
+}, 400_000);

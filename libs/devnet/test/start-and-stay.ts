@@ -10,5 +10,5 @@ await startProcessGroup({
   env: { PATH: '/usr/bin:/bin' },
   cwd: directory,
   logFile: join(directory, 'log'),
-  stopDeadlineMs: 300,
+  stopDeadlineMs: 4_000, // it is to say that it heard the signal before it is killed
 });

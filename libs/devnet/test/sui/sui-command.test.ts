@@ -26,7 +26,7 @@ test('opentill devnet sui: the README’s program pays somebody, who has it afte
       await writeFile(file, program);
       const stopped = await runUntilStopped(args, async (baseUrl) => {
         const run = promisify(execFile)(process.execPath, [file, account!.secretKey, coinType, baseUrl], {
-          timeout: 30_000,
+          timeout: 240_000,
         });
         const { stdout } = await run;
         expect(stdout).toMatch(/^sent \w{40,44}\n0x[0-9a-f]{64} received 12500000\n$/);

@@ -93,9 +93,14 @@ test('a subscription tells each checkpoint, linked, with the same content as a l
   const first = await read(frames, 2);
   const to = newAddress();
   const { digests } = await devnet.control.fund(to, { symbol: 'USDC', amountBaseUnits: 5n });
-  const seen = [...first, ...(await read(frames, 6))];
+  const told = [...first, ...(await read(frames, 1))];
+  const isTold = (): boolean =>
+    told.some(({ transactions }) => transactions.some(({ digest }) => digest === digests[0]));
+  while (!isTold()) told.push(...(await read(frames, 1)));
+  told.push(...(await read(frames, 3)));
   stop();
   devnet.control.setCheckpointMs(0);
+  const seen = told.slice(-8); // not more than one list tells
   const start = Number(seen[0]!.sequenceNumber);
   expect(numbersOf(seen)).toEqual(seen.map((_, index) => start + index));
   expect(seen.slice(1).map(({ summary }) => summary?.previousDigest)).toEqual(
@@ -161,7 +166,7 @@ test('a subscription that is cut, that says nothing, that leaves one out', async
     for (;;) heard.push(...numbersOf(await read(silent.frames, 1)));
   })();
   const isLater = (): boolean => devnet.control.summary().checkpoint >= last + 2;
-  expect(await waitUntil(isLater, { deadlineMs: 10_000, pollIntervalMs: 10 })).toBe(true);
+  expect(await waitUntil(isLater, { deadlineMs: 60_000, pollIntervalMs: 10 })).toBe(true);
   devnet.control.clearFaults();
   const loud = subscribe(client);
   await read(loud.frames, 4);
@@ -264,8 +269,13 @@ test('executed without an answer, answered without execution, refused for a whil
   devnet.control.checkpoint();
   expect(await balanceOf(to, 'USDC')).toBe(6n);
   devnet.control.fault({ kind: 'rate-limit', perSecond: 1, method: 'GetBalance' });
-  const answers = await Promise.allSettled([1, 2, 3, 4].map(async () => balanceOf(to, 'USDC')));
-  expect(answers.filter(({ status }) => status === 'rejected').length).toBeGreaterThanOrEqual(2);
+  expect(await balanceOf(to, 'USDC')).toBe(6n);
+  const isRefused = async (): Promise<boolean> => {
+    const answers = await Promise.allSettled([1, 2, 3, 4].map(async () => balanceOf(to, 'USDC')));
+    // A machine that takes seconds for four of them is within the rate.
+    return answers.filter(({ status }) => status === 'rejected').length >= 2;
+  };
+  expect(await waitUntil(isRefused, { deadlineMs: 60_000, pollIntervalMs: 10 })).toBe(true);
 });
 
 test('transactions of an address, and filters that are too long', async () => {

@@ -1,5 +1,6 @@
 import { Transaction } from '@mysten/sui/transactions';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { waitUntil } from '../../src/wait-until.ts';
 import { changesOf, newAddress, newKey, startWorld, told, windowOf, type World } from './world.ts';
 
 let world: World;
@@ -7,6 +8,23 @@ beforeAll(async () => {
   world = await startWorld({ consensusMs: 30 });
 });
 afterAll(async () => world.devnet.close());
+
+/** Consensus orders nothing until it is released; `has` waits until so many transactions are waiting for it. */
+function holdConsensus() {
+  const { chain } = world.devnet;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  chain.held = promise;
+  return {
+    has: async (count: number): Promise<void> => {
+      const isThere = (): boolean => chain.submissions.size === count;
+      expect(await waitUntil(isThere, { deadlineMs: 60_000, pollIntervalMs: 5 })).toBe(true);
+    },
+    release: (): void => {
+      chain.held = undefined;
+      resolve();
+    },
+  };
+}
 
 interface Told {
   readonly digest: string;
@@ -34,12 +52,14 @@ test('of two transactions that use the same coin one is executed; the other find
     return { transaction: bytes, signatures: signed.map(({ signature }) => signature) };
   };
   const [first, second] = [await build(1), await build(2)];
-  const [won, lost] = await Promise.allSettled([
-    client.executeTransaction(first),
-    client.executeTransaction(second),
-  ]);
-  expect(won).toMatchObject({ status: 'fulfilled', value: { $kind: 'Transaction' } });
-  expect(String((lost as PromiseRejectedResult).reason)).toMatch(/already locked by a different transaction/);
+  const consensus = holdConsensus();
+  const winning = client.executeTransaction(first);
+  await consensus.has(1);
+  await expect(client.executeTransaction(second)).rejects.toThrow(
+    /already locked by a different transaction/,
+  );
+  consensus.release();
+  expect(await winning).toMatchObject({ $kind: 'Transaction' });
   await expect(client.executeTransaction(second)).rejects.toThrow(
     /is unavailable for consumption, current version/,
   );
@@ -99,7 +119,14 @@ test('what an address balance lacks is refused at once, or cancels what another 
   const both = await Promise.all(
     [6n, 7n].map(async (amount, nonce) => offline(owner, newAddress(), amount, nonce)),
   );
-  const [first, second] = await Promise.all(both.map(execute));
+  const consensus = holdConsensus();
+  const executing: ReturnType<typeof execute>[] = [];
+  for (const one of both) {
+    executing.push(execute(one));
+    await consensus.has(executing.length);
+  }
+  consensus.release();
+  const [first, second] = await Promise.all(executing);
   devnet.control.checkpoint();
   expect([first?.$kind, second?.$kind]).toEqual(['Transaction', 'FailedTransaction']);
   expect((told(second!) as unknown as Told).status.error?.message).toMatch(/Insufficient funds for withdraw/);

@@ -35,7 +35,7 @@ test("the README's program for TronWeb pays somebody, and sees it in the solidif
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [file, privateKeyHex, devnet.tokens.USDT, devnet.url],
-      { timeout: 30_000 },
+      { timeout: 240_000 },
     );
     expect(stdout).toMatch(/^sent [0-9a-f]{64}\nsolid in block \d+ SUCCESS received 12500000\n$/);
   } finally {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { waitUntil } from '../../src/wait-until.ts';
 import { newAccount, startWorld, type World } from './world.ts';
 
 let world: World;
@@ -22,11 +23,16 @@ test('a status, so many times, for some endpoints', async () => {
 
 test('429 beyond a rate', async () => {
   world.devnet.control.fault({ kind: 'rate-limit', perSecond: 2 });
-  const statuses: number[] = [];
-  for (let asked = 0; asked < 6; asked++) statuses.push(await status('wallet/getnowblock'));
-  // A second may begin in between.
-  expect(statuses.filter((code) => code === 429).length).toBeGreaterThanOrEqual(2);
-  expect(statuses[0]).toBe(200);
+  expect(await status('wallet/getnowblock')).toBe(200);
+  let statuses: readonly number[] = [];
+  const isRefused = async (): Promise<boolean> => {
+    const asked = Array.from({ length: 6 }, async () => status('wallet/getnowblock'));
+    statuses = await Promise.all(asked);
+    // A second may begin in between; a machine that takes seconds for six of them is within the rate.
+    return statuses.filter((code) => code === 429).length >= 2;
+  };
+  expect(await waitUntil(isRefused, { deadlineMs: 60_000, pollIntervalMs: 10 })).toBe(true);
+  expect(new Set([...statuses, 200])).toEqual(new Set([200, 429]));
 });
 
 test('an answer comes late', async () => {

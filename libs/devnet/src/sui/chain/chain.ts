@@ -66,6 +66,8 @@ export interface Chain {
   /** References to owned objects that wait in consensus, with the transaction that does. */
   readonly locks: Map<string, string>;
   readonly submissions: Map<string, Promise<TransactionRecord>>;
+  /** Consensus orders nothing before it resolves; undefined where nobody holds it. */
+  held: Promise<void> | undefined;
   /** The prologue before, on which the next one depends. */
   lastPrologue: string;
   /** The transaction that the framework's package comes from: every call of it depends on that. */
@@ -96,6 +98,7 @@ export function emptyChain(
     listeners: new Set(),
     locks: new Map(),
     submissions: new Map(),
+    held: undefined,
     lastPrologue: '',
     frameworkTransaction: '',
   };

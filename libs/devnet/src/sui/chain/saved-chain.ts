@@ -6,13 +6,13 @@ import type { Chain } from './chain.ts';
 /** - `NOT_THIS_CHAIN`: the file holds a chain of another seed or version; take it away to begin anew. */
 export type SavedSuiChainErrorCode = 'NOT_THIS_CHAIN';
 
-type SavedChain = Omit<Chain, 'listeners' | 'locks' | 'submissions'>;
+type SavedChain = Omit<Chain, 'listeners' | 'locks' | 'submissions' | 'held'>;
 
 const VERSION = 1;
 
 /** Writes a chain to a file, which holds either the old one or the new one. Throws a system error. */
 export function writeChain(chain: Chain, file: string): void {
-  const { listeners: _listeners, locks: _locks, submissions: _submissions, ...saved } = chain;
+  const { listeners: _listeners, locks: _locks, submissions: _submissions, held: _held, ...saved } = chain;
   const draft = `${file}.${process.pid}.draft`;
   writeFileSync(draft, serialize({ version: VERSION, chain: saved }));
   renameSync(draft, file);
@@ -27,5 +27,5 @@ export function loadChain(file: string, fresh: Chain): Chain {
       retryable: false,
     });
   }
-  return { ...chain, listeners: new Set(), locks: new Map(), submissions: new Map() };
+  return { ...chain, listeners: new Set(), locks: new Map(), submissions: new Map(), held: undefined };
 }

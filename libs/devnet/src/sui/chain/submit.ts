@@ -38,8 +38,10 @@ export async function submit(
   const checked = checkAsValidator(chain, data, bytes);
   if (checked.gas.kind === 'gasless') admitGasless(chain);
   lock(chain, checked, digest);
-  if (consensusMs === 0) return settle(chain, { checked, digest, bytes, signatures });
-  const settled = delay(consensusMs).then(() => settle(chain, { checked, digest, bytes, signatures }));
+  const { held } = chain;
+  if (consensusMs === 0 && held === undefined) return settle(chain, { checked, digest, bytes, signatures });
+  const ordered = Promise.all([delay(consensusMs), held]);
+  const settled = ordered.then(() => settle(chain, { checked, digest, bytes, signatures }));
   chain.submissions.set(digest, settled);
   return settled;
 }
