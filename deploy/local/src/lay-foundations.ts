@@ -16,7 +16,7 @@ import { nodesOf, startChains, type RunningChains } from './start-chains.ts';
 import { readOrMakeSecrets, type LocalSecrets, type StateDirectory } from './state-directory.ts';
 import { devnetNetworks, writeNetworks, type DevnetNetworks } from './write-networks.ts';
 
-const SETUP_DEADLINE_MS = 90_000;
+const SETUP_DEADLINE_MS = 240_000;
 
 /** What is there before the services. */
 export interface Foundations {

@@ -29,7 +29,7 @@ export function wordsFileOf({ keys }: Pick<StateDirectory, 'keys'>): string {
   return join(keys, 'words.txt');
 }
 
-const INIT_DEADLINE_MS = 30_000;
+const INIT_DEADLINE_MS = 120_000;
 
 /** Makes the wallet at the first run in a state directory; later runs use it again. */
 export async function prepareKeys(

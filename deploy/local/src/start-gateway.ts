@@ -62,7 +62,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-const READY_DEADLINE_MS = 30_000;
+const READY_DEADLINE_MS = 120_000;
 
 /**
  * Starts the gateway of the local profile and answers when it is ready. When a step fails, a member dies or the

@@ -10,7 +10,7 @@ import type { Environment } from './service-environments.ts';
 
 /** Below the services' own ten seconds, so that a whole gateway stops within fifteen. */
 const STOP_DEADLINE_MS = 9_000;
-const READY_DEADLINE_MS = 45_000;
+const READY_DEADLINE_MS = 120_000;
 const PROBE_TIMEOUT_MS = 3_000;
 
 const PACKAGES: Readonly<Record<ServiceName, string>> = {

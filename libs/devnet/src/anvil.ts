@@ -48,7 +48,7 @@ export interface Anvil {
   stop(mode?: AnvilStopMode): Promise<void>;
 }
 
-const START_DEADLINE_MS = 20_000;
+const START_DEADLINE_MS = 90_000;
 const DEV_BALANCE_ETHER = 1_000_000;
 
 /**

@@ -36,7 +36,7 @@ export interface EvmReceipt {
 const DEFAULT_GAS_LIMIT = 300_000n;
 const TIP_WEI = 1_000_000_000n;
 const NONCE_ATTEMPTS = 20;
-const RECEIPT_DEADLINE_MS = 20_000;
+const RECEIPT_DEADLINE_MS = 90_000;
 
 /** What nodes say (anvil 1.7.1) when a nonce was used or is being used by another transaction of the key. */
 const NONCE_RACES = /nonce too low|replacement transaction underpriced|already (known|imported)/i;

@@ -17,7 +17,7 @@ export interface JsonRpcCall {
   readonly params: readonly unknown[];
 }
 
-const DEFAULT_TIMEOUT_MS = 10_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
 
 /** One JSON-RPC call over HTTP. Throws GatewayError<JsonRpcErrorCode>. */
 export async function callRpc<Result = unknown>(

@@ -36,7 +36,7 @@ export interface NodeKind {
   readonly answers: (url: string) => Promise<boolean>;
 }
 
-const START_DEADLINE_MS = 20_000;
+const START_DEADLINE_MS = 90_000;
 
 /** Starts the node and waits until it answers. Throws GatewayError of port-owner and process-group. */
 export async function startNodeProcess(

@@ -23,7 +23,7 @@ import { waitUntil } from './wait-until.ts';
  *   stopping  | all members gone               | stopped   | –
  *   stopping  | stop deadline passes           | killing   | SIGKILL to the group and to marked processes
  *   killing   | all members gone               | stopped   | –
- *   killing   | still there after 5 s          | –         | PROCESS_NOT_STOPPED (uninterruptible sleep in the kernel)
+ *   killing   | still there after 30 s         | –         | PROCESS_NOT_STOPPED (uninterruptible sleep in the kernel)
  *   stopped   | stop()                         | stopped   | nothing: stop is idempotent, and concurrent calls share one
  *
  * Ctrl-C reaches only the terminal's foreground group, so a child here is never signalled behind our back.
@@ -35,7 +35,7 @@ import { waitUntil } from './wait-until.ts';
  * - `PROCESS_NOT_STARTED`: the binary could not be executed.
  * - `PROCESS_EXITED_EARLY`: the process ended before it was ready; the message holds its last log lines.
  * - `PROCESS_NOT_READY`: the readiness condition did not hold in time; the process was stopped.
- * - `PROCESS_NOT_STOPPED`: members of the group survived SIGKILL for five seconds.
+ * - `PROCESS_NOT_STOPPED`: members of the group survived SIGKILL for 30 seconds.
  */
 export type ProcessGroupErrorCode =
   'PROCESS_NOT_STARTED' | 'PROCESS_EXITED_EARLY' | 'PROCESS_NOT_READY' | 'PROCESS_NOT_STOPPED';
@@ -101,7 +101,7 @@ done
 kill -s KILL -- "-$1" 2>/dev/null`;
 
 const DEFAULT_STOP_DEADLINE_MS = 8_000;
-const KILL_DEADLINE_MS = 5_000;
+const KILL_DEADLINE_MS = 30_000;
 
 /**
  * Starts a child in its own process group and waits until it is ready (at once without a condition).

@@ -43,7 +43,7 @@ export interface RabbitMqServer {
 }
 
 const START_DEADLINE_MS = 90_000;
-const EPMD_DEADLINE_MS = 10_000;
+const EPMD_DEADLINE_MS = 60_000;
 /** It takes one second, or five while somebody holds a connection to its HTTP API; queues survive the kill. */
 const STOP_DEADLINE_MS = 4_000;
 /** What a node prints when its listeners are open and its queues recovered. */

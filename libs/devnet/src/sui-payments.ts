@@ -20,8 +20,8 @@ export interface SuiGift {
   readonly form?: 'coin' | 'address';
 }
 
-const REQUEST_TIMEOUT_MS = 10_000;
-const CHECKPOINTED_DEADLINE_MS = 20_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const CHECKPOINTED_DEADLINE_MS = 90_000;
 const POLL_INTERVAL_MS = 50;
 
 /** `POST /devnet/<name>`: what steers the devnet (README.md has the names). Throws SUI_DEVNET_REFUSED. */

@@ -18,8 +18,8 @@ export interface TronGift {
   readonly amountBaseUnits?: bigint;
 }
 
-const REQUEST_TIMEOUT_MS = 10_000;
-const MINED_DEADLINE_MS = 20_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const MINED_DEADLINE_MS = 90_000;
 const POLL_INTERVAL_MS = 100;
 
 /** `POST /devnet/<name>`: what steers the devnet (README.md has the names). Throws TRON_DEVNET_REFUSED. */
