@@ -23,7 +23,7 @@ function runLanes(lanes: Readonly<Record<string, string>>[]) {
     console.log(JSON.stringify(Object.fromEntries(codes)));`;
   const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 110_000,
   });
   return { status, out: stdout.trim().split('\n'), errors: stderr };
 }
@@ -52,8 +52,8 @@ describe('lanes', () => {
 
   test('end all when they are told to stop, start nothing more, and end with the code', () => {
     const { status, out, errors } = runLanes([
-      { waits: 'sleep 20', never: 'echo never' },
-      { stops: `kill -TERM $(ps -o ppid= $$); sleep 20`, neither: 'echo neither' },
+      { waits: 'sleep 100', never: 'echo never' },
+      { stops: `kill -TERM $(ps -o ppid= $$); sleep 100`, neither: 'echo neither' },
     ]);
     expect(status).toBe(143);
     expect(out).toEqual(['']);
@@ -63,22 +63,26 @@ describe('lanes', () => {
 
 describe('runs of tests', () => {
   /** In a process of its own, since jest does not run in jest; no Docker engine answers there. */
-  test.each(['runDefaultTests', 'runLongTests'])('%s starts them, and sums up what they counted', (name) => {
-    const program = `
+  test.each(['runDefaultTests', 'runLongTests'])(
+    '%s starts them, and sums up what they counted',
+    (name) => {
+      const program = `
       const { ${name} } = await import(${JSON.stringify(join(BOOTSTRAP, 'run-tests.mjs'))});
       console.log(JSON.stringify(await ${name}(['--testPathPatterns', 'no-test-of-this-name'], process.env)));`;
-    const { stdout, stderr, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-      encoding: 'utf8',
-      timeout: 110_000,
-      env: { ...process.env, DOCKER_HOST: 'unix:///nobody' },
-    });
-    expect({ signal, stderr: stdout === '' ? stderr : '' }).toEqual({ signal: null, stderr: '' });
-    expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual({
-      passed: 0,
-      failed: 0,
-      otherFailures: [],
-    });
-  });
+      const { stdout, stderr, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+        encoding: 'utf8',
+        timeout: 280_000,
+        env: { ...process.env, DOCKER_HOST: 'unix:///nobody' },
+      });
+      expect({ signal, stderr: stdout === '' ? stderr : '' }).toEqual({ signal: null, stderr: '' });
+      expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual({
+        passed: 0,
+        failed: 0,
+        otherFailures: [],
+      });
+    },
+    300_000,
+  );
 });
 
 describe('what is built', () => {

@@ -11,8 +11,8 @@ describe('a gateway', () => {
   beforeAll(async () => {
     room = makeGatewayRoom();
     room.gateway = await startGateway(await room.optionsOf({ durable: false }));
-  }, 120_000);
-  afterAll(() => room.leave(), 60_000);
+  }, 600_000);
+  afterAll(() => room.leave(), 300_000);
 
   test('a service that was stopped on purpose is not missed, and starts again', async () => {
     const before = room.gateway!.services.get('demo-shop')!;
@@ -24,7 +24,7 @@ describe('a gateway', () => {
     room.gateway!.died.catch(() => (hasDied = true));
     await new Promise(setImmediate);
     expect(hasDied).toBe(false);
-  }, 60_000);
+  }, 300_000);
 
   test('a service that dies is named with its last lines, and everything else can be stopped', async () => {
     const shop = room.gateway!.services.get('demo-shop')!;
@@ -33,14 +33,14 @@ describe('a gateway', () => {
       code: 'MEMBER_DIED',
       message: expect.stringContaining('demo-shop ended unexpectedly'),
     });
-  }, 60_000);
+  }, 300_000);
 });
 
 describe('a start that fails', () => {
   beforeEach(() => {
     room = makeGatewayRoom();
   });
-  afterEach(() => room.leave(), 60_000);
+  afterEach(() => room.leave(), 300_000);
 
   test('an abort while starting stops what was started', async () => {
     const abort = new AbortController();
@@ -51,7 +51,7 @@ describe('a start that fails', () => {
       startGateway(await room.optionsOf({ durable: false, signal: abort.signal, say })),
     ).rejects.toThrow('changed my mind');
     expect(processesOf(room.stateDir)).toEqual([]);
-  }, 120_000);
+  }, 600_000);
 
   test('a taken port is told by its number, its purpose and its owner, before anything starts', async () => {
     const options = await room.optionsOf();
