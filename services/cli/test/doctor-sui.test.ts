@@ -22,7 +22,7 @@ afterAll(() => devnet.close());
 
 /** Not by a file: that must name the main network's own genesis. */
 async function doctor(changes: Partial<NetworkConfig>) {
-  const clock = { now: () => new Date() };
+  const clock = { now: () => new Date(devnet.control.summary().timestampMs) };
   const findings: readonly Finding[] = await examineNetwork(suiDevnetNetwork(devnet, changes), clock);
   return { findings, sources: findings.find(({ check }) => check === 'sources') };
 }

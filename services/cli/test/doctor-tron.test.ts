@@ -10,16 +10,17 @@ import { runCli } from '../src/run-cli.ts';
 
 let folder: string;
 let devnet: TronDevnet;
-/** The same genesis, other blocks. */
+/** The same genesis, other blocks: those of ten minutes before. */
 let fork: TronDevnet;
 let stranger: TronDevnet;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'opentill-doctor-tron-'));
-  const settings = { blockTimeMs: 0, solidLagBlocks: 3 };
+  const nowMs = Date.now();
+  const settings = { blockTimeMs: 0, solidLagBlocks: 3, genesisTimeMs: nowMs };
   [devnet, fork, stranger] = await Promise.all([
     startTronDevnet(settings),
-    startTronDevnet({ ...settings, genesisTimeMs: Date.now() - 9_000 }),
+    startTronDevnet({ ...settings, genesisTimeMs: nowMs - 600_000 }),
     startTronDevnet({ ...settings, seed: 'another chain' }),
   ]);
 });
@@ -62,7 +63,7 @@ async function doctor(changes: object = {}) {
   const out: string[] = [];
   const code = await runCli(['doctor', file, '--json'], {
     env: {},
-    clock: { now: () => new Date() },
+    clock: { now: () => new Date(devnet.control.summary().headTimeMs) },
     print: (line) => out.push(line),
     printError: () => undefined,
     askSecret: async () => '',
@@ -108,7 +109,7 @@ test('another chain, a token that is none or has other decimals, and an address 
 });
 
 test('nodes of one genesis with different blocks are told, and so is one that stands still', async () => {
-  const { of } = await doctor({ rpcUrls: [devnet.url, fork.url] });
+  const { of } = await doctor({ headStaleSeconds: 3_600, rpcUrls: [devnet.url, fork.url] });
   expect(of('same chain')).toMatchObject({
     outcome: 'fail',
     detail: expect.stringMatching(/have different blocks 1\.$/),
