@@ -9,7 +9,7 @@ let admin: Database;
 beforeAll(async () => {
   server = await createTestDatabase();
   admin = server.open('admin');
-}, 60_000);
+});
 afterAll(async () => {
   await admin.close();
   await server.drop();

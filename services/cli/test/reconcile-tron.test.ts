@@ -25,7 +25,7 @@ beforeAll(async () => {
   await takeCoin(await coinOn(account.address)); // what the devnet gave it
   await bringCoin();
   await books.mine(8);
-}, 60_000);
+});
 afterAll(() => books.close());
 
 async function coinOn(address: string): Promise<bigint> {

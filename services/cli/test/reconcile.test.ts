@@ -15,7 +15,7 @@ import {
 let world: WorldOfBooks;
 beforeAll(async () => {
   world = await createWorldOfBooks();
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const COIN = 10n ** 18n;

@@ -55,7 +55,7 @@ beforeAll(async () => {
   });
   // Nothing moves from here on unless it is told to: the scanner has verified all that there is.
   await books.checkpoint();
-}, 60_000);
+});
 afterAll(() => books.close());
 
 const decisions = async () => {
@@ -199,5 +199,5 @@ describe('a SUI wallet that came to its first coin for fees after the backup', (
     } finally {
       await fresh.close();
     }
-  }, 60_000);
+  });
 });
