@@ -89,7 +89,7 @@ test('three payouts land exactly once, whatever pair of faults strikes where', a
   expect(sum.first).toBeUndefined();
   expect(sum).toMatchObject({ doubles: 0, stuck: 0 });
   expect(sum.scenarios).toBeGreaterThan(4_000);
-});
+}, 600_000);
 
 test('fees are raised while the chain takes nothing, and a gap is filled: the model has these ways', async () => {
   const { points } = await runModel([]);

@@ -117,7 +117,7 @@ test('payouts that nobody can sign say why, and end when their time is up, also 
   let ended = 0;
   await waitUntil('their time is up', async () => (ended += await expired()) === all.length);
   expect(await rowOf(waiting)).toMatchObject({ state: 'EXPIRED', obstacle: NOT_CONFIGURED });
-}, 20_000);
+});
 
 test('what may have been paid ends once operators have said that it was not, whichever way they say it goes on', async () => {
   const [toPay, toRefuse, open] = [await reserved(), await reserved(), await reserved()];
