@@ -262,10 +262,11 @@ describe('the running service', () => {
 
   test('answers its health checks and says that it is alive, until it stops', async () => {
     const replica = await startReplica();
-    for (const check of Object.values(replica.app.checks)) expect(await check()).toMatchObject({ ok: true });
+    for (const [name, check] of Object.entries(replica.app.checks))
+      await waitUntil(`${name} is well`, async () => (await check()).ok);
     const alive = () => listPresence(s.admin, 'tracker');
     await waitUntil('present', async () => (await alive()).includes('tracker-0'));
-    expect(await rabbit.consumers(DETECTED)).toBe(1);
+    await waitUntil('it consumes', async () => (await rabbit.consumers(DETECTED)) === 1);
     await replica.stop();
     replicas.splice(0);
     expect(await alive()).toEqual([]);

@@ -77,57 +77,48 @@ async function play(seed: number, send: (event: EventEnvelope) => void) {
   return played;
 }
 
-test.each([1, 2])(
-  'seed %d: two replicas, events lost, doubled, late, at once',
-  async (seed) => {
-    const replicas = [s.deps, s.depsOn(otherDatabase.kysely)];
-    const random = seededRandom(seed * 7_919);
-    const inFlight: Promise<void>[] = [];
-    const waiting: EventEnvelope[] = [];
-    const deliverSome = (count: number) => {
-      for (let i = 0; i < count && waiting.length > 0; i += 1) {
-        const [event] = waiting.splice(Math.floor(random() * waiting.length), 1);
-        const replica = replicas[Math.floor(random() * 2)];
-        if (event !== undefined && replica !== undefined) inFlight.push(handle(event, replica));
-      }
-    };
-    const played = await play(seed, (event) => {
-      const fate = random();
-      if (fate > 0.2) waiting.push(event);
-      if (fate > 0.7) waiting.push(event);
-      deliverSome(Math.floor(random() * 3));
-    });
-    deliverSome(waiting.length);
-    await Promise.all([...inFlight, sweepDue(s.deps), sweepFates(s.deps)]);
-    await sweepDue(s.deps);
-    await sweepFates(s.deps);
-
-    for (const { order, fate } of played) {
-      const { status } = await s.state(order);
-      const lands = !['reverts', 'refused', 'expires'].includes(fate);
-      expect({ fate, status }).toEqual({ fate, status: lands ? 'SUCCESS' : 'FAILED' });
-      const told = await s.told(order);
-      expect(told.map((t) => t.sequence)).toEqual(told.map((_, i) => i + 2));
-      expect(told.at(-1)?.type).toBe(`ORDER_${status}`);
-      expect(told.filter((t) => t.data.status === 'SUCCESS' || t.data.status === 'FAILED')).toHaveLength(1);
-      expect(await s.outbox(order)).toHaveLength(told.length);
-      const {
-        PAID_OUT = 0n,
-        HOT_AVAILABLE = 0n,
-        IN_FLIGHT = 0n,
-        HOT_RESERVED = 0n,
-      } = await p.standsFor(order);
-      expect([PAID_OUT, HOT_AVAILABLE, IN_FLIGHT, HOT_RESERVED]).toEqual(
-        lands ? [100n, -100n, 0n, 0n] : [0n, 0n, 0n, 0n],
-      );
+test.each([1, 2])('seed %d: two replicas, events lost, doubled, late, at once', async (seed) => {
+  const replicas = [s.deps, s.depsOn(otherDatabase.kysely)];
+  const random = seededRandom(seed * 7_919);
+  const inFlight: Promise<void>[] = [];
+  const waiting: EventEnvelope[] = [];
+  const deliverSome = (count: number) => {
+    for (let i = 0; i < count && waiting.length > 0; i += 1) {
+      const [event] = waiting.splice(Math.floor(random() * waiting.length), 1);
+      const replica = replicas[Math.floor(random() * 2)];
+      if (event !== undefined && replica !== undefined) inFlight.push(handle(event, replica));
     }
-    const { rows } =
-      await sql`select from own_transaction_fate f left join own_transaction_settlement s using (chain, tx_hash)
+  };
+  const played = await play(seed, (event) => {
+    const fate = random();
+    if (fate > 0.2) waiting.push(event);
+    if (fate > 0.7) waiting.push(event);
+    deliverSome(Math.floor(random() * 3));
+  });
+  deliverSome(waiting.length);
+  await Promise.all([...inFlight, sweepDue(s.deps), sweepFates(s.deps)]);
+  await sweepDue(s.deps);
+  await sweepFates(s.deps);
+
+  for (const { order, fate } of played) {
+    const { status } = await s.state(order);
+    const lands = !['reverts', 'refused', 'expires'].includes(fate);
+    expect({ fate, status }).toEqual({ fate, status: lands ? 'SUCCESS' : 'FAILED' });
+    const told = await s.told(order);
+    expect(told.map((t) => t.sequence)).toEqual(told.map((_, i) => i + 2));
+    expect(told.at(-1)?.type).toBe(`ORDER_${status}`);
+    expect(told.filter((t) => t.data.status === 'SUCCESS' || t.data.status === 'FAILED')).toHaveLength(1);
+    expect(await s.outbox(order)).toHaveLength(told.length);
+    const { PAID_OUT = 0n, HOT_AVAILABLE = 0n, IN_FLIGHT = 0n, HOT_RESERVED = 0n } = await p.standsFor(order);
+    expect([PAID_OUT, HOT_AVAILABLE, IN_FLIGHT, HOT_RESERVED]).toEqual(
+      lands ? [100n, -100n, 0n, 0n] : [0n, 0n, 0n, 0n],
+    );
+  }
+  const { rows } =
+    await sql`select from own_transaction_fate f left join own_transaction_settlement s using (chain, tx_hash)
     where s.settled_version is distinct from f.version`.execute(s.admin);
-    expect(rows).toEqual([]);
-  },
-  30_000,
-);
+  expect(rows).toEqual([]);
+});
 
 test('twenty deliveries for one payout at once are one', async () => {
   const order = await p.payout();
@@ -184,5 +175,5 @@ describe('expiring and signing at the same moment', () => {
       expect((await s.story(order)).at(-1)).toBe('ORDER_SUCCESS SUCCESS 0.0001');
       expect(await p.standsFor(order)).toMatchObject({ PAID_OUT: 100n });
     }
-  }, 30_000);
+  });
 });
