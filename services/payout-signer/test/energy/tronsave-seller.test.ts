@@ -19,7 +19,7 @@ beforeAll(async () => {
   receiver = devnet.accounts[8]!.address as Address;
   await devnet.control.stake(account.address, 1_000_000n * TRX);
   shop = await startEnergySeller({ nodeUrl: devnet.url, account, apiKey: 'devnet' });
-  seller = createTronsaveSeller({ url: shop.url, apiKey: 'devnet', timeoutMs: 500 });
+  seller = createTronsaveSeller({ url: shop.url, apiKey: 'devnet', timeoutMs: 60_000 });
 });
 afterAll(async () => {
   await shop.close();
@@ -73,18 +73,36 @@ describe('energy', () => {
 describe('an order', () => {
   const quoted = async () => (await seller.quote(ENERGY, receiver, signal))!;
 
-  test.each([['charges-and-fails'], ['hangs']] as const)(
-    'that the seller takes and that %s is one of which nobody knows',
-    async (kind) => {
-      const [before, orders] = [shop.balanceSun(), shop.orders().length];
-      shop.fault({ kind, times: 1 });
-      expect(await seller.order({ receiver, quote: await quoted() }, signal)).toMatchObject({
-        kind: 'UNKNOWN',
-      });
-      expect(before - shop.balanceSun()).toBe(2_860_000);
-      expect(shop.orders()).toHaveLength(orders + 1);
-    },
-  );
+  /** A customer of little patience, which ends only once the seller has taken his order: however slow the way to him is. */
+  function impatient(): EnergySeller {
+    const taken = shop.orders().length;
+    return createTronsaveSeller({
+      url: shop.url,
+      apiKey: 'devnet',
+      timeoutMs: 100,
+      async fetch(url, { signal: patience, ...request } = {}) {
+        const ending = new AbortController();
+        const answer = fetch(url, { ...request, signal: ending.signal });
+        await waitUntil('the order is taken', () => shop.orders().length > taken);
+        if (patience?.aborted === true) ending.abort(patience.reason);
+        else patience?.addEventListener('abort', () => ending.abort(patience.reason));
+        return answer;
+      },
+    });
+  }
+
+  test.each([
+    ['charges-and-fails', () => seller],
+    ['hangs', impatient],
+  ] as const)('that the seller takes and that %s is one of which nobody knows', async (kind, customer) => {
+    const [before, orders] = [shop.balanceSun(), shop.orders().length];
+    shop.fault({ kind, times: 1 });
+    expect(await customer().order({ receiver, quote: await quoted() }, signal)).toMatchObject({
+      kind: 'UNKNOWN',
+    });
+    expect(before - shop.balanceSun()).toBe(2_860_000);
+    expect(shop.orders()).toHaveLength(orders + 1);
+  });
 
   test('that he refuses took nothing', async () => {
     const before = shop.balanceSun();
