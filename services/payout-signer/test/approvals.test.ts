@@ -237,7 +237,8 @@ describe('approvals that are not enough', () => {
     // These were judged a while ago, of each of them its one approval within the seconds that one may come late.
     await sql`update payout set obstacle_at = now() - interval '20 seconds'
       where obstacle = 'NEEDS_APPROVAL' and order_pk <> ${approved.order_pk}`.execute(world.admin);
-    await sql`update payout_approval set approved_at = now() - interval '21 seconds'`.execute(world.admin);
+    await sql`update payout_approval a set approved_at = p.obstacle_at - interval '1 second' from payout p
+      where p.order_pk = a.order_pk and p.obstacle = 'NEEDS_APPROVAL'`.execute(world.admin);
     const look = (requested: number) =>
       world.store.look({
         requested,
@@ -259,12 +260,12 @@ describe('approvals that are not enough', () => {
     const late = orders[0]!;
     await sql`update payout_approval set approved_at = now() - interval '20 seconds'`.execute(world.admin);
     await bob.approve(late);
-    await sql`update payout set obstacle_at = clock_timestamp() where order_pk = ${late.order_pk}`.execute(
+    await sql`update payout set obstacle_at = clock_timestamp() + interval '1 minute' where order_pk = ${late.order_pk}`.execute(
       world.admin,
     );
     for (let i = 0; i < 3; i += 1) await running.pass();
     expect(await rowOf(late)).toMatchObject({ state: 'SIGNED' });
-  }, 60_000);
+  }, 300_000);
 });
 
 describe('approvals by keys that the policy does not name', () => {

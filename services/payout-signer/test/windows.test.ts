@@ -138,7 +138,7 @@ describe('two wallets of a chain', () => {
       schema: 'signer',
       name,
       holder: 'test',
-      ttlMs: 60_000,
+      ttlMs: 600_000,
     }).acquire();
     const { approvers, approvalWaitMs } = policy;
     const view = await store.look({
@@ -192,9 +192,9 @@ describe('two wallets of a chain', () => {
       await sql`select pg_advisory_xact_lock(hashtextextended('opentill policy windows ' || ${CHAIN}::text, 0))`.execute(
         tx,
       );
-      await sql`set local statement_timeout = '5s'`.execute(tx);
+      await sql`set local idle_in_transaction_session_timeout = '60s'`.execute(tx);
       const undone = new Promise<never>((_, reject) =>
-        setTimeout(() => reject(new Error('held up')), 10_000).unref(),
+        setTimeout(() => reject(new Error('held up')), 60_000).unref(),
       );
       expect(await Promise.race([wallet.authorise(), undone])).toHaveLength(10);
     });
