@@ -8,6 +8,7 @@ import { evmFamily } from '@opentill/chain-evm/family';
 import { queueName } from '@opentill/contracts/topology';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf, writePublicKeys } from '@opentill/wallet/public-keys';
+import { PATIENCE_MS } from './quick-timing.ts';
 import { prepareEnvironment, startProcess, type SignerProcess } from './signer-process.ts';
 import { createSignerWorld, PASSPHRASE, type SignerWorld } from './signer-world.ts';
 
@@ -39,7 +40,7 @@ async function start(given: Record<string, string> = {}): Promise<SignerProcess>
 
 test('the process pays what the broker tells it of, tells of it, and ends cleanly', async () => {
   const signer = await start({ LOG_LEVEL: 'debug' });
-  await waitUntil('ready', signer.isReady, 20_000);
+  await waitUntil('ready', signer.isReady, 2 * PATIENCE_MS);
   const order = await world.payout();
   const event = {
     id: order.order_pk,
@@ -66,7 +67,7 @@ test('the process pays what the broker tells it of, tells of it, and ends cleanl
     expect(signer.output()).not.toContain(secret);
     expect(metrics).not.toContain(secret);
   }
-});
+}, 300_000);
 
 test('it refuses to start, with the code for operators, where it must not', async () => {
   const wrong = join(dirname(world.keystoreFile), 'wrong-passphrase');
@@ -88,4 +89,4 @@ test('it refuses to start, with the code for operators, where it must not', asyn
     }),
   );
   expect(ends).toEqual(cases.map(([, code]) => ({ code, ended: 1, says: true })));
-});
+}, 300_000);

@@ -46,13 +46,16 @@ import { createObserve, type Observe } from '../src/observe.ts';
 import type { PayoutStore } from '../src/payout-store.ts';
 import type { PolicyJudge } from '../src/policy-port.ts';
 import { createPayoutStore } from '../src/store.ts';
-import { QUICK } from './quick-timing.ts';
+import { PATIENCE_MS, QUICK } from './quick-timing.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';
 const CHAIN_ID = 11_155_111;
 export const ONE_ETH = 10n ** 18n;
 export const PASSPHRASE = 'a passphrase of the tests';
 export const USDT = DEV_TOKEN_ADDRESSES.USDT.toLowerCase();
+
+/** Blocks that are mined before the scanner has seen them. */
+const UNSEEN_BLOCKS_MAX = 3;
 
 export { QUICK };
 
@@ -116,7 +119,10 @@ export interface SignerWorld {
   ): Promise<void>;
   decisionsOf(order: OrderRow): Promise<{ outcome: string | null; detail: string | null }[]>;
   nonces(): Promise<{ nonce: number; state: string; order_pk: string | null; purpose: string }[]>;
-  /** Mines a block at a time until every one of the payouts is verified on the chain. */
+  /**
+   * Mines a block at a time until every one of the payouts is verified on the chain: no faster than the scanner reads them, and none
+   * that a payout does not need, or a slow signer finds its payouts deeper than any reorganisation goes.
+   */
   land(orders: readonly OrderRow[], timeoutMs?: number): Promise<void>;
   received(order: OrderRow): Promise<bigint>;
   reaches(order: OrderRow, state: string, timeoutMs?: number): Promise<void>;
@@ -251,17 +257,24 @@ export async function createSignerWorld(
       );
       return rows;
     },
-    async land(orders, timeoutMs = 15_000) {
+    async land(orders, timeoutMs = PATIENCE_MS) {
       await waitUntil(
         'every payout is final',
         async () => {
-          const open = await sql<{ n: number }>`
-            select count(*)::int as n from payout p where p.order_pk = any(${orders.map((o) => o.order_pk)}::uuid[])
-              and not exists (select from wallet_nonce w where w.order_pk = p.order_pk and w.state = 'FINAL')`.execute(
+          const { rows } = await sql<{ open: number; unproven: number; seen: number }>`
+            select count(*) filter (where not is_final)::int as open, count(*) filter (where not is_proven)::int as unproven,
+              (select seen_height from chain_cursor where chain = ${CHAIN}) as seen
+            from (select
+                exists (select from wallet_nonce w where w.order_pk = p.order_pk and w.state = 'FINAL') as is_final,
+                exists (select from own_transaction t join own_transaction_fate f using (chain, tx_hash)
+                  where t.order_pk = p.order_pk and f.state = 'VERIFIED') as is_proven
+              from payout p where p.order_pk = any(${orders.map((o) => o.order_pk)}::uuid[])) as o`.execute(
             admin,
           );
-          if (open.rows[0]?.n === 0) return true;
-          await world.mine();
+          const { open, unproven, seen } = rows[0]!;
+          if (open === 0) return true;
+          const head = Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
+          if (unproven > 0 && head - seen < UNSEEN_BLOCKS_MAX) await world.mine();
           await new Promise((resolve) => setTimeout(resolve, 40));
           return false;
         },
@@ -272,15 +285,19 @@ export async function createSignerWorld(
       order.contract_address === null
         ? callRpc<string>(rpcUrl, 'eth_getBalance', [order.address, 'latest']).then(BigInt)
         : tokenBalance(rpcUrl, order.contract_address, order.address),
-    reaches: (order, state, timeoutMs) =>
+    reaches: (order, state, timeoutMs = PATIENCE_MS) =>
       waitUntil(`payout ${state}`, async () => (await world.payoutOf(order)).state === state, timeoutMs),
     scannerAtHead: () =>
-      waitUntil('the scanner is at the head', async () => {
-        const head = Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
-        const { rows } = await sql<{ seen: number }>`
+      waitUntil(
+        'the scanner is at the head',
+        async () => {
+          const head = Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
+          const { rows } = await sql<{ seen: number }>`
           select seen_height as seen from chain_cursor where chain = ${CHAIN}`.execute(admin);
-        return rows[0]?.seen === head;
-      }),
+          return rows[0]?.seen === head;
+        },
+        PATIENCE_MS,
+      ),
     async close() {
       for (const driver of running) await driver.stop();
       await scan.stop();

@@ -11,6 +11,7 @@ import { waitUntil } from '@opentill/testkit/wait-until';
 import { depositBranch } from '@opentill/wallet/derivation';
 import { publicKeysOf } from '@opentill/wallet/public-keys';
 import { keepBooks } from './keep-books.ts';
+import { PATIENCE_MS } from './quick-timing.ts';
 import { readSweeps, type SweepReading } from './read-sweeps.ts';
 import { CHAIN, createSignerWorld, USDT, type SignerWorld } from './signer-world.ts';
 import { COLD, startSweepingSigner, type RunningSigner, type SweepingSigner } from './sweeping-signer.ts';
@@ -147,7 +148,7 @@ export async function createSweepWorld(): Promise<SweepWorld> {
       running.add(runner);
       return Promise.resolve(runner);
     },
-    mineUntil: (what, isSo, timeoutMs = 20_000) =>
+    mineUntil: (what, isSo, timeoutMs = PATIENCE_MS) =>
       waitUntil(
         what,
         async () => {

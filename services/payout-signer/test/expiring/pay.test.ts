@@ -6,6 +6,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { PATIENCE_MS } from '../quick-timing.ts';
 import { checkChain } from './check-tron-chain.ts';
 import {
   aTronAddress,
@@ -37,9 +38,10 @@ const start = async (...given: Parameters<TronWorld['start']>): Promise<RunningD
   drivers.push(driver);
   return driver;
 };
-const sent = (order: OrderRow) => waitUntil('sent', async () => (await world.payoutOf(order)).sent, 10_000);
+const sent = (order: OrderRow) =>
+  waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
 const hindered = (order: OrderRow, obstacle: string) =>
-  waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, 10_000);
+  waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, PATIENCE_MS);
 
 const halt = () =>
   sql`insert into wallet_halt (halt_id, chain, kind, reason, set_by) values (gen_random_uuid(), 'TRON_TEST', 'OPERATOR', 'stop', 'test')`.execute(
@@ -172,7 +174,7 @@ describe('a payout', () => {
     await hindered(order, 'NO_TOKENS');
     expect(await world.attemptsOf(order)).toEqual([]);
     await world.devnet.control.fund(world.wallet, { symbol: 'USDT', amountBaseUnits: 1_500_000n * ONE_USDT });
-    await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', 10_000);
+    await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', PATIENCE_MS);
     await landsOnce([order]);
   });
 
@@ -183,7 +185,7 @@ describe('a payout', () => {
     await hindered(order, 'FEES_ABOVE_CAP');
     expect(await world.attemptsOf(order)).toEqual([]);
     world.devnet.control.setChainParameter('getEnergyFee', 100);
-    await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', 10_000);
+    await waitUntil('signed', async () => (await world.payoutOf(order)).state === 'SIGNED', PATIENCE_MS);
     await landsOnce([order]);
   });
 

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { queueName } from '@opentill/contracts/topology';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { PATIENCE_MS } from '../quick-timing.ts';
 import { prepareEnvironment, startProcess, type SignerProcess } from '../signer-process.ts';
 import { createTronWorld, PASSPHRASE, type TronWorld } from './tron-world.ts';
 
@@ -22,7 +23,7 @@ afterAll(async () => {
 test('the process pays on TRON what the broker tells it of, tells of it, and ends cleanly', async () => {
   const env = await prepareEnvironment(world, await rabbit.urlFor('payout-signer'));
   signer = await startProcess({ ...env, LOG_LEVEL: 'debug' });
-  await waitUntil('ready', signer.isReady, 20_000);
+  await waitUntil('ready', signer.isReady, 2 * PATIENCE_MS);
   const order = await world.payout();
   const event = {
     id: order.order_pk,
@@ -50,4 +51,4 @@ test('the process pays on TRON what the broker tells it of, tells of it, and end
     expect(signer.output()).not.toContain(secret);
     expect(metrics).not.toContain(secret);
   }
-});
+}, 300_000);

@@ -8,6 +8,7 @@ import { createTronSources, readHeader } from '@opentill/chain-tron/tron-sources
 import { baseUnits } from '@opentill/domain/money';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { PATIENCE_MS } from '../quick-timing.ts';
 import { aTronAddress, createTronWorld, ONE_TRX, type DriverOptions, type TronWorld } from './tron-world.ts';
 
 /*
@@ -18,6 +19,10 @@ import { aTronAddress, createTronWorld, ONE_TRX, type DriverOptions, type TronWo
 let world: TronWorld;
 let keys: ExpiringSender;
 let uniqueMs = 1_000;
+/** What the signer sends reaches no node. */
+let isCutOff = false;
+/** Its calls of nodes that are on their way. */
+let sending = 0;
 beforeAll(async () => {
   world = await createTronWorld();
   await start();
@@ -30,7 +35,14 @@ const start = (options: DriverOptions = {}) =>
     ...options,
     sender: (sender) => {
       keys = sender;
-      return sender;
+      return {
+        ...sender,
+        async broadcast(signed, options) {
+          if (isCutOff) return signed.map(() => 'UNKNOWN' as const);
+          sending += 1;
+          return sender.broadcast(signed, options).finally(() => (sending -= 1));
+        },
+      };
     },
   });
 
@@ -72,7 +84,7 @@ const release = () =>
   sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'
     where released_at is null`.execute(world.admin);
 const hindered = (order: OrderRow, obstacle: string) =>
-  waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, 10_000);
+  waitUntil(obstacle, async () => (await world.payoutOf(order)).obstacle === obstacle, PATIENCE_MS);
 const decide = (order: OrderRow, decision: 'PAID_BY' | 'PAY_AGAIN', txHash: string | null) =>
   sql`insert into payout_decision (decision_id, order_pk, decision, tx_hash, operator, reason)
     values (gen_random_uuid(), ${order.order_pk}, ${decision}, ${txHash}, 'test', 'looked')`.execute(
@@ -83,21 +95,25 @@ const states = async (order: OrderRow) => (await world.attemptsOf(order)).map(({
 test.each([
   ['moves a token', {}],
   ['fails, and moves nothing', { amountBaseUnits: baseUnits(10n ** 14n) }],
-])('what the wallet did not sign here halts it once, also when it %s', async (_, pays) => {
-  const before = (await halts()).length;
-  const txHash = await steal(pays);
-  await halted(txHash);
-  const order = await world.payout();
-  await hindered(order, 'HALTED');
-  const incidents =
-    await sql`select from incident where kind = 'FOREIGN_NONCE' and closed_at is null`.execute(world.admin);
-  expect(incidents.rows.length).toBeGreaterThan(0);
-  await release();
-  await world.land([order]);
-  expect((await halts()).slice(before)).toEqual([
-    { kind: 'FOREIGN_NONCE', reason: expect.anything(), open: false },
-  ]);
-});
+])(
+  'what the wallet did not sign here halts it once, also when it %s',
+  async (_, pays) => {
+    const before = (await halts()).length;
+    const txHash = await steal(pays);
+    await halted(txHash);
+    const order = await world.payout();
+    await hindered(order, 'HALTED');
+    const incidents =
+      await sql`select from incident where kind = 'FOREIGN_NONCE' and closed_at is null`.execute(world.admin);
+    expect(incidents.rows.length).toBeGreaterThan(0);
+    await release();
+    await world.land([order]);
+    expect((await halts()).slice(before)).toEqual([
+      { kind: 'FOREIGN_NONCE', reason: expect.anything(), open: false },
+    ]);
+  },
+  300_000,
+);
 
 test('a payout that it pays alike is not signed after the release before an operator has said which it paid', async () => {
   const txHash = await steal({});
@@ -122,19 +138,22 @@ test('a payout that it pays alike is not signed after the release before an oper
   expect(await world.received(paid)).toBe(paid.amount);
   // The operator's word: the second one was another's, who was paid the same.
   expect(await world.received(unpaid)).toBe(2n * unpaid.amount);
-});
+}, 300_000);
 
 test('and one that was signed stays signed, however long its time is over, until he has', async () => {
   world.devnet.control.fault({ kind: 'swallow-broadcast' });
   const order = await world.payout();
-  await waitUntil('sent', async () => (await world.payoutOf(order)).sent, 10_000);
-  // Nobody sends it again meanwhile, or it would land as well.
+  await waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
+  // Nobody sends it again meanwhile, or it would land as well: neither who has the lease, nor who has just lost it.
+  isCutOff = true;
+  await waitUntil('nothing is on its way to the node', () => sending === 0);
   await sql`update signer.lease set holder = 'nobody', expires_at = now() + interval '1 hour', fencing_token = fencing_token + 1`.execute(
     world.admin,
   );
   world.devnet.control.clearFaults();
   const txHash = await steal(paysFor(order));
   await world.passExpiry();
+  isCutOff = false;
   await sql`update signer.lease set expires_at = now()`.execute(world.admin);
   await halted(txHash);
   await release();
@@ -144,4 +163,4 @@ test('and one that was signed stays signed, however long its time is over, until
   await world.land([order]);
   expect(await states(order)).toEqual(expect.arrayContaining(['DEAD', 'SETTLED']));
   expect(await world.received(order)).toBe(order.amount);
-});
+}, 300_000);

@@ -34,6 +34,7 @@ import { createAttemptStore } from '../../src/expiring/store.ts';
 import { judgeByPolicy } from '../../src/judge-by-policy.ts';
 import { createObserve, type Observe } from '../../src/observe.ts';
 import type { PolicyJudge } from '../../src/policy-port.ts';
+import { PATIENCE_MS } from '../quick-timing.ts';
 import { startScan } from '../start-scan.ts';
 import { readAttempts, type AttemptReading, type AttemptRow } from './read-attempts.ts';
 
@@ -177,7 +178,7 @@ export async function createTronWorld(
       await devnet.control.mine(blocks);
       await world.scannerAtHead();
     },
-    async land(orders, timeoutMs = 20_000) {
+    async land(orders, timeoutMs = PATIENCE_MS) {
       await waitUntil(
         'every payout is settled',
         async () => {
@@ -193,15 +194,19 @@ export async function createTronWorld(
       await world.mine(Math.ceil(seconds / 3) + SOLID_LAG_BLOCKS + 2);
     },
     scannerAtHead: () =>
-      waitUntil('the scanner is at the head', async () => {
-        const { head, solid } = devnet.control.summary();
-        const { rows } = await sql<{ seen: number; verified: number }>`
+      waitUntil(
+        'the scanner is at the head',
+        async () => {
+          const { head, solid } = devnet.control.summary();
+          const { rows } = await sql<{ seen: number; verified: number }>`
           select seen_height as seen, verified_height as verified from chain_cursor where chain = ${CHAIN}`.execute(
-          admin,
-        );
-        return rows[0]?.seen === head && rows[0].verified === solid;
-      }),
-    until: (what, order, is) => waitUntil(what, async () => is(await world.attemptsOf(order)), 10_000),
+            admin,
+          );
+          return rows[0]?.seen === head && rows[0].verified === solid;
+        },
+        PATIENCE_MS,
+      ),
+    until: (what, order, is) => waitUntil(what, async () => is(await world.attemptsOf(order)), PATIENCE_MS),
     async close() {
       for (const driver of running) await driver.stop();
       await scan.stop();

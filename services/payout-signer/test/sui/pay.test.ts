@@ -3,6 +3,7 @@ import type { BlockHeader } from '@opentill/chain/block';
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { PATIENCE_MS } from '../quick-timing.ts';
 import {
   aSuiAddress,
   createSuiWorld,
@@ -31,7 +32,8 @@ const start = async (...given: Parameters<SuiWorld['start']>): Promise<RunningSi
   signers.push(signer);
   return signer;
 };
-const sent = (order: OrderRow) => waitUntil('sent', async () => (await world.payoutOf(order)).sent, 10_000);
+const sent = (order: OrderRow) =>
+  waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
 
 /** The payouts arrived once, by as many attempts as said, and the database says the same. */
 async function landsOnce(orders: readonly OrderRow[], attempts = 1): Promise<void> {
@@ -65,7 +67,7 @@ describe('a payout on SUI', () => {
       world.admin,
     );
     expect(balances.rows.map(({ symbol }) => symbol)).toEqual(['SUI', 'USDC', 'USDT']);
-  });
+  }, 300_000);
 
   test('whose answer was lost is sent again, the same bytes, and pays once', async () => {
     let losing = true;
@@ -107,7 +109,7 @@ describe('a payout on SUI', () => {
     const [dead] = await world.attemptsOf(order);
     expect(dead).toMatchObject({ state: 'DEAD', fate: null });
     await landsOnce([order], 2);
-  });
+  }, 300_000);
 
   test('that landed is not signed anew when nodes deny it: the own scan has read it in its checkpoint', async () => {
     const head = { height: 1, hash: 'h', parentHash: 'p', timeSeconds: 1 } as BlockHeader;
@@ -132,7 +134,7 @@ describe('a payout on SUI', () => {
     await expect(bury.execute(world.admin)).rejects.toThrow(/may land yet, or has/);
     world.devnet.control.clearFaults();
     await landsOnce([order, next]);
-  });
+  }, 300_000);
 
   test('is signed, sent and read again whatever a node says of how long its epoch lasts', async () => {
     for (const expiresMs of [2 ** 54, 1e19, -1, Number.NaN]) {
@@ -147,7 +149,7 @@ describe('a payout on SUI', () => {
       await landsOnce([await world.payout()]);
       await signer.stop();
     }
-  });
+  }, 300_000);
 
   test('that fails on the chain is over with that, and is not signed anew', async () => {
     await start({
@@ -199,7 +201,7 @@ describe('a payout on SUI', () => {
     await sql`select book_top_up(${`SUI_TEST:${aSuiAddress()}:USDC`}, 'SUI_TEST', 'USDC', ${held})`.execute(
       world.admin,
     );
-  });
+  }, 300_000);
 
   test('is not crowded out by what gathers coins: one of an asset at a time, sent again, and none of dust', async () => {
     const broadcasts = new Map<string, number>();
@@ -244,7 +246,7 @@ describe('a payout on SUI', () => {
     await waitUntil(
       'hindered',
       async () => (await world.payoutOf(order)).obstacle === 'CHAIN_BEHIND',
-      10_000,
+      PATIENCE_MS,
     );
     expect(await world.attemptsOf(order)).toEqual([]);
     await sql`insert into payout_veto (order_pk, operator, reason) values (${order.order_pk}, 'test', 'over')`.execute(
@@ -272,7 +274,7 @@ describe('a deposit address on SUI', () => {
     await waitUntil(
       'all is swept',
       async () => (await Promise.all(orders.map(isDone))).every(Boolean),
-      40_000,
+      PATIENCE_MS,
     );
     for (const order of orders) {
       expect(await world.received(order)).toBe(0n);
@@ -293,5 +295,5 @@ describe('a deposit address on SUI', () => {
     await waitUntil('every attempt is closed', async () =>
       (await Promise.all(orders.map(sweepAttemptOf))).every(({ state }) => state === 'SETTLED'),
     );
-  });
+  }, 300_000);
 });

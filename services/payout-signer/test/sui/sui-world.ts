@@ -40,7 +40,7 @@ import { startSigner, type SignerApp } from '../../src/app.ts';
 import { judgeByPolicy } from '../../src/judge-by-policy.ts';
 import { readAttempts, type AttemptReading, type AttemptRow } from '../expiring/read-attempts.ts';
 import { keepBooks } from '../keep-books.ts';
-import { QUICK } from '../quick-timing.ts';
+import { PATIENCE_MS, QUICK } from '../quick-timing.ts';
 import { readSweeps, type SweepReading } from '../read-sweeps.ts';
 import { startScan } from '../start-scan.ts';
 
@@ -217,7 +217,7 @@ export async function createSuiWorld(
               and received > 0`.execute(admin);
           return rows[0]?.n === orders.length;
         },
-        30_000,
+        PATIENCE_MS,
       );
       return orders;
     },
@@ -232,11 +232,15 @@ export async function createSuiWorld(
     async passEpoch() {
       const { epoch } = devnet.control.advanceEpoch();
       if (devnet.control.summary().epoch !== epoch) throw new Error('no next epoch');
-      await waitUntil('the epoch is over', async () => {
-        const { rows } = await sql<{ epoch: number | null }>`
+      await waitUntil(
+        'the epoch is over',
+        async () => {
+          const { rows } = await sql<{ epoch: number | null }>`
           select verified_epoch as epoch from chain_cursor where chain = ${CHAIN}`.execute(admin);
-        return rows[0]?.epoch === epoch;
-      });
+          return rows[0]?.epoch === epoch;
+        },
+        PATIENCE_MS,
+      );
     },
     async close() {
       for (const one of running) await one.stop();
@@ -279,13 +283,14 @@ function reading(admin: Db, client: SuiGrpcClient): Reading {
     ...attempts,
     ...readSweeps(admin, CHAIN, 'USDC'),
     received: ({ contract_address: contract, address }) => heldBy(address, contract ?? SUI_TYPE),
-    land: (orders, timeoutMs = 20_000) =>
+    land: (orders, timeoutMs = PATIENCE_MS) =>
       waitUntil(
         'every payout is settled',
         async () => (await attempts.countUnsettled(orders)) === 0,
         timeoutMs,
       ),
-    until: (what, order, is) => waitUntil(what, async () => is(await attempts.attemptsOf(order)), 10_000),
+    until: (what, order, is) =>
+      waitUntil(what, async () => is(await attempts.attemptsOf(order)), PATIENCE_MS),
   };
 }
 
