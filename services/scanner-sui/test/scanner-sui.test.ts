@@ -221,7 +221,7 @@ describe('of two nodes', () => {
     await expectTruth();
     other.fault({ kind: 'lag', checkpoints: 2 });
     await chain.produceBlock();
-    expect(await world.passed('seen', world.devnet.control.summary().checkpoint, 20_000)).toBe(true);
+    expect(await world.passed('seen', world.devnet.control.summary().checkpoint, 60_000)).toBe(true);
     other.clearFaults();
     await expectTruth();
     world.node.fault({ kind: 'no-balance-changes' });
@@ -235,7 +235,7 @@ describe('of two nodes', () => {
     replica = await world.startReplica({ rpcUrls: [other.url, world.node.url], aloneAfterSeconds: 1 });
     await expectTruth();
     await other.close();
-  }, 30_000);
+  }, 300_000);
 });
 
 it('a node of another network is refused, and the service says that it is misconfigured', async () => {
@@ -319,6 +319,7 @@ it('asks the database for checkpoints that come together in a part of a statemen
   }
   replica = await world.startReplica();
   await expectTruth();
-  // What it asks besides, while it starts and by the clock, is in this as well.
+  // What it asks besides while it starts is in this as well.
+  expect(replica.statements()).toBeGreaterThan(0);
   expect(replica.statements() / TOGETHER).toBeLessThan(1);
 });

@@ -41,9 +41,21 @@ export interface Replica {
   readonly failures: unknown[];
   /** The kinds of alarm that it raises now. */
   alarms(): Promise<readonly string[]>;
-  /** How many statements it has had carried out, beside the beginnings and ends of transactions. */
+  /**
+   * How many statements it has had carried out, beside the beginnings and ends of transactions and what asks by the clock,
+   * of which a slow machine sees more: for the lease, for events to publish, whether it is paused and who is there.
+   */
   statements(): number;
   stop(): Promise<void>;
+}
+
+/** Whether the words of a statement are of such a kind. */
+function asksByTheClock(query: object): boolean {
+  const wordsOf = (part: unknown): readonly string[] => {
+    if (typeof part === 'string') return [part];
+    return typeof part === 'object' && part !== null ? Object.values(part).flatMap(wordsOf) : [];
+  };
+  return /\b(?:lease|outbox|pause)\b/.test(wordsOf(query).join(' '));
 }
 
 export async function createScannerWorld(
@@ -69,7 +81,7 @@ export async function createScannerWorld(
     let statements = 0;
     const counting = db.kysely.withPlugin({
       transformQuery({ node: query }) {
-        statements += 1;
+        if (!asksByTheClock(query)) statements += 1;
         return query;
       },
       transformResult: ({ result }) => Promise.resolve(result),
@@ -123,11 +135,15 @@ export async function createScannerWorld(
       return address;
     },
     caughtUp: () =>
-      waitUntil('the scanner is at the head', async () => {
-        const { digest, checkpoint } = devnet.control.summary();
-        const { seenHash, verified } = await world.cursor();
-        return seenHash === digest && verified === checkpoint;
-      }),
+      waitUntil(
+        'the scanner is at the head',
+        async () => {
+          const { digest, checkpoint } = devnet.control.summary();
+          const { seenHash, verified } = await world.cursor();
+          return seenHash === digest && verified === checkpoint;
+        },
+        60_000,
+      ),
     startReplica,
     async close() {
       for (const replica of replicas) await replica.stop();
