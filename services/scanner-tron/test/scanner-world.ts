@@ -109,11 +109,15 @@ export async function createScannerWorld(
       return address;
     },
     caughtUp: () =>
-      waitUntil('the scanner is at the head', async () => {
-        const { headId, solid } = devnet.control.summary();
-        const { seenHash, verified } = await world.cursor();
-        return seenHash === headId && verified === solid;
-      }),
+      waitUntil(
+        'the scanner is at the head',
+        async () => {
+          const { headId, solid } = devnet.control.summary();
+          const { seenHash, verified } = await world.cursor();
+          return seenHash === headId && verified === solid;
+        },
+        60_000,
+      ),
     startReplica,
     async close() {
       for (const replica of replicas) await replica.stop();

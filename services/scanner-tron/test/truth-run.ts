@@ -104,8 +104,9 @@ export const HONEST_ALONE: Partial<Record<TronNodeFault, number>> = {
 export const SOLID_LAG = 6;
 const ADDRESSES = 20;
 const REORG_DEPTH_MAX = 4;
-const PAUSE_MAX_MS = 5_000;
-const SETTLE_MAX_MS = 120_000;
+const PAUSE_MAX_MS = 20_000;
+const TOLD_MAX_MS = 60_000;
+const SETTLE_MAX_MS = 180_000;
 const OUTAGE_MAX_MS = 90_000;
 
 /** Runs a chain by the plan's seed, with the scanner and the naive one reading along, and compares at the end. */
@@ -151,7 +152,7 @@ export async function runTruth(plan: TruthPlan): Promise<TruthFindings> {
       deposits: truth.length,
       settled,
       ...(await compareTransfers(world.admin.kysely, truth)),
-      untold: await untoldTransfers(world.admin.kysely, world, PAUSE_MAX_MS),
+      untold: await untoldTransfers(world.admin.kysely, world, TOLD_MAX_MS),
       sent: chain.sent,
       naive: {
         missed: [...credited].filter((key) => !naive.credited.has(key)).length,
