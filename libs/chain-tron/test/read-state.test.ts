@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { createLyingTronProxy } from '@opentill/testkit/lying-tron-proxy';
 import { createTronStateReader } from '../src/read-state.ts';
 import { networkOf } from './tron-harness.ts';
 
@@ -66,13 +67,23 @@ test('coin that is staked is still its owner’s, also while it is lent', async 
 });
 
 test('blocks that come while it reads are named: the balances stood somewhere in between', async () => {
-  const reader = createTronStateReader(networkOf(devnet, [devnet.tokens.USDT]));
   const before = devnet.control.summary().solid;
-  devnet.control.fault({ kind: 'latency', path: 'triggerconstantcontract', delayMs: 300 });
-  const reading = reader.solidBalances(holdings());
+  const mined = Promise.withResolvers<void>();
+  // No balance is told before they have come.
+  const proxy = await createLyingTronProxy({
+    upstreamUrl: devnet.url,
+    seed: 1,
+    async override({ method }) {
+      if (method === 'triggerconstantcontract') await mined.promise;
+      return undefined;
+    },
+  });
+  const network = networkOf(devnet, [devnet.tokens.USDT], { rpcUrls: [proxy.url] });
+  const reading = createTronStateReader(network, { requestTimeoutMs: 20_000 }).solidBalances(holdings());
   await devnet.control.mine(2);
+  mined.resolve();
   const { from, to } = await reading;
-  devnet.control.clearFaults();
+  await proxy.close();
   expect(to.height).toBe(before + 2);
   expect(from.height).toBeGreaterThanOrEqual(before);
 });

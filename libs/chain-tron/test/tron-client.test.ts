@@ -34,6 +34,7 @@ beforeAll(async () => {
       return response.writeHead(answer.status).end(await answer.text());
     })();
   });
+  server.keepAliveTimeout = 0; // however long a test stands between two requests
   server.on('connection', (socket) => numbers.set(socket, (connections += 1)));
   providerUrl = await listenLocally(server);
 });
