@@ -41,7 +41,7 @@ async function check(answer: object, code = '0x38'): Promise<void> {
     await once(server, 'close');
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await checkTokens(createEvmClient({ url, chainId: 56 }), [TOKEN], {});
+  await checkTokens(createEvmClient({ url, chainId: 56, requestTimeoutMs: 20_000 }), [TOKEN], {});
 }
 
 describe('the check of a configured token', () => {

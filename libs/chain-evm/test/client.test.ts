@@ -39,6 +39,7 @@ async function node(
   });
   const connections = new Set<Socket>();
   server.on('connection', (socket) => connections.add(socket));
+  server.keepAliveTimeout = 0; // however long a test stands between two requests
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   closers.push(async () => {
@@ -64,7 +65,7 @@ const two = [
 ];
 
 function clientOf(url: string, config: Partial<EvmClientConfig> = {}): EvmClient {
-  return createEvmClient({ url, chainId: 56, requestTimeoutMs: 500, ...config });
+  return createEvmClient({ url, chainId: 56, requestTimeoutMs: 20_000, ...config });
 }
 
 describe('the JSON-RPC client', () => {
@@ -176,11 +177,15 @@ describe('the JSON-RPC client', () => {
 
   it('waits no longer than it may, and ends at once when aborted', async () => {
     const { url } = await node(() => undefined);
-    const startedAt = performance.now();
-    await expect(clientOf(url).batch(two)).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE' });
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
     const controller = new AbortController();
-    const read = clientOf(url, { requestTimeoutMs: 60_000 }).batch(two, { signal: controller.signal });
+    let hasEnded = false;
+    const read = clientOf(url, { requestTimeoutMs: 60_000 })
+      .batch(two, { signal: controller.signal })
+      .finally(() => (hasEnded = true));
+    await expect(clientOf(url, { requestTimeoutMs: 500 }).batch(two)).rejects.toMatchObject({
+      code: 'RPC_UNAVAILABLE',
+    });
+    expect(hasEnded).toBe(false);
     controller.abort();
     await expect(read).rejects.toMatchObject({ code: 'READ_ABORTED' });
   });
@@ -193,19 +198,20 @@ describe('the JSON-RPC client', () => {
   });
 
   it('reads Retry-After as seconds and as a date', async () => {
-    const date = new Date(Date.now() + 7_000).toUTCString();
+    const now = Date.now();
+    const date = new Date(now).toUTCString(); // of the answer, as the node says it
     for (const [retryAfter, wait] of [
       ['3', 3_000],
-      [date, 7_000],
+      [new Date(now + 7_000).toUTCString(), 7_000],
       ['soon', undefined],
     ] as const) {
-      const { url } = await node(() => ({ status: 429, headers: { 'retry-after': retryAfter }, body: '' }));
+      const headers = { date, 'retry-after': retryAfter };
+      const { url } = await node(() => ({ status: 429, headers, body: '' }));
       const error: unknown = await clientOf(url)
         .batch(two)
         .catch((refusal: unknown) => refusal);
       const { retryAfterMs } = (error as { context: { retryAfterMs?: number } }).context;
-      if (wait === undefined) expect(retryAfterMs).toBeUndefined();
-      else expect(Math.abs(retryAfterMs! - wait)).toBeLessThanOrEqual(1_000);
+      expect(retryAfterMs).toBe(wait);
     }
   });
 

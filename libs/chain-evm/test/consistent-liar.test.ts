@@ -4,7 +4,7 @@ import type { ChainReader } from '@opentill/chain/chain-reader';
 import { bloomBits } from '../src/bloom.ts';
 import { TRANSFER_TOPIC } from '../src/decode.ts';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
-import { createEvmReader } from '../src/reader.ts';
+import { createPatientReader } from './patient-reader.ts';
 import type { Call, ScriptedNode } from './scripted-node.ts';
 import { answering, refusing, scriptedNode } from './scripted-node.ts';
 
@@ -38,7 +38,8 @@ type Chain = readonly Block[];
 const hashOf = (text: string): string => `0x${createHash('sha256').update(text).digest('hex')}`;
 const word = (hex: string): string => `0x${hex.slice(2).padStart(64, '0')}`;
 const quantity = (value: number): string => `0x${value.toString(16)}`;
-const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
+const STARTED_AT_MS = Date.now();
+const nowSeconds = (): number => Math.floor(STARTED_AT_MS / 1_000);
 
 function childOf(
   parent: Block | undefined,
@@ -196,7 +197,8 @@ const readerOf = (
   sources: readonly ScriptedNode[],
   change: Partial<EvmNetwork> = {},
   deps: EvmReaderDeps = {},
-): ChainReader => createEvmReader({ ...NETWORK, rpcUrls: sources.map(({ url }) => url), ...change }, deps);
+): ChainReader =>
+  createPatientReader({ ...NETWORK, rpcUrls: sources.map(({ url }) => url), ...change }, deps);
 
 /** A reader of the liar and an honest source, in both orders; honest logs, receipts and all unless said otherwise. */
 async function besideHonest(
@@ -302,11 +304,7 @@ describe('a consistent liar beside an honest source', () => {
       await nodeOf({ chain: HONEST, finalized: { ...HEAD, hash: hashOf('another') } }),
       await nodeOf({ chain: HONEST, finalized: HONEST[60]! }),
     ];
-    const reader = readerOf(
-      pair,
-      { finality: { staleSeconds: 60 } },
-      { nowMs: () => performance.now() + skewMs },
-    );
+    const reader = readerOf(pair, { finality: { staleSeconds: 60 } }, { nowMs: () => skewMs });
     for (; skewMs < 600_000; skewMs += 50_000) expect(await reader.finalizedHeight()).toBe(60);
   });
 
@@ -380,7 +378,7 @@ describe('a consistent liar beside an honest source', () => {
 describe('a consistent liar while the honest source fails', () => {
   const lying: View = { chain: changed(50, (block) => ({ ...withLoot(block), bloomOf: block.txs })) };
 
-  /** The honest source first, and a clock that can be put on. */
+  /** The honest source first, and a clock that stands unless it is put on. */
   async function failing(change: Partial<EvmNetwork> = {}) {
     const [honest, liar] = [await nodeOf({ chain: HONEST }), await nodeOf(lying)];
     const script = honest.script;
@@ -388,9 +386,8 @@ describe('a consistent liar while the honest source fails', () => {
     const alone: { readonly label: string; readonly sinceSeconds: number }[] = [];
     const reader = readerOf([honest, liar], change, {
       onAlone: (told) => alone.push(told),
-      nowMs: () => performance.now() + skewMs,
-      epochMs: () => Date.now() + skewMs,
-      requestTimeoutMs: 500,
+      nowMs: () => skewMs,
+      epochMs: () => STARTED_AT_MS + skewMs,
     });
     const read = async (): Promise<number | string> => {
       try {
@@ -405,7 +402,7 @@ describe('a consistent liar while the honest source fails', () => {
       alone,
       liar,
       fails: () => (honest.script = refusing(-32000, 'down', 503)),
-      limits: () => (honest.script = () => ({ status: 429, headers: { 'retry-after': '5' }, body: '' })),
+      limits: () => (honest.script = () => ({ status: 429, headers: { 'retry-after': '50' }, body: '' })),
       recovers: () => (honest.script = script),
       pass: (seconds: number) => (skewMs += seconds * 1_000),
     };
@@ -491,7 +488,7 @@ describe('a consistent liar while the honest source fails', () => {
     const reader = readerOf(
       [await nodeOf({ chain: old }), await nodeOf({ chain: HONEST })],
       {},
-      { nowMs: () => performance.now() + skewMs, epochMs: () => Date.now() + skewMs },
+      { nowMs: () => skewMs, epochMs: () => STARTED_AT_MS + skewMs },
     );
     const read = (): Promise<unknown> => reader.readVerified(80, 80, []);
     await expect(read()).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });

@@ -13,7 +13,7 @@ import { compileLogEmitter, logsOf } from '@opentill/testkit/emitted-logs';
 import { HDNodeWallet, getCreateAddress, hexlify, randomBytes } from 'ethers';
 import { evmAddressCodec } from '../src/address.ts';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
-import { createEvmReader } from '../src/reader.ts';
+import { createPatientReader } from './patient-reader.ts';
 
 export const CHAIN_ID = 11155111;
 const FEE_WEI = 10n ** 11n;
@@ -105,7 +105,7 @@ export async function makeEvmHarness(
     network,
     rpc,
     codec: evmAddressCodec,
-    reader: createEvmReader(network, deps),
+    reader: createPatientReader(network, deps),
     tokens: [tokenA as TokenContract, tokenB as TokenContract],
     movements: ['transfer', 'fakeToken', 'malformed', 'otherEvent'],
     keyPair: {

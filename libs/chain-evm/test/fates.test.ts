@@ -26,7 +26,7 @@ import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import { anEvmAddress } from '@opentill/testkit/scenario';
 import type { RpcExchange } from '../src/client.ts';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
-import { createEvmReader } from '../src/reader.ts';
+import { createPatientReader } from './patient-reader.ts';
 
 const WALLET = devAccount(1);
 const OTHER = devAccount(2);
@@ -60,7 +60,7 @@ beforeAll(async () => {
       { symbol: 'USDC', contract: at.USDC, ...token },
     ],
   };
-}, 60_000);
+});
 afterEach(async () => {
   await Promise.all(proxies.map((proxy) => proxy.close()));
   proxies = [];
@@ -113,7 +113,7 @@ async function truthOf(own: OwnTransaction): Promise<{
 describe('the fate of a transaction by one node', () => {
   let reader: ChainReader;
   beforeAll(() => {
-    reader = createEvmReader(network);
+    reader = createPatientReader(network);
   });
 
   async function expectFate(own: OwnTransaction, succeeded: boolean, delivered: bigint): Promise<void> {
@@ -223,7 +223,7 @@ async function readerOf(
   );
   proxies.push(...opened);
   const rpcUrls = opened.map(({ url }) => url);
-  return createEvmReader({ ...network, rpcUrls, ...overrides }, { requestTimeoutMs: 1_000, ...deps });
+  return createPatientReader({ ...network, rpcUrls, ...overrides }, deps);
 }
 
 /** Changes the receipt of one transaction; null for none. */
@@ -243,7 +243,7 @@ describe('the fate of a transaction by two sources', () => {
   beforeAll(async () => {
     paid = await pay('USDC', 77n);
     others = [await pay('USDC', 1n), await pay('USDT', 2n)];
-    truth = await createEvmReader(network).readFates([paid, ...others]);
+    truth = await createPatientReader(network).readFates([paid, ...others]);
     expect(truth.fates).toHaveLength(3);
   });
 

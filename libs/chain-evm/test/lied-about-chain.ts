@@ -7,7 +7,7 @@ import type { LyingRpcProxy, RpcFault } from '@opentill/testkit/lying-rpc-proxy'
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import type { RpcExchange } from '../src/client.ts';
 import type { EvmReaderDeps } from '../src/reader.ts';
-import { createEvmReader } from '../src/reader.ts';
+import { createPatientReader } from './patient-reader.ts';
 import type { EvmHarness } from './evm-harness.ts';
 import { makeEvmHarness } from './evm-harness.ts';
 
@@ -83,7 +83,7 @@ export function useLiedAboutChain(): LiedAboutChain {
     from = to - 59;
     truth = await chain.reader.readSeen(from, to);
     expect(truth.transfers.filter((transfer) => transfer.to === payee)).toHaveLength(40);
-  }, 60_000);
+  });
   afterEach(async () => {
     await Promise.all(proxies.map((proxy) => proxy.close()));
     proxies = [];
@@ -112,10 +112,7 @@ export function useLiedAboutChain(): LiedAboutChain {
       return proxy;
     },
     readerOf: (proxy, deps = {}, bloom = true) =>
-      createEvmReader(
-        { ...chain.network, rpcUrls: [proxy.url], bloom },
-        { requestTimeoutMs: 1_500, ...deps },
-      ),
+      createPatientReader({ ...chain.network, rpcUrls: [proxy.url], bloom }, deps),
   };
 }
 

@@ -6,7 +6,7 @@ import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import type { SourceFinding } from '../src/check-network.ts';
 import type { FinalityLag } from '@opentill/chain-sources/read-finality';
 import type { EvmNetwork } from '../src/reader.ts';
-import { createEvmReader } from '../src/reader.ts';
+import { createPatientReader } from './patient-reader.ts';
 import type { EvmHarness } from './evm-harness.ts';
 import { makeEvmHarness } from './evm-harness.ts';
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
   }
   from = to - 29;
   truth = await chain.reader.readSeen(from, to);
-}, 60_000);
+});
 afterEach(async () => {
   await Promise.all(proxies.map((proxy) => proxy.close()));
   proxies = [];
@@ -68,7 +68,7 @@ describe('the check at start', () => {
       const findings: SourceFinding[] = [];
       const [wrong, right] = [await anotherChain(), await liar()];
       const sources = place === 0 ? [wrong, right] : [right, wrong];
-      const reader = createEvmReader(networkOf(sources, ALONE_AT_ONCE), {
+      const reader = createPatientReader(networkOf(sources, ALONE_AT_ONCE), {
         onFinding: (finding) => findings.push(finding),
       });
       await reader.checkNetwork();
@@ -82,14 +82,14 @@ describe('the check at start', () => {
   });
 
   it('is for the operator when every source is of another chain', async () => {
-    const reader = createEvmReader(networkOf([await anotherChain(), await anotherChain()]));
+    const reader = createPatientReader(networkOf([await anotherChain(), await anotherChain()]));
     await expect(reader.checkNetwork()).rejects.toMatchObject({ code: 'WRONG_CHAIN', retryable: false });
   });
 
   it('is tried again while the only source that may be right is down', async () => {
     const findings: SourceFinding[] = [];
     const down = await liar(undefined, { faults: { unavailable: 1 } });
-    const reader = createEvmReader(networkOf([await anotherChain(), down]), {
+    const reader = createPatientReader(networkOf([await anotherChain(), down]), {
       onFinding: (finding) => findings.push(finding),
     });
     await expect(reader.checkNetwork()).rejects.toMatchObject({ code: 'RPC_UNAVAILABLE', retryable: true });
@@ -98,7 +98,7 @@ describe('the check at start', () => {
 
   it('does not wait for a source that is down beside one that is right', async () => {
     const down = await liar(undefined, { faults: { unavailable: 1 } });
-    await createEvmReader(networkOf([down, await liar()])).checkNetwork();
+    await createPatientReader(networkOf([down, await liar()])).checkNetwork();
   });
 
   const sixteenDecimals: Override = async ({ method }) =>
@@ -107,7 +107,7 @@ describe('the check at start', () => {
   it('leaves out a source with other decimals, beside one with the right ones', async () => {
     const findings: SourceFinding[] = [];
     const [wrong, right] = [await liar(sixteenDecimals), await liar()];
-    const reader = createEvmReader(networkOf([wrong, right], ALONE_AT_ONCE), {
+    const reader = createPatientReader(networkOf([wrong, right], ALONE_AT_ONCE), {
       onFinding: (finding) => findings.push(finding),
     });
     await reader.checkNetwork();
@@ -121,12 +121,12 @@ describe('the check at start', () => {
 
   it('is for the operator when every source has other decimals, or no contract there', async () => {
     const sources = [await liar(sixteenDecimals), await liar(sixteenDecimals)];
-    await expect(createEvmReader(networkOf(sources)).checkNetwork()).rejects.toMatchObject({
+    await expect(createPatientReader(networkOf(sources)).checkNetwork()).rejects.toMatchObject({
       code: 'TOKEN_MISMATCH',
       retryable: false,
     });
     const nothing = { ...chain.network.tokens[0]!, contract: devAccount(9).address };
-    const reader = createEvmReader(networkOf([await liar()], { tokens: [nothing] }));
+    const reader = createPatientReader(networkOf([await liar()], { tokens: [nothing] }));
     await expect(reader.checkNetwork()).rejects.toMatchObject({ code: 'TOKEN_MISMATCH' });
   });
 
@@ -137,7 +137,9 @@ describe('the check at start', () => {
       await liar(refuse('eth_getLogs', missing)),
       await liar(refuse('eth_getBlockReceipts', missing)),
     ];
-    const reader = createEvmReader(networkOf(sources), { onFinding: (finding) => findings.push(finding) });
+    const reader = createPatientReader(networkOf(sources), {
+      onFinding: (finding) => findings.push(finding),
+    });
     await reader.checkNetwork();
     expect(findings).toHaveLength(2);
     expect(findings).toEqual(
@@ -150,7 +152,7 @@ describe('the check at start', () => {
 
   it('finds out how many blocks of logs a provider gives', async () => {
     const source = await liar(undefined, { rangeCapBlocks: 3 });
-    const reader = createEvmReader(networkOf([source]));
+    const reader = createPatientReader(networkOf([source]));
     await reader.checkNetwork();
     const refusals = source.injected.rangeCap;
     expect(refusals).toBeGreaterThan(0);
@@ -179,7 +181,7 @@ describe('finality', () => {
   async function finalizedBy(answers: readonly Parameters<typeof finalizedAt>[]): Promise<number> {
     const sources = [];
     for (const answer of answers) sources.push(await liar(finalizedAt(...answer)));
-    return createEvmReader(networkOf(sources, { finality: { staleSeconds: 60 } })).finalizedHeight();
+    return createPatientReader(networkOf(sources, { finality: { staleSeconds: 60 } })).finalizedHeight();
   }
 
   it('is the lower of what two sources say', async () => {
@@ -191,7 +193,7 @@ describe('finality', () => {
   it('may jump', async () => {
     let height = from;
     const jumping: Override = (call, honest) => finalizedAt(height)(call, honest);
-    const reader = createEvmReader(networkOf([await liar(jumping), await liar(jumping)]));
+    const reader = createPatientReader(networkOf([await liar(jumping), await liar(jumping)]));
     expect(await reader.finalizedHeight()).toBe(from);
     height = to;
     expect(await reader.finalizedHeight()).toBe(to);
@@ -207,10 +209,10 @@ describe('finality', () => {
 
   it('is what one says alone only when the other is down for long', async () => {
     const pair = [await liar(undefined, { faults: { unavailable: 1 } }), await liar(finalizedAt(to - 2))];
-    await expect(createEvmReader(networkOf(pair)).finalizedHeight()).rejects.toMatchObject({
+    await expect(createPatientReader(networkOf(pair)).finalizedHeight()).rejects.toMatchObject({
       code: 'RPC_UNAVAILABLE',
     });
-    expect(await createEvmReader(networkOf(pair, ALONE_AT_ONCE)).finalizedHeight()).toBe(to - 2);
+    expect(await createPatientReader(networkOf(pair, ALONE_AT_ONCE)).finalizedHeight()).toBe(to - 2);
   });
 
   it('is unavailable when none knows it (Polygon while milestones are stuck)', async () => {
@@ -226,9 +228,9 @@ describe('finality', () => {
     const lags: FinalityLag[] = [];
     let skewMs = 0;
     const readerOf = async (ageSeconds: number, change: Partial<EvmNetwork> = {}) =>
-      createEvmReader(
+      createPatientReader(
         networkOf([await liar(finalizedAt(to - 1)), await liar(finalizedAt(to - 20, ageSeconds))], {
-          finality: { staleSeconds: 60 },
+          finality: { staleSeconds: 600 },
           ...change,
         }),
         { onFinalityLag: (lag) => lags.push(lag), nowMs: () => performance.now() + skewMs },
@@ -236,12 +238,12 @@ describe('finality', () => {
     // A little late is late; far behind for long is stuck.
     expect(await (await readerOf(10)).finalizedHeight()).toBe(to - 20);
     expect(lags).toEqual([]);
-    const reader = await readerOf(100);
+    const reader = await readerOf(1_000);
     expect(await reader.finalizedHeight()).toBe(to - 20);
     expect(lags).toMatchObject([{ height: to - 20, source: hostOf(proxies.at(-1)!) }]);
     skewMs += 61_000;
     expect(await reader.finalizedHeight()).toBe(to - 1);
-    const strict = await readerOf(100, { aloneAfterSeconds: 'never' });
+    const strict = await readerOf(1_000, { aloneAfterSeconds: 'never' });
     await strict.finalizedHeight();
     skewMs += 1e9;
     expect(await strict.finalizedHeight()).toBe(to - 20);
@@ -260,15 +262,17 @@ describe('a range beyond the head of a node', () => {
 
   it.each(beyond)('is no empty answer: %s', async (_, code, message) => {
     const late = refuse('eth_getLogs', { code, message });
-    await expect(createEvmReader(networkOf([await liar(late)])).readSeen(from, to)).rejects.toMatchObject({
-      code: 'BLOCK_NOT_FOUND',
-      retryable: true,
-    });
-    const reader = createEvmReader(networkOf([await liar(late), await liar()]));
+    await expect(createPatientReader(networkOf([await liar(late)])).readSeen(from, to)).rejects.toMatchObject(
+      {
+        code: 'BLOCK_NOT_FOUND',
+        retryable: true,
+      },
+    );
+    const reader = createPatientReader(networkOf([await liar(late), await liar()]));
     expect(await reader.readSeen(from, to)).toEqual(truth);
     // Another source has it; alone it is not believed.
     await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ code: 'BLOCK_NOT_FOUND' });
-    const third = createEvmReader(networkOf([await liar(late), await liar(), await liar()]));
+    const third = createPatientReader(networkOf([await liar(late), await liar(), await liar()]));
     expect(await third.readVerified(from, to, [])).toEqual(truth);
   });
 });
@@ -296,7 +300,7 @@ describe('a range that a provider finds too large', () => {
       if (method !== 'eth_getLogs' || Number(toBlock) - Number(fromBlock) < cap) return undefined;
       return { error: { code, message: wording(cap) } };
     };
-    const reader = createEvmReader(networkOf([await liar(capped), await liar(capped)]));
+    const reader = createPatientReader(networkOf([await liar(capped), await liar(capped)]));
     expect(await reader.readSeen(from, to)).toEqual(truth);
     expect(await reader.readVerified(from, to, [])).toEqual(truth);
   });
@@ -307,7 +311,7 @@ describe('a range that a provider finds too large', () => {
         await liar(undefined, { resultCapLogs: 1 }),
         await liar(undefined, { resultCapLogs: 1 }),
       ];
-      const reader = createEvmReader(networkOf(sources, { bloom }));
+      const reader = createPatientReader(networkOf(sources, { bloom }));
       expect(await reader.readSeen(from, to)).toEqual(truth);
       expect(await reader.readVerified(from, to, [])).toEqual(truth);
     }
@@ -330,10 +334,10 @@ describe('a network whose blooms are of other blocks (Avalanche)', () => {
       [await liar(empty), await liar(empty, short)],
       [await liar(empty, short), await liar(empty)],
     ]) {
-      const reader = createEvmReader(networkOf(sources, { bloom: false }));
+      const reader = createPatientReader(networkOf(sources, { bloom: false }));
       expect(await reader.readVerified(from, to, [])).toEqual(truth);
     }
-    const reader = createEvmReader(networkOf([await liar(empty)], { bloom: false }));
+    const reader = createPatientReader(networkOf([await liar(empty)], { bloom: false }));
     expect(await reader.readSeen(from, to)).toEqual(truth);
   });
 });
@@ -355,7 +359,7 @@ describe('the native coin', () => {
       [await liar(), await liar(inflated)],
       [await liar(inflated), await liar()],
     ]) {
-      const reader = createEvmReader(networkOf(sources, coin()));
+      const reader = createPatientReader(networkOf(sources, coin()));
       await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({
         code: 'INCONSISTENT_ANSWER',
         context: { outcome: 'CONTENTS_DIFFER' },
@@ -364,7 +368,7 @@ describe('the native coin', () => {
   });
 
   it('that a source makes up in the seen pass is refuted', async () => {
-    const reader = createEvmReader(networkOf([await liar(inflated)], coin()));
+    const reader = createPatientReader(networkOf([await liar(inflated)], coin()));
     const { transfers } = await reader.readSeen(to, to);
     const natives = transfers.filter(({ contract }) => contract === null);
     expect(natives).toHaveLength(2);
@@ -377,7 +381,7 @@ describe('the native coin', () => {
       if (method.startsWith('eth_getBlockBy')) asked.push(params[1]);
       return undefined;
     };
-    const reader = createEvmReader(networkOf([await liar(watching), await liar(watching)]));
+    const reader = createPatientReader(networkOf([await liar(watching), await liar(watching)]));
     await reader.readSeen(from, to);
     await reader.readVerified(from, to, []);
     expect(new Set(asked)).toEqual(new Set([false]));

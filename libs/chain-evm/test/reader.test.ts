@@ -11,7 +11,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EvmNetwork } from '../src/reader.ts';
-import { createEvmReader } from '../src/reader.ts';
+import { createPatientReader } from './patient-reader.ts';
 import { evmFamily } from '../src/family.ts';
 import { subscribeHeads } from '../src/subscribe-heads.ts';
 
@@ -93,17 +93,17 @@ describe('the network that is configured', () => {
   });
 
   it('must have the tokens with their decimals', async () => {
-    await expect(createEvmReader(changed({ decimals: 6 })).checkNetwork()).rejects.toMatchObject({
+    await expect(createPatientReader(changed({ decimals: 6 })).checkNetwork()).rejects.toMatchObject({
       code: 'TOKEN_MISMATCH',
       retryable: false,
     });
     await expect(
-      createEvmReader(changed({ contract: devAccount(9).address })).checkNetwork(),
+      createPatientReader(changed({ contract: devAccount(9).address })).checkNetwork(),
     ).rejects.toMatchObject({ code: 'TOKEN_MISMATCH' });
   });
 
   it('must be the chain', async () => {
-    await expect(createEvmReader({ ...network, chainId: 56 }).checkNetwork()).rejects.toMatchObject({
+    await expect(createPatientReader({ ...network, chainId: 56 }).checkNetwork()).rejects.toMatchObject({
       code: 'WRONG_CHAIN',
       retryable: false,
     });
@@ -111,14 +111,14 @@ describe('the network that is configured', () => {
 
   it('must have a chain id and token addresses', () => {
     const { chainId: _, ...without } = network;
-    expect(() => createEvmReader(without)).toThrow(TypeError);
-    expect(() => createEvmReader(changed({ contract: 'USDT' as TokenContract }))).toThrow(TypeError);
+    expect(() => createPatientReader(without)).toThrow(TypeError);
+    expect(() => createPatientReader(changed({ contract: 'USDT' as TokenContract }))).toThrow(TypeError);
   });
 });
 
 describe('wake-ups at new heads', () => {
   it('come with every block and end with the signal', async () => {
-    const reader = createEvmReader(network);
+    const reader = createPatientReader(network);
     const controller = new AbortController();
     const waiting: (() => void)[] = [];
     const nextHead = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
@@ -161,6 +161,6 @@ describe('wake-ups at new heads', () => {
 
   it('need a WebSocket URL', () => {
     const { wsUrl: _, ...without } = network;
-    expect(createEvmReader(without).subscribeHeads).toBeUndefined();
+    expect(createPatientReader(without).subscribeHeads).toBeUndefined();
   });
 });

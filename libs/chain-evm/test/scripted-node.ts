@@ -57,6 +57,7 @@ export async function scriptedNode(script: Script = answering()): Promise<Script
       })();
     });
   });
+  server.keepAliveTimeout = 0; // however long a test stands between two requests
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const node: ScriptedNode = {

@@ -57,7 +57,7 @@ async function senderOn(
     },
     {
       backend: { addresses: [WALLET], sign: () => Promise.reject(new Error('signs nothing')) },
-      requestTimeoutMs: 1_000,
+      requestTimeoutMs: 20_000,
     },
   );
 }

@@ -49,7 +49,7 @@ async function senderOn(...said: readonly Node[]): Promise<WalletSender> {
     },
     {
       backend: { addresses: [WALLET], sign: () => Promise.reject(new Error('signs nothing')) },
-      requestTimeoutMs: 1_000,
+      requestTimeoutMs: 20_000,
       onCountRefuted: (claim) => refuted.push(claim),
     },
   );

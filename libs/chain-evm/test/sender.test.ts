@@ -35,6 +35,7 @@ import { evmAddressCodec } from '../src/address.ts';
 import type { SendAnswer } from '../src/sender/broadcast.ts';
 import type { EvmSenderNetwork } from '../src/sender/create-sender.ts';
 import { createEvmSender } from '../src/sender/create-sender.ts';
+import { PATIENT_MS } from './patient-reader.ts';
 
 const CHAIN_ID = 11155111;
 const GWEI = 10n ** 9n;
@@ -114,7 +115,7 @@ function senderOn(rpcUrls: readonly string[], changes: Partial<EvmSenderNetwork>
       payouts: PAYOUTS,
       ...changes,
     },
-    { backend, requestTimeoutMs: 2_000, onSendAnswer: (answer) => answers.push(answer) },
+    { backend, requestTimeoutMs: PATIENT_MS, onSendAnswer: (answer) => answers.push(answer) },
   );
 }
 
@@ -206,7 +207,11 @@ describe('a payment, from the look at it to the block', () => {
     let requests = 0;
     const watched = createEvmSender(
       { ...networkOf([proxy.url]) },
-      { backend, onExchange: ({ methods }) => (requests += methods.includes('eth_chainId') ? 0 : 1) },
+      {
+        backend,
+        requestTimeoutMs: PATIENT_MS,
+        onExchange: ({ methods }) => (requests += methods.includes('eth_chainId') ? 0 : 1),
+      },
     );
     const prepared = await watched.prepare(
       Array.from({ length: 64 }, (_, place) => paying(BigInt(place) + 1n)),
@@ -352,14 +357,17 @@ describe('what would fail is not signed', () => {
       override: async (call) =>
         broken(call) ? { error: { code: -32000, message: 'missing trie node 5aae' } } : undefined,
     });
-    const watched = createEvmSender(networkOf([proxy.url]), { backend });
+    const watched = createEvmSender(networkOf([proxy.url]), { backend, requestTimeoutMs: PATIENT_MS });
     expect(await watched.prepare([odd, paying(1n)])).toEqual([
       { kind: 'OBSTACLE', obstacle: 'UNCLEAR', detail: 'missing trie node 5aae' },
       expect.objectContaining({ kind: 'READY' }),
     ]);
     expect(await codeOf(watched.prepare([odd]))).toBe('RPC_REFUSED');
     // The other source knows.
-    const two = createEvmSender(networkOf([proxy.url, anvil.rpcUrl]), { backend });
+    const two = createEvmSender(networkOf([proxy.url, anvil.rpcUrl]), {
+      backend,
+      requestTimeoutMs: PATIENT_MS,
+    });
     expect(await two.prepare([odd, paying(1n)])).toEqual([
       expect.objectContaining({ kind: 'READY' }),
       expect.objectContaining({ kind: 'READY' }),
@@ -373,13 +381,19 @@ describe('what would fail is not signed', () => {
       override: async ({ method }) =>
         method === 'eth_call' ? { error: { code: 3, message: 'execution reverted: paused' } } : undefined,
     });
-    const two = createEvmSender(networkOf([proxy.url, anvil.rpcUrl]), { backend });
+    const two = createEvmSender(networkOf([proxy.url, anvil.rpcUrl]), {
+      backend,
+      requestTimeoutMs: PATIENT_MS,
+    });
     expect(await two.prepare([paying(1n)])).toEqual([expect.objectContaining({ kind: 'READY' })]);
   });
 
   test('prices above the cap', async () => {
     const payouts = { minPriorityFeePerGas: '1', maxPriorityFeePerGas: '1', maxFeePerGas: '2' };
-    const poor = createEvmSender({ ...networkOf([anvil.rpcUrl]), payouts }, { backend });
+    const poor = createEvmSender(
+      { ...networkOf([anvil.rpcUrl]), payouts },
+      { backend, requestTimeoutMs: PATIENT_MS },
+    );
     expect(await poor.currentPrices()).toEqual({ maxFeePerGas: 2n, maxPriorityFeePerGas: 1n });
     expect(await poor.prepare([paying(1n)])).toEqual([
       {

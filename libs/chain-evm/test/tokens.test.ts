@@ -15,7 +15,7 @@ import { findFreePort } from '@opentill/devnet/free-port';
 import { callRpc } from '@opentill/devnet/json-rpc';
 import { anEvmAddress } from '@opentill/testkit/scenario';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
-import { createEvmReader } from '../src/reader.ts';
+import { createPatientReader } from './patient-reader.ts';
 
 /*
  * The habits of real tokens, each by a contract that has them, on one chain. Every transaction makes its block. What a
@@ -67,10 +67,10 @@ beforeAll(async () => {
   const network = networkOf(rpcUrl, at);
   const two = [rpcUrl, rpcUrl.replace('127.0.0.1', 'localhost')];
   readers = [
-    createEvmReader({ ...network, rpcUrls: two }, deps),
-    createEvmReader(network),
-    createEvmReader({ ...network, rpcUrls: two, bloom: false }, deps),
-    createEvmReader({ ...network, bloom: false }),
+    createPatientReader({ ...network, rpcUrls: two }, deps),
+    createPatientReader(network),
+    createPatientReader({ ...network, rpcUrls: two, bloom: false }, deps),
+    createPatientReader({ ...network, bloom: false }),
   ];
   await Promise.all(readers.map((reader) => reader.checkNetwork()));
 }, 60_000);
@@ -335,7 +335,9 @@ describe('a transfer', () => {
     });
     expect((await waitForReceipt(anvil.rpcUrl, txHash)).logs[0]?.address.toLowerCase()).toBe(SYSTEM_ADDRESS);
     expect((await read(txHash, readers)).lines).toEqual([]);
-    expect(() => createEvmReader(networkOf(anvil.rpcUrl, { ...at, ODD: SYSTEM_ADDRESS }))).toThrow(TypeError);
+    expect(() => createPatientReader(networkOf(anvil.rpcUrl, { ...at, ODD: SYSTEM_ADDRESS }))).toThrow(
+      TypeError,
+    );
   });
 });
 
@@ -348,11 +350,11 @@ describe('the native coin', () => {
     const withCoin = { ...network, tokens: [...network.tokens, coin] };
     const two = [anvil.rpcUrl, anvil.rpcUrl.replace('127.0.0.1', 'localhost')];
     natives = [
-      createEvmReader({ ...withCoin, rpcUrls: two }, deps),
-      createEvmReader(withCoin),
-      createEvmReader({ ...withCoin, rpcUrls: two, bloom: false }, deps),
-      createEvmReader({ ...withCoin, bloom: false }),
-      createEvmReader({ ...withCoin, tokens: [coin] }),
+      createPatientReader({ ...withCoin, rpcUrls: two }, deps),
+      createPatientReader(withCoin),
+      createPatientReader({ ...withCoin, rpcUrls: two, bloom: false }, deps),
+      createPatientReader({ ...withCoin, bloom: false }),
+      createPatientReader({ ...withCoin, tokens: [coin] }),
     ];
   });
   const pay = (to: string, amountWei: bigint): Promise<string> =>

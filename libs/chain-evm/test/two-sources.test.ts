@@ -4,7 +4,7 @@ import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
 import type { LyingRpcOptions, LyingRpcProxy, RpcFault } from '@opentill/testkit/lying-rpc-proxy';
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
-import { createEvmReader } from '../src/reader.ts';
+import { createPatientReader } from './patient-reader.ts';
 import type { EvmHarness } from './evm-harness.ts';
 import { makeEvmHarness } from './evm-harness.ts';
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   from = to - 23;
   truth = await chain.reader.readSeen(from, to);
   expect(truth.transfers.filter((transfer) => transfer.to === payee)).toHaveLength(8);
-}, 60_000);
+});
 afterEach(async () => {
   await Promise.all(proxies.map((proxy) => proxy.close()));
   proxies = [];
@@ -59,10 +59,9 @@ async function pairOf(
   proxies.push(one, two);
   const judged: string[] = [];
   const compared: string[] = [];
-  const reader = createEvmReader(
+  const reader = createPatientReader(
     { ...chain.network, rpcUrls: [one.url, two.url], ...overrides },
     {
-      requestTimeoutMs: 1_000,
       onJudged: ({ reason }) => judged.push(reason),
       onCompared: ({ outcome }) => compared.push(outcome),
       ...deps,
@@ -155,7 +154,7 @@ describe('a range that two sources are asked for', () => {
       for (const [first, second] of bothWays(lies)) {
         const { reader, sources } = await pairOf(first, second);
         await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ retryable: true });
-        const three = createEvmReader({
+        const three = createPatientReader({
           ...chain.network,
           rpcUrls: [...sources.map(({ url }) => url), chain.url],
         });
@@ -264,7 +263,7 @@ describe('receipts as the judge', () => {
       await expect(reader.readVerified(from, to, [])).rejects.toMatchObject({ code: 'INCONSISTENT_ANSWER' });
       if (first === second) continue;
       const rpcUrls = [...sources.map(({ url }) => url), chain.url];
-      const three = createEvmReader({ ...chain.network, rpcUrls });
+      const three = createPatientReader({ ...chain.network, rpcUrls });
       expect(await three.readVerified(from, to, [])).toEqual(truth);
     }
   });
@@ -332,7 +331,7 @@ describe('receipts as the judge', () => {
       };
     };
     const { sources } = await pairOf({ override: keepingBloom }, {});
-    const alone = createEvmReader({ ...chain.network, rpcUrls: [sources[0].url], bloom: false });
+    const alone = createPatientReader({ ...chain.network, rpcUrls: [sources[0].url], bloom: false });
     await expect(alone.readVerified(from, to, [])).rejects.toMatchObject({
       message: /bloom of a receipt is of other logs/,
     });
@@ -389,10 +388,10 @@ describe('receipts as the judge', () => {
       const { sources } = await pairOf({ override: polygon(inBlock, inReceipts) }, {});
       const only = { ...chain.network, rpcUrls: [sources[0].url] };
       // Elsewhere nothing is left out of account because it says so itself.
-      await expect(createEvmReader(only).readVerified(height, height, [])).rejects.toMatchObject({
+      await expect(createPatientReader(only).readVerified(height, height, [])).rejects.toMatchObject({
         code: 'INCONSISTENT_ANSWER',
       });
-      const reader = createEvmReader({ ...only, chain: 'POLYGON' });
+      const reader = createPatientReader({ ...only, chain: 'POLYGON' });
       expect(await reader.readVerified(height, height, [])).toEqual({
         headers: truth.headers.filter((header) => header.height === height),
         transfers: truth.transfers.filter((transfer) => transfer.blockHeight === height),
