@@ -133,7 +133,7 @@ function senderOf(
       ...payouts,
     },
   };
-  return createSuiSender(network, { backend, ...deps });
+  return createSuiSender(network, { backend, requestTimeoutMs: 20_000, ...deps });
 }
 
 const nobody = (): Address => `0x${randomBytes(32).toString('hex')}` as Address;

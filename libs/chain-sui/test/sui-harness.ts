@@ -70,7 +70,7 @@ export async function makeSuiHarness(
     network,
     payers,
     codec: suiAddressCodec,
-    reader: createSuiReader(network, deps),
+    reader: createSuiReader(network, { requestTimeoutMs: 20_000, ...deps }),
     tokens: tokens as unknown as readonly [TokenContract, TokenContract],
     movements: ['transfer', 'fakeToken'],
     keyPair: {

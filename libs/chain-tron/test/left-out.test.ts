@@ -108,7 +108,7 @@ const networkWith = (rpcUrls: readonly string[], aloneAfterSeconds = 1) =>
 const afterBlock = () => ({ height: height - 1, hash: headId });
 
 test('of one source alone nothing is verified that lacks a transaction of its header, whatever the transaction did', async () => {
-  const reader = createTronReader(networkWith([liar.url]));
+  const reader = createTronReader(networkWith([liar.url]), { requestTimeoutMs: 20_000 });
   const { transfers, transactions } = await reader.readVerified(height - 1, height, []);
   expect([transfers.length, transactions]).toEqual([1, 3]);
   for (const one of sent) {
@@ -121,7 +121,7 @@ test('of one source alone nothing is verified that lacks a transaction of its he
 test('nor of one that is left of two', async () => {
   let now = 0;
   const network = networkWith([liar.url, 'http://127.0.0.1:1']);
-  const reader = createTronReader(network, { nowMs: () => now });
+  const reader = createTronReader(network, { nowMs: () => now, requestTimeoutMs: 20_000 });
   await reader.head();
   const read = () => reader.readVerified(height, height, []);
   await expect(read()).rejects.toMatchObject({ retryable: true });
@@ -167,7 +167,7 @@ test('and nothing that a wallet sent is left out of its history', async () => {
 });
 
 test('a node alone tells no other owner, receiver or amount than what was signed', async () => {
-  const reader = createTronReader(networkWith([liar.url]));
+  const reader = createTronReader(networkWith([liar.url]), { requestTimeoutMs: 20_000 });
   const other = `41${'3'.repeat(40)}`;
   for (const [place, value] of [
     [0, { owner_address: other }],

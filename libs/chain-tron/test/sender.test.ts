@@ -75,7 +75,7 @@ function senderOf(
       ...payouts,
     },
   };
-  return createTronSender(network, { backend: backend(), ...deps });
+  return createTronSender(network, { backend: backend(), requestTimeoutMs: 20_000, ...deps });
 }
 
 const nobody = (): Address => addressOfShortHex(randomBytes(20).toString('hex'))!;

@@ -105,7 +105,7 @@ export async function makeTronHarness(
     network,
     wallets,
     codec: tronAddressCodec,
-    reader: createTronReader(network, deps),
+    reader: createTronReader(network, { requestTimeoutMs: 20_000, ...deps }),
     tokens: [contracts[0] as string as TokenContract, contracts[1] as string as TokenContract],
     movements: ['transfer', 'fakeToken', 'malformed', 'otherEvent'],
     keyPair: {
