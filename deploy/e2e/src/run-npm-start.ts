@@ -13,6 +13,8 @@ export const NEEDED_PORTS: readonly number[] = [
   ...Object.values(LOCAL_PORTS.chains),
 ];
 
+const LAST_WORDS_MS = 10_000;
+
 /** `npm start` in a terminal of its own. */
 export interface NpmStart {
   /** Everything it wrote so far. */
@@ -40,7 +42,13 @@ export function runNpmStart(stateDir: string, args: readonly string[] = []): Npm
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (code, signal) => {
       hasEnded = true;
-      resolve(code ?? signal ?? 'unknown');
+      const end = () => resolve(code ?? signal ?? 'unknown');
+      // With its last words, which may come after it; a process that was left behind may hold their pipe for ever.
+      const late = setTimeout(end, LAST_WORDS_MS);
+      child.once('close', () => {
+        clearTimeout(late);
+        end();
+      });
     });
   });
   return {

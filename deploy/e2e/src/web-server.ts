@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHECKOUT } from './read-markdown.ts';
+import { WAIT_MS } from './time-limits.ts';
 
 /** A server of the web that the documents show a configuration of. */
 export type WebServerName = 'nginx' | 'caddy';
@@ -110,7 +111,7 @@ async function start(
     server.kill('SIGTERM');
     await ended;
   };
-  await waitUntil(`${program} listens`, async () => hasEnded || listens(port)).catch(
+  await waitUntil(`${program} listens`, async () => hasEnded || listens(port), WAIT_MS).catch(
     async (error: unknown) => {
       await stop();
       throw error;
