@@ -28,7 +28,7 @@ const servers = {
 
 export default {
   rootDir,
-  testTimeout: 120_000, // several suites and a gateway of processes share the machine
+  testTimeout: 300_000, // several suites and a gateway of processes share the machine
   projects: [
     { ...shared, displayName: 'unit', testMatch: ['<rootDir>/{libs,services,deploy}/*/src/**/*.test.ts'] },
     {

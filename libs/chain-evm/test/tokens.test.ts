@@ -73,7 +73,7 @@ beforeAll(async () => {
     createPatientReader({ ...network, bloom: false }),
   ];
   await Promise.all(readers.map((reader) => reader.checkNetwork()));
-}, 60_000);
+});
 afterAll(async () => {
   expect([...outcomes]).toEqual(['AGREED']);
   await anvil.stop('kill');

@@ -59,7 +59,7 @@ const network = () =>
   });
 
 test('what is asked of the solid chain goes to the second address, of the same node', async () => {
-  const sources = createTronSources(network(), {}).all();
+  const sources = createTronSources(network(), { requestTimeoutMs: 60_000 }).all();
   expect(sources).toHaveLength(2);
   for (const [place, source] of sources.entries()) {
     for (const side of ['wallet', 'walletsolidity'] as const) {
@@ -74,7 +74,7 @@ test('what is asked of the solid chain goes to the second address, of the same n
 });
 
 test('such nodes are read to the end, and neither address is asked for what the other one has', async () => {
-  const reader = createTronReader(network());
+  const reader = createTronReader(network(), { requestTimeoutMs: 60_000 });
   await reader.checkNetwork();
   const { solid } = devnet.control.summary();
   const { headers } = await reader.readVerified(1, solid, []);

@@ -36,6 +36,7 @@ beforeAll(async () => {
   );
   reader = createTronReader(
     networkOf(devnet, [devnet.tokens.USDT, devnet.tokens.USDC], { rpcUrls: proxies.map(({ url }) => url) }),
+    { requestTimeoutMs: 60_000 },
   );
 });
 afterEach(() => {

@@ -54,7 +54,8 @@ function clientOf(user: string) {
   const url = new URL(`${providerUrl}/base/`);
   url.username = encodeURIComponent(user);
   const onExchange = (exchange: TronExchange): void => void exchanges.push(exchange);
-  return { client: createTronClient({ url: url.href, genesisId: devnet.chainId, onExchange }), exchanges };
+  const config = { url: url.href, genesisId: devnet.chainId, requestTimeoutMs: 60_000, onExchange };
+  return { client: createTronClient(config), exchanges };
 }
 
 test('the key goes with every request, as the header that TronGrid asks for, and into nothing that is told', async () => {

@@ -86,6 +86,5 @@ describe('a fate that changes while its payout is settled', () => {
       }
       expect(place).toBeGreaterThan(6);
     },
-    30_000,
   );
 });

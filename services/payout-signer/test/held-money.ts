@@ -71,7 +71,7 @@ export function watchHeldMoney(world: () => SweepWorld): HeldMoney {
       );
     },
     waitForMove: (order, move) =>
-      waitUntil(`${move} is the newest`, async () => (await held.moves(order)).at(-1) === move, 20_000),
+      waitUntil(`${move} is the newest`, async () => (await held.moves(order)).at(-1) === move),
     async rounds(count) {
       const { signer, mineUntil } = world();
       for (let round = 0; round < count; round += 1) {
