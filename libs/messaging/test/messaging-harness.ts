@@ -21,6 +21,9 @@ export function toMessage(envelope: EventEnvelope): OutboundMessage {
   };
 }
 
+/** For what a test waits for that has to come: longer than a crowded machine takes. */
+export const PATIENCE_MS = 60_000;
+
 /** Closes what a test opened, last first, also when the test fails. */
 export function createCleanup() {
   const steps: (() => Promise<void>)[] = [];
@@ -31,7 +34,9 @@ export function createCleanup() {
     broker(url: string, name = 'test'): Broker {
       const broker = connectBroker({ url, logger, name });
       steps.push(() => broker.close());
-      return broker;
+      return Object.assign(Object.create(broker) as Broker, {
+        ready: (timeoutMs = PATIENCE_MS) => broker.ready(timeoutMs),
+      });
     },
     async run() {
       for (const step of steps.splice(0).reverse()) await step();
