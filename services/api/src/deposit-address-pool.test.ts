@@ -14,7 +14,7 @@ function poolWith(options: { fail?: () => boolean; target?: number; waitMs?: num
     derive: (family, indexes) => Promise.resolve(indexes.map((index) => `${family}-${index}` as Address)),
     observe: { depositAddressesLow: (error) => errors.push(error) },
     target: options.target ?? 100,
-    waitMs: options.waitMs ?? 2_000,
+    waitMs: options.waitMs ?? 60_000,
   });
   return { pool, errors, reserved: () => next };
 }
@@ -41,7 +41,7 @@ describe('the pool of deposit addresses', () => {
       derive: (family, wanted) => Promise.resolve(wanted.map((index) => `${family}-${index}` as Address)),
       observe: { depositAddressesLow: () => undefined },
       target: 100_000,
-      waitMs: 2_000,
+      waitMs: 60_000,
     });
     pool.start();
     expect((await pool.take('TRON')).address).toMatch(/^TRON-/);

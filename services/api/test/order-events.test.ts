@@ -226,6 +226,6 @@ describe('an order’s stream', () => {
     const startedMs = performance.now();
     await other.stop();
     expect(await all).toContain('event: order');
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
+    expect(performance.now() - startedMs).toBeLessThan(60_000); // not its quarter of an hour
   });
 });

@@ -120,8 +120,8 @@ describe('what is open to all', () => {
 
 describe('files', () => {
   const time = () => ({
-    from: new Date(Date.now() - 60_000).toISOString(),
-    until: new Date(Date.now() + 60_000).toISOString(),
+    from: new Date(Date.now() - 3_600_000).toISOString(),
+    until: new Date(Date.now() + 3_600_000).toISOString(),
   });
 
   it('of orders have a line for each, quoted, safe for spreadsheets', async () => {

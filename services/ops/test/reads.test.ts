@@ -201,7 +201,7 @@ describe('lists', () => {
   });
 
   it('of chains show how far each is, who reads it, and nothing of a provider’s URL but its host', async () => {
-    await sql`insert into scanner_evm.lease values ('chain:ETH_SEPOLIA', 'replica-1', 3, now() + interval '10 s')`.execute(
+    await sql`insert into scanner_evm.lease values ('chain:ETH_SEPOLIA', 'replica-1', 3, now() + interval '10 minutes')`.execute(
       admin.kysely,
     );
     await sql`insert into signer.lease values ('wallet/ETH_SEPOLIA', 'signer-1', 3, now() - interval '10 s')`.execute(

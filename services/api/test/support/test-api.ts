@@ -94,6 +94,8 @@ export interface TestApi {
   readonly database: Database;
   /** Shifts the api's clock. */
   advance(seconds: number): void;
+  /** Does something while the api's clock stands still. */
+  atOneMoment<T>(work: () => Promise<T>): Promise<T>;
   nowSeconds(): number;
   /** How often the relay was told that events wait. */
   wakes(): number;
@@ -139,12 +141,15 @@ export interface TestApiOptions extends Partial<ApiSettings> {
   readonly merchant?: Signer;
   /** Another way to the database, a proxy for instance. */
   readonly databaseUrl?: string;
+  /** For a database that is to be given up soon; else longer than a crowded machine takes. */
   readonly statementTimeoutMs?: number;
+  readonly connectTimeoutMs?: number;
   readonly checkout?: Partial<CheckoutDesign>;
 }
 
 /** More than any test uses; to derive those of production takes half a minute of a processor, for every api that is started. */
 const ADDRESSES_READY = 512;
+const PATIENCE_MS = 60_000;
 
 /** Starts the api in this process on a free port, as its own database role. */
 export async function startTestApi(
@@ -156,13 +161,14 @@ export async function startTestApi(
     url: options.databaseUrl ?? testDatabase.url('api'),
     applicationName: 'api under test',
     poolMax: 10,
-    statementTimeoutMs: options.statementTimeoutMs ?? 10_000,
-    connectTimeoutMs: 1_000,
+    statementTimeoutMs: options.statementTimeoutMs ?? PATIENCE_MS,
+    connectTimeoutMs: options.connectTimeoutMs ?? PATIENCE_MS,
     prepareStatements: true,
   });
   let shiftMs = 0;
   let wakes = 0;
-  const now = () => new Date(Date.now() + shiftMs);
+  let standsAtMs: number | undefined;
+  const now = () => new Date((standsAtMs ?? Date.now()) + shiftMs);
   const lines: Record<string, unknown>[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -229,6 +235,10 @@ export async function startTestApi(
     app,
     database,
     advance: (seconds) => void (shiftMs += seconds * 1000),
+    async atOneMoment(work) {
+      standsAtMs = Date.now();
+      return work().finally(() => (standsAtMs = undefined));
+    },
     nowSeconds,
     wakes: () => wakes,
     logLines: () => lines,

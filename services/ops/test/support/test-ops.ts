@@ -87,17 +87,27 @@ const ROLE_IDS: Readonly<Record<OperatorRole, string>> = {
   ADMIN: 'ada',
 };
 
+/** Longer than a crowded machine takes. */
+const PATIENCE_MS = 60_000;
+
 /** Starts ops in this process on a free port, as its own database role, with an operator of each role. */
-export async function startTestOps(testDatabase: TestDatabase): Promise<TestOps> {
+export async function startTestOps(
+  testDatabase: TestDatabase,
+  { readStatementTimeoutMs = PATIENCE_MS } = {},
+): Promise<TestOps> {
   const open = (statementTimeoutMs: number) =>
     openDatabase({
       url: testDatabase.url('ops'),
       applicationName: 'ops under test',
       poolMax: 5,
       statementTimeoutMs,
-      connectTimeoutMs: 2_000,
+      connectTimeoutMs: PATIENCE_MS,
     });
-  const [database, readDatabase, exportDatabase] = [open(10_000), open(3_000), open(60_000)];
+  const [database, readDatabase, exportDatabase] = [
+    open(PATIENCE_MS),
+    open(readStatementTimeoutMs),
+    open(PATIENCE_MS),
+  ];
   const logged: string[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
