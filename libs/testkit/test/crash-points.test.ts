@@ -159,7 +159,7 @@ describe('crash points of a relay', () => {
       logger: createLogger({ service: 'test', level: 'silent' }),
     });
     publisher = points.wrapPublisher(createPublisher(broker));
-    await broker.ready();
+    await broker.ready(60_000);
   });
   afterAll(async () => {
     await broker.close();

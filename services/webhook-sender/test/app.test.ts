@@ -122,7 +122,7 @@ async function startSender(overrides: Partial<WebhookSenderOptions> = {}): Promi
     await connection.close();
     await own.close();
   });
-  await connection.ready();
+  await connection.ready(60_000);
   return connection;
 }
 
@@ -524,7 +524,7 @@ describe('without one of the guards the checks turn red', () => {
     await move(order, 2, { wake: false });
     await move(order, 3, { wake: false });
     const publisher = createPublisher(producers.tracker.broker);
-    await producers.tracker.broker.ready();
+    await producers.tracker.broker.ready(60_000);
     const dies = store.drain(200, async () => {
       if (failure === 'publish fails') throw new Error('the broker did not confirm');
       throw new Crash('before the confirm');
