@@ -59,6 +59,8 @@ export interface ApiSettings {
   readonly streamLimits: StreamLimits;
   /** How many derived deposit addresses of each family are kept ready for a rush. */
   readonly addressesReady: number;
+  /** How long an order waits for one when none is ready. @default 3 000 */
+  readonly addressWaitMs?: number;
 }
 
 export interface Api {
@@ -139,6 +141,7 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     derive: deps.deriveAddresses,
     observe,
     target: settings.addressesReady,
+    ...(settings.addressWaitMs === undefined ? {} : { waitMs: settings.addressWaitMs }),
   });
   observePools(deps.metrics, pool, assets.enabledFamilies, database);
   const streams = createOrderStreams({

@@ -511,7 +511,7 @@ describe('an order that exists', () => {
     const data = collectionData();
     const first = await create(data);
     await sql`revoke usage on sequence deposit_index_evm from opentill_api`.execute(admin.kysely);
-    const dry = await startTestApi(testDatabase, { merchant: v3 });
+    const dry = await startTestApi(testDatabase, { merchant: v3, addressWaitMs: 3_000 });
     expect(await create(data, v3, dry)).toMatchObject({ code: 200, data: first.data });
     expect(await create(collectionData(), v3, dry)).toMatchObject({ code: 503, data: null });
     const check = dry.app.checks['depositAddresses']!;

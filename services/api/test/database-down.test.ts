@@ -21,7 +21,7 @@ import {
 
 const merchant = { token: 'token-of-shop' };
 /** A database that answers on a crowded machine does so before. */
-const GIVEN_UP_SOON = { statementTimeoutMs: 4_000, connectTimeoutMs: 4_000 };
+const GIVEN_UP_SOON = { addressWaitMs: 3_000, statementTimeoutMs: 4_000, connectTimeoutMs: 4_000 };
 const UNAVAILABLE = { code: 503, msg: 'Service unavailable', data: null };
 let testDatabase: TestDatabase;
 let admin: Database;

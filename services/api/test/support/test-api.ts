@@ -202,6 +202,7 @@ export async function startTestApi(
       profile: 'production',
       streamLimits: DEFAULT_STREAM_LIMITS,
       addressesReady: ADDRESSES_READY,
+      addressWaitMs: PATIENCE_MS, // a crowded machine takes seconds to start the thread that derives the first
       ...options,
     },
   });
