@@ -63,26 +63,22 @@ describe('lanes', () => {
 
 describe('runs of tests', () => {
   /** In a process of its own, since jest does not run in jest; no Docker engine answers there. */
-  test.each(['runDefaultTests', 'runLongTests'])(
-    '%s starts them, and sums up what they counted',
-    (name) => {
-      const program = `
+  test.each(['runDefaultTests', 'runLongTests'])('%s starts them, and sums up what they counted', (name) => {
+    const program = `
       const { ${name} } = await import(${JSON.stringify(join(BOOTSTRAP, 'run-tests.mjs'))});
       console.log(JSON.stringify(await ${name}(['--testPathPatterns', 'no-test-of-this-name'], process.env)));`;
-      const { stdout, stderr, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-        encoding: 'utf8',
-        timeout: 280_000,
-        env: { ...process.env, DOCKER_HOST: 'unix:///nobody' },
-      });
-      expect({ signal, stderr: stdout === '' ? stderr : '' }).toEqual({ signal: null, stderr: '' });
-      expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual({
-        passed: 0,
-        failed: 0,
-        otherFailures: [],
-      });
-    },
-    300_000,
-  );
+    const { stdout, stderr, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      encoding: 'utf8',
+      timeout: 280_000,
+      env: { ...process.env, DOCKER_HOST: 'unix:///nobody' },
+    });
+    expect({ signal, stderr: stdout === '' ? stderr : '' }).toEqual({ signal: null, stderr: '' });
+    expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual({
+      passed: 0,
+      failed: 0,
+      otherFailures: [],
+    });
+  });
 });
 
 describe('what is built', () => {

@@ -24,7 +24,7 @@ describe('a gateway', () => {
     room.gateway!.died.catch(() => (hasDied = true));
     await new Promise(setImmediate);
     expect(hasDied).toBe(false);
-  }, 300_000);
+  });
 
   test('a service that dies is named with its last lines, and everything else can be stopped', async () => {
     const shop = room.gateway!.services.get('demo-shop')!;
@@ -33,7 +33,7 @@ describe('a gateway', () => {
       code: 'MEMBER_DIED',
       message: expect.stringContaining('demo-shop ended unexpectedly'),
     });
-  }, 300_000);
+  });
 });
 
 describe('a start that fails', () => {

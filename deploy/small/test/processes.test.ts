@@ -189,4 +189,4 @@ test('what one service cannot do without ends the process, with the code for ope
   });
   expect(await gateway.ended).toBe(1);
   expect(gateway.messages()).toContain('service failed');
-}, 300_000);
+});

@@ -189,7 +189,7 @@ test('the services of before go on meanwhile: no statement of theirs fails, and 
   console.info(
     `${written.settled.length} payments beside the migration, the longest held up for ${slowest.ms.toFixed(0)} ms`,
   );
-}, 300_000);
+});
 
 test('steps that were broken off are done again, and do no harm', async () => {
   const retention = MIGRATIONS.find((migration) => migration.name === '0004-retention')!;

@@ -153,7 +153,7 @@ test('every reserved payout gets its row, whenever it was created; nothing fails
   );
   expect(rows).toEqual([{ n: payouts.size }]);
   expect((await admin.query('select from pg_index where not indisvalid')).rowCount).toBe(0);
-}, 300_000);
+});
 
 test('broken off and done again it does no harm, also when payouts have gone on', async () => {
   const [moved] = await payoutsOf();

@@ -118,7 +118,7 @@ describe('a migration only adds', () => {
       expect({ name, required }).toEqual({ name, required: [] });
       before = after;
     }
-  }, 300_000);
+  });
 });
 
 const WALLET = '0x00000000000000000000000000000000000000aa';
@@ -313,4 +313,4 @@ test('services of before go on while the newest is put under them: no statement 
   console.info(
     `${queues.paid.length} payouts and ${collections} collections beside ${NEWEST}, the longest held up for ${slowestMs.toFixed(0)} ms`,
   );
-}, 300_000);
+});

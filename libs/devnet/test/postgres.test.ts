@@ -23,7 +23,7 @@ test('starts, is stopped in every mode, starts again on its data, and leaves no 
       expect(processesOf(directory)).toEqual([]);
     }
   });
-}, 300_000);
+});
 
 test('a taken port is an error that says so, and leaves no process', async () => {
   await withScratchDirectory(async (directory) => {

@@ -355,7 +355,7 @@ describe('several merchants', () => {
       const answer = await api.post(COLLECTION, collectionData(), { merchant: { token } });
       return answer.msg === 'Sign verification failed';
     });
-  }, 300_000);
+  });
 
   it('whose secrets cannot be opened are left out and logged, the others go on', async () => {
     await aMerchant(admin.kysely, { merchantId: 'damaged', rateLimits: NO_LIMITS });

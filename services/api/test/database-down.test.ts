@@ -92,7 +92,7 @@ describe('without the database', () => {
     await comesBack();
     expect((await api.post(COLLECTION, collection, { nonce: collectionNonce })).code).toBe(200);
     expect((await api.post(PAYOUT, payout, { nonce: payoutNonce })).code).toBe(200);
-  }, 300_000);
+  });
 
   it('that answers nothing in time is 503 as well, within the time of a statement', async () => {
     proxy.mode = 'blackhole';
@@ -100,7 +100,7 @@ describe('without the database', () => {
     expect(await api.post(COLLECTION, collectionData())).toMatchObject(UNAVAILABLE);
     expect(performance.now() - started).toBeLessThan(60_000);
     await comesBack();
-  }, 300_000);
+  });
 
   it('an answer lost on its way leaves the order; asking again gives the same one, and its address to nobody else', async () => {
     const data = collectionData();
@@ -120,7 +120,7 @@ describe('without the database', () => {
     );
     expect(others.map((answer) => answer.code)).toEqual(Array.from({ length: 20 }, () => 200));
     expect(others.map((answer) => answer.data.address)).not.toContain(again.data.address);
-  }, 300_000);
+  });
 
   it('at its start it listens all the same and serves once the database is there', async () => {
     proxy.mode = 'refuse';
@@ -137,7 +137,7 @@ describe('without the database', () => {
     await waitUntil('it serves', async () => (await late.post(COLLECTION, collectionData())).code === 200);
     await late.stop();
     await comesBack();
-  }, 300_000);
+  });
 
   it('with Postgres counting the limits, it is 503 too', async () => {
     const shared = await startTestApi(testDatabase, {
@@ -156,7 +156,7 @@ describe('without the database', () => {
     );
     await shared.stop();
     await comesBack();
-  }, 300_000);
+  });
 });
 
 describe('our own mistakes', () => {

@@ -127,7 +127,7 @@ describe('the api as a process', () => {
     expect(lines.filter((line) => line['level'] === 'error')).toEqual([]);
     expect(output()).not.toContain('token-of-shop');
     expect(output()).not.toContain(TEST_SECRETS_KEY_BASE64);
-  }, 300_000);
+  });
 
   it.each([
     ['no secrets key', { SECRETS_KEY: '' }],

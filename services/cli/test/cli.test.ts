@@ -859,7 +859,7 @@ describe('as a process', () => {
     for (const command of ['setup', 'keys', 'merchant', 'rescan', 'webhook', 'explain', 'wallet'])
       expect(help.out).toContain(command);
     expect(list).toMatchObject({ code: 0, err: '' });
-  }, 300_000);
+  });
 
   it('says what is wrong in one line on standard error, with exit code 1 or 75', async () => {
     const keys = ['keys', 'init', '--keystore', join(directory, 'k'), '--public-keys', join(directory, 'p')];
@@ -880,5 +880,5 @@ describe('as a process', () => {
     expect(unknown).toEqual({ code: 1, out: '', err: "error: unknown command 'sell'\n" });
     expect(unreachable).toMatchObject({ code: 75, out: '' });
     expect(unreachable.err).toMatch(/^opentill: .*ECONNREFUSED.*\n$/);
-  }, 300_000);
+  });
 });

@@ -90,7 +90,7 @@ test('the process becomes ready, settles an order, and ends cleanly when told to
   // Not the code 0 if it took more than ten seconds by its own clock.
   expect(await ended).toEqual([0, null]);
   expect(Date.now() - toldAt).toBeLessThan(60_000);
-}, 300_000);
+});
 
 test('it ends cleanly within its time while a handler and a sweep wait for a row that another holds', async () => {
   const port = await freePort();
@@ -124,7 +124,7 @@ test('it ends cleanly within its time while a handler and a sweep wait for a row
     expect(Date.now() - toldAt).toBeLessThan(60_000);
   });
   expect(await s.state(order)).toMatchObject({ status: 'INIT' }); // nothing was half done
-}, 300_000);
+});
 
 test('a wrong setting ends it with the code for operators', async () => {
   const failing = start({ DATABASE_URL: 'nowhere' });

@@ -85,4 +85,4 @@ it('serves operators, publishes what they decided as its own broker user, and st
   expect(output.split('\n').filter((line) => line.includes('"level":"error"'))).toEqual([]);
   expect(output).not.toContain(token);
   expect(output).not.toContain(TEST_SECRETS_KEY_BASE64);
-}, 300_000);
+});

@@ -265,7 +265,7 @@ describe('approvals that are not enough', () => {
     );
     for (let i = 0; i < 3; i += 1) await running.pass();
     expect(await rowOf(late)).toMatchObject({ state: 'SIGNED' });
-  }, 300_000);
+  });
 });
 
 describe('approvals by keys that the policy does not name', () => {

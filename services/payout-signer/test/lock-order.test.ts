@@ -259,7 +259,7 @@ test('two wallets that authorise, sign and note why not, beside expiring and boo
     }
     await world.settle();
   }
-}, 300_000);
+});
 
 test('control: two that lock the same payouts in opposite orders wait in a circle, and one of them is broken off for it', async () => {
   const [first, second] = keys(await payouts(wallets[0])).toSorted();

@@ -67,7 +67,7 @@ test('the process pays what the broker tells it of, tells of it, and ends cleanl
     expect(signer.output()).not.toContain(secret);
     expect(metrics).not.toContain(secret);
   }
-}, 300_000);
+});
 
 test('it refuses to start, with the code for operators, where it must not', async () => {
   const wrong = join(dirname(world.keystoreFile), 'wrong-passphrase');
@@ -89,4 +89,4 @@ test('it refuses to start, with the code for operators, where it must not', asyn
     }),
   );
   expect(ends).toEqual(cases.map(([, code]) => ({ code, ended: 1, says: true })));
-}, 300_000);
+});

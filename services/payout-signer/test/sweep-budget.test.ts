@@ -263,7 +263,7 @@ describe('the budget of a day', () => {
       }),
       { numRuns: 200 },
     );
-  }, 300_000);
+  });
 
   test('lets every sweep through that it has room for, in time', () => {
     fc.assert(

@@ -57,7 +57,7 @@ describe('deposit addresses', () => {
         world.admin,
       );
     expect(rows).toEqual([]);
-  }, 300_000);
+  });
 
   test('go on where a signer that ends left them, by two signers as by one', async () => {
     const before = await world.tokensAt(COLD);
@@ -72,7 +72,7 @@ describe('deposit addresses', () => {
     for (const signer of both) await signer.stop();
     expect((await world.tokensAt(COLD)) - before).toBe(21n * USDT);
     for (const order of orders) expect(await world.movesOf(order)).toHaveLength(2);
-  }, 300_000);
+  });
 
   test('money that comes while a sweep is on its way is swept next, with the coin that is left', async () => {
     const before = await world.tokensAt(COLD);
@@ -87,7 +87,7 @@ describe('deposit addresses', () => {
     await signer.stop();
     expect(again).toBe(55n * USDT);
     expect((await world.tokensAt(COLD)) - before).toBe(55n * USDT);
-  }, 300_000);
+  });
 });
 
 describe('within the policy', () => {
@@ -101,7 +101,7 @@ describe('within the policy', () => {
     await sql`update deposit_balance set since = now() where address = ${little.address}`.execute(
       world.admin,
     );
-  }, 300_000);
+  });
 
   test('what is never worth its cost keeps nothing waiting that lies behind it', async () => {
     const dust = [await world.paid(1n), await world.paid(1n), await world.paid(1n)];
@@ -116,7 +116,7 @@ describe('within the policy', () => {
         world.admin,
       );
     }
-  }, 300_000);
+  });
 
   test('no top-up is signed that the policy does not allow, whatever rows say', async () => {
     const order = await world.paid(30n * USDT);
@@ -192,4 +192,4 @@ test('the hot wallet is filled up to its float, and gives away what is above it'
       (await world.balance('COLD')) - cold >= above && (await world.balance('HOT_AVAILABLE')) === lowFloat,
   );
   await lower.stop();
-}, 300_000);
+});

@@ -134,5 +134,5 @@ describe('the process', () => {
     expect(await world.recorded('VERIFIED')).toEqual(await world.paymentsOnChain());
     first.child.kill('SIGTERM');
     expect(await first.ended).toBe(0);
-  }, 300_000);
+  });
 });

@@ -235,7 +235,7 @@ describe('of two nodes', () => {
     replica = await world.startReplica({ rpcUrls: [other.url, world.node.url], aloneAfterSeconds: 1 });
     await expectTruth();
     await other.close();
-  }, 300_000);
+  });
 });
 
 it('a node of another network is refused, and the service says that it is misconfigured', async () => {

@@ -167,7 +167,6 @@ describe('an order with more callbacks than a claim looks at', () => {
       expect(rows).toEqual([]);
       return undefined;
     },
-    300_000,
   );
 });
 

@@ -80,7 +80,7 @@ test('the process becomes ready, sends, and ends cleanly in time although an end
   // Ended by itself, in time, as its code says: not by the limit of the runtime, nor when the endpoint was given up.
   expect(Date.now() - toldAt).toBeLessThan(60_000);
   expect(await s.deliveryOf(hanging.events[0]!)).toMatchObject({ attempts: 0, lease_until: null });
-}, 300_000);
+});
 
 test('a process that was frozen before it recorded an attempt changes nothing when it wakes', async () => {
   const port = await freePort();
@@ -107,7 +107,7 @@ test('a process that was frozen before it recorded an attempt changes nothing wh
     .filter(({ body }) => order.events.includes(body.nonce))
     .map(({ body }) => body.data['sequence']);
   expect(sequences).toEqual([1, 1, 2]);
-}, 300_000);
+});
 
 test('a process killed between the receiver’s 200 and its commit leaves a repetition of the same nonce, nothing else', async () => {
   const port = await freePort();
@@ -174,7 +174,7 @@ test('a process killed between the receiver’s 200 and its commit leaves a repe
   expect((await s.attemptsOf(events[0]!)).map(({ attempt, status_code }) => [attempt, status_code])).toEqual([
     [2, 200],
   ]);
-}, 300_000);
+});
 
 test('missing settings are one line for operators and their exit code', async () => {
   const { child, lines } = start({ DATABASE_URL: 'nowhere' });

@@ -132,7 +132,7 @@ describe('three payouts, two of them equal,', () => {
       }
     }
     expect(scenarios).toBeGreaterThan(80);
-  }, 300_000);
+  });
 
   test('are unsigned again by a database that was brought back only when it is halted for what it forgot', async () => {
     const { points } = await runModel([]);
@@ -162,7 +162,7 @@ describe('energy that is lent three times, two of them the same,', () => {
     expect(sum).toMatchObject({ doubles: 0, stuck: 0 });
     expect(sum.again).toBeGreaterThan(10);
     expect(sum.scenarios).toBeGreaterThan(150);
-  }, 300_000);
+  });
 
   test('is not lent again by who takes what was signed for a payment, and goes on for ever', async () => {
     const asPayments: Variant = {
@@ -213,7 +213,7 @@ describe('control:', () => {
       { kinds: ['crash'], seconds: ['crash'], stride: CONTROL_STRIDE },
     );
     expect(sum.doubles).toBeGreaterThan(0);
-  }, 300_000);
+  });
 
   test('built anew when some time went by here, and it is paid twice', async () => {
     const sum = await enumerate(

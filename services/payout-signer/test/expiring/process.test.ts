@@ -51,4 +51,4 @@ test('the process pays on TRON what the broker tells it of, tells of it, and end
     expect(signer.output()).not.toContain(secret);
     expect(metrics).not.toContain(secret);
   }
-}, 300_000);
+});

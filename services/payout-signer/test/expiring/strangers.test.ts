@@ -95,25 +95,21 @@ const states = async (order: OrderRow) => (await world.attemptsOf(order)).map(({
 test.each([
   ['moves a token', {}],
   ['fails, and moves nothing', { amountBaseUnits: baseUnits(10n ** 14n) }],
-])(
-  'what the wallet did not sign here halts it once, also when it %s',
-  async (_, pays) => {
-    const before = (await halts()).length;
-    const txHash = await steal(pays);
-    await halted(txHash);
-    const order = await world.payout();
-    await hindered(order, 'HALTED');
-    const incidents =
-      await sql`select from incident where kind = 'FOREIGN_NONCE' and closed_at is null`.execute(world.admin);
-    expect(incidents.rows.length).toBeGreaterThan(0);
-    await release();
-    await world.land([order]);
-    expect((await halts()).slice(before)).toEqual([
-      { kind: 'FOREIGN_NONCE', reason: expect.anything(), open: false },
-    ]);
-  },
-  300_000,
-);
+])('what the wallet did not sign here halts it once, also when it %s', async (_, pays) => {
+  const before = (await halts()).length;
+  const txHash = await steal(pays);
+  await halted(txHash);
+  const order = await world.payout();
+  await hindered(order, 'HALTED');
+  const incidents =
+    await sql`select from incident where kind = 'FOREIGN_NONCE' and closed_at is null`.execute(world.admin);
+  expect(incidents.rows.length).toBeGreaterThan(0);
+  await release();
+  await world.land([order]);
+  expect((await halts()).slice(before)).toEqual([
+    { kind: 'FOREIGN_NONCE', reason: expect.anything(), open: false },
+  ]);
+});
 
 test('a payout that it pays alike is not signed after the release before an operator has said which it paid', async () => {
   const txHash = await steal({});
@@ -138,7 +134,7 @@ test('a payout that it pays alike is not signed after the release before an oper
   expect(await world.received(paid)).toBe(paid.amount);
   // The operator's word: the second one was another's, who was paid the same.
   expect(await world.received(unpaid)).toBe(2n * unpaid.amount);
-}, 300_000);
+});
 
 test('and one that was signed stays signed, however long its time is over, until he has', async () => {
   world.devnet.control.fault({ kind: 'swallow-broadcast' });
@@ -163,4 +159,4 @@ test('and one that was signed stays signed, however long its time is over, until
   await world.land([order]);
   expect(await states(order)).toEqual(expect.arrayContaining(['DEAD', 'SETTLED']));
   expect(await world.received(order)).toBe(order.amount);
-}, 300_000);
+});

@@ -67,7 +67,7 @@ describe('a payout on SUI', () => {
       world.admin,
     );
     expect(balances.rows.map(({ symbol }) => symbol)).toEqual(['SUI', 'USDC', 'USDT']);
-  }, 300_000);
+  });
 
   test('whose answer was lost is sent again, the same bytes, and pays once', async () => {
     let losing = true;
@@ -109,7 +109,7 @@ describe('a payout on SUI', () => {
     const [dead] = await world.attemptsOf(order);
     expect(dead).toMatchObject({ state: 'DEAD', fate: null });
     await landsOnce([order], 2);
-  }, 300_000);
+  });
 
   test('that landed is not signed anew when nodes deny it: the own scan has read it in its checkpoint', async () => {
     const head = { height: 1, hash: 'h', parentHash: 'p', timeSeconds: 1 } as BlockHeader;
@@ -134,7 +134,7 @@ describe('a payout on SUI', () => {
     await expect(bury.execute(world.admin)).rejects.toThrow(/may land yet, or has/);
     world.devnet.control.clearFaults();
     await landsOnce([order, next]);
-  }, 300_000);
+  });
 
   test('is signed, sent and read again whatever a node says of how long its epoch lasts', async () => {
     for (const expiresMs of [2 ** 54, 1e19, -1, Number.NaN]) {
@@ -149,7 +149,7 @@ describe('a payout on SUI', () => {
       await landsOnce([await world.payout()]);
       await signer.stop();
     }
-  }, 300_000);
+  });
 
   test('that fails on the chain is over with that, and is not signed anew', async () => {
     await start({
@@ -201,7 +201,7 @@ describe('a payout on SUI', () => {
     await sql`select book_top_up(${`SUI_TEST:${aSuiAddress()}:USDC`}, 'SUI_TEST', 'USDC', ${held})`.execute(
       world.admin,
     );
-  }, 300_000);
+  });
 
   test('is not crowded out by what gathers coins: one of an asset at a time, sent again, and none of dust', async () => {
     const broadcasts = new Map<string, number>();
@@ -295,5 +295,5 @@ describe('a deposit address on SUI', () => {
     await waitUntil('every attempt is closed', async () =>
       (await Promise.all(orders.map(sweepAttemptOf))).every(({ state }) => state === 'SETTLED'),
     );
-  }, 300_000);
+  });
 });
