@@ -99,6 +99,8 @@ export interface SignerWorld {
   readonly network: NetworkConfig;
   readonly newSender: () => WalletSender;
   mine(blocks?: number): Promise<void>;
+  /** Mines a block at a time until the condition holds, no faster than the scanner reads them. */
+  mineUntil(what: string, condition: () => Promise<boolean>): Promise<void>;
   /** A payout of 5 USDT to nobody in particular, reserved, for half an hour. */
   payout(overrides?: Parameters<typeof aPayout>[1]): Promise<OrderRow>;
   nativePayout(amount: bigint): Promise<OrderRow>;
@@ -160,6 +162,12 @@ export async function createSignerWorld(
   const running = new Set<RunningDriver>();
   const key = { chain: CHAIN, wallet } as const;
   let started = 0;
+  const unseenBlocks = async (): Promise<number> => {
+    const head = Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
+    const { rows } = await sql<{ seen: number }>`
+      select seen_height as seen from chain_cursor where chain = ${CHAIN}`.execute(admin);
+    return head - (rows[0]?.seen ?? 0);
+  };
 
   const world: SignerWorld = {
     anvil,
@@ -175,6 +183,17 @@ export async function createSignerWorld(
     network,
     newSender: () => createEvmSender(network, { backend: keys }),
     mine: (blocks = 1) => mine({ rpcUrl, blocks }),
+    mineUntil: (what, condition) =>
+      waitUntil(
+        what,
+        async () => {
+          if (await condition()) return true;
+          if ((await unseenBlocks()) < UNSEEN_BLOCKS_MAX) await world.mine();
+          await new Promise((resolve) => setTimeout(resolve, 40));
+          return false;
+        },
+        PATIENCE_MS,
+      ),
     async payout(given = {}) {
       const order = await aPayout(admin, {
         chain: CHAIN,
@@ -261,9 +280,8 @@ export async function createSignerWorld(
       await waitUntil(
         'every payout is final',
         async () => {
-          const { rows } = await sql<{ open: number; unproven: number; seen: number }>`
-            select count(*) filter (where not is_final)::int as open, count(*) filter (where not is_proven)::int as unproven,
-              (select seen_height from chain_cursor where chain = ${CHAIN}) as seen
+          const { rows } = await sql<{ open: number; unproven: number }>`
+            select count(*) filter (where not is_final)::int as open, count(*) filter (where not is_proven)::int as unproven
             from (select
                 exists (select from wallet_nonce w where w.order_pk = p.order_pk and w.state = 'FINAL') as is_final,
                 exists (select from own_transaction t join own_transaction_fate f using (chain, tx_hash)
@@ -271,10 +289,9 @@ export async function createSignerWorld(
               from payout p where p.order_pk = any(${orders.map((o) => o.order_pk)}::uuid[])) as o`.execute(
             admin,
           );
-          const { open, unproven, seen } = rows[0]!;
+          const { open, unproven } = rows[0]!;
           if (open === 0) return true;
-          const head = Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
-          if (unproven > 0 && head - seen < UNSEEN_BLOCKS_MAX) await world.mine();
+          if (unproven > 0 && (await unseenBlocks()) < UNSEEN_BLOCKS_MAX) await world.mine();
           await new Promise((resolve) => setTimeout(resolve, 40));
           return false;
         },
@@ -290,12 +307,7 @@ export async function createSignerWorld(
     scannerAtHead: () =>
       waitUntil(
         'the scanner is at the head',
-        async () => {
-          const head = Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
-          const { rows } = await sql<{ seen: number }>`
-          select seen_height as seen from chain_cursor where chain = ${CHAIN}`.execute(admin);
-          return rows[0]?.seen === head;
-        },
+        async () => (await unseenBlocks()) === 0,
         PATIENCE_MS,
       ),
     async close() {

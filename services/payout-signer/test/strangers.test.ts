@@ -78,9 +78,9 @@ describe('a transaction that is not ours', () => {
     const order = await world.payout();
     await waitUntil('signed', async () => (await world.payoutOf(order)).sent);
     await useKey(0);
-    await world.mine(4);
+    await world.mine();
     isCutOff = false;
-    await waitUntil('halted', isHalted);
+    await world.mineUntil('halted', isHalted);
     expect((await world.noncesOf(order)).map(({ state }) => state)).toEqual(['TAKEN']);
     const waiting = await world.payout();
     await waitUntil('stopped', async () => (await world.payoutOf(waiting)).obstacle === 'HALTED');
@@ -114,8 +114,8 @@ describe('a transaction that is not ours', () => {
     const [{ nonce } = { nonce: -1 }] = await world.noncesOf(order);
     const paid = await payWithKey(order, nonce);
     await useKey(nonce + 1);
-    await world.mine(4);
-    await waitUntil('halted', isHalted);
+    // The signer looks for the nonces from the block on that it first sees: more blocks must follow that one.
+    await world.mineUntil('halted', isHalted);
     await waitUntil('taken', async () => (await world.noncesOf(other))[0]?.state === 'TAKEN');
     await world.decide(other, { decision: 'PAID_BY', txHash: paid });
     await waitUntil('not this payment', async () => (await world.decisionsOf(other))[0]?.outcome !== null);
