@@ -1,8 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { once } from 'node:events';
+import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { dirname } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { findGroupMembers } from './group-members.ts';
 import { readLastLines } from './last-lines.ts';
@@ -27,7 +29,9 @@ import { waitUntil } from './wait-until.ts';
  *   stopped   | stop()                         | stopped   | nothing: stop is idempotent, and concurrent calls share one
  *
  * Ctrl-C reaches only the terminal's foreground group, so a child here is never signalled behind our back.
- * The guard is a shell that waits on a pipe only we hold: its end, however we die (SIGKILL included), closes it.
+ * The guard is a shell that waits on a pipe only we hold: its end, however we die (SIGKILL included), closes it. It is
+ * started first. The leader waits in a shell of its own, on a second pipe, until the guard has the group's id; if we die
+ * before, that shell reads the end of its pipe and exits. So there is no moment in which our death leaves a leader behind.
  * Processes that leave the group (Erlang's port programs, daemons) carry a mark in their environment.
  */
 
@@ -89,16 +93,21 @@ export interface ProcessGroup {
   lastLogLines(count: number): string;
 }
 
+/** Arguments: the stop signal, and tenths of a second until SIGKILL. Reads the group's id, then a line that dismisses it. */
 const GUARD_SCRIPT = `
+read -r group || exit 0
 if read -r _; then exit 0; fi
-kill -s "$2" -- "-$1" 2>/dev/null || exit 0
-tenths=$3
+kill -s "$1" -- "-$group" 2>/dev/null || exit 0
+tenths=$2
 while [ "$tenths" -gt 0 ]; do
-  kill -s 0 -- "-$1" 2>/dev/null || exit 0
+  kill -s 0 -- "-$group" 2>/dev/null || exit 0
   sleep 0.1
   tenths=$((tenths - 1))
 done
-kill -s KILL -- "-$1" 2>/dev/null`;
+kill -s KILL -- "-$group" 2>/dev/null`;
+
+/** Becomes the command once it may: keeps its process id. */
+const LEADER_SCRIPT = `read -r _ || exit 0; exec "$0" "$@" </dev/null`;
 
 const DEFAULT_STOP_DEADLINE_MS = 8_000;
 const KILL_DEADLINE_MS = 30_000;
@@ -113,8 +122,18 @@ export async function startProcessGroup(
 ): Promise<ProcessGroup> {
   ready?.signal?.throwIfAborted();
   const mark = `opentill-${process.pid}-${randomBytes(8).toString('hex')}`;
-  const child = await spawnLeader(options, mark);
-  const group = createGroup(options, child, mark);
+  const guard = spawnGuard(options);
+  let group: ProcessGroup;
+  try {
+    const leader = await spawnLeader(options, mark);
+    group = createGroup(options, leader, mark, guard);
+    await writeLine(guard.stdin, `${leader.pid}`);
+    await writeLine(leader.stdin, 'go');
+    leader.stdin.destroy();
+  } catch (error) {
+    await guard.release();
+    throw error;
+  }
   if (ready === undefined) return group;
   try {
     await waitUntilReady(group, ready);
@@ -125,26 +144,26 @@ export async function startProcessGroup(
   return group;
 }
 
-async function spawnLeader(
-  options: ProcessGroupOptions,
-  mark: string,
-): Promise<ChildProcess & { pid: number }> {
+type Leader = ChildProcess & { readonly pid: number; readonly stdin: Writable };
+
+/** Starts the shell that becomes the leader when a line is written to its stdin. */
+async function spawnLeader(options: ProcessGroupOptions, mark: string): Promise<Leader> {
   mkdirSync(dirname(options.logFile), { recursive: true });
   const log = openSync(options.logFile, 'a');
   try {
-    const child = spawn(options.command, options.args, {
+    mustBeExecutable(options);
+    const child = spawn('/bin/sh', ['-c', LEADER_SCRIPT, options.command, ...options.args], {
       cwd: options.cwd,
       env: { ...options.env, OPENTILL_PROCESS_GROUP: mark },
       detached: true,
-      stdio: ['ignore', log, log],
+      stdio: ['pipe', log, log],
       ...(options.uid === undefined ? {} : { uid: options.uid }),
       ...(options.gid === undefined ? {} : { gid: options.gid }),
     });
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve);
-      child.once('error', reject);
-    });
-    return child as ChildProcess & { pid: number };
+    await once(child, 'spawn');
+    const leader = child as unknown as Leader;
+    leader.stdin.on('error', () => {}); // it ended before it read: `exited` reports that
+    return leader;
   } catch (cause) {
     throw new GatewayError<ProcessGroupErrorCode>(
       'PROCESS_NOT_STARTED',
@@ -156,12 +175,21 @@ async function spawnLeader(
   }
 }
 
-function createGroup(
-  options: ProcessGroupOptions,
-  child: ChildProcess & { pid: number },
-  mark: string,
-): ProcessGroup {
-  const guard = spawnGuard(options, child.pid);
+/** Throws when no file of the command's name can be executed: the shell that becomes it would only exit with 127. */
+function mustBeExecutable({ command, env }: ProcessGroupOptions): void {
+  const folders = command.includes('/') ? [''] : (env['PATH'] ?? '/usr/bin:/bin').split(delimiter);
+  const isExecutable = (folder: string): boolean => {
+    try {
+      accessSync(join(folder, command), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  if (!folders.some(isExecutable)) throw new Error(`${command} is no executable file`);
+}
+
+function createGroup(options: ProcessGroupOptions, child: Leader, mark: string, guard: Guard): ProcessGroup {
   let running = true;
   let stopping: Promise<void> | undefined;
   const exited = new Promise<ExitStatus>((resolve) => {
@@ -194,11 +222,17 @@ function createGroup(
   };
 }
 
-/** Starts the shell that ends the group if we die first. */
-function spawnGuard(options: ProcessGroupOptions, groupId: number): { release(): Promise<void> } {
+interface Guard {
+  readonly stdin: Writable;
+  /** Dismisses it: the group has ended. Idempotent. */
+  release(): Promise<void>;
+}
+
+/** Starts the shell that ends the group, whose id it reads from its stdin, if we die first. */
+function spawnGuard(options: ProcessGroupOptions): Guard {
   const signalName = (options.stopSignal ?? 'SIGTERM').replace('SIG', '');
   const tenths = Math.ceil((options.stopDeadlineMs ?? DEFAULT_STOP_DEADLINE_MS) / 100);
-  const guard = spawn('/bin/sh', ['-c', GUARD_SCRIPT, 'guard', `${groupId}`, signalName, `${tenths}`], {
+  const guard = spawn('/bin/sh', ['-c', GUARD_SCRIPT, 'guard', signalName, `${tenths}`], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
@@ -210,12 +244,18 @@ function spawnGuard(options: ProcessGroupOptions, groupId: number): { release():
   guard.unref();
   (guard.stdin as Socket).unref();
   return {
+    stdin: guard.stdin,
     release: async () => {
       guard.ref();
-      guard.stdin.end('done\n');
+      if (!guard.stdin.writableEnded) guard.stdin.end('done\n');
       await ended;
     },
   };
+}
+
+/** Resolves when the kernel has the line, or the reader has ended. */
+async function writeLine(stream: Writable, line: string): Promise<void> {
+  await new Promise<void>((resolve) => stream.write(`${line}\n`, () => resolve()));
 }
 
 async function endGroup(name: string, groupId: number, mark: string, deadlineMs: number): Promise<void> {

@@ -119,3 +119,15 @@ test('when the parent is killed, the guard signals the group, then kills it', as
     expect(readFileSync(join(directory, 'log'), 'utf8')).toContain('asked to stop');
   });
 });
+
+test.each([1, 2])('leaves no process when its parent dies once child %i has started', async (child) => {
+  await withScratchDirectory(async (directory) => {
+    const script = join(import.meta.dirname, 'start-and-stay.ts');
+    const args = ['--conditions=source', script, directory, `${child}`];
+    const parent = spawn(process.execPath, args, { stdio: 'inherit' });
+    expect(await once(parent, 'exit')).toEqual([null, 'SIGKILL']);
+    expect(
+      await waitUntil(() => processesOf(directory).length === 0, { deadlineMs: 60_000, pollIntervalMs: 20 }),
+    ).toBe(true);
+  });
+});

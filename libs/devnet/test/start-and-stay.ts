@@ -1,8 +1,20 @@
+import type { ChildProcess } from 'node:child_process';
+import { subscribe } from 'node:diagnostics_channel';
 import { join } from 'node:path';
 import { startProcessGroup } from '../src/process-group.ts';
 
-/* A parent to be killed: starts a group that hears its stop signal but doesn't obey it. */
+/*
+ * A parent to be killed: starts a group that hears its stop signal but doesn't obey it.
+ * Arguments: the group's directory, and optionally the number of the child process at whose start this parent kills itself.
+ */
 const directory = process.argv[2] ?? '';
+const diesAt = Number(process.argv[3] ?? Number.NaN);
+let children = 0;
+subscribe('child_process', (message) => {
+  children += 1;
+  const { process: child } = message as { process: ChildProcess };
+  if (children === diesAt) child.once('spawn', () => process.kill(process.pid, 'SIGKILL'));
+});
 await startProcessGroup({
   name: 'a stubborn shell',
   command: '/bin/sh',

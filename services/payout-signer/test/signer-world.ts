@@ -305,11 +305,7 @@ export async function createSignerWorld(
     reaches: (order, state, timeoutMs = PATIENCE_MS) =>
       waitUntil(`payout ${state}`, async () => (await world.payoutOf(order)).state === state, timeoutMs),
     scannerAtHead: () =>
-      waitUntil(
-        'the scanner is at the head',
-        async () => (await unseenBlocks()) === 0,
-        PATIENCE_MS,
-      ),
+      waitUntil('the scanner is at the head', async () => (await unseenBlocks()) === 0, PATIENCE_MS),
     async close() {
       for (const driver of running) await driver.stop();
       await scan.stop();
