@@ -1,14 +1,24 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { BootstrapError, CACHE, capture, readJson, ROOT, say } from './run-command.mjs';
 
 const NODE_MAJOR = '24';
-const NODE_PACKAGE = 'node@24.21.0';
+/** Versions of Node and pnpm, and the integrity of each package: what npm checks a download against. */
+const PINNED = join(ROOT, 'deploy', 'local', 'toolchain');
+/** Only the owner may write here: npm runs nothing that another user of the machine could have put in its way. */
+const PRIVATE_FOLDER = join(ROOT, '.local', 'toolchain');
 
-/** The environment without what npm adds for its own scripts, which confuses npx and pnpm inside. */
+/** The environment without what npm adds for its own scripts, which confuses npm and pnpm inside. */
 function outerEnvironment() {
   const isOfNpm =
     /^npm_(package|lifecycle|command|execpath|node_execpath|config_local_prefix|config_user_agent)/;
@@ -23,7 +33,7 @@ export function environmentWith({ node, pnpmFolder }) {
   };
 }
 
-/** Folders of Node 24 and the pinned pnpm: from the last run's notes, or from npm. */
+/** Node 24 and the folder of pnpm: as found in the last run, or installed from npm by the lockfile in `PINNED`. */
 export function findToolchain() {
   const pnpm = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).packageManager;
   const noteFile = join(CACHE, 'toolchain.json');
@@ -31,20 +41,37 @@ export function findToolchain() {
   if (noted?.pnpm === pnpm && existsSync(join(noted.pnpmFolder, 'pnpm')) && isRightNode(noted.node))
     return noted;
 
-  say(`fetching Node ${NODE_MAJOR} and ${pnpm} from npm`);
-  const find = (name, ...packages) =>
-    capture(
-      'npx',
-      ['-y', ...packages.flatMap((wanted) => ['-p', wanted]), '-c', `command -v ${name}`],
-      `${packages.join(' and ')} could not be fetched with npx.`,
-      { cwd: tmpdir(), env: outerEnvironment() },
-    ).trim();
-  const node = isRightNode(process.execPath) ? process.execPath : find('node', NODE_PACKAGE);
-  if (!isRightNode(node)) throw new BootstrapError(`Node ${NODE_MAJOR} is needed, but npm brought ${node}.`);
-  const toolchain = { node: realpathSync(node), pnpm, pnpmFolder: dirname(find('pnpm', pnpm)) };
+  const hasNode = isRightNode(process.execPath);
+  say(`fetching ${hasNode ? '' : `Node ${NODE_MAJOR} and `}${pnpm} from npm`);
+  const modules = installPinned(hasNode);
+  const fetched = join(modules, `node-${process.platform}-${process.arch}`, 'bin', 'node');
+  const node = hasNode ? process.execPath : fetched;
+  if (!isRightNode(node)) {
+    const machine = `${process.platform} ${process.arch}`;
+    throw new BootstrapError(
+      `npm delivered no Node ${NODE_MAJOR} for ${machine} with the pinned integrity. Install Node ${NODE_MAJOR} and try again.`,
+    );
+  }
+  const toolchain = { node: realpathSync(node), pnpm, pnpmFolder: join(modules, '.bin') };
   mkdirSync(CACHE, { recursive: true });
   writeFileSync(noteFile, JSON.stringify(toolchain));
   return toolchain;
+}
+
+/** Installs the pinned packages without running any script of theirs. Returns their `node_modules`. */
+function installPinned(hasNode) {
+  rmSync(PRIVATE_FOLDER, { recursive: true, force: true });
+  mkdirSync(dirname(PRIVATE_FOLDER), { recursive: true });
+  mkdirSync(PRIVATE_FOLDER, { mode: 0o700 });
+  for (const file of ['package.json', 'package-lock.json'])
+    copyFileSync(join(PINNED, file), join(PRIVATE_FOLDER, file));
+  capture(
+    'npm',
+    ['ci', '--ignore-scripts', '--no-audit', '--no-fund', ...(hasNode ? ['--omit=optional'] : [])],
+    'Node and pnpm could not be installed from npm.',
+    { cwd: PRIVATE_FOLDER, env: outerEnvironment() },
+  );
+  return join(PRIVATE_FOLDER, 'node_modules');
 }
 
 function isRightNode(file) {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -137,5 +137,49 @@ test('the bootstrap says what it takes, before it fetches anything', () => {
   expect({ status, stderr }).toEqual({
     status: 1,
     stderr: 'opentill: Say one of: start, test, test-full, bench, ci, opentill.\n',
+  });
+});
+
+describe('the toolchain', () => {
+  const TOOLCHAIN = join(BOOTSTRAP, '..', 'toolchain');
+  const pinned = JSON.parse(readFileSync(join(TOOLCHAIN, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version?: string; integrity?: string }>;
+  };
+
+  test('pins an integrity for each package, and the pnpm of package.json', () => {
+    const { '': root, ...packages } = pinned.packages;
+    expect(root).toBeDefined();
+    expect(Object.values(packages).map(({ integrity }) => integrity)).toEqual(
+      Object.values(packages).map(() => expect.stringMatching(/^sha512-/)),
+    );
+    const { packageManager } = JSON.parse(
+      readFileSync(join(BOOTSTRAP, '..', '..', '..', 'package.json'), 'utf8'),
+    ) as { packageManager: string };
+    expect(`pnpm@${packages['node_modules/pnpm']?.version}`).toBe(packageManager);
+  });
+
+  test('is installed in a private folder, never where another user can write', () => {
+    const checkout = join(directory, 'toolchain-checkout');
+    cpSync(BOOTSTRAP, join(checkout, 'deploy', 'local', 'bootstrap'), { recursive: true });
+    cpSync(TOOLCHAIN, join(checkout, 'deploy', 'local', 'toolchain'), { recursive: true });
+    writeFileSync(join(checkout, 'package.json'), '{"packageManager":"pnpm@0.0.0"}');
+    // Instead of npm and npx: they report where and how they are called, and fail.
+    const programs = join(directory, 'programs');
+    mkdirSync(programs);
+    for (const name of ['npm', 'npx'])
+      writeFileSync(
+        join(programs, name),
+        `#!/bin/sh\necho "${name} $*"; pwd; stat -c 'mode %a' .; exit 1\n`,
+        { mode: 0o755 },
+      );
+    const module = JSON.stringify(join(checkout, 'deploy', 'local', 'bootstrap', 'toolchain.mjs'));
+    const { stderr } = spawnSync(
+      process.execPath,
+      ['--input-type=module', '-e', `(await import(${module})).findToolchain()`],
+      { encoding: 'utf8', env: { PATH: `${programs}:${process.env['PATH']}`, TMPDIR: programs } },
+    );
+    expect(stderr).toMatch(/npm ci --ignore-scripts .*--omit=optional/);
+    expect(stderr).toContain(join(checkout, '.local', 'toolchain'));
+    expect(stderr).toContain('mode 700');
   });
 });
