@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -171,7 +180,12 @@ describe('the environment of a service', () => {
   afterAll(() => rmSync(directory, { recursive: true }));
 
   function prepare(...args: string[]): string {
-    return execFileSync('sh', [join(directory, 'deploy/compose/prepare'), ...args], { encoding: 'utf8' });
+    return prepareWith({ PATH: '/usr/bin:/bin' }, ...args);
+  }
+
+  function prepareWith(env: Readonly<Record<string, string>>, ...args: string[]): string {
+    const script = join(directory, 'deploy/compose/prepare');
+    return execFileSync('sh', [script, ...args], { encoding: 'utf8', env, stdio: 'pipe' });
   }
   const secretsDirectory = (): string => join(directory, 'deploy/compose/secrets');
 
@@ -198,6 +212,19 @@ describe('the environment of a service', () => {
     const place = Object.keys(compose.secrets).indexOf('merchant_token');
     expect(after[place]).not.toBe(before[place]);
     expect(after.toSpliced(place, 1)).toEqual(before.toSpliced(place, 1));
+  });
+
+  test('prepare pins images by the digest that the engine has, and only then', () => {
+    const docker = join(directory, 'docker');
+    writeFileSync(
+      docker,
+      `#!/bin/sh\ncase "$*" in pull*|*rabbitmq*) exit 1;; *format*postgres*) echo postgres@sha256:abc;; *) exit 0;; esac\n`,
+      { mode: 0o755 },
+    );
+    prepareWith({ PATH: `${directory}:${process.env['PATH']}` });
+    const env = readFileSync(join(directory, '.env'), 'utf8');
+    expect(env).toContain('\nPOSTGRES_IMAGE=postgres@sha256:abc\n');
+    expect(env).toContain('\nRABBITMQ_IMAGE=rabbitmq:4-management\n');
   });
 
   test('prepare makes a secret also where an engine put a folder, which it does for a file that it misses', () => {
