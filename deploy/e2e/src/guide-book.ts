@@ -88,6 +88,7 @@ const WEB_SERVERS: readonly NotRun[] = [
 /** What no test runs as it stands in a document, and why. Keep it short. */
 export const NOT_RUN: readonly NotRun[] = [
   ...notRun('README.md', 'npm-start.test.ts starts it so, by the arguments', 'npm start -- --keep'),
+  ...notRun('README.md', 'write-networks.test.ts reads such a file', 'npm start -- --networks'),
   ...notRun('README.md', 'what runs the tests', 'npm test'),
   ...notRun(
     'README.md',

@@ -1,4 +1,5 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { NetworkEnvironment } from '@opentill/contracts/network-overrides';
 
 /** The processes of the gateway, in the order of the payment's way. */
 export const SERVICE_NAMES = [
@@ -69,6 +70,13 @@ export interface GatewayOptions {
   readonly keep: boolean;
   readonly ports: GatewayPorts;
   readonly merchant: MerchantSettings;
+  /** The developer's own nodes: no devnet is started for a chain that has some. */
+  readonly ownNodes?: {
+    /** A network file to use instead of deploy/networks/local.json; every chain in it has nodes of its own. */
+    readonly networksFile?: string | undefined;
+    /** `<CHAIN>_RPC_URLS` and the other variables that replace URLs of the network file. */
+    readonly environment: NetworkEnvironment;
+  };
   /** Servers named by DATABASE_URL and AMQP_URL, if any. */
   readonly given: { readonly databaseUrl?: string | undefined; readonly amqpUrl?: string | undefined };
   /** false: data are thrown away anyway, so nothing is synced to the disk. Default true. */
@@ -82,7 +90,7 @@ export interface GatewayOptions {
   /** Further environment variables of single services, over the ones of service-environments.ts. */
   readonly extraEnvironment?: Readonly<Partial<Record<ServiceName, Readonly<Record<string, string>>>>>;
   /**
-   * The services to start. Default all. Without payout-signer the networks are configured without payouts; without
+   * The services to start. Default all, but no scanner of a family without a network. Without payout-signer the networks are configured without payouts; without
    * scanner-tron there is neither network nor devnet of TRON, and so with scanner-sui.
    */
   readonly services?: readonly ServiceName[];

@@ -14,7 +14,7 @@ import { runOpentill } from './run-command.ts';
 import { operatorEnvironment, setupEnvironment, type EnvironmentSource } from './service-environments.ts';
 import { nodesOf, startChains, type RunningChains } from './start-chains.ts';
 import { readOrMakeSecrets, type LocalSecrets, type StateDirectory } from './state-directory.ts';
-import { devnetNetworks, writeNetworks, type DevnetNetworks } from './write-networks.ts';
+import { allNetworks, writeNetworks, type LocalNetworks } from './write-networks.ts';
 
 const SETUP_DEADLINE_MS = 240_000;
 
@@ -23,7 +23,7 @@ export interface Foundations {
   readonly source: EnvironmentSource;
   readonly servers: Servers;
   readonly chains: RunningChains;
-  readonly networks: DevnetNetworks;
+  readonly networks: LocalNetworks;
   readonly wallet: WalletFiles;
   readonly policy: PolicyFiles;
 }
@@ -31,15 +31,16 @@ export interface Foundations {
 /** Servers, chains, keys, the migrated database with its operator, and hot wallets with money in them. */
 export async function layFoundations(
   options: GatewayOptions,
+  networks: LocalNetworks,
   directory: StateDirectory,
   members: Members,
 ): Promise<Foundations> {
   const { signal } = options;
   const say = options.say ?? (() => undefined);
   const secrets = readOrMakeSecrets(directory);
-  const networks = writeNetworks(directory.networksFile, options);
+  writeNetworks(directory.networksFile, networks);
   say(
-    `database, broker, ${devnetNetworks(networks)
+    `database, broker, ${allNetworks(networks)
       .map(({ chain }) => chain)
       .join(', ')}`,
   );
@@ -79,11 +80,11 @@ export async function layFoundations(
 async function prepareWallet(
   directory: StateDirectory,
   secrets: LocalSecrets,
-  networks: DevnetNetworks,
+  networks: LocalNetworks,
   { signal, say }: GatewayOptions,
 ): Promise<{ readonly wallet: WalletFiles; readonly policy: PolicyFiles }> {
   const wallet = await prepareKeys(directory, secrets, signal, say);
-  return { wallet, policy: await preparePolicy(directory, secrets, wallet, devnetNetworks(networks)) };
+  return { wallet, policy: await preparePolicy(directory, secrets, wallet, networks) };
 }
 
 async function bringServers(
@@ -110,7 +111,7 @@ async function bringServers(
 }
 
 async function bringChains(
-  networks: DevnetNetworks,
+  networks: LocalNetworks,
   options: GatewayOptions,
   directory: StateDirectory,
   members: Members,

@@ -40,6 +40,8 @@ try {
     checkout: CHECKOUT,
   });
   gateway = await startGateway({ ...options, say, signal: stopping.signal });
+  const { chains, tron, sui } = gateway;
+  const devnets = new Set<string>([...chains, tron, sui].flatMap((running) => running?.network.chain ?? []));
   process.stdout.write(
     summaryScreen({
       apiUrl: gateway.apiUrl,
@@ -48,24 +50,13 @@ try {
       operatorTokenFile: gateway.directory.operatorTokenFile,
       approver: gateway.policy,
       merchant: options.merchant,
-      chains: [
-        ...gateway.chains.map(({ network: { chain, blockTimeMs }, node: { rpcUrl } }) => ({
-          chain,
-          rpcUrl,
-          blockTimeMs,
-        })),
-        ...[gateway.tron, gateway.sui].flatMap((running) =>
-          running === undefined
-            ? []
-            : [
-                {
-                  chain: running.network.chain,
-                  rpcUrl: running.node.url,
-                  blockTimeMs: running.network.blockTimeMs,
-                },
-              ],
-        ),
-      ],
+      chains: gateway.networks.map(({ chain, rpcUrls: [rpcUrl], blockTimeMs, tokens: [token] }) => ({
+        chain,
+        rpcUrl: rpcUrl === undefined ? '' : new URL(rpcUrl).origin, // the rest may hold a provider's key
+        blockTimeMs,
+        symbol: token?.symbol ?? '',
+        hasDevnet: devnets.has(chain),
+      })),
       database: withoutPassword(gateway.database.url),
       broker: withoutPassword(gateway.broker.url),
       logs: gateway.directory.logs,

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Family } from '@opentill/domain/chains';
 import { createApproverKey } from '@opentill/wallet/policy/approver-key';
 import { sealPolicy } from '@opentill/wallet/policy/sealed-policy';
 import { readPublicKeys } from '@opentill/wallet/public-keys';
 import { LOCAL_CODECS, type WalletFiles } from './prepare-keys.ts';
 import type { LocalSecrets, StateDirectory } from './state-directory.ts';
+import { allNetworks, type LocalNetworks } from './write-networks.ts';
 
 /** The signer's policy and the key by which the local operator approves payouts. */
 export interface PolicyFiles {
@@ -66,13 +66,14 @@ export async function preparePolicy(
   directory: StateDirectory,
   secrets: LocalSecrets,
   { publicKeysFile }: WalletFiles,
-  networks: readonly NetworkConfig[],
+  localNetworks: LocalNetworks,
 ): Promise<PolicyFiles> {
+  const networks = allNetworks(localNetworks);
   const policyFile = join(directory.keys, 'policy.sealed.json');
   const digestFile = join(directory.keys, 'policy.sealed-for');
   const { publicKey, ...approver } = await prepareApprover(directory, secrets);
   const { fingerprint } = await readPublicKeys(publicKeysFile, LOCAL_CODECS);
-  const text = JSON.stringify(localPolicy(networks, publicKey), null, 2);
+  const text = JSON.stringify(localPolicy(localNetworks, publicKey), null, 2);
   const sealed = networks.map(({ chain, chainId, genesisId, payouts, tokens }) => ({
     chain,
     chainId,
@@ -105,10 +106,13 @@ async function prepareApprover(
   return { approverKeyFile, approverPassphraseFile, publicKey };
 }
 
-function localPolicy(networks: readonly NetworkConfig[], approver: string): object {
-  const chains = networks.map(({ chain, family, tokens }) => {
+/** Nothing is swept on networks other than the devnets: the cold addresses above are for play money. */
+function localPolicy(networks: LocalNetworks, approver: string): object {
+  const chains = allNetworks(networks).map((network) => {
+    const { chain, family, tokens } = network;
     const assets = Object.fromEntries(tokens.map(({ symbol }) => [symbol, LIMITS]));
-    return [chain, { enabled: true, ...SWEEPS[family], assets }] as const;
+    const sweeps = networks.given.includes(network) ? {} : SWEEPS[family];
+    return [chain, { enabled: true, ...sweeps, assets }] as const;
   });
   return {
     version: 1,

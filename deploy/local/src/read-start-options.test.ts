@@ -35,6 +35,12 @@ test('each setting can be given; an empty one counts as not given', () => {
   expect(options).toMatchObject({ keep: true, given: { databaseUrl: 'postgres://somewhere/db' } });
 });
 
+test('takes a network file from the checkout, and reports a missing file name', () => {
+  const options = readStartOptions({ ...request, args: ['--networks', 'my-networks.json'] });
+  expect(options.ownNodes?.networksFile).toBe('/home/dev/opentill/my-networks.json');
+  expect(() => readStartOptions({ ...request, args: ['--networks'] })).toThrow(/--networks FILE/);
+});
+
 test('what is not known is refused by name', () => {
   expect(() => readStartOptions({ ...request, args: ['--kep'] })).toThrow(/--kep/);
   expect(() => readStartOptions({ ...request, env: { MERCHANT_VERSION: 'V4' } })).toThrow(/V4/);

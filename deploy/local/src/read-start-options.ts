@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { LOCAL_PORTS, type GatewayOptions } from './gateway-options.ts';
 
@@ -16,24 +17,23 @@ export interface StartRequest {
 
 /** The options of the local profile. Throws GatewayError<StartOptionsErrorCode>. */
 export function readStartOptions(request: StartRequest): GatewayOptions {
-  const { args, env } = request;
-  const unknown = args.filter((argument) => argument !== '--keep');
-  if (unknown.length > 0) {
-    throw usage(
-      `npm start doesn't know ${unknown.join(' ')}; it knows --keep (go on with the last run's data).`,
-    );
-  }
+  const { env, checkout } = request;
+  const { keep, networks } = parseArguments(request.args);
   const version = env['MERCHANT_VERSION'] || 'V3';
   if (version !== 'V2' && version !== 'V3') throw usage(`MERCHANT_VERSION must be V2 or V3, not ${version}.`);
   return {
     stateDir: chooseStateDirectory(request),
-    keep: args.includes('--keep'),
+    keep,
     ports: LOCAL_PORTS,
     merchant: {
       token: env['MERCHANT_TOKEN'] || 'dev-merchant-token',
       webhookSecret: env['WEBHOOK_SECRET'] || 'dev-webhook-secret',
       callbackUrl: env['CALLBACK_URL'] || `http://localhost:${LOCAL_PORTS.shop}/callbacks`,
       version,
+    },
+    ownNodes: {
+      networksFile: networks === undefined ? undefined : resolve(checkout, networks),
+      environment: env,
     },
     given: { databaseUrl: env['DATABASE_URL'], amqpUrl: env['AMQP_URL'] },
   };
@@ -48,6 +48,20 @@ export function chooseStateDirectory({ env, isRoot, checkout }: Omit<StartReques
   if (chosen) return resolve(checkout, chosen);
   if (!isRoot) return join(checkout, '.local');
   return `/var/tmp/opentill-${createHash('sha256').update(checkout).digest('hex').slice(0, 12)}`;
+}
+
+function parseArguments(args: readonly string[]): { keep: boolean; networks: string | undefined } {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { keep: { type: 'boolean' }, networks: { type: 'string' } },
+    });
+    return { keep: values.keep ?? false, networks: values.networks };
+  } catch (error) {
+    throw usage(
+      `npm start knows --keep (continue with the last run's data) and --networks FILE (your own nodes). ${(error as Error).message}`,
+    );
+  }
 }
 
 function usage(message: string): GatewayError<StartOptionsErrorCode> {

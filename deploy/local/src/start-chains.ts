@@ -8,7 +8,7 @@ import { findToken } from '@opentill/contracts/network-config';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { StateDirectory } from './state-directory.ts';
 import type {
-  DevnetNetworks,
+  LocalNetworks,
   EvmDevnetNetwork,
   SuiDevnetNetwork,
   TronDevnetNetwork,
@@ -43,7 +43,7 @@ const TRON_SOLID_LAG_BLOCKS = 3;
 
 /** Starts the devnets, each with its test tokens. If one fails, the others are stopped again. */
 export async function startChains(
-  { evm, tron, sui }: DevnetNetworks,
+  { evm, tron, sui }: LocalNetworks,
   directory: StateDirectory,
   options: GatewayOptions,
 ): Promise<RunningChains> {

@@ -1,3 +1,4 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { ProcessGroup } from '@opentill/devnet/process-group';
 import { requireFreePorts } from '@opentill/devnet/port-owner';
 import type { FoundServer } from '@opentill/devnet/servers';
@@ -20,6 +21,7 @@ import { operatorEnvironment, SERVICE_ENVIRONMENTS, type Environment } from './s
 import type { RunningEvmChain, RunningSuiChain, RunningTronChain } from './start-chains.ts';
 import { isReady, startService } from './start-service.ts';
 import { prepareStateDirectory, type StateDirectory } from './state-directory.ts';
+import { allNetworks, readNetworks, servicesFor, type LocalNetworks } from './write-networks.ts';
 
 /** - `GATEWAY_NOT_READY`: all services run, but the API does not call the whole ready. */
 export type StartGatewayErrorCode = 'GATEWAY_NOT_READY';
@@ -39,6 +41,8 @@ export interface Gateway {
   readonly tron: RunningTronChain | undefined;
   /** The SUI devnet, likewise. */
   readonly sui: RunningSuiChain | undefined;
+  /** Of all chains, with devnets or nodes of the developer's own. */
+  readonly networks: readonly NetworkConfig[];
   readonly wallet: WalletFiles;
   readonly policy: PolicyFiles;
   /** Running services by name; `pid` is the service's own process. */
@@ -69,13 +73,14 @@ const READY_DEADLINE_MS = 120_000;
  * signal aborts, everything that was started is stopped first and the cause is thrown.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  await requireFreePorts(neededPorts(options.ports));
+  const networks = await readNetworks(options);
+  const services = servicesFor(networks, options.services);
+  await requireFreePorts(neededPorts(options.ports, networks));
   const directory = prepareStateDirectory(options.stateDir, options.keep);
   const members = createMembers();
   try {
-    const foundations = await layFoundations(options, directory, members);
+    const foundations = await layFoundations(options, networks, directory, members);
     const gateway = createGateway(options, directory, members, foundations);
-    const services = options.services ?? SERVICE_NAMES;
     options.say?.(`services: ${services.join(', ')}`);
     await settleAll(services.map(async (service) => gateway.startService(service)));
     options.signal?.throwIfAborted();
@@ -92,7 +97,7 @@ function createGateway(
   options: GatewayOptions,
   directory: StateDirectory,
   members: Members,
-  { source, servers, chains, wallet, policy }: Foundations,
+  { source, servers, chains, networks, wallet, policy }: Foundations,
 ): Gateway {
   const services = new Map<string, ProcessGroup>();
   const environmentOf = (service: ServiceName): Environment => ({
@@ -109,6 +114,7 @@ function createGateway(
     chains: chains.evm,
     tron: chains.tron,
     sui: chains.sui,
+    networks: allNetworks(networks),
     wallet,
     policy,
     services,
@@ -163,12 +169,19 @@ async function waitForGateway(
   );
 }
 
-function neededPorts(ports: GatewayPorts): { port: number; purpose: string }[] {
+function neededPorts(
+  ports: GatewayPorts,
+  { evm, tron, sui }: LocalNetworks,
+): { port: number; purpose: string }[] {
   return [
     { port: ports.api, purpose: 'the API' },
     { port: ports.shop, purpose: 'the demo shop' },
     { port: ports.ops, purpose: "the operators' API" },
     ...SERVICE_NAMES.map((service) => ({ port: ports.health[service], purpose: `the health of ${service}` })),
-    ...Object.entries(ports.chains).map(([chain, port]) => ({ port, purpose: `the devnet ${chain}` })),
+    ...[...evm, tron, sui].flatMap((network) =>
+      network === undefined
+        ? []
+        : [{ port: ports.chains[network.chain], purpose: `the devnet ${network.chain}` }],
+    ),
   ];
 }

@@ -15,7 +15,15 @@ const source = {
     callbackUrl: 'http://localhost:3011/callbacks',
     version: 'V3',
   },
-  chains: [{ chain: 'ETH_SEPOLIA', rpcUrl: 'http://127.0.0.1:8545', blockTimeMs: 1_000 }],
+  chains: [
+    {
+      chain: 'ETH_SEPOLIA',
+      rpcUrl: 'http://127.0.0.1:8545',
+      blockTimeMs: 1_000,
+      symbol: 'USDT',
+      hasDevnet: true,
+    },
+  ],
   database: 'postgres://opentill@127.0.0.1:5432/opentill',
   broker: 'amqp://guest:***@127.0.0.1:5672',
   logs: '/state/logs',
@@ -68,6 +76,11 @@ test('the screen names what a newcomer needs', () => {
   ]) {
     expect(screen).toContain(part);
   }
+});
+
+test('shows no devnet step on a network with nodes of the developer', () => {
+  const chains = [{ ...source.chains[0], hasDevnet: false }];
+  expect(summaryScreen({ ...source, chains })).not.toMatch(/devnet\/pay|createPayout/);
 });
 
 test('passwords are not shown', () => {

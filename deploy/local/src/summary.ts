@@ -15,6 +15,10 @@ export interface SummarySource {
     readonly chain: string;
     readonly rpcUrl: string;
     readonly blockTimeMs: number;
+    /** Of one of its tokens. */
+    readonly symbol: string;
+    /** With a customer's wallet and a funded hot wallet. */
+    readonly hasDevnet: boolean;
   }[];
   readonly database: string;
   readonly broker: string;
@@ -49,17 +53,7 @@ export function summaryScreen(source: SummarySource): string {
     '',
     createCollectionCommand(source),
     '',
-    'Pay it as a customer (or open the shop, or the paymentUrl of the answer):',
-    '',
-    `  curl -s ${shopUrl}/devnet/pay -H 'content-type: application/json' -d '{"orderId":"${source.orderId}"}'`,
-    '',
-    'Send money from the hot wallet, as the merchant:',
-    '',
-    createPayoutCommand(source),
-    '',
-    `Above ${APPROVAL_ABOVE} it waits for an operator (payout list --waiting shows the id):`,
-    '',
-    `  npm run -s opentill -- payout approve <id> --key-file ${source.approver.approverKeyFile} --passphrase-file ${source.approver.approverPassphraseFile}`,
+    ...(source.chains[0]?.hasDevnet === true ? stepsOnDevnet(source) : STEPS_ON_OWN_NODES),
     '',
     source.keep
       ? 'Data of the last run were kept.'
@@ -68,15 +62,37 @@ export function summaryScreen(source: SummarySource): string {
   ].join('\n');
 }
 
-/** A command that creates a collection. The signature covers `data` alone, so that the shell may fill in the rest. */
+function stepsOnDevnet(source: SummarySource): readonly string[] {
+  const { approverKeyFile, approverPassphraseFile } = source.approver;
+  return [
+    'Pay it as a customer (or open the shop, or the paymentUrl of the answer):',
+    '',
+    `  curl -s ${source.shopUrl}/devnet/pay -H 'content-type: application/json' -d '{"orderId":"${source.orderId}"}'`,
+    '',
+    'Send money from the hot wallet, as the merchant:',
+    '',
+    createPayoutCommand(source),
+    '',
+    `Above ${APPROVAL_ABOVE} it waits for an operator (payout list --waiting shows the id):`,
+    '',
+    `  npm run -s opentill -- payout approve <id> --key-file ${approverKeyFile} --passphrase-file ${approverPassphraseFile}`,
+  ];
+}
+
+const STEPS_ON_OWN_NODES = [
+  'Open the paymentUrl of the answer and pay with a wallet of that network.',
+  'Payouts need money in the hot wallet: "npm run -s opentill -- keys show-xpub" shows where to send it.',
+];
+
+/** A command that creates a collection on the first chain. The signature covers `data` alone, so that the shell may fill in the rest. */
 export function createCollectionCommand(
-  source: Pick<SummarySource, 'apiUrl' | 'merchant' | 'orderId'>,
+  source: Pick<SummarySource, 'apiUrl' | 'merchant' | 'orderId' | 'chains'>,
 ): string {
   return createCommand(source, 'createCollection', {
     orderId: source.orderId,
     amount: '12.50',
-    symbol: 'USDT',
-    chain: 'ETH_SEPOLIA',
+    symbol: source.chains[0]?.symbol ?? '',
+    chain: source.chains[0]?.chain ?? '',
     uid: 'customer-1',
   });
 }

@@ -1,8 +1,17 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { FAMILIES, isTestNetwork } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
 import { LOCAL_NETWORKS_FILE } from './checkout.ts';
-import { EVM_DEVNET_CHAINS, type EvmDevnetChain, type GatewayOptions } from './gateway-options.ts';
+import {
+  EVM_DEVNET_CHAINS,
+  SERVICE_NAMES,
+  type EvmDevnetChain,
+  type GatewayOptions,
+  type ServiceName,
+} from './gateway-options.ts';
 
 /** An EVM network of the local profile. */
 export type EvmDevnetNetwork = NetworkConfig & { readonly chain: EvmDevnetChain; readonly chainId: number };
@@ -12,35 +21,92 @@ export type TronDevnetNetwork = NetworkConfig & { readonly chain: 'TRON_TEST'; r
 /** The SUI network of the local profile. */
 export type SuiDevnetNetwork = NetworkConfig & { readonly chain: 'SUI_TEST'; readonly genesisId: string };
 
-/** The networks of the local profile. */
-export interface DevnetNetworks {
+/** The networks of a local gateway: those that get a devnet, and those with nodes of the developer's own. */
+export interface LocalNetworks {
   readonly evm: readonly EvmDevnetNetwork[];
-  /** Undefined where nobody scans it. */
+  /** Undefined where no service scans it. */
   readonly tron: TronDevnetNetwork | undefined;
   readonly sui: SuiDevnetNetwork | undefined;
+  readonly given: readonly NetworkConfig[];
 }
 
-type WriteOptions = Pick<GatewayOptions, 'ports' | 'networkChanges' | 'blockTimeSeconds' | 'services'>;
+/** - `NO_LOCAL_NETWORK`: a network file without networks, or with a main network. */
+export type ReadNetworksErrorCode = 'NO_LOCAL_NETWORK';
 
-/** Writes the run's own network file, deploy/networks/local.json on the run's ports, and answers with its networks. */
-export function writeNetworks(file: string, options: WriteOptions): DevnetNetworks {
-  const template = parseNetworkFile(readFileSync(LOCAL_NETWORKS_FILE, 'utf8'), LOCAL_NETWORKS_FILE);
-  const evm = template.filter(isEvmDevnet).map((network) => evmOnPorts(network, options));
-  const tron = runs('scanner-tron', options)
-    ? template.filter(isTronDevnet).map((network) => tronOnPorts(network, options))
-    : [];
-  const sui = runs('scanner-sui', options)
-    ? template.filter(isSuiDevnet).map((network) => suiOnPorts(network, options))
-    : [];
-  const text = JSON.stringify({ networks: [...evm, ...tron, ...sui] }, null, 2);
+type ReadOptions = Pick<
+  GatewayOptions,
+  'ports' | 'networkChanges' | 'blockTimeSeconds' | 'services' | 'ownNodes'
+>;
+
+/**
+ * Reads the run's networks: the given file, else deploy/networks/local.json on the run's ports.
+ * @throws GatewayError<ReadNetworksErrorCode>, and what readNetworkFile throws
+ */
+export async function readNetworks(options: ReadOptions): Promise<LocalNetworks> {
+  const { networksFile, environment = {} } = options.ownNodes ?? {};
+  const networks = await readNetworkFile(networksFile ?? LOCAL_NETWORKS_FILE, environment);
+  const isGiven = ({ chain }: NetworkConfig): boolean =>
+    networksFile !== undefined ||
+    [`${chain}_RPC_URLS`, `${chain}_RPC_URLS_FILE`].some((name) => Boolean(environment[name]));
+  const enabled = networks.filter((network) => network.enabled && isScanned(network, options));
+  mustBeTestNetworks(networksFile, enabled);
+  const template = enabled.filter((network) => !isGiven(network));
+  return {
+    evm: template.filter(isEvmDevnet).map((network) => evmOnPorts(network, options)),
+    tron: template.filter(isTronDevnet).map((network) => tronOnPorts(network, options))[0],
+    sui: template.filter(isSuiDevnet).map((network) => suiOnPorts(network, options))[0],
+    given: enabled.filter(isGiven).map((network) => withoutForeignSocket(network, options)),
+  };
+}
+
+/** Writes them to the run's own network file. It holds URLs, which may have a provider's key in them. */
+export function writeNetworks(file: string, networks: LocalNetworks): void {
+  const text = JSON.stringify({ networks: allNetworks(networks) }, null, 2);
   parseNetworkFile(text, file);
-  writeFileSync(file, text, { mode: 0o644 });
-  return { evm, tron: tron[0], sui: sui[0] };
+  rmSync(file, { force: true }); // an older one may be readable by all
+  writeFileSync(file, text, { mode: 0o600 });
 }
 
-/** All of them. */
-export function devnetNetworks({ evm, tron, sui }: DevnetNetworks): readonly NetworkConfig[] {
-  return [...evm, ...(tron === undefined ? [] : [tron]), ...(sui === undefined ? [] : [sui])];
+/** Networks with a devnet and networks without. */
+export function allNetworks({ evm, tron, sui, given }: LocalNetworks): readonly NetworkConfig[] {
+  return [...evm, ...[tron, sui].filter((network) => network !== undefined), ...given];
+}
+
+const SCANNERS = { EVM: 'scanner-evm', TRON: 'scanner-tron', SUI: 'scanner-sui' } as const;
+
+/** The services that have something to do: all that were asked for, but no scanner of a family without a network. */
+export function servicesFor(
+  networks: LocalNetworks,
+  services: readonly ServiceName[] = SERVICE_NAMES,
+): readonly ServiceName[] {
+  const families = new Set(allNetworks(networks).map(({ family }) => family));
+  const idle = FAMILIES.filter((family) => !families.has(family)).map((family) => SCANNERS[family]);
+  return services.filter((service) => !idle.some((scanner) => scanner === service));
+}
+
+/** EVM devnets run also where no service scans them: tests scan them on their own. */
+function isScanned({ family }: NetworkConfig, options: ReadOptions): boolean {
+  return family === 'EVM' || runs(SCANNERS[family], options);
+}
+
+function mustBeTestNetworks(file: string | undefined, networks: readonly NetworkConfig[]): void {
+  const main = networks.find(({ chain }) => !isTestNetwork(chain));
+  if (networks.length > 0 && main === undefined) return;
+  throw new GatewayError<ReadNetworksErrorCode>(
+    'NO_LOCAL_NETWORK',
+    main === undefined
+      ? `${file} enables no network. Enable a test network in it.`
+      : `${file} enables ${main.chain}, a main network. npm start is for test networks; deploy/guides/going-to-mainnet.md leads to real money.`,
+    { retryable: false },
+  );
+}
+
+/** The WebSocket of local.json belongs to the devnet. */
+function withoutForeignSocket(network: NetworkConfig, options: ReadOptions): NetworkConfig {
+  const { wsUrl, ...others } = payable(network, options);
+  const { networksFile, environment = {} } = options.ownNodes ?? {};
+  const isOwn = networksFile !== undefined || wsUrl === environment[`${network.chain}_WS_URL`]?.trim();
+  return wsUrl === undefined || !isOwn ? others : { ...others, wsUrl };
 }
 
 function isEvmDevnet(network: NetworkConfig): network is EvmDevnetNetwork {
@@ -55,40 +121,42 @@ function isSuiDevnet(network: NetworkConfig): network is SuiDevnetNetwork {
   return network.chain === 'SUI_TEST' && network.genesisId !== undefined;
 }
 
-function evmOnPorts(network: EvmDevnetNetwork, options: WriteOptions): EvmDevnetNetwork {
+function evmOnPorts(network: EvmDevnetNetwork, options: ReadOptions): EvmDevnetNetwork {
   const port = options.ports.chains[network.chain];
   return {
-    ...payable(network, options),
+    ...paced(payable(network, options), options),
     ...options.networkChanges,
     rpcUrls: [`http://127.0.0.1:${port}`],
     wsUrl: `ws://127.0.0.1:${port}`,
   };
 }
 
-function tronOnPorts(network: TronDevnetNetwork, options: WriteOptions): TronDevnetNetwork {
-  return { ...payable(network, options), rpcUrls: [`http://127.0.0.1:${options.ports.chains.TRON_TEST}`] };
+function tronOnPorts(network: TronDevnetNetwork, options: ReadOptions): TronDevnetNetwork {
+  const rpcUrls = [`http://127.0.0.1:${options.ports.chains.TRON_TEST}`];
+  return { ...paced(payable(network, options), options), rpcUrls };
 }
 
 /** Checkpoints come four times a second, whatever the blocks of the others do. */
-function suiOnPorts(network: SuiDevnetNetwork, options: WriteOptions): SuiDevnetNetwork {
+function suiOnPorts(network: SuiDevnetNetwork, options: ReadOptions): SuiDevnetNetwork {
   const rpcUrls = [`http://127.0.0.1:${options.ports.chains.SUI_TEST}`];
-  return { ...payable(network, options), blockTimeMs: network.blockTimeMs, rpcUrls };
+  return { ...payable(network, options), rpcUrls };
 }
 
-/** With the run's block time, and with payouts if there is somebody to sign them. */
-function payable<Network extends NetworkConfig>(network: Network, options: WriteOptions): Network {
+/** With payouts if a signer runs. */
+function payable<Network extends NetworkConfig>(network: Network, options: ReadOptions): Network {
   const { payouts: _, ...unpayable } = network;
-  const { blockTimeSeconds } = options;
-  return {
-    ...(runs('payout-signer', options) ? network : (unpayable as Network)),
-    ...(blockTimeSeconds === undefined ? {} : { blockTimeMs: blockTimeSeconds * 1_000 }),
-  };
+  return runs('payout-signer', options) ? network : (unpayable as Network);
+}
+
+/** With the run's block time. */
+function paced<Network extends NetworkConfig>(network: Network, { blockTimeSeconds }: ReadOptions): Network {
+  return blockTimeSeconds === undefined ? network : { ...network, blockTimeMs: blockTimeSeconds * 1_000 };
 }
 
 /** None named: all run. */
 function runs(
-  service: NonNullable<WriteOptions['services']>[number],
-  { services = [] }: WriteOptions,
+  service: NonNullable<ReadOptions['services']>[number],
+  { services = [] }: ReadOptions,
 ): boolean {
   return services.length === 0 || services.includes(service);
 }

@@ -2,8 +2,8 @@ import type { Family } from '@opentill/domain/chains';
 import type { Address } from './address-codec.ts';
 
 /**
- * Holds the private keys of hot wallets and signs digests with them: a local keystore, a KMS or an HSM. It decides
- * nothing: what a digest means, and whether it may be signed, is settled before.
+ * Holds the private keys of hot wallets and signs digests with them. It decides nothing: its caller checks before what a
+ * digest means and whether it may be signed. The only implementation reads a local keystore.
  */
 export interface SignerBackend {
   /** Whose keys it holds, in canonical form. */
