@@ -37,19 +37,24 @@ export interface Producer {
   readonly address: Uint8Array;
 }
 
-/** As many as TRON has. */
-const PRODUCERS = 27;
+/** As many as TRON has at most. */
+const PRODUCERS_MAX = 27;
 const BLOCK_VERSION = 32;
 /** What mainnet's genesis names as its parent. */
 const GENESIS_PARENT = 'e58f33f9baf9305dc6f82b9f1934ea8f0ade2defb951258d50167028c780351f';
 
-/** Keys of block producers, the same for a seed. */
-export function createProducers(seed: string): readonly [Producer, ...Producer[]] {
+/**
+ * Keys of block producers, the same for a seed: as many as leave the solid block this far behind where all take turns. java-tron calls
+ * a block solid when 70 % of the producers have built on it (DposService.updateSolidBlock).
+ */
+export function createProducers(seed: string, solidLagBlocks: number): readonly [Producer, ...Producer[]] {
+  let count = 1;
+  while (count < PRODUCERS_MAX && count - Math.floor((3 * (count + 1)) / 10) <= solidLagBlocks) count += 1;
   const create = (index: number): Producer => {
     const privateKey = sha256(Buffer.from(`${seed} block producer ${index}`));
     return { privateKey, address: addressOfKey(privateKey) };
   };
-  return [create(0), ...Array.from({ length: PRODUCERS - 1 }, (_, index) => create(index + 1))];
+  return [create(0), ...Array.from({ length: count - 1 }, (_, index) => create(index + 1))];
 }
 
 /** Block 0: its time is the epoch's, so that its id, which names the chain, hangs on the seed alone. */

@@ -69,7 +69,7 @@ const KEEP_BLOCKS = 100_000;
 
 /** Throws GatewayError<SavedChainErrorCode>. */
 export async function createChain(options: ChainOptions): Promise<Chain> {
-  const producers = createProducers(options.seed);
+  const producers = createProducers(options.seed, options.solidLagBlocks);
   const tvm = await createTvm();
   const genesis: Block = { ...createGenesisBlock(producers[0]), undo: undefined };
   const saved = options.stateFile === undefined ? undefined : loadChain(options.stateFile, genesis.id);
