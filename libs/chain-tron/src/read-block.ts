@@ -8,6 +8,7 @@ import type { TronHeader, TronTransaction } from './decode-block.ts';
 import { decodeHeader, decodeTransactions, hasEmptyRoot } from './decode-block.ts';
 import type { TronInfo } from './decode-info.ts';
 import { decodeInfos, hasRun, transferIn } from './decode-info.ts';
+import { sealOf, type BlockSeal } from './block-seal.ts';
 import { malformed } from './node-value.ts';
 import { mustBeProven } from './prove-transactions.ts';
 import type { Reading } from './reading.ts';
@@ -18,6 +19,8 @@ import type { TronSource } from './tron-sources.ts';
 export interface BlockAccount {
   readonly header: TronHeader;
   readonly entries: readonly { readonly transaction: TronTransaction; readonly info: TronInfo }[];
+  /** Only of a block that was to be proven. */
+  readonly seal?: BlockSeal | undefined;
 }
 
 /** A transfer of a block that was read whole, with what its receipt says besides. */
@@ -47,8 +50,8 @@ export function logPlaceOf(indexInBlock: number): number | undefined {
 
 export interface BlockOptions extends ReadOptions {
   /**
-   * The transactions must be those of the root in the header (see mustBeProven), so that none can be left out. To be asked for where
-   * nobody else vouches for them.
+   * The transactions must be those of the root in the header (see mustBeProven), so that none can be left out. Required where a
+   * single source gives a block, and where a block serves to prove that a transaction did not land.
    */
   readonly isToBeProven?: boolean | undefined;
 }
@@ -82,6 +85,7 @@ export interface ToldBlock {
   readonly transactions: readonly TronTransaction[];
   /** Whether its header says that it has no transactions. */
   readonly isEmpty: boolean;
+  readonly seal?: BlockSeal | undefined;
 }
 export type ToldInfos = readonly TronInfo[];
 
@@ -122,13 +126,15 @@ function decodeBlock(raw: unknown, height: number, isToBeProven: boolean): ToldB
   const header = decodeHeader(raw, height);
   if (height === 0) return { header, transactions: [], isEmpty: true };
   const transactions = decodeTransactions(raw);
-  if (isToBeProven) mustBeProven(raw, transactions);
-  return { header, transactions, isEmpty: hasEmptyRoot(raw) };
+  const told = { header, transactions, isEmpty: hasEmptyRoot(raw) };
+  if (!isToBeProven) return told;
+  mustBeProven(raw, transactions);
+  return { ...told, seal: sealOf(raw, height) };
 }
 
 /** See readBlock. */
 export function joinAccount(ofBlock: Decoded<ToldBlock>, ofInfos: Decoded<ToldInfos>): BlockAccount {
-  const { header, transactions, isEmpty } = valueOf(ofBlock);
+  const { header, transactions, isEmpty, seal } = valueOf(ofBlock);
   if (transactions.length === 0 && !isEmpty)
     throw inconsistent(header, 'no transactions under a header with the root of some');
   const infos = valueOf(ofInfos);
@@ -142,7 +148,7 @@ export function joinAccount(ofBlock: Decoded<ToldBlock>, ofInfos: Decoded<ToldIn
     mustBeSaidAlike(header, transaction, info);
     return { transaction, info };
   });
-  return { header, entries };
+  return { header, entries, seal };
 }
 
 function valueOf<T>(one: Decoded<T>): T {

@@ -1,31 +1,120 @@
 import type { BlockHash } from '@opentill/chain/block';
-import { readerError } from '@opentill/chain/reader-error';
-import { readBlock, type BlockAccount, type BlockOptions } from './read-block.ts';
-import type { TronSource, TronSources } from './tron-sources.ts';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import { isReaderError, readerError } from '@opentill/chain/reader-error';
+import { sealOf, type BlockSeal } from './block-seal.ts';
+import { decodeHeader, type TronHeader } from './decode-block.ts';
+import { readBlock, type BlockAccount } from './read-block.ts';
+import type { Side } from './tron-client.ts';
+import type { TronSource } from './tron-sources.ts';
+import { createWitnessTrail, WINDOW_BLOCKS, type IsKeyOf, type WitnessTrail } from './witness-trail.ts';
 
-/** What is asked of a walk on whose word something rests that can't be taken back, unless a second source is asked for its own. */
-export function proofOf(sources: Pick<TronSources, 'all'>): Pick<BlockOptions, 'isToBeProven'> {
-  return { isToBeProven: sources.all().length === 1 };
+type Asked = Pick<TronSource, 'call'>;
+interface KnownBlock {
+  readonly height: number;
+  readonly hash: BlockHash;
 }
 
 /** So many blocks are asked for at once, two requests each. */
 const AT_ONCE = 8;
+/** So many blocks behind one that is called solid must suffice to confirm it: several rounds of the 27 witnesses. */
+const CONFIRMING_BLOCKS_MAX = 128;
 
 /**
- * The solid blocks of one source behind `after`, whole with their receipts, each the child of the one before, up to `to` and
- * without it for as long as there are any. BLOCK_NOT_FOUND where they end, INCONSISTENT_ANSWER where they are not linked.
+ * The solid blocks of one source behind `after`, whole with their receipts, each the child of the one before and each proven by the
+ * root in its header, up to `to`; without `to` for as long as there are any. BLOCK_NOT_FOUND where they end, INCONSISTENT_ANSWER
+ * where they are not linked or not proven.
  */
 export async function* walkSolidBlocks(
-  source: Pick<TronSource, 'call'>,
-  after: { readonly height: number; readonly hash: BlockHash },
-  options: BlockOptions,
+  source: Asked,
+  after: KnownBlock,
+  options: ReadOptions,
   to = Infinity,
 ): AsyncGenerator<BlockAccount, undefined, undefined> {
+  const read = (height: number): Promise<BlockAccount> =>
+    readBlock(source, 'walletsolidity', height, { ...options, isToBeProven: true });
+  yield* walk(read, after, to);
+  return undefined;
+}
+
+/** The witnesses of the last blocks up to one that is known to be in the chain, and whose id the source can't change. */
+export async function readTrail(
+  source: Asked,
+  known: KnownBlock,
+  isKeyOf: IsKeyOf,
+  options: ReadOptions,
+): Promise<WitnessTrail> {
+  return createWitnessTrail(await readWindow(source, known, options), isKeyOf);
+}
+
+export async function readWindow(
+  source: Asked,
+  { height, hash }: KnownBlock,
+  options: ReadOptions,
+): Promise<readonly BlockSeal[]> {
+  const first = Math.max(1, height - WINDOW_BLOCKS + 1);
+  const start = await readSealed(source, 'walletsolidity', first, options);
+  const read = (at: number): Promise<Sealed> => readSealed(source, 'walletsolidity', at, options);
+  const seals = [start.seal];
+  let last = start.header;
+  for await (const { header, seal } of walk(read, last, height)) {
+    seals.push(seal);
+    last = header;
+  }
+  if (last.hash !== hash)
+    throw readerError('INCONSISTENT_ANSWER', 'another block is in the place of a known one', { height });
+  return seals;
+}
+
+/**
+ * Reads headers behind `last`, all blocks up to which the trail knows, until the witnesses have confirmed the block of this height.
+ * INCONSISTENT_ANSWER where others have signed, BLOCK_NOT_FOUND where too few have signed yet.
+ */
+export async function confirmByWitnesses(
+  source: Asked,
+  trail: WitnessTrail,
+  { last, height }: { readonly last: KnownBlock; readonly height: number },
+  options: ReadOptions,
+): Promise<void> {
+  const read = (at: number): Promise<Sealed> => readSealed(source, 'wallet', at, options);
+  const blocks = walk(read, last, last.height + CONFIRMING_BLOCKS_MAX);
+  while (!trail.hasConfirmed(height)) {
+    let next;
+    try {
+      next = await blocks.next();
+    } catch (error) {
+      if (!isReaderError(error, 'BLOCK_NOT_FOUND')) throw error;
+    }
+    if (next?.value === undefined)
+      throw readerError(
+        trail.hasForeign() ? 'INCONSISTENT_ANSWER' : 'BLOCK_NOT_FOUND',
+        'too few of the known witnesses have signed a block and those after it',
+        { height, ...trail.count(height) },
+      );
+    trail.add(next.value.seal);
+  }
+}
+
+interface Sealed {
+  readonly header: TronHeader;
+  readonly seal: BlockSeal;
+}
+
+async function readSealed(source: Asked, side: Side, height: number, options: ReadOptions): Promise<Sealed> {
+  const body = { id_or_num: `${height}`, detail: false };
+  const raw = await source.call({ side, method: 'getblock', body, inLine: true }, options);
+  return { header: decodeHeader(raw, height), seal: sealOf(raw, height) };
+}
+
+async function* walk<T extends { readonly header: TronHeader }>(
+  read: (height: number) => Promise<T>,
+  after: KnownBlock,
+  to: number,
+): AsyncGenerator<T, undefined, undefined> {
   let { height, hash } = after;
   while (height < to) {
     const start = height + 1;
     const heights = Array.from({ length: Math.min(AT_ONCE, to - height) }, (_, place) => start + place);
-    const reads = heights.map((at) => readBlock(source, 'walletsolidity', at, options));
+    const reads = heights.map(read);
     // One that is missing matters only when those before it were not enough.
     for (const block of await Promise.allSettled(reads)) {
       if (block.status === 'rejected') throw block.reason;

@@ -9,6 +9,7 @@ import { createTronReader } from '../src/reader.ts';
 import { findInBlocks } from '../src/sender/find-in-blocks.ts';
 import { createTronWalletHistoryReader } from '../src/sender/read-wallet-history.ts';
 import { createTronSources } from '../src/tron-sources.ts';
+import { createMemoryStore, createWitnessKeys } from '../src/witness-keys.ts';
 import { networkOf, walletsOf } from './tron-harness.ts';
 
 /* A node that leaves a transaction out, and its receipt with it: receipts and transactions fit, and the header's root tells. */
@@ -105,6 +106,11 @@ afterAll(async () => {
 
 const networkWith = (rpcUrls: readonly string[], aloneAfterSeconds = 1) =>
   networkOf(devnet, [devnet.tokens.USDT], { rpcUrls, aloneAfterSeconds });
+const keys = createWitnessKeys({
+  store: createMemoryStore(),
+  epochMs: Date.now,
+  onNewKey: () => undefined,
+});
 const afterBlock = () => ({ height: height - 1, hash: headId });
 
 test('of one source alone nothing is verified that lacks a transaction of its header, whatever the transaction did', async () => {
@@ -145,10 +151,9 @@ test('nobody is told that an attempt is in no block by a node that hides it', as
   const untilMs = devnet.control.summary().headTimeMs - (LAG + 2) * 3_000;
   const find = () =>
     findInBlocks(
-      createTronSources(networkWith([liar.url]), {}),
+      { sources: createTronSources(networkWith([liar.url]), {}), keys, onAlone: () => undefined },
       sent,
       { after: afterBlock(), untilMs },
-      () => undefined,
       {},
     );
   expect((await find()).found).toEqual(new Set(sent));
@@ -156,14 +161,17 @@ test('nobody is told that an attempt is in no block by a node that hides it', as
   await expect(find()).rejects.toEqual(inconsistent);
 });
 
-test('and nothing that a wallet sent is left out of its history', async () => {
-  const history = createTronWalletHistoryReader(networkWith([liar.url]));
+test('and nothing that a wallet sent is left out of its history, also not by two nodes that hide it', async () => {
   const wallet = devnet.accounts[1]!.address as Address;
-  const read = () =>
-    history.read(() => Promise.resolve(new Set([wallet])), { after: afterBlock(), to: height + 1 });
-  expect((await read()).sent.map(({ txHash }) => txHash)).toEqual([sent[1]]);
-  hidden = sent[1];
-  await expect(read()).rejects.toEqual(inconsistent);
+  for (const urls of [[liar.url], [liar.url, liar.url.replace('127.0.0.1', 'localhost')]]) {
+    const history = createTronWalletHistoryReader(networkWith(urls));
+    const read = () =>
+      history.read(() => Promise.resolve(new Set([wallet])), { after: afterBlock(), to: height + 1 });
+    hidden = undefined;
+    expect((await read()).sent.map(({ txHash }) => txHash)).toEqual([sent[1]]);
+    hidden = sent[1];
+    await expect(read()).rejects.toEqual(inconsistent);
+  }
 });
 
 test('a node alone tells no other owner, receiver or amount than what was signed', async () => {

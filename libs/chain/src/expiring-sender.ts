@@ -220,9 +220,10 @@ export interface ExpiringSender {
 
   /**
    * Reads every block behind `after`, whole and linked to it, up to the second one whose time is `untilMs` or later, all of
-   * them final, of two sources that give the same; of several configured one alone is never believed. BLOCK_NOT_FOUND while
-   * the final chain has not got so far, INCONSISTENT_ANSWER while sources differ, or another block than `after` is in its
-   * place. This, and no node's word about a transaction, proves that one did not land in its time.
+   * them final, of two sources that give the same; of several configured one alone is never believed. On TRON headers prove the
+   * transactions of each block, and signatures of the witnesses known at `after` prove the headers: sources that agree on other blocks
+   * prove nothing. BLOCK_NOT_FOUND while the final chain has not got so far, INCONSISTENT_ANSWER while sources differ, while something
+   * is not proven, or another block than `after` is in its place. This, and no node's word about a transaction, proves that one did not land in its time.
    * With `untilEpoch` up to the first two blocks of a later epoch. Where nodes index all that they executed, and name the oldest
    * block they still have, two that have the whole stretch are asked for the transactions instead of reading days of blocks.
    */

@@ -15,10 +15,14 @@ export function withHeader<T extends BlockWithHeader>(
   changes: Readonly<Record<string, unknown>>,
 ): T & { readonly blockID: string } {
   const data: JsonObject = { ...block.block_header.raw_data, ...changes };
-  const hash = sha256(encodeMessage('HeaderRaw', messageFromJson('HeaderRaw', data, false)));
-  const blockID =
-    heightDigits(Number(data['number'] ?? 0)) + Buffer.from(hash).toString('hex').slice(HEIGHT_DIGITS);
+  const digits = Buffer.from(headerHash(data)).toString('hex').slice(HEIGHT_DIGITS);
+  const blockID = heightDigits(Number(data['number'] ?? 0)) + digits;
   return { ...block, blockID, block_header: { ...block.block_header, raw_data: data } };
+}
+
+/** What the producer of a block signs, by the JSON of its `raw_data`. */
+export function headerHash(rawData: Readonly<Record<string, unknown>>): Uint8Array {
+  return sha256(encodeMessage('HeaderRaw', messageFromJson('HeaderRaw', { ...rawData }, false)));
 }
 
 /** How the ids of a height begin. */

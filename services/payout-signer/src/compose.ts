@@ -27,6 +27,7 @@ import { readPassphraseFile } from '@opentill/wallet/read-passphrase-file';
 import { refuseSecretsInEnvironment } from '@opentill/wallet/refuse-secrets-in-environment';
 import { startSigner } from './app.ts';
 import { readSignerConfig, selectNetworks, type SignerConfig } from './config.ts';
+import { openWitnessKeyFile } from './expiring/witness-key-file.ts';
 import { openSellers } from './energy/open-sellers.ts';
 import { judgeByPolicy } from './judge-by-policy.ts';
 import type { PayingNetwork, SignerDeps } from './signer-deps.ts';
@@ -63,7 +64,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       metrics,
       clock: systemClock,
       newId,
-      ...sortNetworks(networks, keys, policy, logger),
+      ...sortNetworks(networks, { keys, policy, stateDirectory: config.stateDirectory }, logger),
       wallets: keys.addresses,
       keys,
       policy: judgeByPolicy(policy),
@@ -109,17 +110,22 @@ async function openKeys(
   return { keys, policy };
 }
 
+interface Held {
+  readonly keys: KeystoreSigner;
+  readonly policy: Policy | undefined;
+  readonly stateDirectory: string;
+}
+
 /** Those that are paid on, and those whose file does not say how. */
 function sortNetworks(
   networks: readonly NetworkConfig[],
-  keys: KeystoreSigner,
-  policy: Policy | undefined,
+  held: Held,
   logger: Logger,
 ): Pick<SignerDeps, 'networks' | 'unpayable'> {
   const sorted = networks.map((network) => {
     const codec = CODECS.find(({ family }) => family === network.family);
     if (codec === undefined) throw new TypeError(`no payouts are known of the family ${network.family}`);
-    return { network, codec, paying: payOn(network, keys, policy, logger) };
+    return { network, codec, paying: payOn(network, held, logger) };
   });
   return {
     networks: sorted.flatMap(({ paying }) => paying ?? []),
@@ -129,8 +135,7 @@ function sortNetworks(
 
 function payOn(
   network: NetworkConfig,
-  backend: KeystoreSigner,
-  policy: Policy | undefined,
+  { keys: backend, policy, stateDirectory }: Held,
   logger: Logger,
 ): PayingNetwork | undefined {
   const ofEvm = payoutTermsOf(network);
@@ -139,7 +144,12 @@ function payOn(
   const ofTron = tronPayoutTermsOf(network);
   if (ofTron !== undefined) {
     const { addressCodec: codec } = tronFamily;
-    return { kind: 'EXPIRING', network, terms: ofTron, codec, sender: createTronSender(network, told) };
+    const sender = createTronSender(network, {
+      ...told,
+      witnessKeyStore: openWitnessKeyFile(stateDirectory, network.chain),
+      onWitnessKey: (key) => logger.warn('witness signs with a new key', { chain: network.chain, ...key }),
+    });
+    return { kind: 'EXPIRING', network, terms: ofTron, codec, sender };
   }
   const ofSui = suiPayoutTermsOf(network);
   if (ofSui === undefined) return undefined;

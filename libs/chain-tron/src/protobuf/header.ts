@@ -6,11 +6,18 @@ const HEIGHT_DIGITS = 16;
 const HEX = /^(?:[0-9a-f]{2})*$/;
 
 /**
- * The id of the block with this header, by the JSON of its `raw_data`: SHA-256 of the message that is signed by its producer
- * (java-tron's core/Tron.proto, BlockHeader.raw), the first 8 bytes replaced by the height. Throws INCONSISTENT_ANSWER for
- * fields that are none.
+ * The id of the block with this header, by the JSON of its `raw_data`: its digest, the first 8 bytes replaced by the height. Throws
+ * INCONSISTENT_ANSWER for fields that are none.
  */
 export function blockIdOf(header: Raw, height: number): string {
+  return heightDigits(height) + headerDigestOf(header).slice(HEIGHT_DIGITS);
+}
+
+/**
+ * SHA-256, in hex, of the message that the producer of a block signs (java-tron's core/Tron.proto, BlockHeader.raw), by the JSON of
+ * its `raw_data`. Throws INCONSISTENT_ANSWER for fields that are none.
+ */
+export function headerDigestOf(header: Raw): string {
   const number = (field: string): bigint => BigInt(countIn(header[field], field));
   const bytes = (place: number, field: string): Uint8Array => {
     const value = header[field];
@@ -28,7 +35,7 @@ export function blockIdOf(header: Raw, height: number): string {
     varintField(10, number('version')),
     bytes(11, 'accountStateRoot'),
   ]);
-  return heightDigits(height) + hash('sha256', message, 'hex').slice(HEIGHT_DIGITS);
+  return hash('sha256', message, 'hex');
 }
 
 /** How ids begin that are of this height. */

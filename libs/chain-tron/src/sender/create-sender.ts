@@ -7,8 +7,15 @@ import { checkNetwork, type SourceFinding } from '../check-network.ts';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { SendAnswer } from '@opentill/chain-sources/send-to-all';
 import { createTronSources, type TronSourcesDeps } from '../tron-sources.ts';
+import {
+  createMemoryStore,
+  createWitnessKeys,
+  type NewWitnessKey,
+  type WitnessKeyStore,
+} from '../witness-keys.ts';
 import { broadcast } from './broadcast.ts';
 import { findInBlocks } from './find-in-blocks.ts';
+import { learnWitnessKeys } from './learn-witness-keys.ts';
 import { preparePayments } from './prepare-payments.ts';
 import { readBalances } from './read-balances.ts';
 import { createEnergyAccounts } from './read-energy.ts';
@@ -25,6 +32,10 @@ export interface TronSenderDeps extends TronSourcesDeps {
   readonly onAlone?: (source: { readonly label: string }) => void;
   /** The check of the network found fault with a source. */
   readonly onFinding?: (finding: SourceFinding) => void;
+  /** Where the keys of witnesses are kept. @default for as long as the sender lives */
+  readonly witnessKeyStore?: WitnessKeyStore;
+  /** A witness signs with a key that was not known: an alarm. */
+  readonly onWitnessKey?: (key: NewWitnessKey) => void;
 }
 
 const ignore = (): void => undefined;
@@ -39,6 +50,11 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
   const { backend, onSendAnswer = ignore, onAlone = ignore, onFinding = ignore } = deps;
   const { maxFeeLimitSun, energyMarginPercent, expirationMs } = terms;
   const sources = createTronSources(network, deps);
+  const keys = createWitnessKeys({
+    store: deps.witnessKeyStore ?? createMemoryStore(),
+    epochMs: deps.epochMs ?? Date.now,
+    onNewKey: deps.onWitnessKey ?? ignore,
+  });
   const tokens = network.tokens.flatMap(({ contract, decimals }) => {
     if (contract === null) return [];
     const address = tronAddressCodec.parse(contract);
@@ -48,7 +64,11 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
   return {
     chain: network.chain,
     validForMs: expirationMs,
-    checkNetwork: (options = {}) => checkNetwork(sources, { tokens, onFinding }, options),
+    async checkNetwork(options = {}) {
+      await checkNetwork(sources, { tokens, onFinding }, options);
+      // Whatever fails here is learned by the first proof that needs it.
+      await learnWitnessKeys(sources, keys, options).catch(ignore);
+    },
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, onAlone, options),
     workPrice: (options = {}) => readWorkPrice(sources, options),
     prepare: (intents, options = {}) =>
@@ -58,7 +78,7 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
     differenceOf: differenceOfStored,
     broadcast: (signed, options = {}) => broadcast(sources, signed, onSendAnswer, options),
     findInBlocks: (txHashes, stretch, options = {}) =>
-      findInBlocks(sources, txHashes, stretch, onAlone, options),
+      findInBlocks({ sources, keys, onAlone }, txHashes, stretch, options),
     readPayment: (txHash, block, options = {}) => readPayment(sources, txHash, block, onAlone, options),
     energy: createEnergyAccounts(sources, onAlone),
     sources: () => sources.health(),

@@ -2,14 +2,21 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { BlocksSearched, Validity } from '@opentill/chain/expiring-sender';
 import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
-import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { askTwoSources, type Said } from '@opentill/chain-sources/ask-two-sources';
 import { plainHeader, type TronHeader } from '../decode-block.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
-import type { BlockOptions } from '../read-block.ts';
-import { proofOf, walkSolidBlocks } from '../walk-blocks.ts';
+import { confirmByWitnesses, readTrail, walkSolidBlocks } from '../walk-blocks.ts';
+import { agreedSigners, type WitnessKeys } from '../witness-keys.ts';
+import type { WitnessTrail } from '../witness-trail.ts';
+
+export interface BlockSearching {
+  readonly sources: TronSources;
+  readonly keys: WitnessKeys;
+  readonly onAlone: (source: { readonly label: string }) => void;
+}
 
 export interface Stretch {
-  /** Known to be in the chain; not searched itself. */
+  /** Known to be in the chain; not searched itself. The witnesses of the blocks up to it are those whose signatures count. */
   readonly after: Validity['reference'];
   readonly untilMs: number;
 }
@@ -24,57 +31,76 @@ interface Search {
 const BLOCKS_MAX = 30_000;
 
 /**
- * See ExpiringSender.findInBlocks. Blocks are read whole with all their receipts, on the solid side; another one has to say the same,
- * and where no other is configured, the headers.
+ * See ExpiringSender.findInBlocks. Blocks are read whole with all their receipts, on the solid side, and proven by their headers;
+ * enough of the witnesses that are active at `after` must have signed behind the last one. Another source has to say the same.
  */
 export async function findInBlocks(
-  sources: TronSources,
+  { sources, keys, onAlone }: BlockSearching,
   txHashes: readonly TxHash[],
   stretch: Stretch,
-  onAlone: (source: { readonly label: string }) => void,
   options: ReadOptions,
 ): Promise<BlocksSearched> {
+  await keys.load();
   const wanted = new Set(txHashes);
-  const ask = (source: TronSource, own: ReadOptions): Promise<Search> =>
-    search(source, wanted, stretch, { ...own, ...proofOf(sources) });
-  const question = { ask, height: undefined, onAlone, neverAlone: true };
-  const [first, second] = await askTwoSources(sources, question, options);
-  const { found, end } = first.answer;
-  if (second !== undefined) {
-    const other = second.answer;
-    const isSame =
-      other.end[1].hash === end[1].hash &&
-      other.found.size === found.size &&
-      [...found].every((txHash) => other.found.has(txHash));
-    if (!isSame)
-      throw readerError(
-        'INCONSISTENT_ANSWER',
-        'two sources tell other blocks, or other transactions in them',
-        {
-          sources: [first.source.label, second.source.label],
-          height: end[1].height,
-        },
-      );
+  const signers = new Map<TronSource, ReadonlyMap<string, string>>();
+  const ask = async (source: TronSource, own: ReadOptions): Promise<Search> => {
+    const trail = await readTrail(source, stretch.after, keys.isKeyOf, own);
+    try {
+      return await search(source, wanted, stretch, trail, own);
+    } finally {
+      signers.set(source, trail.signers());
+    }
+  };
+  try {
+    const question = { ask, height: undefined, onAlone, neverAlone: true };
+    const [first, second] = await askTwoSources(sources, question, options);
+    mustBeSame(first, second);
+    const { found, end } = first.answer;
+    return { found, end: [plainHeader(end[0]), plainHeader(end[1])] };
+  } finally {
+    // Also where keys that do not count yet are why nothing was proven.
+    if (signers.size > 1 || sources.all().length === 1) await keys.note(agreedSigners([...signers.values()]));
   }
-  return { found, end: [plainHeader(end[0]), plainHeader(end[1])] };
+}
+
+type Answered = Said<TronSource, Search>;
+
+function mustBeSame(first: Answered, second: Answered | undefined): void {
+  if (second === undefined) return;
+  const { found, end } = first.answer;
+  const other = second.answer;
+  const isSame =
+    other.end[1].hash === end[1].hash &&
+    other.found.size === found.size &&
+    [...found].every((txHash) => other.found.has(txHash));
+  if (isSame) return;
+  throw readerError('INCONSISTENT_ANSWER', 'two sources tell other blocks, or other transactions in them', {
+    sources: [first.source.label, second.source.label],
+    height: end[1].height,
+  });
 }
 
 async function search(
   source: TronSource,
   wanted: ReadonlySet<TxHash>,
   { after, untilMs }: Stretch,
-  options: BlockOptions,
+  trail: WitnessTrail,
+  options: ReadOptions,
 ): Promise<Search> {
   const found = new Set<TxHash>();
   let past: TronHeader | undefined;
-  for await (const { header, entries } of walkSolidBlocks(
+  for await (const { header, entries, seal } of walkSolidBlocks(
     source,
     after,
     options,
     after.height + BLOCKS_MAX,
   )) {
     for (const { transaction } of entries) if (wanted.has(transaction.txHash)) found.add(transaction.txHash);
-    if (past !== undefined && header.timeMs >= untilMs) return { found, end: [past, header] };
+    if (seal !== undefined) trail.add(seal);
+    if (past !== undefined && header.timeMs >= untilMs) {
+      await confirmByWitnesses(source, trail, { last: header, height: header.height }, options);
+      return { found, end: [past, header] };
+    }
     past = header.timeMs >= untilMs ? header : undefined;
   }
   throw readerError('INCONSISTENT_ANSWER', 'no end of the blocks before a time that must have come', {

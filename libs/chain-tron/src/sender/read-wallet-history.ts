@@ -15,8 +15,7 @@ import {
   type TronSourcesDeps,
   type TronSourcesNetwork,
 } from '../tron-sources.ts';
-import type { BlockOptions } from '../read-block.ts';
-import { proofOf, walkSolidBlocks } from '../walk-blocks.ts';
+import { walkSolidBlocks } from '../walk-blocks.ts';
 import { readSignedTransaction, V_OFFSET, type ReadPayment } from './read-signed-transaction.ts';
 import { readTransactionBytes, type TransactionBytes } from './read-transaction-bytes.ts';
 
@@ -75,8 +74,7 @@ export function createTronWalletHistoryReader(
   return {
     async read(oursAmong, range, options = {}) {
       if (range.to <= range.after.height) throw new RangeError(`no blocks: ${JSON.stringify(range)}`);
-      const ask = (source: TronSource, own: ReadOptions): Promise<Testimony> =>
-        testify(source, range, { ...own, ...proofOf(sources) });
+      const ask = (source: TronSource, own: ReadOptions): Promise<Testimony> => testify(source, range, own);
       // With one source alone there is no alarm: it is the only one that is configured.
       const question = { ask, height: range.to, onAlone: () => undefined, neverAlone: true };
       const [first, second] = await askTwoSources(sources, question, options);
@@ -106,7 +104,7 @@ export function createTronWalletHistoryReader(
 async function testify(
   source: TronSource,
   { after, to }: HistoryRange,
-  options: BlockOptions,
+  options: ReadOptions,
 ): Promise<Testimony> {
   const start = await readHeader(source, options, after.height, 'walletsolidity');
   if (after.hash !== undefined && start.hash !== after.hash)

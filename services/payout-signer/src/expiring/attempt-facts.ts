@@ -30,8 +30,8 @@ import type { KnownBlock, PaidByDecision, RequestedPayout, UnsignedPayout } from
  * The proof of death, all of it: (a) the gateway's own scan has verified two blocks that the chain itself calls final, both of
  * the attempt's expiry or later by their own times (a trigger of the database insists: no node is asked, and no clock here);
  * (b) the scanner has recorded it in no block that still counts (the same trigger); (c) every block between its reference block
- * and the second of those past its expiry was read whole, from two sources that gave the same, each the parent of the next, and
- * none holds it (ExpiringSender.findInBlocks); (d) its stored bytes say themselves when they expire, and are signed by our key.
+ * and the second of those past its expiry was read whole, from two sources that gave the same, each the parent of the next, proven
+ * by the roots and the witnesses' signatures of the headers, and none holds it (ExpiringSender.findInBlocks); (d) its stored bytes say themselves when they expire, and are signed by our key.
  *
  * Where epochs of the chain end transactions and not its time (SUI), (a) is that the own scan has verified a block of a later epoch,
  * (b) that it has read the attempt in no verified block either, all of whose transactions it goes through (own_transaction_landed,

@@ -1,0 +1,81 @@
+import { signerHexOf, type BlockSeal } from './block-seal.ts';
+
+/** So many blocks say which witnesses are active: two rounds of the 27 of the main network. */
+export const WINDOW_BLOCKS = 54;
+
+/** How many of the active witnesses must have signed a block or one after it: java-tron's rule for solid blocks (19 of 27). */
+export function witnessesNeeded(active: number): number {
+  return active - Math.floor((3 * active) / 10);
+}
+
+/** Whether blocks of the witness may be signed by the key of this address. */
+export type IsKeyOf = (witnessHex: string, signerHex: string) => boolean;
+
+/**
+ * Follows the signatures of linked blocks behind a trusted one. A block is confirmed when enough of the witnesses that produced the
+ * last confirmed blocks have signed it or a block after it. A signature covers all blocks before it, by their linked ids.
+ */
+export interface WitnessTrail {
+  /** The next block; the caller has checked that it is linked to the one before. */
+  add(seal: BlockSeal): void;
+  hasConfirmed(height: number): boolean;
+  /** The key that last signed for each active witness, as far as blocks were added. */
+  signers(): ReadonlyMap<string, string>;
+  /** How many active witnesses signed `height` or later, and how many it takes. */
+  count(height: number): { readonly signed: number; readonly needed: number };
+  /** Whether a block was added that no active witness signed. */
+  hasForeign(): boolean;
+}
+
+/**
+ * `window`: the blocks up to the trusted one, which the ids link to it, so that their witnesses are known for certain.
+ * Nothing is confirmed where it is empty.
+ */
+export function createWitnessTrail(
+  window: readonly BlockSeal[],
+  isKeyOf: IsKeyOf,
+  windowBlocks = WINDOW_BLOCKS,
+): WitnessTrail {
+  let confirmed = window.slice(-windowBlocks);
+  let active = witnessesOf(confirmed);
+  let pending: BlockSeal[] = [];
+  let isAnyForeign = false;
+  const signedAt = new Map<string, number>();
+  const signers = new Map<string, string>();
+
+  const signedAtOf = (witness: string): number => signedAt.get(witness) ?? -1;
+  /** What is confirmed says from then on which witnesses are active: the chain changes some of them every six hours. */
+  function confirmPending(): void {
+    const heights = [...active].map(signedAtOf).toSorted((one, other) => one - other);
+    const height = heights[active.size - witnessesNeeded(active.size)] ?? -1;
+    const count = pending.filter((seal) => seal.height <= height).length;
+    if (count === 0) return;
+    confirmed = [...confirmed, ...pending.slice(0, count)].slice(-windowBlocks);
+    pending = pending.slice(count);
+    active = witnessesOf(confirmed);
+  }
+
+  return {
+    add(seal) {
+      const { height, witnessHex } = seal;
+      const signer = signerHexOf(seal);
+      pending.push(seal);
+      if (signer !== undefined) signers.set(witnessHex, signer);
+      const isKnown = signer !== undefined && isKeyOf(witnessHex, signer);
+      if (isKnown) signedAt.set(witnessHex, height);
+      if (!isKnown || !active.has(witnessHex)) isAnyForeign = true;
+      confirmPending();
+    },
+    hasConfirmed: (height) => (confirmed.at(-1)?.height ?? -1) >= height,
+    signers: () => new Map([...signers].filter(([witness]) => active.has(witness))),
+    count: (height) => ({
+      signed: [...active].filter((witness) => signedAtOf(witness) >= height).length,
+      needed: witnessesNeeded(active.size),
+    }),
+    hasForeign: () => isAnyForeign,
+  };
+}
+
+function witnessesOf(seals: readonly BlockSeal[]): ReadonlySet<string> {
+  return new Set(seals.map(({ witnessHex }) => witnessHex));
+}

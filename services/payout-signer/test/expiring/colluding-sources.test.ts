@@ -1,0 +1,68 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { startColludingNodes, type ColludingNodes } from '@opentill/testkit/colluding-tron-nodes';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { PATIENCE_MS } from '../quick-timing.ts';
+import { aTronAddress, createTronWorld, ONE_TRX, type RunningDriver, type TronWorld } from './tron-world.ts';
+
+/* All configured sources, two of them, give the same wrong answers, to the scanner as well. */
+
+let world: TronWorld;
+let nodes: ColludingNodes;
+let driver: RunningDriver | undefined;
+/** Attempts for which the signer has no proof, and why. */
+let unproven: unknown[] = [];
+
+beforeAll(async () => {
+  world = await createTronWorld({}, {}, async (url) => (nodes = await startColludingNodes(url)).urls);
+});
+afterEach(async () => {
+  await driver?.stop();
+  nodes.hidden.clear();
+  unproven = [];
+});
+afterAll(async () => {
+  await world.close();
+  await nodes.close();
+});
+
+/** A payout that a block holds, while both sources omit it until its time is over. */
+async function payUnseen() {
+  driver = await world.start({
+    sender: (sender) => ({
+      ...sender,
+      async broadcast(signed, options) {
+        for (const { txHash } of signed) nodes.hidden.add(txHash);
+        return sender.broadcast(signed, options);
+      },
+    }),
+    observe: { unproven: (_key, _attempts, error) => void unproven.push(error) },
+  });
+  const order = await world.payout();
+  await waitUntil('sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
+  // Where headers keep their roots, a block without any transaction would be refused.
+  if (nodes.omission === 'ROOT_KEPT') await world.devnet.control.fund(aTronAddress(), { trxSun: ONE_TRX });
+  await world.passExpiry();
+  await waitUntil(
+    'a verdict',
+    async () => unproven.length > 0 || (await world.attemptsOf(order)).some(({ state }) => state === 'DEAD'),
+    PATIENCE_MS,
+  );
+  expect(await world.received(order)).toBe(order.amount);
+  return order;
+}
+
+test('does not pay again while two sources omit the same payment', async () => {
+  const order = await payUnseen();
+  expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN' }]);
+  expect(unproven[0]).toMatchObject({ code: 'INCONSISTENT_ANSWER', message: /txTrieRoot/ });
+  nodes.hidden.clear();
+  await world.land([order]);
+  expect(await world.attemptsOf(order)).toMatchObject([{ state: 'SETTLED' }]);
+});
+
+test('does not pay again while two sources forge the headers of a chain without the payment', async () => {
+  nodes.omission = 'FORGED_HEADERS';
+  const order = await payUnseen();
+  expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN' }]);
+  expect(unproven[0]).toMatchObject({ code: 'INCONSISTENT_ANSWER', context: { signed: 0 } });
+});
