@@ -36,7 +36,7 @@ export async function* walkSolidBlocks(
   return undefined;
 }
 
-/** The witnesses of the last blocks up to one that is known to be in the chain, and whose id the source can't change. */
+/** Starts a trail at a block that is known to be in the chain. Its id proves the headers before it, whichever source gives them. */
 export async function readTrail(
   source: Asked,
   known: KnownBlock,

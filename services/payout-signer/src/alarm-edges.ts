@@ -15,6 +15,8 @@ export const WALLET_ALARM_KINDS = [
   'forged',
   /** A block holds a transaction of ours that the scanner should have recorded and has not. */
   'unrecorded',
+  /** Sources give answers that prove no end of an overdue transaction: they differ, or their blocks are not proven. Its payout waits. */
+  'unproven',
   'low-gas',
   'low-balance',
   'above-float',

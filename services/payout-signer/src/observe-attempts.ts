@@ -1,4 +1,5 @@
 import type { Gathering } from '@opentill/chain/expiring-sender';
+import { isReaderError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import { inFlight, type ExpiringView, type OpenAttempt } from './expiring/attempt-facts.ts';
 import type { SignedPayment, TakenInAttempts } from './expiring/attempt-store.ts';
@@ -25,14 +26,7 @@ export interface ObserveAttempts {
 }
 
 export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAttempts {
-  const unrecorded = new Map<string, ReadonlySet<TxHash>>();
-  const idOf = ({ chain, wallet }: WalletKey): string => `${chain} ${wallet}`;
-  const stillInFlight: ObserveAttempts['stillInFlight'] = (key, { attempts }) => {
-    const known = unrecorded.get(idOf(key));
-    if (known !== undefined && inFlight(attempts).some(({ txHash }) => known.has(txHash))) return;
-    unrecorded.delete(idOf(key));
-    alarms.set('unrecorded', key, undefined);
-  };
+  const { raise, stillInFlight, forget } = createLastingAlarms(alarms);
   return {
     attemptsLooked(key, view) {
       const { chain } = key;
@@ -68,7 +62,15 @@ export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAtt
           txHash,
         });
     },
-    unproven({ chain }, attempts, error) {
+    unproven(key, attempts, error) {
+      const { chain } = key;
+      // A node that is away or behind is another alarm.
+      if (isReaderError(error, 'INCONSISTENT_ANSWER'))
+        raise(
+          'unproven',
+          key,
+          attempts.map(({ txHash }) => txHash),
+        );
       logger.warn('not proven that expired transactions of payouts are in no block', {
         chain,
         orderPks: attempts.map(({ orderPk }) => orderPk),
@@ -80,13 +82,32 @@ export function observeAttempts({ logger, meters, alarms }: Telling): ObserveAtt
       meters.signed.inc({ chain, purpose: 'GATHER' });
       logger.info('coins of the wallet are gathered', { chain, txHash, contract, amountBaseUnits, outcome });
     },
-    unrecorded(key, txHashes) {
-      unrecorded.set(idOf(key), new Set([...(unrecorded.get(idOf(key)) ?? []), ...txHashes]));
-      alarms.set('unrecorded', key, txHashes.join(', '));
-    },
+    unrecorded: (key, txHashes) => raise('unrecorded', key, txHashes),
     ended(key) {
-      unrecorded.delete(idOf(key));
+      forget(key);
       alarms.clear(key);
     },
+  };
+}
+
+/** Alarms about transactions: each lasts until a block holds all that it names, or they are dead. */
+function createLastingAlarms(alarms: Telling['alarms']) {
+  const lasting = { unrecorded: new Map<string, Set<TxHash>>(), unproven: new Map<string, Set<TxHash>>() };
+  const kinds = ['unrecorded', 'unproven'] as const;
+  const idOf = ({ chain, wallet }: WalletKey): string => `${chain} ${wallet}`;
+  return {
+    raise(kind: (typeof kinds)[number], key: WalletKey, txHashes: readonly TxHash[]): void {
+      lasting[kind].set(idOf(key), new Set([...(lasting[kind].get(idOf(key)) ?? []), ...txHashes]));
+      alarms.set(kind, key, txHashes.join(', '));
+    },
+    stillInFlight(key: WalletKey, { attempts }: Pick<ExpiringView, 'attempts'>): void {
+      for (const kind of kinds) {
+        const known = lasting[kind].get(idOf(key));
+        if (known !== undefined && inFlight(attempts).some(({ txHash }) => known.has(txHash))) continue;
+        lasting[kind].delete(idOf(key));
+        alarms.set(kind, key, undefined);
+      }
+    },
+    forget: (key: WalletKey): void => kinds.forEach((kind) => lasting[kind].delete(idOf(key))),
   };
 }

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Address } from '@opentill/chain/address-codec';
+import { readerError } from '@opentill/chain/reader-error';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { LeaseKeeper } from '@opentill/db/lease';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
@@ -71,6 +72,18 @@ test('what the scanner did not record is over when it has, whatever else is on i
     observe.attemptsLooked(key, view(['c' as TxHash]));
     expect(await alarm('unrecorded')).toBe(0);
   }
+});
+
+test('raises an alarm while answers do not prove the end of a transaction', async () => {
+  const attempts = view([A]).attempts;
+  hot.unproven(HOT, attempts, readerError('RPC_UNAVAILABLE', 'away'));
+  hot.attemptsLooked(HOT, view([A]));
+  expect(await alarm('unproven')).toBe(0);
+  hot.unproven(HOT, attempts, readerError('INCONSISTENT_ANSWER', 'two sources tell other blocks'));
+  hot.attemptsLooked(HOT, view([A]));
+  expect(await alarm('unproven')).toBe(1);
+  hot.attemptsLooked(HOT, view([B]));
+  expect(await alarm('unproven')).toBe(0);
 });
 
 test('a deposit address that is driven here no more leaves no alarm behind, and ends none of others', async () => {

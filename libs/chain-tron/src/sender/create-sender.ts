@@ -66,7 +66,7 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
     validForMs: expirationMs,
     async checkNetwork(options = {}) {
       await checkNetwork(sources, { tokens, onFinding }, options);
-      // Whatever fails here is learned by the first proof that needs it.
+      // A failure is ignored: the first proof notes the keys as well.
       await learnWitnessKeys(sources, keys, options).catch(ignore);
     },
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, onAlone, options),

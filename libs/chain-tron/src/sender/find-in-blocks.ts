@@ -58,7 +58,7 @@ export async function findInBlocks(
     const { found, end } = first.answer;
     return { found, end: [plainHeader(end[0]), plainHeader(end[1])] };
   } finally {
-    // Also where keys that do not count yet are why nothing was proven.
+    // After a failed proof too: keys that do not count yet may be its reason.
     if (signers.size > 1 || sources.all().length === 1) await keys.note(agreedSigners([...signers.values()]));
   }
 }
