@@ -55,6 +55,7 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
     epochMs: deps.epochMs ?? Date.now,
     onNewKey: deps.onWitnessKey ?? ignore,
   });
+  let hasLearned = false;
   const tokens = network.tokens.flatMap(({ contract, decimals }) => {
     if (contract === null) return [];
     const address = tronAddressCodec.parse(contract);
@@ -66,8 +67,10 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
     validForMs: expirationMs,
     async checkNetwork(options = {}) {
       await checkNetwork(sources, { tokens, onFinding }, options);
-      // A failure is ignored: the first proof notes the keys as well.
-      await learnWitnessKeys(sources, keys, options).catch(ignore);
+      // Once, where it outlives the process. A failure is ignored: proofs note the keys as well.
+      if (deps.witnessKeyStore === undefined || hasLearned) return;
+      hasLearned = true;
+      await learnWitnessKeys(sources, keys, options).catch(() => (hasLearned = false));
     },
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, onAlone, options),
     workPrice: (options = {}) => readWorkPrice(sources, options),
