@@ -87,6 +87,11 @@ const FAULTS: Readonly<Record<SuiFault['kind'], Read>> = {
     amountBaseUnits: optionalAmount(body, 'amountBaseUnits') ?? bad('amountBaseUnits is missing'),
   }),
   'hide-payments': (body) => ({ address: text(body, 'address') }),
+  'forge-without': (body) => ({
+    fromCheckpoint: requiredNumber(body, 'fromCheckpoint'),
+    address: text(body, 'address'),
+  }),
+  'no-checkpoint-bytes': () => ({}),
   cut: () => ({}),
   'silent-streams': () => ({}),
   'skip-checkpoint': () => ({}),

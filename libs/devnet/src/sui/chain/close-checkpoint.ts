@@ -5,6 +5,7 @@ import { indexOutcomes, pruneBelow, type Chain, type EmptyChain } from './chain.
 import { LIMITS } from './parameters.ts';
 import { NO_GAS, type GasSummary, type TransactionRecord } from './transaction.ts';
 import { prologue } from './system-transactions.ts';
+import { committeeOf } from '../validators.ts';
 
 const CONTENTS_V1 = 0;
 /** CheckpointVersionSpecificData::V1 without rounds of randomness. */
@@ -21,16 +22,30 @@ export function contentsBytes(records: readonly TransactionRecord[]): Uint8Array
 
 type Summary = Omit<Checkpoint, 'digest' | 'summaryBytes' | 'contentsBytes' | 'transactions'>;
 
-function summaryBytes(summary: Summary): Uint8Array {
+function summaryBytes(summary: Summary, versionSpecificData: Uint8Array): Uint8Array {
   const writer = createBcsWriter().u64(summary.epoch).u64(summary.number).u64(summary.totalTransactions);
   writer.digest(summary.contentDigest).option(summary.previousDigest, (digest) => writer.digest(digest));
   const { computationCost, storageCost, storageRebate, nonRefundableStorageFee } = summary.epochGas;
   writer.u64(computationCost).u64(storageCost).u64(storageRebate).u64(nonRefundableStorageFee);
   writer.u64(summary.timestampMs).uleb(0); // no commitments
-  writer.option(summary.endOfEpoch ? summary : undefined, () =>
-    writer.uleb(0).u64(LIMITS.protocolVersion).uleb(0),
-  );
-  return writer.bytes(VERSION_SPECIFIC_DATA).finish();
+  writer.option(summary.endOfEpoch ? summary : undefined, ({ epoch }) => {
+    writer.vector(committeeOf(epoch + 1n), ({ publicKey, weight }) => writer.bytes(publicKey).u64(weight));
+    return writer.u64(LIMITS.protocolVersion).uleb(0);
+  });
+  return writer.bytes(versionSpecificData).finish();
+}
+
+/** A checkpoint of these transactions whose digests and bytes fit each other. */
+export function encodeCheckpoint(
+  summary: Omit<Summary, 'contentDigest'>,
+  transactions: readonly TransactionRecord[],
+  versionSpecificData = VERSION_SPECIFIC_DATA,
+): Checkpoint {
+  const contents = contentsBytes(transactions);
+  const whole = { ...summary, contentDigest: digestOf('CheckpointContents', contents) };
+  const bytes = summaryBytes(whole, versionSpecificData);
+  const digest = digestOf('CheckpointSummary', bytes);
+  return { ...whole, digest, transactions, contentsBytes: contents, summaryBytes: bytes };
 }
 
 /** Adds what an epoch's transactions paid. */
@@ -62,8 +77,7 @@ export function sealCheckpoint(
     record.place = { checkpoint: number, index, sequence: before + index };
   }
   chain.epoch.gas = sumGas(chain.epoch.gas, transactions);
-  const contents = contentsBytes(transactions);
-  const summary: Summary = {
+  const summary = {
     number,
     previousDigest: previous?.digest,
     timestampMs,
@@ -71,11 +85,8 @@ export function sealCheckpoint(
     endOfEpoch,
     totalTransactions: before + transactions.length,
     epochGas: chain.epoch.gas,
-    contentDigest: digestOf('CheckpointContents', contents),
   };
-  const bytes = summaryBytes(summary);
-  const digest = digestOf('CheckpointSummary', bytes);
-  const checkpoint = { ...summary, digest, transactions, contentsBytes: contents, summaryBytes: bytes };
+  const checkpoint = encodeCheckpoint(summary, transactions);
   chain.checkpoints.set(number, checkpoint);
   indexOutcomes(chain.index, transactions);
   if (number >= chain.keepCheckpoints) pruneBelow(chain, number + 1 - chain.keepCheckpoints);

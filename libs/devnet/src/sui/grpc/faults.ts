@@ -35,6 +35,13 @@ export type SuiFault = { readonly method?: string; readonly times?: number } & (
     }
   /** Transactions that an address got something from are missing. */
   | { readonly kind: 'hide-payments'; readonly address: string }
+  /**
+   * From a checkpoint on the node tells a chain of its own, without the transactions that an address got something from: totals, digests
+   * and links fit, and it knows these transactions by no digest either. Only the validators' signatures are of the true chain.
+   */
+  | { readonly kind: 'forge-without'; readonly fromCheckpoint: number; readonly address: string }
+  /** Checkpoints come without the bytes by which their contents could be checked. */
+  | { readonly kind: 'no-checkpoint-bytes' }
   /** A transaction is executed, and nobody hears of it. */
   | { readonly kind: 'lose-execute-answer' }
   /** A transaction is answered as executed, and forgotten. */

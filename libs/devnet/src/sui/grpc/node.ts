@@ -2,7 +2,7 @@ import type { Chain } from '../chain/chain.ts';
 import type { Checkpoint } from '../chain/checkpoint.ts';
 import { refuse } from '../chain/refusal.ts';
 import type { TransactionRecord } from '../chain/transaction.ts';
-import { digestOf } from '../digest.ts';
+import { forgedCheckpoint, pays } from './forge-checkpoint.ts';
 import type { SuiFaults } from './faults.ts';
 import { inventPayment } from './invent-payment.ts';
 
@@ -39,9 +39,10 @@ export function checkpointAt(node: Node, number: number, method: string): Checkp
 /** What the node makes of a checkpoint. */
 export function distort({ chain, faults }: Node, checkpoint: Checkpoint, method: string): Checkpoint {
   let told = checkpoint;
-  for (const { fromCheckpoint } of faults.holding('fork', method)) {
-    if (told.number >= fromCheckpoint) told = forked(told, fromCheckpoint);
-  }
+  for (const fault of [...faults.holding('fork', method), ...faults.holding('forge-without', method)])
+    told = forgedCheckpoint(chain, told, fault);
+  if (faults.holding('no-checkpoint-bytes', method).length > 0)
+    told = { ...told, contentsBytes: new Uint8Array(), summaryBytes: new Uint8Array() };
   const hidden = faults.holding('hide-payments', method).map(({ address }) => address);
   if (hidden.length > 0)
     told = { ...told, transactions: told.transactions.filter((record) => !pays(record, hidden)) };
@@ -50,24 +51,6 @@ export function distort({ chain, faults }: Node, checkpoint: Checkpoint, method:
     told = { ...told, transactions: [...told.transactions, inventPayment(chain, told, fault)] };
   }
   return told;
-}
-
-function pays({ outcome }: TransactionRecord, addresses: readonly string[]): boolean {
-  return outcome.balanceChanges.some(({ address, amount }) => amount > 0n && addresses.includes(address));
-}
-
-function otherDigest(digest: string): string {
-  return digestOf('CheckpointSummary', Buffer.from(`another ${digest}`));
-}
-
-function forked(checkpoint: Checkpoint, from: number): Checkpoint {
-  const { digest, previousDigest, number } = checkpoint;
-  const isFirst = number === from || previousDigest === undefined;
-  return {
-    ...checkpoint,
-    digest: otherDigest(digest),
-    previousDigest: isFirst ? previousDigest : otherDigest(previousDigest),
-  };
 }
 
 /** A transaction that the node has in a checkpoint. Throws GatewayError<RefusalCode>. */
@@ -79,6 +62,8 @@ export function transactionOf(node: Node, digest: string, method: string): Trans
     place === undefined ||
     place.checkpoint < lowestOf(node) ||
     place.checkpoint > headOf(node, method);
-  if (record === undefined || isHidden) return refuse('NOT_FOUND', `Transaction ${digest} not found`);
+  const unknownOf = node.faults.holding('forge-without', method).map(({ address }) => address);
+  if (record === undefined || isHidden || pays(record, unknownOf))
+    return refuse('NOT_FOUND', `Transaction ${digest} not found`);
   return record;
 }

@@ -2,6 +2,7 @@ import { GrpcTypes } from '@mysten/sui/grpc';
 import type { Checkpoint } from '../chain/checkpoint.ts';
 import { LIMITS } from '../chain/parameters.ts';
 import type { TransactionRecord } from '../chain/transaction.ts';
+import { certify, committeeOf } from '../validators.ts';
 import { makeFields, type FieldMask } from './field-mask.ts';
 import type { Node } from './node.ts';
 import { showEffects, showGas } from './show-effects.ts';
@@ -57,8 +58,15 @@ export function showCheckpoint(
     sequenceNumber: () => BigInt(checkpoint.number),
     digest: () => checkpoint.digest,
     summary: (below) => showSummary(checkpoint, below),
+    signature() {
+      // The validators sign what is in the chain, whatever the node makes of it.
+      const certified = node.chain.checkpoints.get(checkpoint.number) ?? checkpoint;
+      return certify(certified.summaryBytes, certified.epoch);
+    },
     contents: () => ({
-      bcs: { name: 'CheckpointContents', value: checkpoint.contentsBytes },
+      ...(checkpoint.contentsBytes.length > 0 && {
+        bcs: { name: 'CheckpointContents', value: checkpoint.contentsBytes },
+      }),
       digest: checkpoint.contentDigest,
       version: 1,
       transactions: checkpoint.transactions.map(({ digest, outcome, signatures }) => ({
@@ -75,7 +83,10 @@ export function showCheckpoint(
 
 function showSummary(checkpoint: Checkpoint, mask: FieldMask): GrpcTypes.CheckpointSummary {
   return makeFields<GrpcTypes.CheckpointSummary>(GrpcTypes.CheckpointSummary, mask, {
-    bcs: () => ({ name: 'CheckpointSummary', value: checkpoint.summaryBytes }),
+    bcs: () =>
+      checkpoint.summaryBytes.length > 0
+        ? { name: 'CheckpointSummary', value: checkpoint.summaryBytes }
+        : undefined,
     digest: () => checkpoint.digest,
     epoch: () => checkpoint.epoch,
     sequenceNumber: () => BigInt(checkpoint.number),
@@ -87,7 +98,7 @@ function showSummary(checkpoint: Checkpoint, mask: FieldMask): GrpcTypes.Checkpo
     endOfEpochData: () =>
       checkpoint.endOfEpoch
         ? {
-            nextEpochCommittee: [],
+            nextEpochCommittee: [...committeeOf(checkpoint.epoch + 1n)],
             nextEpochProtocolVersion: BigInt(LIMITS.protocolVersion),
             epochCommitments: [],
           }

@@ -1,6 +1,7 @@
 import { GrpcTypes } from '@mysten/sui/grpc';
 import type { Chain, Epoch, PastEpoch } from '../chain/chain.ts';
 import { LIMITS } from '../chain/parameters.ts';
+import { committeeOf } from '../validators.ts';
 import { makeFields, type FieldMask } from './field-mask.ts';
 import { showTimestamp } from './timestamp.ts';
 
@@ -12,6 +13,7 @@ export function showEpoch({ parameters }: Chain, epoch: Epoch | PastEpoch, mask:
   const { referenceGasPrice } = parameters;
   return makeFields<GrpcTypes.Epoch>(GrpcTypes.Epoch, mask, {
     epoch: () => epoch.number,
+    committee: () => ({ epoch: epoch.number, members: [...committeeOf(epoch.number)] }),
     firstCheckpoint: () => BigInt(epoch.firstCheckpoint),
     lastCheckpoint: () => ('lastCheckpoint' in epoch ? BigInt(epoch.lastCheckpoint) : undefined),
     start: () => showTimestamp(epoch.startMs),
