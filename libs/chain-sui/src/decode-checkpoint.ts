@@ -4,6 +4,7 @@ import { readerError } from '@opentill/chain/reader-error';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import { addressOfNode } from './address-codec.ts';
 import { coinTypeOfNode } from './coin-type.ts';
+import { proveCheckpoint, type CheckpointProof } from './proving/prove-checkpoint.ts';
 import type { ToldChange, ToldCheckpoint, ToldTransaction } from './told-checkpoint.ts';
 
 /** What a checkpoint says of itself. */
@@ -44,6 +45,8 @@ export interface MuteTransaction {
 /** A checkpoint as one source tells it. The chain's own transactions are left out. */
 export interface SuiCheckpoint {
   readonly header: SuiHeader;
+  /** Undefined: the source gave nothing by which it could be checked. */
+  readonly proof: CheckpointProof | undefined;
   /** How many it holds, the chain's own included. */
   readonly count: number;
   /** Those of which changes could be left out: see mustNotBeMute. */
@@ -73,13 +76,18 @@ const TRANSACTION_PATHS = [
   'balance_changes',
 ];
 
+/** By these a checkpoint is checked: see proveCheckpoint. */
+const PROOF_PATHS = ['summary.bcs', 'contents.bcs'];
+
 /** Read masks: a field that is not asked for is unset, silently. */
 export const HEADER_MASK = { paths: HEADER_PATHS };
 export const CHECKPOINT_MASK = {
-  paths: [...HEADER_PATHS, ...TRANSACTION_PATHS.map((path) => `transactions.${path}`)],
+  paths: [...HEADER_PATHS, ...PROOF_PATHS, ...TRANSACTION_PATHS.map((path) => `transactions.${path}`)],
 };
 /** Of a node that has balance changes only of transactions that are asked for one by one. */
-export const CONTENTS_MASK = { paths: [...HEADER_PATHS, 'contents.transactions.transaction'] };
+export const CONTENTS_MASK = {
+  paths: [...HEADER_PATHS, ...PROOF_PATHS, 'contents.transactions.transaction'],
+};
 export const TRANSACTION_MASK = { paths: [...TRANSACTION_PATHS, 'checkpoint'] };
 
 /** 32 bytes in base58. */
@@ -96,7 +104,7 @@ export function isDigest(text: string): boolean {
 
 /** The header of a checkpoint that was asked for with HEADER_MASK or more. Throws INCONSISTENT_ANSWER. */
 export function decodeHeader(
-  checkpoint: Omit<ToldCheckpoint, 'transactions'> | undefined,
+  checkpoint: Omit<ToldCheckpoint, 'transactions' | 'contents'> | undefined,
   wanted?: number,
 ): SuiHeader {
   const { sequenceNumber, digest, summary } = checkpoint ?? {};
@@ -141,12 +149,13 @@ export function decodeCheckpoint(
   wanted?: number,
 ): SuiCheckpoint {
   const header = decodeHeader(raw, wanted);
-  return checkpointOf(header, raw?.transactions ?? [], coins);
+  return checkpointOf(header, raw ?? {}, raw?.transactions ?? [], coins);
 }
 
-/** See decodeCheckpoint. */
+/** See decodeCheckpoint. @param told the bytes that prove it, where they were given */
 export function checkpointOf(
   header: SuiHeader,
+  told: Pick<ToldCheckpoint, 'summary' | 'contents'>,
   executed: readonly ToldTransaction[],
   coins: ReadonlySet<string> | undefined,
 ): SuiCheckpoint {
@@ -161,7 +170,9 @@ export function checkpointOf(
       mute.push({ txHash: transaction.txHash, isFree: transaction.gasMist === 0n });
     if (one.balanceChanges.length > 0) telling = transaction.txHash;
   }
-  return { header, count: executed.length, mute, telling, transactions };
+  const digests = executed.map(({ digest }) => digest);
+  const proof = proveCheckpoint(header, told, digests);
+  return { header, proof, count: executed.length, mute, telling, transactions };
 }
 
 /** Whether a node shows no change of a transaction that has any as a rule: one that did something, or cost something. */

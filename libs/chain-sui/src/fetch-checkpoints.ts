@@ -162,7 +162,7 @@ async function fetchByContents(
       throw readerError('INCONSISTENT_ANSWER', 'the node lacks a transaction of a checkpoint', { height });
     return transaction;
   });
-  return checkpointOf(header, whole, coins);
+  return checkpointOf(header, response.checkpoint ?? {}, whole, coins);
 }
 
 /** See LookBack. However long a stretch shows no change: one call after the other comes to where one is shown. */

@@ -1,6 +1,13 @@
 import type { BinaryReader } from '@protobuf-ts/runtime';
 import { endOfInner, lengthTag, numberTag, readFields, readMessage } from './message-reader.ts';
-import type { ToldChange, ToldCheckpoint, ToldGas, ToldTime, ToldTransaction } from './told-checkpoint.ts';
+import type {
+  ToldBytes,
+  ToldChange,
+  ToldCheckpoint,
+  ToldGas,
+  ToldTime,
+  ToldTransaction,
+} from './told-checkpoint.ts';
 
 /*
  * Reads what is looked at of a checkpoint straight from its bytes, and nothing else: whoever catches up reads a hundred thousand
@@ -25,6 +32,7 @@ const CHECKPOINT = {
   sequenceNumber: numberTag(1),
   digest: lengthTag(2),
   summary: lengthTag(3),
+  contents: lengthTag(5),
   transactions: lengthTag(6),
 } as const;
 
@@ -37,16 +45,41 @@ function readCheckpoint(reader: BinaryReader, end: number): ToldCheckpoint {
   let sequenceNumber: bigint | undefined;
   let digest: string | undefined;
   let summary: ToldCheckpoint['summary'];
+  let contents: ToldCheckpoint['contents'];
   const transactions: ToldTransaction[] = [];
   readFields(reader, end, (tag) => {
     if (tag === CHECKPOINT.transactions) transactions.push(readTransaction(reader, endOfInner(reader)));
     else if (tag === CHECKPOINT.sequenceNumber) sequenceNumber = reader.uint64().toBigInt();
     else if (tag === CHECKPOINT.digest) digest = reader.string();
     else if (tag === CHECKPOINT.summary) summary = readSummary(reader, endOfInner(reader));
+    else if (tag === CHECKPOINT.contents) contents = { bcs: readBcs(reader, endOfInner(reader)) };
     else return false;
     return true;
   });
-  return { sequenceNumber, digest, summary, transactions };
+  return { sequenceNumber, digest, summary, contents, transactions };
+}
+
+/** Of a summary and of contents alike, the field of the bytes, and in it the one of their value. */
+const BCS = { field: lengthTag(1), value: lengthTag(2) } as const;
+
+function readBcs(reader: BinaryReader, end: number): ToldBytes | undefined {
+  let bcs: ToldBytes | undefined;
+  readFields(reader, end, (tag) => {
+    if (tag !== BCS.field) return false;
+    bcs = { value: readBytes(reader, endOfInner(reader)) };
+    return true;
+  });
+  return bcs;
+}
+
+function readBytes(reader: BinaryReader, end: number): Uint8Array | undefined {
+  let value: Uint8Array | undefined;
+  readFields(reader, end, (tag) => {
+    if (tag !== BCS.value) return false;
+    value = reader.bytes();
+    return true;
+  });
+  return value;
 }
 
 const SUMMARY = {
@@ -61,15 +94,17 @@ function readSummary(reader: BinaryReader, end: number): ToldCheckpoint['summary
   let totalNetworkTransactions: bigint | undefined;
   let previousDigest: string | undefined;
   let timestamp: ToldTime | undefined;
+  let bcs: ToldBytes | undefined;
   readFields(reader, end, (tag) => {
     if (tag === SUMMARY.epoch) epoch = reader.uint64().toBigInt();
     else if (tag === SUMMARY.totalNetworkTransactions) totalNetworkTransactions = reader.uint64().toBigInt();
     else if (tag === SUMMARY.previousDigest) previousDigest = reader.string();
     else if (tag === SUMMARY.timestamp) timestamp = readTime(reader, endOfInner(reader));
+    else if (tag === BCS.field) bcs = { value: readBytes(reader, endOfInner(reader)) };
     else return false;
     return true;
   });
-  return { epoch, totalNetworkTransactions, previousDigest, timestamp };
+  return { epoch, totalNetworkTransactions, previousDigest, timestamp, bcs };
 }
 
 const TIME = { seconds: numberTag(1), nanos: numberTag(2) } as const;

@@ -1,5 +1,6 @@
 import type { Actor, RangeRead } from '@opentill/chain/chain-reader';
 import type { BlockHeader } from '@opentill/chain/block';
+import type { EpochEnd } from '@opentill/chain/epoch-committee';
 import { readerError } from '@opentill/chain/reader-error';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { BlockRange, Reading } from './reading.ts';
@@ -14,6 +15,8 @@ export async function readRange(
     throw new RangeError(`not a range of checkpoints: ${from} to ${to}`);
   const headers: BlockHeader[] = [];
   const transfers: CandidateTransfer[] = [];
+  const epochEnds: EpochEnd[] = [];
+  let isProven = true;
   let actors: Actor[] | undefined;
   while (headers.length < to - from + 1) {
     const first = from + headers.length;
@@ -23,9 +26,16 @@ export async function readRange(
       throw readerError('INCONSISTENT_ANSWER', 'the sources are not on one chain', { height: first });
     headers.push(...read.headers);
     for (const transfer of read.transfers) transfers.push(transfer);
+    epochEnds.push(...(read.proof?.epochEnds ?? []));
+    isProven &&= read.proof !== undefined;
     if (read.actors === undefined) continue;
     actors ??= [];
     for (const actor of read.actors) actors.push(actor);
   }
-  return { headers, transfers, ...(actors === undefined ? {} : { actors }) };
+  return {
+    headers,
+    transfers,
+    ...(actors === undefined ? {} : { actors }),
+    ...(isProven ? { proof: { epochEnds } } : {}),
+  };
 }

@@ -42,6 +42,16 @@ export async function readVerifiedCheckpoints(
     headers: checkpoints.map(({ header }) => plainHeader(header)),
     transfers: checkpoints.flatMap((checkpoint) => transfersOf(reading, checkpoint, true)),
     actors: checkpoints.flatMap(actorsOf),
+    ...proofOf(checkpoints),
+  };
+}
+
+/** That of the range, where each checkpoint of it was proven. */
+function proofOf(checkpoints: readonly SuiCheckpoint[]): Pick<RangeRead, 'proof'> {
+  if (checkpoints.some(({ proof }) => proof === undefined)) return {};
+  const ends = checkpoints.filter(({ proof }) => proof?.endsEpoch === true);
+  return {
+    proof: { epochEnds: ends.map(({ header: { epoch, height, hash } }) => ({ epoch, height, hash })) },
   };
 }
 
@@ -75,7 +85,8 @@ async function agreedCheckpoints(
     if (ours === undefined || theirs?.header.hash !== ours.header.hash)
       throw differing(reading, 'FORKED', labels, height);
     if (!isSame(ours, theirs)) throw differing(reading, 'CONTENTS_DIFFER', labels, height);
-    agreed.push(ours);
+    // The same in both: what one of them gives proof of is proven.
+    agreed.push(ours.proof === undefined ? theirs : ours);
   }
   reading.onCompared({ outcome: 'AGREED', sources: labels, height: agreed.at(-1)?.header.height ?? 0 });
   mustBeLinked(agreed.map(({ header }) => header));

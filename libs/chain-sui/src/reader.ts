@@ -18,6 +18,7 @@ import { confirmTransfers } from './confirm-transfers.ts';
 import type { SuiHeader } from './decode-checkpoint.ts';
 import { plainHeader } from './decode-checkpoint.ts';
 import { createWaysOfReading } from './fetch-checkpoints.ts';
+import { createCommitteeReader } from './proving/read-committees.ts';
 import { readCheckpoints } from './read-checkpoints.ts';
 import { readHeader } from './read-header.ts';
 import { readFates } from './read-fates.ts';
@@ -112,6 +113,7 @@ export function createSuiReader(network: SuiNetwork, deps: SuiReaderDeps = {}): 
         hashAt(reading, source, height, own);
       return vouchForBlock({ sources, readHash, onAlone: reading.onAlone, onForked }, block, options);
     },
+    committees: createCommitteeReader(sources, reading.onAlone),
     subscribeHeads: (onHead, signal) => subscribeHeads(sources, tails, onHead, signal),
     sources: () => sources.health(),
   };

@@ -12,9 +12,16 @@ export interface ToldCheckpoint {
         readonly totalNetworkTransactions?: bigint | undefined;
         readonly previousDigest?: string | undefined;
         readonly timestamp?: ToldTime | undefined;
+        readonly bcs?: ToldBytes | undefined;
       }
     | undefined;
+  readonly contents?: { readonly bcs?: ToldBytes | undefined } | undefined;
   readonly transactions: readonly ToldTransaction[];
+}
+
+/** What was hashed and signed, as the chain encodes it. */
+export interface ToldBytes {
+  readonly value?: Uint8Array | undefined;
 }
 
 export interface ToldTime {

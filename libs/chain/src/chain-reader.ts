@@ -1,5 +1,6 @@
 import type { Chain } from '@opentill/domain/chains';
 import type { BlockHeader } from './block.ts';
+import type { EpochCommittees, RangeProof } from './epoch-committee.ts';
 import type { FatesRead, OwnTransaction } from './own-transaction.ts';
 import type { SourceHealth } from './source-health.ts';
 import type { Address } from './address-codec.ts';
@@ -28,6 +29,8 @@ export interface RangeRead {
   readonly actsOf?: (wallets: ReadonlySet<Address>) => readonly Actor[];
   /** How many transactions were read, beside `actsOf`. */
   readonly transactions?: number;
+  /** Of a verified reading, only where validators certify epochs: every block was proven. */
+  readonly proof?: RangeProof;
 }
 
 /** Whose transaction it is, by the key that signed it or by what that key was allowed to do in somebody's name. */
@@ -175,6 +178,9 @@ export interface ChainReader {
    * cannot be asked. Absent where a family's tokens say nothing of the kind.
    */
   readonly tokenWarnings?: (options?: ReadOptions) => Promise<readonly TokenWarning[]>;
+
+  /** Who certifies blocks, and which. Absent where no epoch of validators does. */
+  readonly committees?: EpochCommittees;
 
   /**
    * Wakes the caller up at new heads until the signal is aborted; reconnects by itself, resolves when stopped, never

@@ -225,7 +225,8 @@ export interface ExpiringSender {
    * prove nothing. BLOCK_NOT_FOUND while the final chain has not got so far, INCONSISTENT_ANSWER while sources differ, while something
    * is not proven, or another block than `after` is in its place. This, and no node's word about a transaction, proves that one did not land in its time.
    * With `untilEpoch` up to the first two blocks of a later epoch. Where nodes index all that they executed, and name the oldest
-   * block they still have, two that have the whole stretch are asked for the transactions instead of reading days of blocks.
+   * block they still have, two that have the whole stretch are asked for the transactions instead of reading days of blocks. Their
+   * word alone proves nothing: the caller asks when its own scan has proven every block of the stretch.
    */
   findInBlocks(
     txHashes: readonly TxHash[],

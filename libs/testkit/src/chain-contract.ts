@@ -165,6 +165,7 @@ function describeTransfers(
       actors: _,
       actsOf: __,
       transactions: ___,
+      proof: ____,
       ...verified
     } = await get().reader.readVerified(from, to, []);
     expect(verified).toEqual(seen);

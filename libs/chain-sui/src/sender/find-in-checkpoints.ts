@@ -31,7 +31,7 @@ const CONTENTS_MASK = { paths: ['transactions.digest'] };
 /**
  * See ExpiringSender.findInBlocks. Full nodes index each transaction that they executed, and say which is the oldest checkpoint that
  * they still have: two of them that have executed all of the stretch, and forgotten nothing of it, are asked for the transactions.
- * The own scan has read every checkpoint of it besides, or the proof is not asked for. With each question they are asked for
+ * The own scan has proven every checkpoint of it besides, or they are not asked: nodes that hide a transaction agree. With each question they are asked for
  * transactions, too, that their own checkpoints hold: a node that does not know those has lost its index, and says so of everything.
  */
 export async function findInCheckpoints(

@@ -1,0 +1,65 @@
+const DIGEST_BYTES = 32;
+const CONTINUES = 0x80;
+/** Lengths and variants are of 32 bits. */
+const ULEB_BYTES_MAX = 5;
+
+/** Reads BCS from the front: integers little-endian, lengths and variants as ULEB128. Throws RangeError beyond the end. */
+export class BcsCursor {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  u8(): number {
+    const value = this.#bytes.readUInt8(this.#at);
+    this.#at += 1;
+    return value;
+  }
+
+  u64(): bigint {
+    const value = this.#bytes.readBigUInt64LE(this.#at);
+    this.#at += 8;
+    return value;
+  }
+
+  uleb(): number {
+    let value = 0;
+    for (let place = 0; place < ULEB_BYTES_MAX; place += 1) {
+      const byte = this.u8();
+      value += (byte % CONTINUES) * 2 ** (7 * place);
+      if (byte < CONTINUES) return value;
+    }
+    throw new RangeError('a length of more than 32 bits');
+  }
+
+  /** Bytes with their length in front; a view. */
+  bytes(): Buffer {
+    const length = this.uleb();
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw new RangeError('bytes beyond the end');
+    const value = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return value;
+  }
+
+  digest(): Buffer {
+    const value = this.bytes();
+    if (value.length !== DIGEST_BYTES) throw new RangeError('a digest that is not of 32 bytes');
+    return value;
+  }
+
+  option<T>(read: () => T): T | undefined {
+    const variant = this.u8();
+    if (variant > 1) throw new RangeError('neither nothing nor something');
+    return variant === 0 ? undefined : read();
+  }
+
+  vector<T>(read: () => T): T[] {
+    const count = this.uleb();
+    // Each takes a byte at least: bytes that promise more must not take memory for it.
+    if (count > this.#bytes.length) throw new RangeError('more than there are bytes');
+    return Array.from({ length: count }, read);
+  }
+}

@@ -1,0 +1,78 @@
+import { BcsCursor } from './bcs-cursor.ts';
+
+/** What validators sign of a checkpoint, as far as it is needed here (crates/sui-types/src/messages_checkpoint.rs). */
+export interface SummaryBytes {
+  readonly epoch: bigint;
+  readonly sequenceNumber: bigint;
+  readonly totalTransactions: bigint;
+  readonly contentDigest: Buffer;
+  /** Undefined: of checkpoint 0. */
+  readonly previousDigest: Buffer | undefined;
+  readonly timestampMs: bigint;
+  /** Of the last checkpoint of an epoch: who certifies the next one. */
+  readonly nextCommittee: readonly { readonly publicKey: Buffer; readonly weight: bigint }[] | undefined;
+}
+
+const COMMITMENT_KINDS = 2;
+const CONTENTS_V1 = 0;
+const CONTENTS_V2 = 1;
+
+/** Reads the bytes of a CheckpointSummary. Undefined for a form that is not known here. */
+export function readSummaryBytes(bytes: Uint8Array): SummaryBytes | undefined {
+  return known(() => {
+    const cursor = new BcsCursor(bytes);
+    const [epoch, sequenceNumber, totalTransactions] = [cursor.u64(), cursor.u64(), cursor.u64()];
+    const contentDigest = cursor.digest();
+    const previousDigest = cursor.option(() => cursor.digest());
+    for (let cost = 0; cost < 4; cost += 1) cursor.u64();
+    const timestampMs = cursor.u64();
+    cursor.vector(() => {
+      if (cursor.uleb() >= COMMITMENT_KINDS) throw new RangeError('a commitment of another kind');
+      return cursor.digest();
+    });
+    const nextCommittee = cursor.option(() =>
+      cursor.vector(() => ({ publicKey: cursor.bytes(), weight: cursor.u64() })),
+    );
+    return {
+      epoch,
+      sequenceNumber,
+      totalTransactions,
+      contentDigest,
+      previousDigest,
+      timestampMs,
+      nextCommittee,
+    };
+  });
+}
+
+/** The digests of the transactions in the bytes of CheckpointContents, in their order. Undefined for a form that is not known here. */
+export function readContentsBytes(bytes: Uint8Array): readonly Buffer[] | undefined {
+  return known(() => {
+    const cursor = new BcsCursor(bytes);
+    const version = cursor.uleb();
+    const digests = (): Buffer => {
+      const transaction = cursor.digest();
+      cursor.digest(); // of the effects
+      return transaction;
+    };
+    if (version === CONTENTS_V1) return cursor.vector(digests);
+    if (version !== CONTENTS_V2) throw new RangeError('contents of another version');
+    return cursor.vector(() => {
+      const transaction = digests();
+      // Each signature, with the version of the alias that it was checked by.
+      cursor.vector(() => {
+        cursor.bytes();
+        return cursor.option(() => cursor.u64());
+      });
+      return transaction;
+    });
+  });
+}
+
+function known<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
