@@ -141,6 +141,8 @@ export interface ChainCursorTable {
   verified_time: Date;
   /** Where the chain has epochs. */
   verified_epoch: Nullable<number>;
+  proven_after_height: Nullable<number>;
+  proven_height: Nullable<number>;
   fencing_token: number;
   updated_at: Defaulted<Date>;
 }

@@ -199,6 +199,8 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     ...FOREIGN,
     restore_hold: READ,
     own_transaction_landed: { select: ALL, insert: ALL },
+    epoch_end: { select: ALL, insert: ALL },
+    epoch_committee: { select: ALL, insert: ALL, update: ['end_height', 'end_hash'] },
   },
   tracker: {
     merchant: { select: ['merchant_id', 'notify_reverted', 'enabled'] },
@@ -296,6 +298,8 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     foreign_transaction: { select: ALL, update: ['halt_id'] },
     foreign_transfer: READ,
     own_transaction_landed: READ,
+    epoch_end: READ,
+    epoch_committee: READ,
   },
   webhook: {
     merchant: {
@@ -347,6 +351,8 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'foreign_transaction',
         'foreign_transfer',
         'own_transaction_landed',
+        'epoch_end',
+        'epoch_committee',
         'api.lease',
         'scanner_evm.lease',
         'scanner_tron.lease',
@@ -445,6 +451,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'payout_may_move',
     'plan_movement',
     'roll_inbox',
+    'why_epochs_unproven',
   ],
   webhook: [
     'callbacks_due_now',
@@ -468,6 +475,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'replay_delivery',
     'reset_callback_endpoint',
     'roll_inbox',
+    'why_epochs_unproven',
   ],
 };
 const SEQUENCES: Record<ServiceSchema, readonly string[]> = {
@@ -803,7 +811,7 @@ describe('attempts', () => {
           regexp_replace(t, 'tron|sui', 'evm', 'g')) as policies from (
         select role, concat_ws(' ', tablename, policyname, cmd, qual, with_check) as t from pg_policies, unnest(roles) role
         where role in ('opentill_scanner_evm', 'opentill_scanner_tron', 'opentill_scanner_sui')
-          and tablename not in ('foreign_transaction', 'foreign_transfer', 'own_transaction_landed')) p -- of families without nonces, or of SUI, alone
+          and tablename not in ('foreign_transaction', 'foreign_transfer', 'own_transaction_landed', 'epoch_end', 'epoch_committee')) p -- of families without nonces, or of SUI, alone
       group by role`.execute(admin.kysely);
     const [one, ...others] = rows as unknown as readonly { policies: readonly string[] }[];
     expect(one!.policies.length).toBeGreaterThan(9);

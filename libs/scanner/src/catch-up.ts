@@ -7,6 +7,7 @@ import { createReadAhead } from './read-ahead.ts';
 import { readSegment, segmentsOf, type Segment, type SegmentRead, segmentBlocks } from './read-segment.ts';
 import { notFound, type ScanChange } from './scan-change.ts';
 import { scanError } from './scan-error.ts';
+import { proofOf } from './scan-proof.ts';
 import type { Scanning } from './scanning.ts';
 import { countedDepth, verifiableHeight } from './verifiable-height.ts';
 import { toldOtherwise } from './verified-pass.ts';
@@ -227,5 +228,12 @@ function changeOf(
     orphanedIds: gone.map((transfer) => transfer.transferId),
     foreign: reads.flatMap((read) => read.foreign),
     landed: reads.flatMap((read) => read.landed),
+    proof: isVerified
+      ? proofOf(
+          state,
+          headers,
+          reads.map((read) => read.proof),
+        )
+      : undefined,
   };
 }

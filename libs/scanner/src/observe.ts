@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { EpochCommittee } from '@opentill/chain/epoch-committee';
 import type { TokenWarning } from '@opentill/chain/token-warning';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { Chain } from '@opentill/domain/chains';
@@ -20,7 +22,16 @@ import { createScanMeters, type ScanMeters } from './scan-meters.ts';
 
 /** What can fail on its own: the seen pass stops the whole chain. */
 export type ScanPart =
-  'seen' | 'branch' | 'verified' | 'finality' | 'catch-up' | 'rescan' | 'fates' | 'tokens' | 'lease';
+  | 'seen'
+  | 'branch'
+  | 'verified'
+  | 'finality'
+  | 'catch-up'
+  | 'rescan'
+  | 'fates'
+  | 'tokens'
+  | 'certify'
+  | 'lease';
 
 /** What happens to a chain, in words; told once it is committed. */
 export interface ScanObserver {
@@ -56,6 +67,8 @@ export interface ScanObserver {
   pauseSeen(chain: Chain, reason: string | undefined): void;
   /** The contracts of the tokens were asked what they say of themselves. */
   tokensAsked(chain: Chain, warnings: readonly TokenWarning[]): void;
+  /** From this committee all later ones are proven; it is believed by the word of nodes. Once a chain. */
+  committeeTrusted(chain: Chain, committee: EpochCommittee): void;
   /** It was asked what became of own transactions. */
   fatesRead(chain: Chain, fates: FateFigures): void;
   /** The node's logs named transfers that its receipts know nothing of. */
@@ -175,6 +188,7 @@ type ConditionNotes = Pick<
   | 'verifiedRead'
   | 'fatesRead'
   | 'tokensAsked'
+  | 'committeeTrusted'
   | 'pauseSeen'
 >;
 
@@ -236,6 +250,10 @@ function noteConditions(deps: {
     },
     tokensAsked(chain, tokenWarnings) {
       figureOf(chain).tokenWarnings = tokenWarnings;
+    },
+    committeeTrusted(chain, { epoch, members }) {
+      const digest = createHash('sha256').update(JSON.stringify(members)).digest('hex');
+      logger.warn('committee trusted by the word of nodes', { chain, epoch, digest });
     },
     pauseSeen(chain, reason) {
       figureOf(chain).pauseReason = reason;

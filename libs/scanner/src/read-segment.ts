@@ -1,5 +1,6 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import type { RangeProof } from '@opentill/chain/epoch-committee';
 import { seenBlock, type ChainState } from './chain-state.ts';
 import { findForeign } from './find-foreign.ts';
 import { findLanded } from './find-landed.ts';
@@ -26,6 +27,7 @@ export interface SegmentRead extends Segment {
   /** See readingsIn. */
   readonly readings: number;
   readonly landed: readonly LandedTransaction[];
+  readonly proof: RangeProof | undefined;
 }
 
 /** The way up from a state, in order: what is to be verified, then what is to be seen above it. */
@@ -94,5 +96,6 @@ export async function readSegment(
     foreign: await findForeign(scanning, range),
     readings: readingsIn(range),
     landed: await findLanded(scanning, range),
+    proof: range.proof,
   };
 }

@@ -4,6 +4,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 import { createApart, type Apart } from './apart.ts';
 import { catchUp, isFarBehind, type CatchUpGoal } from './catch-up.ts';
+import { createEpochCertifying, type EpochCertifying } from './certify-epochs.ts';
 import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
 import { createFinalityWatch, type FinalityWatch } from './finality-watch.ts';
 import { createFateFollowing, type FateFollowing } from './follow-fates.ts';
@@ -27,6 +28,7 @@ export interface RoundParts {
   readonly rescans: Rescans;
   readonly fates: FateFollowing;
   readonly tokens: TokenWatch;
+  readonly epochs: EpochCertifying;
   /** Reads up to the head in parallel when that is far; the state as far as it came. */
   catchUpWithHead(
     state: ChainState,
@@ -70,12 +72,14 @@ export function createRoundParts(deps: Scanning & { readonly clock: Clock }): Ro
   const vouching = createDepthVouching(deps);
   const seeing = createSeeing(deps);
   const tokens = createTokenWatch(deps);
+  const epochs = createEpochCertifying(deps);
 
   return {
     finality,
     rescans,
     fates: createFateFollowing(deps),
     tokens,
+    epochs,
     async catchUpWithHead(state, head, save, options) {
       if (!catchingUp.isWorthwhile(head.height - seenBlock(state).height)) return state;
       const final = verifying.isDue() ? await lookAtFinality.apart(apart, state, head, options) : undefined;
@@ -108,6 +112,7 @@ export function createRoundParts(deps: Scanning & { readonly clock: Clock }): Ro
       rescans.forget();
       finality.forget();
       tokens.forget();
+      epochs.forget();
     },
     isVerifyingDue: () => verifying.isDue(),
     isRescanDue: rescanning.isDue,

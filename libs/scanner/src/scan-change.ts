@@ -1,3 +1,4 @@
+import type { RangeProof } from '@opentill/chain/epoch-committee';
 import type { Transfer } from '@opentill/chain/transfer';
 import type { ChainStep } from './chain-state.ts';
 import type { LandedTransaction } from './landed-transaction.ts';
@@ -53,6 +54,8 @@ export interface ScanChange {
   readonly foreign?: readonly ForeignTransaction[];
   /** Attempts of the gateway that verified blocks hold; see findLanded. */
   readonly landed?: readonly LandedTransaction[];
+  /** Of all that the verified cursor passes; see proofOf. */
+  readonly proof?: RangeProof | undefined;
 }
 
 /** What a commit made of own transactions and, by row id, of transfers; unchanged rows are in none of them. */

@@ -15,6 +15,8 @@ export type ScanErrorCode =
   | 'DEPTH_NOT_VOUCHED'
   /** The stored blocks and the cursor don't fit together. An operator decides. */
   | 'STORED_CHAIN_BROKEN'
+  /** The chain's validators signed another block than was read: nodes made up what was read. An operator looks. */
+  | 'NOT_CERTIFIED'
   /** The cursor in the database is not the one this replica goes on from. Retryable: it is loaded again. */
   | 'CURSOR_MOVED';
 

@@ -61,6 +61,7 @@ export function createScanTick(
       return { lease, state: before, hasMoved: false, isHeldBack: true };
     const seen = change === undefined ? before : await save(before, change);
     const verified = await parts.verify(seen, save, options);
+    await parts.epochs.run(lease, verified, options);
     const rescanned = await parts.rescan(verified, save, options);
     const fates = await parts.fates.planIdle(rescanned, options);
     const state = fates === undefined ? rescanned : await save(rescanned, fates);

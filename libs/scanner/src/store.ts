@@ -36,6 +36,8 @@ import {
 import { recordFates } from './write-fates.ts';
 import { recordForeign } from './write-foreign.ts';
 import { recordLanded } from './write-landed.ts';
+import { createCommitteeStore, type CommitteeStore } from './committee-store.ts';
+import { recordEpochEnds } from './scan-proof.ts';
 
 /** What a scanner reads and writes in Postgres. Every write asserts the lease first: a stale holder writes nothing. */
 export interface ScanStore {
@@ -72,6 +74,7 @@ export interface ScanStore {
   pauseReason(chain: Chain): Promise<string | undefined>;
   /** The oldest rescan that is asked for and not done. */
   nextRescan(chain: Chain): Promise<RescanRequest | undefined>;
+  readonly committees: CommitteeStore;
 }
 
 export interface ScanStoreDeps {
@@ -108,6 +111,7 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
             ...state.blocks.filter((block) => block.height > change.step.ancestorHeight),
           ],
           token: lease.fencingToken,
+          isProven: change.proof !== undefined,
         });
         const transfers = {
           ...(await recordTransfers(tx, network, change.matched, change.matchedState)),
@@ -116,6 +120,7 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
         };
         await recordForeign(tx, network.chain, change.foreign ?? []);
         await recordLanded(tx, network.chain, change.landed ?? []);
+        await recordEpochEnds(tx, network.chain, change.proof?.epochEnds ?? []);
         await appendToOutbox(tx, schema, eventsOf(network, before, state, transfers, deps));
         if (change.rescan !== undefined) await answerRescan(tx, change.rescan, transfers.verifiedIds.length);
         return transfers;
@@ -164,6 +169,8 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
     },
 
     nextRescan: (chain) => readNextRescan(db, chain),
+
+    committees: createCommitteeStore(deps),
   };
 }
 

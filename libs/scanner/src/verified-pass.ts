@@ -1,5 +1,6 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
+import type { RangeProof } from '@opentill/chain/epoch-committee';
 import type { ChainState, ChainStep } from './chain-state.ts';
 import { blockAt, seenBlock } from './chain-state.ts';
 import { findForeign } from './find-foreign.ts';
@@ -7,6 +8,7 @@ import { findLanded } from './find-landed.ts';
 import type { LandedTransaction } from './landed-transaction.ts';
 import type { ForeignTransaction } from './foreign-transaction.ts';
 import { readingsIn } from './read-segment.ts';
+import { proofOf } from './scan-proof.ts';
 import { matchTransfers } from './match-transfers.ts';
 import type { LiveTransfer, MatchedTransfer, ScanChange } from './scan-change.ts';
 import { notFound } from './scan-change.ts';
@@ -29,7 +31,13 @@ export async function planVerifiedPass(
   const { network, observe } = scanning;
   const from = state.verifiedHeight + 1;
   const to = Math.min(target, state.verifiedHeight + network.maxBlockRange);
-  const { headers, matched, live, foreign, landed } = await readAnew(scanning, state, from, to, options);
+  const { headers, matched, live, foreign, landed, proof } = await readAnew(
+    scanning,
+    state,
+    from,
+    to,
+    options,
+  );
   const refuted = notFound(live, matched);
   if (refuted.length > 0) observe.seenButNotVerified(network.chain, refuted);
   return {
@@ -44,6 +52,7 @@ export async function planVerifiedPass(
     orphanedIds: refuted.map((transfer) => transfer.transferId),
     foreign,
     landed,
+    proof: proofOf(state, headers, [proof]),
   };
 }
 
@@ -61,6 +70,7 @@ export async function readAnew(
   readonly foreign: readonly ForeignTransaction[];
   readonly landed: readonly LandedTransaction[];
   readonly readings: number;
+  readonly proof: RangeProof | undefined;
 }> {
   const { network, reader, store } = scanning;
   const live = await store.liveTransfers(network.chain, from, to);
@@ -74,6 +84,7 @@ export async function readAnew(
     foreign: await findForeign(scanning, range),
     landed: await findLanded(scanning, range),
     readings: readingsIn(range),
+    proof: range.proof,
   };
 }
 

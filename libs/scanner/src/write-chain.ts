@@ -52,11 +52,19 @@ export async function moveCursor(
   tx: Tx,
   chain: Chain,
   before: ChainState,
-  to: { readonly state: ChainState; readonly newBlocks: readonly BlockHeader[]; readonly token: number },
+  to: {
+    readonly state: ChainState;
+    readonly newBlocks: readonly BlockHeader[];
+    readonly token: number;
+    /** Whether all that the verified cursor passes is proven. */
+    readonly isProven: boolean;
+  },
 ): Promise<void> {
   const { head, finalizedHeight, blocks } = to.state;
   const seen = seenBlock(to.state);
   const verified = verifiedBlock(to.state);
+  const { verifiedHeight: from } = before;
+  const hasMoved = verified.height !== from;
   const { rows } = await sql`
     with stored as (
       insert into block (chain, height, hash, parent_hash, block_time)
@@ -71,6 +79,9 @@ export async function moveCursor(
       seen_height = ${seen.height}, seen_hash = ${seen.hash}, verified_height = ${verified.height},
       verified_hash = ${verified.hash}, verified_time = to_timestamp(${verified.timeSeconds}),
       verified_epoch = coalesce(${verified.epoch ?? null}::int8, verified_epoch),
+      proven_after_height = case when not ${hasMoved}::boolean then proven_after_height when ${to.isProven}::boolean
+        then case when proven_height = ${from} then proven_after_height else ${from} end end,
+      proven_height = case when not ${hasMoved}::boolean then proven_height when ${to.isProven}::boolean then ${verified.height}::int8 end,
       fencing_token = ${to.token}, updated_at = now()
     where chain = ${chain} and seen_hash = ${seenBlock(before).hash} and verified_hash = ${verifiedBlock(before).hash}
       and fencing_token <= ${to.token}

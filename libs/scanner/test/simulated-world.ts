@@ -69,6 +69,7 @@ export function createCrasher(): Crasher {
         liveTransfers: around(store.liveTransfers),
         pauseReason: store.pauseReason,
         nextRescan: around(store.nextRescan),
+        committees: store.committees,
       };
     },
   };

@@ -19,6 +19,7 @@ import * as restoredDeposits from './0019-restored-deposits.ts';
 import * as readableAttempts from './0020-readable-attempts.ts';
 import * as plannedCosts from './0021-planned-costs.ts';
 import * as ageOfDeposits from './0022-age-of-deposits.ts';
+import * as suiProofs from './0024-sui-proofs.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -54,4 +55,5 @@ export const MIGRATIONS: readonly Migration[] = [
   readableAttempts,
   plannedCosts,
   ageOfDeposits,
+  suiProofs,
 ];

@@ -1,0 +1,57 @@
+import { sql } from 'kysely';
+import type { CertifiedEnd, CommitteeMember, EpochCommittee } from '@opentill/chain/epoch-committee';
+import { assertLease, type Lease } from '@opentill/db/lease';
+import type { Tx } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+import type { ScanStoreDeps } from './store.ts';
+
+/** Who certifies the epochs of a chain, as far as it is known. */
+export interface CommitteeStore {
+  /** Of the latest epoch. Undefined before the first one. */
+  latest(chain: Chain): Promise<EpochCommittee | undefined>;
+  /** Keeps the first one. Throws LEASE_LOST. */
+  trust(lease: Lease, chain: Chain, committee: EpochCommittee): Promise<void>;
+  /** Keeps the certified end of an epoch, and the committee after it. @returns whether the own scan has read another end. Throws LEASE_LOST. */
+  certify(lease: Lease, chain: Chain, epoch: number, end: CertifiedEnd): Promise<boolean>;
+}
+
+export function createCommitteeStore({ db, schema }: Pick<ScanStoreDeps, 'db' | 'schema'>): CommitteeStore {
+  return {
+    async latest(chain) {
+      const { rows } = await sql<{ epoch: number; members: readonly CommitteeMember[] }>`
+        select epoch, members from epoch_committee where chain = ${chain} order by epoch desc limit 1`.execute(
+        db,
+      );
+      return rows[0];
+    },
+    trust: (lease, chain, committee) =>
+      db.transaction().execute(async (tx) => {
+        await assertLease(tx, schema, lease);
+        const { rows } = await sql`select from epoch_committee where chain = ${chain} limit 1`.execute(tx);
+        if (rows.length === 0) await insert(tx, chain, committee, true);
+      }),
+    certify: (lease, chain, epoch, { height, hash, next }) =>
+      db.transaction().execute(async (tx) => {
+        await assertLease(tx, schema, lease);
+        await sql`
+          update epoch_committee set end_height = ${height}, end_hash = ${hash}
+          where chain = ${chain} and epoch = ${epoch} and end_hash is null`.execute(tx);
+        await insert(tx, chain, next, false);
+        const { rows } = await sql`
+          select from epoch_end where chain = ${chain} and epoch = ${epoch} and hash <> ${hash}`.execute(tx);
+        return rows.length > 0;
+      }),
+  };
+}
+
+async function insert(
+  tx: Tx,
+  chain: Chain,
+  { epoch, members }: EpochCommittee,
+  isTrusted: boolean,
+): Promise<void> {
+  await sql`
+    insert into epoch_committee (chain, epoch, members, is_trusted)
+    values (${chain}, ${epoch}, ${JSON.stringify(members)}::jsonb, ${isTrusted})
+    on conflict do nothing`.execute(tx);
+}
