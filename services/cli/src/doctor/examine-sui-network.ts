@@ -20,7 +20,7 @@ const SUI: FamilyExamination = {
   mendMissing: 'Take a full node or a provider that has the indexes, and an archive only as the last one.',
   finalWord: 'final',
   wholeRead: 'was read whole, with all balance changes',
-  alone: 'A payout whose transaction never landed is paid anew by the word of two alone.',
+  alone: 'A payout whose transaction never landed is paid anew only with two of them.',
 };
 
 /** Holds a SUI network of the file against its endpoints: each by itself, and against each other. */

@@ -13,13 +13,16 @@ interface FlightRow {
   readonly send_outcome: string | null;
   /** Its time or its epoch is past, as far as the scanner has verified. */
   readonly is_over: boolean | null;
+  /** Where epochs end it: why the own scan is no proof that no block holds it. */
+  readonly unproven: string | null;
 }
 
 /** Of the payout `p`, what is on its way. */
 const FLIGHT = sql<FlightRow>`(
   select min(t.signed_at) as signed_at, (array_agg(t.send_outcome order by t.signed_at desc))[1] as send_outcome,
     bool_or(case when a.last_epoch is null then c.verified_time >= to_timestamp(a.expires_ms / 1000.0)
-      else c.verified_epoch > a.last_epoch end) as is_over
+      else c.verified_epoch > a.last_epoch end) as is_over,
+    min(why_epochs_unproven(a.chain, a.reference_height, a.last_epoch)) as unproven
   from own_transaction t left join payout_attempt a using (chain, tx_hash) left join chain_cursor c using (chain)
   where p.state = 'SIGNED' and t.order_pk = p.order_pk
     and (a.state = 'OPEN' or exists (
@@ -32,7 +35,8 @@ const IS_FLYING_LONG = sql<boolean>`coalesce(flight.is_over or flight.signed_at 
 
 /** What the signer noted; else what can be told of a transaction that no block takes. */
 const OBSTACLE = sql<string | null>`coalesce(p.obstacle, case
-  when flight.is_over then case when may_be_paid_by_foreign(p.order_pk) then 'NEEDS_DECISION' else 'UNPROVEN' end
+  when flight.is_over then case when may_be_paid_by_foreign(p.order_pk) then 'NEEDS_DECISION'
+    else concat_ws(': ', 'UNPROVEN', flight.unproven) end
   when ${IS_FLYING_LONG} then concat_ws(': ', 'IN_FLIGHT', flight.send_outcome) end)`;
 
 /** All that may be stuck, few and by their indexes: payout_stuck, payout_attempt_open, wallet_nonce_open. */

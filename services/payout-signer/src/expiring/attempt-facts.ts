@@ -35,8 +35,10 @@ import type { KnownBlock, PaidByDecision, RequestedPayout, UnsignedPayout } from
  *
  * Where epochs of the chain end transactions and not its time (SUI), (a) is that the own scan has verified a block of a later epoch,
  * (b) that it has read the attempt in no verified block either, all of whose transactions it goes through (own_transaction_landed,
- * the same trigger), and (c) that two nodes which have kept all of the stretch, have executed a block of a later epoch and know
- * transactions of both ends of the stretch when they are asked for them, know none of it.
+ * the same trigger), and (c) that this reading is proof (why_epochs_unproven): from the attempt's reference block to the end of its last
+ * epoch every checkpoint was read without a gap, its contents checked against its digest, each naming the one before it, and the last
+ * one is signed by a quorum of its validators; besides, (d) two nodes which have kept all of the stretch, have executed a block of a
+ * later epoch and know transactions of both ends of the stretch when they are asked for them, know none of it.
  *
  * What proves nothing: that a node says it expired, is unknown, is refused or is a duplicate; that nobody answers; that some
  * time went by here.
@@ -79,6 +81,8 @@ export interface OpenAttempt {
   readonly isVerified: boolean;
   /** Whether the own scan has read it in a verified block, also while nobody says what became of it there (SUI): it is not dead. */
   readonly hasLanded: boolean;
+  /** Where epochs end it: why the own scan is no proof yet that no block up to its end holds it. Absent: it is. */
+  readonly unprovenBecause?: string;
 }
 
 /** A transaction besides the attempts of the wallet, and what it may take of the coin that pays its fees, at its dearest. */

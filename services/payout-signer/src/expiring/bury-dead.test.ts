@@ -110,3 +110,14 @@ test('a node that is away is asked once, and nothing is buried; it is told what 
     waiting: attempts.map(({ txHash }) => txHash),
   });
 });
+
+test('asks no node about an attempt that the own scan does not prove absent, and says which', async () => {
+  const unproven = {
+    ...view,
+    attempts: attempts.map((one, place) => ({ ...one, ...(place < 3 && { unprovenBecause: 'a gap' }) })),
+  } as unknown as ExpiringView;
+  const asked: string[] = [];
+  const { buried, waiting } = await pass((hashes) => void asked.push(...hashes), unproven);
+  expect(waiting).toEqual(['tx-0', 'tx-1', 'tx-2']);
+  expect([buried, asked.toSorted()]).toEqual([attempts.slice(3).map(({ txHash }) => txHash), buried]);
+});

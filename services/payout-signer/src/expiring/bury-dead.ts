@@ -1,4 +1,5 @@
 import { isReaderError } from '@opentill/chain/reader-error';
+import { GatewayError } from '@opentill/domain/gateway-error';
 import { overdue, type ExpiringView, type OpenAttempt } from './attempt-facts.ts';
 import type { ExpiringContext } from './pass-deps.ts';
 
@@ -23,7 +24,14 @@ export async function buryDead(context: ExpiringContext, view: ExpiringView): Pr
   for (const { txHash } of first) memory.burials.put(txHash, nowMs);
   const landed = first.filter(({ hasLanded }) => hasLanded).map(({ txHash }) => txHash);
   if (landed.length > 0) observe.unrecorded(key, landed);
-  const tries = [first.filter(({ hasLanded }) => !hasLanded)];
+  for (const attempt of first) {
+    const { hasLanded, unprovenBecause } = attempt;
+    if (hasLanded || unprovenBecause === undefined) continue;
+    observe.unproven(key, [attempt], new GatewayError('NOT_PROVEN', unprovenBecause, { retryable: true }));
+  }
+  const tries = [
+    first.filter(({ hasLanded, unprovenBecause }) => !hasLanded && unprovenBecause === undefined),
+  ];
   let isAnyBuried = false;
   let failure: Error | undefined;
   for (let turn = 0; turn < TRIES_MAX; turn += 1) {

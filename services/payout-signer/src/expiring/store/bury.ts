@@ -7,7 +7,7 @@ import { ofWallet } from './rows.ts';
 
 /**
  * Marks attempts as dead and sends their payouts back to be signed anew: only those that the own scan says are over and in no
- * block, as the triggers insist. One that a block came to hold meanwhile stays, and so does one that was open when this database
+ * block, as the triggers insist, and of those that epochs end only what it has proven. One that a block came to hold meanwhile stays, and so does one that was open when this database
  * was backed up, or whose payout a transaction may have paid that nobody here knows, until an operator has decided: another attempt
  * may have landed since. @returns those that are dead
  */
@@ -32,7 +32,7 @@ export async function buryAttempts(
         select from own_transaction_fate f
         where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED'))
       and not exists (select from own_transaction_landed l where l.chain = a.chain and l.tx_hash = a.tx_hash)
-      and not may_have_been_paid(a.order_pk)
+      and not may_have_been_paid(a.order_pk) and why_epochs_unproven(a.chain, a.reference_height, a.last_epoch) is null
     returning a.tx_hash, a.order_pk`.execute(tx);
   await sql`
     update payout p set state = 'AUTHORISED', fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()

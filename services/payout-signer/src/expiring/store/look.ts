@@ -128,13 +128,15 @@ interface AttemptRow {
   readonly block_height: number | null;
   readonly movement: MovementKind | null;
   readonly has_landed: boolean;
+  readonly unproven: string | null;
 }
 
 async function readOpenAttempts(db: Db, key: WalletKey): Promise<readonly OpenAttempt[]> {
   const { rows } = await sql<AttemptRow>`
     select a.tx_hash, a.order_pk, t.contract_address, t.to_address, t.amount, t.fee_terms, length(t.raw) > 0 as has_bytes,
       a.unique_ms, a.expires_ms, a.reference_height, a.reference_hash, a.first_epoch, a.last_epoch, t.signed_at, t.send_outcome, f.state as fate, f.block_height,
-      m.kind as movement, l.tx_hash is not null as has_landed
+      m.kind as movement, l.tx_hash is not null as has_landed,
+      why_epochs_unproven(a.chain, a.reference_height, a.last_epoch) as unproven
     from payout_attempt a join own_transaction t using (chain, tx_hash)
       left join own_transaction_fate f using (chain, tx_hash) left join movement m on m.order_pk = a.order_pk
       left join own_transaction_landed l on l.chain = a.chain and l.tx_hash = a.tx_hash
@@ -160,6 +162,7 @@ async function readOpenAttempts(db: Db, key: WalletKey): Promise<readonly OpenAt
     minedHeight: row.fate === 'MINED' || row.fate === 'VERIFIED' ? row.block_height : null,
     isVerified: row.fate === 'VERIFIED',
     hasLanded: row.has_landed,
+    ...(row.unproven === null ? {} : { unprovenBecause: row.unproven }),
   }));
 }
 
