@@ -66,6 +66,9 @@ function checkpointsOf(isWell: boolean) {
     seconds: or(fc.bigInt(0n, 4n * 10n ** 9n), fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n)),
     nanos: or(fc.integer({ min: 0, max: 999_999_999 }), fc.integer()),
   });
+  const bcs = fc.record({ name: fc.constant('Name'), value: given(fc.uint8Array({ maxLength: 5 })) });
+  // Bytes that say otherwise than the rest would have all of these refused.
+  const proof = isWell ? {} : { bcs: given(bcs) };
   return fc.record({
     sequenceNumber: given(or(fc.constant(7n), uint64)),
     digest: given(digest),
@@ -77,8 +80,10 @@ function checkpointsOf(isWell: boolean) {
         totalNetworkTransactions: given(uint64),
         previousDigest: given(digest),
         timestamp: given(timestamp),
+        ...proof,
       }),
     ),
+    contents: given(fc.record({ digest, version: fc.constant(1), ...proof })),
     transactions: fc.array(transaction, { maxLength: 4 }),
   });
 }
@@ -88,7 +93,7 @@ const checkpoint = fc.oneof(well, whatever);
 /** Fields that are not set are no fields of the message. */
 function withoutUnset(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutUnset);
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, one]) => one !== undefined)
