@@ -37,7 +37,7 @@ import type { KnownBlock, PaidByDecision, RequestedPayout, UnsignedPayout } from
  * (b) that it has read the attempt in no verified block either, all of whose transactions it goes through (own_transaction_landed,
  * the same trigger), and (c) that this reading is proof (why_epochs_unproven): from the attempt's reference block to the end of its last
  * epoch every checkpoint was read without a gap, its contents checked against its digest, each naming the one before it, and the last
- * one is signed by a quorum of its validators; besides, (d) two nodes which have kept all of the stretch, have executed a block of a
+ * one is signed by a quorum of its validators; and that two nodes which have kept all of the stretch, have executed a block of a
  * later epoch and know transactions of both ends of the stretch when they are asked for them, know none of it.
  *
  * What proves nothing: that a node says it expired, is unknown, is refused or is a duplicate; that nobody answers; that some
