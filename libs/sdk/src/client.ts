@@ -12,9 +12,9 @@ import type {
 import { signedBody, signOrderId, type Signing } from './sign-request.ts';
 
 export interface OpentillOptions extends Signing {
-  /** Where the gateway's API is: `https://pay.example.com`. */
+  /** The merchant's base URL: `https://pay.example.com/m/my-shop`. */
   readonly url: string;
-  /** Needed only where another merchant of the same gateway has the same token. */
+  /** Names the merchant where `url` does not: `https://pay.example.com`. */
   readonly merchantId?: string;
   /** @default 15000 */
   readonly timeoutMs?: number;

@@ -16,12 +16,12 @@ export function hmacHex(key: string, message: string): string {
   return createHmac('sha256', key).update(message).digest('hex');
 }
 
-/** The `sign` of a GET: over the order's id. Good for this order for ever; it is part of the checkout's link. */
+/** The `sign` of a GET: over the order's id. Valid for this order permanently. It opens `status`, so it is not for customers. */
 export function signOrderId(token: string, orderId: string): string {
   return hmacHex(token, orderId);
 }
 
-/** The body of a POST, signed, with a new nonce. `path` is the URL's, `/v1/order/createPayout`. */
+/** The body of a POST, signed, with a new nonce. `path` is the URL's without the base URL's: `/v1/order/createPayout`. */
 export function signedBody({ token, signVersion }: Signing, path: string, data: object, now: Date): string {
   const text = JSON.stringify(data);
   const timestamp = Math.floor(now.getTime() / 1000);

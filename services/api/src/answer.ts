@@ -43,8 +43,11 @@ export function refusalSaying(status: number, msg: string): Answer {
 }
 
 /** 429 with the seconds to wait. */
-export function tooManyRequests(retryAfterSeconds: number): Answer {
-  return { ...REFUSALS.TOO_MANY_REQUESTS, headers: { 'Retry-After': String(retryAfterSeconds) } };
+export function tooManyRequests(
+  retryAfterSeconds: number,
+  code: 'TOO_MANY_REQUESTS' | 'MERCHANT_UNNAMED' = 'TOO_MANY_REQUESTS',
+): Answer {
+  return { ...REFUSALS[code], headers: { 'Retry-After': String(retryAfterSeconds) } };
 }
 
 /** An HTML page. `contentSecurityPolicy` names what it may load and run. */

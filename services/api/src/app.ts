@@ -55,6 +55,10 @@ export interface ApiSettings {
   readonly corsOrigins: readonly string[];
   readonly timestampWindowSeconds: number;
   readonly rateLimitStore: 'memory' | 'postgres';
+  /** Merchants, the oldest first, for which a signature is tried when its request names none. */
+  readonly unnamedMerchantsMax: number;
+  /** Refused signatures of a client address in a minute, after which its requests must name their merchant. */
+  readonly unnamedFailuresMax: number;
   readonly profile: 'production' | 'local';
   readonly streamLimits: StreamLimits;
   /** How many derived deposit addresses of each family are kept ready for a rush. */
@@ -134,6 +138,7 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     secretsKey: deps.secretsKey,
     observe,
     nowMs: () => performance.now(),
+    unnamedMax: settings.unnamedMerchantsMax,
   });
   const pool = createDepositAddressPool({
     families: assets.enabledFamilies,
@@ -169,6 +174,7 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     checkoutPage: createCheckoutPage(deps.checkout, settings.checkoutBaseUrl),
     chains: createChainReadiness(store),
     timestampWindowSeconds: settings.timestampWindowSeconds,
+    unnamedFailuresMax: settings.unnamedFailuresMax,
     checkoutBaseUrl: settings.checkoutBaseUrl,
     hotWallets: new Map(
       Object.entries(deps.publicKeys.families).map(([name, keys]) => [name, keys.hotWallets]),

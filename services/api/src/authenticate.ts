@@ -14,6 +14,7 @@ import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
 import {
   verifyDataSignature,
   verifyOrderIdSignature,
+  verifyPaymentLinkSignature,
   verifyRequestSignature,
 } from '@opentill/contracts/signing/verify-signature';
 import type { Clock } from '@opentill/runtime/clock';
@@ -21,7 +22,12 @@ import { refusal, tooManyRequests, type Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import type { Merchant, MerchantBook } from './merchant-book.ts';
 import type { Observe } from './observe.ts';
-import { REFUSED_SIGNATURE_LIMIT, type RateLimits } from './rate-limits.ts';
+import {
+  ORDERS_PER_ADDRESS,
+  REFUSED_SIGNATURE_LIMIT,
+  UNNAMED_FAILURES_SECONDS,
+  type RateLimits,
+} from './rate-limits.ts';
 import { readBody } from './read-body.ts';
 import type { SpentNonce } from './store.ts';
 
@@ -32,6 +38,8 @@ export interface AuthenticateDeps {
   readonly observe: Pick<Observe, 'signatureAccepted'>;
   /** How far a request's timestamp may be off, either way. */
   readonly timestampWindowSeconds: number;
+  /** Refused signatures of a client address in a minute, after which its requests must name their merchant. */
+  readonly unnamedFailuresMax: number;
 }
 
 /** A POST whose signature and time are right. Its nonce is not spent yet. */
@@ -75,10 +83,9 @@ export async function authenticatePost(
   if (shape === 'SIGN_BLANK') return refuseSignature(deps, exchange, shape);
   if (typeof shape === 'string') return refusal(shape);
 
-  const signer = await findSigner(deps, request, verifierOf(shape, path));
-  if (signer === undefined) return refuseSignature(deps, exchange, 'SIGN_WRONG');
-  const [merchant, form] = signer;
-  exchange.merchantId = merchant.merchantId;
+  const signer = await findSigner(deps, request, exchange, { verify: verifierOf(shape, path) });
+  if ('status' in signer) return signer;
+  const { merchant, form } = signer;
   deps.observe.signatureAccepted(merchant.merchantId, form);
 
   const nowSeconds = Math.floor(deps.clock.now().getTime() / 1000);
@@ -94,46 +101,103 @@ export async function authenticatePost(
   return { merchant, document, data, nonce: { merchantId: merchant.merchantId, nonce, expiresAt } };
 }
 
-/** Checks `sign` over an order's id. The same answer whether or not the order exists. */
+/** A signature of a GET as its query has it. A payment link's names its merchant: `<hex>.<merchantId>`. */
+const ORDER_SIGNATURE = /^(?<hex>[0-9A-Fa-f]{64})(?:\.(?<merchantId>[A-Za-z0-9_-]{1,64}))?$/;
+
+/**
+ * Checks `sign` over an order's id. The same answer whether or not the order exists. `opensTo`: `merchant` takes the
+ * signature of merchants only; `customer` takes a payment link's as well, and counts the client's address first.
+ */
 export async function authenticateOrderId(
   deps: AuthenticateDeps,
   request: IncomingMessage,
   exchange: Exchange,
-  { orderId, sign }: { readonly orderId: string; readonly sign: string | undefined },
+  asked: {
+    readonly orderId: string;
+    readonly sign: string | undefined;
+    readonly opensTo: 'merchant' | 'customer';
+  },
 ): Promise<Merchant | Answer> {
-  if (sign === undefined || sign.trim() === '') return refuseSignature(deps, exchange, 'SIGN_BLANK');
-  const signer = await findSigner(deps, request, ({ token }) =>
-    verifyOrderIdSignature({ token, orderId, sign }) ? 'order-id' : undefined,
-  );
-  if (signer === undefined) return refuseSignature(deps, exchange, 'SIGN_WRONG');
-  exchange.merchantId = signer[0].merchantId;
-  return signer[0];
+  const { orderId, opensTo } = asked;
+  if (opensTo === 'customer') {
+    const wait = await takeOfAddress(deps, exchange);
+    if (wait > 0) return tooManyRequests(wait);
+  }
+  if (asked.sign === undefined || asked.sign.trim() === '')
+    return refuseSignature(deps, exchange, 'SIGN_BLANK');
+  const { hex, merchantId: hint } = ORDER_SIGNATURE.exec(asked.sign)?.groups ?? {};
+  if (hex === undefined) return refuseSignature(deps, exchange, 'SIGN_WRONG');
+  const verify: Verify = ({ token }) => {
+    const signature = { token, orderId, sign: hex };
+    const isOrderId = verifyOrderIdSignature(signature);
+    const isLink = opensTo === 'customer' && verifyPaymentLinkSignature(signature);
+    return isOrderId || isLink ? 'order-id' : undefined;
+  };
+  const signer = await findSigner(deps, request, exchange, { verify, hint });
+  return 'status' in signer ? signer : signer.merchant;
+}
+
+/** Before any work on the signature; a merchant's raised limit of `pay` raises this one. */
+function takeOfAddress(
+  { limits, merchants }: AuthenticateDeps,
+  { clientAddress }: Exchange,
+): Promise<number> {
+  const { requests, seconds } = merchants.ipLimit('pay');
+  return limits.take('address:order', clientAddress, { requests: requests * ORDERS_PER_ADDRESS, seconds });
 }
 
 /** The form by which a merchant's token verifies the request; the forms are made once for all merchants. */
 function verifierOf({ document, sign, timestamp, nonce }: Shape, path: string): Verify {
   const forms = createDataForms(document);
   return ({ token, signVersion }) => {
-    const verdict =
-      signVersion === 1
-        ? verifyDataSignature({ forms, token, sign })
-        : verifyRequestSignature({ forms, token, sign, timestamp: timestamp.literal, nonce, path });
-    return verdict.ok ? verdict.form : undefined;
+    const byVersion = {
+      1: () => verifyDataSignature({ forms, token, sign }),
+      2: () => verifyRequestSignature({ forms, token, sign, timestamp: timestamp.literal, nonce, path }),
+    };
+    const verdict = byVersion[signVersion]();
+    if (verdict.ok) return verdict.form;
+    // The same work for both versions and for unknown merchants, so that time tells none of them.
+    byVersion[signVersion === 1 ? 2 : 1]();
+    return undefined;
   };
 }
 
-/** Whose token verifies; a merchant that is not known yet is looked for once more. */
+interface Signer {
+  readonly merchant: Merchant;
+  readonly form: string;
+}
+
+/**
+ * The merchant whose token verifies, among the named one or a bounded number; when none does, changed merchants are read
+ * and tried once more. The base URL names first, then the header, then the hint of a link.
+ */
 async function findSigner(
-  { merchants }: AuthenticateDeps,
+  deps: AuthenticateDeps,
   request: IncomingMessage,
-  verify: Verify,
-): Promise<[Merchant, string] | undefined> {
-  const header = request.headers['x-merchant-id'];
-  const merchantId = typeof header === 'string' && header !== '' ? header : undefined;
+  exchange: Exchange,
+  { verify, hint }: { readonly verify: Verify; readonly hint?: string | undefined },
+): Promise<Signer | Answer> {
+  const { merchants, limits } = deps;
   if (!merchants.loaded) await merchants.refresh();
-  const found = firstSigner(merchants.candidates(merchantId), verify);
-  if (found !== undefined || !(await merchants.refreshOnMiss())) return found;
-  return firstSigner(merchants.candidates(merchantId), verify);
+  const header = request.headers['x-merchant-id'];
+  const inHeader = typeof header === 'string' && header !== '' ? header : undefined;
+  const merchantId = exchange.namedMerchantId ?? inHeader ?? hint;
+  const isGuess = merchantId === undefined && merchants.count > 1;
+  const failures = { requests: deps.unnamedFailuresMax, seconds: UNNAMED_FAILURES_SECONDS };
+  if (isGuess) {
+    const wait = await limits.peek('address:unnamed', exchange.clientAddress, failures);
+    if (wait > 0) return tooManyRequests(wait, 'MERCHANT_UNNAMED');
+  }
+  let found = firstSigner(merchants.candidates(merchantId), verify);
+  if (found === undefined && (await merchants.refreshOnMiss())) {
+    found = firstSigner(merchants.candidates(merchantId), verify);
+  }
+  if (found === undefined) {
+    if (isGuess) await limits.take('address:unnamed', exchange.clientAddress, failures);
+    return refuseSignature(deps, exchange, 'SIGN_WRONG');
+  }
+  exchange.merchantId = found.merchant.merchantId;
+  return found;
 }
 
 /** Refused and missing signatures count against the client's address; who signs rightly from there is not held back. */
@@ -146,10 +210,10 @@ export async function refuseSignature(
   return wait > 0 ? tooManyRequests(wait) : refusal(code);
 }
 
-function firstSigner(merchants: readonly Merchant[], verify: Verify): [Merchant, string] | undefined {
+function firstSigner(merchants: readonly Merchant[], verify: Verify): Signer | undefined {
   for (const merchant of merchants) {
     const form = verify(merchant);
-    if (form !== undefined) return [merchant, form];
+    if (form !== undefined) return { merchant, form };
   }
   return undefined;
 }

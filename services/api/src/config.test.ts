@@ -21,6 +21,8 @@ describe('the configuration', () => {
       corsOrigins: ['*'],
       timestampWindowSeconds: 300,
       rateLimitStore: 'memory',
+      unnamedMerchantsMax: 16,
+      unnamedFailuresMax: 10,
       profile: 'production',
       streamLimits: { perOrder: 8, perClientAddress: 64, whole: 2_000 },
       addressesReady: 32_768,

@@ -22,6 +22,8 @@ export interface ApiConfig extends ServiceVariables {
   readonly CORS_ORIGINS: readonly string[];
   readonly TIMESTAMP_WINDOW_SECONDS: number;
   readonly RATE_LIMIT_STORE: 'memory' | 'postgres';
+  readonly UNNAMED_MERCHANTS_MAX: number;
+  readonly UNNAMED_FAILURES_MAX: number;
   readonly PROFILE: 'production' | 'local';
   readonly CHECKOUT_THEME_FILE?: string;
   readonly EVENT_STREAMS_MAX: number;
@@ -54,6 +56,8 @@ export const API_CONFIG_SCHEMA: ConfigSchema = {
     },
     TIMESTAMP_WINDOW_SECONDS: { type: 'integer', minimum: 1, maximum: 3_600, default: 300 },
     RATE_LIMIT_STORE: { type: 'string', enum: ['memory', 'postgres'], default: 'memory' },
+    UNNAMED_MERCHANTS_MAX: { type: 'integer', minimum: 1, maximum: 1_000, default: 16 },
+    UNNAMED_FAILURES_MAX: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 10 },
     CHECKOUT_THEME_FILE: text,
     EVENT_STREAMS_MAX: {
       type: 'integer',
@@ -76,6 +80,8 @@ export function toSettings(config: ApiConfig): ApiSettings {
     corsOrigins: config.CORS_ORIGINS,
     timestampWindowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
     rateLimitStore: config.RATE_LIMIT_STORE,
+    unnamedMerchantsMax: config.UNNAMED_MERCHANTS_MAX,
+    unnamedFailuresMax: config.UNNAMED_FAILURES_MAX,
     profile: config.PROFILE,
     streamLimits: { ...DEFAULT_STREAM_LIMITS, whole: config.EVENT_STREAMS_MAX },
     addressesReady: config.DEPOSIT_ADDRESSES_READY,

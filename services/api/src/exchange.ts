@@ -10,6 +10,8 @@ export interface Exchange {
   readonly method: string;
   /** The pattern, never the URL: that holds a signature. */
   route: string;
+  /** From the base URL `/m/<merchantId>`; not verified. */
+  namedMerchantId?: string;
   merchantId?: string;
   orderId?: string;
 }

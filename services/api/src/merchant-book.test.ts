@@ -17,7 +17,9 @@ function row(merchantId: string, change: Partial<MerchantRow> = {}): MerchantRow
     lateGraceSeconds: 0,
     rateLimits: {},
     enabled: true,
-    updatedAt: new Date('2026-01-01T00:00:00Z'),
+    createdAt: new Date('2025-01-01T00:00:00Z'),
+    updatedAt: new Date('2025-01-01T00:00:00Z'),
+    readAt: new Date('2026-01-01T00:00:00Z'),
     ...change,
   };
 }
@@ -36,6 +38,7 @@ function bookOf(answers: (readonly MerchantRow[])[]) {
     secretsKey,
     observe: { merchantUnreadable: (merchantId) => unreadable.push(merchantId) },
     nowMs: () => now,
+    unnamedMax: 3,
   });
   return { book, asked, unreadable, advance: (ms: number) => void (now += ms) };
 }
@@ -49,8 +52,44 @@ describe('the merchant book', () => {
     expect(book.loaded).toBe(true);
     expect(book.candidates(undefined).map((merchant) => merchant.token)).toEqual(['token-shop']);
     expect(book.candidates('shop')).toHaveLength(1);
-    expect(book.candidates('closed')).toEqual([]);
     expect(unreadable).toEqual(['thief']);
+  });
+
+  it('has for an unknown or closed merchant one whose token no client has', async () => {
+    const { book } = bookOf([[row('shop'), row('closed', { enabled: false })]]);
+    await book.refresh();
+    const [decoy, ...more] = book.candidates('unknown');
+    expect(more).toEqual([]);
+    expect(decoy?.token).toMatch(/^[\w-]{43}$/);
+    expect(book.candidates('closed')).toEqual([decoy]);
+  });
+
+  it('tries the oldest merchants for a request without a name, however many there are', async () => {
+    const createdAt = (day: number) => ({ createdAt: new Date(Date.UTC(2025, 0, day)) });
+    const many = Array.from({ length: 100 }, (_, i) => row(`a${i}`, createdAt(9)));
+    const old = ['z', 'y', 'x'].map((id, i) => row(id, createdAt(i + 1)));
+    const { book } = bookOf([[...many, ...old], [row('z', { ...createdAt(1), enabled: false })]]);
+    await book.refresh();
+    const ids = () => book.candidates(undefined).map(({ merchantId }) => merchantId);
+    expect([book.count, ids()]).toEqual([103, ['z', 'y', 'x']]);
+    await book.refresh();
+    expect([book.count, ids()]).toEqual([102, ['y', 'x', 'a0']]);
+  });
+
+  it('opens a token again only when its row has changed', async () => {
+    // A row that cannot be opened is reported each time that it is opened.
+    const thief = row('thief', { tokenSealed: row('shop').tokenSealed });
+    const { book, unreadable } = bookOf([
+      [thief],
+      [{ ...thief, readAt: new Date('2026-01-02') }],
+      [{ ...thief, version: 'V2' }],
+    ]);
+    const opened: number[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      await book.refresh();
+      opened.push(unreadable.length);
+    }
+    expect(opened).toEqual([1, 1, 2]);
   });
 
   it('asks for changes with an overlap, and for everything from time to time', async () => {

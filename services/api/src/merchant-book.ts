@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import {
   DEFAULT_RATE_LIMITS,
   readRateLimitOverrides,
@@ -33,7 +35,12 @@ export interface MerchantBook {
   refreshOnMiss(): Promise<boolean>;
   /** Whether the merchants were read at least once. */
   readonly loaded: boolean;
-  /** The enabled merchants. With an id: the one of that id, or none. */
+  /** How many merchants are enabled. */
+  readonly count: number;
+  /**
+   * Merchants for which a signature is tried. With an id: the one of that id; for an unknown id one whose token no
+   * client has, so that it costs as much as a wrong signature. Without an id: the oldest ones, at most `unnamedMax`.
+   */
   candidates(merchantId: string | undefined): readonly Merchant[];
   /** A merchant's own limit. */
   limitOf(merchant: Merchant, endpoint: LimitedEndpoint): RateLimit;
@@ -49,17 +56,43 @@ const MISS_INTERVAL_MS = 250;
 const OVERLAP_MS = 60_000;
 const FULL_READ_INTERVAL_MS = 300_000;
 
-/** Keeps the merchants in memory with their tokens decrypted. `nowMs`: a monotonic clock. */
-export function createMerchantBook(deps: {
+/** Stands for every unknown merchant. */
+const DECOY: Merchant = {
+  merchantId: '',
+  version: 'V3',
+  signVersion: 1,
+  token: randomBytes(32).toString('base64url'),
+  returnOrigins: [],
+  orderTtlSeconds: 0,
+  underpaymentToleranceBps: 0,
+  lateGraceSeconds: 0,
+  rateLimits: {},
+};
+
+type StoredMerchant = Omit<MerchantRow, 'readAt'>;
+
+interface KnownMerchant {
+  readonly row: StoredMerchant;
+  /** Undefined when it is disabled or its token cannot be opened. */
+  readonly merchant: Merchant | undefined;
+}
+
+interface MerchantBookDeps {
   readonly store: Pick<Store, 'readMerchants'>;
   readonly secretsKey: Buffer;
   readonly observe: Pick<Observe, 'merchantUnreadable'>;
+  /** A monotonic clock. */
   readonly nowMs: () => number;
-}): MerchantBook {
-  const known = new Map<string, Merchant>();
-  let enabled: readonly Merchant[] = [];
-  let ipLimits: { readonly [E in LimitedEndpoint]: RateLimit } = DEFAULT_RATE_LIMITS;
-  let newest: Date | undefined;
+  /** The most candidates of a request that names no merchant. */
+  readonly unnamedMax: number;
+}
+
+/** Keeps the merchants in memory with their tokens decrypted. */
+export function createMerchantBook(deps: MerchantBookDeps): MerchantBook {
+  const known = new Map<string, KnownMerchant>();
+  let { count, unnamed, ipLimits } = summarise(known, deps.unnamedMax);
+  /** The database's time of the last read that returned rows. */
+  let readAt: Date | undefined;
   let loaded = false;
   let lastReadMs = -Infinity;
   let lastFullReadMs = -Infinity;
@@ -68,29 +101,19 @@ export function createMerchantBook(deps: {
   async function read(): Promise<void> {
     lastReadMs = deps.nowMs();
     const full = lastReadMs - lastFullReadMs >= FULL_READ_INTERVAL_MS;
-    const since = full || newest === undefined ? undefined : new Date(newest.getTime() - OVERLAP_MS);
+    const since = full || readAt === undefined ? undefined : new Date(readAt.getTime() - OVERLAP_MS);
     const rows = await deps.store.readMerchants(since);
-    for (const row of rows) {
-      if (newest === undefined || row.updatedAt > newest) newest = row.updatedAt;
-      const merchant = row.enabled ? openMerchant(row) : undefined;
-      if (merchant === undefined) known.delete(row.merchantId);
-      else known.set(row.merchantId, merchant);
+    // The overlap returns rows again: only those that changed cost more than the comparison.
+    let isChanged = false;
+    for (const { readAt: at, ...row } of rows) {
+      readAt = at;
+      if (isDeepStrictEqual(known.get(row.merchantId)?.row, row)) continue;
+      isChanged = true;
+      known.set(row.merchantId, { row, merchant: row.enabled ? openMerchant(deps, row) : undefined });
     }
     if (full) lastFullReadMs = lastReadMs;
-    enabled = [...known.values()].toSorted((a, b) => (a.merchantId < b.merchantId ? -1 : 1));
-    ipLimits = mostGenerous(enabled);
+    if (isChanged) ({ count, unnamed, ipLimits } = summarise(known, deps.unnamedMax));
     loaded = true;
-  }
-
-  function openMerchant(row: MerchantRow): Merchant | undefined {
-    try {
-      const token = openSecret(deps.secretsKey, row.tokenSealed, tokenAad(row.merchantId));
-      if (token === '') throw new Error('the token is empty');
-      return { ...row, token, rateLimits: readRateLimitOverrides(row.rateLimits) };
-    } catch (error) {
-      deps.observe.merchantUnreadable(row.merchantId, error);
-      return undefined;
-    }
   }
 
   const refresh = () => (reading ??= read().finally(() => (reading = undefined)));
@@ -104,24 +127,49 @@ export function createMerchantBook(deps: {
     get loaded() {
       return loaded;
     },
+    get count() {
+      return count;
+    },
     candidates(merchantId) {
-      if (merchantId === undefined) return enabled;
-      const merchant = known.get(merchantId);
-      return merchant === undefined ? [] : [merchant];
+      return merchantId === undefined ? unnamed : [known.get(merchantId)?.merchant ?? DECOY];
     },
     limitOf: (merchant, endpoint) => merchant.rateLimits[endpoint] ?? DEFAULT_RATE_LIMITS[endpoint],
     ipLimit: (endpoint) => ipLimits[endpoint],
   };
 }
 
+function openMerchant({ secretsKey, observe }: MerchantBookDeps, row: StoredMerchant): Merchant | undefined {
+  try {
+    const token = openSecret(secretsKey, row.tokenSealed, tokenAad(row.merchantId));
+    if (token === '') throw new Error('the token is empty');
+    return { ...row, token, rateLimits: readRateLimitOverrides(row.rateLimits) };
+  } catch (error) {
+    observe.merchantUnreadable(row.merchantId, error);
+    return undefined;
+  }
+}
+
+/** The parts of the book whose computation takes all merchants. */
+function summarise(known: ReadonlyMap<string, KnownMerchant>, unnamedMax: number) {
+  const byAge = [...known.values()].toSorted(
+    (a, b) => +a.row.createdAt - +b.row.createdAt || (a.row.merchantId < b.row.merchantId ? -1 : 1),
+  );
+  const enabled = byAge.flatMap(({ merchant }) => (merchant === undefined ? [] : [merchant]));
+  return {
+    count: enabled.length,
+    unnamed: enabled.slice(0, unnamedMax),
+    ipLimits: mostGenerous(enabled),
+  };
+}
+
 function mostGenerous(merchants: readonly Merchant[]): { readonly [E in LimitedEndpoint]: RateLimit } {
   const perSecond = (limit: RateLimit) => limit.requests / limit.seconds;
   const limits: { [E in LimitedEndpoint]: RateLimit } = { ...DEFAULT_RATE_LIMITS };
+  if (merchants.length === 0) return limits;
   for (const endpoint of Object.keys(limits) as LimitedEndpoint[]) {
-    const [most] = merchants
+    limits[endpoint] = merchants
       .map((merchant) => merchant.rateLimits[endpoint] ?? DEFAULT_RATE_LIMITS[endpoint])
-      .toSorted((a, b) => perSecond(b) - perSecond(a));
-    if (most !== undefined) limits[endpoint] = most;
+      .reduce((most, limit) => (perSecond(limit) > perSecond(most) ? limit : most));
   }
   return limits;
 }

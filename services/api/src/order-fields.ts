@@ -45,9 +45,16 @@ const RETURN_URL_CHARACTERS = 2_048;
 const EXPIRES_IN_MIN_SECONDS = 60;
 const EXPIRES_IN_MAX_SECONDS = 86_400;
 
-/** Reads `data` of createCollection. The code of the first thing that is wrong, in the order of api.md section 3. */
+/**
+ * Reads `data` of createCollection. The code of the first thing that is wrong, in the order of api.md section 3. Data with
+ * a receiver is a payout's: version 1 signs nothing but `data`, so that data of one endpoint must not be valid for both.
+ */
 export function readCollectionFields(data: JsonObject, rules: FieldRules): CollectionFields | ApiErrorCode {
-  const order = readOrderFields(data, rules, undefined);
+  const order = readOrderFields(
+    data,
+    rules,
+    isBlank(data.get('receiveAddress')) ? undefined : 'RECEIVE_ADDRESS_WRONG',
+  );
   if (typeof order === 'string') return order;
   const returnUrl = readReturnUrl(data.get('returnUrl'), rules.allowHttpReturnUrl);
   if (returnUrl === undefined) return 'RETURN_URL_INVALID';
@@ -61,16 +68,20 @@ export function readCollectionFields(data: JsonObject, rules: FieldRules): Colle
 /** Reads `data` of createPayout; as readCollectionFields. */
 export function readPayoutFields(data: JsonObject, rules: FieldRules): PayoutFields | ApiErrorCode {
   const receiveAddress = readText(data.get('receiveAddress'));
-  const order = readOrderFields(data, rules, receiveAddress ?? null);
+  const order = readOrderFields(
+    data,
+    rules,
+    receiveAddress === undefined ? 'RECEIVE_ADDRESS_BLANK' : undefined,
+  );
   if (typeof order === 'string') return order;
   return { ...order, receiveAddress: receiveAddress ?? '' };
 }
 
-/** `receiveAddress` undefined: the kind of order has none. */
+/** `ofReceiver`: what is wrong with `receiveAddress`. */
 function readOrderFields(
   data: JsonObject,
   rules: FieldRules,
-  receiveAddress: string | null | undefined,
+  ofReceiver: ApiErrorCode | undefined,
 ): OrderFields | ApiErrorCode {
   const amount = readAmount(data.get('amount'));
   if (amount === undefined) return 'AMOUNT_BLANK';
@@ -79,7 +90,7 @@ function readOrderFields(
   if (symbol === undefined) return 'SYMBOL_BLANK';
   const chain = data.get('chain');
   if (!isChain(chain)) return 'CHAIN_BLANK';
-  if (receiveAddress === null) return 'RECEIVE_ADDRESS_BLANK';
+  if (ofReceiver !== undefined) return ofReceiver;
   const uid = readUid(data.get('uid'));
   if (uid === undefined) return 'UID_INVALID';
   if (uid === null && rules.version === 'V2') return 'UID_BLANK';

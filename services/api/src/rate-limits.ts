@@ -14,7 +14,11 @@ export type LimitKind =
   | `ip:${'createCollection' | 'createPayout' | 'status' | 'supportSymbols'}`
   | `merchant:${'createCollection' | 'createPayout'}`
   | `order:${'pay' | 'getOrderStatus' | 'checkout' | 'events'}`
-  | 'refused';
+  | 'refused'
+  | ProcessLimitKind;
+
+/** Limits that protect the processor of this process: counted in its memory, whatever the store. */
+export type ProcessLimitKind = `address:${'order' | 'unnamed'}`;
 
 export interface RateLimits {
   /**
@@ -22,7 +26,18 @@ export interface RateLimits {
    * @throws GatewayError DATABASE_UNAVAILABLE when the shared store is not reachable
    */
   take(kind: LimitKind, key: string, limit: RateLimit): Promise<number>;
+  /** As `take`, without counting. */
+  peek(kind: ProcessLimitKind, key: string, limit: RateLimit): Promise<number>;
 }
+
+/**
+ * Orders whose checkout one client address may poll at the full rate of each: many customers behind one address, or a
+ * shop's server. It is counted before the signature.
+ */
+export const ORDERS_PER_ADDRESS = 500;
+
+/** Window of refused signatures that named no merchant. */
+export const UNNAMED_FAILURES_SECONDS = 60;
 
 /** How many refused signatures a client address may send before it is told to slow down. */
 export const REFUSED_SIGNATURE_LIMIT: RateLimit = { requests: 100, seconds: 10 };
@@ -55,7 +70,7 @@ export function createRateLimits(
     const name = `${kind}:${limit.requests}:${limit.seconds}`;
     let limiter = limiters.get(name);
     if (limiter === undefined) {
-      limiter = createLimiter(store, kind, limit);
+      limiter = createLimiter(kind.startsWith('address:') ? 'memory' : store, kind, limit);
       limiters.set(name, limiter);
     }
     return limiter;
@@ -73,6 +88,11 @@ export function createRateLimits(
         if (reason instanceof RateLimiterRes) return Math.max(1, Math.ceil(reason.msBeforeNext / 1000));
         throw translateDatabaseError(reason);
       }
+    },
+    async peek(kind, key, limit) {
+      const counted = await limiterFor(kind, limit).get(key);
+      if (counted === null || counted.consumedPoints < limit.requests) return 0;
+      return Math.max(1, Math.ceil(counted.msBeforeNext / 1000));
     },
   };
 }

@@ -33,7 +33,7 @@ export function apiChecks(deps: ReadinessDeps): Checks {
       await store.readCursorAges();
       return { ok: true };
     },
-    merchants: () => Promise.resolve({ ok: merchants.loaded && merchants.candidates(undefined).length > 0 }),
+    merchants: () => Promise.resolve({ ok: merchants.loaded && merchants.count > 0 }),
     depositAddresses: () => {
       const without = assets.enabledFamilies.filter((family) => pool.level(family) === 0);
       const detail = without.length === 0 ? 'ready' : `none ready of ${without.join(', ')}`;

@@ -22,7 +22,10 @@ export interface MerchantRow {
   readonly lateGraceSeconds: number;
   readonly rateLimits: unknown;
   readonly enabled: boolean;
+  readonly createdAt: Date;
   readonly updatedAt: Date;
+  /** Now, at the database. */
+  readonly readAt: Date;
 }
 
 /** An order to be created. Amounts in base units, addresses canonical. */
@@ -282,10 +285,8 @@ function upkeep(db: Db) {
         select merchant_id as "merchantId", version, sign_version as "signVersion", token_sealed as "tokenSealed",
           return_origins as "returnOrigins", order_ttl_seconds as "orderTtlSeconds",
           underpayment_tolerance_bps as "underpaymentToleranceBps", late_grace_seconds as "lateGraceSeconds",
-          rate_limits as "rateLimits", enabled, updated_at as "updatedAt"
-        from merchant where ${since ?? null}::timestamptz is null or updated_at >= ${since ?? null}`.execute(
-        db,
-      );
+          rate_limits as "rateLimits", enabled, created_at as "createdAt", updated_at as "updatedAt", now() as "readAt"
+        from merchant where updated_at >= coalesce(${since ?? null}::timestamptz, '-infinity')`.execute(db);
       return rows;
     },
 

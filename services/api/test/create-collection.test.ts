@@ -7,7 +7,7 @@ import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
-import { signOrderId } from '@opentill/contracts/signing/verify-signature';
+import { signPaymentLink } from '@opentill/contracts/signing/verify-signature';
 import {
   anOrderId,
   COLLECTION,
@@ -89,7 +89,7 @@ describe('a collection', () => {
     expect(answer.data.expiredTime).toBeGreaterThanOrEqual(before + 1800);
     expect(answer.data.expiredTime).toBeLessThanOrEqual(before + 1802);
     expect(answer.data.paymentUrl).toBe(
-      `http://pay.example/checkout?orderId=${orderId}&sign=${signOrderId(v3.token, orderId)}`,
+      `http://pay.example/checkout?orderId=${orderId}&sign=${signPaymentLink(v3.token, orderId)}.${v3.merchantId}`,
     );
 
     const row = await rowOf(orderId);

@@ -211,9 +211,10 @@ describe('limits', () => {
     await aMerchant(admin.kysely, { merchantId: 'another', token: 'of-another' }); // by address: the defaults
     await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits });
     const api = await start();
-    await times(50, () => api.post(COLLECTION, collectionData(), { sign: 'f'.repeat(64) }));
-    await times(20, () => api.post(COLLECTION, collectionData(), { timestamp: 5 }));
-    const answers = await times(6, () => api.post(COLLECTION, collectionData({ amount: 'x' })));
+    const named = `/m/shop${COLLECTION}`; // without the name its address is refused after a few wrong signatures
+    await times(50, () => api.post(named, collectionData(), { sign: 'f'.repeat(64) }));
+    await times(20, () => api.post(named, collectionData(), { timestamp: 5 }));
+    const answers = await times(6, () => api.post(named, collectionData({ amount: 'x' })));
     expect(codes(answers).toSorted((a, b) => a - b)).toEqual([400, 400, 400, 400, 400, 429]);
   });
 

@@ -289,6 +289,7 @@ describe('merchant', () => {
       shown.get('webhook secret'),
     );
     expect(shown.get('token')).toMatch(/^\S{32,}$/);
+    expect(shown.get('base URL')).toBe('/m/books, after the address of the API');
     expect(row).toMatchObject({
       name: 'Book shop',
       version: 'V3',

@@ -52,6 +52,11 @@ export const API_ERRORS = {
   /** The hot wallet's free balance does not cover the payout. */
   BALANCE_INSUFFICIENT: { status: 422, msg: 'Insufficient balance' },
   TOO_MANY_REQUESTS: { status: 429, msg: 'Too many requests. Please slow down.' },
+  /** Refused signatures of an address that names no merchant, on a gateway with several. */
+  MERCHANT_UNNAMED: {
+    status: 429,
+    msg: 'Too many refused signatures. Name the merchant: use its base URL, /m/<merchantId>.',
+  },
   HEADERS_TOO_LARGE: { status: 431, msg: 'Request header fields too large' },
   INTERNAL: { status: 500, msg: 'Internal server error.' },
   SERVICE_UNAVAILABLE: { status: 503, msg: 'Service unavailable' },

@@ -5,7 +5,13 @@ const ref = (name: ApiSchemaName): JsonSchema => ({ $ref: `#/components/schemas/
 
 /** Refusals of the HTTP layer that any operation may answer. */
 const ALWAYS: readonly ApiErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL', 'SERVICE_UNAVAILABLE'];
-const SIGNED_GET: readonly ApiErrorCode[] = ['ORDER_ID_BLANK', 'SIGN_BLANK', 'SIGN_WRONG', 'ORDER_NOT_FOUND'];
+const SIGNED_GET: readonly ApiErrorCode[] = [
+  'ORDER_ID_BLANK',
+  'SIGN_BLANK',
+  'SIGN_WRONG',
+  'MERCHANT_UNNAMED',
+  'ORDER_NOT_FOUND',
+];
 const SIGNED_POST: readonly ApiErrorCode[] = [
   'BODY_NOT_JSON',
   'DATA_BLANK',
@@ -15,6 +21,7 @@ const SIGNED_POST: readonly ApiErrorCode[] = [
   'SIGN_WRONG',
   'TIMESTAMP_EXPIRED',
   'NONCE_USED',
+  'MERCHANT_UNNAMED',
   'BODY_TOO_LARGE',
   'MEDIA_TYPE_UNSUPPORTED',
 ];
@@ -91,14 +98,20 @@ const merchantId = parameter(
   'X-Merchant-Id',
   'header',
   false,
-  'Names the merchant. Without it, the merchant whose token verifies the signature is the caller.',
+  'Names the merchant, for clients whose base URL does not. Without either name, the signature is tried for the oldest merchants of the gateway, up to a configured number.',
 );
 const orderIdQuery = parameter('orderId', 'query', true, 'Identifier given at creation.');
 const signQuery = parameter(
   'sign',
   'query',
   true,
-  'Hex HMAC-SHA256 of the orderId with the merchant token as key.',
+  'Hex HMAC-SHA256 of the orderId with the merchant token as key; or the `sign` of a `paymentUrl`, unchanged.',
+);
+const ownSignQuery = parameter(
+  'sign',
+  'query',
+  true,
+  'Hex HMAC-SHA256 of the orderId with the merchant token as key. The `sign` of a `paymentUrl` does not open this.',
 );
 
 const paths = {
@@ -114,6 +127,7 @@ const paths = {
       responses: responses(ref('CreatedOrder'), [
         ...SIGNED_POST,
         ...ORDER_FIELDS,
+        'RECEIVE_ADDRESS_WRONG',
         'RETURN_URL_INVALID',
         'DESCRIPTION_INVALID',
         'EXPIRES_IN_INVALID',
@@ -149,7 +163,7 @@ const paths = {
       tags: ['Orders'],
       parameters: [
         parameter('orderId', 'path', true, 'Identifier given at creation.'),
-        signQuery,
+        ownSignQuery,
         merchantId,
       ],
       responses: responses(
@@ -260,10 +274,20 @@ export const OPENAPI_DOCUMENT = {
     title: 'Opentill merchant API',
     version: '1.0.0',
     description:
-      'Every answer is `{"code","msg","data"}` in that order, with the HTTP status equal to `code`; `data` is null on error. Requests are authenticated by a signature made with the merchant token, which is never sent. Amounts are decimal strings. `X-Request-Id` of an answer ties it to the log.',
+      'Every answer is `{"code","msg","data"}` in that order, with the HTTP status equal to `code`; `data` is null on error. Requests are authenticated by a signature made with the merchant token, which is never sent. Each merchant has a base URL of its own, `/m/<merchantId>`: every path below `/v1` is served there as well, and is signed as without it. Amounts are decimal strings. `X-Request-Id` of an answer ties it to the log.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
-  servers: [{ url: '/' }],
+  servers: [
+    {
+      url: '/m/{merchantId}',
+      description: 'The base URL of a merchant.',
+      variables: { merchantId: { default: 'default' } },
+    },
+    {
+      url: '/',
+      description: 'For a gateway with few merchants, and for requests that name theirs otherwise.',
+    },
+  ],
   tags: [{ name: 'Orders' }, { name: 'Checkout' }, { name: 'Symbols' }, { name: 'Callbacks' }],
   paths,
   webhooks,

@@ -59,7 +59,8 @@ const requestSymbol: JsonSchema = {
 
 const createCollectionData: JsonSchema = {
   type: 'object',
-  description: 'Further members are ignored, but signed.',
+  description:
+    'Further members are ignored, but signed; except `receiveAddress`, which is refused: data with a receiver is a payout’s.',
   required: ['amount', 'symbol', 'chain'],
   properties: {
     amount: requestAmount,
@@ -151,7 +152,11 @@ const createdOrder = object('An order as it was created.', {
   uid,
   orderId,
   expiredTime: unixSeconds('When the request expires.'),
-  paymentUrl: orNull({ type: 'string', format: 'uri', description: 'Hosted checkout; null for a payout.' }),
+  paymentUrl: orNull({
+    type: 'string',
+    format: 'uri',
+    description: 'Hosted checkout; null for a payout. Its `sign` names the merchant after a point.',
+  }),
 });
 
 const payinOrder = object('What the checkout page shows of a collection.', {

@@ -63,21 +63,43 @@ export function signText(key: string, text: string | Uint8Array): string {
   return hmac(key).update(text).digest('hex');
 }
 
-/** The signature of the GET endpoints: of the order id's value. Lowercase hex. */
+/** The signature that merchants make for the GET endpoints: of the order id's value. Lowercase hex. */
 export function signOrderId(token: string, orderId: string): string {
   return signText(token, orderId);
 }
 
-/** Verifies the signature of the GET endpoints, in constant time. */
-export function verifyOrderIdSignature(input: {
+/** The signature of a payment link, which only the gateway makes. Lowercase hex. It opens no GET status. */
+export function signPaymentLink(token: string, orderId: string): string {
+  return signText(token, linkMessage(orderId));
+}
+
+interface OrderSignature {
   readonly token: string;
   readonly orderId: string;
   readonly sign: string;
-}): boolean {
-  const expected = parseSign(input.sign);
-  return (
-    expected !== undefined && timingSafeEqual(hmac(input.token).update(input.orderId).digest(), expected)
-  );
+}
+
+/**
+ * Verifies `signOrderId`, in constant time. A text with a brace verifies never: it is no order id, and each message of
+ * another endpoint has one.
+ */
+export function verifyOrderIdSignature({ token, orderId, sign }: OrderSignature): boolean {
+  return !orderId.includes('{') && verifyText(token, orderId, sign);
+}
+
+/** Verifies `signPaymentLink`, in constant time. */
+export function verifyPaymentLinkSignature({ token, orderId, sign }: OrderSignature): boolean {
+  return verifyText(token, linkMessage(orderId), sign);
+}
+
+/** A POST's message begins with a brace (version 1) or a digit (version 2), and an order id has no brace. */
+function linkMessage(orderId: string): string {
+  return `link{${orderId}}`;
+}
+
+function verifyText(token: string, text: string, sign: string): boolean {
+  const expected = parseSign(sign);
+  return expected !== undefined && timingSafeEqual(hmac(token).update(text).digest(), expected);
 }
 
 /**

@@ -20,6 +20,7 @@ import * as readableAttempts from './0020-readable-attempts.ts';
 import * as plannedCosts from './0021-planned-costs.ts';
 import * as ageOfDeposits from './0022-age-of-deposits.ts';
 import * as suiProofs from './0024-sui-proofs.ts';
+import * as oldestMerchants from './0027-oldest-merchants.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -56,4 +57,5 @@ export const MIGRATIONS: readonly Migration[] = [
   plannedCosts,
   ageOfDeposits,
   suiProofs,
+  oldestMerchants,
 ];

@@ -45,7 +45,7 @@ ${links.join('\n')}<p>Schemas</p><ul>${names.join('')}</ul></nav>
 <main id="top"><h1>${escapeHtml(info.title)}</h1><p>${prose(info.description)}</p>
 <p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).</p>
 <section id="signing"><h2>Signing</h2><p>${prose(
-    'A POST is signed over its `data`, a GET over its `orderId`: HMAC-SHA256 with the merchant token as key, in hex. What is signed is the text of `data` as it is sent, without spaces. With a shell:',
+    'A POST is signed over its `data`, a GET over its `orderId`: HMAC-SHA256 with the merchant token as key, in hex. What is signed is the text of `data` as it is sent, without spaces. `GATEWAY` is the base URL of the merchant, such as `https://pay.example.com/m/shop-1`. With a shell:',
   )}</p>${listing('How to sign', SIGNING)}</section>
 ${operations.join('\n')}
 ${Object.entries(schemas)

@@ -35,7 +35,7 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   timestamp: 1_795_262_400,
   serverTime: 1_795_262_460,
   expiredTime: 1_795_264_200,
-  paymentUrl: `https://pay.example.com/checkout?orderId=order-1001&sign=${SAMPLE_SIGN}`,
+  paymentUrl: `https://pay.example.com/checkout?orderId=order-1001&sign=${SAMPLE_SIGN}.shop-1`,
   sign: SAMPLE_SIGN,
   nonce: '01a1ff1d-9388-7120-8b00-38f63ebe8b78',
 };

@@ -6,7 +6,7 @@ import {
   type TransferToFormat,
 } from '@opentill/contracts/format-order';
 import { toPayoutTransfer, type PayoutTransaction } from '@opentill/contracts/format-payout';
-import { signOrderId } from '@opentill/contracts/signing/verify-signature';
+import { signPaymentLink } from '@opentill/contracts/signing/verify-signature';
 import { confirmedNum } from '@opentill/domain/confirmations';
 import type { Family } from '@opentill/domain/chains';
 import { formatAmount, type BaseUnits } from '@opentill/domain/money';
@@ -15,9 +15,16 @@ import type { AssetBook } from '../asset-book.ts';
 import type { Merchant } from '../merchant-book.ts';
 import type { CreatedOrder, OrderRow } from '../store.ts';
 
-/** `<checkout base>?orderId=<id>&sign=<sign>`; an order id holds nothing that a query would have to escape. */
-export function paymentUrl(checkoutBaseUrl: string, token: string, orderId: string): string {
-  return `${checkoutBaseUrl}?orderId=${orderId}&sign=${signOrderId(token, orderId)}`;
+/**
+ * `<checkout base>?orderId=<id>&sign=<hex>.<merchantId>`. The merchant is named within `sign`, which each page hands on to
+ * the API unchanged, pages on hosts of their own included. Neither id has characters that a query escapes.
+ */
+export function paymentUrl(
+  checkoutBaseUrl: string,
+  { token, merchantId }: Pick<Merchant, 'token' | 'merchantId'>,
+  orderId: string,
+): string {
+  return `${checkoutBaseUrl}?orderId=${orderId}&sign=${signPaymentLink(token, orderId)}.${merchantId}`;
 }
 
 /** What both creations answer, from the order as it was first created. */
@@ -38,7 +45,7 @@ export function toOrderAnswer(
     uid: order.uid,
     orderId: order.orderId,
     expiredTime: unixSeconds(order.expiresAt),
-    paymentUrl: collection ? paymentUrl(deps.checkoutBaseUrl, merchant.token, order.orderId) : null,
+    paymentUrl: collection ? paymentUrl(deps.checkoutBaseUrl, merchant, order.orderId) : null,
   };
 }
 

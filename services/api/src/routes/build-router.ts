@@ -1,4 +1,11 @@
-import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
+import express, {
+  Router,
+  type ErrorRequestHandler,
+  type Express,
+  type IRouter,
+  type Request,
+  type RequestHandler,
+} from 'express';
 import helmet from 'helmet';
 import { refusal, refusalOf, send, type Answer } from '../answer.ts';
 import type { NewId } from '@opentill/runtime/ids';
@@ -42,35 +49,12 @@ export function buildRouter(deps: RouterDeps): Express {
   app.disable('x-powered-by').disable('etag').set('query parser', false);
   app.use(beginExchange(deps), securityHeaders(deps.strictTransportSecurity));
 
-  const answering = (name: string, route: Route, errorPage?: ErrorPage): RequestHandler =>
-    answerWith(observe, name, route, errorPage);
-  const notAllowed = (allow: string): RequestHandler => {
-    const answer = { ...refusal('METHOD_NOT_ALLOWED'), headers: { Allow: allow } };
-    return answering('method not allowed', () => answer);
-  };
-  const post = (path: string, route: Route) =>
-    app.route(path).post(answering(path, route)).all(notAllowed('POST'));
-  const get = (path: string, route: Route, errorPage?: ErrorPage) =>
-    app
-      .route(path)
-      .get(answering(path, route, errorPage))
-      .all(notAllowed('GET, HEAD'));
-  const origins = allowOrigins(deps.corsOrigins);
-  const preflight = answerPreflight(observe);
-  const getFromAnyPage = (path: string, route: Route) =>
-    app
-      .route(path)
-      .get(origins, answering(path, route))
-      .options(origins, preflight)
-      .all(notAllowed('GET, HEAD, OPTIONS'));
-
-  post(CREATE_COLLECTION_PATH, createCollectionRoute(deps));
-  post(CREATE_PAYOUT_PATH, createPayoutRoute(deps));
-  get('/v1/order/status/:orderId', statusRoute(deps));
-  getFromAnyPage('/v1/order/pay', payRoute(deps));
-  getFromAnyPage('/v1/order/getOrderStatus', getOrderStatusRoute(deps));
-  getFromAnyPage('/v1/symbol/supportSymbols', supportSymbolsRoute(deps));
-  getFromAnyPage('/v1/order/events', orderEventsRoute(deps));
+  const merchantRoutes = Router();
+  addMerchantRoutes(placing(merchantRoutes, deps), deps);
+  app.use(merchantRoutes);
+  // A client whose base URL is `/m/<merchantId>` names its merchant by it, and signs the path as without it.
+  app.use('/m/:merchantId', nameMerchant, merchantRoutes);
+  const { get } = placing(app, deps);
   get('/checkout', checkoutRoute(deps), checkoutErrorPage(deps));
   get('/checkout/assets/:name', checkoutAssetRoute(deps));
   const openApi = openApiAnswer();
@@ -79,10 +63,55 @@ export function buildRouter(deps: RouterDeps): Express {
   get('/docs', () => docs);
   if (deps.readiness !== undefined) get('/readyz', deps.readiness);
 
-  app.use(answering('not found', () => refusal('NOT_FOUND')));
+  app.use(answerWith(observe, 'not found', () => refusal('NOT_FOUND'), undefined));
   app.use(answerRouterError(observe));
   return app;
 }
+
+type Placing = ReturnType<typeof placing>;
+
+/** The ways to add a route to a router. */
+function placing(router: IRouter, { observe, corsOrigins }: Pick<RouterDeps, 'observe' | 'corsOrigins'>) {
+  const answering = (name: string, route: Route, errorPage?: ErrorPage): RequestHandler =>
+    answerWith(observe, name, route, errorPage);
+  const notAllowed = (allow: string): RequestHandler => {
+    const answer = { ...refusal('METHOD_NOT_ALLOWED'), headers: { Allow: allow } };
+    return answering('method not allowed', () => answer);
+  };
+  const origins = allowOrigins(corsOrigins);
+  const preflight = answerPreflight(observe);
+  return {
+    post: (path: string, route: Route) =>
+      router.route(path).post(answering(path, route)).all(notAllowed('POST')),
+    get: (path: string, route: Route, errorPage?: ErrorPage) =>
+      router
+        .route(path)
+        .get(answering(path, route, errorPage))
+        .all(notAllowed('GET, HEAD')),
+    getFromAnyPage: (path: string, route: Route) =>
+      router
+        .route(path)
+        .get(origins, answering(path, route))
+        .options(origins, preflight)
+        .all(notAllowed('GET, HEAD, OPTIONS')),
+  };
+}
+
+/** All routes below `/v1`. */
+function addMerchantRoutes({ post, get, getFromAnyPage }: Placing, deps: RouterDeps): void {
+  post(CREATE_COLLECTION_PATH, createCollectionRoute(deps));
+  post(CREATE_PAYOUT_PATH, createPayoutRoute(deps));
+  get('/v1/order/status/:orderId', statusRoute(deps));
+  getFromAnyPage('/v1/order/pay', payRoute(deps));
+  getFromAnyPage('/v1/order/getOrderStatus', getOrderStatusRoute(deps));
+  getFromAnyPage('/v1/symbol/supportSymbols', supportSymbolsRoute(deps));
+  getFromAnyPage('/v1/order/events', orderEventsRoute(deps));
+}
+
+const nameMerchant: RequestHandler = (request, response, next) => {
+  exchangeOf(response).namedMerchantId = String(request.params['merchantId']);
+  next();
+};
 
 /** Gives the request its id and its place in the log. */
 function beginExchange(deps: Pick<RouterDeps, 'newId' | 'trustedProxies'>): RequestHandler {

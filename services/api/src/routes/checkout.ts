@@ -18,7 +18,11 @@ export function checkoutRoute(deps: CheckoutRouteDeps): Route {
     const query = queryOf(request);
     const orderId = singleParameter(query, 'orderId') ?? '';
     const sign = singleParameter(query, 'sign');
-    const merchant = await authenticateOrderId(deps, request, exchange, { orderId, sign });
+    const merchant = await authenticateOrderId(deps, request, exchange, {
+      orderId,
+      sign,
+      opensTo: 'customer',
+    });
     if ('status' in merchant) return asPage(checkoutPage, request, merchant);
     exchange.orderId = orderId;
     const key = `${merchant.merchantId} ${orderId}`;

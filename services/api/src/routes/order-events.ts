@@ -24,7 +24,11 @@ export function orderEventsRoute(deps: OrderEventsDeps): Route {
     if (sign === undefined) return refuseSignature(deps, exchange, 'SIGN_BLANK');
     const orderId = singleParameter(query, 'orderId');
     if (orderId === undefined) return refusal('ORDER_ID_BLANK');
-    const merchant = await authenticateOrderId(deps, request, exchange, { orderId, sign });
+    const merchant = await authenticateOrderId(deps, request, exchange, {
+      orderId,
+      sign,
+      opensTo: 'customer',
+    });
     if ('status' in merchant) return merchant;
     exchange.orderId = orderId;
     const key = { merchantId: merchant.merchantId, orderId };

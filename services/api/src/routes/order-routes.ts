@@ -103,7 +103,11 @@ export function statusRoute(deps: OrderRouteDeps): Route {
     if (wait > 0) return tooManyRequests(wait);
     const orderId = String(request.params['orderId'] ?? '');
     const sign = singleParameter(queryOf(request), 'sign');
-    const merchant = await authenticateOrderId(deps, request, exchange, { orderId, sign });
+    const merchant = await authenticateOrderId(deps, request, exchange, {
+      orderId,
+      sign,
+      opensTo: 'merchant',
+    });
     if ('status' in merchant) return merchant;
     exchange.orderId = orderId;
     const order = await findOrder(deps, merchant, orderId);
@@ -152,7 +156,7 @@ async function readOrderQuery(
   if (sign === undefined) return refuseSignature(deps, exchange, 'SIGN_BLANK');
   const orderId = singleParameter(query, 'orderId');
   if (orderId === undefined) return refusal('ORDER_ID_BLANK');
-  const merchant = await authenticateOrderId(deps, request, exchange, { orderId, sign });
+  const merchant = await authenticateOrderId(deps, request, exchange, { orderId, sign, opensTo: 'customer' });
   if ('status' in merchant) return merchant;
   exchange.orderId = orderId;
   const kind: LimitKind = `order:${endpoint}`;

@@ -199,6 +199,8 @@ export async function startTestApi(
       corsOrigins: ['*'],
       timestampWindowSeconds: 300,
       rateLimitStore: 'memory',
+      unnamedMerchantsMax: 16,
+      unnamedFailuresMax: 10,
       profile: 'production',
       streamLimits: DEFAULT_STREAM_LIMITS,
       addressesReady: ADDRESSES_READY,
@@ -214,7 +216,7 @@ export async function startTestApi(
   async function request(method: string, path: string, init: RequestInit = {}): Promise<Answered> {
     const response = await fetch(url + path, { method, redirect: 'manual', ...init });
     const answer = { status: response.status, headers: response.headers, text: await response.text() };
-    const pathname = path.split('?', 1)[0] ?? path;
+    const pathname = (path.split('?', 1)[0] ?? path).replace(/^\/m\/[^/]+/, '');
     const isData =
       !['/docs', '/openapi.json', '/readyz'].includes(pathname) && !pathname.startsWith('/checkout');
     if (method !== 'HEAD' && isData) {

@@ -39,6 +39,7 @@ export async function createMerchant(
     returnOrigins: origins,
   });
   context.print(`merchant        ${options.id}`);
+  context.print(`base URL        /m/${options.id}, after the address of the API`);
   context.print(`token           ${token}`);
   context.print(`webhook secret  ${webhookSecret}`);
   context.print('Both are shown once. The token signs requests, the webhook secret verifies callbacks.');

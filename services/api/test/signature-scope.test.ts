@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { signOrderId, signText } from '@opentill/contracts/signing/verify-signature';
+import type { Database } from '@opentill/db/database';
+import { aChainCursor, aMerchant } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import {
+  anOrderId,
+  COLLECTION,
+  collectionData,
+  NO_LIMITS,
+  PAYOUT,
+  payoutData,
+  startTestApi,
+  STRANGER,
+  type Answered,
+  type TestApi,
+} from './support/test-api.ts';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let api: TestApi;
+const tokens = { 1: 'token-of-shop', 2: 'token-of-careful' } as const;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  admin = testDatabase.open('admin');
+  const settings = { rateLimits: NO_LIMITS };
+  await aMerchant(admin.kysely, { merchantId: 'shop', token: tokens[1], ...settings });
+  await aMerchant(admin.kysely, { merchantId: 'careful', token: tokens[2], signVersion: 2, ...settings });
+  await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
+  api = await startTestApi(testDatabase, { merchant: { token: tokens[1] }, unnamedFailuresMax: 1_000_000 });
+});
+afterAll(async () => {
+  await api.stop();
+  await admin.close();
+  await testDatabase.drop();
+});
+
+/** A signature, and everything that a reader of the request or link has with it. */
+interface Captured {
+  readonly sign: string;
+  /** The signed text; for a link, the order id that it shows. */
+  readonly message: string;
+  readonly dataText: string;
+  readonly timestamp: number;
+  readonly nonce: string;
+}
+
+function capturePost(version: 1 | 2, path: string, data: object): Captured {
+  const dataText = JSON.stringify(data);
+  const [timestamp, nonce] = [api.nowSeconds(), anOrderId()];
+  const message = version === 1 ? dataText : `${timestamp}.${nonce}.${path}.${dataText}`;
+  const sign = signText(tokens[version], message);
+  // Version 1 signs no nonce: an attacker takes a new one.
+  return { sign, message, dataText, timestamp, nonce: version === 1 ? anOrderId() : nonce };
+}
+
+async function captureLink(): Promise<Captured> {
+  const { data } = await api.post(COLLECTION, collectionData());
+  const query = new URL(data.paymentUrl as string).searchParams;
+  return captureGet(query.get('orderId') ?? '', query.get('sign') ?? '');
+}
+
+async function captureOrderId(): Promise<Captured> {
+  const orderId = anOrderId();
+  await api.post(COLLECTION, collectionData({ orderId }));
+  return captureGet(orderId, signOrderId(tokens[1], orderId));
+}
+
+function captureGet(orderId: string, sign: string): Captured {
+  const dataText = JSON.stringify({ orderId });
+  return { sign, message: orderId, dataText, timestamp: api.nowSeconds(), nonce: anOrderId() };
+}
+
+const SIGNATURES: Readonly<Record<string, () => Captured | Promise<Captured>>> = {
+  'collection, version 1': () => capturePost(1, COLLECTION, collectionData()),
+  'payout, version 1': () => capturePost(1, PAYOUT, payoutData()),
+  'collection, version 2': () => capturePost(2, COLLECTION, collectionData()),
+  'payout, version 2': () => capturePost(2, PAYOUT, payoutData()),
+  'order id': captureOrderId,
+  'payment link': captureLink,
+};
+
+const replayPost = (path: string) => (captured: Captured) => {
+  const { sign, timestamp, nonce, dataText } = captured;
+  return api.request('POST', path, {
+    headers: { 'content-type': 'application/json' },
+    body: `{"sign":"${sign}","timestamp":${timestamp},"nonce":"${nonce}","data":${dataText}}`,
+  });
+};
+const replayGet = (path: string) => (captured: Captured) => {
+  const query = new URLSearchParams({ orderId: captured.message, sign: captured.sign });
+  return api.request('HEAD', `${path}?${query.toString()}`);
+};
+const ENDPOINTS: Readonly<Record<string, (captured: Captured) => Promise<Answered>>> = {
+  createCollection: replayPost(COLLECTION),
+  createPayout: replayPost(PAYOUT),
+  status: ({ message, sign }) =>
+    api.request('GET', `/v1/order/status/${encodeURIComponent(message)}?sign=${sign}`),
+  pay: replayGet('/v1/order/pay'),
+  getOrderStatus: replayGet('/v1/order/getOrderStatus'),
+  events: replayGet('/v1/order/events'),
+  checkout: replayGet('/checkout'),
+};
+
+describe('a signature', () => {
+  it('opens its own endpoint only, of all pairs of signatures and endpoints', async () => {
+    const opened: Record<string, readonly string[]> = {};
+    for (const [name, capture] of Object.entries(SIGNATURES)) {
+      const opens: string[] = [];
+      for (const [endpoint, replay] of Object.entries(ENDPOINTS)) {
+        const { status } = await replay(await capture());
+        // 404 and 422 come after the signature: it was accepted.
+        if (status !== 400 && status !== 401) opens.push(endpoint);
+      }
+      opened[name] = opens;
+    }
+    const customer = ['pay', 'getOrderStatus', 'events', 'checkout'];
+    expect(opened).toEqual({
+      'collection, version 1': ['createCollection'],
+      'payout, version 1': ['createPayout'],
+      'collection, version 2': ['createCollection'],
+      'payout, version 2': ['createPayout'],
+      'order id': ['status', ...customer], // one message for all GETs, as published clients sign
+      'payment link': customer,
+    });
+  });
+
+  it('of version 1 over data with a receiver is never one of a collection', async () => {
+    // The field was ignored there: a collection's signed data could be spent as a payout.
+    for (const receiveAddress of [STRANGER, 'x', 7]) {
+      expect(await api.post(COLLECTION, collectionData({ receiveAddress }))).toMatchObject({
+        code: 400,
+        msg: 'ReceiveAddress error',
+      });
+    }
+    for (const receiveAddress of [null, '', ' ']) {
+      expect((await api.post(COLLECTION, collectionData({ receiveAddress }))).code).toBe(200);
+      expect((await api.post(PAYOUT, payoutData({ receiveAddress }))).code).toBe(400);
+    }
+  });
+
+  it('of version 2 binds the path, by which the method follows', async () => {
+    for (const method of ['PUT', 'PATCH', 'DELETE']) {
+      const { sign, timestamp, nonce, dataText } = capturePost(2, PAYOUT, payoutData());
+      const answer = await api.request(method, PAYOUT, {
+        headers: { 'content-type': 'application/json' },
+        body: `{"sign":"${sign}","timestamp":${timestamp},"nonce":"${nonce}","data":${dataText}}`,
+      });
+      expect(answer.code).toBe(405);
+    }
+  });
+
+  it('with a nonce that one endpoint has spent is refused by the other', async () => {
+    for (const [first, second] of [
+      [COLLECTION, PAYOUT],
+      [PAYOUT, COLLECTION],
+    ] as const) {
+      const nonce = anOrderId();
+      const dataOf = (path: string) => (path === COLLECTION ? collectionData() : payoutData());
+      expect([200, 422]).toContain((await api.post(first, dataOf(first), { nonce })).code);
+      expect((await api.post(second, dataOf(second), { nonce })).msg).toBe('Nonce already used');
+    }
+  });
+});
