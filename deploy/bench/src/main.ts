@@ -6,6 +6,7 @@ import { benchPayments, benchSuiPayments, benchTronPayments } from './bench-paym
 import { benchScanning } from './bench-scanning.ts';
 import { compareCreation } from './compare-creation.ts';
 import { describePayouts, measurePayouts } from './measure-payouts.ts';
+import { describeSignatures, measureSignatures } from './measure-signatures.ts';
 import { describeSmall, measureSmall } from './measure-small.ts';
 import { describeSuiPayouts, measureSuiPayouts } from './measure-sui-payouts.ts';
 import { describeTronPayouts, measureTronPayouts } from './measure-tron-payouts.ts';
@@ -29,6 +30,11 @@ const SECTIONS: Readonly<Record<string, (parts: readonly string[]) => Promise<ob
     const creation = await withBenchGateway(async ({ gateway, token }) => compareCreation(gateway, token));
     print(describeCreation(creation));
     return creation;
+  },
+  async signatures() {
+    const signatures = await measureSignatures(say);
+    print(describeSignatures(signatures));
+    return { signatures };
   },
   async payments() {
     const payments = await benchPayments(say);
