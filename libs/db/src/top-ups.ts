@@ -8,8 +8,9 @@ import type { Db } from './database.ts';
 /**
  * - `TOP_UP_INVALID`: what is to be booked is no top-up of the network; the message says why. Permanent.
  * - `TOP_UP_DIFFERS`: the transaction is booked with another amount. Permanent.
+ * - `TOP_UP_NOT_COVERED`: the chain has not got the amount, or not shown it at a verified block yet; the message says which.
  */
-export type TopUpErrorCode = 'TOP_UP_INVALID' | 'TOP_UP_DIFFERS';
+export type TopUpErrorCode = 'TOP_UP_INVALID' | 'TOP_UP_DIFFERS' | 'TOP_UP_NOT_COVERED';
 
 /** What was sent to a hot wallet, as the ledger books it. */
 export interface TopUp {
@@ -73,7 +74,8 @@ function invalid(message: string): GatewayError<TopUpErrorCode> {
 }
 
 /**
- * Books a top-up: tokens for payouts to draw on, or coin for fees. For the role of ops.
+ * Books a top-up without a look at the chain: for local chains, which are funded by the program that books. Operators' top-ups
+ * go by bookCoveredTopUp() or bookMeasuredTopUp(). For the role of ops.
  * @returns false when this reference was booked before
  * @throws GatewayError TOP_UP_DIFFERS
  */
@@ -87,10 +89,101 @@ export async function bookTopUp(db: Db, topUp: TopUp): Promise<boolean> {
     );
     return rows[0]?.booked ?? false;
   } catch (error) {
-    if (!(error instanceof GatewayError) || !/booked with another amount/.test(error.message)) throw error;
-    throw new GatewayError<TopUpErrorCode>('TOP_UP_DIFFERS', `${ref} is booked with another amount.`, {
-      retryable: false,
-      cause: error,
-    });
+    throw differs(error, ref);
   }
+}
+
+function differs(error: unknown, ref: string): unknown {
+  if (!(error instanceof GatewayError) || !/booked with another amount/.test(error.message)) return error;
+  return new GatewayError<TopUpErrorCode>('TOP_UP_DIFFERS', `${ref} is booked with another amount.`, {
+    retryable: false,
+    cause: error,
+  });
+}
+
+const kindOf = ({ isCoinForFees }: TopUp) => (isCoinForFees ? 'GAS_TOP_UP' : 'TOP_UP');
+
+/**
+ * Books a top-up that the hot wallets' balances cover, which the signer read at blocks that are verified now. For the role of ops.
+ * @returns false when it is booked already
+ * @throws GatewayError TOP_UP_DIFFERS, TOP_UP_NOT_COVERED
+ */
+export async function bookCoveredTopUp(db: Db, topUp: TopUp): Promise<boolean> {
+  const { ref, chain, symbol, amountBaseUnits } = topUp;
+  interface Checked {
+    readonly outcome: 'BOOKED' | 'BEFORE' | 'SEEN' | 'NO_BALANCE' | 'NOT_COVERED';
+    readonly height: number | null;
+    readonly missing: bigint | null;
+  }
+  const { rows } = await sql<Checked>`
+    select outcome, height, missing from book_covered_top_up(${kindOf(topUp)}, ${ref}, ${chain}, ${symbol},
+      ${amountBaseUnits.toString()}::numeric)`
+    .execute(db)
+    .catch((error: unknown) => Promise.reject(differs(error, ref)));
+  const { outcome, height, missing } = rows[0] ?? { outcome: 'NO_BALANCE', height: null, missing: null };
+  switch (outcome) {
+    case 'BOOKED':
+      return true;
+    case 'BEFORE':
+      return false;
+    case 'SEEN':
+      throw notCovered(`The scanner has seen ${ref}: it is booked without you when its block is verified.`);
+    case 'NO_BALANCE':
+      throw notCovered(
+        `The signer has not read ${symbol} of a hot wallet on ${chain} at a block that is verified now. Wait until it has, or book it with opentill wallet book-top-up, which asks the nodes.`,
+      );
+    case 'NOT_COVERED':
+      throw notCovered(
+        `At block ${height} the hot wallets on ${chain} hold ${missing} base units of ${symbol} too few for it, beyond what the ledger has. Check the transaction, or wait until its block is verified.`,
+      );
+  }
+}
+
+/**
+ * Books a top-up that the caller found on the chain at the block `asOfHeight`, beyond what the ledger had. `owner`: ownerBalance()
+ * before the measure; when it differs now, something was booked meanwhile and nothing is booked (MOVED). Not measured, it only
+ * says whether it is booked already (BEFORE). For the role of ops.
+ * @throws GatewayError TOP_UP_DIFFERS
+ */
+export async function bookMeasuredTopUp(
+  db: Db,
+  topUp: TopUp,
+  measured?: { readonly asOfHeight: number; readonly owner: bigint },
+): Promise<'BOOKED' | 'BEFORE' | 'MOVED'> {
+  const { ref, chain, symbol, amountBaseUnits } = topUp;
+  const { rows } = await sql<{ outcome: 'BOOKED' | 'BEFORE' | 'MOVED' }>`
+    select book_measured_top_up(${kindOf(topUp)}, ${ref}, ${chain}, ${symbol}, ${amountBaseUnits.toString()}::numeric,
+      ${measured?.asOfHeight ?? null}::int8, ${measured?.owner.toString() ?? null}::numeric) as outcome`
+    .execute(db)
+    .catch((error: unknown) => Promise.reject(differs(error, ref)));
+  return rows[0]?.outcome ?? 'MOVED';
+}
+
+/** What the operator has put in of an asset, as the ledger has it: negative. Every booking and reversal of a top-up changes it. */
+export async function ownerBalance(db: Db, chain: string, symbol: string): Promise<bigint> {
+  const { rows } = await sql<{ balance: bigint }>`
+    select balance from ledger_account where kind = 'OWNER' and chain = ${chain} and symbol = ${symbol}`.execute(
+    db,
+  );
+  return rows[0]?.balance ?? 0n;
+}
+
+function notCovered(message: string): GatewayError<TopUpErrorCode> {
+  return new GatewayError('TOP_UP_NOT_COVERED', message, { retryable: false });
+}
+
+/** What reverse_top_up() answers. */
+export interface TopUpReversal {
+  readonly outcome: 'REVERSED' | 'BEFORE' | 'SEEN' | 'NOT_FOUND' | 'UNCOVERED';
+  readonly chain: Chain | null;
+  readonly symbol: string | null;
+  /** What the reversal took back; of other outcomes what it would have. */
+  readonly amount: bigint | null;
+}
+
+/** Reverses a booking by hand, as far as no transfer was matched with it. Idempotent. For the role of ops. */
+export async function reverseTopUp(db: Db, ref: string): Promise<TopUpReversal> {
+  const { rows } =
+    await sql<TopUpReversal>`select outcome, chain, symbol, amount from reverse_top_up(${ref})`.execute(db);
+  return rows[0] ?? { outcome: 'NOT_FOUND', chain: null, symbol: null, amount: null };
 }

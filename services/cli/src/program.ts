@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import type { CliContext } from './context.ts';
 import { addBackup } from './backup-commands.ts';
-import { recordTopUp } from './commands/book-top-up.ts';
+import { listTopUps, recordTopUp, undoTopUp } from './commands/book-top-up.ts';
 import { examine } from './commands/doctor.ts';
 import { explain } from './commands/explain.ts';
 import {
@@ -65,10 +65,22 @@ function addDoctor(program: Command, context: CliContext): void {
 }
 
 function addWallet(program: Command, context: CliContext): void {
-  program
-    .command('wallet')
+  const wallet = program.command('wallet').description('what was sent to the hot wallets');
+  wallet
+    .command('list-top-ups')
+    .description('top-ups that were booked by hand')
+    .option('--chain <chain>')
+    .option('--all', 'also those that were reversed, or replaced by their transfer')
+    .action((o: { chain?: string; all?: boolean }) => listTopUps(context, o));
+  wallet
+    .command('reverse-top-up')
+    .description('reverse a top-up that was booked by hand and is wrong')
+    .requiredOption('--ref <ref>', 'as list-top-ups shows it')
+    .requiredOption('--reason <reason>')
+    .action((o: { ref: string; reason: string }) => undoTopUp(context, o));
+  wallet
     .command('book-top-up')
-    .description('book what was sent to a hot wallet')
+    .description('book what was sent to a hot wallet, if the chain shows it')
     .requiredOption('--chain <chain>')
     .requiredOption('--symbol <symbol>')
     .requiredOption('--amount <amount>', 'in display units')

@@ -16,7 +16,7 @@ import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import { verifiedDepths } from './agreed-height.ts';
 import { loadDisplayForms } from './display-forms.ts';
 import type { HandlerDeps } from './handlers/settle-event.ts';
-import { nativeSymbols } from './native-symbols.ts';
+import { nativeSymbols, payableCoins } from './native-symbols.ts';
 import { createObserve, observeDatabase } from './observe.ts';
 import { startConsumers } from './start-consumers.ts';
 import { DEFAULT_TIMING, startSweeps, type TrackerTiming } from './start-sweeps.ts';
@@ -65,7 +65,8 @@ export async function startTracker(deps: TrackerDeps): Promise<TrackerApp> {
     observe,
     wakeRelay,
   };
-  const sweeps = startSweeps(handlerDeps, { ...DEFAULT_TIMING, ...deps.timing });
+  const timing = { ...DEFAULT_TIMING, ...deps.timing };
+  const sweeps = startSweeps(handlerDeps, timing, payableCoins(deps.networks));
   const consumers = startConsumers(deps, { ...handlerDeps, wakeDueSweep: sweeps.wakeDueSweep });
   const presence = announcePresence({
     db,

@@ -9,3 +9,16 @@ export function nativeSymbols(networks: readonly NetworkConfig[]): (chain: Chain
   const symbols = new Map(networks.map((network) => [network.chain, network.nativeSymbol]));
   return (chain) => symbols.get(chain) ?? chain;
 }
+
+/** A native coin that orders can be in. */
+export interface PayableCoin {
+  readonly chain: Chain;
+  readonly symbol: string;
+}
+
+/** Native coins that the networks file configures as tokens. */
+export function payableCoins(networks: readonly NetworkConfig[]): readonly PayableCoin[] {
+  return networks.flatMap(({ chain, tokens }) =>
+    tokens.filter(({ contract }) => contract === null).map(({ symbol }) => ({ chain, symbol })),
+  );
+}

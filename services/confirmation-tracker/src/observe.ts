@@ -3,6 +3,7 @@ import type { Rolled } from '@opentill/db/housekeeping';
 import { deadRows, oldestTransactionSeconds } from '@opentill/db/measure-database';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
+import type { PayableCoin } from './native-symbols.ts';
 import type { BookedTopUp, OrderOutcome } from './order-rows.ts';
 
 /** What happens in the tracker, by name: logged and counted in one place. */
@@ -20,6 +21,8 @@ export interface Observe {
   fatesSwept(found: number): void;
   /** The ledger follows what came into a hot wallet, or was taken back. */
   topUpBooked(topUp: BookedTopUp): void;
+  /** Coin that was booked for fees became payable, as its coin is an asset now. */
+  gasMadePayable(moved: PayableCoin & { readonly amount: bigint }): void;
   /** A sweep failed and will be tried again. */
   sweepFailed(name: string, error: unknown, failuresInRow: number): void;
   /** This instance could not say that it is alive. */
@@ -85,6 +88,9 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
       if (takenBack === null) return logger.info('top-up booked', { chain, symbol, transferId, booked });
       count.incidents.inc({ chain, kind: 'TOP_UP_ORPHANED' });
       logger.error('top-up taken back', { chain, symbol, transferId, takenBack, booked });
+    },
+    gasMadePayable({ chain, symbol, amount }) {
+      logger.info('coin for fees made payable', { chain, symbol, amount: amount.toString() });
     },
     sweepFailed(name, error, failuresInRow) {
       if (failuresInRow === 1 || failuresInRow % 30 === 0)

@@ -2,8 +2,10 @@ import { ROLLED_ROWS_MAX, rollInbox } from '@opentill/db/housekeeping';
 import type { CheckResult } from '@opentill/runtime/health';
 import { startLoop } from '@opentill/runtime/loop';
 import type { HandlerDeps } from './handlers/settle-event.ts';
+import type { PayableCoin } from './native-symbols.ts';
 import { sweepDecisions } from './sweep-decisions.ts';
 import { sweepDueOrders } from './sweep-due-orders.ts';
+import { sweepPayableCoins } from './sweep-payable-coins.ts';
 import { createFateSweep, sweepDuePayouts } from './sweep-payouts.ts';
 import { createTransferSweep } from './sweep-transfers.ts';
 
@@ -51,7 +53,11 @@ export interface Sweeps {
 }
 
 /** Starts every sweep, each in a loop of its own. */
-export function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
+export function startSweeps(
+  deps: HandlerDeps,
+  timing: TrackerTiming,
+  coins: readonly PayableCoin[] = [],
+): Sweeps {
   const { clock, observe } = deps;
   /** Until when each sweep counts as alive. */
   const freshUntil = new Map<string, number>();
@@ -96,6 +102,7 @@ export function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
   });
   const fates = sweep('fates', timing.payoutSweepMs, quickFates);
   const allFates = sweep('all fates', timing.thoroughSweepMs, thoroughFates);
+  const payable = sweep('payable coins', timing.thoroughSweepMs, () => sweepPayableCoins(deps, coins));
   const housekeeping = startLoop({
     name: 'housekeeping',
     intervalMs: HOUSEKEEPING_MS,
@@ -112,7 +119,7 @@ export function startSweeps(deps: HandlerDeps, timing: TrackerTiming): Sweeps {
         : { ok: false, detail: `no sweep of late: ${stale.join(', ')}` };
     },
     async stop() {
-      const loops = [due, allDue, transfers, allTransfers, duePayouts, decisions, fates, allFates];
+      const loops = [due, allDue, transfers, allTransfers, duePayouts, decisions, fates, allFates, payable];
       await Promise.all([...loops, housekeeping].map((loop) => loop.stop()));
     },
   };

@@ -82,6 +82,7 @@ export function listen(): Observe & {
     transfersSwept: keep('transfersSwept'),
     fatesSwept: keep('fatesSwept'),
     topUpBooked: keep('topUpBooked'),
+    gasMadePayable: keep('gasMadePayable'),
     sweepFailed: keep('sweepFailed'),
     presenceFailed: keep('presenceFailed'),
     inboxRolled: keep('inboxRolled'),

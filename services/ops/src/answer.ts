@@ -29,6 +29,7 @@ const FOREIGN_CODES: Readonly<Record<string, OpsErrorCode>> = {
   NO_SECRET_CHANGE: 'STATE_CONFLICT',
   TOP_UP_INVALID: 'UNPROCESSABLE',
   TOP_UP_DIFFERS: 'STATE_CONFLICT',
+  TOP_UP_NOT_COVERED: 'UNPROCESSABLE',
 };
 
 /** The one table from errors to refusals. What is not in it is INTERNAL and says nothing of its cause. */

@@ -15,8 +15,8 @@ import { refuse } from './refuse.ts';
 
 /** Requests without a valid token that a client address may make in a minute before it is told to wait. */
 const FAILURES_PER_MINUTE = 10;
-/** Acts beyond his role that an operator may try in a minute. */
-const FORBIDDEN_PER_MINUTE = 30;
+/** Acts beyond their role that an operator may try in a minute: more than there are acts. */
+const FORBIDDEN_PER_MINUTE = 60;
 const WINDOW_SECONDS = 60;
 /** Tokens that are looked up by one statement: as many as the server has connections. */
 const TOKENS_PER_LOOK_UP = 200;

@@ -7,6 +7,7 @@ import type { Database } from '@opentill/db/database';
 import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
 import { newId } from '@opentill/runtime/ids';
 import {
+  aChainCursor,
   aCollection,
   aHash,
   aHotWallet,
@@ -349,7 +350,7 @@ describe('payouts', () => {
 });
 
 describe('what stops payouts', () => {
-  it('a chain or a wallet is halted and released; a foreign nonce by an administrator alone', async () => {
+  it('FINANCE halts a chain or a wallet, and only an ADMIN releases it', async () => {
     const halt = await act('setHalt', { chain: 'ETH_SEPOLIA', reason: 'drill' }, 'FINANCE');
     expect(halt).toMatchObject({ kind: 'OPERATOR', wallet: null, setBy: 'fay', releasedAt: null });
     const address = anEvmAddress();
@@ -360,9 +361,10 @@ describe('what stops payouts', () => {
     const wallet = await act('setHalt', ofWallet, 'FINANCE');
     expect(wallet.wallet).toBe(address);
     await refused('setHalt', { chain: 'SUI', reason: 'x' }, 'UNPROCESSABLE', 'FINANCE');
-    const released = await act('releaseHalt', { haltId: halt.haltId, reason: 'over' }, 'FINANCE');
-    expect(released).toMatchObject({ releasedBy: 'fay', releasedReason: 'over' });
-    await refused('releaseHalt', { haltId: halt.haltId, reason: 'over' }, 'STATE_CONFLICT', 'FINANCE');
+    await refused('releaseHalt', { haltId: halt.haltId, reason: 'over' }, 'FORBIDDEN', 'FINANCE');
+    const released = await act('releaseHalt', { haltId: halt.haltId, reason: 'over' }, 'ADMIN');
+    expect(released).toMatchObject({ releasedBy: 'ada', releasedReason: 'over' });
+    await refused('releaseHalt', { haltId: halt.haltId, reason: 'over' }, 'STATE_CONFLICT', 'ADMIN');
     for (const kind of ['FOREIGN_NONCE', 'RESTORED'] as const) {
       const doubt = newId();
       await admin.kysely
@@ -389,8 +391,9 @@ describe('what stops payouts', () => {
   it('assets are held and released, incidents closed, chains paused and read again', async () => {
     const hold = await act('setHold', { chain: 'ETH_SEPOLIA', symbol: 'usdt', reason: 'depeg' }, 'FINANCE');
     expect(hold).toMatchObject({ symbol: 'USDT', setBy: 'fay' });
-    await act('releaseHold', { holdId: hold.holdId, reason: 'over' }, 'FINANCE');
-    await refused('releaseHold', { holdId: hold.holdId, reason: 'over' }, 'STATE_CONFLICT', 'FINANCE');
+    await refused('releaseHold', { holdId: hold.holdId, reason: 'over' }, 'FORBIDDEN', 'FINANCE');
+    await act('releaseHold', { holdId: hold.holdId, reason: 'over' }, 'ADMIN');
+    await refused('releaseHold', { holdId: hold.holdId, reason: 'over' }, 'STATE_CONFLICT', 'ADMIN');
     await refused(
       'setHold',
       { chain: 'ETH_SEPOLIA', symbol: 'DOGE', reason: 'x' },
@@ -429,8 +432,9 @@ describe('what stops payouts', () => {
     await refused('resumeChain', { chain: 'BSC_TEST', reason: 'again' }, 'STATE_CONFLICT');
     await act('pauseSweeps', { chain: 'BSC_TEST', reason: 'cold wallet moves' }, 'FINANCE');
     await refused('pauseSweeps', { chain: 'BSC_TEST', reason: 'again' }, 'STATE_CONFLICT', 'FINANCE');
-    await act('resumeSweeps', { chain: 'BSC_TEST', reason: 'done' }, 'FINANCE');
-    await refused('resumeSweeps', { chain: 'BSC_TEST', reason: 'again' }, 'STATE_CONFLICT', 'FINANCE');
+    await refused('resumeSweeps', { chain: 'BSC_TEST', reason: 'done' }, 'FORBIDDEN', 'FINANCE');
+    await act('resumeSweeps', { chain: 'BSC_TEST', reason: 'done' }, 'ADMIN');
+    await refused('resumeSweeps', { chain: 'BSC_TEST', reason: 'again' }, 'STATE_CONFLICT', 'ADMIN');
     expect(await act('runSweeps', { chain: 'BSC_TEST', reason: 'now' }, 'FINANCE')).toMatchObject({
       chain: 'BSC_TEST',
     });
@@ -447,19 +451,68 @@ describe('what stops payouts', () => {
     );
   });
 
-  it('a top-up is booked once, whoever spells its hash how', async () => {
+  /** What the signer saw the hot wallets hold beyond the ledger, at two blocks that are verified by now. */
+  const holds = async (symbol: string, beyond: bigint) => {
+    const { rows } = await sql<{
+      ledger: bigint;
+    }>`select coalesce(sum(balance), 0) as ledger from ledger_account
+      where chain = 'ETH_SEPOLIA' and symbol = ${symbol} and kind in ('HOT_AVAILABLE', 'HOT_RESERVED', 'IN_FLIGHT', 'HOT_GAS')`.execute(
+      admin.kysely,
+    );
+    const amount = (rows[0]?.ledger ?? 0n) + beyond;
+    const address = anEvmAddress();
+    await admin.kysely.insertInto('hot_wallet').values({ family: 'EVM', address }).execute();
+    await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' }).catch(() => undefined);
+    for (const height of [1, 2])
+      await sql`insert into hot_wallet_balance (chain, wallet, symbol, amount, block_height, block_hash, seen_at)
+        values ('ETH_SEPOLIA', ${address}, ${symbol}, ${amount}, ${height}, ${aHash()}, clock_timestamp())
+        on conflict (chain, wallet, symbol) do update set block_height = excluded.block_height`.execute(
+        admin.kysely,
+      );
+  };
+
+  it('refuses a top-up that was never sent', async () => {
+    const topUp = { chain: 'ETH_SEPOLIA', symbol: 'ETH', amount: '5', txid: aHash() };
+    await refused('bookTopUp', topUp, 'UNPROCESSABLE', 'FINANCE');
+    expect((await ops.call('listTopUps', { symbol: 'ETH' })).body.data).toEqual([]);
+  });
+
+  it('books a top-up once that the balance covers, however its hash is spelled', async () => {
+    await holds('USDT', 13_000_000n);
     const txid = aHash();
     const topUp = { chain: 'ETH_SEPOLIA', symbol: 'usdt', amount: '12.5' };
-    expect(await act('bookTopUp', { ...topUp, txid }, 'FINANCE')).toEqual({ booked: true });
+    const ref = `ETH_SEPOLIA:${txid}:USDT`;
+    expect(await act('bookTopUp', { ...topUp, txid }, 'FINANCE')).toEqual({ booked: true, ref });
     expect(
       await act('bookTopUp', { ...topUp, txid: txid.toUpperCase().replace('0X', '0x') }, 'FINANCE'),
-    ).toEqual({ booked: false });
+    ).toEqual({ booked: false, ref });
     await refused('bookTopUp', { ...topUp, txid: 'nothing' }, 'UNPROCESSABLE', 'FINANCE');
     await refused('bookTopUp', { ...topUp, txid, amount: '0.1234567' }, 'UNPROCESSABLE', 'FINANCE');
     await refused('bookTopUp', { ...topUp, txid, amount: '12.6' }, 'STATE_CONFLICT', 'FINANCE');
-    expect(await act('bookTopUp', { ...topUp, symbol: 'ETH', txid: aHash() }, 'FINANCE')).toEqual({
-      booked: true,
+    await refused('bookTopUp', { ...topUp, txid: aHash() }, 'UNPROCESSABLE', 'FINANCE');
+  });
+
+  it('reverses a wrong top-up once, with its reason in the audit log', async () => {
+    await holds('ETH', 13n * 10n ** 18n);
+    const txid = aHash();
+    const { ref } = await act(
+      'bookTopUp',
+      { chain: 'ETH_SEPOLIA', symbol: 'ETH', amount: '13', txid },
+      'FINANCE',
+    );
+    const reason = 'it was 1.3';
+    await refused('reverseTopUp', { ref: 'ETH_SEPOLIA:nothing:ETH', reason }, 'NOT_FOUND', 'FINANCE');
+    expect(await act('reverseTopUp', { ref, reason }, 'FINANCE')).toMatchObject({
+      reversed: true,
+      amountBaseUnits: `${13n * 10n ** 18n}`,
     });
+    expect(await act('reverseTopUp', { ref, reason }, 'FINANCE')).toMatchObject({ reversed: false });
+    const { body } = await ops.call('listTopUps', { symbol: 'ETH' });
+    expect(body.data).toMatchObject([{ ref, state: 'REVERSED', amount: '13', asOfHeight: 1 }]);
+    const [entry] = (
+      await ops.call('listAudit', { action: 'reverseTopUp', outcome: 'DONE' })
+    ).body.data.slice(-1);
+    expect(entry).toMatchObject({ operator: 'fay', subject: ref, details: { reason, reversed: true } });
   });
 });
 

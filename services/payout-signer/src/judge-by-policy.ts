@@ -5,6 +5,9 @@ import { APPROVAL_WAIT_HOURS } from '@opentill/wallet/policy/parse-policy';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import type { PolicyJudge } from './policy-port.ts';
 
+/** Reason of a refund on a main network whose policy names no approvers. */
+export const REFUND_WITHOUT_APPROVERS = 'Refund needs approvers';
+
 /**
  * Asks the sealed policy. Without one nothing is authorised on a main network, and everything on a test network.
  */
@@ -18,6 +21,9 @@ export function judgeByPolicy(policy: Policy | undefined): PolicyJudge {
       const { symbol, decimals, merchantId, orderPk, wallet, movement } = payout;
       if (movement !== null && movement.kind !== 'REFUND')
         return judgeMovement(policy, chain, movement.kind, payout.amountBaseUnits, spent.lastDay);
+      const isRefund = movement !== null;
+      if (isRefund && policy.approvers.length === 0 && CHAINS[chain].network === 'main')
+        return { kind: 'REFUSED', reason: REFUND_WITHOUT_APPROVERS };
       const decision = decidePolicy({
         policy,
         payout: {
@@ -35,8 +41,8 @@ export function judgeByPolicy(policy: Policy | undefined): PolicyJudge {
         approvals: payout.approvals,
         waitingSince,
         now,
-        // Who gives money back says himself where to: never without the policy's approvers, where it has any.
-        ...(movement !== null && policy.approvers.length > 0 && { isApprovalNeeded: true }),
+        // An operator names the receiver of a refund, so the approvers sign it whatever its amount.
+        ...(isRefund && policy.approvers.length > 0 && { isApprovalNeeded: true }),
       });
       return decision.kind === 'REFUSED' ? { kind: 'REFUSED', reason: decision.reason } : decision;
     },

@@ -1,7 +1,7 @@
 /**
- * What an operator may do. VIEWER reads. SUPPORT also helps shops: replays callbacks, accepts and refuses orders, closes
- * their incidents, has blocks read again. FINANCE also watches money: approves and vetoes payouts, closes incidents, holds,
- * halts, exports. ADMIN does everything, merchants and operators included.
+ * What an operator may do: the roles of each route, which SECURITY.md lists. VIEWER reads. SUPPORT helps shops. FINANCE books
+ * top-ups, asks for refunds, hands approvals in, and stops payouts. ADMIN does everything, and is the only role that releases
+ * what was stopped.
  */
 export const OPERATOR_ROLES = ['VIEWER', 'SUPPORT', 'FINANCE', 'ADMIN'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];

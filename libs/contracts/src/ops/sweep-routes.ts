@@ -1,5 +1,5 @@
 import { chain, chainWord, openOnly, pauseOf, reason, symbol } from './fields.ts';
-import { ANYBODY, TREASURERS } from './roles.ts';
+import { ADMINS, ANYBODY, TREASURERS } from './roles.ts';
 import { act, page, read } from './route.ts';
 import {
   baseUnitsText,
@@ -132,7 +132,7 @@ export const SWEEP_ROUTES = {
   }),
   resumeSweeps: act('/v1/chains/{chain}/sweeps/resume', {
     tag,
-    roles: TREASURERS,
+    roles: ADMINS,
     summary: 'Begin sweeps again',
     params: { chain },
     body: object('Why.', { reason }),
@@ -151,7 +151,7 @@ export const SWEEP_ROUTES = {
     roles: TREASURERS,
     summary: 'Give an unmatched deposit back, or a part of it',
     description:
-      'A payout of its merchant, to the address that is said here and never to the sender by itself: many send from an exchange. Where the policy names approvers it waits for them, whatever its amount.',
+      'A payout of its merchant, to the address that is said here and never to the sender by itself: many send from an exchange. The approvers of the policy sign it, whatever its amount. On a main network whose policy names no approvers the signer refuses it.',
     params: { transferId },
     body: object(
       'Where to.',

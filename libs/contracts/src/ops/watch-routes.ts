@@ -1,6 +1,6 @@
 import { chain, chainWord, contractAddress, openOnly, reason, symbol } from './fields.ts';
 import { incident, nonce, orderPk } from './order-views.ts';
-import { ANYBODY, CLOSERS, TREASURERS } from './roles.ts';
+import { ADMINS, ANYBODY, CLOSERS, TREASURERS } from './roles.ts';
 import { act, page } from './route.ts';
 import {
   baseUnitsText,
@@ -89,10 +89,10 @@ export const WATCH_ROUTES = {
   }),
   releaseHalt: act('/v1/halts/{haltId}/release', {
     tag,
-    roles: TREASURERS,
+    roles: ADMINS,
     summary: 'Let payouts go on',
     description:
-      'A FOREIGN_NONCE or RESTORED halt is released by an ADMIN alone: what this database does not know may be ours, signed after the backup that it was restored from. Look at the chain first, and decide about every payout that such a transaction may have paid.',
+      'Before you release a FOREIGN_NONCE or RESTORED halt: the transaction that this database does not know may be ours, signed after the backup that it was restored from. Look at the chain first, and decide about every payout that such a transaction may have paid.',
     params: { haltId: uuid('The halt.') },
     body: object('Why.', { reason }),
     answer: halt,
@@ -113,7 +113,7 @@ export const WATCH_ROUTES = {
   }),
   releaseHold: act('/v1/holds/{holdId}/release', {
     tag,
-    roles: TREASURERS,
+    roles: ADMINS,
     summary: 'Let the payouts of an asset go on',
     params: { holdId: uuid('The hold.') },
     body: object('Why.', { reason }),

@@ -21,6 +21,7 @@ import * as plannedCosts from './0021-planned-costs.ts';
 import * as ageOfDeposits from './0022-age-of-deposits.ts';
 import * as suiProofs from './0024-sui-proofs.ts';
 import * as oldestMerchants from './0027-oldest-merchants.ts';
+import * as handBookings from './0028-hand-bookings.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -58,4 +59,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ageOfDeposits,
   suiProofs,
   oldestMerchants,
+  handBookings,
 ];

@@ -1,26 +1,39 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import type { Db } from '@opentill/db/database';
 import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
-import { bookTopUp, readTopUp } from '@opentill/db/top-ups';
+import {
+  bookMeasuredTopUp,
+  ownerBalance,
+  readTopUp,
+  type TopUp,
+  type TopUpErrorCode,
+} from '@opentill/db/top-ups';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { requiredVariable } from '../config.ts';
 import type { CliContext, CliErrorCode } from '../context.ts';
 import { withOpsDatabase } from '../open-ops-database.ts';
+import { openOps } from '../ops-client.ts';
+import { leftOver } from '../reconcile/compare-hot-wallets.ts';
+import { comparisonOf } from '../reconcile/comparison-of.ts';
+import { shownAmount } from '../reconcile/shown-amount.ts';
+import { tableLine } from '../print-table.ts';
+import { chainOf, optional } from './ops/read-options.ts';
+
+interface TopUpOptions {
+  readonly chain: string;
+  readonly symbol: string;
+  readonly amount: string;
+  readonly txid: string;
+}
 
 /**
  * Books into the ledger what the operator sent to a hot wallet, so that payouts may draw on it; native coin that is no
- * asset of orders as coin for fees. The same transaction is booked once, however often this runs, and whether or not
- * the scanner saw it. Goes to the database itself, because a deployment is funded before it runs.
- * @throws GatewayError CLI_USAGE, TOP_UP_INVALID, TOP_UP_DIFFERS
+ * asset of orders as coin for fees. Two nodes are asked first: at the verified block the hot wallets must hold the amount beyond
+ * what the ledger has. The same transaction is booked once, however often this runs, and whether or not the scanner saw it.
+ * @throws GatewayError CLI_USAGE, TOP_UP_INVALID, TOP_UP_DIFFERS, TOP_UP_NOT_COVERED, GAS_BOOKED_MEANWHILE, and what sources refuse
  */
-export async function recordTopUp(
-  context: CliContext,
-  options: {
-    readonly chain: string;
-    readonly symbol: string;
-    readonly amount: string;
-    readonly txid: string;
-  },
-): Promise<void> {
+export async function recordTopUp(context: CliContext, options: TopUpOptions): Promise<void> {
   const file = requiredVariable(context, 'NETWORKS_FILE');
   const networks = await readNetworkFile(file, context.env);
   const network = networks.find((n) => n.chain === options.chain);
@@ -32,18 +45,87 @@ export async function recordTopUp(
     );
   }
   const topUp = readTopUp(network, options);
-  const booked = await withOpsDatabase(context, ({ kysely }) =>
-    kysely.transaction().execute(async (tx) => {
-      const isNew = await bookTopUp(tx, topUp);
-      const { chain, symbol, amount, txid } = options;
-      const details = { chain, symbol, amount, txid, booked: isNew };
-      await writeAuditOfDatabaseUser(tx, { action: 'bookTopUp', subject: chain, details });
-      return isNew;
-    }),
-  );
+  const isNew = await withOpsDatabase(context, ({ kysely }) => bookIfHeld(kysely, network, topUp, options));
   context.print(
-    booked
-      ? `Booked ${options.amount} ${topUp.symbol} on ${topUp.chain}.`
+    isNew
+      ? `Booked ${options.amount} ${topUp.symbol} on ${topUp.chain}: ${topUp.ref}`
       : 'Booked before; nothing changed.',
   );
+}
+
+async function bookIfHeld(
+  db: Db,
+  network: NetworkConfig,
+  topUp: TopUp,
+  { chain, symbol, amount, txid }: TopUpOptions,
+): Promise<boolean> {
+  const owner = await ownerBalance(db, topUp.chain, topUp.symbol);
+  const isBooked = (await bookMeasuredTopUp(db, topUp)) === 'BEFORE';
+  const asOfHeight = isBooked ? undefined : await requireHeld(db, network, topUp);
+  return db.transaction().execute(async (tx) => {
+    const measured = asOfHeight === undefined ? undefined : { asOfHeight, owner };
+    const outcome = await bookMeasuredTopUp(tx, topUp, measured);
+    if (outcome === 'MOVED')
+      throw new GatewayError<CliErrorCode>(
+        'GAS_BOOKED_MEANWHILE',
+        `${topUp.symbol} on ${topUp.chain} was booked meanwhile; nothing was booked now. Run it again.`,
+        { retryable: true },
+      );
+    const booked = outcome === 'BOOKED';
+    const details = { chain, symbol, amount, txid, booked };
+    await writeAuditOfDatabaseUser(tx, { action: 'bookTopUp', subject: chain, details });
+    return booked;
+  });
+}
+
+/** The block at which the hot wallets hold the amount beyond what the ledger has. Throws TOP_UP_NOT_COVERED. */
+async function requireHeld(db: Db, network: NetworkConfig, topUp: TopUp): Promise<number> {
+  const nothing = () => undefined;
+  const work = { db, network, paidOnly: true, hotOnly: true, onProgress: nothing, onRead: nothing };
+  const found = await comparisonOf(work)();
+  if (found === undefined)
+    throw notCovered(
+      `${network.chain}: no scanner has verified a block of it yet. Start the services, then book what was sent.`,
+    );
+  const { books, lines } = found;
+  const line = lines.find(({ symbol, what }) => symbol === topUp.symbol && what === 'hot wallets');
+  const beyond = line === undefined ? 0n : leftOver(line);
+  if (beyond >= topUp.amountBaseUnits) return books.anchor.height;
+  const shown = (value: bigint): string => shownAmount(books, topUp.symbol, value);
+  throw notCovered(
+    `At block ${books.anchor.height} the hot wallets hold ${shown(beyond)} beyond what the ledger has, and not ${shown(topUp.amountBaseUnits)}. Check the transaction, or wait until its block is verified.`,
+  );
+}
+
+function notCovered(message: string): GatewayError<TopUpErrorCode> {
+  return new GatewayError('TOP_UP_NOT_COVERED', message, { retryable: false });
+}
+
+/** Reverses a top-up that was booked by hand and is wrong. */
+export async function undoTopUp(
+  context: CliContext,
+  { ref, reason }: { readonly ref: string; readonly reason: string },
+): Promise<void> {
+  const ops = await openOps(context);
+  const { reversed, amountBaseUnits, symbol, chain } = await ops.call('reverseTopUp', { ref, reason });
+  context.print(
+    reversed
+      ? `Reversed ${amountBaseUnits} base units of ${symbol} on ${chain}.`
+      : 'Reversed before; nothing changed.',
+  );
+}
+
+const SHOWN_MAX = 1_000;
+
+/** Shows the top-ups that were booked by hand. */
+export async function listTopUps(
+  context: CliContext,
+  { all, chain }: { readonly all?: boolean; readonly chain?: string },
+): Promise<void> {
+  const ops = await openOps(context);
+  const filter = { ...optional('chain', chainOf(chain)), ...(all === true ? {} : { open: true }) };
+  for (const t of await ops.list('listTopUps', filter, SHOWN_MAX)) {
+    const amount = t.amount === null ? `${t.amountBaseUnits} base units` : t.amount;
+    context.print(tableLine([t.ref, amount, t.symbol, t.bookedAt, t.state]));
+  }
 }

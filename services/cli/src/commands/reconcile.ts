@@ -1,20 +1,17 @@
-import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
-import { createSuiStateReader } from '@opentill/chain-sui/read-state';
-import { createTronStateReader } from '@opentill/chain-tron/read-state';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase, type Db } from '@opentill/db/database';
+import { ownerBalance } from '@opentill/db/top-ups';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { requiredVariable } from '../config.ts';
 import type { CliContext, CliErrorCode } from '../context.ts';
 import { jsonLines } from '../print-table.ts';
-import { bookGas, gasBroughtSoFar, unbookedGasOf } from '../reconcile/book-gas.ts';
+import { bookGas, unbookedGasOf } from '../reconcile/book-gas.ts';
+import { comparisonOf } from '../reconcile/comparison-of.ts';
 import { addressJson, addressLine } from '../reconcile/print-addresses.ts';
 import { reconciliationJson, reconciliationLines } from '../reconcile/print-reconciliation.ts';
 import { assetsOf } from '../reconcile/read-books.ts';
-import { reconcileChain, type ReconcileDeps } from '../reconcile/reconcile-chain.ts';
-import { reconcileSui } from '../reconcile/reconcile-sui.ts';
-import { reconcileTron } from '../reconcile/reconcile-tron.ts';
+import type { ReconcileDeps } from '../reconcile/reconcile-chain.ts';
 import type { Reconciliation } from '../reconcile/reconciliation.ts';
 import { shownAmount } from '../reconcile/shown-amount.ts';
 
@@ -29,7 +26,6 @@ export interface ReconcileOptions {
 
 /** Sums over all transfers of a large shop take longer than what services ask. */
 const STATEMENT_TIMEOUT_MS = 120_000;
-const REQUEST_TIMEOUT_MS = 15_000;
 const PROGRESS_MS = 5_000;
 
 /**
@@ -79,33 +75,22 @@ async function reconcileNetwork(
   const onProgress = progressOf(context, network);
   const onRead = options.addresses === true ? printerOf(context, network, options) : () => undefined;
   const compare = comparisonOf({ db, network, paidOnly: options.paidOnly === true, onProgress, onRead });
-  const broughtBefore = await gasBroughtSoFar(db, network.chain, network.nativeSymbol);
+  const owner = await ownerBalance(db, network.chain, network.nativeSymbol);
   let one = await compare();
   const gas = one === undefined || options.bookGas !== true ? undefined : unbookedGasOf(one);
   if (one !== undefined && gas !== undefined) {
-    await bookGas(db, gas, broughtBefore);
+    const ref = await bookGas(db, gas, owner);
     const amount = shownAmount(one.books, gas.symbol, gas.amountBaseUnits);
-    say(context, options, `Booked ${amount} on ${gas.chain} as coin for fees, as of block ${gas.height}.`);
+    say(
+      context,
+      options,
+      `Booked ${amount} on ${gas.chain} as coin for fees, as of block ${gas.height}: ${ref}`,
+    );
     one = await compare();
   }
   if (one !== undefined && options.json !== true)
     for (const line of reconciliationLines(one)) context.print(line);
   return one;
-}
-
-/** How a chain's books are held against it: by its family. */
-function comparisonOf(work: Omit<ReconcileDeps, 'state'>): () => Promise<Reconciliation | undefined> {
-  const deps = { requestTimeoutMs: REQUEST_TIMEOUT_MS };
-  if (work.network.family === 'TRON') {
-    const state = createTronStateReader(work.network, deps);
-    return () => reconcileTron({ ...work, state });
-  }
-  if (work.network.family === 'SUI') {
-    const state = createSuiStateReader(work.network, deps);
-    return () => reconcileSui({ ...work, state });
-  }
-  const state = createEvmStateReader(work.network, deps);
-  return () => reconcileChain({ ...work, state });
 }
 
 /** Nothing is kept: there may be any number. With --json a line each, before the rest. */

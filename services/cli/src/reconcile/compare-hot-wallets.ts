@@ -78,7 +78,7 @@ function nameHotDifference(
   if (amount < 0n) {
     const may = hasForeign
       ? 'The wallet made transactions that are not ours: treat its key as stolen, stop payouts (ops: kill switch) and move what is left'
-      : 'A top-up was booked that did not come, the token keeps a fee, or its issuer took it';
+      : 'A top-up was booked that did not come (opentill wallet list-top-ups, reverse-top-up), the token keeps a fee, or its issuer took it';
     return [
       {
         ...found,

@@ -53,7 +53,8 @@ async function openDeposits(
 
 /**
  * Transfers to hot wallets, a transaction at a time: the tracker books them from the chain, an operator may have done so
- * by hand before. What was booked by hand and is in no transfer at all may have come before the wallet was watched.
+ * by hand before. What was booked by hand and is in no transfer at all may have come before the wallet was watched. Of a transfer
+ * that is part of another booking by hand only the rest will be booked.
  */
 async function openTopUps(tx: Tx, { chain, family }: Network, height: number): Promise<readonly OpenItem[]> {
   const { rows } = await sql<Row>`
@@ -62,7 +63,9 @@ async function openTopUps(tx: Tx, { chain, family }: Network, height: number): P
         sum(case when t.state = 'VERIFIED' and t.block_height <= ${height}
           and not exists (select from hot_wallet o where o.family = t.family and o.address = t.from_address)
           and not exists (select from own_transaction o where o.chain = t.chain and o.tx_hash = t.tx_hash)
-          then t.amount else 0 end) as brought,
+          then t.amount - case when s.booked_amount is null
+            then (select coalesce(sum(h.amount), 0) from hand_bookings_of(t.transfer_id) h) else 0 end
+          else 0 end) as brought,
         sum(coalesce(s.booked_amount, 0)) as booked
       from hot_wallet w join transfer t on t.family = w.family and t.to_address = w.address and t.chain = ${chain}
         left join transfer_settlement s using (transfer_id)
@@ -73,10 +76,8 @@ async function openTopUps(tx: Tx, { chain, family }: Network, height: number): P
       ${SECONDS_SINCE('a.updated_at')} as "ageSeconds",
       a.brought - a.booked - coalesce(h.amount, 0) as amount
     from arrived a left join lateral (
-      select sum(p.amount) as amount
-      from ledger_transaction l join ledger_posting p using (ledger_tx_id) join ledger_account c using (account_id)
-      where l.ref = 'top-up:' || ${chain}::text || ':' || a.tx_hash || ':' || a.symbol and c.kind in ('HOT_AVAILABLE', 'HOT_GAS')
-        and not exists (select from ledger_transaction r where r.ref = 'top-up-replaced:' || substr(l.ref, 8))
+      select b.amount - b.matched as amount from hand_booking b
+      where b.ref = ${chain}::text || ':' || a.tx_hash || ':' || a.symbol and b.ended_by is null
     ) h on true
     where a.brought <> a.booked + coalesce(h.amount, 0)`.execute(tx);
   return itemsOf(rows, ({ amount }) => (amount > 0n ? 'TOP_UP_NOT_BOOKED' : 'TOP_UP_AHEAD'));

@@ -8,6 +8,7 @@ import { addressesAfter, type DepositAddress } from './read-addresses.ts';
 import { readAnchor, readBooks } from './read-books.ts';
 import {
   createAddressTally,
+  NO_ADDRESSES,
   readingsOf,
   hotBalances,
   reconciliationOf,
@@ -21,6 +22,8 @@ export interface ReconcileDeps {
   readonly network: NetworkConfig;
   /** Leave out addresses that nothing ever came to: cheaper, and blind for a first payment that no source showed. */
   readonly paidOnly: boolean;
+  /** Leave out all deposit addresses: what is said of them is nothing. */
+  readonly hotOnly?: boolean;
   readonly onProgress: (addresses: number) => void;
   /** What was read of some addresses more; once of each. */
   readonly onRead: (readings: readonly AddressReading[]) => void;
@@ -37,7 +40,8 @@ export async function reconcileChain(deps: ReconcileDeps): Promise<Reconciliatio
   const books = await readBooks(deps.db, deps.network);
   if (books === undefined) return undefined;
   const hot = await readHotOnChain(deps.state, books); // first, while the anchor is fresh
-  return reconciliationOf(books, deps.network, hot, await compareAddresses(deps, books));
+  const deposits = deps.hotOnly === true ? NO_ADDRESSES : await compareAddresses(deps, books);
+  return reconciliationOf(books, deps.network, hot, deposits);
 }
 
 async function readHotOnChain(state: EvmStateReader, books: Books): Promise<HotOnChain> {

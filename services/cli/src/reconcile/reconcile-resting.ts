@@ -9,7 +9,7 @@ import {
   type RestingDeps,
 } from './compare-resting.ts';
 import { assetsOf, readAnchor, readHotWalletAddresses } from './read-books.ts';
-import { hotBalances, reconciliationOf, type Reconciliation } from './reconciliation.ts';
+import { hotBalances, NO_ADDRESSES, reconciliationOf, type Reconciliation } from './reconciliation.ts';
 
 /** What nodes told of their newest state: of some moment between two blocks. */
 export type RestingBalances = Awaited<ReturnType<RestingDeps['balancesOf']>>;
@@ -51,7 +51,8 @@ export async function reconcileResting<R extends RestingBalances>(
       balances: hotBalances(assets, wallets.length, reading.balances),
       transactions: new Map(),
     };
-    const compared = await compareResting({ ...deps, balancesOf: read }, books);
+    const compared =
+      deps.hotOnly === true ? NO_ADDRESSES : await compareResting({ ...deps, balancesOf: read }, books);
     return reconciliationOf(books, network, hot, compared);
   }
   throw notAtRest(`${network.chain}: ${neverMet}`);

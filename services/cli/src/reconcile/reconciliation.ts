@@ -20,6 +20,16 @@ export interface Reconciliation extends Comparison {
 
 const ADDRESSES_NAMED = 200;
 
+/** Of a comparison of hot wallets alone. */
+export const NO_ADDRESSES: FoundOnAddresses = {
+  addresses: 0,
+  heights: [],
+  named: [],
+  leftOff: 0,
+  more: new Map(),
+  unasked: new Map(),
+};
+
 /** Puts together what the comparisons of a chain came to. Pure. */
 export function reconciliationOf(
   books: Books,

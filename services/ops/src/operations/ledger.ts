@@ -1,13 +1,14 @@
 import { LEDGER_COLUMNS, ORDER_COLUMNS } from '@opentill/contracts/ops/ledger-routes';
-import { bookTopUp, readTopUp } from '@opentill/db/top-ups';
+import { bookCoveredTopUp, readTopUp, reverseTopUp } from '@opentill/db/top-ups';
 import type { RawBuilder } from 'kysely';
 import type { CsvExport, Handlers } from '../handlers.ts';
 import { readRows } from '../exports/read-rows.ts';
 import { keyAfter, PAGE_SIZE, pageOf, requiredDate } from '../page.ts';
-import { refuse } from '../refuse.ts';
+import { notFound, refuse } from '../refuse.ts';
 import { orderAmount, time } from '../show.ts';
 import {
   findBalances,
+  findTopUps,
   ordersMadeIn,
   postingsMadeIn,
   type ExportedOrder,
@@ -15,7 +16,8 @@ import {
 } from '../store/ledger.ts';
 import type { OpsDeps } from './ops-deps.ts';
 
-type LedgerOperation = 'listBalances' | 'bookTopUp' | 'exportOrders' | 'exportLedger';
+type LedgerOperation =
+  'listBalances' | 'bookTopUp' | 'listTopUps' | 'reverseTopUp' | 'exportOrders' | 'exportLedger';
 
 /** The ledger: balances, top-ups by hand, and files for the accountant. */
 export function ledgerHandlers(deps: OpsDeps): Pick<Handlers, LedgerOperation> {
@@ -37,11 +39,7 @@ export function ledgerHandlers(deps: OpsDeps): Pick<Handlers, LedgerOperation> {
         }),
       );
     },
-    async bookTopUp({ tx }, { chain, symbol, amount, txid }) {
-      const topUp = readTopUp(assets.requireNetwork(chain), { symbol, amount, txid });
-      const booked = await bookTopUp(tx, topUp);
-      return { answer: { booked }, subject: topUp.ref, details: { booked } };
-    },
+    ...topUpHandlers(deps),
     exportOrders: ({ from, until }) =>
       csv(deps, ['orders', from, until], ORDER_COLUMNS, ordersMadeIn, (row) => orderCells(row)),
     exportLedger: ({ from, until }) =>
@@ -58,6 +56,57 @@ export function ledgerHandlers(deps: OpsDeps): Pick<Handlers, LedgerOperation> {
         row.amount.toString(),
         assets.display(row.chain, row.symbol, row.amount),
       ]),
+  };
+}
+
+function topUpHandlers({
+  db,
+  assets,
+}: OpsDeps): Pick<Handlers, 'bookTopUp' | 'listTopUps' | 'reverseTopUp'> {
+  return {
+    async bookTopUp({ tx }, { chain, symbol, amount, txid }) {
+      const topUp = readTopUp(assets.requireNetwork(chain), { symbol, amount, txid });
+      const booked = await bookCoveredTopUp(tx, topUp);
+      return { answer: { booked, ref: topUp.ref }, subject: topUp.ref, details: { booked } };
+    },
+    async listTopUps({ limit = PAGE_SIZE, cursor, ...filter }) {
+      const rows = await findTopUps(db, filter, keyAfter(cursor, 'number'), limit + 1);
+      return pageOf(
+        rows,
+        limit,
+        (row) => row.ledgerTxId,
+        ({ ref, chain, symbol, amount, matched, asOfHeight, bookedAt, state }) => ({
+          ref,
+          chain,
+          symbol,
+          amountBaseUnits: amount.toString(),
+          amount: assets.display(chain, symbol, amount),
+          matchedBaseUnits: matched.toString(),
+          asOfHeight,
+          bookedAt: time(bookedAt),
+          state,
+        }),
+      );
+    },
+    async reverseTopUp({ tx }, { ref }) {
+      const { outcome, chain, symbol, amount } = await reverseTopUp(tx, ref);
+      if (outcome === 'NOT_FOUND' || chain === null || symbol === null)
+        throw notFound(`top-up ${ref} that was booked by hand`);
+      if (outcome === 'SEEN')
+        throw refuse(
+          'STATE_CONFLICT',
+          'The scanner found its transfers on the chain: nothing of it is left.',
+        );
+      if (outcome === 'UNCOVERED')
+        throw refuse(
+          'STATE_CONFLICT',
+          'Money that is promised to payouts would lose its cover, and the signer last saw the chain hold it. Veto those payouts first, or wait until the balance shows that the coin is not there.',
+        );
+      const reversed = outcome === 'REVERSED';
+      const amountBaseUnits = (reversed ? (amount ?? 0n) : 0n).toString();
+      const answer = { reversed, ref, chain, symbol, amountBaseUnits };
+      return { answer, subject: ref, details: { reversed, amountBaseUnits } };
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { OpsInput } from '@opentill/contracts/ops/catalog';
 import type { Db } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
 import { isSymbol } from './is-symbol.ts';
 import { idsMadeIn } from '../page.ts';
 
@@ -29,6 +30,40 @@ export async function findBalances(
   if (filter.merchantId !== undefined) query = query.where('merchant_id', '=', filter.merchantId);
   if (filter.account !== undefined) query = query.where(sql<boolean>`kind = ${filter.account}`);
   return query.execute();
+}
+
+/** A top-up that was booked by hand. */
+export interface TopUpRow {
+  readonly ledgerTxId: number;
+  readonly ref: string;
+  readonly chain: Chain;
+  readonly symbol: string;
+  readonly amount: bigint;
+  readonly matched: bigint;
+  readonly asOfHeight: number | null;
+  readonly bookedAt: Date;
+  readonly state: 'OPEN' | 'REPLACED' | 'REVERSED';
+}
+
+/** Top-ups booked by hand, the newest first. */
+export async function findTopUps(
+  db: Db,
+  { chain, symbol, open }: OpsInput<'listTopUps'>,
+  after: string | undefined,
+  limit: number,
+): Promise<readonly TopUpRow[]> {
+  const { rows } = await sql<TopUpRow>`
+    select b.ledger_tx_id as "ledgerTxId", b.ref, b.chain, b.symbol, b.amount, b.matched, b.as_of_height as "asOfHeight",
+      t.created_at as "bookedAt",
+      case when e.ref is null then 'OPEN' when e.ref like 'top-up-replaced:%' then 'REPLACED' else 'REVERSED' end as state
+    from hand_booking b join ledger_transaction t on t.ledger_tx_id = b.ledger_tx_id
+      left join ledger_transaction e on e.ledger_tx_id = b.ended_by
+    where (${after ?? null}::int8 is null or b.ledger_tx_id < ${after ?? null}::int8)
+      and (${chain ?? null}::text is null or b.chain = ${chain ?? null})
+      and ${symbol === undefined ? sql`true` : isSymbol('b.symbol', symbol)}
+      and (${open ?? null}::boolean is null or (b.ended_by is null) = ${open ?? null})
+    order by b.ledger_tx_id desc limit ${limit}`.execute(db);
+  return rows;
 }
 
 /** Every posting of an order's ledger transactions, oldest first. */

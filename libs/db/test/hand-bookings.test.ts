@@ -1,0 +1,332 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Database } from '@opentill/db/database';
+import { aHotWalletAddress } from '@opentill/testkit/payout-scenario';
+import {
+  aChainCursor,
+  aHash,
+  anEvmAddress,
+  aPayout,
+  aTransfer,
+  type TransferRow,
+} from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+
+/*
+ * Item 10: native coin booked twice. Coin is booked by hand as coin for fees; later it becomes an asset, and the scanner records
+ * the transfers that brought it.
+ */
+const CHAIN = 'ETH';
+const hot = { family: 'EVM' as const, address: anEvmAddress() };
+let testDatabase: TestDatabase;
+let admin: Database;
+let tracker: Database;
+let ops: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  [admin, tracker, ops] = [
+    testDatabase.open('admin'),
+    testDatabase.open('tracker'),
+    testDatabase.open('ops'),
+  ];
+  await aHotWalletAddress(admin.kysely, hot);
+  await aChainCursor(admin.kysely, {
+    chain: CHAIN,
+    verified_height: 1_000,
+    seen_height: 1_010,
+    head_height: 1_010,
+  });
+});
+afterAll(async () => {
+  await Promise.all([admin.close(), tracker.close(), ops.close()]);
+  await testDatabase.drop();
+});
+
+let coins = 0;
+let symbol = '';
+beforeEach(() => {
+  symbol = `COIN${(coins += 1)}`;
+});
+
+/** What `reconcile --book-gas` books at a block. */
+const bookGas = (amount: bigint, height: number, after = 0n) => {
+  const ref = `${CHAIN}:gas-at-${height}-after-${after}:${symbol}`;
+  return sql`select book_gas_top_up(${ref}, ${CHAIN}, ${symbol}, ${amount}::numeric)`
+    .execute(ops.kysely)
+    .then(() => ref);
+};
+/** A transfer of the coin as a rescan records it. */
+const scanned = (amount: bigint, height: number, overrides: Parameters<typeof aTransfer>[2] = {}) =>
+  aTransfer(
+    admin.kysely,
+    { chain: CHAIN, ...hot, symbol, contract_address: null, amount },
+    { state: 'VERIFIED', position: 'value', block_height: height, ...overrides },
+  );
+const settle = (...transfers: readonly Pick<TransferRow, 'transfer_id' | 'version'>[]) =>
+  sql`select * from settle_hot_wallet_deposits(${JSON.stringify(
+    transfers.map(({ transfer_id: transferId, version }) => ({ transferId, version })),
+  )}::jsonb)`.execute(tracker.kysely);
+async function change(transfer: TransferRow, values: Partial<TransferRow>): Promise<TransferRow> {
+  return admin.kysely
+    .updateTable('transfer')
+    .set({ ...values, version: transfer.version + 1 } as never)
+    .where('transfer_id', '=', transfer.transfer_id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+/** Balances above or below zero, by kind of account. */
+async function accounts(): Promise<Record<string, bigint>> {
+  const { rows } = await sql<{
+    kind: string;
+    balance: bigint;
+  }>`select kind, sum(balance) as balance from ledger_account
+    where chain = ${CHAIN} and symbol = ${symbol} group by kind having sum(balance) <> 0`.execute(
+    admin.kysely,
+  );
+  return Object.fromEntries(rows.map(({ kind, balance }) => [kind, balance]));
+}
+const payable = (amount: bigint) => ({ HOT_AVAILABLE: amount, OWNER: -amount });
+const reserve = async (amount: bigint): Promise<boolean> => {
+  const payout = await aPayout(admin.kysely, {
+    chain: CHAIN,
+    symbol,
+    contract_address: null,
+    amount,
+    accepted_amount: amount,
+    source_address: hot.address,
+  });
+  const { rows } = await sql<{ ok: boolean }>`select reserve(${payout.order_pk}) as ok`.execute(admin.kysely);
+  return rows[0]!.ok;
+};
+const reverse = async (ref: string): Promise<string> => {
+  const { rows } = await sql<{ outcome: string }>`select outcome from reverse_top_up(${ref})`.execute(
+    ops.kysely,
+  );
+  return rows[0]!.outcome;
+};
+
+describe('native coin booked twice', () => {
+  test('books coin once that was booked as gas and is scanned later', async () => {
+    await bookGas(3_000n, 50);
+    await settle(await scanned(3_000n, 40));
+    expect(await accounts()).toEqual(payable(3_000n));
+    expect(await reserve(3_001n)).toBe(false);
+    expect(await reserve(3_000n)).toBe(true);
+  });
+
+  test('books a transfer above the measured block in addition', async () => {
+    await bookGas(3_000n, 50);
+    await settle(await scanned(2_000n, 40), await scanned(1_000n, 50), await scanned(7n, 51));
+    expect(await accounts()).toEqual(payable(3_007n));
+  });
+
+  test('keeps the measured sum when coin left the wallet unseen before the measure', async () => {
+    await bookGas(2_600n, 50);
+    await settle(await scanned(3_000n, 40));
+    const { HOT_AVAILABLE: available = 0n, HOT_GAS: gas = 0n } = await accounts();
+    expect(available + gas).toBe(2_600n);
+    expect(await reserve(2_601n)).toBe(false);
+  });
+
+  test('moves coin for fees to the asset exactly once, before or after the scan', async () => {
+    const makePayable = () => sql`select make_gas_payable(${CHAIN}, ${symbol})`.execute(tracker.kysely);
+    await bookGas(3_000n, 50);
+    await Promise.all([makePayable(), makePayable()]);
+    expect(await accounts()).toEqual(payable(3_000n));
+    await settle(await scanned(3_000n, 40));
+    await makePayable();
+    expect(await accounts()).toEqual(payable(3_000n));
+  });
+
+  test('takes a reorganised transfer back, and books it once when it is mined again', async () => {
+    await bookGas(3_000n, 50);
+    const transfer = await scanned(3_000n, 40);
+    await settle(transfer);
+    const orphaned = await change(transfer, { state: 'ORPHANED' });
+    await settle(orphaned);
+    expect(await accounts()).toEqual({});
+    const again = await change(orphaned, { state: 'VERIFIED', block_height: 45 });
+    await settle(again);
+    await settle(again);
+    expect(await accounts()).toEqual(payable(3_000n));
+  });
+
+  test('matches a transfer with the measure that was made after its reorganisation', async () => {
+    const transfer = await scanned(3_000n, 40);
+    await settle(transfer);
+    const orphaned = await change(transfer, { state: 'ORPHANED' });
+    await settle(orphaned);
+    await bookGas(3_000n, 50);
+    await settle(await change(orphaned, { state: 'VERIFIED', block_height: 45 }));
+    expect(await accounts()).toEqual(payable(3_000n));
+  });
+
+  test('leaves apart what was booked by its transaction before the measure', async () => {
+    const [byHand, unknown] = [await scanned(1_000n, 30), await scanned(2_000n, 40)];
+    await sql`select book_gas_top_up(${`${CHAIN}:${byHand.tx_hash}:${symbol}`}, ${CHAIN}, ${symbol}, 1000)`.execute(
+      ops.kysely,
+    );
+    await bookGas(2_000n, 50, 1_000n);
+    await settle(byHand);
+    await settle(unknown);
+    expect(await accounts()).toEqual(payable(3_000n));
+  });
+
+  test('books once under concurrency, whichever is first', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      symbol = `RACE${round}`;
+      const [one, two] = [await scanned(1_000n, 30), await scanned(2_000n, 40)];
+      await bookGas(3_000n, 50);
+      await Promise.all([settle(one, two), settle(two), settle(one), settle(two, one)]);
+      expect(await accounts()).toEqual(payable(3_000n));
+    }
+  });
+});
+
+describe('a booking by hand that was measured', () => {
+  const bookMeasured = async (ref: string, amount: bigint, height: number, owner: bigint) => {
+    const { rows } = await sql<{ outcome: string }>`
+      select book_measured_top_up('TOP_UP', ${ref}, ${CHAIN}, ${symbol}, ${amount}::numeric, ${height}, ${owner}::numeric) as outcome`.execute(
+      ops.kysely,
+    );
+    return rows[0]!.outcome;
+  };
+
+  test('is not booked when a transfer was booked since the measure', async () => {
+    await settle(await scanned(10n, 40));
+    expect(await bookMeasured(`${CHAIN}:${aHash()}:${symbol}`, 10n, 50, 0n)).toBe('MOVED');
+    expect(await accounts()).toEqual(payable(10n));
+  });
+
+  test('is matched with transfers of another transaction, as far as it goes', async () => {
+    expect(await bookMeasured(`${CHAIN}:${aHash()}:${symbol}`, 3_000n, 50, 0n)).toBe('BOOKED');
+    await settle(await scanned(2_000n, 40));
+    expect(await accounts()).toEqual(payable(3_000n));
+    await settle(await scanned(3_000n, 41));
+    expect(await accounts()).toEqual(payable(5_000n));
+    await settle(await scanned(1n, 51));
+    expect(await accounts()).toEqual(payable(5_001n));
+  });
+
+  test('is replaced by its transaction as far as it was not matched before', async () => {
+    const named = await scanned(3_000n, 45);
+    await bookMeasured(`${CHAIN}:${named.tx_hash}:${symbol}`, 3_000n, 50, 0n);
+    await settle(await scanned(500n, 40));
+    await settle(named);
+    expect(await accounts()).toEqual(payable(3_500n));
+  });
+});
+
+describe('the reversal of a booking', () => {
+  test('takes a wrong booking back once, after which its transfer counts', async () => {
+    const transfer = await scanned(300n, 40);
+    const ref = `${CHAIN}:${transfer.tx_hash}:${symbol}`;
+    const book = (amount: bigint) =>
+      sql`select book_top_up(${ref}, ${CHAIN}, ${symbol}, ${amount}::numeric)`.execute(ops.kysely);
+    await book(3_000n);
+    expect(await Promise.all([reverse(ref), reverse(ref)])).toEqual(
+      expect.arrayContaining(['REVERSED', 'BEFORE']),
+    );
+    expect(await accounts()).toEqual({});
+    await book(300n);
+    expect(await accounts()).toEqual(payable(300n));
+    await settle(transfer);
+    expect(await accounts()).toEqual(payable(300n));
+    expect(await reverse(ref)).toBe('SEEN');
+    expect(await reverse(`${ref}x`)).toBe('NOT_FOUND');
+  });
+
+  test('leaves a measure that was reversed to its transfers, and a later measure covers them', async () => {
+    const first = await bookGas(3_000n, 50);
+    expect(await reverse(first)).toBe('REVERSED');
+    const one = await scanned(1_000n, 30);
+    await settle(one);
+    expect(await accounts()).toEqual(payable(1_000n));
+    const second = await bookGas(2_000n, 60, 1_000n);
+    await settle(await scanned(2_000n, 40));
+    expect(await accounts()).toEqual(payable(3_000n));
+    expect(await reverse(second)).toBe('SEEN');
+  });
+
+  test('takes payable coin from where it went', async () => {
+    const ref = await bookGas(3_000n, 50);
+    await sql`select make_gas_payable(${CHAIN}, ${symbol})`.execute(tracker.kysely);
+    expect(await reverse(ref)).toBe('REVERSED');
+    expect(await accounts()).toEqual({});
+  });
+
+  test('refuses to uncover promised money, unless the chain lacks it', async () => {
+    const ref = `${CHAIN}:${aHash()}:${symbol}`;
+    await sql`select book_top_up(${ref}, ${CHAIN}, ${symbol}, 100)`.execute(ops.kysely);
+    expect(await reserve(60n)).toBe(true);
+    expect(await reverse(ref)).toBe('UNCOVERED');
+    const holds = (amount: bigint) =>
+      sql`insert into hot_wallet_balance (chain, wallet, symbol, amount, block_height, block_hash, seen_at)
+        values (${CHAIN}, ${hot.address}, ${symbol}, ${amount}::numeric, 990, 'h', now())
+        on conflict (chain, wallet, symbol) do update set amount = excluded.amount`.execute(admin.kysely);
+    await holds(1n);
+    expect(await reverse(ref)).toBe('UNCOVERED');
+    await holds(0n);
+    expect(await reverse(ref)).toBe('REVERSED');
+    expect(await accounts()).toEqual({ HOT_AVAILABLE: -60n, HOT_RESERVED: 60n });
+  });
+});
+
+describe('a top-up is checked before it is booked', () => {
+  const check = async (txid: string, amount: bigint) => {
+    const { rows } = await sql<{ outcome: string; missing: bigint | null }>`
+      select outcome, missing from book_covered_top_up('TOP_UP', ${`${CHAIN}:${txid}:${symbol}`}, ${CHAIN}, ${symbol}, ${amount}::numeric)`.execute(
+      ops.kysely,
+    );
+    return rows[0]!;
+  };
+  const sees = (amount: bigint, height: number) =>
+    sql`insert into hot_wallet_balance (chain, wallet, symbol, amount, block_height, block_hash, seen_at)
+      values (${CHAIN}, ${hot.address}, ${symbol}, ${amount}::numeric, ${height}, ${`hash-${height}`}, clock_timestamp())
+      on conflict (chain, wallet, symbol) do update set amount = excluded.amount, block_height = excluded.block_height,
+        block_hash = excluded.block_hash, seen_at = excluded.seen_at`.execute(admin.kysely);
+
+  test('refuses a top-up that no balance at a verified block covers', async () => {
+    expect(await check(aHash(), 100n)).toMatchObject({ outcome: 'NO_BALANCE' });
+    await sees(100n, 1_001); // above the verified block
+    expect(await check(aHash(), 100n)).toMatchObject({ outcome: 'NO_BALANCE' });
+    await sees(100n, 1_002);
+    expect(await check(aHash(), 100n)).toMatchObject({ outcome: 'NO_BALANCE' });
+    expect(await accounts()).toEqual({});
+  });
+
+  test('books what the balance covers, and no more', async () => {
+    await sees(100n, 900);
+    await sees(100n, 901);
+    const txid = aHash();
+    expect(await check(txid, 101n)).toMatchObject({ outcome: 'NOT_COVERED', missing: 1n });
+    expect(await check(txid, 70n)).toMatchObject({ outcome: 'BOOKED' });
+    expect(await check(txid, 70n)).toMatchObject({ outcome: 'BEFORE' });
+    await expect(check(txid, 71n)).rejects.toThrow(/another amount/);
+    expect(await check(aHash(), 31n)).toMatchObject({ outcome: 'NOT_COVERED', missing: 1n });
+    await scanned(30n, 950, { state: 'DETECTED' });
+    expect(await check(aHash(), 30n)).toMatchObject({ outcome: 'NOT_COVERED', missing: 30n });
+    expect(await accounts()).toEqual(payable(70n));
+  });
+
+  test('forgets a balance of a block that was reorganised', async () => {
+    await sql`insert into block (chain, height, hash, parent_hash, block_time) values (${CHAIN}, 800, 'other', 'p', now())`.execute(
+      admin.kysely,
+    );
+    await sees(100n, 800);
+    await sees(0n, 801);
+    await sees(0n, 1_001);
+    expect(await check(aHash(), 100n)).toMatchObject({ outcome: 'NOT_COVERED', missing: 100n });
+  });
+
+  test('leaves a transfer that the scanner knows to the tracker', async () => {
+    await sees(100n, 900);
+    await sees(100n, 901);
+    const transfer = await scanned(100n, 1_001, { state: 'DETECTED' });
+    expect(await check(transfer.tx_hash, 100n)).toMatchObject({ outcome: 'SEEN' });
+    const verified = await change(transfer, { state: 'VERIFIED' });
+    await settle(verified);
+    expect(await check(transfer.tx_hash, 100n)).toMatchObject({ outcome: 'BEFORE' });
+    expect(await accounts()).toEqual(payable(100n));
+  });
+});
