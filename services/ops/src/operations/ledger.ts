@@ -59,10 +59,7 @@ export function ledgerHandlers(deps: OpsDeps): Pick<Handlers, LedgerOperation> {
   };
 }
 
-function topUpHandlers({
-  db,
-  assets,
-}: OpsDeps): Pick<Handlers, 'bookTopUp' | 'listTopUps' | 'reverseTopUp'> {
+function topUpHandlers({ db, assets }: OpsDeps): Pick<Handlers, 'bookTopUp' | 'listTopUps' | 'reverseTopUp'> {
   return {
     async bookTopUp({ tx }, { chain, symbol, amount, txid }) {
       const topUp = readTopUp(assets.requireNetwork(chain), { symbol, amount, txid });
