@@ -207,6 +207,35 @@ it('books coin that was sent for fees when told to, once, whoever measures it at
   ]);
 });
 
+it('books a top-up once that the chain shows, and none that was never sent', async () => {
+  const sent = await world.pay(HOT_WALLET, 6n * USDT);
+  await world.verified();
+  const book = (amount: string, txid = sent.txHash) =>
+    world.opentill(`wallet book-top-up --chain BSC_TEST --symbol USDT --amount ${amount} --txid ${txid}`);
+  const expectRefused = ({ code, said }: { readonly code: number; readonly said: string }, words: RegExp) => {
+    expect(code).toBe(1);
+    expect(said).toMatch(words);
+  };
+  expectRefused(await book('6.5'), /hold 6\.00 USDT beyond what the ledger has, and not 6\.50 USDT/);
+  const ref = `BSC_TEST:${sent.txHash}:USDT`;
+  expect(await book('6')).toEqual({ code: 0, said: `Booked 6 USDT on BSC_TEST: ${ref}` });
+  const shouted = sent.txHash.toUpperCase().replace('0X', '0x');
+  expect(await book('6.00', shouted)).toEqual({ code: 0, said: 'Booked before; nothing changed.' });
+  expectRefused(await book('5'), /another amount/);
+  expectRefused(await book('0.01', world.aHash()), /hold 0\.00 USDT beyond/);
+  expect(await world.reconcile()).toMatchObject({ code: 0, differences: [] });
+  const audited = await world.db
+    .selectFrom('audit_entry')
+    .select(['operator', 'details'])
+    .where('action', '=', 'bookTopUp')
+    .orderBy('entry_id')
+    .execute();
+  expect(audited.map(({ operator: by, details }) => [by, details['booked']])).toEqual([
+    ['database:opentill_ops', true],
+    ['database:opentill_ops', false],
+  ]);
+});
+
 it('explains what a swept address received, was brought and paid, and names coin that was taken from it', async () => {
   const holder = devAccount(7);
   await world.setCoin(holder.address, 0n);

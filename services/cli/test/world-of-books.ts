@@ -329,6 +329,19 @@ export async function createWorldOfBooks() {
       return height;
     },
 
+    /** Runs any command that goes to the database itself. */
+    async opentill(line: string): Promise<{ readonly code: number; readonly said: string }> {
+      const said: string[] = [];
+      const code = await runCli(line.split(' '), {
+        env: { OPS_DATABASE_URL: server.url('ops'), NETWORKS_FILE: networksFile(folder, [rpcUrl]) },
+        clock: { now: () => new Date() },
+        print: (out) => said.push(out),
+        printError: (error) => said.push(error),
+        askSecret: async () => '',
+      });
+      return { code, said: said.join('\n') };
+    },
+
     /** Runs `opentill reconcile` as the operator would. */
     async reconcile(
       args: readonly string[] = ['--json'],

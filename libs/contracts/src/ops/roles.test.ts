@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from '@jest/globals';
+import { OPS_ROUTES } from './catalog.ts';
+import { OPERATOR_ROLES } from './roles.ts';
+import type { OpsRoute } from './route.ts';
+
+const SECURITY = new URL('../../../../SECURITY.md', import.meta.url);
+const OTHERS = OPERATOR_ROLES.filter((role) => role !== 'ADMIN');
+
+/** Acts and exports of each role, as SECURITY.md has them. */
+function roleTable(): string {
+  const routes = (Object.entries(OPS_ROUTES) as [string, OpsRoute][]).filter(
+    ([, { kind }]) => kind === 'ACT' || kind === 'EXPORT',
+  );
+  const ids = (chosen: typeof routes) => chosen.map(([id]) => `\`${id}\``).join(', ');
+  const lines = OTHERS.map(
+    (role) => `| ${role} | ${ids(routes.filter(([, { roles }]) => roles.includes(role)))} |`,
+  );
+  const adminOnly = ids(routes.filter(([, { roles }]) => roles.length === 1 && roles[0] === 'ADMIN'));
+  return ['| role | may call |', '|---|---|', ...lines, `| only ADMIN | ${adminOnly} |`, ''].join('\n');
+}
+
+test("SECURITY.md lists each role's acts as the routes have them", async () => {
+  expect(await readFile(SECURITY, 'utf8')).toContain(`\n${roleTable()}`);
+});
+
+test('lets an ADMIN call every route', () => {
+  const closed = (Object.entries(OPS_ROUTES) as [string, OpsRoute][]).filter(
+    ([, { roles }]) => !roles.includes('ADMIN'),
+  );
+  expect(closed).toEqual([]);
+});
+
+test('lets only an ADMIN release what was stopped', () => {
+  const releases = ['releaseHalt', 'releaseHold', 'resumeChain', 'resumeSweeps'] as const;
+  expect(releases.filter((id) => OPS_ROUTES[id].roles.join() !== 'ADMIN')).toEqual([]);
+});

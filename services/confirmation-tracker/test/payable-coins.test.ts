@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Database } from '@opentill/db/database';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { payableCoins } from '../src/native-symbols.ts';
+import { sweepPayableCoins } from '../src/sweep-payable-coins.ts';
+import { listen, NETWORKS } from './tracker-scenario.ts';
+
+let testDatabase: TestDatabase;
+let admin: Database;
+let tracker: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  [admin, tracker] = [testDatabase.open('admin'), testDatabase.open('tracker')];
+});
+afterAll(async () => {
+  await Promise.all([admin.close(), tracker.close()]);
+  await testDatabase.drop();
+});
+
+test('makes coin for fees payable once, when its coin is a configured token', async () => {
+  const network = NETWORKS[0]!;
+  const { chain, nativeSymbol: symbol, nativeDecimals: decimals } = network;
+  await sql`select book_gas_top_up(${`${chain}:0x1:${symbol}`}, ${chain}, ${symbol}, 70)`.execute(
+    admin.kysely,
+  );
+  const observe = listen();
+  const sweep = (networks: typeof NETWORKS) =>
+    sweepPayableCoins({ db: tracker.kysely, observe }, payableCoins(networks));
+  await sweep(NETWORKS);
+  expect(observe.heard).toEqual([]);
+  const coin = { symbol, contract: null, decimals, displayDecimals: 2, minAmount: null, maxAmount: null };
+  const withCoin = [{ ...network, tokens: [...network.tokens, coin] }];
+  await Promise.all([sweep(withCoin), sweep(withCoin)]);
+  expect(observe.heard).toEqual([{ what: 'gasMadePayable', detail: { chain, symbol, amount: 70n } }]);
+  const { rows } =
+    await sql`select kind, balance from ledger_account where kind like 'HOT%' order by kind`.execute(
+      admin.kysely,
+    );
+  expect(rows).toEqual([
+    { kind: 'HOT_AVAILABLE', balance: 70n },
+    { kind: 'HOT_GAS', balance: 0n },
+  ]);
+});
