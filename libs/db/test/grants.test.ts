@@ -120,6 +120,7 @@ const SCANNER: Record<string, Rights> = {
   own_transaction: { select: OWN_TRANSACTION },
   payout_attempt: READ,
   own_transaction_fate: { select: ALL, insert: ALL, update: ALL },
+  chain_status: { select: ALL, insert: ALL, update: ALL },
 };
 /** Of families without nonces. */
 const FOREIGN: Record<string, Rights> = {
@@ -191,6 +192,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     own_transaction: { select: OWN_TRANSACTION },
     own_transaction_fate: READ,
     movement: READ,
+    chain_status: READ,
   },
   scanner_evm: SCANNER,
   scanner_tron: { ...SCANNER, ...FOREIGN },
@@ -248,6 +250,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'payout_veto',
       ].map((table) => [table, READ]),
     ),
+    chain_status: { select: ALL, insert: ALL, update: ALL }, // rows by policy: its own service only
     payout: {
       select: ALL,
       update: [
@@ -395,6 +398,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
       insert: ['decision_id', 'order_pk', 'nonce', 'decision', 'tx_hash', 'reason', 'operator', 'decided_at'],
     },
     chain_pause: { select: ALL, insert: ALL, delete: true },
+    chain_status: READ,
     sweep_pause: { select: ALL, insert: ALL, delete: true },
     sweep_plan: READ,
     sweep_request: { select: ALL, insert: ['chain', 'operator'] },
@@ -841,6 +845,8 @@ describe('attempts', () => {
       'block evm_updates',
       'chain_cursor evm_inserts',
       'chain_cursor evm_updates',
+      'chain_status evm_inserts',
+      'chain_status evm_updates',
       'own_transaction_fate evm_inserts',
       'own_transaction_fate evm_updates',
       'rescan_request evm_answers',
@@ -851,6 +857,19 @@ describe('attempts', () => {
       expect(condition).toMatch(/chain_family/);
       expect([...condition.matchAll(/'([A-Z_]+)'::text/g)].map((match) => match[1])).not.toContain('ETH');
     }
+  });
+
+  test('a service reports the state of a chain under its own name only', async () => {
+    const report = (role: ServiceSchema, service: string, chain: string) =>
+      sql`insert into chain_status (chain, service, state) values (${chain}, ${service}, 'HALTED')
+        on conflict (chain, service) do update set state = excluded.state`.execute(as(role));
+    await report('scanner_evm', 'SCANNER', 'ETH');
+    await report('signer', 'SIGNER', 'ETH');
+    const refused = /row-level security/;
+    await expect(report('scanner_evm', 'SIGNER', 'ETH')).rejects.toThrow(refused);
+    await expect(report('scanner_evm', 'SCANNER', 'TRON')).rejects.toThrow(refused);
+    await expect(report('scanner_tron', 'SCANNER', 'ETH')).rejects.toThrow(refused);
+    await expect(report('signer', 'SCANNER', 'ETH')).rejects.toThrow(refused);
   });
 
   test('the tracker books what came in, and nothing into the hot wallet', async () => {

@@ -25,18 +25,21 @@ export function createAlarmWatch(deps: {
   function conditionOf(chain: Chain, nowMs: number): ChainCondition | undefined {
     const figure = figures.get(chain);
     if (figure?.network === undefined) return undefined;
-    if (figure.state === undefined && figure.halted === undefined && figure.pauseReason === undefined)
-      return undefined;
+    const isStopped =
+      figure.halted !== undefined || figure.leftOut !== undefined || figure.pauseReason !== undefined;
+    if (figure.state === undefined && !isStopped) return undefined;
     const { network, state, openedAtMs } = figure;
     // A head that was stored long ago is no news before the nodes had time to name a new one.
     const isJustOpened = figure.headTimeSeconds === undefined && nowMs - openedAtMs < JUST_OPENED_MS;
-    if (isJustOpened && figure.halted === undefined && figure.pauseReason === undefined) return undefined;
+    if (isJustOpened && !isStopped) return undefined;
     return {
       network,
       state,
       headTimeSeconds: figure.headTimeSeconds ?? state?.head.timeSeconds ?? 0,
       finality: figure.finality,
       halted: figure.halted,
+      haltDetail: figure.haltDetail,
+      leftOut: figure.leftOut,
       verifying: {
         failingSinceMs: figure.verifyFailingSinceMs,
         contradictionsInRow: figure.contradictionsInRow,

@@ -1,5 +1,6 @@
 import type { SourceHealth } from '@opentill/chain/source-health';
 import type { TokenWarning } from '@opentill/chain/token-warning';
+import type { CheckFailure } from '@opentill/chain/check-failure';
 import { seenBlock, type ChainState } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
 import type { ScanNetwork } from './scan-network.ts';
@@ -34,6 +35,8 @@ export const ALARM_KINDS = [
   'far-behind',
   /** The chain forked below what is stored or final: it stands still until an operator decides. */
   'reorg-too-deep',
+  /** The nodes serve another network, or other tokens than configured: the chain is left out and checked again. */
+  'left-out',
   /** The stored blocks and the cursor don't fit together: the chain stands still until an operator decides. */
   'stored-chain-broken',
 ] as const;
@@ -50,6 +53,10 @@ export interface ChainCondition {
   readonly finality: FinalityView | undefined;
   /** Why the chain stands still, by error code. */
   readonly halted: string | undefined;
+  /** Message of the halt. */
+  readonly haltDetail?: string | undefined;
+  /** Failed start-up check of a chain that is left out. */
+  readonly leftOut?: CheckFailure | undefined;
   /** Since when every verified pass failed, and how often its answers contradicted one another in a row. */
   readonly verifying: { readonly failingSinceMs: number | undefined; readonly contradictionsInRow: number };
   /** Why an operator has paused the chain; undefined when none has. */
@@ -130,10 +137,14 @@ function progressAlarms(condition: ChainCondition, state: ChainState, nowMs: num
   ];
 }
 
-function haltAlarms({ halted }: ChainCondition): readonly Judgement[] {
+function haltAlarms({ halted, haltDetail, leftOut }: ChainCondition): readonly Judgement[] {
   return [
-    ['reorg-too-deep', when(halted === 'REORG_TOO_DEEP', 'the chain forked too deep')],
-    ['stored-chain-broken', when(halted === 'STORED_CHAIN_BROKEN', 'the stored blocks are not a chain')],
+    ['left-out', leftOut && `${leftOut.code}: ${leftOut.detail}`],
+    ['reorg-too-deep', when(halted === 'REORG_TOO_DEEP', haltDetail ?? 'the chain forked too deep')],
+    [
+      'stored-chain-broken',
+      when(halted === 'STORED_CHAIN_BROKEN', haltDetail ?? 'the stored blocks are not a chain'),
+    ],
   ];
 }
 

@@ -1,5 +1,6 @@
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { ChainCondition } from './alarms.ts';
+import type { CheckFailure } from '@opentill/chain/check-failure';
 import type { ChainState } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
 import type { FateFigures } from './own-fate.ts';
@@ -14,6 +15,14 @@ export interface ChainFigures {
   tickedAtMs: number | undefined;
   /** Why the chain stands still, as long as it does. */
   halted: string | undefined;
+  /** Message of the halt, where this process found it. */
+  haltDetail: string | undefined;
+  /** Failed start-up check, while the chain is left out for it. */
+  leftOut: CheckFailure | undefined;
+  /** When this process began to watch the chain. */
+  watchedAtMs: number;
+  /** Code of the last failed round. */
+  failedBy: string | undefined;
   network: ScanNetwork | undefined;
   sources: ChainReader['sources'];
   /** Time of the newest block that a head named. */
@@ -39,6 +48,10 @@ export function createChainFigures(): ChainFigures {
     verifiedMovedAtMs: 0,
     tickedAtMs: undefined,
     halted: undefined,
+    haltDetail: undefined,
+    leftOut: undefined,
+    watchedAtMs: 0,
+    failedBy: undefined,
     network: undefined,
     sources: undefined,
     headTimeSeconds: undefined,

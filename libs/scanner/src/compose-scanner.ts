@@ -52,7 +52,8 @@ export function composeScannerOf({ service, family, schema, startScanner }: Scan
         newId,
         networks,
         instanceId,
-        fail,
+        // Services that share the process continue.
+        fail: sharesProcess ? () => undefined : fail,
       });
       onStop(() => app.stop());
       const { healthPort: port, healthHost: host } = config;

@@ -3,6 +3,7 @@ import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { EpochCommittee } from '@opentill/chain/epoch-committee';
 import type { TokenWarning } from '@opentill/chain/token-warning';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
+import type { ChainStatus } from '@opentill/domain/chain-status';
 import type { Chain } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
@@ -10,8 +11,9 @@ import type { CheckResult } from '@opentill/runtime/health';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { createAlarmWatch, type AlarmWatch } from './alarm-watch.ts';
-import type { AlarmKind } from './alarms.ts';
+import type { CheckFailure } from '@opentill/chain/check-failure';
 import { createChainFigures, type ChainFigures } from './chain-figures.ts';
+import { healthOf, statusOf } from './chain-health.ts';
 import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
 import type { FateFigures } from './own-fate.ts';
@@ -31,7 +33,8 @@ export type ScanPart =
   | 'fates'
   | 'tokens'
   | 'certify'
-  | 'lease';
+  | 'lease'
+  | 'status';
 
 /** What happens to a chain, in words; told once it is committed. */
 export interface ScanObserver {
@@ -77,12 +80,16 @@ export interface ScanObserver {
   seenButNotVerified(chain: Chain, transfers: readonly LiveTransfer[]): void;
   /** A rescan did not find what is recorded and verified. Nothing was changed: somebody has to look. */
   rescanContradicts(chain: Chain, transfers: readonly LiveTransfer[]): void;
+  /** The start-up checks ran; `failure`: why the chain is left out. */
+  checked(chain: Chain, failure: CheckFailure | undefined): void;
+  /** An earlier holder of the chain stored this halt. It holds until a round succeeds. */
+  inheritedHalt(chain: Chain, code: string): void;
+  /** State of the chain, for the database. */
+  status(chain: Chain): ChainStatus;
   /** Whether the chain is scanned, or its standby works, as a health check says it. */
   health(chain: Chain): CheckResult;
 }
 
-/** A chain whose rounds fail for so long is not ready. */
-const UNREADY_AFTER_MS = 30_000;
 const LOGGED_IDS_MAX = 50;
 
 /** Logs, counts and judges what the scan loops of a process report. */
@@ -117,13 +124,13 @@ export function createScanObserver(deps: {
     failed(chain, part, error, failuresInRow) {
       const code = error instanceof GatewayError ? error.code : 'UNKNOWN';
       meters.errors.inc({ chain, part, code });
-      if (isHalt(error)) figureOf(chain).halted = code;
+      if (isHalt(error)) Object.assign(figureOf(chain), { halted: code, haltDetail: error.message });
       markFailure(figureOf(chain), part, error, nowMs());
       alarms.judge(chain);
-      // Told at the first failure and then ever more rarely; the counter has them all.
-      if (!Number.isInteger(Math.log2(failuresInRow))) return;
+      // A halt is logged as its alarm. Other failures are logged ever more rarely; the counter has all of them.
+      if (isHalt(error) || !Number.isInteger(Math.log2(failuresInRow))) return;
       const level = levelOf(error);
-      logger[level]('scan failed', { chain, part, code, failuresInRow, halted: isHalt(error), error });
+      logger[level]('scan failed', { chain, part, code, failuresInRow, error });
     },
     refused(chain) {
       meters.refusedCommits.inc({ chain });
@@ -132,6 +139,7 @@ export function createScanObserver(deps: {
     refuted: contradicted('refuted'),
     seenButNotVerified: contradicted('seen-not-verified'),
     rescanContradicts: contradicted('rescan'),
+    status: (chain) => statusOf(figureOf(chain), alarms.judge(chain), nowMs()),
     health: (chain) => healthOf(figureOf(chain), alarms.judge(chain), nowMs()),
   };
 }
@@ -190,6 +198,8 @@ type ConditionNotes = Pick<
   | 'tokensAsked'
   | 'committeeTrusted'
   | 'pauseSeen'
+  | 'checked'
+  | 'inheritedHalt'
 >;
 
 /** What is noted to be judged later. */
@@ -203,7 +213,7 @@ function noteConditions(deps: {
   const nowMs = (): number => clock.now().getTime();
   return {
     watching(network, sources) {
-      Object.assign(figureOf(network.chain), { network, sources });
+      Object.assign(figureOf(network.chain), { network, sources, watchedAtMs: nowMs() });
     },
     opened(chain, state, isFirst) {
       const figure = figureOf(chain);
@@ -221,6 +231,7 @@ function noteConditions(deps: {
         state: undefined,
         headTimeSeconds: undefined,
         halted: undefined,
+        haltDetail: undefined,
         fates: undefined,
         fatesFailingSinceMs: undefined,
         tokenWarnings: [],
@@ -230,7 +241,11 @@ function noteConditions(deps: {
       alarms.judge(chain);
     },
     ticked(chain) {
-      Object.assign(figureOf(chain), { tickedAtMs: nowMs(), halted: undefined });
+      const figure = figureOf(chain);
+      figure.tickedAtMs = nowMs();
+      // A paused chain reads nothing, so its halt may still hold.
+      if (figure.pauseReason === undefined)
+        Object.assign(figure, { halted: undefined, haltDetail: undefined });
       alarms.judge(chain);
     },
     headNamed(chain, head) {
@@ -255,6 +270,16 @@ function noteConditions(deps: {
       const digest = createHash('sha256').update(JSON.stringify(members)).digest('hex');
       logger.warn('committee trusted by the word of nodes', { chain, epoch, digest });
     },
+    checked(chain, leftOut) {
+      const figure = figureOf(chain);
+      if (figure.leftOut === leftOut) return;
+      figure.leftOut = leftOut;
+      alarms.judge(chain);
+    },
+    inheritedHalt(chain, code) {
+      figureOf(chain).halted ??= code;
+      alarms.judge(chain);
+    },
     pauseSeen(chain, reason) {
       figureOf(chain).pauseReason = reason;
     },
@@ -267,6 +292,7 @@ function noteConditions(deps: {
 const NOT_FAILING = { verifyFailingSinceMs: undefined, contradictionsInRow: 0 };
 
 function markFailure(figure: ChainFigures, part: ScanPart, error: unknown, nowMs: number): void {
+  if (part === 'seen') figure.failedBy = error instanceof GatewayError ? error.code : 'UNKNOWN';
   if (part === 'fates') figure.fatesFailingSinceMs ??= nowMs;
   if (part !== 'verified' && part !== 'branch') return;
   figure.verifyFailingSinceMs ??= nowMs;
@@ -286,18 +312,6 @@ function namedTransfers(written: Written): readonly (readonly [string, readonly 
     ['orphaned', written.orphanedIds],
   ] as const;
   return named.filter(([, ids]) => ids.length > 0);
-}
-
-function healthOf(figure: ChainFigures, alarms: ReadonlyMap<AlarmKind, string>, nowMs: number): CheckResult {
-  if (figure.pauseReason !== undefined) return { ok: true, detail: `paused: ${figure.pauseReason}` };
-  if (figure.halted !== undefined) return { ok: false, detail: `halted: ${figure.halted}` };
-  if (figure.tickedAtMs === undefined) return { ok: false, detail: 'no round went through yet' };
-  const agoMs = nowMs - figure.tickedAtMs;
-  if (agoMs > UNREADY_AFTER_MS) return { ok: false, detail: `the last round went through ${agoMs} ms ago` };
-  const { state } = figure;
-  if (state === undefined) return { ok: true, detail: 'standby' };
-  const detail = [`verified ${state.verifiedHeight} of ${state.head.height}`, ...alarms.values()].join('; ');
-  return { ok: !alarms.has('head-stale'), detail };
 }
 
 function positions(state: ChainState): Readonly<Record<string, unknown>> {

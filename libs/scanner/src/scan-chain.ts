@@ -1,18 +1,20 @@
-import { isReaderError } from '@opentill/chain/reader-error';
 import type { LeaseKeeper } from '@opentill/db/lease';
 import type { Chain } from '@opentill/domain/chains';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
 import { startLoop } from '@opentill/runtime/loop';
+import type { StartGates } from '@opentill/runtime/start-gates';
+import type { CheckFailure } from '@opentill/chain/check-failure';
 import { retryAfterMs } from './hold-off.ts';
 import { createPollPace } from './poll-pace.ts';
 import { createScanTick, type ScanTickDeps } from './scan-tick.ts';
+import { createStatusReport } from './status-report.ts';
 
 export interface ScanChainDeps extends Omit<ScanTickDeps, 'lease'> {
   readonly lease: LeaseKeeper;
   /** How often the lease is renewed, or asked for: a third of its time to live. */
   readonly leaseIntervalMs: number;
-  /** The node serves another network, or other tokens, than is configured: only the operator can mend that. */
-  readonly onMisconfigured: (error: unknown) => void;
+  /** Start-up checks of all chains of the service. */
+  readonly gates: StartGates<CheckFailure>;
 }
 
 /** A chain that is being scanned, or waited for while another replica scans it. */
@@ -30,7 +32,7 @@ const MAX_BACKOFF_MS = 5_000;
  * Scans one chain for as long as this replica holds its lease, and competes for the lease while it does not. Two loops
  * run beside each other, so that a node that answers slowly does not cost the lease: one keeps the lease, the other
  * scans, woken by heads where the reader announces them and by time anyway. Nothing is scanned before the node was
- * found to be the configured network.
+ * found to be the configured network. A third loop reports the chain's state to the database.
  */
 export function startChainScan(deps: ScanChainDeps): ChainScan {
   const { network, reader, lease, observe } = deps;
@@ -38,18 +40,8 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
   const pace = createPollPace(network, deps.clock);
   let hasMore = true;
   const stopping = new AbortController();
-  let isNetworkChecked = false;
-
-  async function checkNetwork(signal: AbortSignal): Promise<void> {
-    try {
-      await reader.checkNetwork({ signal });
-      isNetworkChecked = true;
-    } catch (error) {
-      if (isReaderError(error, 'WRONG_CHAIN') || isReaderError(error, 'TOKEN_MISMATCH'))
-        deps.onMisconfigured(error);
-      throw error;
-    }
-  }
+  const gate = deps.gates.add((options) => reader.checkNetwork(options));
+  const report = createStatusReport(deps);
 
   const scanLoop = startLoop({
     name: `scan ${network.chain}`,
@@ -59,7 +51,12 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
       if (!pace.isDue() && !hasMore) return undefined;
       hasMore = true; // unless the round says otherwise: after a failure it is tried again
       try {
-        if (!isNetworkChecked) await checkNetwork(signal);
+        const isAdmitted = await gate.admit(signal);
+        observe.checked(network.chain, gate.leftOut());
+        if (!isAdmitted) {
+          statusLoop.wake();
+          return undefined;
+        }
         const outcome = await tick(signal);
         observe.ticked(network.chain);
         hasMore = outcome !== undefined; // what is to be done soon must not wait for a poll that is left out
@@ -89,6 +86,13 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
     },
     onError: (error, failuresInRow) => observe.failed(network.chain, 'lease', error, failuresInRow),
   });
+  const statusLoop = startLoop({
+    name: `status ${network.chain}`,
+    intervalMs: deps.leaseIntervalMs,
+    maxBackoffMs: MAX_BACKOFF_MS,
+    run: report,
+    onError: (error, failuresInRow) => observe.failed(network.chain, 'status', error, failuresInRow),
+  });
   const subscription = reader.subscribeHeads?.(onHead, stopping.signal);
 
   return {
@@ -97,6 +101,9 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
     async stop() {
       stopping.abort();
       await Promise.all([scanLoop.stop(), leaseLoop.stop(), subscription]);
+      await statusLoop.stop();
+      // The last state, where it is why the service ends.
+      await report().catch((error: unknown) => observe.failed(network.chain, 'status', error, 1));
       await lease.release().catch((error: unknown) => observe.failed(network.chain, 'lease', error, 1));
     },
   };

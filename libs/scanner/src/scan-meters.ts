@@ -1,9 +1,11 @@
+import { CHAIN_STATES } from '@opentill/domain/chain-status';
 import type { Chain } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { AlarmWatch } from './alarm-watch.ts';
 import { ALARM_KINDS } from './alarms.ts';
 import type { ChainFigures } from './chain-figures.ts';
+import { statusOf } from './chain-health.ts';
 import { seenBlock } from './chain-state.ts';
 
 /** What is counted as it happens. */
@@ -38,6 +40,25 @@ function createAlarmGauge(
   });
 }
 
+function createStateGauge(
+  metrics: Metrics,
+  figures: ReadonlyMap<Chain, ChainFigures>,
+  { alarms, clock }: { readonly alarms: AlarmWatch; readonly clock: Clock },
+): void {
+  metrics.gauge<'chain' | 'state'>({
+    name: 'scanner_chain_state',
+    help: '1 for the present state of the chain, as in /readyz',
+    labelNames: ['chain', 'state'],
+    collect(gauge) {
+      gauge.reset();
+      for (const [chain, figure] of figures) {
+        const { state } = statusOf(figure, alarms.judge(chain), clock.now().getTime());
+        for (const one of CHAIN_STATES) gauge.set({ chain, state: one }, one === state ? 1 : 0);
+      }
+    },
+  });
+}
+
 /** The metrics of the scan loops. The gauges are computed from `figures` at each scrape. */
 export function createScanMeters(
   metrics: Metrics,
@@ -52,6 +73,7 @@ export function createScanMeters(
   },
 ): ScanMeters {
   createAlarmGauge(metrics, figures, alarms);
+  createStateGauge(metrics, figures, { alarms, clock });
   const perChain = (
     name: string,
     help: string,

@@ -14,6 +14,7 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import type { NodeObserver } from './observe-nodes.ts';
+import { createChainGates } from './chain-gates.ts';
 import { createNodeObserver } from './observe-nodes.ts';
 import { createScanObserver } from './observe.ts';
 import { startChainScan } from './scan-chain.ts';
@@ -42,7 +43,7 @@ export interface ScannerDeps {
   readonly openNetworks: (nodes: NodeObserver) => readonly ScannedNetwork[];
   /** Unique to the process. */
   readonly instanceId: string;
-  /** Told of what only the operator can mend; the service must then end. */
+  /** Receives the error when no chain passes its start-up checks; the service must then end. */
   readonly fail: (error: unknown) => void;
   /** How long a chain stays with a replica that says nothing. @default 5000 */
   readonly leaseTtlMs?: number;
@@ -72,6 +73,7 @@ export function startScanner(deps: ScannerDeps): ScannerApp {
   const store = createScanStore({ db, schema, clock, newId });
   // Before anything starts.
   const networks = deps.openNetworks(createNodeObserver({ logger, metrics, scans: scanObserver }));
+  const gates = createChainGates(clock, deps.fail);
   const publisher = createPublisher(broker);
   const relay = startRelay({ store: createOutboxStore(db, schema), publisher, logger, metrics });
   const scans = networks.map(({ network, reader }) =>
@@ -91,7 +93,7 @@ export function startScanner(deps: ScannerDeps): ScannerApp {
       }),
       leaseIntervalMs: leaseTtlMs / 3,
       onCommitted: () => relay.wake(),
-      onMisconfigured: deps.fail,
+      gates,
     }),
   );
   const presence = announcePresence({

@@ -2,10 +2,12 @@ import { sql } from 'kysely';
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract, TransferPosition, TxHash } from '@opentill/chain/transfer';
+import { readScannedStatus, writeChainStatus } from '@opentill/db/chain-status';
 import type { Db } from '@opentill/db/database';
 import { assertLease, type Lease } from '@opentill/db/lease';
 import { appendToOutbox } from '@opentill/db/outbox';
 import type { ServiceSchema } from '@opentill/db/service-schema';
+import type { ChainStatus } from '@opentill/domain/chain-status';
 import type { Chain, Family } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 import type { Clock } from '@opentill/runtime/clock';
@@ -72,6 +74,10 @@ export interface ScanStore {
   liveTransfers(chain: Chain, from: number, to?: number): Promise<readonly LiveTransfer[]>;
   /** Why an operator has paused the chain; undefined when none has. */
   pauseReason(chain: Chain): Promise<string | undefined>;
+  /** The state of the chain that a scanner reported last; undefined before the first report. */
+  readStatus(chain: Chain): Promise<ChainStatus | undefined>;
+  /** Reports the state of the chain. Throws LEASE_LOST. */
+  writeStatus(lease: Lease, chain: Chain, status: ChainStatus): Promise<void>;
   /** The oldest rescan that is asked for and not done. */
   nextRescan(chain: Chain): Promise<RescanRequest | undefined>;
   readonly committees: CommitteeStore;
@@ -171,6 +177,13 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
     nextRescan: (chain) => readNextRescan(db, chain),
 
     committees: createCommitteeStore(deps),
+    readStatus: (chain) => readScannedStatus(db, chain),
+
+    writeStatus: (lease, chain, status) =>
+      db.transaction().execute(async (tx) => {
+        await assertLease(tx, schema, lease);
+        await writeChainStatus(tx, 'SCANNER', chain, status);
+      }),
   };
 }
 

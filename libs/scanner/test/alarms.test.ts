@@ -85,7 +85,9 @@ describe('a head that stands still', () => {
       }
       const { ok, detail } = scan.observe.health(CHAIN);
       expect(ok).toBe(false);
-      if (why === 'no new block') expect(detail).toBe('verified 18 of 20; head is 130 s old');
+      expect(detail).toBe(
+        why === 'no new block' ? 'failing: HEAD_STALE' : 'failing: RPC_UNAVAILABLE: no round for 30 s',
+      );
       expect(await raised(scan)).toEqual(['head-stale']);
       node.faults.beforeCall = undefined;
       for (let i = 0; i < 11; i += 1) node.mine();

@@ -82,7 +82,7 @@ export interface LogLine {
   readonly fields: LogFields;
 }
 
-function createTestLogger(lines: LogLine[] | undefined): Logger {
+export function createTestLogger(lines: LogLine[] | undefined): Logger {
   const silent = createLogger({ service: 'test', level: 'silent' });
   if (lines === undefined) return silent;
   const write = (message: string, fields: LogFields = {}): unknown => lines.push({ message, fields });

@@ -70,6 +70,8 @@ export function createCrasher(): Crasher {
         pauseReason: store.pauseReason,
         nextRescan: around(store.nextRescan),
         committees: store.committees,
+        readStatus: () => Promise.resolve(undefined),
+        writeStatus: () => Promise.resolve(),
       };
     },
   };

@@ -15,6 +15,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
+import { createChainGates } from '@opentill/scanner/chain-gates';
 import { createScanObserver } from '@opentill/scanner/observe';
 import { startChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
@@ -111,9 +112,9 @@ export async function openSuiBooks(suiForm: 'address' | 'coin' = 'address'): Pro
     }),
     leaseIntervalMs: 1_000,
     onCommitted: () => undefined,
-    onMisconfigured: (error) => {
+    gates: createChainGates(systemClock, (error) => {
       throw error;
-    },
+    }),
   });
   let uniqueMs = Date.now();
   const verified = async () => {

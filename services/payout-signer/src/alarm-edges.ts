@@ -5,6 +5,8 @@ import type { WalletKey } from './wallet-facts.ts';
 /** What somebody should look at; label values of the metric `opentill_payout_alarm_bool`. */
 export const WALLET_ALARM_KINDS = [
   'halted',
+  /** The scanner halted the chain, or its nodes failed the start-up checks: payouts wait. */
+  'chain-halted',
   'chain-ahead',
   /** A source goes on saying that its pool holds more than we sent, alone: it lies or is broken, and is not waited for. */
   'pool-disbelieved',

@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
 import { ROLLED_ROWS_MAX, rollInbox } from '@opentill/db/housekeeping';
-import { keepLease } from '@opentill/db/lease';
+import { keepLease, type Lease } from '@opentill/db/lease';
 import { createOutboxStore } from '@opentill/db/outbox';
 import { announcePresence } from '@opentill/db/presence';
 import { startConsumer, type Consumer } from '@opentill/messaging/consumer';
+import { chainStatusText } from '@opentill/domain/chain-status';
 import { createPublisher } from '@opentill/messaging/publisher';
 import { startRelay, type Relay } from '@opentill/messaging/relay';
 import type { CheckResult, Checks } from '@opentill/runtime/health';
@@ -12,6 +13,7 @@ import { startLoop, type Loop } from '@opentill/runtime/loop';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import { startDepositDrivers, type DepositDrivers } from './drive-deposits.ts';
 import { startDriver, startExpiringDriver, type Driver } from './drive-wallet.ts';
+import { openDrivenChains, type DrivenChains } from './driven-chain.ts';
 import { NO_SEND_MARK, openSendMark } from './expiring/send-mark.ts';
 import { createAttemptStore } from './expiring/store.ts';
 import { wakeDrivers, type WakingEvent } from './handlers/wake-drivers.ts';
@@ -23,6 +25,7 @@ import { createPayoutStore } from './store.ts';
 import type { PayingNetwork, SignerDeps, SignerTiming } from './signer-deps.ts';
 import { startPlanners } from './start-planners.ts';
 import { findMovingDeposits } from './store/find-moving.ts';
+import { holdForChain } from './store/mark-halted.ts';
 import { startWatchingSweeps } from './watch-sweeps.ts';
 
 export const DEFAULT_TIMING: SignerTiming = {
@@ -67,8 +70,9 @@ export function startSigner(deps: SignerDeps): SignerApp {
   const timing = { ...DEFAULT_TIMING, ...deps.timing };
   const publisher = createPublisher(broker);
   const relay = startRelay({ store: createOutboxStore(db, SCHEMA), publisher, logger, metrics });
-  const drivers = startDrivers(deps, timing, observe, relay);
-  const deposits = startDeposits(deps, timing, observe, relay);
+  const chains = openDrivenChains(deps);
+  const drivers = startDrivers(deps, timing, observe, relay, chains);
+  const deposits = startDeposits(deps, timing, observe, relay, chains);
   const wakeAll = () => {
     for (const driver of [...drivers, ...deposits]) driver.wake();
   };
@@ -121,11 +125,12 @@ function startDrivers(
   timing: SignerTiming,
   observe: Observe,
   relay: Relay,
+  chains: DrivenChains,
 ): readonly Driver[] {
   return deps.networks.flatMap((paying) =>
     deps.wallets
       .filter((wallet) => paying.codec.parse(wallet) === wallet)
-      .map((wallet) => startDriverOf(deps, timing, observe, relay, paying, wallet)),
+      .map((wallet) => startDriverOf(deps, timing, observe, relay, paying, wallet, chains)),
   );
 }
 
@@ -135,6 +140,7 @@ function startDeposits(
   timing: SignerTiming,
   observe: Observe,
   relay: Relay,
+  chains: DrivenChains,
 ): readonly DepositDrivers[] {
   const quiet = observeDeposits(observe);
   return deps.networks.map((paying) =>
@@ -146,7 +152,15 @@ function startDeposits(
         const isOurs = deps.keys.admitDeposit(paying.network.family, index, address);
         observe.depositUnknown(paying.network.chain, address, isOurs);
         return isOurs
-          ? startDriverOf(deps, { ...timing, balancesEveryMs: 'NEVER' }, quiet, relay, paying, address)
+          ? startDriverOf(
+              deps,
+              { ...timing, balancesEveryMs: 'NEVER' },
+              quiet,
+              relay,
+              paying,
+              address,
+              chains,
+            )
           : undefined;
       },
       max: timing.depositsAtOnce,
@@ -163,8 +177,10 @@ function startDriverOf(
   relay: Relay,
   paying: PayingNetwork,
   wallet: Address,
+  chains: DrivenChains,
 ): Driver {
   const { network, codec } = paying;
+  const chain = chains.get(network.chain);
   const key = { chain: network.chain, wallet };
   const isHotWallet = wallets.includes(wallet);
   const rules = {
@@ -192,6 +208,8 @@ function startDriverOf(
     leaseIntervalMs: timing.leaseTtlMs / 3,
     sweepMs: timing.sweepMs,
     fail,
+    ...(chain === undefined ? {} : { chain }),
+    markHalted: (lease: Lease) => holdForChain(db, key, lease, { newId, clock }),
   };
   if (paying.kind === 'EXPIRING')
     return startExpiringDriver({
@@ -253,6 +271,8 @@ function checksOf({ db, broker, clock }: SignerDeps, drivers: readonly Driver[])
   const startedAt = clock.now().getTime();
   const checkDriver = (driver: Driver): CheckResult => {
     if (!driver.leads()) return { ok: true, detail: 'standby' };
+    const stop = driver.stoppedBy();
+    if (stop !== undefined) return { ok: false, detail: chainStatusText(stop) };
     const silentMs = clock.now().getTime() - (driver.passedAt() ?? startedAt);
     return silentMs < PASS_STALE_MS
       ? { ok: true, detail: 'leads' }

@@ -72,6 +72,8 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       instanceId,
       stateDirectory: config.stateDirectory,
       fail,
+      // Services that share the process continue.
+      ...(sharesProcess ? { onNoneUsable: () => undefined } : {}),
       timing: { inboxKeptSeconds: config.inboxKeptSeconds },
     });
     onStop(() => app.stop());

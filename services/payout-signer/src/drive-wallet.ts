@@ -1,7 +1,10 @@
-import type { LeaseKeeper } from '@opentill/db/lease';
+import { checkFailureOf } from '@opentill/chain/check-failure';
+import type { Lease, LeaseKeeper } from '@opentill/db/lease';
+import type { ChainStatus } from '@opentill/domain/chain-status';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Clock } from '@opentill/runtime/clock';
 import { startLoop } from '@opentill/runtime/loop';
+import { createSignerGates, type DrivenChain } from './driven-chain.ts';
 import { createExpiringPass } from './expiring/pass.ts';
 import type { ExpiringPassDeps } from './expiring/pass-deps.ts';
 import { startLeaseLoop } from './lease-loop.ts';
@@ -18,8 +21,12 @@ export interface DrivingDeps {
   readonly leaseIntervalMs: number;
   /** Pause between passes that nobody asked for. */
   readonly sweepMs: number;
-  /** Told of what must not go on: a node of another network, bytes that were signed otherwise than asked. */
+  /** Told of what must not go on, such as bytes that were signed otherwise than asked. */
   readonly fail: (error: unknown) => void;
+  /** Shared by the drivers of the chain. Absent: the driver checks the chain for itself, and `fail` hears of a failed check. */
+  readonly chain?: DrivenChain;
+  /** Notes on payouts that the chain is halted. @returns how many were marked; 0 when all are */
+  readonly markHalted?: (lease: Lease) => Promise<number>;
 }
 
 export interface DriverDeps extends PassDeps, DrivingDeps {}
@@ -36,6 +43,8 @@ export interface Driver {
   leads(): boolean;
   /** When the last pass ended well, in milliseconds since 1970; undefined before the first of this lease. */
   passedAt(): number | undefined;
+  /** Why payouts of the chain wait, by the last pass; undefined: they do not. */
+  stoppedBy(): ChainStatus | undefined;
   /** Ends what is under way and gives the lease back. */
   stop(): Promise<void>;
 }
@@ -62,7 +71,9 @@ interface Driven extends DrivingDeps {
 function drive(deps: Driven, newPass: () => Pass): Driver {
   const { key, leaseKeeper, observe, sender } = deps;
   let current: { readonly token: number; readonly pass: Pass } | undefined;
-  let isNetworkChecked = false;
+  const gate =
+    deps.chain?.gate ?? createSignerGates(deps.clock, deps.fail).add((o) => sender.checkNetwork(o));
+  let stop: ChainStatus | undefined;
   let passedAtMs: number | undefined;
   const name = `payouts ${key.chain} ${key.wallet}`;
   const onError = (error: unknown, failuresInRow: number) => observe.passFailed(key, error, failuresInRow);
@@ -79,16 +90,19 @@ function drive(deps: Driven, newPass: () => Pass): Driver {
         return undefined;
       }
       try {
-        if (!isNetworkChecked) await sender.checkNetwork({ signal });
-        isNetworkChecked = true;
+        const isAdmitted = await gate.admit(signal);
+        stop = await waitForChain(deps, lease);
+        if (!isAdmitted) return undefined;
         // Whoever takes the lease anew knows nothing of what was sent meanwhile.
         if (current?.token !== lease.fencingToken) current = { token: lease.fencingToken, pass: newPass() };
-        const outcome = await current.pass(lease, signal);
+        const outcome = await current.pass(lease, signal, { sendsOnly: stop !== undefined });
         passedAtMs = deps.clock.now().getTime();
         observe.passed(key);
         return outcome;
       } catch (error) {
         if (mustEnd(error)) deps.fail(error);
+        const failure = checkFailureOf(error);
+        if (failure !== undefined) gate.expel(failure, error);
         throw error;
       }
     },
@@ -107,6 +121,7 @@ function drive(deps: Driven, newPass: () => Pass): Driver {
     wake: () => driving.wake(),
     leads: () => leaseKeeper.current() !== undefined,
     passedAt: () => passedAtMs,
+    stoppedBy: () => stop,
     async stop() {
       await driving.stop();
       observe.ended(key);
@@ -114,14 +129,20 @@ function drive(deps: Driven, newPass: () => Pass): Driver {
   };
 }
 
+/** Reports the state of the chain, and marks the payouts that wait for it. @returns why they wait */
+async function waitForChain(
+  { key, observe, chain, markHalted }: Pick<Driven, 'key' | 'observe' | 'chain' | 'markHalted'>,
+  lease: Lease,
+): Promise<ChainStatus | undefined> {
+  await chain?.report(lease);
+  const stop = await chain?.stop();
+  const marked = stop === undefined ? 0 : ((await markHalted?.(lease)) ?? 0);
+  observe.chainStopped(key, stop, marked);
+  return stop;
+}
+
 /** Errors after which a restart alone would do harm, or nothing. */
-const ENDS = new Set([
-  'WRONG_CHAIN',
-  'TOKEN_MISMATCH',
-  'SIGNED_OTHERWISE',
-  'WALLET_UNKNOWN',
-  'SIGNER_CLOSED',
-]);
+const ENDS = new Set(['SIGNED_OTHERWISE', 'WALLET_UNKNOWN', 'SIGNER_CLOSED']);
 
 function mustEnd(error: unknown): boolean {
   return error instanceof GatewayError && ENDS.has(error.code);

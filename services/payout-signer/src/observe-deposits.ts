@@ -15,6 +15,7 @@ export function observeDeposits(observe: Observe): Observe {
     balances: nothing,
     gaps: nothing,
     chainAhead: nothing,
+    chainStopped: nothing,
     poolDisbelieved: nothing,
     feesAtCap: nothing,
   };

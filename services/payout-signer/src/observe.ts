@@ -1,5 +1,6 @@
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Rolled } from '@opentill/db/housekeeping';
+import { chainStatusText, type ChainStatus } from '@opentill/domain/chain-status';
 import type { Chain } from '@opentill/domain/chains';
 import { NO_ENERGY } from './sweeps/next-step.ts';
 import { SWEEP_DELAYS, type SweepPlan } from '@opentill/domain/plan-sweeps';
@@ -8,6 +9,7 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import { createAlarmEdges } from './alarm-edges.ts';
 import type { AuthorisationDecisions } from './decide-authorisations.ts';
 import type { OrderOutcome } from './energy/energy-seller.ts';
+import { createStepLog } from './step-log.ts';
 import { observeAttempts, type ObserveAttempts } from './observe-attempts.ts';
 import type { BalanceRow, SignedAttempt, TakenIn } from './payout-store.ts';
 import { createSignerMeters } from './signer-meters.ts';
@@ -56,6 +58,8 @@ export interface Observe extends ObserveAttempts {
   /** Transactions to be replaced that our key did not sign as the database says: none is. Each with its nonce and what differs. */
   forged(key: WalletKey, transactions: readonly string[]): void;
   balances(key: WalletKey, rows: readonly BalanceRow[], alarms: BalanceAlarms): void;
+  /** Why payouts of the chain wait for it, and how many were marked so now; undefined: they do not wait. */
+  chainStopped(key: WalletKey, stop: ChainStatus | undefined, marked: number): void;
   /** Nodes failed at a step; it is tried again with the next pass. */
   stepFailed(key: WalletKey, step: string, error: unknown): void;
   /** A pass failed as a whole. */
@@ -189,6 +193,7 @@ function observeNonces({ logger, meters, alarms }: Telling) {
 }
 
 function observeWallet({ logger, meters, alarms }: Telling) {
+  const steps = createStepLog(logger);
   return {
     looked(key, view) {
       const { chain } = key;
@@ -211,18 +216,28 @@ function observeWallet({ logger, meters, alarms }: Telling) {
     },
     leads(key, isLeader) {
       meters.leads.set({ chain: key.chain, wallet: key.wallet }, isLeader ? 1 : 0);
-      if (!isLeader) alarms.clear(key);
+      if (isLeader) return;
+      alarms.clear(key);
+      steps.forget(key);
     },
-    stepFailed({ chain }, step, error) {
-      meters.failures.inc({ chain, step });
-      logger.warn('step left to the next pass', { chain, step, error });
+    chainStopped(key, stop, marked) {
+      const { chain } = key;
+      if (marked > 0) meters.hindered.inc({ chain, obstacle: 'CHAIN_HALTED' }, marked);
+      alarms.set('chain-halted', key, stop === undefined ? undefined : chainStatusText(stop));
+    },
+    stepFailed(key, step, error) {
+      meters.failures.inc({ chain: key.chain, step });
+      steps.failed(key, step, error);
     },
     passFailed({ chain }, error, failuresInRow) {
       meters.failures.inc({ chain, step: 'pass' });
       if (failuresInRow === 1 || failuresInRow % 30 === 0)
         logger.warn('pass failed', { chain, failuresInRow, error });
     },
-    passed: ({ chain }) => meters.passes.inc({ chain }),
+    passed(key) {
+      meters.passes.inc({ chain: key.chain });
+      steps.passed(key);
+    },
     planned(chain, { begin, waiting, toCold }) {
       meters.sweepsPlanned.inc({ chain }, begin.length);
       for (const reason of SWEEP_DELAYS)

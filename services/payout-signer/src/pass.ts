@@ -22,7 +22,12 @@ const LIMITS = { requested: 200, unsigned: 200 } as const;
 const SENDS_AT_ONCE = 256;
 
 /** Drives one wallet one pass further; 'again' when there is more to do at once. */
-export type Pass = (lease: Lease, signal: AbortSignal) => Promise<void | 'again'>;
+export type Pass = (lease: Lease, signal: AbortSignal, options?: PassOptions) => Promise<void | 'again'>;
+
+export interface PassOptions {
+  /** The chain is halted: stored bytes are sent, and nothing is signed. @default false */
+  readonly sendsOnly?: boolean;
+}
 
 /** Makes the pass of one driver, with the memory of what it did. A new holder of the lease needs a new one. */
 export function createPass(deps: PassDeps): Pass {
@@ -39,20 +44,24 @@ export function createPass(deps: PassDeps): Pass {
     poolClaims: createPoolClaims(2 * deps.timing.idleCountEveryMs),
     ahead: undefined,
   };
-  return (lease, signal) => runPass({ ...deps, lease, memory, signal });
+  return (lease, signal, options) => runPass({ ...deps, lease, memory, signal }, options);
 }
 
 /**
  * Each step is committed before the next one rests on it, and each may be the last that this process does. What others
  * wrote comes first, then what is already promised to the chain, then what is new. A node that fails ends its step alone.
  */
-async function runPass(context: PassContext): Promise<void | 'again'> {
+async function runPass(
+  context: PassContext,
+  { sendsOnly = false }: PassOptions = {},
+): Promise<void | 'again'> {
   const { memory, observe, key } = context;
   const view = await lookAndTakeIn(context);
   forgetSettled(memory.sends, view.nonces);
   observe.looked(key, view);
 
   await runStep(context, 'send', () => resend(context, view));
+  if (sendsOnly) return undefined;
   await runStep(context, 'decisions', () => settleDecisions(context, view));
   const signed = await runStep(context, 'sign', () => admitAndSign(context, view));
   await runStep(context, 'replace', () => bumpFees(context, view));

@@ -63,6 +63,8 @@ export interface SignerDeps {
   readonly stateDirectory: string;
   /** Told of what must not go on; the service then ends. */
   readonly fail: (error: unknown) => void;
+  /** Receives the error when no chain passes its start-up checks. @default fail */
+  readonly onNoneUsable?: (error: unknown) => void;
   readonly timing?: Partial<SignerTiming>;
 }
 

@@ -206,6 +206,8 @@ export type Obstacle =
   | 'HALTED'
   /** The asset is on hold after an incident. */
   | 'ASSET_HELD'
+  /** The scanner halted the chain, or nodes of it failed the start-up checks. */
+  | 'CHAIN_HALTED'
   /** The scanner has not committed anything of the chain. */
   | 'CHAIN_BEHIND'
   /** Transactions of the wallet were sent that this database does not know: it may be older than they are. */

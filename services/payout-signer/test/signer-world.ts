@@ -28,6 +28,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
+import { createChainGates } from '@opentill/scanner/chain-gates';
 import { createScanObserver } from '@opentill/scanner/observe';
 import { startChainScan, type ChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
@@ -421,9 +422,9 @@ function startScan(config: NetworkConfig, db: Db): ChainScan {
     }),
     leaseIntervalMs: 1_000,
     onCommitted: () => undefined,
-    onMisconfigured: (error) => {
+    gates: createChainGates(systemClock, (error) => {
       throw error;
-    },
+    }),
   });
 }
 

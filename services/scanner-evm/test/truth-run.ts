@@ -8,6 +8,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
+import { createChainGates } from '@opentill/scanner/chain-gates';
 import { createScanObserver } from '@opentill/scanner/observe';
 import { startChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
@@ -225,7 +226,7 @@ async function startScanner(
     }),
     leaseIntervalMs: 500,
     onCommitted: () => undefined,
-    onMisconfigured: (error) => failures.push(error),
+    gates: createChainGates(clock, (error) => failures.push(error)),
   });
   return {
     failures,

@@ -22,6 +22,7 @@ import * as ageOfDeposits from './0022-age-of-deposits.ts';
 import * as suiProofs from './0024-sui-proofs.ts';
 import * as oldestMerchants from './0027-oldest-merchants.ts';
 import * as handBookings from './0028-hand-bookings.ts';
+import * as chainStatus from './0029-chain-status.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -60,4 +61,5 @@ export const MIGRATIONS: readonly Migration[] = [
   suiProofs,
   oldestMerchants,
   handBookings,
+  chainStatus,
 ];

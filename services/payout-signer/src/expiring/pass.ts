@@ -1,5 +1,5 @@
 import { authoriseRequested } from '../authorise-requested.ts';
-import type { Pass } from '../pass.ts';
+import type { Pass, PassOptions } from '../pass.ts';
 import { createObstaclePauses } from '../obstacle-pauses.ts';
 import { readOnce, runStep } from '../run-step.ts';
 import { settleDecisions } from '../settle-decisions.ts';
@@ -30,20 +30,24 @@ export function createExpiringPass(deps: ExpiringPassDeps): Pass {
     balancesAtMs: Number.NEGATIVE_INFINITY,
     gatheredAtMs: Number.NEGATIVE_INFINITY,
   };
-  return (lease, signal) => runPass({ ...deps, lease, memory, signal });
+  return (lease, signal, options) => runPass({ ...deps, lease, memory, signal }, options);
 }
 
 /**
  * Each step is committed before the next one rests on it, and each may be the last that this process does. What others
  * wrote comes first, then what is already promised to the chain, then what is new. A node that fails ends its step alone.
  */
-async function runPass(context: ExpiringContext): Promise<void | 'again'> {
+async function runPass(
+  context: ExpiringContext,
+  { sendsOnly = false }: PassOptions = {},
+): Promise<void | 'again'> {
   const { memory, observe, key } = context;
   const view = await haltAndLook(context, await lookAndTakeIn(context));
   forgetSettled(memory, view.attempts);
   observe.attemptsLooked(key, view);
 
   await runStep(context, 'send', () => resend(context, view));
+  if (sendsOnly) return undefined;
   // Before a payout is unsigned again, and may expire: whether the database knows of everything that may have paid it.
   const pausedBy = await watchForgotten(context, view);
   const buried = await runStep(context, 'bury', () => buryDead(context, view));

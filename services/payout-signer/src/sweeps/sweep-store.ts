@@ -141,7 +141,8 @@ async function look(
       ${rentedLastDay(chain)} as rented, ${restingMethods(chain)} as resting,
       array(select h.symbol from asset_hold h where h.chain = ${chain} and h.released_at is null) as held,
       exists (select from sweep_pause where chain = ${chain}) as paused,
-      exists (select from wallet_halt where chain = ${chain} and wallet is null and released_at is null) as halted,
+      exists (select from wallet_halt where chain = ${chain} and wallet is null and released_at is null)
+        or exists (select from chain_status where chain = ${chain} and state in ('HALTED', 'LEFT_OUT')) as halted,
       array(select h.wallet from wallet_halt h where h.chain = ${chain} and h.wallet is not null and h.released_at is null) as halted_wallets,
       array(select r.request_id from sweep_request r where r.chain = ${chain} and r.handled_at is null) as requests,
       (select max(r.requested_at) from sweep_request r where r.chain = ${chain} and r.handled_at is null) as requested_at`.execute(

@@ -1,0 +1,14 @@
+import { isReaderError } from './reader-error.ts';
+
+/** Failed start-up check of a chain: its nodes serve another network, or other tokens than configured. */
+export interface CheckFailure {
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** The failure that leaves a chain out; undefined for an error that passes by itself, such as a node that is down. */
+export function checkFailureOf(error: unknown): CheckFailure | undefined {
+  return isReaderError(error, 'WRONG_CHAIN') || isReaderError(error, 'TOKEN_MISMATCH')
+    ? { code: error.code, detail: error.message }
+    : undefined;
+}

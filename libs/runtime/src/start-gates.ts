@@ -1,0 +1,80 @@
+import { backoffMs } from './backoff.ts';
+
+/** Start-up checks of one part of a service, for example of one chain. */
+export interface StartGate<Failure> {
+  /**
+   * Runs the checks when they are due. True once they passed; false while the part is left out, or while another caller
+   * runs them. Throws what passes by itself, such as a node that does not answer.
+   */
+  admit(signal: AbortSignal): Promise<boolean>;
+  /** Leaves the part out after its checks had passed: a later answer contradicted them. */
+  expel(failure: Failure, error: unknown): void;
+  /** The failed check; undefined while the part is not left out. */
+  leftOut(): Failure | undefined;
+}
+
+export interface StartGatesOptions<Failure> {
+  /** The failure that leaves a part out; undefined for an error that passes by itself. */
+  readonly failureOf: (error: unknown) => Failure | undefined;
+  readonly nowMs: () => number;
+  /** Receives the last error while every part is left out. */
+  readonly onNoneUsable: (error: unknown) => void;
+}
+
+/** Gates of the parts of one service. All are added before the first check runs. */
+export interface StartGates<Failure> {
+  add(check: (options: { readonly signal: AbortSignal }) => Promise<void>): StartGate<Failure>;
+}
+
+const FIRST_MS = 1_000;
+const MAX_MS = 60_000;
+
+/** Isolates start-up failures: a part that fails its checks is left out and checked again after 1 to 60 s. */
+export function createStartGates<Failure>({
+  failureOf,
+  nowMs,
+  onNoneUsable,
+}: StartGatesOptions<Failure>): StartGates<Failure> {
+  const gates: StartGate<Failure>[] = [];
+  return {
+    add(check) {
+      let failure: Failure | undefined;
+      let hasPassed = false;
+      let isChecking = false;
+      let failures = 0;
+      let dueAtMs = 0;
+      const leaveOut = (why: Failure, error: unknown): void => {
+        failure = why;
+        hasPassed = false;
+        failures += 1;
+        dueAtMs = nowMs() + backoffMs(failures, { firstMs: FIRST_MS, maxMs: MAX_MS });
+        if (gates.every((one) => one.leftOut() !== undefined)) onNoneUsable(error);
+      };
+      const gate: StartGate<Failure> = {
+        async admit(signal) {
+          if (hasPassed) return true;
+          if (isChecking || nowMs() < dueAtMs) return false;
+          isChecking = true;
+          try {
+            await check({ signal });
+            hasPassed = true;
+            failure = undefined;
+            failures = 0;
+            return true;
+          } catch (error) {
+            const why = failureOf(error);
+            if (why === undefined || signal.aborted) throw error;
+            leaveOut(why, error);
+            return false;
+          } finally {
+            isChecking = false;
+          }
+        },
+        expel: leaveOut,
+        leftOut: () => failure,
+      };
+      gates.push(gate);
+      return gate;
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { readerError } from '@opentill/chain/reader-error';
+import { evmFamily } from '@opentill/chain-evm/family';
+import { payoutTermsOf } from '@opentill/contracts/payout-terms';
+import type { Database } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+import { connectBroker, type Broker } from '@opentill/messaging/connection';
+import { systemClock } from '@opentill/runtime/clock';
+import { newId } from '@opentill/runtime/ids';
+import { createLogger, type LogFields, type Logger } from '@opentill/runtime/logger';
+import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { startSigner, type SignerApp } from '../src/app.ts';
+import { judgeByPolicy } from '../src/judge-by-policy.ts';
+import type { NoncePaying } from '../src/signer-deps.ts';
+import { PATIENCE_MS, QUICK } from './quick-timing.ts';
+import { CHAIN, createSignerWorld, USDT, type SignerWorld } from './signer-world.ts';
+
+const OTHER = 'BSC_TEST';
+const SLOTS = 3;
+
+let world: SignerWorld;
+let rabbit: TestBroker;
+let broker: Broker;
+let signer: Database;
+let app: SignerApp | undefined;
+let metrics: Metrics;
+let failures: unknown[];
+let log: { readonly message: string; readonly fields: LogFields }[];
+/** Results of start-up checks of the chains that fail them. */
+let mismatches: Map<Chain, string>;
+
+beforeAll(async () => {
+  [world, rabbit] = await Promise.all([createSignerWorld(), createTestBroker()]);
+  await sql`select book_top_up('BSC_TEST:0x1:USDT', ${OTHER}, 'USDT', 1000000000)`.execute(world.admin);
+  signer = world.database.open('signer');
+  const silent = createLogger({ service: 'test', level: 'silent' });
+  broker = connectBroker({ url: await rabbit.urlFor('payout-signer'), logger: silent, name: 'test' });
+  await world.scannerAtHead();
+});
+beforeEach(() => {
+  [failures, log, mismatches] = [[], [], new Map()];
+});
+afterEach(async () => app?.stop());
+afterAll(async () => {
+  await broker.close();
+  await signer.close();
+  await world.close();
+  await rabbit.drop();
+});
+
+function payingOn(chain: Chain): NoncePaying {
+  const network = { ...world.network, chain };
+  const terms = payoutTermsOf(world.network);
+  if (terms === undefined) throw new Error('no terms');
+  const sender = world.newSender();
+  return {
+    kind: 'NONCES',
+    network,
+    terms: { ...terms, maxOpenNonces: SLOTS },
+    codec: evmFamily.addressCodec,
+    sender: {
+      ...sender,
+      chain,
+      checkNetwork: (options) => {
+        const mismatch = mismatches.get(chain);
+        return mismatch === undefined
+          ? sender.checkNetwork(options)
+          : Promise.reject(readerError('TOKEN_MISMATCH', mismatch));
+      },
+    },
+    reader: evmFamily.createReader(world.network, {}),
+  };
+}
+
+function start(): SignerApp {
+  metrics = createMetrics('payout-signer');
+  const write = (message: string, fields: LogFields = {}): unknown => log.push({ message, fields });
+  const silent = createLogger({ service: 'test', level: 'silent' });
+  const logger: Logger = { ...silent, error: write, warn: write, info: write };
+  app = startSigner({
+    db: signer.kysely,
+    broker,
+    logger,
+    metrics,
+    clock: systemClock,
+    newId,
+    networks: [payingOn(CHAIN), payingOn(OTHER)],
+    wallets: world.keys.addresses,
+    keys: world.keys,
+    policy: judgeByPolicy(undefined),
+    instanceId: newId(),
+    stateDirectory: world.stateDirectory,
+    fail: (error) => failures.push(error),
+    timing: { ...QUICK, leaseTtlMs: 1_500 },
+  });
+  return app;
+}
+
+const obstacleIs = (order: OrderRow, obstacle: string) =>
+  waitUntil(
+    `obstacle ${obstacle}`,
+    async () => (await world.payoutOf(order)).obstacle === obstacle,
+    PATIENCE_MS,
+  );
+const edges = (kind: string) =>
+  log
+    .filter(({ message, fields }) => message.startsWith('alarm') && fields['kind'] === kind)
+    .map(({ message, fields }) => `${message} ${String(fields['chain'])}`);
+const scannerReports = (state: string, reason: string | null) =>
+  sql`insert into chain_status (chain, service, state, reason) values (${CHAIN}, 'SCANNER', ${state}, ${reason})
+    on conflict (chain, service) do update set state = excluded.state, reason = excluded.reason`.execute(
+    world.admin,
+  );
+
+test('item 11: a token without code stops the payouts of its own chain only', async () => {
+  mismatches.set(OTHER, 'there is no contract at 0x1');
+  const [order, other] = [await world.payout(), await world.payout({ chain: OTHER })];
+  const { checks } = start();
+  await world.land([order]);
+  await obstacleIs(other, 'CHAIN_HALTED');
+  expect(failures).toEqual([]);
+  const why = 'left out: TOKEN_MISMATCH: there is no contract at 0x1';
+  expect(await checks[OTHER]!()).toEqual({ ok: false, detail: why });
+  expect(await checks[CHAIN]!()).toMatchObject({ ok: true });
+  expect(await metrics.render()).toMatch(
+    /opentill_payout_alarm_bool\{chain="BSC_TEST",kind="chain-halted".*\} 1/,
+  );
+  const stored = async () => {
+    const { rows } = await sql<{ text: string }>`
+      select concat_ws(': ', state, reason) as text from chain_status where chain = ${OTHER}`.execute(
+      world.admin,
+    );
+    return rows.map(({ text }) => text);
+  };
+  expect(await stored()).toEqual(['LEFT_OUT: TOKEN_MISMATCH']);
+
+  mismatches.clear();
+  // Nothing scans that chain here.
+  await obstacleIs(other, 'CHAIN_BEHIND');
+  expect(await stored()).toEqual(['RUNNING']);
+  expect(edges('chain-halted')).toEqual(['alarm raised BSC_TEST', 'alarm cleared BSC_TEST']);
+});
+
+test('item 11: the process ends when no chain passes its start-up checks', async () => {
+  for (const chain of [CHAIN, OTHER] as const) mismatches.set(chain, 'the token at 0x1 has 18 decimals');
+  start();
+  await waitUntil('it ends', () => failures.length > 0, PATIENCE_MS);
+  expect(failures[0]).toMatchObject({ code: 'TOKEN_MISMATCH' });
+});
+
+test('item 12: every payout that waits for a halted chain says so, until the chain continues', async () => {
+  await scannerReports('HALTED', 'REORG_TOO_DEEP');
+  const orders = await Promise.all(Array.from({ length: SLOTS + 4 }, () => world.payout()));
+  const { checks } = start();
+  await Promise.all(orders.map((order) => obstacleIs(order, 'CHAIN_HALTED')));
+  const halted = { ok: false, detail: 'halted: REORG_TOO_DEEP' };
+  expect(await checks[CHAIN]!()).toEqual(halted);
+  expect(await Promise.all(orders.map((order) => world.transactionsOf(order)))).toEqual(orders.map(() => []));
+  await scannerReports('RUNNING', null);
+  await world.land(orders);
+  expect(edges('chain-halted')).toEqual([`alarm raised ${CHAIN}`, `alarm cleared ${CHAIN}`]);
+  expect(await world.received(orders[0]!)).toBe(orders[0]!.amount);
+  expect(orders.every(({ contract_address }) => contract_address === USDT)).toBe(true);
+});
+
+test('item 12: a payout that something unknown may have paid keeps its obstacle while the chain is halted', async () => {
+  await scannerReports('HALTED', 'REORG_TOO_DEEP');
+  const [ahead, waiting] = [await world.payout(), await world.payout()];
+  const set = (order: OrderRow, obstacle: string, at: string) =>
+    sql`update payout set obstacle = ${obstacle}, obstacle_at = ${sql.raw(at)} where order_pk = ${order.order_pk}`.execute(
+      world.admin,
+    );
+  await set(ahead, 'CHAIN_AHEAD', `clock_timestamp() - interval '1 minute'`);
+  await set(waiting, 'NEEDS_APPROVAL', 'clock_timestamp()');
+  const marked = await world.payout();
+  start();
+  await obstacleIs(marked, 'CHAIN_HALTED');
+  expect(await world.payoutOf(waiting)).toMatchObject({ obstacle: 'NEEDS_APPROVAL' });
+  // Said again, so that it does not expire.
+  const { rows } = await sql<{ obstacle: string; fresh: boolean }>`
+    select obstacle, obstacle_at > clock_timestamp() - interval '45 seconds' as fresh from payout
+    where order_pk = ${ahead.order_pk}`.execute(world.admin);
+  expect(rows).toEqual([{ obstacle: 'CHAIN_AHEAD', fresh: true }]);
+});
