@@ -38,3 +38,33 @@ export function chainStatusText({
     .filter((part) => part !== null)
     .join(': ');
 }
+
+/** States that operators see: those of services, and `NOT_SCANNED` while no scanner holds the chain. */
+export const SHOWN_CHAIN_STATES = [...CHAIN_STATES, 'NOT_SCANNED'] as const;
+
+export interface ShownChainStatus {
+  readonly state: (typeof SHOWN_CHAIN_STATES)[number];
+  readonly reason: string | null;
+  readonly detail: string | null;
+  /** Start of the state, where a service reported it. */
+  readonly since: Date | null;
+}
+
+/** What services and operators say of a chain. */
+export interface ChainReports {
+  readonly scanner: (ChainStatus & { readonly since: Date }) | undefined;
+  readonly signer: (ChainStatus & { readonly since: Date }) | undefined;
+  /** Reason of an operator's pause. */
+  readonly pause: { readonly reason: string; readonly since: Date } | undefined;
+  /** Whether a scanner holds the chain's lease. */
+  readonly isScanned: boolean;
+}
+
+/** The one state of a chain: what stops payouts first, then an operator's pause, then what the scanner reports. */
+export function mergeChainReports({ scanner, signer, pause, isScanned }: ChainReports): ShownChainStatus {
+  const stopping = [scanner, signer].find((report) => report !== undefined && stopsPayouts(report.state));
+  if (stopping !== undefined) return stopping;
+  if (pause !== undefined) return { state: 'PAUSED', reason: null, detail: pause.reason, since: pause.since };
+  if (!isScanned) return { state: 'NOT_SCANNED', reason: null, detail: null, since: null };
+  return scanner ?? { state: 'STARTING', reason: null, detail: null, since: null };
+}

@@ -1,4 +1,5 @@
 import { scannerSchemaOf } from '@opentill/db/scanner-schema';
+import { chainStatusText, stopsPayouts } from '@opentill/domain/chain-status';
 import { familyOf } from '@opentill/domain/chains';
 import type { CheckResult, Checks } from '@opentill/runtime/health';
 import { withDeadline } from '@opentill/runtime/deadline';
@@ -60,14 +61,20 @@ export function gatewayChecks(deps: ReadinessDeps): Checks {
   return {
     ...apiChecks(deps),
     chains: async () => {
-      const ages = await store.readCursorAges();
-      const behind = assets.enabledChains.filter(
-        (chain) => (ages.get(chain) ?? Infinity) > CURSOR_AGE_MAX_SECONDS,
+      const [ages, statuses] = await Promise.all([store.readCursorAges(), store.readChainStatuses()]);
+      const stopped = statuses.filter(
+        ({ chain, state }) => assets.enabledChains.includes(chain) && stopsPayouts(state),
       );
-      return {
-        ok: behind.length === 0,
-        detail: behind.length === 0 ? 'followed' : `waiting for ${behind.join(', ')}`,
-      };
+      const behind = assets.enabledChains.filter(
+        (chain) =>
+          stopped.every((one) => one.chain !== chain) &&
+          (ages.get(chain) ?? Infinity) > CURSOR_AGE_MAX_SECONDS,
+      );
+      const detail = [
+        ...stopped.map(({ chain, ...status }) => `${chain} ${chainStatusText({ ...status, detail: null })}`),
+        ...(behind.length === 0 ? [] : [`waiting for ${behind.join(', ')}`]),
+      ].join('; ');
+      return { ok: detail === '', detail: detail === '' ? 'followed' : detail };
     },
     scanner: () => scannersPresent(deps),
     tracker: present('tracker'),

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { OutboxEvent } from '@opentill/db/outbox';
+import { readChainStatuses } from '@opentill/db/chain-status';
 import { isDatabaseUnavailable, type Db } from '@opentill/db/database';
 import { forgetEndedCounters, forgetExpiredNonces } from '@opentill/db/housekeeping';
 import { listPresence } from '@opentill/db/presence';
@@ -304,6 +305,9 @@ function upkeep(db: Db) {
         select chain, extract(epoch from now() - updated_at)::float8 as age from chain_cursor`.execute(db);
       return new Map(rows.map((row) => [row.chain, row.age]));
     },
+
+    /** The states of chains, as services report them. */
+    readChainStatuses: () => readChainStatuses(db),
 
     /** Whether payouts may be reserved from this address. */
     async isHotWallet(family: Family, address: string): Promise<boolean> {

@@ -368,6 +368,14 @@ describe('readiness of the whole gateway', () => {
       expect(checks['chains']).toEqual({ ok: false, detail: 'waiting for BSC_TEST' });
       return true;
     });
+    await sql`insert into chain_status (chain, service, state, reason)
+      values ('BSC_TEST', 'SCANNER', 'HALTED', 'REORG_TOO_DEEP')`.execute(admin.kysely);
+    await waitUntil('one is halted', async () => {
+      const { checks } = (await ask())[1];
+      expect(checks['chains']).toEqual({ ok: false, detail: 'BSC_TEST halted: REORG_TOO_DEEP' });
+      return true;
+    });
+    await sql`delete from chain_status`.execute(admin.kysely);
     await local.stop();
 
     // Where payouts are sent, somebody must sign them.

@@ -217,9 +217,15 @@ describe('what stops payouts and what is decided', () => {
     await aChainCursor(admin.kysely, { head_height: 110 });
     await opentill('chain pause ETH_SEPOLIA --reason upgrade');
     expect((await opentill('chain list')).out[0]).toMatch(
-      /^ETH_SEPOLIA\tenabled\tread to 100 \(10 behind\).*paused by root: upgrade/,
+      /^ETH_SEPOLIA\tenabled\tpaused: upgrade\tread to 100 \(10 behind\).*paused by root: upgrade/,
     );
     expect((await opentill('chain resume ETH_SEPOLIA --reason done')).code).toBe(0);
+    await sql`insert into chain_status (chain, service, state, reason)
+      values ('ETH_SEPOLIA', 'SCANNER', 'HALTED', 'REORG_TOO_DEEP')`.execute(admin.kysely);
+    expect((await opentill('chain list')).out[0]).toMatch(
+      /^ETH_SEPOLIA\tenabled\thalted: REORG_TOO_DEEP\tread to 100/,
+    );
+    await sql`delete from chain_status`.execute(admin.kysely);
   });
 
   it('is an order, found and accepted', async () => {

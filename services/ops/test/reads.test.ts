@@ -384,6 +384,33 @@ describe('lists', () => {
     });
   });
 
+  it('item 12: a halted chain shows its state, and so does every payout that waits for it', async () => {
+    const db = admin.kysely;
+    const given = { order_pk: newId(), merchant_id: 'shop' };
+    const requested = await aReservedPayout(db, given);
+    const signed = async () => {
+      const { order, transaction } = await aSignedPayout(db, { order_pk: newId(), merchant_id: 'shop' });
+      return { orderPk: order.order_pk, transaction };
+    };
+    const [flying, mined, final] = [await signed(), await signed(), await signed()];
+    await aFate(db, mined.transaction, 'MINED');
+    await aFate(db, final.transaction, 'VERIFIED');
+    await sql`update wallet_nonce set state = 'FINAL' where order_pk = ${final.orderPk}`.execute(db);
+    await sql`insert into chain_status (chain, service, state, reason)
+      values ('ETH_SEPOLIA', 'SCANNER', 'HALTED', 'REORG_TOO_DEEP'), ('ETH_SEPOLIA', 'SIGNER', 'RUNNING', null)`.execute(
+      db,
+    );
+    const chains = await ops.call('listChains', {}, 'VIEWER');
+    expect(chains.body.data[0]).toMatchObject({ status: { state: 'HALTED', reason: 'REORG_TOO_DEEP' } });
+    const { body } = await ops.call('listPayouts', { stuck: true, limit: 100 }, 'VIEWER');
+    const rows = body.data as readonly { orderPk: string; obstacle: string; obstacleAt: string | null }[];
+    const shown = new Map(rows.map((row) => [row.orderPk, row]));
+    for (const orderPk of [requested.order_pk, flying.orderPk, mined.orderPk])
+      expect(shown.get(orderPk)).toMatchObject({ obstacle: 'CHAIN_HALTED', obstacleAt: expect.any(String) });
+    expect(shown.has(final.orderPk)).toBe(false);
+    await sql`delete from chain_status`.execute(db);
+  });
+
   it.each(
     OPS_OPERATIONS.filter((id) => (OPS_ROUTES[id] as OpsRoute).kind === 'LIST').map((id) => [id] as const),
   )('%s: answers as documented, a first page of one, and refuses another list’s cursor', async (id) => {

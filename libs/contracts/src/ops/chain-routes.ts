@@ -1,8 +1,9 @@
+import { SHOWN_CHAIN_STATES } from '@opentill/domain/chain-status';
 import { chain, contractAddress, pauseOf, reason, symbol } from './fields.ts';
 import { cursor } from './order-views.ts';
 import { ADMINS, ANYBODY, SUPPORTERS } from './roles.ts';
 import { act, page, read } from './route.ts';
-import { bool, integer, list, moment, object, orNull, text } from './typed-schema.ts';
+import { bool, integer, list, moment, object, oneOf, orNull, text } from './typed-schema.ts';
 
 const tag = 'Chains';
 const requestId = integer('Its number.', { minimum: 1, maximum: 2 ** 53 - 1 });
@@ -19,6 +20,16 @@ const rescan = object('A request to read blocks again.', {
 });
 
 const pause = pauseOf('Why nothing of the chain is read.');
+
+const status = object('The state of the chain, as `/readyz` of its scanner shows it.', {
+  state: oneOf(
+    SHOWN_CHAIN_STATES,
+    '`HALTED` and `LEFT_OUT`: payouts wait with the obstacle `CHAIN_HALTED`. `LEFT_OUT`: it failed its start-up checks, and is checked again.',
+  ),
+  reason: orNull(text('Error code.')),
+  detail: orNull(text('For operators.')),
+  since: orNull(moment('Start of this state.')),
+});
 
 const network = object('A network as it is configured, and how far its scanner is.', {
   chain,
@@ -42,6 +53,7 @@ const network = object('A network as it is configured, and how far its scanner i
     }),
     'Configured tokens.',
   ),
+  status,
   cursor: orNull(cursor),
   scanner: orNull(
     object('Who reads the chain.', {

@@ -18,7 +18,7 @@ export const PAYOUT_ROUTES = {
       state: oneOf(PAYOUT_STATES, 'State.'),
       waitingForApproval: bool('true: only those that wait for approval.'),
       stuck: bool(
-        'true: only those with an obstacle: not signed, or in no block for ten minutes or past their end.',
+        'true: only those with an obstacle: not signed, in no block for ten minutes or past their end, or on a halted chain.',
       ),
     },
     answer: payout,

@@ -1,9 +1,11 @@
 import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import type { OpsAnswer } from '@opentill/contracts/ops/catalog';
+import { readChainStatuses, type ChainStatusRow, type StatusReporter } from '@opentill/db/chain-status';
 import { listPresence } from '@opentill/db/presence';
 import { scannerSchemaOf } from '@opentill/db/scanner-schema';
 import type { ServiceSchema } from '@opentill/db/service-schema';
-import { FAMILIES } from '@opentill/domain/chains';
+import { mergeChainReports, type ChainReports, type ShownChainStatus } from '@opentill/domain/chain-status';
+import { FAMILIES, type Chain } from '@opentill/domain/chains';
 import type { Handlers } from '../handlers.ts';
 import { keyAfter, PAGE_SIZE, pageOf } from '../page.ts';
 import { notFound, refuse } from '../refuse.ts';
@@ -41,12 +43,13 @@ const RESCAN_BLOCKS_MAX = 10_000_000;
 export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOperation> {
   return {
     async listChains() {
-      const [cursors, scanners, signers, pauses, rescans] = await Promise.all([
+      const [cursors, scanners, signers, pauses, rescans, statuses] = await Promise.all([
         readCursors(db),
         Promise.all(SCANNERS.map((schema) => readLeases(db, schema, 'chain:'))),
         readLeases(db, 'signer', 'wallet/'),
         readPauses(db, 'chain_pause'),
         countOpenRescans(db),
+        readChainStatuses(db),
       ]);
       return assets.networks.map((network) => {
         const cursor = cursors.find((row) => row.chain === network.chain);
@@ -55,6 +58,13 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
         const paying = signers.filter(({ name }) => name.split('/')[1] === network.chain);
         return {
           ...showNetwork(network),
+          status: showStatus(
+            mergeChainReports({
+              ...reportsOf(statuses, network.chain),
+              pause: pause && { reason: pause.reason, since: pause.pausedAt },
+              isScanned: scanner?.expired === false,
+            }),
+          ),
           cursor: cursor === undefined ? null : showCursor(cursor),
           scanner: scanner === undefined ? null : holderOf(scanner),
           signers: paying.map((row) => ({ lease: row.name, ...holderOf(row) })),
@@ -102,7 +112,10 @@ export function chainHandlers({ db, assets }: OpsDeps): Pick<Handlers, ChainOper
 
 function showNetwork(
   network: NetworkConfig,
-): Omit<OpsAnswer<'listChains'>[number], 'cursor' | 'scanner' | 'signers' | 'pause' | 'openRescans'> {
+): Omit<
+  OpsAnswer<'listChains'>[number],
+  'status' | 'cursor' | 'scanner' | 'signers' | 'pause' | 'openRescans'
+> {
   return {
     chain: network.chain,
     family: network.family,
@@ -121,6 +134,24 @@ function showNetwork(
       maxAmount,
     })),
   };
+}
+
+function reportsOf(
+  statuses: readonly ChainStatusRow[],
+  chain: Chain,
+): Pick<ChainReports, 'scanner' | 'signer'> {
+  const of = (service: StatusReporter) =>
+    statuses.find((row) => row.chain === chain && row.service === service);
+  return { scanner: of('SCANNER'), signer: of('SIGNER') };
+}
+
+function showStatus({
+  state,
+  reason,
+  detail,
+  since,
+}: ShownChainStatus): OpsAnswer<'listChains'>[number]['status'] {
+  return { state, reason, detail, since: timeOrNull(since) };
 }
 
 function holderOf({ holder, until, expired }: LeaseRow) {

@@ -33,17 +33,27 @@ const FLIGHT = sql<FlightRow>`(
 
 const IS_FLYING_LONG = sql<boolean>`coalesce(flight.is_over or flight.signed_at < now() - ${IN_FLIGHT_TOO_LONG}, false)`;
 
-/** What the signer noted; else what can be told of a transaction that no block takes. */
+const STOPPED_CHAINS = sql`select c.chain from chain_status c where c.state in ('HALTED', 'LEFT_OUT')`;
+
+/** Start of the halt that the payout `p` waits for; null: it does not wait for its chain. */
+const HALTED_AT = sql<Date | null>`(select min(c.since) from chain_status c
+  where c.chain = p.chain and c.state in ('HALTED', 'LEFT_OUT') and (p.state in ('REQUESTED', 'AUTHORISED')
+    or p.state = 'SIGNED' and (exists (select from payout_attempt a where a.order_pk = p.order_pk and a.state = 'OPEN')
+      or exists (select from wallet_nonce n where n.order_pk = p.order_pk and n.state = 'SIGNED'))))`;
+
+/** The signer's obstacle; else a halt of the chain; else the state of a transaction that no block takes. */
 const OBSTACLE = sql<string | null>`coalesce(p.obstacle, case
+  when halt.at is not null then 'CHAIN_HALTED'
   when flight.is_over then case when may_be_paid_by_foreign(p.order_pk) then 'NEEDS_DECISION'
     else concat_ws(': ', 'UNPROVEN', flight.unproven) end
   when ${IS_FLYING_LONG} then concat_ws(': ', 'IN_FLIGHT', flight.send_outcome) end)`;
 
-/** All that may be stuck, few and by their indexes: payout_stuck, payout_attempt_open, wallet_nonce_open. */
+/** All that may be stuck, by their indexes: payout_stuck, payout_attempt_open, wallet_nonce_open, payout_open. */
 const MAYBE_STUCK = sql`
   select s.order_pk from payout s where s.obstacle is not null and s.state in ('REQUESTED', 'AUTHORISED', 'SIGNED')
   union all select a.order_pk from payout_attempt a where a.state = 'OPEN'
-  union all select n.order_pk from wallet_nonce n where n.state = 'SIGNED' and n.order_pk is not null`;
+  union all select n.order_pk from wallet_nonce n where n.state = 'SIGNED' and n.order_pk is not null
+  union all select w.order_pk from payout w where w.state in ('REQUESTED', 'AUTHORISED') and w.chain in (${STOPPED_CHAINS})`;
 
 function payouts(db: Db) {
   return db
@@ -51,6 +61,9 @@ function payouts(db: Db) {
     .innerJoin('orders as o', 'o.order_pk', 'p.order_pk')
     .leftJoin('payout_veto as v', 'v.order_pk', 'p.order_pk')
     .leftJoinLateral(FLIGHT.as('flight'), (join) => join.onTrue())
+    .leftJoinLateral(sql<{ at: Date | null }>`(select ${HALTED_AT} as at)`.as('halt'), (join) =>
+      join.onTrue(),
+    )
     .select([
       'p.order_pk as orderPk',
       'o.merchant_id as merchantId',
@@ -68,7 +81,7 @@ function payouts(db: Db) {
       'o.status as orderStatus',
       'p.waiting_since as waitingSince',
       OBSTACLE.as('obstacle'),
-      sql<Date | null>`coalesce(p.obstacle_at, case when ${IS_FLYING_LONG} then flight.signed_at end)`.as(
+      sql<Date | null>`coalesce(p.obstacle_at, halt.at, case when ${IS_FLYING_LONG} then flight.signed_at end)`.as(
         'obstacleAt',
       ),
       'p.reason',
@@ -95,7 +108,7 @@ export async function findPayouts(
   let query = payouts(db).orderBy('p.order_pk', 'desc').limit(limit);
   const open = sql<boolean>`p.state in ('REQUESTED', 'AUTHORISED')`;
   // Also what was signed and lost its nonce, which waits for an operator's decision, and what no block takes.
-  const stuck = sql<boolean>`p.order_pk in (${MAYBE_STUCK}) and (p.obstacle is not null or ${IS_FLYING_LONG})`;
+  const stuck = sql<boolean>`p.order_pk in (${MAYBE_STUCK}) and (p.obstacle is not null or halt.at is not null or ${IS_FLYING_LONG})`;
   if (after !== undefined) query = query.where('p.order_pk', '<', after);
   if (filter.merchantId !== undefined) query = query.where('o.merchant_id', '=', filter.merchantId);
   if (filter.chain !== undefined) query = query.where('p.chain', '=', filter.chain);

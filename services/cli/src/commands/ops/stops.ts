@@ -1,3 +1,4 @@
+import { chainStatusText } from '@opentill/domain/chain-status';
 import type { CliContext } from '../../context.ts';
 import { openOps } from '../../ops-client.ts';
 import { tableLine } from '../../print-table.ts';
@@ -133,7 +134,7 @@ export async function closeIncident(
   context.print(`Closed: ${kind}. A hold that it set stays until it is released.`);
 }
 
-/** Shows the chains: how far each is read, and by whom. */
+/** Shows the chains: the state of each, how far it is read, and by whom. */
 export async function listChains(context: CliContext): Promise<void> {
   for (const c of await (await openOps(context)).call('listChains', {})) {
     const read =
@@ -143,7 +144,15 @@ export async function listChains(context: CliContext): Promise<void> {
     const by = c.scanner === null || c.scanner.expired ? 'nobody reads it' : `by ${c.scanner.holder}`;
     const pause = c.pause === null ? '' : `paused by ${c.pause.operator}: ${c.pause.reason}`;
     context.print(
-      tableLine([c.chain, c.enabled ? 'enabled' : 'disabled', read, by, pause, c.endpoints.join(' ')]),
+      tableLine([
+        c.chain,
+        c.enabled ? 'enabled' : 'disabled',
+        chainStatusText(c.status),
+        read,
+        by,
+        pause,
+        c.endpoints.join(' '),
+      ]),
     );
   }
 }
