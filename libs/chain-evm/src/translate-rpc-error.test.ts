@@ -378,6 +378,14 @@ const WORDINGS: readonly (readonly [
   ],
   ['LinkPool', -32002, 'request timed out', DOWN, undefined, 'ethereum/go-ethereum rpc/errors.go'],
   ['any, internal', -32603, 'something', DOWN, undefined, 'JSON-RPC 2.0'],
+  [
+    'geth, log index',
+    -32000,
+    'failed to retrieve log value pointer for first block 42: leveldb: not found',
+    'RPC_REFUSED',
+    undefined,
+    'ethereum/go-ethereum core/filtermaps/matcher.go',
+  ],
   ['any, revert', 3, 'execution reverted', 'RPC_REFUSED', undefined, 'ethereum/go-ethereum'],
   [
     'any, params',

@@ -3,6 +3,7 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { ChainReader, RangeRead } from '@opentill/chain/chain-reader';
 import type { LyingRpcOptions, LyingRpcProxy, RpcFault } from '@opentill/testkit/lying-rpc-proxy';
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
+import { waitUntil } from '@opentill/testkit/wait-until';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
 import { createPatientReader } from './patient-reader.ts';
 import type { EvmHarness } from './evm-harness.ts';
@@ -78,6 +79,42 @@ const bothWays = (lies: Lies): readonly (readonly [Lies, Lies])[] => [
   [lies, {}],
   [{}, lies],
 ];
+
+/** As geth refuses logs while it rebuilds its log index after a restart. */
+const rebuildsLogIndex: Override = ({ method, params }) =>
+  Promise.resolve(
+    method === 'eth_getLogs'
+      ? {
+          error: {
+            code: -32000,
+            message: `failed to retrieve log value pointer for first block ${Number((params[0] as { fromBlock: string }).fromBlock)}: leveldb: not found`,
+          },
+        }
+      : undefined,
+  );
+
+describe('item 13: geth that refuses logs while it rebuilds its log index', () => {
+  it('skips no block: receipts prove what is verified, and what is only shown waits', async () => {
+    let isRebuilding = true;
+    const override: Override = (call, honest) =>
+      isRebuilding ? rebuildsLogIndex(call, honest) : Promise.resolve(undefined);
+    const one = await createLyingRpcProxy({ upstreamUrl: chain.url, seed: 1, override });
+    proxies.push(one);
+    const reader = createPatientReader({ ...chain.network, rpcUrls: [one.url] });
+    await expect(reader.readSeen(from, to)).rejects.toMatchObject({ code: 'RPC_REFUSED', retryable: true });
+    expect(await reader.readVerified(from, to, [])).toEqual(truth);
+    isRebuilding = false;
+    await waitUntil('the source rests no more', async () => {
+      expect(await reader.readSeen(from, to)).toEqual(truth);
+      return true;
+    });
+  });
+
+  it('shows payments by the other source meanwhile', async () => {
+    const { reader } = await pairOf({ override: rebuildsLogIndex }, {});
+    expect(await reader.readSeen(from, to)).toEqual(truth);
+  });
+});
 
 describe('a range that two sources are asked for', () => {
   it('is taken without receipts when both say the same, byte for byte', async () => {
