@@ -33,9 +33,9 @@ export async function checkNetwork(
 ): Promise<void> {
   await checkSources(
     sources,
-    async (source) => {
-      await checkTokens(source, check.tokens, options);
-      await probeMethods(source, check, options);
+    async (source, own) => {
+      await checkTokens(source, check.tokens, own);
+      await probeMethods(source, check, own);
     },
     check.onFinding,
     options,

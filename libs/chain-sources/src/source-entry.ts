@@ -7,8 +7,10 @@ export interface SourceEntry<S extends Source> {
   /** In the configuration: less is preferred. */
   readonly place: number;
   readonly record: SourceRecord;
-  /** Since when it is left out for good, by `nowMs`. */
+  /** Since when it is left out, by `nowMs`, until its check passes. */
   excludedSinceMs: number | undefined;
+  /** The check that it failed. */
+  recheck: (() => Promise<void>) | undefined;
   /** Since when it lacks blocks below its head that were asked for, by `nowMs`; of late it had all that were. */
   lackingSinceMs: number | undefined;
   /** Remembers a failure, once however often it is told. */
@@ -43,6 +45,7 @@ export function createSourceEntry<S extends Source>(
     place,
     record,
     excludedSinceMs: undefined,
+    recheck: undefined,
     lackingSinceMs: undefined,
     noteFailure,
     source: createSource({

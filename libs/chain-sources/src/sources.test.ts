@@ -47,3 +47,29 @@ describe('when two must agree and one has failed', () => {
     expect(sources.againInMs()).toBe(10_000);
   });
 });
+
+describe('item 11: a source without code for a token', () => {
+  it('is used again once it has the code, without a restart', async () => {
+    const { sources, pass } = twoSources();
+    const [first, second] = sources.all();
+    let hasCode = false;
+    let checks = 0;
+    const recheck = () => {
+      checks += 1;
+      return hasCode ? Promise.resolve() : Promise.reject(readerError('TOKEN_MISMATCH', 'no code'));
+    };
+    sources.exclude(second!, readerError('TOKEN_MISMATCH', 'no code'), recheck);
+    const run = () => sources.run(() => Promise.resolve('an answer'));
+    await run();
+    expect([checks, sources.usable()]).toEqual([0, [first]]);
+    pass(60_000);
+    await run();
+    await run();
+    expect([checks, sources.usable()]).toEqual([1, [first]]);
+    hasCode = true;
+    pass(60_000);
+    await run();
+    await run();
+    expect([checks, sources.usable()]).toEqual([2, [first, second]]);
+  });
+});

@@ -4,6 +4,7 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import { headStaleSecondsOf } from '@opentill/contracts/network-config';
 import { createAloneRule } from './alone-rule.ts';
 import type { HedgeBudget } from './hedge-budget.ts';
+import { createRecheck } from './recheck-excluded.ts';
 import { createHedgeBudget } from './hedge-budget.ts';
 import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
 import { createHeadProbe } from './probe-heads.ts';
@@ -65,10 +66,10 @@ export interface Sources<S extends Source> {
   /** Tells of a fault that was found in a source's answers outside of `run`, which notes its own. */
   noteFault(source: S, error: unknown): void;
   /**
-   * Leaves a source out for good, while another one is left. Of one that names another chain it is enough to tell as a
-   * fault: it comes back when it names the right one.
+   * Leaves a source out while another one is left, until `recheck` passes, which runs each minute. Of one that names another
+   * chain it is enough to tell as a fault: it comes back when it names the right one.
    */
-  exclude(source: S, error: unknown): void;
+  exclude(source: S, error: unknown, recheck?: () => Promise<void>): void;
   health(): readonly SourceHealth[];
 }
 
@@ -115,6 +116,7 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
   const ranking = createRanking({ entries, heads, nowMs, onSourceChange: config.onSourceChange });
   const alone = createAloneRule({ entries, heads, nowMs, aloneAfterSeconds: config.aloneAfterSeconds });
   const probe = createHeadProbe({ entries, ranking, heads, nowMs, readHead: config.readHead });
+  const recheckExcluded = createRecheck(entries, nowMs);
   const budget = createHedgeBudget(config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
   const bySource = new Map(entries.map((entry) => [entry.source, entry]));
   const known = (source: S): SourceEntry<S> => {
@@ -126,6 +128,7 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
   return {
     run(work, options = {}) {
       probe();
+      recheckExcluded();
       return runRanked(ranking.ranked(), budget, work, options);
     },
     usable: () => ranking.usable().map(({ source }) => source),
@@ -155,10 +158,13 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
     noteHead: (source, header) => heads.note(known(source).place, header),
     headShownMsAgo: (source) => nowMs() - heads.notedAtMs(known(source).place),
     noteFault: (source, error) => known(source).noteFailure(error),
-    exclude(source, error) {
+    exclude(source, error, recheck) {
       const entry = known(source);
       if (isReaderError(error, 'WRONG_CHAIN')) entry.noteFailure(error);
-      else entry.excludedSinceMs ??= nowMs();
+      else {
+        entry.excludedSinceMs ??= nowMs();
+        entry.recheck = recheck;
+      }
     },
     health: () =>
       entries.map((entry) => ({

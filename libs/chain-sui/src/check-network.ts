@@ -35,9 +35,9 @@ export async function checkNetwork(
 ): Promise<void> {
   await checkSources(
     sources,
-    async (source) => {
-      await checkTokens(source, check, options);
-      await tryReading(source, check, options);
+    async (source, own) => {
+      await checkTokens(source, check, own);
+      await tryReading(source, check, own);
     },
     check.onFinding,
     options,

@@ -38,9 +38,9 @@ export async function checkNetwork(
 ): Promise<void> {
   await checkSources(
     sources,
-    async (source) => {
-      await checkTokens(source, check, options);
-      await probeMethods(source, check, options);
+    async (source, own) => {
+      await checkTokens(source, check, own);
+      await probeMethods(source, check, own);
     },
     check.onFinding,
     options,

@@ -1,3 +1,4 @@
+import { onNewFinding } from '@opentill/chain/finding-changes';
 import type { Chain } from '@opentill/domain/chains';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
@@ -70,8 +71,9 @@ export function createNodeObserver({ logger, metrics, scans }: NodeObserverDeps)
       const level = change.trouble === 'RESTING' || change.before === 'RESTING' ? 'debug' : 'info';
       logger[level]('source changed', { chain, ...change });
     },
-    onFinding: ({ source, kind, error }) =>
+    onFinding: onNewFinding(({ source, kind, error }) =>
       logger.warn('source found wanting', { chain, source, kind, error }),
+    ),
   });
 }
 

@@ -1,3 +1,4 @@
+import { onNewFinding, type Finding } from '@opentill/chain/finding-changes';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { createEvmSender } from '@opentill/chain-evm/sender/create-sender';
 import { suiFamily } from '@opentill/chain-sui/family';
@@ -204,17 +205,13 @@ function tellOfSources({ chain }: NetworkConfig, logger: Logger) {
       const isPassing = change.trouble === 'RESTING' || change.before === 'RESTING';
       logger[isPassing ? 'debug' : 'info']('source changed', { chain, ...change });
     },
-    onFinding: ({ source, kind, error }: SourceFinding) =>
+    onFinding: onNewFinding(({ source, kind, error }: Finding) =>
       logger.warn('source found wanting', { chain, source, kind, error }),
+    ),
   };
 }
 
 interface SourceChange {
   readonly trouble: unknown;
   readonly before: unknown;
-}
-interface SourceFinding {
-  readonly source: string;
-  readonly kind: string;
-  readonly error: unknown;
 }

@@ -1,0 +1,24 @@
+import { GatewayError } from '@opentill/domain/gateway-error';
+
+/** A fault of a source that its start-up checks found. */
+export interface Finding {
+  readonly source: string;
+  readonly kind: string;
+  readonly error: unknown;
+}
+
+/** A source is one of these at a time; it may lack a method as well. */
+const EXCLUSIVE: ReadonlySet<string> = new Set(['WRONG', 'UNREACHABLE']);
+
+/** Passes a finding on only when it differs from the last one of its source: checks are repeated while they fail. */
+export function onNewFinding<F extends Finding>(report: (finding: F) => void): (finding: F) => void {
+  const last = new Map<string, string>();
+  return (finding) => {
+    const { source, kind, error } = finding;
+    const slot = EXCLUSIVE.has(kind) ? source : `${source} ${kind}`;
+    const code = error instanceof GatewayError ? error.code : 'UNKNOWN';
+    if (last.get(slot) === `${kind} ${code}`) return;
+    last.set(slot, `${kind} ${code}`);
+    report(finding);
+  };
+}
