@@ -1,4 +1,5 @@
 import type { Ranking } from './rank-sources.ts';
+import { createRecheck } from './recheck-excluded.ts';
 import type { AskOptions, Source } from './source.ts';
 import type { SourceEntry } from './source-entry.ts';
 import type { HeadWatch, ShownHead } from './watch-heads.ts';
@@ -17,13 +18,15 @@ const IDLE_MS = 60_000;
 
 /**
  * Makes the function that asks sources for their heads when nobody else does, so that those left out can come back and
- * those held in reserve are known. It starts the questions that are due and waits for none; one at a time per source.
+ * those held in reserve are known. It starts the questions that are due and waits for none; one at a time per source. Excluded
+ * sources are checked again instead.
  */
 export function createHeadProbe<S extends Source>(deps: HeadProbeDeps<S>): () => void {
   const { entries, ranking, heads, nowMs, readHead } = deps;
   const startedAtMs = nowMs();
   const probedAtMs = new Map<SourceEntry<S>, number>();
   const underWay = new Set<SourceEntry<S>>();
+  const recheckExcluded = createRecheck(entries, nowMs);
 
   async function probe(entry: SourceEntry<S>): Promise<void> {
     underWay.add(entry);
@@ -39,6 +42,7 @@ export function createHeadProbe<S extends Source>(deps: HeadProbeDeps<S>): () =>
 
   return () => {
     if (entries.length === 1) return;
+    recheckExcluded();
     for (const entry of entries) {
       if (
         entry.excludedSinceMs !== undefined ||

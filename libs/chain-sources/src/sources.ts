@@ -4,7 +4,6 @@ import { isReaderError } from '@opentill/chain/reader-error';
 import { headStaleSecondsOf } from '@opentill/contracts/network-config';
 import { createAloneRule } from './alone-rule.ts';
 import type { HedgeBudget } from './hedge-budget.ts';
-import { createRecheck } from './recheck-excluded.ts';
 import { createHedgeBudget } from './hedge-budget.ts';
 import { mayBeBetterElsewhere } from './may-be-better-elsewhere.ts';
 import { createHeadProbe } from './probe-heads.ts';
@@ -116,7 +115,6 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
   const ranking = createRanking({ entries, heads, nowMs, onSourceChange: config.onSourceChange });
   const alone = createAloneRule({ entries, heads, nowMs, aloneAfterSeconds: config.aloneAfterSeconds });
   const probe = createHeadProbe({ entries, ranking, heads, nowMs, readHead: config.readHead });
-  const recheckExcluded = createRecheck(entries, nowMs);
   const budget = createHedgeBudget(config.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
   const bySource = new Map(entries.map((entry) => [entry.source, entry]));
   const known = (source: S): SourceEntry<S> => {
@@ -128,7 +126,6 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
   return {
     run(work, options = {}) {
       probe();
-      recheckExcluded();
       return runRanked(ranking.ranked(), budget, work, options);
     },
     usable: () => ranking.usable().map(({ source }) => source),
@@ -161,10 +158,7 @@ export function createSources<S extends Source>(config: SourcesConfig<S>): Sourc
     exclude(source, error, recheck) {
       const entry = known(source);
       if (isReaderError(error, 'WRONG_CHAIN')) entry.noteFailure(error);
-      else {
-        entry.excludedSinceMs ??= nowMs();
-        entry.recheck = recheck;
-      }
+      else Object.assign(entry, { excludedSinceMs: entry.excludedSinceMs ?? nowMs(), recheck });
     },
     health: () =>
       entries.map((entry) => ({

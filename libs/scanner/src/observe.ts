@@ -120,6 +120,7 @@ export function createScanObserver(deps: {
 
   return {
     ...noteConditions({ figureOf, alarms, logger, clock }),
+    ...noteStops({ figureOf, alarms }),
     committed: tellCommits({ figureOf, meters, logger, nowMs }),
     failed(chain, part, error, failuresInRow) {
       const code = error instanceof GatewayError ? error.code : 'UNKNOWN';
@@ -197,9 +198,6 @@ type ConditionNotes = Pick<
   | 'fatesRead'
   | 'tokensAsked'
   | 'committeeTrusted'
-  | 'pauseSeen'
-  | 'checked'
-  | 'inheritedHalt'
 >;
 
 /** What is noted to be judged later. */
@@ -270,6 +268,21 @@ function noteConditions(deps: {
       const digest = createHash('sha256').update(JSON.stringify(members)).digest('hex');
       logger.warn('committee trusted by the word of nodes', { chain, epoch, digest });
     },
+    fatesRead(chain, fates) {
+      Object.assign(figureOf(chain), { fates, fatesFailingSinceMs: undefined });
+    },
+  };
+}
+
+/** What keeps the chain from being read. */
+function noteStops({
+  figureOf,
+  alarms,
+}: {
+  readonly figureOf: (chain: Chain) => ChainFigures;
+  readonly alarms: AlarmWatch;
+}): Pick<ScanObserver, 'checked' | 'inheritedHalt' | 'pauseSeen'> {
+  return {
     checked(chain, leftOut) {
       const figure = figureOf(chain);
       if (figure.leftOut === leftOut) return;
@@ -282,9 +295,6 @@ function noteConditions(deps: {
     },
     pauseSeen(chain, reason) {
       figureOf(chain).pauseReason = reason;
-    },
-    fatesRead(chain, fates) {
-      Object.assign(figureOf(chain), { fates, fatesFailingSinceMs: undefined });
     },
   };
 }

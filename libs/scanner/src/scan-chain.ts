@@ -1,7 +1,8 @@
 import type { LeaseKeeper } from '@opentill/db/lease';
+import type { ChainState } from '@opentill/domain/chain-status';
 import type { Chain } from '@opentill/domain/chains';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
-import { startLoop } from '@opentill/runtime/loop';
+import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { StartGates } from '@opentill/runtime/start-gates';
 import type { CheckFailure } from '@opentill/chain/check-failure';
 import { retryAfterMs } from './hold-off.ts';
@@ -41,7 +42,6 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
   let hasMore = true;
   const stopping = new AbortController();
   const gate = deps.gates.add((options) => reader.checkNetwork(options));
-  const report = createStatusReport(deps);
 
   const scanLoop = startLoop({
     name: `scan ${network.chain}`,
@@ -53,12 +53,11 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
       try {
         const isAdmitted = await gate.admit(signal);
         observe.checked(network.chain, gate.leftOut());
-        if (!isAdmitted) {
-          statusLoop.wake();
-          return undefined;
-        }
+        reporting.wakeIfChanged();
+        if (!isAdmitted) return undefined;
         const outcome = await tick(signal);
         observe.ticked(network.chain);
+        reporting.wakeIfChanged();
         hasMore = outcome !== undefined; // what is to be done soon must not wait for a poll that is left out
         return outcome === 'again' ? outcome : undefined;
       } catch (error) {
@@ -66,7 +65,10 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
         throw error;
       }
     },
-    onError: (error, failuresInRow) => observe.failed(network.chain, 'seen', error, failuresInRow),
+    onError(error, failuresInRow) {
+      observe.failed(network.chain, 'seen', error, failuresInRow);
+      reporting.wakeIfChanged();
+    },
   });
   function wake(): void {
     hasMore = true;
@@ -82,17 +84,13 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
     maxBackoffMs: MAX_BACKOFF_MS,
     run: async () => {
       const wasHeld = lease.current() !== undefined;
-      if ((await lease.acquire()) !== undefined && !wasHeld) wake();
+      if ((await lease.acquire()) === undefined || wasHeld) return;
+      wake();
+      reporting.wake();
     },
     onError: (error, failuresInRow) => observe.failed(network.chain, 'lease', error, failuresInRow),
   });
-  const statusLoop = startLoop({
-    name: `status ${network.chain}`,
-    intervalMs: deps.leaseIntervalMs,
-    maxBackoffMs: MAX_BACKOFF_MS,
-    run: report,
-    onError: (error, failuresInRow) => observe.failed(network.chain, 'status', error, failuresInRow),
-  });
+  const reporting = startReporting(deps);
   const subscription = reader.subscribeHeads?.(onHead, stopping.signal);
 
   return {
@@ -101,10 +99,36 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
     async stop() {
       stopping.abort();
       await Promise.all([scanLoop.stop(), leaseLoop.stop(), subscription]);
-      await statusLoop.stop();
-      // The last state, where it is why the service ends.
-      await report().catch((error: unknown) => observe.failed(network.chain, 'status', error, 1));
+      await reporting.stop();
       await lease.release().catch((error: unknown) => observe.failed(network.chain, 'lease', error, 1));
+    },
+  };
+}
+
+/** Reports the state of the chain when it changes, and once more when it stops: the last state may be why the service ends. */
+function startReporting(deps: ScanChainDeps): Loop & { wakeIfChanged(): void } {
+  const { network, observe } = deps;
+  const report = createStatusReport(deps);
+  let state: ChainState | undefined;
+  const failed = (error: unknown, failuresInRow: number): void =>
+    observe.failed(network.chain, 'status', error, failuresInRow);
+  const loop = startLoop({
+    name: `status ${network.chain}`,
+    intervalMs: deps.leaseIntervalMs,
+    maxBackoffMs: MAX_BACKOFF_MS,
+    run: report,
+    onError: failed,
+  });
+  return {
+    wake: () => loop.wake(),
+    wakeIfChanged() {
+      const before = state;
+      ({ state } = observe.status(network.chain));
+      if (state !== before) loop.wake();
+    },
+    async stop() {
+      await loop.stop();
+      await report().catch((error: unknown) => failed(error, 1));
     },
   };
 }

@@ -179,12 +179,20 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
     committees: createCommitteeStore(deps),
     readStatus: (chain) => readScannedStatus(db, chain),
 
-    writeStatus: (lease, chain, status) =>
-      db.transaction().execute(async (tx) => {
-        await assertLease(tx, schema, lease);
-        await writeChainStatus(tx, 'SCANNER', chain, status);
-      }),
+    writeStatus: (lease, chain, status) => writeStatus(deps, lease, chain, status),
   };
+}
+
+function writeStatus(
+  { db, schema }: ScanStoreDeps,
+  lease: Lease,
+  chain: Chain,
+  status: ChainStatus,
+): Promise<void> {
+  return db.transaction().execute(async (tx) => {
+    await assertLease(tx, schema, lease);
+    await writeChainStatus(tx, 'SCANNER', chain, status);
+  });
 }
 
 async function readIsRestored(db: Db, chain: Chain): Promise<boolean> {

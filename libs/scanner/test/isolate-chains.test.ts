@@ -67,7 +67,7 @@ function start(): void {
     newId,
     instanceId: newId(),
     fail: (error) => failures.push(error),
-    leaseTtlMs: 600,
+    leaseTtlMs: 60_000, // no stall of the machine costs the lease
     openNetworks: () =>
       CHAINS.map((chain) => ({
         network: { ...MOCK_NETWORK, chain },

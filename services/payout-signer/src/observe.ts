@@ -97,6 +97,7 @@ export function createObserve({ logger, metrics }: ObserveDeps): Observe {
     ...observeNonces(parts),
     ...observeAttempts(parts),
     ...observeWallet(parts),
+    ...observePasses(parts),
     ...observeService(parts),
   };
 }
@@ -193,7 +194,6 @@ function observeNonces({ logger, meters, alarms }: Telling) {
 }
 
 function observeWallet({ logger, meters, alarms }: Telling) {
-  const steps = createStepLog(logger);
   return {
     looked(key, view) {
       const { chain } = key;
@@ -214,29 +214,10 @@ function observeWallet({ logger, meters, alarms }: Telling) {
       alarms.set('low-balance', key, list(low));
       alarms.set('above-float', key, list(aboveFloat));
     },
-    leads(key, isLeader) {
-      meters.leads.set({ chain: key.chain, wallet: key.wallet }, isLeader ? 1 : 0);
-      if (isLeader) return;
-      alarms.clear(key);
-      steps.forget(key);
-    },
-    chainStopped(key, stop, marked) {
-      const { chain } = key;
-      if (marked > 0) meters.hindered.inc({ chain, obstacle: 'CHAIN_HALTED' }, marked);
-      alarms.set('chain-halted', key, stop === undefined ? undefined : chainStatusText(stop));
-    },
-    stepFailed(key, step, error) {
-      meters.failures.inc({ chain: key.chain, step });
-      steps.failed(key, step, error);
-    },
     passFailed({ chain }, error, failuresInRow) {
       meters.failures.inc({ chain, step: 'pass' });
       if (failuresInRow === 1 || failuresInRow % 30 === 0)
         logger.warn('pass failed', { chain, failuresInRow, error });
-    },
-    passed(key) {
-      meters.passes.inc({ chain: key.chain });
-      steps.passed(key);
     },
     planned(chain, { begin, waiting, toCold }) {
       meters.sweepsPlanned.inc({ chain }, begin.length);
@@ -269,6 +250,31 @@ function observeWallet({ logger, meters, alarms }: Telling) {
       if (isOurs) return;
       meters.failures.inc({ chain, step: 'deposits' });
       logger.error('a deposit address that is none of this keystore is to be emptied', { chain, address });
+    },
+  } satisfies Partial<Observe>;
+}
+
+function observePasses({ logger, meters, alarms }: Telling) {
+  const steps = createStepLog(logger);
+  return {
+    leads(key, isLeader) {
+      meters.leads.set({ chain: key.chain, wallet: key.wallet }, isLeader ? 1 : 0);
+      if (isLeader) return;
+      alarms.clear(key);
+      steps.forget(key);
+    },
+    chainStopped(key, stop, marked) {
+      const { chain } = key;
+      if (marked > 0) meters.hindered.inc({ chain, obstacle: 'CHAIN_HALTED' }, marked);
+      alarms.set('chain-halted', key, stop === undefined ? undefined : chainStatusText(stop));
+    },
+    stepFailed(key, step, error) {
+      meters.failures.inc({ chain: key.chain, step });
+      steps.failed(key, step, error);
+    },
+    passed(key) {
+      meters.passes.inc({ chain: key.chain });
+      steps.passed(key);
     },
   } satisfies Partial<Observe>;
 }

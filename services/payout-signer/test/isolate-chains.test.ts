@@ -95,7 +95,7 @@ function start(): SignerApp {
     instanceId: newId(),
     stateDirectory: world.stateDirectory,
     fail: (error) => failures.push(error),
-    timing: { ...QUICK, leaseTtlMs: 1_500 },
+    timing: { ...QUICK, leaseTtlMs: 60_000 },
   });
   return app;
 }
