@@ -17,5 +17,6 @@ test('shows what stops payouts before a pause, and a pause before a missing scan
   expect(merged({ pause, isScanned: false })).toBe('paused: upgrade');
   expect(merged({ isScanned: false })).toBe('not scanned');
   expect(merged({ scanner: undefined })).toBe('starting');
+  expect(merged({ scanner: { ...running, state: 'PAUSED', detail: 'upgrade' } })).toBe('starting');
   expect(merged({})).toBe('running');
 });

@@ -66,5 +66,9 @@ export function mergeChainReports({ scanner, signer, pause, isScanned }: ChainRe
   if (stopping !== undefined) return stopping;
   if (pause !== undefined) return { state: 'PAUSED', reason: null, detail: pause.reason, since: pause.since };
   if (!isScanned) return { state: 'NOT_SCANNED', reason: null, detail: null, since: null };
-  return scanner ?? { state: 'STARTING', reason: null, detail: null, since: null };
+  // The scanner has not noticed yet that the operator resumed the chain.
+  const isResumed = scanner?.state === 'PAUSED';
+  if (scanner === undefined || isResumed)
+    return { state: 'STARTING', reason: null, detail: null, since: null };
+  return scanner;
 }
