@@ -449,6 +449,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'settle_payout_money',
   ],
   signer: [
+    'attempt_is_decided',
     'attempt_is_over',
     'chain_over_ms',
     'may_be_paid_by_foreign',

@@ -3,15 +3,19 @@ import { configuredContract, type CheckedIntent, type IntentRules } from './inte
 import type { JudgedPayout, PayoutFacts } from './wallet-facts.ts';
 
 export const RECEIVER_NOT_ALLOWED = 'Receiver not allowed';
+/** The order names a wallet that is no hot wallet of this keystore, such as a deposit address. */
+export const WALLET_NOT_ALLOWED = 'Wallet not allowed';
 
 /**
  * Reads the payment out of an order, and believes the order only so far: the token's symbol, contract and decimals must be
- * those of the network file; the receiver an address that may be paid, neither a token's contract nor a wallet of ours.
+ * those of the network file; the receiver an address that may be paid, neither a token's contract nor a wallet of ours; the wallet
+ * one of the hot wallets that this process derives. Only sweeps leave from a deposit address.
  */
 export function checkIntent(payout: PayoutFacts, rules: IntentRules): CheckedIntent {
   const { network, codec, ownWallets } = rules;
   const { movement } = payout;
   if (movement !== null && movement.kind !== 'REFUND') return checkMovement({ ...payout, movement }, rules);
+  if (!ownWallets.includes(payout.wallet)) return { kind: 'REFUSED', reason: WALLET_NOT_ALLOWED };
   const contract = configuredContract(payout, rules);
   if (contract === undefined) return { kind: 'OBSTACLE', obstacle: 'CONFIG_MISMATCH' };
   const to = codec.parse(payout.receiver);

@@ -20,6 +20,7 @@ import * as readableAttempts from './0020-readable-attempts.ts';
 import * as plannedCosts from './0021-planned-costs.ts';
 import * as ageOfDeposits from './0022-age-of-deposits.ts';
 import * as suiProofs from './0024-sui-proofs.ts';
+import * as attemptLimits from './0025-attempt-limits.ts';
 import * as oldestMerchants from './0027-oldest-merchants.ts';
 import * as handBookings from './0028-hand-bookings.ts';
 import * as chainStatus from './0029-chain-status.ts';
@@ -59,6 +60,7 @@ export const MIGRATIONS: readonly Migration[] = [
   plannedCosts,
   ageOfDeposits,
   suiProofs,
+  attemptLimits,
   oldestMerchants,
   handBookings,
   chainStatus,
