@@ -322,6 +322,25 @@ describe('payouts', () => {
     await refused('vetoPayout', { orderPk: randomUUID(), reason: 'x' }, 'NOT_FOUND', 'FINANCE');
   });
 
+  it('whose attempts expired as often as the policy lets them are paid again by a decision', async () => {
+    const { order_pk: orderPk } = await reservedPayout();
+    const again = { orderPk, decision: 'PAY_AGAIN', reason: 'looked at the chain' } as const;
+    await sql`update payout set state = 'AUTHORISED', authorised_at = now(), obstacle = 'NO_GAS' where order_pk = ${orderPk}`.execute(
+      admin.kysely,
+    );
+    await refused('decidePayout', again, 'STATE_CONFLICT');
+    await sql`update payout set obstacle = 'NEEDS_DECISION' where order_pk = ${orderPk}`.execute(
+      admin.kysely,
+    );
+    await act('decidePayout', again);
+    const decisions = await admin.kysely
+      .selectFrom('payout_decision')
+      .select(['decision', 'nonce', 'handled_at'])
+      .where('order_pk', '=', orderPk)
+      .execute();
+    expect(decisions).toEqual([{ decision: 'PAY_AGAIN', nonce: null, handled_at: null }]);
+  });
+
   it('that an unknown transaction may have paid are decided about, once at a time, by an administrator', async () => {
     const order = await reservedPayout();
     const orderPk = order.order_pk;

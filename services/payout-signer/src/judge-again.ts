@@ -36,11 +36,25 @@ export function judgeAgain(
   return { allowed, refused };
 
   function obstacleTo(payout: UnsignedPayout): Obstacle | undefined {
+    if (needsDecision(payout, rules)) return 'NEEDS_DECISION';
     if (heldSymbols.has(payout.symbol)) return 'ASSET_HELD';
-    const verdict = judge(payout, spending.without(payout, payout.isCounted), rules, now);
+    const spentBesides = payout.isSignedBefore ? spending.of(payout) : spending.without(payout);
+    const verdict = judge(payout, spentBesides, rules, now);
     if (verdict.kind === 'OBSTACLE') return verdict.obstacle;
     return verdict.kind === 'AUTHORISED' ? undefined : 'POLICY_REFUSES';
   }
+}
+
+/**
+ * Whether an operator has to look before the payout is signed again: so often its attempts were said to be dead. The gateway's own
+ * movements go to addresses of the gateway, and need no look.
+ */
+function needsDecision(
+  { attempts, isDecidedAgain, movement }: UnsignedPayout,
+  { policy }: AuthorisationRules,
+): boolean {
+  const paysStrangers = movement === null || movement.kind === 'REFUND';
+  return paysStrangers && attempts >= policy.maxAttemptsWithoutDecision && !isDecidedAgain;
 }
 
 /** The last word of the policy, with what counts besides these, each counted for the next: it may be more than it was a moment ago. */

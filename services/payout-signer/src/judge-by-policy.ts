@@ -1,7 +1,7 @@
 import { CHAINS } from '@opentill/domain/chains';
 import { decidePolicy } from '@opentill/wallet/policy/decide-policy';
 import { judgeMovement } from './judge-movement.ts';
-import { APPROVAL_WAIT_HOURS } from '@opentill/wallet/policy/parse-policy';
+import { APPROVAL_WAIT_HOURS, MAX_ATTEMPTS_WITHOUT_DECISION } from '@opentill/wallet/policy/parse-policy';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import type { PolicyJudge } from './policy-port.ts';
 
@@ -57,6 +57,7 @@ export function judgeByPolicy(policy: Policy | undefined): PolicyJudge {
       policy === undefined ? CHAINS[chain].network === 'test' : policy.chains.get(chain)?.enabled === true,
     approvers: policy?.approvers.map(({ publicKey }) => publicKey) ?? [],
     approvalWaitMs: policy?.approvalWaitMs ?? APPROVAL_WAIT_HOURS * 3_600_000,
+    maxAttemptsWithoutDecision: policy?.maxAttemptsWithoutDecision ?? MAX_ATTEMPTS_WITHOUT_DECISION,
     floatOf: (chain, symbol) => policy?.chains.get(chain)?.assets.get(symbol)?.floatBaseUnits,
   };
 }

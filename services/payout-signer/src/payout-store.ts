@@ -16,7 +16,7 @@ export interface TakenIn {
   readonly vetoedOrderPks: readonly string[];
 }
 
-/** How much is authorised and may still be signed, or was signed lately, of a symbol for a merchant, by the database's clock. */
+/** How much may still be signed, or was signed lately, of a symbol for a merchant, by the database's clock; each attempt counts. */
 export interface SpentRow {
   /** See PayoutFacts. */
   readonly countsAs: string;

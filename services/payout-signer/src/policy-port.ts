@@ -45,6 +45,8 @@ export interface PolicyJudge {
   readonly approvers: readonly string[];
   /** How long a payout waits for approval before it is refused. */
   readonly approvalWaitMs: number;
+  /** See Policy. */
+  readonly maxAttemptsWithoutDecision: number;
   /** How much of a symbol a hot wallet should hold at most, base units; undefined where the policy says nothing. */
   floatOf(chain: Chain, symbol: string): bigint | undefined;
 }

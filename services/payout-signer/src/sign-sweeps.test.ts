@@ -51,7 +51,6 @@ const facts = (given: Given) => {
     paysOurselves: false,
     isOverdue: false,
     isSignedBefore: false,
-    isCounted: { lastHour: false, lastDay: false },
     countsAs: 'a movement',
     merchantId: 'm',
     orderId: 'o',

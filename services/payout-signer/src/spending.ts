@@ -10,8 +10,8 @@ type Amount = Whose & Pick<JudgedPayout, 'amountBaseUnits'>;
 export interface Spending {
   /** Everything of what the payout counts as, its symbol as a rule; and of its merchant. */
   of(payout: Whose): Spent;
-  /** The same without the payout itself, which is counted where `isCounted` says so. */
-  without(payout: Amount, isCounted: { readonly lastHour: boolean; readonly lastDay: boolean }): Spent;
+  /** The same without one attempt at the payout: the one that is to be signed. */
+  without(payout: Amount): Spent;
   add(payout: Amount): void;
   /** It waits for approval from now on: it has its place in the windows of a day. */
   addWaiting(payout: Amount): void;
@@ -40,14 +40,13 @@ export function createSpending(rows: readonly SpentRow[], isLettingIn: boolean):
   });
   return {
     of,
-    without(payout, isCounted) {
+    without(payout) {
       const { lastHour, lastDay, merchantLastDay } = of(payout);
-      const inHour = isCounted.lastHour ? payout.amountBaseUnits : 0n;
-      const inDay = isCounted.lastDay ? payout.amountBaseUnits : 0n;
+      const { amountBaseUnits: amount } = payout;
       return {
-        lastHour: lastHour - inHour,
-        lastDay: lastDay - inDay,
-        merchantLastDay: merchantLastDay - inDay,
+        lastHour: lastHour - amount,
+        lastDay: lastDay - amount,
+        merchantLastDay: merchantLastDay - amount,
       };
     },
     add: ({ countsAs, merchantId, amountBaseUnits: amount }) => add(countsAs, merchantId, amount, amount),

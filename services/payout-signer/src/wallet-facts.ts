@@ -110,9 +110,12 @@ export interface RequestedPayout extends JudgedPayout {
 
 /** To be signed: AUTHORISED; or SIGNED with a nonce that something else used, and to be paid again by an operator's word. */
 export interface UnsignedPayout extends JudgedPayout {
+  /** It is SIGNED. Then windows count its attempts and not the one that is to be signed; of AUTHORISED ones they count both. */
   readonly isSignedBefore: boolean;
-  /** Whether what was authorised in the last hour, and day, counts it already. */
-  readonly isCounted: { readonly lastHour: boolean; readonly lastDay: boolean };
+  /** Transactions without a nonce that were signed for it, all of them proven dead; 0 on chains with nonces. */
+  readonly attempts: number;
+  /** Whether an operator decided since the last attempt that it gets another one (PAY_AGAIN). */
+  readonly isDecidedAgain: boolean;
 }
 
 /** An operator's word that a transaction which this database does not know has paid a payout. */
@@ -214,7 +217,10 @@ export type Obstacle =
   | 'CHAIN_AHEAD'
   /** It was authorised, and the policy would not let it pass now. */
   | 'POLICY_REFUSES'
-  /** It was signed, something else used its nonce, and an operator has to say whether that paid it. */
+  /**
+   * It was signed, something else used its nonce, and an operator has to say whether that paid it. Or its attempts expired so often
+   * that the policy wants an operator's decision before the next one.
+   */
   | 'NEEDS_DECISION'
   /** The order names a token otherwise than the network file does. */
   | 'CONFIG_MISMATCH'

@@ -20,9 +20,7 @@ afterEach(async () => {
   await resume();
   await world.settle();
   // The windows are empty for the next.
-  await sql`update payout set authorised_at = now() - interval '2 days' where state = 'SIGNED'`.execute(
-    world.admin,
-  );
+  await world.passTime('2 days');
 });
 
 const usdt = (amount: number) => BigInt(amount) * ONE_USDT;

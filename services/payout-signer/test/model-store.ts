@@ -225,7 +225,8 @@ export function createModelStore(
             paysOurselves: false,
             isOverdue: false,
             isSignedBefore,
-            isCounted: { lastHour: true, lastDay: true },
+            attempts: 0,
+            isDecidedAgain: false,
           };
           return payout.state === 'AUTHORISED' || isSignedBefore ? [{ ...facts(payout), ...more }] : [];
         }),

@@ -179,6 +179,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
         sweepsOf: () => undefined,
         approvers: [],
         approvalWaitMs: 86_400_000,
+        maxAttemptsWithoutDecision: 1,
         floatOf: () => undefined,
       },
     },

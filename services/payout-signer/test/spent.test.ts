@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Database, Tx } from '@opentill/db/database';
 import { baseUnits } from '@opentill/domain/money';
+import { anOwnTransaction } from '@opentill/testkit/payout-scenario';
 import { aMerchant, anEvmAddress, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import type { SpentRow } from '../src/payout-store.ts';
@@ -34,6 +35,8 @@ interface Given {
   readonly state?: State;
   /** Before the moment of the look; null: never authorised. */
   readonly ago?: string | null;
+  /** How long before the look each transaction was signed, and its nonce. By default: one of what is SIGNED, when it was authorised. */
+  readonly signed?: readonly { readonly ago: string; readonly nonce: number | null }[];
   readonly amount?: bigint;
   readonly of?: Parameters<typeof aPayout>[1];
 }
@@ -54,7 +57,9 @@ async function spentOf(...given: readonly Given[]): Promise<readonly SpentRow[]>
   return rows;
 }
 
-async function put(tx: Tx, { state = 'SIGNED', ago = '0', amount = 1n, of = {} }: Given): Promise<void> {
+async function put(tx: Tx, given: Given): Promise<void> {
+  const { state = 'SIGNED', ago = '0', amount = 1n, of = {} } = given;
+  const { signed = state === 'SIGNED' ? [{ ago: ago ?? '0', nonce: null }] : [] } = given;
   const order = await aPayout(tx, {
     merchant_id: merchantId,
     amount,
@@ -66,6 +71,17 @@ async function put(tx: Tx, { state = 'SIGNED', ago = '0', amount = 1n, of = {} }
   await sql`insert into payout (order_pk, chain, wallet, state, expires_at, authorised_at, reason)
     values (${order.order_pk}, ${order.chain}, ${order.source_address}, ${state}, now() + interval '1 hour',
       now() - ${ago}::interval, ${reason})`.execute(tx);
+  for (const { ago: signedAgo, nonce } of signed) {
+    if (nonce !== null)
+      await sql`insert into wallet_nonce (chain, wallet, nonce, state, order_pk)
+        values (${order.chain}, ${order.source_address}, ${nonce}, 'TAKEN', ${order.order_pk}) on conflict do nothing`.execute(
+        tx,
+      );
+    const { tx_hash: txHash } = await anOwnTransaction(tx, order, { nonce });
+    await sql`update own_transaction set signed_at = now() - ${signedAgo}::interval where tx_hash = ${txHash}`.execute(
+      tx,
+    );
+  }
 }
 
 /** Hour and day of the only row; both 0 where there is none. */
@@ -108,6 +124,38 @@ test.each<readonly [State, string | null]>([
   expect(await spentOf({ state, ago })).toEqual([]);
 });
 
+const [MINUTES, HOURS, DAYS] = ['10 minutes', '3 hours', '2 days'];
+test.each<readonly [string, Given, readonly [bigint, bigint]]>([
+  [
+    'each transaction without a nonce',
+    { signed: [MINUTES, HOURS, DAYS].map((ago) => ({ ago, nonce: null })) },
+    [1n, 2n],
+  ],
+  ['each nonce', { signed: [MINUTES, HOURS, DAYS].map((ago, nonce) => ({ ago, nonce })) }, [1n, 2n]],
+  [
+    'fee bumps of a nonce once',
+    { signed: [MINUTES, HOURS, HOURS].map((ago) => ({ ago, nonce: 5 })) },
+    [0n, 1n],
+  ],
+  [
+    'proven attempts and the one to be signed',
+    { state: 'AUTHORISED', signed: [MINUTES, HOURS].map((ago) => ({ ago, nonce: null })) },
+    [2n, 3n],
+  ],
+  [
+    'attempts of what expired since',
+    { state: 'EXPIRED', signed: [MINUTES, HOURS].map((ago) => ({ ago, nonce: null })) },
+    [1n, 2n],
+  ],
+  [
+    'an attempt whatever authorised_at says',
+    { ago: '30 days', signed: [{ ago: MINUTES, nonce: null }] },
+    [1n, 1n],
+  ],
+])('windows count %s', async (_what, given, expected) => {
+  expect(await sums(given)).toEqual(expected);
+});
+
 test('what waits for approval is told apart, while it waits, and what is left out is not in the sums', async () => {
   await admin.kysely.transaction().execute(async (tx) => {
     await put(tx, { amount: 1n, ago: '10 minutes' });
@@ -132,6 +180,9 @@ test('what waits for approval is told apart, while it waits, and what is left ou
     const without = await readSpent(tx, KEY, [rows[0]!.order_pk]);
     expect(without).toMatchObject([{ lastHour: 1n, lastDay: 1n, waiting: 20n }]);
     await sql`delete from payout`.execute(tx);
+    await sql`alter table own_transaction disable trigger own_transaction_kept`.execute(tx);
+    await sql`delete from own_transaction`.execute(tx);
+    await sql`alter table own_transaction enable trigger own_transaction_kept`.execute(tx);
   });
 });
 

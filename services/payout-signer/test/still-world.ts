@@ -86,6 +86,8 @@ export interface StillWorld {
   wait(ms: number, blocks: number): Promise<void>;
   /** Everything that was signed is final, and nothing else waits. */
   settle(): Promise<void>;
+  /** All that was authorised and signed is older by so much, an SQL interval. */
+  passTime(interval: string): Promise<void>;
   payoutOf(order: OrderRow): Promise<{ state: string; obstacle: string | null }>;
   transactions(): Promise<{ tx_hash: TxHash; nonce: number; order_pk: string; raw: Buffer }[]>;
   close(): Promise<void>;
@@ -230,6 +232,12 @@ export async function createStillWorld(): Promise<StillWorld> {
         on conflict do nothing`.execute(admin);
       await world.driver().pass();
       forged.length = 0;
+    },
+    async passTime(interval) {
+      await sql`update payout set authorised_at = authorised_at - ${interval}::interval where authorised_at is not null`.execute(
+        admin,
+      );
+      await sql`update own_transaction set signed_at = signed_at - ${interval}::interval`.execute(admin);
     },
     async payoutOf(order) {
       const { rows } = await sql<{ state: string; obstacle: string | null }>`

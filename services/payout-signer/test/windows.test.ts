@@ -91,9 +91,7 @@ describe('somebody with the api’s database role', () => {
     await drive(policy);
     expect(await states(more)).toEqual({ 'Limit per hour exceeded': 10 });
     // An hour later the day's limits stop it, to the unit.
-    await sql`update payout set authorised_at = authorised_at - interval '61 minutes' where authorised_at is not null`.execute(
-      world.admin,
-    );
+    await world.passTime('61 minutes');
     const later = await forge(40, 3n * ONE_USDT);
     await drive(policy);
     const rest = await forge(3, ONE_USDT / 4n);
@@ -110,9 +108,7 @@ describe('somebody with the api’s database role', () => {
   });
 
   test('keeps no more money from others by payouts that wait for approval than a day’s limits would let out', async () => {
-    await sql`update payout set authorised_at = now() - interval '2 days' where state = 'SIGNED'`.execute(
-      world.admin,
-    );
+    await world.passTime('2 days');
     const policy = maker.policy({ approvalAbove: '4', maxPerDay: '50', maxPerMerchantPerDay: '20' });
     const forged = await forge(40, 5n * ONE_USDT);
     const driver = world.driver({ policy });
@@ -165,9 +161,7 @@ describe('two wallets of a chain', () => {
   }
 
   test('authorise together what the limit is, at the same moment as well', async () => {
-    await sql`update payout set authorised_at = now() - interval '2 days' where state = 'SIGNED'`.execute(
-      world.admin,
-    );
+    await world.passTime('2 days');
     const policy = maker.policy({ maxPerDay: '100' });
     for (let round = 0; round < 5; round += 1) {
       const wallets = [

@@ -55,6 +55,7 @@ const policyOf = (changes: Partial<Policy> = {}, limits: Partial<AssetPolicy> = 
   approvers: [alice, bob],
   approvalsRequired: 1,
   approvalWaitMs: DAY_MS,
+  maxAttemptsWithoutDecision: 2,
   ...changes,
 });
 const payout: PolicyPayout = {

@@ -25,6 +25,8 @@ export interface PolicySurroundings {
 const COOLING_HOURS = 24;
 /** For policies that say nothing of it. */
 export const APPROVAL_WAIT_HOURS = 24;
+/** For policies that do not set it: a transaction may expire once while nodes are down, twice is worth a look. */
+export const MAX_ATTEMPTS_WITHOUT_DECISION = 2;
 const HOUR_MS = 3_600_000;
 
 /**
@@ -48,6 +50,7 @@ export function parsePolicy(text: string, surroundings: PolicySurroundings): Pol
     approvers: file.approvers ?? [],
     approvalsRequired: file.approvalsRequired ?? 1,
     approvalWaitMs: (file.approvalWaitHours ?? APPROVAL_WAIT_HOURS) * HOUR_MS,
+    maxAttemptsWithoutDecision: file.maxAttemptsWithoutDecision ?? MAX_ATTEMPTS_WITHOUT_DECISION,
   };
   mistakes.push(...approverMistakes(policy));
   if (mistakes.length > 0) throw invalidPolicy(mistakes);

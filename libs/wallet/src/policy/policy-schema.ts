@@ -10,6 +10,8 @@ export interface PolicyFile {
   readonly approvers?: readonly { readonly name: string; readonly publicKey: string }[];
   readonly approvalsRequired?: number;
   readonly approvalWaitHours?: number;
+  /** Where transactions expire (TRON, SUI): how often a payout is signed before each further attempt needs an operator; 2 by default. */
+  readonly maxAttemptsWithoutDecision?: number;
 }
 
 export interface ChainEntry {
@@ -170,5 +172,6 @@ export const POLICY_SCHEMA = {
     },
     approvalsRequired: { type: 'integer', minimum: 1, maximum: 100 },
     approvalWaitHours: { type: 'number', exclusiveMinimum: 0, maximum: YEAR_HOURS },
+    maxAttemptsWithoutDecision: { type: 'integer', minimum: 1, maximum: 100 },
   },
 } as const;

@@ -15,6 +15,8 @@ export interface Policy {
   readonly approvalsRequired: number;
   /** A payout that has been waiting for its approvals for so long is refused. */
   readonly approvalWaitMs: number;
+  /** A payout that was signed so often gets each further attempt only by an operator's decision; for chains without nonces. */
+  readonly maxAttemptsWithoutDecision: number;
 }
 
 export interface ChainPolicy {

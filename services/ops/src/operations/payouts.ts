@@ -95,10 +95,12 @@ async function decide(
   if ((decision === 'PAID_BY') !== (txHash !== undefined))
     throw refuse('UNPROCESSABLE', 'PAID_BY names a transaction, and PAY_AGAIN none.');
   const nonce = decision === 'PAY_AGAIN' ? ((await highestTakenNonce(act.tx, orderPk)) ?? null) : null;
-  if (decision === 'PAY_AGAIN' && nonce === null && !(await mayBePaidByForeign(act.tx, orderPk)))
+  const isForSigner = payout.state === 'AUTHORISED' && payout.obstacle === 'NEEDS_DECISION';
+  const isInDoubt = isForSigner || nonce !== null || decision === 'PAID_BY';
+  if (!isInDoubt && !(await mayBePaidByForeign(act.tx, orderPk)))
     throw refuse(
       'STATE_CONFLICT',
-      'No nonce of this payout was taken by an unknown transaction, and none pays just what it asks for.',
+      'The payout does not wait for a decision: no nonce of it was taken by an unknown transaction, none pays just what it asks for, and its attempts did not expire as often as the policy lets them.',
     );
   const { operatorId: operator } = act.operator;
   const added = await insertPayoutDecision(act.tx, {

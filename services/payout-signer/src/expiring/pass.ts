@@ -86,6 +86,11 @@ function resend(context: ExpiringContext, view: ExpiringView): Promise<void> {
   return sendStored(context, chooseSends(view, memory, monotonicMs(), timing, SENDS_AT_ONCE));
 }
 
+/** What waits for operators keeps no other payout waiting. */
+function countReady(unsigned: ExpiringView['unsigned']): number {
+  return unsigned.filter(({ obstacle }) => obstacle !== 'NEEDS_DECISION').length;
+}
+
 async function admitAndSign(
   context: ExpiringContext,
   before: ExpiringView,
@@ -94,7 +99,7 @@ async function admitAndSign(
   const { store, lease, memory, terms } = context;
   const spent = readOnce(() => store.spent());
   const authorised = await authoriseRequested(context, before, {
-    slots: terms.maxOpenPayouts - inFlight(before.attempts).length - before.unsigned.length,
+    slots: terms.maxOpenPayouts - inFlight(before.attempts).length - countReady(before.unsigned),
     pausedBy,
     spent: spent.read,
     save: (decide) => store.authorise(lease, decide),

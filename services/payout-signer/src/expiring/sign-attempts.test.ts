@@ -32,7 +32,6 @@ async function sign(
     wallet: 'hot',
     movement: null,
     isReserved: true,
-    isCounted: {},
     approvals: [],
   }));
   const view = {

@@ -182,8 +182,8 @@ export async function readRequested(
 
 interface UnsignedRow extends JudgedRow {
   readonly is_signed_before: boolean;
-  readonly in_hour: boolean;
-  readonly in_day: boolean;
+  readonly attempts: number;
+  readonly is_decided_again: boolean;
 }
 
 /** Those that nobody has tried yet, oldest first; then those whose last try was longest ago. */
@@ -199,23 +199,26 @@ export async function readUnsigned(
     ), unsigned as (
       (select p.order_pk, false as is_signed_before, p.requested_at, p.obstacle_at from payout p
         where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'AUTHORISED'
-          and (p.expires_at > now() or p.obstacle = 'CHAIN_AHEAD')
+          and (p.expires_at > now() or p.obstacle in ('CHAIN_AHEAD', 'NEEDS_DECISION') or attempt_is_decided(p.order_pk))
         order by p.obstacle_at nulls first, p.requested_at, p.order_pk limit ${limit})
       union all
       (select p.order_pk, true, p.requested_at, p.obstacle_at from taken join payout p using (order_pk)
         where p.state = 'SIGNED' and ${hasNoOwnNonce} and ${isDecidedAgain})
     )
     select ${judgedColumns(approvers)}, u.is_signed_before,
-      p.state = 'AUTHORISED' or p.authorised_at >= now() - interval '1 hour' as in_hour,
-      p.state = 'AUTHORISED' or p.authorised_at >= now() - interval '1 day' as in_day
+      (select count(*)::int from payout_attempt a where a.order_pk = p.order_pk) as attempts,
+      exists (select from payout_attempt a where a.order_pk = p.order_pk) and attempt_is_decided(p.order_pk) as is_decided_again
     from unsigned u join payout p using (order_pk) join orders o using (order_pk) left join movement m using (order_pk)
     where o.order_type = 'PAYOUT' and o.chain = ${key.chain} and o.source_address = ${key.wallet}
     order by u.obstacle_at nulls first, u.requested_at, u.order_pk limit ${limit}`.execute(db);
   return rows.map((row) => ({
     ...judgedFacts(row, key),
     isSignedBefore: row.is_signed_before,
-    isOverdue: !row.is_signed_before && row.is_overdue,
-    isCounted: { lastHour: row.in_hour, lastDay: row.in_day },
+    attempts: row.attempts,
+    isDecidedAgain: row.is_decided_again,
+    // What waits for a decision, or has one, does not expire (expire_payouts).
+    isOverdue:
+      row.is_overdue && !row.is_signed_before && !row.is_decided_again && row.obstacle !== 'NEEDS_DECISION',
   }));
 }
 

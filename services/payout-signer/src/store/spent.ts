@@ -5,9 +5,12 @@ import type { WalletKey } from '../wallet-facts.ts';
 import { COUNTS_AS } from './rows.ts';
 
 /**
- * What counts against a policy's limits, of all wallets of the chain but without the payouts given: what was signed in the
- * windows, which are closed and have no upper end, and all that may still be signed, however long ago it was authorised; beside
- * it what waits for approval.
+ * Amounts that count against a policy's limits, of all wallets of the chain. Each attempt that was signed in a window counts, whatever
+ * became of it: an attempt is a nonce of a payout, or a transaction where there are no nonces. So a payout that is signed again because a
+ * proof of its death was wrong pays no more than the limits allow. Added to it is each payout that may still be signed, once, however
+ * long ago it was authorised; and apart from it what waits for approval. Windows are closed and have no upper end.
+ *
+ * @param without payouts that are not counted as still to be signed; their attempts are
  */
 export async function readSpent(
   db: Db,
@@ -22,10 +25,12 @@ export async function readSpent(
     waiting: bigint;
   }>`
     with counted as (
-      select p.order_pk, true as in_hour, true as in_day from payout p where p.chain = ${chain} and p.state = 'AUTHORISED'
-      union all
-      select p.order_pk, p.authorised_at >= now() - interval '1 hour', true from payout p
-      where p.chain = ${chain} and p.authorised_at >= now() - interval '1 day' and p.state = 'SIGNED'
+      select p.order_pk, true as in_hour, true as in_day from payout p
+      where p.chain = ${chain} and p.state = 'AUTHORISED' and p.order_pk <> all (${without}::uuid[])
+      union all -- a higher fee of the same nonce is the same attempt
+      select t.order_pk, min(t.signed_at) >= now() - interval '1 hour', true from own_transaction t
+      where t.chain = ${chain} and t.signed_at >= now() - interval '1 day' and t.purpose = 'PAYOUT'
+      group by t.order_pk, t.nonce, case when t.nonce is null then t.signed_at end
       union all
       select p.order_pk, false, false from payout p
       where p.chain = ${chain} and p.state = 'REQUESTED' and p.obstacle = 'NEEDS_APPROVAL'
@@ -35,7 +40,6 @@ export async function readSpent(
       coalesce(sum(o.amount) filter (where c.in_day), 0) as day,
       coalesce(sum(o.amount) filter (where not c.in_day), 0) as waiting
     from counted c join orders o using (order_pk) left join movement m using (order_pk)
-    where c.order_pk <> all (${without}::uuid[])
     group by 1, o.merchant_id`.execute(db);
   return rows.map((row) => ({
     countsAs: row.counts_as,

@@ -229,6 +229,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
         sweepsOf: () => undefined,
         approvers: [],
         approvalWaitMs: 1,
+        maxAttemptsWithoutDecision: Number.MAX_SAFE_INTEGER,
         floatOf: () => undefined,
       },
     },

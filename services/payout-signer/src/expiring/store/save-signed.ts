@@ -10,7 +10,7 @@ import { hasNoLiveAttempt } from './rows.ts';
 /**
  * The commit from which on a payout can be paid: state SIGNED while its time is not over, its bytes, their bounds. A halt, a
  * hold or a veto that came in time stops it, and so does any attempt of it that is not proven dead. From now on the policy's
- * windows count it. Throws NotSaved.
+ * windows count it. One that waited for an operator's decision gets its time anew. Throws NotSaved.
  */
 export async function saveAttempts(
   tx: Tx,
@@ -27,10 +27,12 @@ export async function saveAttempts(
       select p.order_pk from payout p where p.order_pk = any(${orderPks}::uuid[]) order by p.order_pk for update
     )
     update payout p set state = 'SIGNED', authorised_at = clock_timestamp(), obstacle = null, obstacle_at = null,
+      expires_at = case when attempt_is_decided(p.order_pk)
+        then greatest(p.expires_at, clock_timestamp() + (o.expires_at - o.created_at)) else p.expires_at end,
       fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
     from unlocked u join orders o using (order_pk)
     where p.order_pk = u.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet}
-      and p.state = 'AUTHORISED' and p.expires_at > clock_timestamp()
+      and p.state = 'AUTHORISED' and (p.expires_at > clock_timestamp() or attempt_is_decided(p.order_pk))
       and ${hasNoLiveAttempt} and not may_be_paid_by_foreign(p.order_pk)
       and not exists (select from payout_veto v where v.order_pk = p.order_pk)
       and not exists (select from asset_hold a where (a.chain, a.symbol) = (o.chain, o.symbol) and a.released_at is null)
