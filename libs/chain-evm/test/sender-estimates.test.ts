@@ -149,9 +149,9 @@ describe('a payment that needs more gas than the cap', () => {
   });
 
   test('would fail: what a receiver does with it is not paid for without end', async () => {
-    expect(await preparedBy([{ gas: 300_001 }])).toEqual(tooMuch(300_001, 300_000));
-    expect(await preparedBy([{ gas: 300_001 }, { gas: 400_000 }])).toEqual(tooMuch(300_001, 300_000));
-    expect(await preparedBy([{ gas: 300_000 }])).toEqual({ kind: 'READY', gasLimit: 300_000n });
+    expect(await preparedBy([{ gas: 1_000_001 }])).toEqual(tooMuch(1_000_001, 1_000_000));
+    expect(await preparedBy([{ gas: 1_000_001 }, { gas: 1_400_000 }])).toEqual(tooMuch(1_000_001, 1_000_000));
+    expect(await preparedBy([{ gas: 1_000_000 }])).toEqual({ kind: 'READY', gasLimit: 1_000_000n });
   });
 
   test('of the network file', async () => {
@@ -163,7 +163,7 @@ describe('a payment that needs more gas than the cap', () => {
   });
 
   test('by one source alone is paid all the same', async () => {
-    expect(await preparedBy([{ gas: 900_000 }, { gas: 60_000 }])).toEqual({
+    expect(await preparedBy([{ gas: 1_900_000 }, { gas: 60_000 }])).toEqual({
       kind: 'READY',
       gasLimit: 75_000n,
     });

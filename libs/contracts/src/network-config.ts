@@ -40,8 +40,11 @@ export interface FinalityConfig {
   readonly fallbackDepth?: number;
 }
 
-/** Several times what the transfers of the tokens in use take, and a fiftieth of the most that a block lets one have. */
-export const MAX_PAYOUT_GAS = 300_000;
+/**
+ * For networks that do not set `maxGas`. Transfers of the tokens in use take up to 65,000 gas today and may take about 160,000 at the
+ * prices that Ethereum's next fork plans: this is six times as much, and a sixteenth of the most that a transaction may have (EIP-7825).
+ */
+export const MAX_PAYOUT_GAS = 1_000_000;
 
 /** How payouts of a network are sent. Fees in its native coin's base units per unit of gas, decimal strings. */
 export interface PayoutsConfig {
@@ -53,7 +56,8 @@ export interface PayoutsConfig {
   readonly maxPriorityFeePerGas: string;
   readonly maxFeePerGas: string;
   /**
-   * A payment that takes more gas is not sent: what a receiver's contract does with it would be paid for by the wallet.
+   * A payment that takes more gas is not sent: what a receiver's contract does with it would be paid for by the wallet. The sealed
+   * policy keeps it: payout-signer does not start with another one.
    * @default MAX_PAYOUT_GAS
    */
   readonly maxGas?: number;

@@ -5,7 +5,7 @@ import { suiFamily } from '@opentill/chain-sui/family';
 import { createSuiSender } from '@opentill/chain-sui/sender/create-sender';
 import { tronFamily } from '@opentill/chain-tron/family';
 import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { arePaidByGas, MAX_PAYOUT_GAS, type NetworkConfig } from '@opentill/contracts/network-config';
 import {
   payoutTermsOf,
   suiPayoutTermsOf,
@@ -22,7 +22,7 @@ import { createMetrics } from '@opentill/runtime/metrics';
 import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
-import { openPolicy } from '@opentill/wallet/policy/sealed-policy';
+import { openPolicy, type OpenedPolicy } from '@opentill/wallet/policy/sealed-policy';
 import type { Policy } from '@opentill/wallet/policy/policy';
 import { readPassphraseFile } from '@opentill/wallet/read-passphrase-file';
 import { refuseSecretsInEnvironment } from '@opentill/wallet/refuse-secrets-in-environment';
@@ -45,7 +45,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
   const file = await readNetworkFile(config.networksFile, env);
   const networks = selectNetworks(file, config.chains);
   return openInTurn(async (onStop) => {
-    const { keys, policy } = await openKeys(config, file, logger);
+    const { keys, policy, gasCaps } = await openKeys(config, file, logger);
     onStop(() => Promise.resolve(keys.close()));
     const database = openDatabase({
       url: config.databaseUrl,
@@ -65,7 +65,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       metrics,
       clock: systemClock,
       newId,
-      ...sortNetworks(networks, { keys, policy, stateDirectory: config.stateDirectory }, logger),
+      ...sortNetworks(capGas(networks, gasCaps), { keys, policy, stateDirectory: config.stateDirectory }, logger),
       wallets: keys.addresses,
       keys,
       policy: judgeByPolicy(policy),
@@ -88,7 +88,11 @@ async function openKeys(
   config: SignerConfig,
   networks: readonly NetworkConfig[],
   logger: Logger,
-): Promise<{ readonly keys: KeystoreSigner; readonly policy: Policy | undefined }> {
+): Promise<{
+  readonly keys: KeystoreSigner;
+  readonly policy: Policy | undefined;
+  readonly gasCaps: OpenedPolicy['gasCaps'];
+}> {
   const { keystoreFile, passphraseFile, publicKeysFile, policyFile } = config;
   const passphrase = await readPassphraseFile(passphraseFile);
   const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs: CODECS, publicKeysFile });
@@ -99,10 +103,10 @@ async function openKeys(
     );
   if (policyFile === undefined) {
     logger.warn('no policy: nothing is signed on main networks, and without limits on test networks');
-    return { keys, policy: undefined };
+    return { keys, policy: undefined, gasCaps: new Map() };
   }
   const { fingerprint } = keys;
-  const { policy, digest, sealedAt } = await openPolicy({
+  const { policy, digest, sealedAt, gasCaps } = await openPolicy({
     policyFile,
     passphrase,
     fingerprint,
@@ -110,7 +114,22 @@ async function openKeys(
     codecs: CODECS,
   });
   logger.info('policy opened', { digest, sealedAt });
-  return { keys, policy };
+  for (const [chain, maxGas] of gasCaps)
+    logger.warn('policy sealed without maxGas: seal it again', { chain, maxGas });
+  return { keys, policy, gasCaps };
+}
+
+/** The networks, with no more gas for a payment than a policy lets it take that was sealed before it kept that. */
+function capGas(
+  networks: readonly NetworkConfig[],
+  gasCaps: OpenedPolicy['gasCaps'],
+): readonly NetworkConfig[] {
+  return networks.map((network) => {
+    const { chain, payouts } = network;
+    const cap = gasCaps.get(chain);
+    if (cap === undefined || payouts === undefined || !arePaidByGas(payouts)) return network;
+    return { ...network, payouts: { ...payouts, maxGas: Math.min(cap, payouts.maxGas ?? MAX_PAYOUT_GAS) } };
+  });
 }
 
 interface Held {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { replaceKeystore } from '../keystore.ts';
 import { nextFileOf } from '../open-keystore-or-next.ts';
 import { createApproverKey, signApproval } from './approver-key.ts';
 import { approvalText, verifyApproval } from './approval.ts';
@@ -15,6 +16,7 @@ const NOW = new Date('2026-11-21T12:00:00Z');
 const limits = { maxPerPayout: '5', maxPerHour: '5', maxPerDay: '5', maxPerMerchantPerDay: '5' };
 const text = JSON.stringify({ version: 1, chains: { ETH: { enabled: true, assets: { USDT: limits } } } });
 const PAYOUTS = { maxOpenNonces: 1, minPriorityFeePerGas: '1', bumpAfterSeconds: 60 };
+const CAPS = { maxPriorityFeePerGas: '3', maxFeePerGas: '100' };
 const networksWith = (changes: object, ofNetwork: object = {}) => {
   const token = {
     symbol: 'USDT',
@@ -23,7 +25,7 @@ const networksWith = (changes: object, ofNetwork: object = {}) => {
     displayDecimals: 2,
     ...changes,
   };
-  const payouts = { ...PAYOUTS, maxPriorityFeePerGas: '3', maxFeePerGas: '100' };
+  const payouts = { ...PAYOUTS, ...CAPS };
   const network = { chain: 'ETH', family: 'EVM', chainId: 1, tokens: [token], payouts, ...ofNetwork };
   return [network] as unknown as readonly NetworkConfig[];
 };
@@ -58,7 +60,7 @@ describe('a sealed policy', () => {
   });
 
   it('is refused for another seed, and with another chain, other fees or tokens in the network file', async () => {
-    const refusals: readonly [Partial<OpenPolicyOptions>, object][] = [
+    const refusals: [Partial<OpenPolicyOptions>, object][] = [
       [{ fingerprint: 'ffffffff' }, { code: 'POLICY_OF_ANOTHER_SEED' }],
       [
         { networks: networksWith({ decimals: 5, contract: `0x${'b'.repeat(40)}` }) },
@@ -79,6 +81,10 @@ describe('a sealed policy', () => {
         },
       ]),
     ];
+    refusals.push([
+      { networks: networksWith({}, { payouts: { ...PAYOUTS, ...CAPS, maxGas: 1_000_001 } }) },
+      { code: 'POLICY_INVALID', message: /had ETH with payouts of at most 1000000 gas when it was sealed/ },
+    ]);
     const outcomes = await Promise.all(
       refusals.map(async ([change, expected]) => {
         const error = (await openPolicy({ ...options, ...change }).catch(
@@ -89,6 +95,23 @@ describe('a sealed policy', () => {
       }),
     );
     for (const [error, expected] of outcomes) expect(error).toMatchObject(expected);
+  });
+
+  it('opens with the gas and the attempts of before where it was sealed before it kept them', async () => {
+    const surroundings = [
+      'ETH with chain id 1',
+      'ETH with payouts for maxFeePerGas 100 and maxPriorityFeePerGas 3',
+      `ETH USDT 0x${'a'.repeat(40)} with 6 decimals`,
+    ];
+    const sealed = { version: 2, sealedAt: NOW.toISOString(), surroundings, text };
+    const secret = Buffer.from(JSON.stringify(sealed));
+    const policyFile = join(dir, 'before.sealed');
+    await replaceKeystore(policyFile, { purpose: 'policy', keyId: options.fingerprint, secret }, PASSPHRASE);
+    const networks = networksWith({}, { payouts: { ...PAYOUTS, ...CAPS, maxGas: 16_000_000 } });
+    const opened = await openPolicy({ ...options, policyFile, networks });
+    expect([...opened.gasCaps]).toEqual([['ETH', 300_000]]);
+    expect(opened.policy.maxAttemptsWithoutDecision).toBe(2);
+    expect([...(await openPolicy(options)).gasCaps]).toEqual([]);
   });
 
   it('is replaced by the next one; a policy with mistakes and a file of another purpose leave it as it is', async () => {

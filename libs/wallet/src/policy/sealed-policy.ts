@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import { areEndedByEpochs, arePaidByGas, type NetworkConfig } from '@opentill/contracts/network-config';
+import {
+  areEndedByEpochs,
+  arePaidByGas,
+  MAX_PAYOUT_GAS,
+  type NetworkConfig,
+} from '@opentill/contracts/network-config';
+import type { Chain } from '@opentill/domain/chains';
 import { readJson } from '@opentill/domain/read-json';
 import { replaceKeystore } from '../keystore.ts';
 import { openKeystoreOrNext } from '../open-keystore-or-next.ts';
@@ -16,6 +22,8 @@ export interface OpenedPolicy {
   /** SHA-256 of what was sealed, hex: to be compared with what `policy seal` printed. */
   readonly digest: string;
   readonly sealedAt: Date;
+  /** Chains whose policy was sealed before policies kept `maxGas`, with the most gas that a payment may take there. */
+  readonly gasCaps: ReadonlyMap<Chain, number>;
 }
 
 export interface OpenPolicyOptions extends PolicySurroundings {
@@ -38,6 +46,8 @@ interface Sealed {
 }
 
 const VERSION = 2;
+/** What no payment took more of when policies did not keep it yet. */
+const GAS_BEFORE_SEALED = 300_000;
 
 /**
  * Checks a policy and seals it for the seed of this fingerprint, in the place of an older one; written whole or not at
@@ -61,7 +71,7 @@ export async function sealPolicy(
 
 /**
  * Opens and checks a sealed policy. Throws POLICY_OF_ANOTHER_SEED; POLICY_INVALID, also when the network file's chain
- * ids, fee caps or tokens are not those of the sealing; and what openKeystore throws.
+ * ids, fee caps, gas or tokens are not those of the sealing; and what openKeystore throws.
  */
 export async function openPolicy(options: OpenPolicyOptions): Promise<OpenedPolicy> {
   const { policyFile: path, passphrase, fingerprint } = options;
@@ -78,7 +88,20 @@ export async function openPolicy(options: OpenPolicyOptions): Promise<OpenedPoli
     const was = changed.map((fact) => `the network file had ${fact} when it was sealed`);
     throw invalidPolicy([...was, 'check the network file, then seal the policy again']);
   }
-  return { policy, text, digest: digestOf(secret), sealedAt: new Date(sealedAt) };
+  const gasCaps = gasCapsOf(policy, options.networks, surroundings);
+  return { policy, text, digest: digestOf(secret), sealedAt: new Date(sealedAt), gasCaps };
+}
+
+function gasCapsOf(
+  { chains }: Policy,
+  networks: readonly NetworkConfig[],
+  sealed: readonly string[],
+): ReadonlyMap<Chain, number> {
+  const unsealed = networks.filter((network) => {
+    const fact = maxGasOf(network);
+    return fact !== undefined && chains.has(network.chain) && !sealed.includes(fact);
+  });
+  return new Map(unsealed.map(({ chain }) => [chain, GAS_BEFORE_SEALED]));
 }
 
 function readSealed(secret: Uint8Array): Sealed {
@@ -97,12 +120,20 @@ function surroundingsOf({ chains }: Policy, networks: readonly NetworkConfig[]):
     return [
       `${chain} with chain id ${network?.chainId ?? network?.genesisId ?? 'none'}`,
       `${chain} with ${feeCapsOf(network)}`,
+      ...[network === undefined ? undefined : maxGasOf(network)].filter((fact) => fact !== undefined),
       ...[...assets].map(
         ([symbol, { contract, decimals }]) =>
           `${chain} ${symbol} ${contract ?? 'native'} with ${decimals} decimals`,
       ),
     ];
   });
+}
+
+/** Apart from the fee caps: policies that were sealed without it still open. */
+function maxGasOf({ chain, payouts }: NetworkConfig): string | undefined {
+  return payouts === undefined || !arePaidByGas(payouts)
+    ? undefined
+    : `${chain} with payouts of at most ${payouts.maxGas ?? MAX_PAYOUT_GAS} gas`;
 }
 
 function feeCapsOf(network: NetworkConfig | undefined): string {
