@@ -8,6 +8,8 @@ export const WALLET_ALARM_KINDS = [
   /** The scanner halted the chain, or its nodes failed the start-up checks: payouts wait. */
   'chain-halted',
   'chain-ahead',
+  /** Nothing new is signed: limits per time would go by a clock that is wrong. */
+  'clocks-differ',
   /** A source goes on saying that its pool holds more than we sent, alone: it lies or is broken, and is not waited for. */
   'pool-disbelieved',
   'nonce-gap',

@@ -26,6 +26,7 @@ import type { PayingNetwork, SignerDeps, SignerTiming } from './signer-deps.ts';
 import { startPlanners } from './start-planners.ts';
 import { findMovingDeposits } from './store/find-moving.ts';
 import { holdForChain } from './store/mark-halted.ts';
+import { createClockReader } from './watch-clocks.ts';
 import { startWatchingSweeps } from './watch-sweeps.ts';
 
 export const DEFAULT_TIMING: SignerTiming = {
@@ -193,6 +194,7 @@ function startDriverOf(
   const neutral = {
     key,
     rules,
+    readClocks: createClockReader(db, network.chain, clock),
     monotonicMs: () => performance.now(),
     observe,
     clock,

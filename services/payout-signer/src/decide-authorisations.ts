@@ -29,7 +29,7 @@ export interface AuthorisationDecisions {
  * Decides about the payouts that wait to be authorised, oldest first, each counted for the next; also what only waits for
  * approval, as its money is kept for it (readSpent): also once it is approved, until it is authorised, whatever stops the
  * wallet meanwhile. What a policy refuses is refused also while the wallet is halted: it would not become right. But nothing
- * is refused while something unknown may have paid it.
+ * is refused while something unknown may have paid it, or while clocks differ that limits and cooling times go by.
  *
  * @param slots how many may be authorised now
  * @param pausedBy what stops all of the wallet besides a halt
@@ -58,6 +58,7 @@ export function decideAuthorisations(
     obstacles: { orderPk: string; obstacle: Obstacle }[];
   };
   const stop = pausedBy ?? (view.halted !== null ? 'HALTED' : undefined);
+  const mayRefuse = pausedBy !== 'CHAIN_AHEAD' && pausedBy !== 'CLOCKS_DIFFER' && !view.isUncertain;
   for (const payout of view.requested) {
     const { orderPk, symbol } = payout;
     // It expires as soon as it is known that nothing unknown has paid it.
@@ -66,7 +67,7 @@ export function decideAuthorisations(
     if (isWaiting) spent.dropWaiting(payout);
     const waitingSince = isWaiting ? payout.waitingSince : null;
     const verdict = judge(payout, spent.of(payout), rules, view.now, waitingSince);
-    if (verdict.kind === 'REFUSED' && pausedBy !== 'CHAIN_AHEAD' && !view.isUncertain) {
+    if (verdict.kind === 'REFUSED' && mayRefuse) {
       decisions.refused.push({ orderPk, reason: verdict.reason });
       continue;
     }

@@ -16,6 +16,7 @@ export function observeDeposits(observe: Observe): Observe {
     gaps: nothing,
     chainAhead: nothing,
     chainStopped: nothing,
+    clocksDiffer: nothing,
     poolDisbelieved: nothing,
     feesAtCap: nothing,
   };

@@ -43,6 +43,8 @@ export interface Observe extends ObserveAttempts {
   gaps(key: WalletKey, oldestMs: number): void;
   /** By how many the chain's count is above what was given out here; 0: as it should be. */
   chainAhead(key: WalletKey, by: number): void;
+  /** Which clocks differ too much for anything new to be signed; undefined: none. */
+  clocksDiffer(key: WalletKey, difference: string | undefined): void;
   /** The pool of one source alone is ahead by so many, and not believed any more; 0: it is not so. */
   poolDisbelieved(key: WalletKey, by: number): void;
   foreignTransactions(key: WalletKey, txHashes: readonly string[]): void;
@@ -195,6 +197,9 @@ function observeNonces({ logger, meters, alarms }: Telling) {
 
 function observeWallet({ logger, meters, alarms }: Telling) {
   return {
+    clocksDiffer(key, difference) {
+      alarms.set('clocks-differ', key, difference);
+    },
     looked(key, view) {
       const { chain } = key;
       const flying = inFlight(view.nonces);

@@ -10,6 +10,7 @@ import type { Observe } from './observe.ts';
 import type { PayoutStore } from './payout-store.ts';
 import type { PoolClaims } from './pool-claims.ts';
 import type { Vouches, WalletKey } from './wallet-facts.ts';
+import type { ReadClocks } from './watch-clocks.ts';
 
 export interface PassTiming extends SendTiming {
   /** A free nonce below signed ones waits so long for a payout before a transaction that moves nothing fills it. */
@@ -35,6 +36,7 @@ export interface PassDeps {
   readonly sender: WalletSender;
   readonly reader: Pick<ChainReader, 'readFates'>;
   readonly mark: NonceMark;
+  readonly readClocks: ReadClocks;
   /** Milliseconds of a clock that only goes forward. What this process remembers of times is by it, and by no other. */
   readonly monotonicMs: () => number;
   readonly observe: Observe;

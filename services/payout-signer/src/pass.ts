@@ -13,6 +13,7 @@ import { signPayouts } from './sign-payouts.ts';
 import { turnPage } from './turn-page.ts';
 import { vouchSiblings, withoutForged, withVouchedFates } from './vouch-attempts.ts';
 import { watchBalances } from './watch-balances.ts';
+import { stopForClocks } from './watch-clocks.ts';
 import { watchForeign } from './watch-foreign.ts';
 import { usedUpTo, watchRestored } from './watch-restored.ts';
 import { inFlight, type WalletView } from './wallet-facts.ts';
@@ -110,7 +111,8 @@ async function admitAndSign(context: PassContext, before: WalletView): Promise<'
   }
   await watchForeign(context, before, counts.latest);
   const open = await openGate(context, before, counts);
-  const { gate, usedUp } = await watchRestored(context, before, open, counts);
+  const { gate: known, usedUp } = await watchRestored(context, before, open, counts);
+  const gate = { ...known, pausedBy: await stopForClocks(context, known.pausedBy) };
   const gaps = { usedUp, isPaused: gate.pausedBy !== undefined };
   const spent = readOnce(() => context.store.spent());
   const authorised = await authorise(context, before, gate, spent.read);

@@ -215,6 +215,8 @@ export type Obstacle =
   | 'CHAIN_BEHIND'
   /** Transactions of the wallet were sent that this database does not know: it may be older than they are. */
   | 'CHAIN_AHEAD'
+  /** The clocks of the database, this process and the chain differ too much for limits per time to hold (compare-clocks.ts). */
+  | 'CLOCKS_DIFFER'
   /** It was authorised, and the policy would not let it pass now. */
   | 'POLICY_REFUSES'
   /**

@@ -206,6 +206,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
         })),
     },
     mark: variant.mark?.(mark) ?? mark,
+    readClocks: () => Promise.resolve(undefined),
     monotonicMs: () => tables.nowMs,
     observe,
     timing: {

@@ -363,6 +363,7 @@ function runDriver(
     sender: options.sender?.(plainSender) ?? plainSender,
     reader: evmFamily.createReader(world.network, {}),
     mark: options.mark?.(plainMark) ?? plainMark,
+    readClocks: () => Promise.resolve(undefined),
     monotonicMs: () => performance.now(),
     observe: { ...createObserve({ logger, metrics: createMetrics('payout-signer') }), ...options.observe },
     clock: systemClock,

@@ -27,6 +27,7 @@ import { createPass } from '../src/pass.ts';
 import type { PolicyJudge } from '../src/policy-port.ts';
 import type { PayoutStore } from '../src/payout-store.ts';
 import { createPayoutStore } from '../src/store.ts';
+import type { ReadClocks } from '../src/watch-clocks.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';
 export const USDT = '0x00000000000000000000000000000000000dec06' as TokenContract;
@@ -79,7 +80,11 @@ export interface StillWorld {
   payout(overrides?: Parameters<typeof aPayout>[1]): Promise<OrderRow>;
   nativePayout(amount: bigint): Promise<OrderRow>;
   /** The passes of a driver that begins now. */
-  driver(options?: { readonly policy?: PolicyJudge; readonly maxOpenNonces?: number }): {
+  driver(options?: {
+    readonly policy?: PolicyJudge;
+    readonly maxOpenNonces?: number;
+    readonly readClocks?: ReadClocks;
+  }): {
     pass(): Promise<void | 'again'>;
   };
   /** Lets time go by, and blocks. */
@@ -176,7 +181,11 @@ export async function createStillWorld(): Promise<StillWorld> {
       return order;
     },
     nativePayout: (amount) => world.payout({ symbol: 'ETH', contract_address: null, decimals: 18, amount }),
-    driver({ policy = judgeByPolicy(undefined), maxOpenNonces = 64 } = {}) {
+    driver({
+      policy = judgeByPolicy(undefined),
+      maxOpenNonces = 64,
+      readClocks = () => Promise.resolve(undefined),
+    } = {}) {
       const pass = createPass({
         key,
         terms: { maxOpenNonces, lowGasBaseUnits: undefined, lowBalance: new Map(), float: new Map() },
@@ -194,6 +203,7 @@ export async function createStillWorld(): Promise<StillWorld> {
           read: () => Promise.resolve(mark),
           raise: (nonce) => Promise.resolve(void (mark = Math.max(nonce, mark ?? nonce))),
         },
+        readClocks,
         monotonicMs: () => nowMs,
         observe,
         timing: {

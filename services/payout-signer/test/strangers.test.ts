@@ -286,6 +286,7 @@ function passOf(
     reader: evmFamily.createReader(network, {}),
     observe: createObserve({ logger, metrics: createMetrics('payout-signer') }),
     mark: openNonceMark(world.stateDirectory, { chain: CHAIN, wallet }),
+    readClocks: () => Promise.resolve(undefined),
     monotonicMs: () => performance.now(),
     timing: QUICK,
     onCommitted: () => undefined,

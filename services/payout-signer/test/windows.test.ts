@@ -12,6 +12,7 @@ import { aMerchant, anEvmAddress, type OrderRow } from '@opentill/testkit/scenar
 import { decideAuthorisations } from '../src/decide-authorisations.ts';
 import type { PolicyJudge } from '../src/policy-port.ts';
 import { createPayoutStore } from '../src/store.ts';
+import { createClockReader } from '../src/watch-clocks.ts';
 import { policyFor, type PolicyMaker } from './policy-for.ts';
 import { CHAIN, createStillWorld, ONE_USDT, USDT, type StillWorld } from './still-world.ts';
 
@@ -116,6 +117,26 @@ describe('somebody with the api’s database role', () => {
     expect(await states(forged)).toMatchObject({ REQUESTED: 10, 'Limit per day exceeded': 30 });
     await world.settle();
   });
+});
+
+test('a database whose clock jumps a day ahead gets nothing signed and nothing refused', async () => {
+  await world.passTime('2 days');
+  const policy = maker.policy({ maxPerHour: '5', maxPerDay: '5' });
+  const signed = await world.payout();
+  await world.driver({ policy }).pass();
+  expect(await world.payoutOf(signed)).toEqual({ state: 'SIGNED', obstacle: null });
+  // To the database a day has gone by, and to the signer none.
+  await world.passTime('25 hours');
+  const ownClock = { now: () => new Date(Date.now() - 25 * 3_600_000) };
+  const readClocks = createClockReader(signer.kysely, CHAIN, ownClock);
+  const [order, refused] = [await world.payout(), await world.payout({ amount: 6n * ONE_USDT })];
+  await world.driver({ policy, readClocks }).pass();
+  for (const one of [order, refused])
+    expect(await world.payoutOf(one)).toEqual({ state: 'REQUESTED', obstacle: 'CLOCKS_DIFFER' });
+  await world.driver({ policy, readClocks: createClockReader(signer.kysely, CHAIN, systemClock) }).pass();
+  expect(await world.payoutOf(order)).toEqual({ state: 'SIGNED', obstacle: null });
+  expect(await world.payoutOf(refused)).toMatchObject({ state: 'REFUSED' });
+  await world.settle();
 });
 
 describe('two wallets of a chain', () => {

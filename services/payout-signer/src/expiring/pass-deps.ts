@@ -7,6 +7,7 @@ import type { ObstaclePauses } from '../obstacle-pauses.ts';
 import type { Observe } from '../observe.ts';
 import type { RequestPage } from '../turn-page.ts';
 import type { WalletKey } from '../wallet-facts.ts';
+import type { ReadClocks } from '../watch-clocks.ts';
 import type { AttemptStore } from './attempt-store.ts';
 import type { SendMark } from './send-mark.ts';
 
@@ -26,6 +27,7 @@ export interface ExpiringPassDeps {
   readonly store: AttemptStore;
   readonly sender: ExpiringSender;
   readonly mark: SendMark;
+  readonly readClocks: ReadClocks;
   /** See PassDeps. */
   readonly monotonicMs: () => number;
   readonly observe: Observe;

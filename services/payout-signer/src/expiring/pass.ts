@@ -5,6 +5,7 @@ import { readOnce, runStep } from '../run-step.ts';
 import { settleDecisions } from '../settle-decisions.ts';
 import { turnPage } from '../turn-page.ts';
 import { watchBalances } from '../watch-balances.ts';
+import { stopForClocks } from '../watch-clocks.ts';
 import type { Obstacle } from '../wallet-facts.ts';
 import { inFlight, type ExpiringView } from './attempt-facts.ts';
 import { buryDead } from './bury-dead.ts';
@@ -49,7 +50,7 @@ async function runPass(
   await runStep(context, 'send', () => resend(context, view));
   if (sendsOnly) return undefined;
   // Before a payout is unsigned again, and may expire: whether the database knows of everything that may have paid it.
-  const pausedBy = await watchForgotten(context, view);
+  const pausedBy = await stopForClocks(context, await watchForgotten(context, view));
   const buried = await runStep(context, 'bury', () => buryDead(context, view));
   // What was buried is unsigned again.
   const after = buried === true ? await look(context) : view;

@@ -236,6 +236,7 @@ export async function runModel(faults: readonly Fault[], variant: Variant = {}):
     store: variant.store?.(counted, tables, chain) ?? counted,
     sender: variant.sender?.(plain, tables, chain) ?? plain,
     mark: variant.mark?.(mark) ?? mark,
+    readClocks: () => Promise.resolve(undefined),
     monotonicMs: () => tables.nowMs,
     observe,
     timing: { resendMs: 5_000, resendMaxMs: 10_000, balancesEveryMs: 3_600_000_000 },

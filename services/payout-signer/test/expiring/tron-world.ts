@@ -307,6 +307,7 @@ function runDriver(
     store: options.store?.(store) ?? store,
     sender: options.sender?.(sender) ?? sender,
     mark: openSendMark(dir, key),
+    readClocks: () => Promise.resolve(undefined),
     monotonicMs: () => performance.now(),
     observe: { ...createObserve({ logger, metrics: createMetrics('payout-signer') }), ...options.observe },
     clock: systemClock,
