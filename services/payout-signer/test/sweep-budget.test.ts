@@ -465,4 +465,21 @@ describe('what the planner asks the database', () => {
     await expect(attempt).rejects.toBe(undo);
     expect(counted).toEqual([120n, 7n, 0n]);
   });
+
+  test('counts each attempt to send to cold storage, as each may have landed', async () => {
+    const undo = new Error('undo');
+    const attempt = admin.kysely.transaction().execute(async (tx) => {
+      await aMovement(tx, { kind: 'TO_COLD', fee: null, hours: 1 });
+      await sql`update own_transaction set fee_terms = '{"cost":"7"}'`.execute(tx);
+      await sql`insert into own_transaction (chain, tx_hash, family, wallet, purpose, order_pk, to_address, amount, raw, fee_terms, signed_at)
+        select chain, tx_hash || '0', family, wallet, purpose, order_pk, to_address, amount, raw, '{"cost":"5"}', signed_at
+        from own_transaction`.execute(tx);
+      const { rows } = await sql<{ spent: bigint }>`select ${spentLastDay(CHAIN, 'ETH')} as spent`.execute(
+        tx,
+      );
+      expect(BigInt(rows[0]!.spent)).toBe(12n);
+      throw undo;
+    });
+    await expect(attempt).rejects.toBe(undo);
+  });
 });

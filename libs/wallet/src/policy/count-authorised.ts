@@ -23,7 +23,7 @@ export const DAY_MS = 24 * HOUR_MS;
 /**
  * Counts what stands against a payout at `now`: windows slide, and what was authorised exactly an hour or a day ago
  * still counts. There is no upper bound, so that a clock that was set back forgets nothing. Whoever counts in SQL
- * counts the same: `authorised_at >= now - interval '1 hour'`, without the payout itself.
+ * counts the same: `signed_at >= now - interval '1 hour'`. There each signed attempt at a payout is one entry, also of the payout itself.
  *
  * What waits for approval keeps its place in the windows of a day for as long as it waits: so nobody can have more of the
  * wallet's money kept for payouts than a day's limits let out, and what was let in to wait is not refused for others since.

@@ -54,7 +54,9 @@ import type { KnownBlock, PaidByDecision, RequestedPayout, UnsignedPayout } from
  *  7. A database that knows less than was sent signs nothing: what proves it is a file beside the keystore (send-mark.ts),
  *     written before anything is sent; unique times grow, so the last one tells. Released by an operator, nothing is signed
  *     before the chain's own final time is past everything that was sent.
- *  8. What the wallet did that nobody here signed halts it (watch-foreign.ts). While such a transaction pays just what a payout
+ *  8. Should a proof of death be wrong, each attempt is a payment: so windows count every attempt (../store/spent.ts), and a payout gets
+ *     more of them than the policy's `maxAttemptsWithoutDecision` only by an operator's decision about each (../judge-again.ts).
+ *  9. What the wallet did that nobody here signed halts it (watch-foreign.ts). While such a transaction pays just what a payout
  *     asks for, the payout is neither signed nor, if it was before, unsigned again: an operator says whether it was paid by it.
  */
 

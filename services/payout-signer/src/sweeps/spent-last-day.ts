@@ -28,12 +28,13 @@ export function spentLastDay(chain: Chain, nativeSymbol: string): RawBuilder<big
       join own_transaction_settlement n on n.chain = t.chain and n.tx_hash = t.tx_hash
     where m.kind = 'TO_COLD' and m.created_at > now() - ${MOVES_WITHIN_DAYS} * interval '1 day' and p.chain = ${chain}
       and n.booked_symbol = ${nativeSymbol} and n.updated_at > now() - interval '1 day'
-  ) + ( -- on its way to cold storage: as planned, or at what was signed for it at most
+  ) + ( -- on its way to cold storage: as planned, or at what was signed for it at most, each attempt for itself
     select coalesce(sum(greatest(${withMargin(sql`m.planned_cost`)}, x.fee)), 0)
     from movement m join payout p using (order_pk), lateral (
-      select max(coalesce((t.fee_terms->>'cost')::numeric,
-        (t.fee_terms->>'gasLimit')::numeric * (t.fee_terms->>'maxFeePerGas')::numeric)) as fee
-      from own_transaction t where t.order_pk = m.order_pk) x
+      select sum(a.fee) as fee from (
+        select max(coalesce((t.fee_terms->>'cost')::numeric,
+          (t.fee_terms->>'gasLimit')::numeric * (t.fee_terms->>'maxFeePerGas')::numeric)) as fee
+        from own_transaction t where t.order_pk = m.order_pk group by t.nonce, case when t.nonce is null then t.tx_hash end) a) x
     where m.kind = 'TO_COLD' and m.created_at > now() - ${MOVES_WITHIN_DAYS} * interval '1 day' and p.chain = ${chain}
       and p.money in ('RESERVED', 'IN_FLIGHT')
   ) + (
