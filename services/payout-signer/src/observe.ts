@@ -166,6 +166,9 @@ function observeNonces({ logger, meters, alarms }: Telling) {
     chainAhead(key, by) {
       alarms.set('chain-ahead', key, by > 0 ? `by ${by} transactions` : undefined);
     },
+    clocksDiffer(key, difference) {
+      alarms.set('clocks-differ', key, difference);
+    },
     poolDisbelieved(key, by) {
       alarms.set('pool-disbelieved', key, by > 0 ? `by ${by} transactions` : undefined);
     },
@@ -197,9 +200,6 @@ function observeNonces({ logger, meters, alarms }: Telling) {
 
 function observeWallet({ logger, meters, alarms }: Telling) {
   return {
-    clocksDiffer(key, difference) {
-      alarms.set('clocks-differ', key, difference);
-    },
     looked(key, view) {
       const { chain } = key;
       const flying = inFlight(view.nonces);
