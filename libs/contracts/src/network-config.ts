@@ -18,6 +18,11 @@ export interface TokenConfig {
   /** Smallest and largest order in display units; null: no limit. */
   readonly minAmount: string | null;
   readonly maxAmount: string | null;
+  /**
+   * Display units. A transfer of less is booked, and neither moves its order nor causes a callback, unless it covers the order.
+   * @default every transfer does
+   */
+  readonly dustBelow?: string;
 }
 
 /** One endpoint of a node or a provider. A network file may name it by its URL alone. */

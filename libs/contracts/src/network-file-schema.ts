@@ -12,6 +12,7 @@ const tokenSchema = {
     displayDecimals: { type: 'integer', minimum: 0, maximum: 18 },
     minAmount: decimalText,
     maxAmount: decimalText,
+    dustBelow: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?$' },
   },
 };
 /** A URL, or an object with one. Whether the URL is one, network-mistakes.ts says, without repeating it. */

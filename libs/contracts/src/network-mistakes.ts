@@ -173,5 +173,15 @@ function tokenMistakes(network: NetworkConfig, token: TokenConfig, place: number
     const value = token[limit];
     if (value !== null && !parseAmount(value, decimals).ok) mistakes.push(`${limit} is not an amount`);
   }
+  mistakes.push(...dustMistakes(token));
   return mistakes.map((mistake) => `/tokens/${place} (${symbol}) ${mistake}`);
+}
+
+/** An order for less than the minimum could not be paid but by more than it asks for. */
+function dustMistakes({ decimals, minAmount, dustBelow }: TokenConfig): string[] {
+  if (dustBelow === undefined) return [];
+  const dust = parseAmount(dustBelow, decimals);
+  if (!dust.ok) return ['dustBelow is not an amount'];
+  const least = minAmount === null ? undefined : parseAmount(minAmount, decimals);
+  return least?.ok === true && dust.value > least.value ? ['dustBelow must not be more than minAmount'] : [];
 }

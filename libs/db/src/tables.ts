@@ -104,6 +104,8 @@ export interface OrdersTable {
   created_at: Date;
   expires_at: Date;
   cutoff_at: GeneratedAlways<Date>;
+  late_callback_at: Nullable<Date>;
+  late_callback_due_at: Nullable<Date>;
   updated_at: Defaulted<Date>;
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { isCredited, sumTransfers, type TransferFact } from './collection-sums.ts';
 import { baseUnits } from './money.ts';
 import { COLLECTION_STATUSES } from './order-status.ts';
 import {
@@ -6,7 +7,6 @@ import {
   settleCollection,
   type CollectionState,
   type CollectionTerms,
-  type TransferFact,
 } from './settle-collection.ts';
 
 const terms: CollectionTerms = { acceptedAmount: baseUnits(100n), cutoffSeconds: 1_000 };
@@ -28,7 +28,12 @@ const open: CollectionState = {
 const accept = { decision: 'ACCEPT', reason: 'a regular customer' } as const;
 const refuse = { decision: 'REFUSE', reason: 'Refused by operator' } as const;
 const after = (...transfers: readonly TransferFact[]) => {
-  const facts = { transfers, verifiedTimeSeconds: 2_000 };
+  const facts = {
+    transfers,
+    sums: sumTransfers(terms, transfers),
+    verifiedTimeSeconds: 2_000,
+    lateCallbackAllowed: true,
+  };
   return { facts, state: settleCollection(terms, open, facts).at(-1)?.next ?? open };
 };
 
@@ -36,12 +41,15 @@ describe('an acceptance', () => {
   test('takes what came late or too little, all that is verified of it', () => {
     const { facts, state } = after(late, little, { ...late, transferId: 3, state: 'DETECTED' });
     expect(state).toMatchObject({ status: 'EXPIRED', reason: 'Paid after expiry' });
-    expect(decideByOperator(terms, state, facts, accept)).toEqual({
+    const step = decideByOperator(state, facts, accept);
+    expect(step).toEqual({
       event: 'accepted',
       next: { status: 'SUCCESS', reason: null, detectedAmount: 40n, actualAmount: 140n },
       notify: 'ORDER_SUCCESS',
-      creditedTransferIds: [1, 2],
+      credits: 'ACCEPTED',
     });
+    const credited = facts.transfers.filter((t) => isCredited(terms, step?.credits ?? null, t));
+    expect(credited.map((t) => t.transferId)).toEqual([1, 2]);
   });
 
   test('needs something that came, and an order that is EXPIRED', () => {
@@ -51,10 +59,10 @@ describe('an acceptance', () => {
       [{ ...late, state: 'DETECTED' }],
     ] as const) {
       const { facts, state } = after(...transfers);
-      expect(decideByOperator(terms, state, facts, accept)).toBeUndefined();
+      expect(decideByOperator(state, facts, accept)).toBeUndefined();
     }
     for (const status of COLLECTION_STATUSES.filter((one) => one !== 'EXPIRED'))
-      expect(decideByOperator(terms, { ...open, status }, { transfers: [late] }, accept)).toBeUndefined();
+      expect(decideByOperator({ ...open, status }, { sums: sumTransfers(terms, [late]) }, accept)).toBeUndefined();
   });
 });
 
@@ -62,22 +70,23 @@ describe('a refusal', () => {
   test('ends all but a SUCCESS, tells its reason and leaves the sums as they were', () => {
     for (const status of COLLECTION_STATUSES) {
       const state = { ...open, status, detectedAmount: baseUnits(40n), actualAmount: baseUnits(40n) };
-      const step = decideByOperator(terms, state, { transfers: [little] }, refuse);
+      const step = decideByOperator(state, { sums: sumTransfers(terms, [little]) }, refuse);
       if (status === 'SUCCESS' || status === 'FAILED') expect(step).toBeUndefined();
       else
         expect(step).toEqual({
           event: 'refused',
           next: { ...state, status: 'FAILED', reason: 'Refused by operator' },
           notify: 'ORDER_FAILED',
-          creditedTransferIds: [],
+          credits: null,
         });
     }
   });
 
   test('is for good: nothing that comes then moves the order', () => {
     const { facts, state } = after(little);
-    const { next } = decideByOperator(terms, state, facts, refuse) ?? { next: state };
-    const paid = { transfers: [{ ...late, firstBlockTimeSeconds: 900 }], verifiedTimeSeconds: 3_000 };
+    const { next } = decideByOperator(state, facts, refuse) ?? { next: state };
+    const sums = sumTransfers(terms, [{ ...late, firstBlockTimeSeconds: 900 }]);
+    const paid = { sums, verifiedTimeSeconds: 3_000, lateCallbackAllowed: true };
     expect(settleCollection(terms, next, paid)).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { isCredited, readSums, sumTransfers, type TransferFact } from './collection-sums.ts';
 import { baseUnits } from './money.ts';
 import {
   decideCollection,
@@ -8,7 +9,6 @@ import {
   type CollectionState,
   type CollectionStep,
   type CollectionTerms,
-  type TransferFact,
 } from './settle-collection.ts';
 
 const CUTOFF = 1_000;
@@ -33,8 +33,20 @@ function transfer(amount: bigint, given: Partial<TransferFact> = {}): TransferFa
   };
 }
 
-function facts(transfers: readonly TransferFact[], verifiedTimeSeconds = CUTOFF): CollectionFacts {
-  return { transfers, verifiedTimeSeconds };
+interface Facts extends CollectionFacts {
+  readonly transfers: readonly TransferFact[];
+}
+
+function facts(
+  transfers: readonly TransferFact[],
+  verifiedTimeSeconds = CUTOFF,
+  lateCallbackAllowed = true,
+): Facts {
+  return { transfers, sums: sumTransfers(terms, transfers), verifiedTimeSeconds, lateCallbackAllowed };
+}
+
+function creditedIds(step: CollectionStep | undefined, { transfers }: Facts): readonly number[] {
+  return transfers.filter((t) => isCredited(terms, step?.credits ?? null, t)).map((t) => t.transferId);
 }
 
 function settle(state: CollectionState, given: CollectionFacts, under = terms) {
@@ -71,10 +83,11 @@ describe('a payment that covers the order', () => {
     const shallow = [transfer(100n, { state: 'VERIFIED', deepEnough: false })];
     const waiting = history(facts([transfer(100n)]), facts(shallow));
     expect(waiting.state.status).toBe('PENDING_CONFIRMATION');
-    const { state, told, steps } = settle(waiting.state, facts([transfer(100n, { state: 'VERIFIED' })]));
+    const verified = facts([transfer(100n, { state: 'VERIFIED' })]);
+    const { state, told, steps } = settle(waiting.state, verified);
     expect(state).toEqual({ status: 'SUCCESS', reason: null, detectedAmount: 100n, actualAmount: 100n });
     expect(told).toEqual(['ORDER_SUCCESS']);
-    expect(steps[0]?.creditedTransferIds).toEqual([1]);
+    expect(creditedIds(steps[0], verified)).toEqual([1]);
   });
 
   test('seen only when already verified tells of both states', () => {
@@ -123,7 +136,7 @@ describe('several payments', () => {
     ]);
     const { state, steps } = settle(created, given);
     expect(state).toMatchObject({ status: 'SUCCESS', actualAmount: 110n, detectedAmount: 115n });
-    expect(steps.at(-1)?.creditedTransferIds).toEqual([1, 2]);
+    expect(creditedIds(steps.at(-1), given)).toEqual([1, 2]);
   });
 
   test('more money while confirming is noted and not told', () => {
@@ -273,6 +286,82 @@ describe('expiry', () => {
   });
 });
 
+describe('late payments of one minute', () => {
+  const late = (transferId: number) =>
+    transfer(1n, { transferId, state: 'VERIFIED', firstBlockTimeSeconds: CUTOFF + 5 });
+  const after = CUTOFF + 9;
+  const three = [late(1), late(2), late(3)];
+  const past = history(facts([], after), facts(three.slice(0, 1), after)).state;
+
+  test('after the first one wait for the minute to end, and are then reported as one sum', () => {
+    const second = settle(past, facts(three.slice(0, 2), after, false));
+    const third = settle(second.state, facts(three, after, false));
+    expect([...second.told, ...third.told]).toEqual([]);
+    expect(third.state).toMatchObject({ status: 'EXPIRED', actualAmount: 3n, owesLateCallback: true });
+    const told = settle(third.state, facts(three, after));
+    expect(told.told).toEqual(['ORDER_EXPIRED']);
+    expect(told.state).toEqual({ ...third.state, owesLateCallback: undefined });
+    expect(settle(told.state, facts(three, after)).steps).toEqual([]);
+  });
+
+  test('stay owed while only another amount changes', () => {
+    const owing = settle(past, facts(three, after, false)).state;
+    const seen = transfer(1n, { transferId: 4 });
+    const { state, told } = settle(owing, facts([...three, seen], after, false));
+    expect(told).toEqual([]);
+    expect(state).toMatchObject({ detectedAmount: 1n, owesLateCallback: true });
+  });
+});
+
+describe('dust', () => {
+  const byDust = (state: CollectionState, given: CollectionFacts) =>
+    settleCollection(terms, state, given, { byDustOnly: true });
+  const dust = transfer(1n, { transferId: 2, state: 'VERIFIED' });
+
+  test('moves no order that it does not cover, open or expired', () => {
+    const expiredOrder = settle(created, facts([], CUTOFF + 1)).state;
+    const partly = settle(created, facts([transfer(50n)])).state;
+    expect(byDust(created, facts([dust]))).toEqual([]);
+    expect(byDust(partly, facts([transfer(50n), dust]))).toEqual([]);
+    expect(byDust(expiredOrder, facts([{ ...dust, firstBlockTimeSeconds: CUTOFF + 2 }], CUTOFF + 3))).toEqual([]);
+  });
+
+  test('counts for the order: the last cent pays it, and an orphaned one takes that back', () => {
+    const most = transfer(99n, { state: 'VERIFIED' });
+    const paid = byDust(settle(created, facts([most])).state, facts([most, dust]));
+    expect(paid.at(-1)?.next).toMatchObject({ status: 'SUCCESS', actualAmount: 100n });
+    const covered = settle(created, facts([transfer(99n), dust])).state;
+    const [back] = byDust(covered, facts([transfer(99n), { ...dust, state: 'ORPHANED', deepEnough: false }]));
+    expect(back?.next).toMatchObject({ status: 'PENDING', detectedAmount: 99n });
+  });
+});
+
+test('sums that are kept equal those of all transfers, less what is elsewhere or given back', () => {
+  const everyFact = fc.tuple(transferFact, fc.constantFrom('kept', 'elsewhere', 'refunded'));
+  fc.assert(
+    fc.property(fc.array(everyFact, { maxLength: 5 }), (all) => {
+      const named = all.map(([one, kind], i) => ({ ...one, txHash: `0x${i}`, refunded: kind === 'refunded' }));
+      const of = (kind: string) => named.filter((_, i) => all[i]?.[1] === kind);
+      const whole = sumTransfers(
+        terms,
+        named.map((t) => ({ ...t, refunded: false })),
+      );
+      const verifiedInTime = baseUnits(whole.verified - whole.verifiedLate);
+      const counted = {
+        inTime: whole.arrived,
+        verifiedInTime,
+        verifiedLate: whole.verifiedLate,
+        shallow: baseUnits(verifiedInTime - whole.confirmed),
+        away: whole.away,
+      };
+      const here = named.filter((_, i) => all[i]?.[1] !== 'elsewhere');
+      const { away: _, ...sums } = readSums(terms, counted, of('elsewhere'), of('refunded'));
+      const { away: __, ...expected } = sumTransfers(terms, here);
+      expect(sums).toEqual(expected);
+    }),
+  );
+});
+
 test('a refused order stays refused', () => {
   const failed: CollectionState = { ...created, status: 'FAILED', reason: 'fraud' };
   expect(settle(failed, facts([transfer(100n, { state: 'VERIFIED' })])).steps).toEqual([]);
@@ -288,15 +377,15 @@ const transferFact: fc.Arbitrary<TransferFact> = fc
   .map(({ amount, state, firstBlockTimeSeconds, deep }) =>
     transfer(BigInt(amount), { state, firstBlockTimeSeconds, deepEnough: deep && state === 'VERIFIED' }),
   );
-const anyFacts: fc.Arbitrary<CollectionFacts> = fc.record({
-  transfers: fc
-    .array(transferFact, { maxLength: 4 })
-    .map((all) => all.map((one, i) => ({ ...one, transferId: i + 1, txHash: `0x${i + 1}` }))),
-  verifiedTimeSeconds: fc.integer({ min: CUTOFF - 3, max: CUTOFF + 3 }),
-});
+const anyTransfers = fc
+  .array(transferFact, { maxLength: 4 })
+  .map((all) => all.map((one, i) => ({ ...one, transferId: i + 1, txHash: `0x${i + 1}` })));
+const anyFacts = fc
+  .tuple(anyTransfers, fc.integer({ min: CUTOFF - 3, max: CUTOFF + 3 }))
+  .map(([transfers, verifiedTimeSeconds]) => facts(transfers, verifiedTimeSeconds));
 const anyHistory = fc.array(anyFacts, { maxLength: 6 });
 
-function inTimeSum(given: CollectionFacts, confirmedOnly: boolean): bigint {
+function inTimeSum(given: Facts, confirmedOnly: boolean): bigint {
   return given.transfers
     .filter((t) => t.state !== 'ORPHANED' && t.firstBlockTimeSeconds <= CUTOFF)
     .filter((t) => !confirmedOnly || t.deepEnough)
@@ -304,12 +393,12 @@ function inTimeSum(given: CollectionFacts, confirmedOnly: boolean): bigint {
 }
 
 /** Every step of a history with the facts that it was decided on. */
-function walk(given: readonly CollectionFacts[]): {
+function walk(given: readonly Facts[]): {
   end: CollectionState;
-  moves: { from: CollectionState; step: CollectionStep; facts: CollectionFacts }[];
+  moves: { from: CollectionState; step: CollectionStep; facts: Facts }[];
 } {
   let state = created;
-  const moves: { from: CollectionState; step: CollectionStep; facts: CollectionFacts }[] = [];
+  const moves: { from: CollectionState; step: CollectionStep; facts: Facts }[] = [];
   for (const each of given) {
     for (const step of settleCollection(terms, state, each)) {
       moves.push({ from: state, step, facts: each });
@@ -354,7 +443,7 @@ describe('whatever happens', () => {
   test('the order of transfers in the facts means nothing', () => {
     fc.assert(
       fc.property(anyHistory, anyFacts, (past, last) => {
-        const reversed = { ...last, transfers: last.transfers.toReversed() };
+        const reversed = facts(last.transfers.toReversed(), last.verifiedTimeSeconds);
         expect(walk([...past, reversed]).end).toEqual(walk([...past, last]).end);
       }),
       runs,
@@ -366,10 +455,10 @@ describe('whatever happens', () => {
       fc.property(anyHistory, (given) => {
         for (const { step, facts: seen } of walk(given).moves) {
           if (step.event !== 'confirmed') {
-            expect(step.creditedTransferIds).toEqual([]);
+            expect(step.credits).toBeNull();
             continue;
           }
-          const credited = seen.transfers.filter((t) => step.creditedTransferIds.includes(t.transferId));
+          const credited = seen.transfers.filter((t) => isCredited(terms, step.credits, t));
           const sum = credited.reduce((total, t) => total + t.amount, 0n);
           expect(step.next.actualAmount).toBe(sum);
           expect(sum).toBe(inTimeSum(seen, true));

@@ -1,4 +1,4 @@
-import type { TransferState } from './confirmations.ts';
+import type { CollectionSums, CreditedTransfers } from './collection-sums.ts';
 import { baseUnits, type BaseUnits } from './money.ts';
 import { notifyTypeOf, type OrderNotifyType } from './notify-type.ts';
 import {
@@ -35,27 +35,17 @@ export interface CollectionState {
    * credited, frozen. Null while there is none.
    */
   readonly actualAmount: BaseUnits | null;
+  /** EXPIRED: money came that no callback has reported, because the last one was less than a minute before. */
+  readonly owesLateCallback?: boolean;
 }
 
-/** A transfer of the order's own token on its own chain to its deposit address. */
-export interface TransferFact {
-  readonly transferId: number;
-  readonly txHash: string;
-  readonly amount: BaseUnits;
-  readonly state: TransferState;
-  /** Time of the earliest block that held it: what was in time once stays in time (api.md section 5). */
-  readonly firstBlockTimeSeconds: number;
-  /** isDeepEnough for this order; implies VERIFIED. */
-  readonly deepEnough: boolean;
-  /** Given back to its payer, wholly or in part, or about to be: nothing of it pays the order any more. */
-  readonly refunded?: boolean;
-}
-
-/** What is known of the chain, read in one snapshot. */
+/** The chain's facts of an order, read in one snapshot. */
 export interface CollectionFacts {
-  readonly transfers: readonly TransferFact[];
+  readonly sums: CollectionSums;
   /** Block time of the chain's verified cursor. */
   readonly verifiedTimeSeconds: number;
+  /** The last late-payment callback is at least a minute ago. */
+  readonly lateCallbackAllowed: boolean;
 }
 
 /** One move of an order: what becomes of it, what the merchant hears, what is credited to it. */
@@ -64,9 +54,12 @@ export interface CollectionStep {
   readonly next: CollectionState;
   /** The callback of this step, null for a step that is told by the next one or not worth telling. */
   readonly notify: OrderNotifyType | null;
-  /** The transfers that make up actualAmount at SUCCESS; empty otherwise. */
-  readonly creditedTransferIds: readonly number[];
+  /** The transfers that make up actualAmount at SUCCESS (isCredited); null otherwise. */
+  readonly credits: CreditedTransfers | null;
 }
+
+/** At most one late-payment callback of an order in so long; the next one carries the sum. */
+export const LATE_CALLBACK_SECONDS = 60;
 
 /** Longer than any chain of moves that the rules allow from one set of facts (three). */
 const STEPS_MAX = 6;
@@ -78,21 +71,31 @@ const STEPS_MAX = 6;
  * the same state. Only two things remember the past, as api.md section 5 wants: SUCCESS and FAILED stay whatever the
  * chain does, and EXPIRED is left only by money, never by a chain time that was put back. The reason of INIT and
  * PENDING tells how they were reached; of PENDING also whether something that was taken back is still away.
+ *
+ * `byDustOnly`: asked for by transfers below the token's minimum only. Their money is in the sums, and moves the order only
+ * if it decides whether the order is covered.
  */
 export function settleCollection(
   terms: CollectionTerms,
   state: CollectionState,
   facts: CollectionFacts,
+  { byDustOnly = false }: { readonly byDustOnly?: boolean } = {},
 ): readonly CollectionStep[] {
   const steps: CollectionStep[] = [];
   let current = state;
   for (;;) {
     const step = decideCollection(terms, current, facts);
-    if (step === undefined) return steps;
+    if (step === undefined) return byDustOnly && !decidesCover(state, current) ? [] : steps;
     if (steps.length === STEPS_MAX) throw new RangeError(`no end of moves from ${state.status}`);
     steps.push(step);
     current = step.next;
   }
+}
+
+/** Dust moves an order only where it decides whether the order is paid: an order must not fail for the last cent. */
+function decidesCover(before: CollectionState, after: CollectionState): boolean {
+  const isCovered = ({ status }: CollectionState) => status === 'PENDING_CONFIRMATION' || status === 'SUCCESS';
+  return isCovered(before) !== isCovered(after) || (after.status === 'SUCCESS' && before.status !== 'SUCCESS');
 }
 
 /** The next move that `facts` ask for, or undefined when there is none. Pure and idempotent. */
@@ -101,15 +104,14 @@ export function decideCollection(
   state: CollectionState,
   facts: CollectionFacts,
 ): CollectionStep | undefined {
-  const sums = sumTransfers(terms, facts.transfers);
   switch (state.status) {
     case 'INIT':
     case 'PENDING':
-      return decideOpen(terms, state, facts, sums);
+      return decideOpen(terms, state, facts, facts.sums);
     case 'PENDING_CONFIRMATION':
-      return decideConfirming(terms, state, sums);
+      return decideConfirming(terms, state, facts.sums);
     case 'EXPIRED':
-      return decideExpired(terms, state, sums);
+      return decideExpired(terms, state, facts);
     case 'SUCCESS':
     case 'FAILED':
       return undefined;
@@ -134,77 +136,31 @@ export interface CollectionDecision {
  * moves that the facts ask for by themselves.
  */
 export function decideByOperator(
-  terms: CollectionTerms,
   state: CollectionState,
-  facts: Pick<CollectionFacts, 'transfers'>,
+  { sums }: Pick<CollectionFacts, 'sums'>,
   { decision, reason, otherMoney }: CollectionDecision,
 ): CollectionStep | undefined {
   if (decision === 'REFUSE') {
     if (state.status === 'SUCCESS' || state.status === 'FAILED') return undefined;
-    return step(state, 'refused', { ...state, reason });
+    return step(state, 'refused', { ...amountsOf(state), reason });
   }
-  const verified = facts.transfers.filter((t) => t.state === 'VERIFIED' && t.refunded !== true);
-  if (state.status !== 'EXPIRED' || (verified.length === 0 && otherMoney === undefined)) return undefined;
-  const { arrived } = sumTransfers(terms, facts.transfers);
-  const actualAmount = baseUnits(total(verified) + (otherMoney?.worth ?? 0n));
+  if (state.status !== 'EXPIRED' || (sums.acceptable === 0n && otherMoney === undefined)) return undefined;
+  const actualAmount = baseUnits(sums.acceptable + (otherMoney?.worth ?? 0n));
   return {
-    ...step(state, 'accepted', { reason: null, detectedAmount: arrived, actualAmount }),
-    creditedTransferIds: [
-      ...verified.map((t) => t.transferId),
-      ...(otherMoney === undefined ? [] : [otherMoney.transferId]),
-    ],
+    ...step(state, 'accepted', { reason: null, detectedAmount: sums.arrived, actualAmount }),
+    credits: 'ACCEPTED',
   };
 }
 
-/** Whether a transfer, as first mined, is in time for the order. */
-export function isInTime(
-  terms: Pick<CollectionTerms, 'cutoffSeconds'>,
-  transfer: Pick<TransferFact, 'firstBlockTimeSeconds'>,
-): boolean {
-  return transfer.firstBlockTimeSeconds <= terms.cutoffSeconds;
-}
-
-interface Sums {
-  /** In time, and not given back: what pays the order. */
-  readonly detected: BaseUnits;
-  /** In time, given back or not: what is shown of an order that it did not pay. */
-  readonly arrived: BaseUnits;
-  readonly confirmed: BaseUnits;
-  readonly confirmedIds: readonly number[];
-  readonly verified: BaseUnits;
-  readonly verifiedLate: boolean;
-  /** Something that was in time is in no block now: it may come back any moment, and nobody may be asked to send it again. */
-  readonly away: boolean;
-}
-
-function sumTransfers(terms: CollectionTerms, transfers: readonly TransferFact[]): Sums {
-  const live = transfers.filter((t) => t.state !== 'ORPHANED');
-  const inTime = live.filter((t) => isInTime(terms, t));
-  const kept = inTime.filter((t) => t.refunded !== true);
-  const confirmed = kept.filter((t) => t.state === 'VERIFIED' && t.deepEnough);
-  const verified = live.filter((t) => t.state === 'VERIFIED');
-  // Mined again, a transaction may do the same at another place of its receipt, or less: then nothing more comes of it.
-  const mined = new Set(live.map((t) => t.txHash));
-  return {
-    detected: total(kept),
-    arrived: total(inTime),
-    confirmed: total(confirmed),
-    confirmedIds: confirmed.map((t) => t.transferId),
-    verified: total(verified),
-    verifiedLate: verified.some((t) => !isInTime(terms, t)),
-    away: transfers.some((t) => t.state === 'ORPHANED' && isInTime(terms, t) && !mined.has(t.txHash)),
-  };
-}
-
-function total(transfers: readonly TransferFact[]): BaseUnits {
-  return baseUnits(transfers.reduce((sum, t) => sum + t.amount, 0n));
+function amountsOf({ reason, detectedAmount, actualAmount }: CollectionState): Amounts {
+  return { reason, detectedAmount, actualAmount };
 }
 
 function decideOpen(
   terms: CollectionTerms,
   state: CollectionState,
   facts: CollectionFacts,
-  sums: Sums,
+  sums: CollectionSums,
 ): CollectionStep | undefined {
   if (sums.detected >= terms.acceptedAmount) {
     // Through PENDING, as the table says, but the merchant hears of the covered order only.
@@ -224,7 +180,7 @@ function decideOpen(
 }
 
 /** Of an order that is not covered: whether the rest may be asked for, or was there already. */
-function reasonOfPart(state: CollectionState, { detected, away }: Sums): string | null {
+function reasonOfPart(state: CollectionState, { detected, away }: CollectionSums): string | null {
   if (away || detected < state.detectedAmount) return COLLECTION_REASONS.reorganised;
   return detected === state.detectedAmount ? state.reason : null;
 }
@@ -232,20 +188,20 @@ function reasonOfPart(state: CollectionState, { detected, away }: Sums): string 
 function decideConfirming(
   terms: CollectionTerms,
   state: CollectionState,
-  sums: Sums,
+  sums: CollectionSums,
 ): CollectionStep | undefined {
   if (sums.detected < terms.acceptedAmount) {
     const event = sums.detected === 0n ? 'vanished' : 'uncovered';
     return step(state, event, open(sums, COLLECTION_REASONS.reorganised));
   }
   if (sums.confirmed >= terms.acceptedAmount) {
-    return { ...step(state, 'confirmed', open(sums, null)), creditedTransferIds: sums.confirmedIds };
+    return { ...step(state, 'confirmed', open(sums, null)), credits: 'CONFIRMED' };
   }
   return settleActual(state, sums);
 }
 
 /** Brings the sums up to date without a word to the merchant. */
-function settleActual(state: CollectionState, sums: Sums): CollectionStep | undefined {
+function settleActual(state: CollectionState, sums: CollectionSums): CollectionStep | undefined {
   const amounts = open(sums, state.reason);
   if (amounts.detectedAmount === state.detectedAmount && amounts.actualAmount === state.actualAmount)
     return undefined;
@@ -255,29 +211,32 @@ function settleActual(state: CollectionState, sums: Sums): CollectionStep | unde
 function decideExpired(
   terms: CollectionTerms,
   state: CollectionState,
-  sums: Sums,
+  { sums, lateCallbackAllowed }: CollectionFacts,
 ): CollectionStep | undefined {
   if (sums.detected >= terms.acceptedAmount) return step(state, 'covered', open(sums, null));
   const next = expired(sums);
-  const actualChanged = next.actualAmount !== state.actualAmount;
+  const owes = next.actualAmount !== state.actualAmount || state.owesLateCallback === true;
   const changed =
-    actualChanged || next.detectedAmount !== state.detectedAmount || next.reason !== state.reason;
-  if (!changed) return undefined;
+    next.actualAmount !== state.actualAmount ||
+    next.detectedAmount !== state.detectedAmount ||
+    next.reason !== state.reason;
+  if (!changed && !(owes && lateCallbackAllowed)) return undefined;
   const moved = step(state, 'amountChanged', next);
-  return actualChanged ? moved : { ...moved, notify: null };
+  if (owes && lateCallbackAllowed) return moved;
+  return { ...moved, next: owes ? { ...moved.next, owesLateCallback: true } : moved.next, notify: null };
 }
 
-type Amounts = Omit<CollectionState, 'status'>;
+type Amounts = Omit<CollectionState, 'status' | 'owesLateCallback'>;
 
-function open(sums: Sums, reason: string | null): Amounts {
+function open(sums: CollectionSums, reason: string | null): Amounts {
   return { reason, detectedAmount: sums.detected, actualAmount: orNull(sums.confirmed) };
 }
 
-function expired(sums: Sums): Amounts {
+function expired(sums: CollectionSums): Amounts {
   const { notPaid, underpaid, paidAfterExpiry } = COLLECTION_REASONS;
   const something = sums.arrived > 0n || sums.verified > 0n;
   return {
-    reason: sums.verifiedLate ? paidAfterExpiry : something ? underpaid : notPaid,
+    reason: sums.verifiedLate > 0n ? paidAfterExpiry : something ? underpaid : notPaid,
     detectedAmount: sums.arrived,
     actualAmount: orNull(sums.verified),
   };
@@ -289,5 +248,5 @@ function orNull(amount: BaseUnits): BaseUnits | null {
 
 function step(state: CollectionState, event: CollectionEvent, amounts: Amounts): CollectionStep {
   const status = nextStatus(COLLECTION_TRANSITIONS, state.status, event);
-  return { event, next: { ...amounts, status }, notify: notifyTypeOf(status), creditedTransferIds: [] };
+  return { event, next: { ...amounts, status }, notify: notifyTypeOf(status), credits: null };
 }

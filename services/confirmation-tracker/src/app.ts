@@ -15,6 +15,7 @@ import type { Metrics } from '@opentill/runtime/metrics';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
 import { verifiedDepths } from './agreed-height.ts';
 import { loadDisplayForms } from './display-forms.ts';
+import { dustBelowOf } from './dust-below.ts';
 import type { HandlerDeps } from './handlers/settle-event.ts';
 import { nativeSymbols, payableCoins } from './native-symbols.ts';
 import { createObserve, observeDatabase } from './observe.ts';
@@ -61,6 +62,7 @@ export async function startTracker(deps: TrackerDeps): Promise<TrackerApp> {
     clock,
     displayOf,
     verifiedDepths: verifiedDepths(deps.networks),
+    dustBelow: dustBelowOf(deps.networks),
     nativeSymbolOf: nativeSymbols(deps.networks),
     observe,
     wakeRelay,

@@ -55,7 +55,9 @@ async function carryOutOldest(deps: HandlerDeps, orderPk: string): Promise<boole
     const decision = await takeOldest(tx, orderPk);
     if (decision === undefined) return { outcomes: [], closed: false };
     const decisions = new Map([[orderPk, toDecision(decision)]]);
-    const settled = await settleOrders(tx, deps, ordersByKey([orderPk]), { decisions });
+    const { transfer_id: transferId } = decision;
+    const selected = ordersByKey([orderPk], transferId === null ? [] : [transferId]);
+    const settled = await settleOrders(tx, deps, selected, { decisions });
     // Not by the order's status: what came in time after all makes it SUCCESS as well, without what the operator meant.
     const done = settled.some(({ isDecided }) => isDecided);
     await sql`update order_decision set handled_at = ${deps.clock.now()}, outcome = ${done ? 'DONE' : 'NOT_POSSIBLE'}

@@ -8,19 +8,21 @@ export interface DueOrderOptions {
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
   /** @default true */
   readonly everyDepth?: boolean;
+  readonly now: Date;
 }
 
 /**
- * Orders that the chain's progress moves, at most `limit` of each kind.
+ * Orders that the chain's progress or the clock moves, at most `limit` of each kind.
  * Due: open, and the verified cursor of their chain is past expiry and grace.
  * Deepened: covered, and their transfers have by now the confirmations that they need; most get there together with
  * the verification of their transfers, these are the ones that need more depth than every verified block has. With
  * `everyDepth` also those that need less: verified while the network asked for less, they had to wait too.
+ * Owing: EXPIRED, with late payments that no callback has reported, and the last callback is a minute ago.
  */
 export async function findDueOrders(
   db: Db,
   limit: number,
-  { verifiedDepths, everyDepth = true }: DueOrderOptions,
+  { verifiedDepths, everyDepth = true, now }: DueOrderOptions,
 ): Promise<readonly string[]> {
   // A look at every order that waits for its confirmations, each second, would be most of what the tracker does.
   const depth = everyDepth ? sql`` : sql`and o.confirmations_required > coalesce(d.depth, 1)`;
@@ -38,19 +40,18 @@ export async function findDueOrders(
       limit ${limit}
     ) union all (
       select o.order_pk
-      from orders o join chain_cursor c on c.chain = o.chain
+      from orders o join chain_cursor c on c.chain = o.chain join collection_sum s on s.order_pk = o.order_pk
         left join unnest(${chains}::text[], ${depths}::int8[]) as d (chain, depth) on d.chain = o.chain
       where o.order_type = 'COLLECTION' and o.status = 'PENDING_CONFIRMATION' and o.confirmations_required is not null
         ${depth}
-        and o.accepted_amount <= (
-          select sum(t.amount) from transfer t
-          where t.family = o.family and t.to_address = o.address and t.chain = o.chain and t.state = 'VERIFIED'
-            and t.contract_address is not distinct from o.contract_address
-            and t.first_block_time <= o.cutoff_at
-            and least(c.seen_height, c.verified_height + coalesce(d.depth, 1) - 1) - t.block_height + 1
-              >= o.confirmations_required
-        )
+        and o.accepted_amount <= s.verified_in_time - coalesce((
+          select sum(h.verified_in_time) from collection_height_sum h where h.order_pk = o.order_pk
+            and h.block_height > least(c.seen_height, c.verified_height + coalesce(d.depth, 1) - 1) - o.confirmations_required + 1
+        ), 0)
       limit ${limit}
+    ) union all (
+      select order_pk from orders where late_callback_due_at <= ${now} and status = 'EXPIRED'
+      order by late_callback_due_at limit ${limit}
     )`.execute(db);
   return rows.map((row) => row.order_pk);
 }

@@ -1,6 +1,7 @@
 import type { OrderToFormat, TransferToFormat } from '@opentill/contracts/format-order';
 import type { NotifyType, OrderStatus } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
+import type { CountedSums } from '@opentill/domain/collection-sums';
 import type { LedgerEntry } from '@opentill/domain/ledger';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { CollectionState } from '@opentill/domain/settle-collection';
@@ -25,6 +26,8 @@ export interface LockedOrder extends Omit<OrderToFormat, 'actualAmount'>, Collec
   readonly acceptedAmount: BaseUnits;
   /** Expiry plus the late grace, unix time. */
   readonly cutoffSeconds: number;
+  /** When the last callback for late payments was written. */
+  readonly lateCallbackAt: Date | null;
 }
 
 /** What is known of an order's chain and address, read in one snapshot after the order was locked. */
@@ -35,11 +38,18 @@ export interface OrderFacts {
   readonly verifiedTimeSeconds: number;
   /** Sequence of the last notification of the order; 0 for none. */
   readonly lastSequence: number;
+  readonly counted: CountedSums;
   /**
-   * Every transfer to the address on any chain of the family, and those once settled for the order that went elsewhere
-   * when they were mined again; by block and id. Of an order that is SUCCESS: those that it is about (OrderSelection).
+   * The transfers that the selection names, to the address on any chain of the family, and those once settled for the order
+   * that went elsewhere when they were mined again.
    */
   readonly transfers: readonly TransferRow[];
+  /** In the sums, but still settled for another order, or booked as a hot wallet's, since a reorganisation moved them here. */
+  readonly elsewhere: readonly TransferRow[];
+  /** In the sums, and given back. */
+  readonly refunded: readonly TransferRow[];
+  /** The newest transfer that the order asks for and that is not orphaned, for callbacks. */
+  readonly newest: TransferRow | undefined;
 }
 
 /** A transfer with what the tracker has made of it. */
@@ -113,6 +123,10 @@ export interface MovedOrder {
   readonly actualAmount: BaseUnits | null;
   /** How many moves it made, which its version grows by. */
   readonly steps: number;
+  /** Null or absent, also of payouts: there was none. */
+  readonly lateCallbackAt?: Date | null;
+  /** Null or absent when no late payment waits to be reported. */
+  readonly lateCallbackDueAt?: Date | null;
 }
 
 /** Everything that one settlement of an order writes. */

@@ -61,9 +61,10 @@ async function saveRows(
     with given as (select ${rows}::jsonb as rows, ${now}::timestamptz as at),
     moved as (
       update orders o set status = r.status, reason = r.reason, detected_amount = r."detectedAmount",
-        actual_amount = r."actualAmount", version = o.version + r.steps, updated_at = g.at
+        actual_amount = r."actualAmount", version = o.version + r.steps, updated_at = g.at,
+        late_callback_at = r."lateCallbackAt", late_callback_due_at = r."lateCallbackDueAt"
       from given g, jsonb_to_recordset(g.rows -> 'moved') as r ("orderPk" uuid, status text, reason text,
-        "detectedAmount" numeric, "actualAmount" numeric, steps integer)
+        "detectedAmount" numeric, "actualAmount" numeric, steps integer, "lateCallbackAt" timestamptz, "lateCallbackDueAt" timestamptz)
       where o.order_pk = r."orderPk"
     ), told as (
       insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)

@@ -1,13 +1,15 @@
 import { notifyOrderText } from '@opentill/contracts/format-order';
-import type { NotifyType } from '@opentill/contracts/notify-order';
+import type { NotifyType, OrderStatus } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
+import { isCredited, isInTime, readSums } from '@opentill/domain/collection-sums';
+import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits, type BaseUnits } from '@opentill/domain/money';
 import { isDeepEnough } from '@opentill/domain/confirmations';
 import { creditAgain, creditOrder, type LedgerEntry, type Receipt } from '@opentill/domain/ledger';
 import {
   COLLECTION_REASONS,
   decideByOperator,
-  isInTime,
+  LATE_CALLBACK_SECONDS,
   settleCollection,
   type CollectionDecision,
   type CollectionFacts,
@@ -51,6 +53,8 @@ export interface SettleOrderDeps {
   readonly displayOf: (chain: Chain) => ChainDisplay;
   /** See verifiedDepths. */
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
+  /** A transfer of less is booked, and is no reason to move its order or to call back; base units (dustBelowOf). */
+  readonly dustBelow: (chain: Chain, symbol: string) => bigint;
 }
 
 /** A transfer with what this settlement makes of it. */
@@ -62,8 +66,28 @@ interface Judged {
   readonly creditedAgain: boolean;
 }
 
+/** What a settlement makes of some transfers. */
+export type TransferOutcome = Pick<
+  OrderOutcome,
+  'settlements' | 'unmatched' | 'incidents' | 'creditedAgain' | 'entries'
+>;
+
+/** The settlement of one order: decided at once, then carried out on its transfers, the named ones first. */
+export interface OrderSettlement {
+  /**
+   * The order's move changes what becomes of all its transfers, which must be taken: it expires, ends, or is paid after it expired.
+   */
+  readonly isOfEveryTransfer: boolean;
+  take(transfers: readonly TransferRow[]): TransferOutcome;
+  /**
+   * What is left to write once all transfers were taken.
+   * @throws GatewayError COLLECTION_SUMS_DIFFER when what is credited is not what the sums say. Nothing is credited then.
+   */
+  end(): OrderOutcome;
+}
+
 /**
- * What the facts make of one order, and an operator's decision if there is one: its moves and their callbacks, the ledger,
+ * Settles one order by its facts, and an operator's decision if there is one: its moves and their callbacks, the ledger,
  * unmatched deposits, incidents. Pure but for new ids. With nothing to do every list is empty, so it may be asked any number
  * of times.
  */
@@ -71,86 +95,160 @@ export function settleOrder(
   deps: SettleOrderDeps,
   order: LockedOrder,
   facts: OrderFacts,
+  now: Date,
   decision?: OperatorDecision,
-): OrderOutcome {
-  const entries: LedgerEntry[] = [];
-  const judged = facts.transfers.map((transfer) => judge(order, transfer, entries));
-  const { steps, isDecided } = stepsOf(order, possibleOf(decision, judged), {
-    verifiedTimeSeconds: facts.verifiedTimeSeconds,
-    transfers: judged
-      .filter(({ fit }) => fit === 'ORDERED')
-      .map(({ transfer }) => toFact(deps, order, transfer, facts)),
-  });
-  const credited = new Set(steps.flatMap((step) => step.creditedTransferIds));
+): OrderSettlement {
+  const possible = possibleOf(order, decision, facts.transfers);
+  const { steps, isDecided } = stepsOf(deps, order, facts, now, possible);
   const last = steps.at(-1)?.next ?? order;
-  entries.push(
-    ...creditsOf(
-      order,
-      judged.filter(({ transfer }) => credited.has(transfer.transferId)),
-    ),
-  );
-  const settled = judged.map((one) =>
-    credited.has(one.transfer.transferId) ? { ...one, booking: { ...one.booking, credited: true } } : one,
-  );
-  const changed = facts.transfers.filter((t) => t.settledVersion !== t.version);
-  return {
-    order,
-    moved: steps.length === 0 ? null : { ...last, steps: steps.length },
-    isDecided,
-    notifications: notificationsOf(deps, order, facts, settled, steps),
-    settlements: settled.flatMap((one) => changedSettlement(order, one)),
-    unmatched: settled.flatMap((one) => changedUnmatched(order, last, one)),
-    incidents: settled.flatMap((one) => incidentOf(deps, order, one)),
-    creditedAgain: settled
-      .filter((one) => one.creditedAgain && one.creditReverted === null)
-      .map((one) => ({ transferId: one.transfer.transferId, booking: one.booking.bookings })),
-    entries,
-    newestChangeAt: changed.reduce<Date | null>(
-      (newest, t) => (newest === null || t.updatedAt > newest ? t.updatedAt : newest),
-      null,
-    ),
+  const credits = steps.at(-1)?.credits ?? null;
+  const accepted = credits === 'ACCEPTED' ? possible?.otherMoney : undefined;
+  const credited = { sum: 0n, newest: undefined as TransferRow | undefined };
+  const others: LedgerEntry[] = [];
+  const taken: TransferRow[] = [];
+  let newestChangeAt: Date | null = null;
+
+  const credit = (one: Judged): Judged => {
+    const { transfer, fit, booking } = one;
+    const isOther = transfer.transferId === accepted?.transferId;
+    const isOrdered = fit === 'ORDERED' && isCredited(order, credits, toFact(deps, order, facts)(transfer));
+    if (!isOther && !isOrdered) return one;
+    if (isOther) {
+      others.push(creditAgain(receiptOf(order, transfer), transfer.transferId, booking.bookings));
+    } else {
+      credited.sum += transfer.amount;
+    }
+    credited.newest = later(credited.newest, transfer);
+    return { ...one, booking: { ...booking, credited: true } };
   };
+
+  return {
+    isOfEveryTransfer: standingOf(order) !== standingOf(last),
+    take(transfers) {
+      const entries: LedgerEntry[] = [];
+      const settled = transfers.map((transfer) => credit(judge(order, transfer, entries)));
+      for (const { settledVersion, version, updatedAt } of transfers) {
+        if (settledVersion !== version && (newestChangeAt === null || updatedAt > newestChangeAt))
+          newestChangeAt = updatedAt;
+      }
+      taken.push(...settled.flatMap((one) => takenBack(order, one)));
+      return {
+        settlements: settled.flatMap((one) => changedSettlement(order, one)),
+        unmatched: settled.flatMap((one) => changedUnmatched(order, last, one)),
+        incidents: settled.flatMap((one) => incidentOf(deps, order, one)),
+        creditedAgain: settled
+          .filter((one) => one.creditedAgain && one.creditReverted === null)
+          .map((one) => ({ transferId: one.transfer.transferId, booking: one.booking.bookings })),
+        entries,
+      };
+    },
+    end() {
+      const amount = baseUnits(credited.sum);
+      if (credits !== null && amount + (accepted?.worth ?? 0n) !== last.actualAmount)
+        throw sumsDiffer(order, amount, last);
+      const shown = { credited: credited.newest, newest: facts.newest, takenBack: taken };
+      return {
+        order,
+        moved: movedBy(order, steps, last, now),
+        isDecided,
+        notifications: notificationsOf(deps, order, facts, shown, steps),
+        settlements: [],
+        unmatched: [],
+        incidents: [],
+        creditedAgain: [],
+        // One entry for all that was ordered, as the order is credited once; and one for what an operator took besides.
+        entries: [...(amount > 0n ? [creditOrder(receiptOf(order, { ...order, amount }))] : []), ...others],
+        newestChangeAt,
+      };
+    },
+  };
+}
+
+/** What becomes of a transfer depends on its order only by this (unmatchedReason). */
+function standingOf({ status }: Pick<CollectionState, 'status'>): 'OPEN' | OrderStatus {
+  return status === 'EXPIRED' || status === 'SUCCESS' || status === 'FAILED' ? status : 'OPEN';
+}
+
+function sumsDiffer(order: LockedOrder, credited: bigint, { actualAmount }: CollectionState): GatewayError {
+  return new GatewayError(
+    'COLLECTION_SUMS_DIFFER',
+    `order ${order.orderPk}: its transfers amount to ${credited}, its sums to ${actualAmount}; nothing was credited. ` +
+      `Run "select recount_collection('${order.orderPk}')" as the database's owner, and report this`,
+    { retryable: false, context: { orderPk: order.orderPk } },
+  );
+}
+
+function movedBy(
+  order: LockedOrder,
+  steps: readonly CollectionStep[],
+  last: CollectionState,
+  now: Date,
+): OrderOutcome['moved'] {
+  if (steps.length === 0) return null;
+  const reported = steps.some((step) => step.event === 'amountChanged' && step.notify === 'ORDER_EXPIRED');
+  const at = reported ? now : order.lateCallbackAt;
+  const owed = last.owesLateCallback === true && at !== null;
+  return {
+    status: last.status,
+    reason: last.reason,
+    detectedAmount: last.detectedAmount,
+    actualAmount: last.actualAmount,
+    steps: steps.length,
+    lateCallbackAt: at,
+    lateCallbackDueAt: owed ? lateCallbackFrom(at) : null,
+  };
+}
+
+/** When the next callback for late payments may be written. */
+function lateCallbackFrom(last: Date): Date {
+  return new Date(last.getTime() + LATE_CALLBACK_SECONDS * 1_000);
 }
 
 /** Without what can't be carried out: the money that it is about was credited or given back, or is not what the operator saw. */
 function possibleOf(
+  order: LockedOrder,
   decision: OperatorDecision | undefined,
-  judged: readonly Judged[],
-): CollectionDecision | undefined {
-  if (decision?.otherMoney === undefined) return decision as CollectionDecision | undefined;
+  named: readonly TransferRow[],
+): OperatorDecision | undefined {
+  if (decision?.otherMoney === undefined) return decision;
   const { transferId, symbol, amount } = decision.otherMoney;
-  const found = judged.find(({ transfer }) => transfer.transferId === transferId);
+  const found = named.find((transfer) => transfer.transferId === transferId);
   if (found === undefined) return undefined;
-  const { transfer, fit, booking } = found;
+  const { fit, booking, transfer } = judge(order, found, []);
   const isAsSeen = transfer.symbol === symbol && transfer.amount === amount && transfer.state === 'VERIFIED';
   const isFree = fit !== 'ORDERED' && !booking.credited && !transfer.refunded;
   return isAsSeen && isFree ? decision : undefined;
 }
 
-/** One entry for all that was ordered, as the order is credited once; and one for what an operator took besides. */
-function creditsOf(order: LockedOrder, credited: readonly Judged[]): readonly LedgerEntry[] {
-  const ordered = credited.filter(({ fit }) => fit === 'ORDERED');
-  const amount = baseUnits(ordered.reduce((sum, { transfer }) => sum + transfer.amount, 0n));
-  const others = credited.filter(({ fit }) => fit !== 'ORDERED');
-  return [
-    ...(amount > 0n ? [creditOrder(receiptOf(order, { ...order, amount }))] : []),
-    ...others.map(({ transfer, booking }) =>
-      creditAgain(receiptOf(order, transfer), transfer.transferId, booking.bookings),
-    ),
-  ];
-}
-
 /** What the facts ask for by themselves, then what an operator does. */
 function stepsOf(
+  deps: SettleOrderDeps,
   order: LockedOrder,
+  facts: OrderFacts,
+  now: Date,
   decision: CollectionDecision | undefined,
-  facts: CollectionFacts,
 ): { readonly steps: readonly CollectionStep[]; readonly isDecided: boolean } {
-  const steps = settleCollection(order, order, facts);
-  const decided = decision && decideByOperator(order, steps.at(-1)?.next ?? order, facts, decision);
+  const fact = toFact(deps, order, facts);
+  const known: CollectionFacts = {
+    sums: readSums(order, facts.counted, facts.elsewhere.map(fact), facts.refunded.map(fact)),
+    verifiedTimeSeconds: facts.verifiedTimeSeconds,
+    lateCallbackAllowed: order.lateCallbackAt === null || now >= lateCallbackFrom(order.lateCallbackAt),
+  };
+  const byDustOnly =
+    decision === undefined &&
+    facts.transfers.length > 0 &&
+    facts.transfers.every((transfer) => isDust(deps, order, transfer));
+  const steps = settleCollection(order, order, known, { byDustOnly });
+  const decided = decision && decideByOperator(steps.at(-1)?.next ?? order, known, decision);
   return decided === undefined
     ? { steps, isDecided: false }
     : { steps: [...steps, decided], isDecided: true };
+}
+
+/** No reason to move the order: too little, or not what it asks for. */
+function isDust({ dustBelow }: SettleOrderDeps, order: LockedOrder, transfer: TransferRow): boolean {
+  if (transfer.wentElsewhere) return false;
+  return fitOf(order, transfer) !== 'ORDERED' || transfer.amount < dustBelow(transfer.chain, transfer.symbol);
 }
 
 function judge(order: LockedOrder, transfer: TransferRow, entries: LedgerEntry[]): Judged {
@@ -172,9 +270,12 @@ function receiptOf(order: LockedOrder, received: Pick<Receipt, 'chain' | 'symbol
   return { orderPk: order.orderPk, merchantId: order.merchantId, chain, symbol, amount };
 }
 
-function toFact(deps: SettleOrderDeps, order: LockedOrder, transfer: TransferRow, facts: OrderFacts) {
+function toFact(deps: SettleOrderDeps, order: LockedOrder, facts: OrderFacts) {
   const height = agreedHeight(facts, deps.verifiedDepths.get(order.chain));
-  return { ...transfer, deepEnough: isDeepEnough(transfer, height, order.confirmationsRequired) };
+  return (transfer: TransferRow) => ({
+    ...transfer,
+    deepEnough: isDeepEnough(transfer, height, order.confirmationsRequired),
+  });
 }
 
 function changedSettlement(order: LockedOrder, { transfer, booking }: Judged): SettlementRow[] {
@@ -239,11 +340,19 @@ function incidentOf(deps: SettleOrderDeps, order: LockedOrder, one: Judged): Inc
   ];
 }
 
+/** The transfers that callbacks show. */
+interface Shown {
+  /** The newest of those that made a SUCCESS. */
+  readonly credited: TransferRow | undefined;
+  readonly newest: TransferRow | undefined;
+  readonly takenBack: readonly TransferRow[];
+}
+
 function notificationsOf(
   deps: SettleOrderDeps,
   order: LockedOrder,
   facts: OrderFacts,
-  settled: readonly Judged[],
+  shown: Shown,
   steps: readonly CollectionStep[],
 ): NotificationRow[] {
   const told: NotificationRow[] = [];
@@ -252,24 +361,13 @@ function notificationsOf(
     const sequence = facts.lastSequence + told.length + 1;
     told.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
   };
-  const live = settled.filter(
-    ({ fit, transfer, booking }) => (fit === 'ORDERED' || booking.credited) && transfer.state !== 'ORPHANED',
-  );
   for (const step of steps) {
-    if (step.notify === null) continue;
     // A SUCCESS shows a transfer that made it, not one that came after.
-    const made = step.event === 'confirmed' || step.event === 'accepted';
-    const shown = made ? live.filter((one) => one.booking.credited) : live;
-    tell(
-      step.notify,
-      step.next,
-      shown.map((one) => one.transfer).reduce<TransferRow | undefined>(later, undefined),
-    );
+    if (step.notify !== null) tell(step.notify, step.next, step.credits === null ? shown.newest : shown.credited);
   }
   if (order.notifyReverted) {
     const reverted = { ...order, reason: COLLECTION_REASONS.reorganised };
-    for (const transfer of settled.flatMap((one) => takenBack(order, one)))
-      tell('ORDER_REVERTED', reverted, transfer);
+    for (const transfer of shown.takenBack) tell('ORDER_REVERTED', reverted, transfer);
   }
   return told;
 }

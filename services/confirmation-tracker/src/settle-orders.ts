@@ -1,9 +1,16 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Db, Tx } from '@opentill/db/database';
+import { loadEveryTransfer, loadFacts, ROWS_AT_ONCE, type FactsSelection } from './load-facts.ts';
 import type { LockedOrder, OrderFacts, OrderOutcome, TransferRow } from './order-rows.ts';
 import { saveOutcomes, type SaveDeps } from './save-outcomes.ts';
-import { settleOrder, type OperatorDecision, type SettleOrderDeps } from './settle-order.ts';
-import { loadFacts, lockOrders, type LockOptions, type OrderSelection } from './store.ts';
+import {
+  settleOrder,
+  type OperatorDecision,
+  type OrderSettlement,
+  type SettleOrderDeps,
+  type TransferOutcome,
+} from './settle-order.ts';
+import { lockOrders, type LockOptions, type OrderSelection } from './store.ts';
 
 export interface SettleDeps extends SettleOrderDeps, SaveDeps {
   readonly db: Db;
@@ -21,20 +28,94 @@ export async function settleOrders(
   selection: OrderSelection,
   options: LockOptions & { readonly decisions?: ReadonlyMap<string, OperatorDecision> } = {},
 ): Promise<readonly OrderOutcome[]> {
-  const orders = await lockOrders(tx, selection, options);
-  if (orders.length === 0) return [];
-  const facts = await loadFacts(tx, orders, selection);
-  const outcomes = inOrderOfPayment(orders, facts).flatMap((order) => {
+  const locked = await lockOrders(tx, selection, options);
+  if (locked.length === 0) return [];
+  const { verifiedDepths } = deps;
+  const { transferIds } = selection;
+  const facts = await loadFacts(tx, { orders: locked, transferIds, verifiedDepths });
+  const orders = inOrderOfPayment(locked, facts);
+  const begin: Begin = (order, known) =>
+    settleOrder(deps, order, known, deps.clock.now(), options.decisions?.get(order.orderPk));
+  const outcomes = new Map<string, OrderOutcome>();
+  const ofEvery: LockedOrder[] = [];
+  for (const order of orders) {
     const known = facts.get(order.orderPk);
-    return known === undefined
-      ? []
-      : [settleOrder(deps, order, known, options.decisions?.get(order.orderPk))];
-  });
-  const done = outcomes.filter(
-    (outcome) => outcome.moved !== null || outcome.settlements.length > 0 || outcome.unmatched.length > 0,
-  );
+    const settlement = known && begin(order, known);
+    if (settlement?.isOfEveryTransfer === true) ofEvery.push(order);
+    else if (settlement) {
+      outcomes.set(order.orderPk, outcomeOf(settlement, [settlement.take(known.transfers)]));
+    }
+  }
+  const told: OrderOutcome[] = [];
+  if (ofEvery.length > 0) {
+    const selected = { orders: ofEvery, transferIds, verifiedDepths };
+    for await (const rows of settleEveryTransfer(tx, selected, begin, outcomes)) {
+      await saveOutcomes(tx, deps, [rows]);
+      told.push(rows);
+    }
+  }
+  const done = orders.flatMap(({ orderPk }) => outcomes.get(orderPk) ?? []).filter(hasEffect);
   if (done.length > 0) await saveOutcomes(tx, deps, done);
-  return done;
+  return [...told, ...done];
+}
+
+type Begin = (order: LockedOrder, facts: OrderFacts) => OrderSettlement;
+
+/**
+ * Settles orders with all their transfers, of one snapshot: so decided anew. Puts the orders' outcomes into `outcomes`; what becomes of
+ * the transfers of an order that has many is given before, a part at a time.
+ */
+async function* settleEveryTransfer(
+  tx: Tx,
+  selected: FactsSelection,
+  begin: Begin,
+  outcomes: Map<string, OrderOutcome>,
+): AsyncGenerator<OrderOutcome> {
+  const orders = new Map(selected.orders.map((order) => [order.orderPk, order]));
+  let settlement: OrderSettlement | undefined;
+  let taken: TransferOutcome[] = [];
+  const finish = () => {
+    if (settlement === undefined) return;
+    const outcome = outcomeOf(settlement, taken);
+    outcomes.set(outcome.order.orderPk, outcome);
+  };
+  for await (const { orderPk, facts, others } of loadEveryTransfer(tx, selected)) {
+    const order = orders.get(orderPk);
+    if (order === undefined) continue;
+    if (facts !== null) {
+      finish();
+      settlement = begin(order, facts);
+      taken = [settlement.take(facts.transfers)];
+    }
+    if (settlement === undefined) continue;
+    taken.push(settlement.take(others));
+    if (others.length < ROWS_AT_ONCE) continue;
+    yield { ...NOTHING_ELSE, order, ...joined(taken) };
+    taken = [];
+  }
+  finish();
+}
+
+const NOTHING_ELSE = { moved: null, isDecided: false, notifications: [], newestChangeAt: null } as const;
+
+function outcomeOf(settlement: OrderSettlement, taken: readonly TransferOutcome[]): OrderOutcome {
+  const outcome = settlement.end();
+  const { entries, ...rows } = joined(taken);
+  return { ...outcome, ...rows, entries: [...entries, ...outcome.entries] };
+}
+
+function joined(taken: readonly TransferOutcome[]): TransferOutcome {
+  return {
+    settlements: taken.flatMap((one) => one.settlements),
+    unmatched: taken.flatMap((one) => one.unmatched),
+    incidents: taken.flatMap((one) => one.incidents),
+    creditedAgain: taken.flatMap((one) => one.creditedAgain),
+    entries: taken.flatMap((one) => one.entries),
+  };
+}
+
+function hasEffect({ moved, settlements, unmatched }: OrderOutcome): boolean {
+  return moved !== null || settlements.length > 0 || unmatched.length > 0;
 }
 
 /**
@@ -45,8 +126,10 @@ function inOrderOfPayment(
   orders: readonly LockedOrder[],
   facts: ReadonlyMap<string, OrderFacts>,
 ): readonly LockedOrder[] {
-  const paidLast = (order: LockedOrder): TransferRow | undefined =>
-    facts.get(order.orderPk)?.transfers.findLast(({ state }) => state !== 'ORPHANED');
+  const paidLast = (order: LockedOrder): TransferRow | undefined => {
+    const known = facts.get(order.orderPk);
+    return known?.newest ?? known?.transfers.findLast(({ state }) => state !== 'ORPHANED');
+  };
   return orders
     .map((order) => ({ order, paid: paidLast(order) }))
     .toSorted(

@@ -10,8 +10,7 @@ export interface DueSweepOptions {
 }
 
 /**
- * Settles the orders that no transfer moves but the chain's progress: those whose time is up by the verified time of
- * their chain, and those whose transfers got deep enough. One query when there are none; else in transactions of at
+ * Settles the orders that no transfer moves but the chain's progress or the clock (findDueOrders). One query when there are none; else in transactions of at
  * most ORDERS_PER_TRANSACTION. Orders that another replica settles at this moment are left to it.
  * @returns 'again' when there may be more
  */
@@ -22,6 +21,7 @@ export async function sweepDueOrders(
   const orderPks = await findDueOrders(deps.db, limit, {
     verifiedDepths: deps.verifiedDepths,
     everyDepth,
+    now: deps.clock.now(),
   });
   if (orderPks.length === 0) return undefined;
   const settled = await settleDue(deps, orderPks);

@@ -19,6 +19,7 @@ import {
 import { createTestDatabase } from '@opentill/testkit/test-database';
 import { verifiedDepths } from '../src/agreed-height.ts';
 import { loadDisplayForms } from '../src/display-forms.ts';
+import { dustBelowOf } from '../src/dust-below.ts';
 import { onBlockVerified } from '../src/handlers/on-block-verified.ts';
 import { onFateChanged } from '../src/handlers/on-fate-changed.ts';
 import { onOrderDecided } from '../src/handlers/on-order-decided.ts';
@@ -122,6 +123,7 @@ export async function createTrackerScenario() {
     clock: { now: () => new Date() },
     displayOf,
     verifiedDepths: verifiedDepths(NETWORKS),
+    dustBelow: dustBelowOf(NETWORKS),
     nativeSymbolOf: nativeSymbols(NETWORKS),
     observe,
     wakeRelay: () => undefined,

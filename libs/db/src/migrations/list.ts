@@ -21,6 +21,7 @@ import * as plannedCosts from './0021-planned-costs.ts';
 import * as ageOfDeposits from './0022-age-of-deposits.ts';
 import * as suiProofs from './0024-sui-proofs.ts';
 import * as attemptLimits from './0025-attempt-limits.ts';
+import * as collectionSums from './0026-collection-sums.ts';
 import * as oldestMerchants from './0027-oldest-merchants.ts';
 import * as handBookings from './0028-hand-bookings.ts';
 import * as chainStatus from './0029-chain-status.ts';
@@ -61,6 +62,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ageOfDeposits,
   suiProofs,
   attemptLimits,
+  collectionSums,
   oldestMerchants,
   handBookings,
   chainStatus,

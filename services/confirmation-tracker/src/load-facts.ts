@@ -1,0 +1,271 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Tx } from '@opentill/db/database';
+import type { Chain } from '@opentill/domain/chains';
+import type { TransferState } from '@opentill/domain/confirmations';
+import type { BaseUnits } from '@opentill/domain/money';
+import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-transfer';
+import type { LockedOrder, OrderFacts, TransferRow } from './order-rows.ts';
+
+/** NAMED: the selection is about it. ELSEWHERE, REFUNDED, NEWEST: see OrderFacts. EVERY: all others of the order. */
+type Role = 'NAMED' | 'ELSEWHERE' | 'REFUNDED' | 'NEWEST' | 'EVERY';
+
+interface FactRow {
+  order_pk: string;
+  seen_height: number | null;
+  verified_height: number | null;
+  verified_seconds: number | null;
+  last_sequence: number | null;
+  in_time: BaseUnits | null;
+  verified_in_time: BaseUnits | null;
+  verified_late: BaseUnits | null;
+  shallow: BaseUnits | null;
+  away: boolean;
+  /** Null in the one row of an order without any of these transfers; then all that follows is null too. */
+  transfer_id: number | null;
+  role: Role;
+  chain: Chain;
+  symbol: string;
+  contract_address: string | null;
+  tx_hash: string;
+  from_address: string;
+  to_address: string;
+  amount: BaseUnits;
+  network_fee: bigint | null;
+  block_height: number;
+  block_seconds: number;
+  first_block_seconds: number;
+  state: TransferState;
+  version: number;
+  went_elsewhere: boolean;
+  transfer_seen_height: number | null;
+  refunded: boolean;
+  accepted: boolean;
+  updated_at: Date;
+  settled_version: number | null;
+  booked_amount: BaseUnits | null;
+  booked_symbol: string | null;
+  bookings: number | null;
+  credited: boolean | null;
+  unmatched_reason: UnmatchedReason | null;
+  withdrawn: boolean | null;
+}
+
+export interface FactsSelection {
+  readonly orders: readonly LockedOrder[];
+  readonly transferIds: readonly (string | number)[];
+  /** See verifiedDepths. */
+  readonly verifiedDepths: ReadonlyMap<Chain, number>;
+}
+
+/** Still booked as a hot wallet's (hot-wallet-deposits.ts), or settled for another order until that one has let it go. */
+const isHere = sql`coalesce(held.order_pk, d.order_pk) = d.order_pk and not (held.order_pk is null and coalesce(held.booked, false))`;
+const isAskedFor = sql`t.chain = d.chain and t.contract_address is not distinct from d.contract_address`;
+const isAtAddress = sql`t.family = d.family and t.to_address = d.address`;
+const held = sql`left join transfer_settlement held on held.transfer_id = t.transfer_id`;
+
+/** The few transfers that are read of any order, by index: as many as are named, moved by a reorganisation or refunded. */
+function candidates(transferIds: FactsSelection['transferIds']): RawBuilder<unknown> {
+  const named = sql`any(${transferIds}::bigint[])`;
+  return sql`
+    select d.order_pk, t.transfer_id, 'NAMED' as role, false as went_elsewhere
+    from transfer t join deposit_address a on a.family = t.family and a.address = t.to_address
+      join asked d on d.order_pk = a.order_pk ${held}
+    where t.transfer_id = ${named} and ${isHere}
+    union all
+    select d.order_pk, t.transfer_id, 'NAMED', true
+    from transfer_settlement held join transfer t using (transfer_id) join asked d on d.order_pk = held.order_pk
+    where held.transfer_id = ${named} and t.to_address <> d.address
+    union all
+    select d.order_pk, t.transfer_id, 'ELSEWHERE', false
+    from asked d join relocated_transfer r on r.family = d.family and r.address = d.address
+      join transfer t on t.transfer_id = r.transfer_id and ${isAtAddress} and ${isAskedFor} ${held}
+    where not (${isHere})
+    union all
+    select d.order_pk, t.transfer_id, 'REFUNDED', false
+    from asked d cross join lateral (
+        select m.transfer_id from movement m where m.deposit_order_pk = d.order_pk
+        union
+        select m.transfer_id from relocated_transfer r join movement m on m.transfer_id = r.transfer_id
+        where r.family = d.family and r.address = d.address
+      ) b join transfer t on t.transfer_id = b.transfer_id and ${isAtAddress} and ${isAskedFor}
+      join unmatched_deposit u on u.transfer_id = t.transfer_id and u.order_pk = d.order_pk ${held}
+    where ${isHere} and exists (select from movement m where m.transfer_id = t.transfer_id and payout_may_move(m.order_pk))
+    union all
+    select d.order_pk, newest.transfer_id, 'NEWEST', false
+    from asked d cross join lateral (
+      select t.transfer_id from transfer t ${held}
+      where ${isAtAddress} and t.symbol = d.symbol and ${isAskedFor} and t.state <> 'ORPHANED' and ${isHere}
+      order by t.block_height desc, t.transfer_id desc limit 1
+    ) newest`;
+}
+
+/**
+ * One statement, so one snapshot: the scanner commits cursor, transfers and their sums together, hence a verified time read
+ * here never lacks a transfer of a block up to it, and no paid order expires.
+ */
+function factsQuery(
+  { orders, transferIds, verifiedDepths }: FactsSelection,
+  every: RawBuilder<unknown>,
+): RawBuilder<FactRow> {
+  const depths = sql`unnest(${[...verifiedDepths.keys()]}::text[], ${[...verifiedDepths.values()]}::int8[]) as n (chain, depth)`;
+  return sql<FactRow>`
+    with asked as materialized (
+      select o.place, d.*, c.seen_height, c.verified_height, extract(epoch from c.verified_time)::float8 as verified_seconds,
+        (select max(n.sequence) from notification n where n.subject_id = d.order_pk) as last_sequence,
+        s.in_time, s.verified_in_time, s.verified_late,
+        exists (select from collection_away a where a.order_pk = d.order_pk) as away,
+        (select sum(h.verified_in_time) from collection_height_sum h where h.order_pk = d.order_pk
+          and h.block_height > least(coalesce(c.seen_height, 0), coalesce(c.verified_height, 0) + coalesce(n.depth, 1) - 1)
+            - d.confirmations_required + 1) as shallow
+      from unnest(${orders.map((order) => order.orderPk)}::uuid[]) with ordinality as o (order_pk, place)
+        join orders d on d.order_pk = o.order_pk left join chain_cursor c on c.chain = d.chain
+        left join collection_sum s on s.order_pk = d.order_pk left join ${depths} on n.chain = d.chain
+    ), candidate as (${candidates(transferIds)} ${every})
+    select o.order_pk, o.seen_height, o.verified_height, o.verified_seconds, o.last_sequence, o.in_time, o.verified_in_time,
+      o.verified_late, o.shallow, o.away, x.role,
+      t.transfer_id, t.chain, t.symbol, t.contract_address, t.tx_hash, t.from_address, t.to_address, t.amount,
+      t.network_fee, t.block_height, extract(epoch from t.block_time)::float8 as block_seconds,
+      extract(epoch from t.first_block_time)::float8 as first_block_seconds, t.version, t.updated_at,
+      x.went_elsewhere, case when x.went_elsewhere then 'ORPHANED' else t.state end as state,
+      s.settled_version, s.booked_amount, s.booked_symbol, s.bookings, s.credited, u.reason as unmatched_reason, u.withdrawn,
+      (select there.seen_height from chain_cursor there where there.chain = t.chain) as transfer_seen_height,
+      u.transfer_id is not null and exists (
+        select from movement m where m.transfer_id = t.transfer_id and payout_may_move(m.order_pk)) as refunded,
+      u.transfer_id is not null and exists (
+        select from order_decision a where a.transfer_id = t.transfer_id and a.outcome = 'DONE'
+          and a.transfer_symbol = t.symbol and a.transfer_amount = t.amount) as accepted
+    from asked o left join candidate x on x.order_pk = o.order_pk left join transfer t on t.transfer_id = x.transfer_id
+      left join transfer_settlement s on s.transfer_id = t.transfer_id
+      left join unmatched_deposit u on u.transfer_id = t.transfer_id and u.order_pk = o.order_pk
+    order by o.place, x.role = 'EVERY', t.block_height, t.transfer_id`;
+}
+
+/** The facts of locked orders, by order_pk: sums of all their transfers, and the few that are needed one by one. */
+export async function loadFacts(
+  tx: Tx,
+  selection: FactsSelection,
+): Promise<ReadonlyMap<string, OrderFacts>> {
+  const { rows } = await factsQuery(selection, sql``).execute(tx);
+  const facts = new Map<string, OrderFacts>();
+  for (const [orderPk, of] of Map.groupBy(rows, (row) => row.order_pk)) {
+    const [first] = of;
+    if (first !== undefined) facts.set(orderPk, toFacts(first, of));
+  }
+  return facts;
+}
+
+/** An order with its facts and the transfers that are not among them, a page at a time: for each order at least one page. */
+export interface FactsPage {
+  readonly orderPk: string;
+  /** With the order's first page. */
+  readonly facts: OrderFacts | null;
+  readonly others: readonly TransferRow[];
+}
+
+export const ROWS_AT_ONCE = 5_000;
+
+/**
+ * The same facts with all transfers of the orders, in the order of `orders`. A cursor keeps one snapshot over all pages,
+ * and the memory that it takes does not grow with the transfers.
+ */
+export async function* loadEveryTransfer(tx: Tx, selection: FactsSelection): AsyncGenerator<FactsPage> {
+  const every = sql`
+    union all
+    select d.order_pk, t.transfer_id, 'EVERY', false from asked d join transfer t on ${isAtAddress} ${held}
+    where t.transfer_id <> all(${selection.transferIds}::bigint[]) and ${isHere}`;
+  await sql`declare every_transfer no scroll cursor for ${factsQuery(selection, every)}`.execute(tx);
+  let reading: OrderBeingRead | undefined;
+  for (;;) {
+    const { rows } = await sql<FactRow>`fetch ${sql.lit(ROWS_AT_ONCE)} from every_transfer`.execute(tx);
+    for (const row of rows) {
+      if (reading?.order.order_pk !== row.order_pk) {
+        if (reading !== undefined) yield* takePage(reading);
+        reading = { order: row, first: [], isBegun: false, others: [] };
+      }
+      if (row.role === 'EVERY') reading.others.push(...toTransfers(row));
+      else reading.first.push(row);
+    }
+    const isLast = rows.length < ROWS_AT_ONCE;
+    if (reading !== undefined && (isLast || reading.others.length > 0)) yield* takePage(reading);
+    if (isLast) break;
+  }
+  await sql`close every_transfer`.execute(tx);
+}
+
+interface OrderBeingRead {
+  /** Any of its rows. */
+  readonly order: FactRow;
+  /** All but those of the role EVERY, which come after them. */
+  readonly first: FactRow[];
+  isBegun: boolean;
+  others: TransferRow[];
+}
+
+function* takePage(reading: OrderBeingRead): Generator<FactsPage> {
+  const { order, first, isBegun, others } = reading;
+  if (isBegun && others.length === 0) return;
+  Object.assign(reading, { isBegun: true, others: [] });
+  yield { orderPk: order.order_pk, facts: isBegun ? null : toFacts(order, first), others };
+}
+
+function toFacts(order: FactRow, rows: readonly FactRow[]): OrderFacts {
+  const zero = 0n as BaseUnits;
+  const of = (role: Role) => rows.filter((row) => row.role === role).flatMap(toTransfers);
+  return {
+    seenHeight: order.seen_height ?? 0,
+    verifiedHeight: order.verified_height ?? 0,
+    verifiedTimeSeconds: order.verified_seconds ?? 0,
+    lastSequence: order.last_sequence ?? 0,
+    counted: {
+      inTime: order.in_time ?? zero,
+      verifiedInTime: order.verified_in_time ?? zero,
+      verifiedLate: order.verified_late ?? zero,
+      shallow: order.shallow ?? zero,
+      away: order.away ?? false,
+    },
+    transfers: of('NAMED'),
+    elsewhere: of('ELSEWHERE'),
+    refunded: of('REFUNDED'),
+    newest: of('NEWEST')[0],
+  };
+}
+
+function toTransfers(row: FactRow): TransferRow[] {
+  return row.transfer_id === null ? [] : [toTransfer(row, row.transfer_id)];
+}
+
+function toTransfer(row: FactRow, transferId: number): TransferRow {
+  return {
+    transferId,
+    chain: row.chain,
+    symbol: row.symbol,
+    contractAddress: row.contract_address,
+    txHash: row.tx_hash,
+    fromAddress: row.from_address,
+    toAddress: row.to_address,
+    amount: row.amount,
+    networkFee: row.network_fee,
+    blockHeight: row.block_height,
+    blockTimeSeconds: row.block_seconds,
+    firstBlockTimeSeconds: row.first_block_seconds,
+    state: row.state,
+    version: row.version,
+    wentElsewhere: row.went_elsewhere,
+    seenHeight: row.transfer_seen_height ?? 0,
+    refunded: row.refunded,
+    accepted: row.accepted,
+    updatedAt: row.updated_at,
+    settledVersion: row.settled_version,
+    booking: bookingOf(row),
+    unmatched:
+      row.unmatched_reason === null
+        ? null
+        : { reason: row.unmatched_reason, withdrawn: row.withdrawn ?? false },
+  };
+}
+
+function bookingOf(row: FactRow): TransferBooking {
+  const { booked_amount: amount, booked_symbol: symbol, bookings, credited } = row;
+  const booked = amount === null || symbol === null ? null : { amount, symbol };
+  return { booked, bookings: bookings ?? 0, credited: credited ?? false };
+}
