@@ -63,6 +63,9 @@ const isAskedFor = sql`t.chain = d.chain and t.contract_address is not distinct 
 const isAtAddress = sql`t.family = d.family and t.to_address = d.address`;
 const held = sql`left join transfer_settlement held on held.transfer_id = t.transfer_id`;
 
+/** Among so many of the newest there is one that is settled for no other order. */
+const NEWEST_READ = 8;
+
 /** The few transfers that are read of any order, by index: as many as are named, moved by a reorganisation or refunded. */
 function candidates(transferIds: FactsSelection['transferIds']): RawBuilder<unknown> {
   const named = sql`any(${transferIds}::bigint[])`;
@@ -93,8 +96,12 @@ function candidates(transferIds: FactsSelection['transferIds']): RawBuilder<unkn
     union all
     select d.order_pk, newest.transfer_id, 'NEWEST', false
     from asked d cross join lateral (
-      select t.transfer_id from transfer t ${held}
-      where ${isAtAddress} and t.symbol = d.symbol and ${isAskedFor} and t.state <> 'ORPHANED' and ${isHere}
+      select t.transfer_id from (
+        -- Nothing but what the index has, so that it is the index that is read: the others are few.
+        select * from transfer t where ${isAtAddress} and t.chain = d.chain and t.symbol = d.symbol and t.state <> 'ORPHANED'
+        order by t.block_height desc, t.transfer_id desc limit ${sql.lit(NEWEST_READ)}
+      ) t ${held}
+      where ${isAskedFor} and ${isHere}
       order by t.block_height desc, t.transfer_id desc limit 1
     ) newest`;
 }

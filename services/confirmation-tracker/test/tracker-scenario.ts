@@ -263,6 +263,7 @@ type ChangedColumns = Partial<
     | 'symbol'
     | 'contract_address'
     | 'to_address'
+    | 'first_block_time'
   >
 >;
 
