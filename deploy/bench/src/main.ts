@@ -5,6 +5,7 @@ import { benchCallbacks } from './bench-callbacks.ts';
 import { benchPayments, benchSuiPayments, benchTronPayments } from './bench-payments.ts';
 import { benchScanning } from './bench-scanning.ts';
 import { compareCreation } from './compare-creation.ts';
+import { describeDust, measureDust } from './measure-dust.ts';
 import { describePayouts, measurePayouts } from './measure-payouts.ts';
 import { describeSignatures, measureSignatures } from './measure-signatures.ts';
 import { describeSmall, measureSmall } from './measure-small.ts';
@@ -60,6 +61,11 @@ const SECTIONS: Readonly<Record<string, (parts: readonly string[]) => Promise<ob
     const payouts = await measurePayouts(say);
     print(describePayouts(payouts));
     return payouts;
+  },
+  async dust() {
+    const dust = await measureDust(say);
+    print(describeDust(dust));
+    return dust;
   },
   async 'payouts-tron'() {
     const payouts = await measureTronPayouts(say);

@@ -18,7 +18,7 @@ export interface MigrateOptions {
   /** Default: the migrations of this version. */
   readonly migrations?: readonly Migration[];
   /**
-   * How long to wait for another migrator to finish, and how long to try again while a migration and those who write to its
+   * How long to wait for another migrator, or any session that holds its lock, and how long to try again while a migration and those who write to its
    * tables are in each other's way. Default 60 000.
    */
   readonly waitMs?: number;
@@ -77,7 +77,37 @@ async function lockOutMigrators(client: pg.Client): Promise<void> {
     `select pg_try_advisory_lock(${MIGRATOR_LOCK}) as locked`,
   );
   if (rows[0]?.locked === true) return;
-  throw new GatewayError('DATABASE_CONFLICT', 'another migrator is at work', { retryable: true });
+  const holder = await lockHolder(client);
+  const who =
+    holder === undefined
+      ? 'another session'
+      : `"${holder.application}" of the role ${holder.role} (process ${holder.pid})`;
+  const what =
+    holder === undefined
+      ? ''
+      : ` Wait for its end if it migrates. If it does not, any role can take this lock: end it with "select pg_terminate_backend(${holder.pid})" and migrate again.`;
+  throw new GatewayError('DATABASE_CONFLICT', `${who} holds the migration lock of this database.${what}`, {
+    retryable: true,
+    context: { holder },
+  });
+}
+
+interface LockHolder {
+  readonly pid: number;
+  readonly role: string;
+  readonly application: string;
+}
+
+/** Undefined when it has let the lock go meanwhile. */
+async function lockHolder(client: pg.Client): Promise<LockHolder | undefined> {
+  const { rows } = await client.query<LockHolder>(
+    `select l.pid, coalesce(a.usename, '?') as role, coalesce(a.application_name, '') as application
+     from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+     where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+       and l.database = (select oid from pg_database where datname = current_database())
+       and (l.classid::bigint << 32 | l.objid::bigint) = ${MIGRATOR_LOCK}`,
+  );
+  return rows[0];
 }
 
 /** Tries again what a deadlock or a lock not granted in time kept from being done. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { migrate } from '@opentill/db/migrate';
+import { MIGRATOR_LOCK, migrate } from '@opentill/db/migrate';
 import { MIGRATIONS, type Migration } from '@opentill/db/migrations/list';
 import { CHAIN_VALUES, familyOf } from '@opentill/domain/chains';
 import { roleUrl, setRolePasswords } from '@opentill/db/roles';
@@ -115,6 +115,24 @@ describe('migrate', () => {
     });
     await blocker.end();
     expect(await migrate(url)).toEqual(names);
+  });
+
+  test('names the session that holds the lock, and says how to end it', async () => {
+    await migrate(url);
+    const holder = new pg.Client({ connectionString: url, application_name: 'somebody' });
+    await holder.connect();
+    const { rows } = await holder.query<{ pid: number; role: string }>(
+      `select pg_backend_pid() as pid, current_user as role from pg_advisory_lock(${MIGRATOR_LOCK})`,
+    );
+    const { pid, role } = rows[0]!;
+    await expect(migrate(url, { waitMs: 100 })).rejects.toMatchObject({
+      code: 'DATABASE_CONFLICT',
+      message: expect.stringContaining(
+        `"somebody" of the role ${role} (process ${pid}) holds the migration lock of this database`,
+      ),
+      context: { holder: { pid, role, application: 'somebody' } },
+    });
+    await holder.end();
   });
 
   test('applies what is new, in the order of the list', async () => {
