@@ -19,7 +19,7 @@ const COUNTS = [10, 1_000, 100_000] as const;
 const MEASURED = 100;
 const WARMING = 20;
 
-/** Medians of one more transfer to an order that has so many, verified when it is seen first. */
+/** Medians of one more transfer, verified, to an order that has so many; those of the PENDING one are not final yet. */
 export interface DustRow {
   readonly status: (typeof STATUSES)[number];
   readonly transfers: number;
@@ -107,7 +107,7 @@ async function measureOrder(
   await admin.query(
     `insert into orders (order_pk, merchant_id, order_id, order_type, status, chain, family, symbol, contract_address, decimals,
        display_decimals, amount, accepted_amount, address, confirmations_required, created_at, expires_at)
-     values ($1, 'bench', $1::text, 'COLLECTION', $2, 'ETH_SEPOLIA', 'EVM', 'USDT', '0xdec06', 6, 2, 1e12, 1e12, $3, 12, '2026-01-01T00:00:00Z', '2026-01-01T00:30:00Z')`,
+     values ($1::uuid, 'bench', $1::uuid::text, 'COLLECTION', $2, 'ETH_SEPOLIA', 'EVM', 'USDT', '0xdec06', 6, 2, 1e12, 1e12, $3, 12, '2026-01-01T00:00:00Z', '2026-01-01T00:30:00Z')`,
     [order.orderPk, status, order.address],
   );
   await admin.query(
@@ -115,7 +115,13 @@ async function measureOrder(
     [order.address, order.orderPk],
   );
   const time = status === 'PENDING' ? '2026-01-01T00:05:00Z' : '2026-01-01T00:35:00Z';
-  const { rows } = await admin.query<{ transfer_id: string }>(INSERT, [order.address, transfers, time, order.orderPk]);
+  const { rows } = await admin.query<{ transfer_id: string }>(INSERT, [
+    order.address,
+    transfers,
+    time,
+    order.orderPk,
+    status === 'PENDING' ? 'DETECTED' : 'VERIFIED',
+  ]);
   await admin.query(
     `insert into transfer_settlement (transfer_id, settled_version, order_pk) select unnest($1::bigint[]), 1, $2`,
     [rows.map((row) => row.transfer_id), order.orderPk],
@@ -131,7 +137,13 @@ async function measureOrder(
   const settles: number[] = [];
   for (let i = 0; i < WARMING + MEASURED; i += 1) {
     const began = performance.now();
-    const one = await admin.query<{ transfer_id: number }>(INSERT, [order.address, 1, time, `${order.orderPk} ${i}`]);
+    const one = await admin.query<{ transfer_id: number }>(INSERT, [
+      order.address,
+      1,
+      time,
+      `${order.orderPk} ${i}`,
+      'VERIFIED',
+    ]);
     const inserted = performance.now();
     await settleTransfers(
       deps,
@@ -150,12 +162,12 @@ async function measureOrder(
   };
 }
 
-/** Fifty to a block, as dust comes; verified at once, as while catching up. */
+/** Fifty to a block, as dust comes. */
 const INSERT = `
   insert into transfer (chain, family, tx_hash, position, contract_address, symbol, from_address, to_address, amount,
     block_height, block_hash, block_time, first_block_time, state)
   select 'ETH_SEPOLIA', 'EVM', $4::text || n, 'log:0', '0xdec06', 'USDT', '0xf0', $1, 1, 1000 + n / 50, '0xb10c', $3::timestamptz,
-    $3::timestamptz, 'VERIFIED' from generate_series(1, $2::int) n
+    $3::timestamptz, $5 from generate_series(1, $2::int) n
   returning transfer_id`;
 
 async function expire(admin: pg.Client, deps: HandlerDeps): Promise<number> {

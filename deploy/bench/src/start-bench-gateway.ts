@@ -17,7 +17,7 @@ export interface BenchGateway {
   readonly token: string;
 }
 
-const TOKEN = 'bench-merchant-token';
+const TOKEN = 'bench-merchant-token-0123456789-0123456789';
 const SERVICES = ['api', 'scanner-evm', 'confirmation-tracker', 'webhook-sender'] as const;
 
 /**

@@ -8,7 +8,7 @@ test('the local profile without any settings', () => {
     stateDir: '/home/dev/opentill/.local',
     keep: false,
     merchant: {
-      token: 'dev-merchant-token',
+      token: 'dev-merchant-token-of-this-machine',
       webhookSecret: 'dev-webhook-secret',
       callbackUrl: 'http://localhost:3011/callbacks',
       version: 'V3',
@@ -19,7 +19,7 @@ test('the local profile without any settings', () => {
 
 test('each setting can be given; an empty one counts as not given', () => {
   const env = {
-    MERCHANT_TOKEN: 'mine',
+    MERCHANT_TOKEN: 'my-merchant-token-0123456789-0123456789',
     WEBHOOK_SECRET: '',
     CALLBACK_URL: 'http://localhost:9/x',
     MERCHANT_VERSION: 'V2',
@@ -27,7 +27,7 @@ test('each setting can be given; an empty one counts as not given', () => {
   };
   const options = readStartOptions({ ...request, args: ['--keep'], env });
   expect(options.merchant).toEqual({
-    token: 'mine',
+    token: 'my-merchant-token-0123456789-0123456789',
     webhookSecret: 'dev-webhook-secret',
     callbackUrl: 'http://localhost:9/x',
     version: 'V2',

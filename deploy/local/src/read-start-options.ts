@@ -26,7 +26,7 @@ export function readStartOptions(request: StartRequest): GatewayOptions {
     keep,
     ports: LOCAL_PORTS,
     merchant: {
-      token: env['MERCHANT_TOKEN'] || 'dev-merchant-token',
+      token: env['MERCHANT_TOKEN'] || 'dev-merchant-token-of-this-machine',
       webhookSecret: env['WEBHOOK_SECRET'] || 'dev-webhook-secret',
       callbackUrl: env['CALLBACK_URL'] || `http://localhost:${LOCAL_PORTS.shop}/callbacks`,
       version,

@@ -27,7 +27,7 @@ export function makeGatewayRoom(): GatewayRoom {
       keep: false,
       ports: await findFreePorts(),
       merchant: {
-        token: 'a-token',
+        token: 'a-token-of-the-gateway-room-0123456789-0123456789',
         webhookSecret: 'a-secret',
         callbackUrl: 'http://localhost:1/callbacks',
         version: 'V3',

@@ -23,7 +23,7 @@ import { publicKeysOf, writePublicKeys } from '@opentill/wallet/public-keys';
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const NOWHERE = 'http://127.0.0.1:1';
 const PASSPHRASE = 'a passphrase of the tests';
-const TOKEN = 'token-of-shop';
+const TOKEN = 'token-of-shop-0123456789-0123456789';
 /** Ends only what will never come: two processes start beside other work. */
 const WAIT_MS = 120_000;
 

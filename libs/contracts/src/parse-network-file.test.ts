@@ -191,6 +191,8 @@ describe('a network file', () => {
             { ...USDT, contract: '0x12' },
             { ...USDT, symbol: 'BNB', contract: null, decimals: 18 },
             { ...USDT, symbol: 'USDC', contract: `0x${'1'.repeat(40)}`, minAmount: '0.0000001' },
+            { ...USDT, symbol: 'USDD', contract: `0x${'2'.repeat(40)}`, minAmount: '0.01', dustBelow: '0.02' },
+            { ...USDT, symbol: 'USDE', contract: `0x${'3'.repeat(40)}`, dustBelow: '0.0000001' },
           ],
         },
       ],
@@ -198,6 +200,8 @@ describe('a network file', () => {
         '/networks/0 (ETH)/tokens/0 (USDT) contract is no EVM address',
         '/networks/0 (ETH)/tokens/1 (BNB) must be named and divided like the native coin ETH',
         '/networks/0 (ETH)/tokens/2 (USDC) minAmount is not an amount',
+        '/networks/0 (ETH)/tokens/3 (USDD) dustBelow must not be more than minAmount',
+        '/networks/0 (ETH)/tokens/4 (USDE) dustBelow is not an amount',
       ],
     ],
   ])('is refused for %s', (_, networks, expected) => {

@@ -51,9 +51,16 @@ export interface MerchantSummary {
 
 const NO_NEXT_SECRET = { webhook_secret_next_sealed: null, webhook_secret_switch_at: null } as const;
 
-/** Creates a merchant, or changes an existing one to these settings; a setting left out keeps its value or default. */
+/** A token is an HMAC key, and whoever sees a signed request can try tokens on it: 32 hex digits are 128 bits. */
+export const MERCHANT_TOKEN_LENGTH_MIN = 32;
+
+/**
+ * Creates a merchant, or changes an existing one to these settings; a setting left out keeps its value or default.
+ * @throws GatewayError MERCHANT_TOKEN_SHORT
+ */
 export async function upsertMerchant(db: Db, secretsKey: Buffer, merchant: MerchantSettings): Promise<void> {
   const { merchantId } = merchant;
+  requireMerchantToken(`The token of merchant ${merchantId}`, merchant.token);
   const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
     Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
   const settings = {
@@ -225,4 +232,14 @@ async function requireMerchant(db: Db, merchantId: string): Promise<void> {
 
 function refuse(code: MerchantErrorCode, message: string): GatewayError<MerchantErrorCode> {
   return new GatewayError(code, message, { retryable: false });
+}
+
+/** @param what whose token it is, for the error; @throws GatewayError MERCHANT_TOKEN_SHORT */
+export function requireMerchantToken(what: string, token: string): void {
+  if (token.length >= MERCHANT_TOKEN_LENGTH_MIN) return;
+  throw new GatewayError(
+    'MERCHANT_TOKEN_SHORT',
+    `${what} has ${token.length} characters; at least ${MERCHANT_TOKEN_LENGTH_MIN} are required. Make one with "openssl rand -hex 32".`,
+    { retryable: false },
+  );
 }

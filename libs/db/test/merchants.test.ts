@@ -37,7 +37,13 @@ const stored = (merchantId: string) =>
 const tokenOf = async (id: string) => openSecret(KEY, (await stored(id)).token_sealed, tokenAad(id));
 const secretOf = async (id: string) =>
   openSecret(KEY, (await stored(id)).webhook_secret_sealed, webhookSecretAad(id));
-const shop = { merchantId: 'shop', name: 'Shop', version: 'V3', token: 't1', webhookSecret: 's1' } as const;
+const shop = {
+  merchantId: 'shop',
+  name: 'Shop',
+  version: 'V3',
+  token: 'first-token-0123456789-0123456789',
+  webhookSecret: 's1',
+} as const;
 
 test('a merchant is created with defaults and sealed secrets', async () => {
   await upsertMerchant(ops.kysely, KEY, shop);
@@ -51,8 +57,8 @@ test('a merchant is created with defaults and sealed secrets', async () => {
     rate_limits: {},
     enabled: true,
   });
-  expect([await tokenOf('shop'), await secretOf('shop')]).toEqual(['t1', 's1']);
-  expect(row.token_sealed.includes('t1')).toBe(false);
+  expect([await tokenOf('shop'), await secretOf('shop')]).toEqual([shop.token, 's1']);
+  expect(row.token_sealed.includes(shop.token)).toBe(false);
   expect(() => openSecret(KEY, row.token_sealed, webhookSecretAad('shop'))).toThrow();
 });
 
@@ -65,7 +71,12 @@ test('a second time changes what is given and keeps what is not', async () => {
     orderTtlSeconds: 600,
   });
   const before = await stored('shop');
-  await upsertMerchant(ops.kysely, KEY, { ...shop, name: 'Shop two', token: 't2', callbackUrl: null });
+  await upsertMerchant(ops.kysely, KEY, {
+    ...shop,
+    name: 'Shop two',
+    token: 'second-token-0123456789-0123456789',
+    callbackUrl: null,
+  });
   const after = await stored('shop');
   expect(after).toMatchObject({
     name: 'Shop two',
@@ -76,7 +87,7 @@ test('a second time changes what is given and keeps what is not', async () => {
     created_at: before.created_at,
   });
   expect(after.updated_at.getTime()).toBeGreaterThan(before.updated_at.getTime());
-  expect(await tokenOf('shop')).toBe('t2');
+  expect(await tokenOf('shop')).toBe('second-token-0123456789-0123456789');
 });
 
 test('rotation gives a new secret, which is the one stored', async () => {
@@ -211,4 +222,14 @@ test('the list has no secrets', async () => {
     'version',
     'webhookSecretSwitchAt',
   ]);
+});
+
+test('refuses a merchant token of less than 32 characters', async () => {
+  for (const token of ['x', 'x'.repeat(31)])
+    await expect(
+      upsertMerchant(ops.kysely, KEY, { ...shop, merchantId: 'short', token }),
+    ).rejects.toMatchObject({
+      code: 'MERCHANT_TOKEN_SHORT',
+      message: expect.stringContaining(`${token.length} characters; at least 32 are required`),
+    });
 });

@@ -42,10 +42,7 @@ export interface CollectionSums {
 export type CreditedTransfers = 'CONFIRMED' | 'ACCEPTED';
 
 /** Whether a transfer, as first mined, is in time for the order. */
-export function isInTime(
-  terms: Cutoff,
-  transfer: Pick<TransferFact, 'firstBlockTimeSeconds'>,
-): boolean {
+export function isInTime(terms: Cutoff, transfer: Pick<TransferFact, 'firstBlockTimeSeconds'>): boolean {
   return transfer.firstBlockTimeSeconds <= terms.cutoffSeconds;
 }
 
@@ -60,10 +57,7 @@ export function isCredited(
 }
 
 /** The sums of an order's transfers, by reading all of them. The database keeps the same sums (table collection_sum). */
-export function sumTransfers(
-  terms: Cutoff,
-  transfers: readonly TransferFact[],
-): CollectionSums {
+export function sumTransfers(terms: Cutoff, transfers: readonly TransferFact[]): CollectionSums {
   const live = transfers.filter((t) => t.state !== 'ORPHANED');
   const inTime = live.filter((t) => isInTime(terms, t));
   const verified = live.filter((t) => t.state === 'VERIFIED');

@@ -62,7 +62,9 @@ describe('an acceptance', () => {
       expect(decideByOperator(state, facts, accept)).toBeUndefined();
     }
     for (const status of COLLECTION_STATUSES.filter((one) => one !== 'EXPIRED'))
-      expect(decideByOperator({ ...open, status }, { sums: sumTransfers(terms, [late]) }, accept)).toBeUndefined();
+      expect(
+        decideByOperator({ ...open, status }, { sums: sumTransfers(terms, [late]) }, accept),
+      ).toBeUndefined();
   });
 });
 

@@ -323,7 +323,9 @@ describe('dust', () => {
     const partly = settle(created, facts([transfer(50n)])).state;
     expect(byDust(created, facts([dust]))).toEqual([]);
     expect(byDust(partly, facts([transfer(50n), dust]))).toEqual([]);
-    expect(byDust(expiredOrder, facts([{ ...dust, firstBlockTimeSeconds: CUTOFF + 2 }], CUTOFF + 3))).toEqual([]);
+    expect(byDust(expiredOrder, facts([{ ...dust, firstBlockTimeSeconds: CUTOFF + 2 }], CUTOFF + 3))).toEqual(
+      [],
+    );
   });
 
   test('counts for the order: the last cent pays it, and an orphaned one takes that back', () => {
@@ -340,7 +342,11 @@ test('sums that are kept equal those of all transfers, less what is elsewhere or
   const everyFact = fc.tuple(transferFact, fc.constantFrom('kept', 'elsewhere', 'refunded'));
   fc.assert(
     fc.property(fc.array(everyFact, { maxLength: 5 }), (all) => {
-      const named = all.map(([one, kind], i) => ({ ...one, txHash: `0x${i}`, refunded: kind === 'refunded' }));
+      const named = all.map(([one, kind], i) => ({
+        ...one,
+        txHash: `0x${i}`,
+        refunded: kind === 'refunded',
+      }));
       const of = (kind: string) => named.filter((_, i) => all[i]?.[1] === kind);
       const whole = sumTransfers(
         terms,

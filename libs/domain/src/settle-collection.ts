@@ -94,8 +94,11 @@ export function settleCollection(
 
 /** Dust moves an order only where it decides whether the order is paid: an order must not fail for the last cent. */
 function decidesCover(before: CollectionState, after: CollectionState): boolean {
-  const isCovered = ({ status }: CollectionState) => status === 'PENDING_CONFIRMATION' || status === 'SUCCESS';
-  return isCovered(before) !== isCovered(after) || (after.status === 'SUCCESS' && before.status !== 'SUCCESS');
+  const isCovered = ({ status }: CollectionState) =>
+    status === 'PENDING_CONFIRMATION' || status === 'SUCCESS';
+  return (
+    isCovered(before) !== isCovered(after) || (after.status === 'SUCCESS' && before.status !== 'SUCCESS')
+  );
 }
 
 /** The next move that `facts` ask for, or undefined when there is none. Pure and idempotent. */

@@ -18,7 +18,7 @@ import { envelope, startScriptedServer, type ScriptedServer } from './scripted-s
 const FOLDER = fileURLToPath(new URL('../examples/', import.meta.url));
 const BUILT = mkdtempSync(join(tmpdir(), 'opentill-examples-'));
 const RUN_TIMEOUT_MS = 120_000; // Go compiles its standard library the first time
-const [TOKEN, SECRET] = ['dev-merchant-token', 'dev-webhook-secret'];
+const [TOKEN, SECRET] = ['dev-merchant-token-of-this-machine', 'dev-webhook-secret'];
 /** With padding, without the padding that it should have, and with what is no base64: then it is its own key. */
 const WRITTEN_AS_STANDARD_WEBHOOKS_DOES = [
   'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwVr+/ec8sHow=',

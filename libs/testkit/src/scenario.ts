@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { sql, type Insertable, type Selectable } from 'kysely';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 import type { Db } from '@opentill/db/database';
-import { upsertMerchant, type MerchantSettings } from '@opentill/db/merchants';
+import { MERCHANT_TOKEN_LENGTH_MIN, upsertMerchant, type MerchantSettings } from '@opentill/db/merchants';
 import type { ChainCursorTable, OrdersTable, TransferTable } from '@opentill/db/tables';
 
 /** The key under which scenario merchants' secrets are sealed, and its form for the environment. */
@@ -41,7 +41,7 @@ export async function aMerchant(
     merchantId: id,
     name: `Merchant ${id}`,
     version: 'V3',
-    token: `token-of-${id}`,
+    token: `token-of-${id}`.padEnd(MERCHANT_TOKEN_LENGTH_MIN, '-'),
     webhookSecret: `secret-of-${id}`,
     ...overrides,
   };

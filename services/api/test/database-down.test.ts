@@ -19,7 +19,7 @@ import {
   type TestApi,
 } from './support/test-api.ts';
 
-const merchant = { token: 'token-of-shop' };
+const merchant = { token: 'token-of-shop-0123456789-0123456789' };
 /** A database that answers on a crowded machine does so before. */
 const GIVEN_UP_SOON = { addressWaitMs: 3_000, statementTimeoutMs: 4_000, connectTimeoutMs: 4_000 };
 const UNAVAILABLE = { code: 503, msg: 'Service unavailable', data: null };

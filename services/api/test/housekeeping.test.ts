@@ -12,7 +12,7 @@ let admin: Database;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   admin = testDatabase.open('admin');
-  await aMerchant(admin.kysely, { merchantId: 'shop', token: 'token-of-shop' });
+  await aMerchant(admin.kysely, { merchantId: 'shop', token: 'token-of-shop-0123456789-0123456789' });
 });
 afterAll(async () => {
   await admin.close();
@@ -52,7 +52,9 @@ it('forgets what is spent in bounded steps, and nothing that is needed', async (
 
 it('runs by itself', async () => {
   await given(5);
-  const api = await startTestApi(testDatabase, { merchant: { token: 'token-of-shop' } });
+  const api = await startTestApi(testDatabase, {
+    merchant: { token: 'token-of-shop-0123456789-0123456789' },
+  });
   await waitUntil('the spent are gone', async () => (await left()).every((name) => name === 'needed'));
   await api.stop();
 });

@@ -20,7 +20,7 @@ import {
 let testDatabase: TestDatabase;
 let admin: Database;
 let api: TestApi;
-const merchant = { token: 'token-of-shop' };
+const merchant = { token: 'token-of-shop-0123456789-0123456789' };
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();

@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-da
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { NO_LIMITS, startTestApi, USDT_SEPOLIA, type TestApi } from './support/test-api.ts';
 
-const merchant = { token: 'token-of-shop' };
+const merchant = { token: 'token-of-shop-0123456789-0123456789' };
 const LIMITS = { perOrder: 2, perClientAddress: 3, whole: 4 };
 let testDatabase: TestDatabase;
 let admin: Database;

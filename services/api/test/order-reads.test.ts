@@ -27,7 +27,7 @@ import {
   type TestApi,
 } from './support/test-api.ts';
 
-const merchant = { token: 'token-of-shop' };
+const merchant = { token: 'token-of-shop-0123456789-0123456789' };
 let testDatabase: TestDatabase;
 let admin: Database;
 let api: TestApi;

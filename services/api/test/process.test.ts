@@ -33,7 +33,7 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   admin = testDatabase.open('admin');
   broker = await createTestBroker();
-  await aMerchant(admin.kysely, { merchantId: 'shop', token: 'token-of-shop' });
+  await aMerchant(admin.kysely, { merchantId: 'shop', token: 'token-of-shop-0123456789-0123456789' });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
   directory = await mkdtemp(join(tmpdir(), 'opentill-api-'));
   await writePublicKeys(join(directory, 'keys.json'), TEST_PUBLIC_KEYS);
@@ -96,7 +96,7 @@ describe('the api as a process', () => {
     const response = await fetch(`http://127.0.0.1:${port}${COLLECTION}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: `{"sign":"${signText('token-of-shop', text)}","timestamp":${Math.floor(Date.now() / 1000)},"nonce":"${anOrderId()}","data":${text}}`,
+      body: `{"sign":"${signText('token-of-shop-0123456789-0123456789', text)}","timestamp":${Math.floor(Date.now() / 1000)},"nonce":"${anOrderId()}","data":${text}}`,
     });
     expect(response.status).toBe(200);
     const order = await admin.kysely
@@ -125,7 +125,7 @@ describe('the api as a process', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(lines.filter((line) => line['level'] === 'error')).toEqual([]);
-    expect(output()).not.toContain('token-of-shop');
+    expect(output()).not.toContain('token-of-shop-0123456789-0123456789');
     expect(output()).not.toContain(TEST_SECRETS_KEY_BASE64);
   });
 

@@ -17,7 +17,7 @@ import {
   type TestApiOptions,
 } from './support/test-api.ts';
 
-const merchant = { token: 'token-of-shop' };
+const merchant = { token: 'token-of-shop-0123456789-0123456789' };
 const SLOW_DOWN = 'Too many requests. Please slow down.';
 
 let testDatabase: TestDatabase;
@@ -192,10 +192,16 @@ describe('limits', () => {
   it('of a merchant are its own, and by client address as generous as the most generous merchant', () =>
     within(10, async () => {
       const rateLimits = { createCollection: { requests: 130, seconds: 10 } };
-      await aMerchant(admin.kysely, { merchantId: 'busy', token: 'token-of-busy', rateLimits });
+      await aMerchant(admin.kysely, {
+        merchantId: 'busy',
+        token: 'token-of-busy-0123456789-0123456789',
+        rateLimits,
+      });
       const api = await start();
       const busy = await times(110, () =>
-        api.post(COLLECTION, collectionData({ amount: 'x' }), { merchant: { token: 'token-of-busy' } }),
+        api.post(COLLECTION, collectionData({ amount: 'x' }), {
+          merchant: { token: 'token-of-busy-0123456789-0123456789' },
+        }),
       );
       expect(new Set(codes(busy))).toEqual(new Set([400]));
       const shop = await times(20, () => api.post(COLLECTION, collectionData({ amount: 'x' })));
@@ -208,7 +214,7 @@ describe('limits', () => {
       createCollection: { requests: 5, seconds: 60 },
       createPayout: { requests: 1000, seconds: 1 },
     };
-    await aMerchant(admin.kysely, { merchantId: 'another', token: 'of-another' }); // by address: the defaults
+    await aMerchant(admin.kysely, { merchantId: 'another', token: 'token-of-another-0123456789-0123456789' }); // by address: the defaults
     await aMerchant(admin.kysely, { merchantId: 'shop', ...merchant, rateLimits });
     const api = await start();
     const named = `/m/shop${COLLECTION}`; // without the name its address is refused after a few wrong signatures

@@ -141,7 +141,7 @@ describe('setup', () => {
     DATABASE_ADMIN_URL: empty.url,
     AMQP_URL: broker.url,
     SECRETS_KEY: TEST_SECRETS_KEY_BASE64,
-    MERCHANT_TOKEN: 'token-of-the-settings',
+    MERCHANT_TOKEN: 'token-of-the-settings-0123456789-0123456789',
     WEBHOOK_SECRET: 'secret-of-the-settings',
     CALLBACK_URL: 'https://shop.example/callbacks',
     RETURN_ORIGINS: 'https://shop.example, https://www.shop.example',
@@ -177,6 +177,12 @@ describe('setup', () => {
     expectRefusal(await opentill(['setup'], { env: wrong }), 1, /SECRETS_KEY must be 32 bytes in base64/);
     const without = { ...settings(), WEBHOOK_SECRET: '' };
     expectRefusal(await opentill(['setup'], { env: without }), 1, /MERCHANT_TOKEN needs WEBHOOK_SECRET/);
+    const short = { ...settings(), MERCHANT_TOKEN: 'x' };
+    expectRefusal(
+      await opentill(['setup'], { env: short }),
+      1,
+      /MERCHANT_TOKEN has 1 characters; at least 32/,
+    );
     const nowhere = { ...settings(), AMQP_PASSWORD_API: 'a-password' };
     expectRefusal(await opentill(['setup'], { env: nowhere }), 1, /AMQP_PASSWORD_… need AMQP_MANAGEMENT_URL/);
     const version = { ...settings(), MERCHANT_VERSION: 'V4', AMQP_URL: 'http://broker' };
@@ -208,7 +214,7 @@ describe('setup', () => {
       version: 'V3',
       callbackUrl: 'https://shop.example/callbacks',
       returnOrigins: ['https://shop.example', 'https://www.shop.example'],
-      token: 'token-of-the-settings',
+      token: 'token-of-the-settings-0123456789-0123456789',
       secret: 'secret-of-the-settings',
     });
     expect(await audited()).toEqual([['setup', 'default', { created: true }]]);
@@ -219,14 +225,22 @@ describe('setup', () => {
   });
 
   it('run again does nothing but bring the merchant up to date', async () => {
-    const again = { ...settings(), MERCHANT_TOKEN: 'next-token', CALLBACK_URL: '', MERCHANT_VERSION: 'V2' };
+    const again = {
+      ...settings(),
+      MERCHANT_TOKEN: 'next-token-of-the-settings-0123456789-0123456789',
+      CALLBACK_URL: '',
+      MERCHANT_VERSION: 'V2',
+    };
     const startedAt = Date.now();
     const run = await opentill(['setup'], { env: again });
     expect(run).toMatchObject({ code: 0, errors: [] });
     expect(run.out[0]).toBe('database: up to date');
     expect(run.out).toContain('merchant: default changed to the settings: token, version');
     expect(Date.now() - startedAt).toBeLessThan(60_000);
-    expect(await settingsMerchant()).toMatchObject({ token: 'next-token', version: 'V2' });
+    expect(await settingsMerchant()).toMatchObject({
+      token: 'next-token-of-the-settings-0123456789-0123456789',
+      version: 'V2',
+    });
     expect((await audited()).at(-1)).toEqual(['setup', 'default', { changed: ['token', 'version'] }]);
   });
 
@@ -249,7 +263,11 @@ describe('setup', () => {
     const before = await settingsMerchant();
     const { CALLBACK_URL, RETURN_ORIGINS, ...rest } = settings();
     expect([CALLBACK_URL, RETURN_ORIGINS]).not.toContain(undefined);
-    const same = { ...rest, AMQP_URL: '', MERCHANT_TOKEN: 'next-token' };
+    const same = {
+      ...rest,
+      AMQP_URL: '',
+      MERCHANT_TOKEN: 'next-token-of-the-settings-0123456789-0123456789',
+    };
     const run = await opentill(['setup'], { env: same });
     expect(run.out.at(-1)).toBe('merchant: default is as the settings say');
     expect(await settingsMerchant()).toEqual(before);
@@ -265,10 +283,10 @@ describe('setup', () => {
 
   it('takes secrets from files, and refuses a variable that is given twice', async () => {
     const file = join(directory, 'token');
-    writeFileSync(file, 'token-from-a-file\n');
+    writeFileSync(file, 'token-from-a-file-0123456789-0123456789\n');
     const env = { ...settings(), MERCHANT_TOKEN: undefined, MERCHANT_TOKEN_FILE: file, AMQP_URL: '' };
     expect(await opentill(['setup'], { env })).toMatchObject({ code: 0, errors: [] });
-    expect(await settingsMerchant()).toMatchObject({ token: 'token-from-a-file' });
+    expect(await settingsMerchant()).toMatchObject({ token: 'token-from-a-file-0123456789-0123456789' });
     const twice = { ...settings(), MERCHANT_TOKEN_FILE: file };
     expectRefusal(await opentill(['setup'], { env: twice }), 1, /MERCHANT_TOKEN is set twice/);
   });

@@ -148,10 +148,7 @@ function factsQuery(
 }
 
 /** The facts of locked orders, by order_pk: sums of all their transfers, and the few that are needed one by one. */
-export async function loadFacts(
-  tx: Tx,
-  selection: FactsSelection,
-): Promise<ReadonlyMap<string, OrderFacts>> {
+export async function loadFacts(tx: Tx, selection: FactsSelection): Promise<ReadonlyMap<string, OrderFacts>> {
   const { rows } = await factsQuery(selection, sql``).execute(tx);
   const facts = new Map<string, OrderFacts>();
   for (const [orderPk, of] of Map.groupBy(rows, (row) => row.order_pk)) {
@@ -169,7 +166,7 @@ export interface FactsPage {
   readonly others: readonly TransferRow[];
 }
 
-export const ROWS_AT_ONCE = 5_000;
+export const ROWS_AT_ONCE = 1_000;
 
 /**
  * The same facts with all transfers of the orders, in the order of `orders`. A cursor keeps one snapshot over all pages,

@@ -363,7 +363,8 @@ function notificationsOf(
   };
   for (const step of steps) {
     // A SUCCESS shows a transfer that made it, not one that came after.
-    if (step.notify !== null) tell(step.notify, step.next, step.credits === null ? shown.newest : shown.credited);
+    if (step.notify !== null)
+      tell(step.notify, step.next, step.credits === null ? shown.newest : shown.credited);
   }
   if (order.notifyReverted) {
     const reverted = { ...order, reason: COLLECTION_REASONS.reorganised };

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Db, Tx } from '@opentill/db/database';
 import { loadEveryTransfer, loadFacts, ROWS_AT_ONCE, type FactsSelection } from './load-facts.ts';
@@ -51,6 +52,9 @@ export async function settleOrders(
     const selected = { orders: ofEvery, transferIds, verifiedDepths };
     for await (const rows of settleEveryTransfer(tx, selected, begin, outcomes)) {
       await saveOutcomes(tx, deps, [rows]);
+      // The ledger's checks of this part now: those of all parts together may take longer than a commit is given.
+      await sql`set constraints all immediate`.execute(tx);
+      await sql`set constraints all deferred`.execute(tx);
       told.push(rows);
     }
   }

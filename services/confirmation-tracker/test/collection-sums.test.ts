@@ -7,6 +7,7 @@ import { fitOf } from '@opentill/domain/settle-transfer';
 import { anEvmAddress, type OrderRow, type TransferRow } from '@opentill/testkit/scenario';
 import { agreedHeight } from '../src/agreed-height.ts';
 import { loadEveryTransfer, loadFacts } from '../src/load-facts.ts';
+import type { TransferRow as TrackerTransfer } from '../src/order-rows.ts';
 import { lockOrders, ordersByKey } from '../src/store.ts';
 import { settleTransfers } from '../src/handlers/settle-event.ts';
 import { at, createTrackerScenario, TTL, type TrackerScenario } from './tracker-scenario.ts';
@@ -25,14 +26,15 @@ async function bothSums(order: OrderRow) {
     const orders = await lockOrders(tx, ordersByKey([order.order_pk]));
     const known = { orders, transferIds: [], verifiedDepths: s.deps.verifiedDepths };
     const facts = (await loadFacts(tx, known)).get(order.order_pk)!;
-    const pages = await Array.fromAsync(loadEveryTransfer(tx, known));
+    const every: TrackerTransfer[] = [];
+    for await (const { others } of loadEveryTransfer(tx, known)) every.push(...others);
     const [terms] = orders;
     const height = agreedHeight(facts, s.deps.verifiedDepths.get(order.chain));
-    const toFact = (t: (typeof facts.refunded)[number]): TransferFact => ({
+    const toFact = (t: TrackerTransfer): TransferFact => ({
       ...t,
       deepEnough: isDeepEnough(t, height, order.confirmations_required),
     });
-    const all = pages.flatMap(({ others }) => others).filter((t) => fitOf(terms!, t) === 'ORDERED');
+    const all = every.filter((t) => fitOf(terms!, t) === 'ORDERED');
     return {
       kept: readSums(terms!, facts.counted, facts.elsewhere.map(toFact), facts.refunded.map(toFact)),
       read: sumTransfers(terms!, all.map(toFact)),

@@ -46,7 +46,9 @@ async function rowsRead(status: 'PENDING' | 'EXPIRED' | 'FAILED', there: number)
     const readSoFar = async () => {
       const { rows } = await sql<{ read: number }>`
         select sum(coalesce(idx_tup_fetch, 0) + seq_tup_read)::int8 as read from pg_stat_xact_user_tables
-        where relname in ('transfer', 'transfer_settlement', 'unmatched_deposit', 'collection_height_sum')`.execute(tx);
+        where relname in ('transfer', 'transfer_settlement', 'unmatched_deposit', 'collection_height_sum')`.execute(
+        tx,
+      );
       return rows[0]!.read;
     };
     const before = await readSoFar();
@@ -153,7 +155,11 @@ test('books and credits each of many small transfers once when the last one is d
   await sweepDue(s.deps);
   await settle(s.deps, ...parts);
   expect(await s.state(order)).toMatchObject({ status: 'SUCCESS', actual: 100n });
-  expect(await s.balances(merchantId, 'ETH_SEPOLIA', 'MANY')).toEqual({ DEPOSIT: 100n, SUSPENSE: 0n, MERCHANT: -100n });
+  expect(await s.balances(merchantId, 'ETH_SEPOLIA', 'MANY')).toEqual({
+    DEPOSIT: 100n,
+    SUSPENSE: 0n,
+    MERCHANT: -100n,
+  });
   expect(await s.refs(order)).toHaveLength(6);
 });
 

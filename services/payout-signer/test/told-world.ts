@@ -176,6 +176,7 @@ async function startTracker({ network }: SignerWorld, db: SignerWorld['admin']) 
     newId,
     clock: systemClock,
     displayOf: await loadDisplayForms([network]),
+    dustBelow: () => 0n,
     verifiedDepths: verifiedDepths([network]),
     nativeSymbolOf: nativeSymbols([network]),
     observe: createObserve({ logger, metrics: createMetrics('confirmation-tracker'), clock: systemClock }),

@@ -2,6 +2,7 @@ import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
 import { migrate } from '@opentill/db/migrate';
 import { writeSettingsMerchant, type SettingsMerchant } from './settings-merchant.ts';
 import { openDatabase } from '@opentill/db/database';
+import { requireMerchantToken } from '@opentill/db/merchants';
 import { setRolePasswords } from '@opentill/db/roles';
 import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
 import type { ServiceName } from '@opentill/contracts/event-catalog';
@@ -93,6 +94,7 @@ function settingsMerchant(settings: SetupEnvironment): SettingsMerchant | undefi
       },
     );
   }
+  requireMerchantToken('MERCHANT_TOKEN', token);
   for (const origin of settings.RETURN_ORIGINS ?? []) requireOrigin('RETURN_ORIGINS', origin);
   return {
     merchantId: SETTINGS_MERCHANT_ID,
