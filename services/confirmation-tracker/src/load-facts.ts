@@ -6,8 +6,8 @@ import type { BaseUnits } from '@opentill/domain/money';
 import type { TransferBooking, UnmatchedReason } from '@opentill/domain/settle-transfer';
 import type { LockedOrder, OrderFacts, TransferRow } from './order-rows.ts';
 
-/** NAMED: the selection is about it. ELSEWHERE, REFUNDED, NEWEST: see OrderFacts. EVERY: all others of the order. */
-type Role = 'NAMED' | 'ELSEWHERE' | 'REFUNDED' | 'NEWEST' | 'EVERY';
+/** NONE: the order itself. NAMED: the selection is about it. ELSEWHERE, REFUNDED, NEWEST: see OrderFacts. EVERY: all others of the order. */
+type Role = 'NONE' | 'NAMED' | 'ELSEWHERE' | 'REFUNDED' | 'NEWEST' | 'EVERY';
 
 interface FactRow {
   order_pk: string;
@@ -20,7 +20,7 @@ interface FactRow {
   verified_late: BaseUnits | null;
   shallow: BaseUnits | null;
   away: boolean;
-  /** Null in the one row of an order without any of these transfers; then all that follows is null too. */
+  /** Null in the row of the role NONE; then all that follows but the role is null too. */
   transfer_id: number | null;
   role: Role;
   chain: Chain;
@@ -127,7 +127,12 @@ function factsQuery(
       from unnest(${orders.map((order) => order.orderPk)}::uuid[]) with ordinality as o (order_pk, place)
         join orders d on d.order_pk = o.order_pk left join chain_cursor c on c.chain = d.chain
         left join collection_sum s on s.order_pk = d.order_pk left join ${depths} on n.chain = d.chain
-    ), candidate as (${candidates(transferIds)} ${every})
+    ), candidate as (
+      select order_pk, null::int8 as transfer_id, 'NONE' as role, false as went_elsewhere from asked
+      union all ${candidates(transferIds)} ${every}
+    ), sorted as materialized (
+      select x.* from candidate x join asked o using (order_pk) order by o.place, x.role = 'EVERY', x.transfer_id
+    )
     select o.order_pk, o.seen_height, o.verified_height, o.verified_seconds, o.last_sequence, o.in_time, o.verified_in_time,
       o.verified_late, o.shallow, o.away, x.role,
       t.transfer_id, t.chain, t.symbol, t.contract_address, t.tx_hash, t.from_address, t.to_address, t.amount,
@@ -141,10 +146,9 @@ function factsQuery(
       u.transfer_id is not null and exists (
         select from order_decision a where a.transfer_id = t.transfer_id and a.outcome = 'DONE'
           and a.transfer_symbol = t.symbol and a.transfer_amount = t.amount) as accepted
-    from asked o left join candidate x on x.order_pk = o.order_pk left join transfer t on t.transfer_id = x.transfer_id
+    from sorted x join asked o on o.order_pk = x.order_pk left join transfer t on t.transfer_id = x.transfer_id
       left join transfer_settlement s on s.transfer_id = t.transfer_id
-      left join unmatched_deposit u on u.transfer_id = t.transfer_id and u.order_pk = o.order_pk
-    order by o.place, x.role = 'EVERY', t.block_height, t.transfer_id`;
+      left join unmatched_deposit u on u.transfer_id = t.transfer_id and u.order_pk = o.order_pk`;
 }
 
 /** The facts of locked orders, by order_pk: sums of all their transfers, and the few that are needed one by one. */
@@ -177,15 +181,25 @@ export async function* loadEveryTransfer(tx: Tx, selection: FactsSelection): Asy
     union all
     select d.order_pk, t.transfer_id, 'EVERY', false from asked d join transfer t on ${isAtAddress} ${held}
     where t.transfer_id <> all(${selection.transferIds}::bigint[]) and ${isHere}`;
+  // Nested loops keep the order of `sorted`, and read what a page needs and no more. A plan is made once, when it is declared.
+  await sql`set local enable_hashjoin = off`.execute(tx);
+  await sql`set local enable_mergejoin = off`.execute(tx);
   await sql`declare every_transfer no scroll cursor for ${factsQuery(selection, every)}`.execute(tx);
+  await sql`set local enable_hashjoin = on`.execute(tx);
+  await sql`set local enable_mergejoin = on`.execute(tx);
   let reading: OrderBeingRead | undefined;
+  const begun = new Set<string>();
   for (;;) {
     const { rows } = await sql<FactRow>`fetch ${sql.lit(ROWS_AT_ONCE)} from every_transfer`.execute(tx);
     for (const row of rows) {
       if (reading?.order.order_pk !== row.order_pk) {
         if (reading !== undefined) yield* takePage(reading);
         reading = { order: row, first: [], isBegun: false, others: [] };
+        if (begun.has(row.order_pk)) throw new RangeError(`transfers of ${row.order_pk} came out of order`);
+        begun.add(row.order_pk);
       }
+      if (row.role !== 'EVERY' && (reading.isBegun || reading.others.length > 0))
+        throw new RangeError(`transfers of ${row.order_pk} came out of order`);
       if (row.role === 'EVERY') reading.others.push(...toTransfers(row));
       else reading.first.push(row);
     }

@@ -1,5 +1,4 @@
-import { notifyOrderText } from '@opentill/contracts/format-order';
-import type { NotifyType, OrderStatus } from '@opentill/contracts/notify-order';
+import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
 import { isCredited, isInTime, readSums } from '@opentill/domain/collection-sums';
 import { GatewayError } from '@opentill/domain/gateway-error';
@@ -7,7 +6,6 @@ import { baseUnits, type BaseUnits } from '@opentill/domain/money';
 import { isDeepEnough } from '@opentill/domain/confirmations';
 import { creditAgain, creditOrder, type LedgerEntry, type Receipt } from '@opentill/domain/ledger';
 import {
-  COLLECTION_REASONS,
   decideByOperator,
   LATE_CALLBACK_SECONDS,
   settleCollection,
@@ -25,18 +23,16 @@ import {
   type TransferSettlement,
 } from '@opentill/domain/settle-transfer';
 import { agreedHeight } from './agreed-height.ts';
-import type { ChainDisplay } from './display-forms.ts';
+import { notificationsOf, type NotifyDeps } from './notify-order.ts';
 import type {
   IncidentRow,
   LockedOrder,
-  NotificationRow,
   OrderFacts,
   OrderOutcome,
   SettlementRow,
   TransferRow,
   UnmatchedRow,
 } from './order-rows.ts';
-import { viewOf } from './view-order.ts';
 
 /** What an operator decided; of an acceptance with money that the order did not ask for that too, as he saw it. */
 export interface OperatorDecision extends Omit<CollectionDecision, 'otherMoney'> {
@@ -48,9 +44,7 @@ export interface OperatorDecision extends Omit<CollectionDecision, 'otherMoney'>
   };
 }
 
-export interface SettleOrderDeps {
-  readonly newId: () => string;
-  readonly displayOf: (chain: Chain) => ChainDisplay;
+export interface SettleOrderDeps extends NotifyDeps {
   /** See verifiedDepths. */
   readonly verifiedDepths: ReadonlyMap<Chain, number>;
   /** A transfer of less is booked, and is no reason to move its order or to call back; base units (dustBelowOf). */
@@ -338,39 +332,6 @@ function incidentOf(deps: SettleOrderDeps, order: LockedOrder, one: Judged): Inc
       },
     },
   ];
-}
-
-/** The transfers that callbacks show. */
-interface Shown {
-  /** The newest of those that made a SUCCESS. */
-  readonly credited: TransferRow | undefined;
-  readonly newest: TransferRow | undefined;
-  readonly takenBack: readonly TransferRow[];
-}
-
-function notificationsOf(
-  deps: SettleOrderDeps,
-  order: LockedOrder,
-  facts: OrderFacts,
-  shown: Shown,
-  steps: readonly CollectionStep[],
-): NotificationRow[] {
-  const told: NotificationRow[] = [];
-  const tell = (notifyType: NotifyType, state: CollectionState, transfer: TransferRow | undefined) => {
-    const view = viewOf(deps, { ...order, ...state }, transfer, facts.seenHeight);
-    const sequence = facts.lastSequence + told.length + 1;
-    told.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
-  };
-  for (const step of steps) {
-    // A SUCCESS shows a transfer that made it, not one that came after.
-    if (step.notify !== null)
-      tell(step.notify, step.next, step.credits === null ? shown.newest : shown.credited);
-  }
-  if (order.notifyReverted) {
-    const reverted = { ...order, reason: COLLECTION_REASONS.reorganised };
-    for (const transfer of shown.takenBack) tell('ORDER_REVERTED', reverted, transfer);
-  }
-  return told;
 }
 
 /** The credited transfer that a reorganisation took back: as it was, should something else stand in its place now. */

@@ -1,0 +1,50 @@
+import { notifyOrderText } from '@opentill/contracts/format-order';
+import type { NotifyType } from '@opentill/contracts/notify-order';
+import type { Chain } from '@opentill/domain/chains';
+import {
+  COLLECTION_REASONS,
+  type CollectionState,
+  type CollectionStep,
+} from '@opentill/domain/settle-collection';
+import type { ChainDisplay } from './display-forms.ts';
+import type { LockedOrder, NotificationRow, OrderFacts, TransferRow } from './order-rows.ts';
+import { viewOf } from './view-order.ts';
+
+export interface NotifyDeps {
+  readonly newId: () => string;
+  readonly displayOf: (chain: Chain) => ChainDisplay;
+}
+
+/** The transfers that callbacks show. */
+export interface Shown {
+  /** The newest of those that made a SUCCESS. */
+  readonly credited: TransferRow | undefined;
+  readonly newest: TransferRow | undefined;
+  readonly takenBack: readonly TransferRow[];
+}
+
+/** The callbacks of an order's moves, and of credited transfers that were taken back. */
+export function notificationsOf(
+  deps: NotifyDeps,
+  order: LockedOrder,
+  facts: OrderFacts,
+  shown: Shown,
+  steps: readonly CollectionStep[],
+): NotificationRow[] {
+  const told: NotificationRow[] = [];
+  const tell = (notifyType: NotifyType, state: CollectionState, transfer: TransferRow | undefined) => {
+    const view = viewOf(deps, { ...order, ...state }, transfer, facts.seenHeight);
+    const sequence = facts.lastSequence + told.length + 1;
+    told.push({ eventId: deps.newId(), sequence, notifyType, data: notifyOrderText(view) });
+  };
+  for (const step of steps) {
+    // A SUCCESS shows a transfer that made it, not one that came after.
+    if (step.notify !== null)
+      tell(step.notify, step.next, step.credits === null ? shown.newest : shown.credited);
+  }
+  if (order.notifyReverted) {
+    const reverted = { ...order, reason: COLLECTION_REASONS.reorganised };
+    for (const transfer of shown.takenBack) tell('ORDER_REVERTED', reverted, transfer);
+  }
+  return told;
+}
