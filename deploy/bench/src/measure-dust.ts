@@ -89,6 +89,7 @@ async function trackerDeps(db: HandlerDeps['db']): Promise<HandlerDeps> {
       transfersSwept: nothing,
       fatesSwept: nothing,
       topUpBooked: nothing,
+      gasMadePayable: nothing,
       sweepFailed: nothing,
       presenceFailed: nothing,
       inboxRolled: nothing,
