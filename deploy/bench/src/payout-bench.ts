@@ -94,7 +94,7 @@ export async function makeKeys(dir: string, codec: AddressCodec): Promise<Keysto
   const [keystoreFile, passphrase] = [join(dir, 'keystore.json'), randomBytes(16).toString('hex')];
   const sealed = { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed } as const;
   await createKeystore(keystoreFile, sealed, passphrase);
-  return openKeystoreSigner({ keystoreFile, passphrase, codecs: [codec] });
+  return openKeystoreSigner({ keystoreFile, passphrase, codecs: [codec], kind: 'test' });
 }
 
 /** The signer and the scanner as their processes start them. */
@@ -133,7 +133,7 @@ export function startPayoutServices(options: {
     networks: [paying],
     wallets: keys.addresses,
     keys,
-    policy: judgeByPolicy(undefined),
+    policy: judgeByPolicy(undefined, { isLocal: true }),
     stateDirectory: dir,
   });
   return {

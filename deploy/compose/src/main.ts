@@ -1,6 +1,7 @@
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { suiAddressCodec } from '@opentill/chain-sui/address-codec';
 import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
+import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { readConfig } from '@opentill/runtime/config';
@@ -8,7 +9,7 @@ import { createHealthServer } from '@opentill/runtime/health';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { exitCodeOf, runService } from '@opentill/runtime/service';
-import { readPublicKeys } from '@opentill/wallet/public-keys';
+import { publicKeysFor, readPublicKeys } from '@opentill/wallet/public-keys';
 import {
   CHAIN_CONFIG_SCHEMA,
   FUND_CONFIG_SCHEMA,
@@ -79,11 +80,9 @@ async function runChain(): Promise<void> {
 async function fund(): Promise<void> {
   const config = readConfig<FundVariables>(FUND_CONFIG_SCHEMA, process.env);
   const networks = await readNetworkFile(config.NETWORKS_FILE, process.env);
-  const keys = await readPublicKeys(config.PUBLIC_KEYS_FILE, [
-    evmAddressCodec,
-    tronAddressCodec,
-    suiAddressCodec,
-  ]);
+  const codecs = [evmAddressCodec, tronAddressCodec, suiAddressCodec];
+  const file = await readPublicKeys(config.PUBLIC_KEYS_FILE, codecs);
+  const keys = publicKeysFor(file, kindOfNetworks(networks));
   const database = openDatabase({ url: config.DATABASE_URL, applicationName: 'devnet-fund', poolMax: 1 });
   try {
     await fundHotWallets({

@@ -47,7 +47,7 @@ export function describeSecrets(under: () => GatewayUnderTest): void {
     expect(words).toHaveLength(24);
     keys = [
       { name: 'the seed', bytes: seed },
-      { name: "the hot wallet's private key", bytes: hotWalletPrivateKey(seed, 'EVM') },
+      { name: "the hot wallet's private key", bytes: hotWalletPrivateKey(seed, 'EVM', 'test') },
       { name: "the approver's private key", bytes: approver },
       ...rowsOfWords(words),
     ];

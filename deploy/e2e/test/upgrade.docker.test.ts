@@ -43,14 +43,22 @@ let old: ComposeUnderTest;
 let now: ComposeUnderTest;
 let gateway: GatewayInContainers;
 
-/** The last commit without the newest migration. */
+/** Before it, test networks had the keys of main networks: `setup` refuses their databases (deploy/guides/operations.md). */
+const FIRST_TO_UPGRADE = 'libs/contracts/src/kind-of-networks.ts';
+
+/** The last commit without the newest migration, or the first one from which this version upgrades. */
 function findCommitBefore(): string {
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', CHECKOUT, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
   const files = `libs/db/src/migrations/${MIGRATIONS.at(-1)?.name}*`;
   try {
-    const [added] = git('log', '--diff-filter=A', '--format=%H', '--reverse', '--', files).split('\n');
-    return git('rev-parse', '--verify', added === '' ? 'HEAD' : `${added}^`); // an uncommitted one is in none
+    const firstWith = (path: string) =>
+      git('log', '--diff-filter=A', '--format=%H', '--reverse', '--', path).split('\n')[0] ?? '';
+    const added = firstWith(files);
+    const commit = git('rev-parse', '--verify', added === '' ? 'HEAD' : `${added}^`); // an uncommitted one is in none
+    return git('ls-tree', '--name-only', commit, FIRST_TO_UPGRADE) === ''
+      ? firstWith(FIRST_TO_UPGRADE)
+      : commit;
   } catch (cause) {
     throw new Error('This test upgrades from an earlier commit: it needs the history of this checkout.', {
       cause,

@@ -4,7 +4,13 @@ import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { suiAddressCodec } from '@opentill/chain-sui/address-codec';
 import { tronAddressCodec } from '@opentill/chain-tron/address-codec';
 import { openKeystore } from '@opentill/wallet/keystore';
-import { publicKeysOf, readPublicKeys, writePublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
+import {
+  publicKeysFor,
+  publicKeysOf,
+  readPublicKeys,
+  writePublicKeys,
+  type PublicKeys,
+} from '@opentill/wallet/public-keys';
 import { runOpentill } from './run-command.ts';
 import type { LocalSecrets, StateDirectory } from './state-directory.ts';
 
@@ -67,20 +73,23 @@ export async function prepareKeys(
     say(`the wallet's 24 words are in ${wordsFile}: nowhere else, and in no log`);
   }
   const keys = await readOrRenew(publicKeysFile, keystoreFile, secrets);
-  const [evmHotWallet = ''] = keys.families.EVM.hotWallets;
-  const [tronHotWallet = ''] = keys.families.TRON.hotWallets;
-  const [suiHotWallet = ''] = keys.families.SUI.hotWallets;
+  const { families } = publicKeysFor(keys, 'test');
+  const [evmHotWallet = ''] = families.EVM.hotWallets;
+  const [tronHotWallet = ''] = families.TRON.hotWallets;
+  const [suiHotWallet = ''] = families.SUI.hotWallets;
   return { keystoreFile, passphraseFile, publicKeysFile, evmHotWallet, tronHotWallet, suiHotWallet };
 }
 
-/** A file of a version that knew fewer families has no hot wallet of the others: it is written anew from the keystore. */
+/** A file of an older version lacks families or the keys of test networks: it is written again from the keystore. */
 async function readOrRenew(
   publicKeysFile: string,
   keystoreFile: string,
   { keystorePassphrase }: LocalSecrets,
 ): Promise<PublicKeys> {
   const keys = await readPublicKeys(publicKeysFile, LOCAL_CODECS);
-  if (LOCAL_CODECS.every(({ family }) => keys.families[family].hotWallets.length > 0)) return keys;
+  const { test } = keys;
+  if (test !== undefined && LOCAL_CODECS.every(({ family }) => test[family].hotWallets.length > 0))
+    return keys;
   const { secret } = await openKeystore(keystoreFile, 'seed', keystorePassphrase);
   try {
     const renewed = publicKeysOf(secret, LOCAL_CODECS);

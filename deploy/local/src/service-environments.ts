@@ -40,6 +40,7 @@ export function setupEnvironment(source: EnvironmentSource): Environment {
     CALLBACK_URL: source.merchant.callbackUrl,
     RETURN_ORIGINS: `http://localhost:${source.ports.shop}`,
     PUBLIC_KEYS_FILE: source.publicKeysFile,
+    NETWORKS_FILE: source.networksFile,
     ...Object.fromEntries(passwords),
   };
 }
@@ -111,6 +112,7 @@ export function signerEnvironment(source: EnvironmentSource): Environment {
     PASSPHRASE_FILE: source.passphraseFile,
     PUBLIC_KEYS_FILE: source.publicKeysFile,
     POLICY_FILE: source.policyFile,
+    PROFILE: 'local',
   };
 }
 

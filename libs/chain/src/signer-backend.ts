@@ -25,6 +25,8 @@ export function canSignFor(backend: SignerBackend, address: Address): boolean {
 /** A backend that also signs for deposit addresses, which are too many to be named beforehand. */
 export interface DepositSigner extends SignerBackend {
   holds(address: Address): boolean;
+  /** Whether deposit address `index` of the family is this one, by the backend's own derivation. Throws RangeError. */
+  isDeposit(family: Family, index: number, address: Address): boolean;
   /**
    * Whether deposit address `index` of the family is this one, by the backend's own derivation: whoever asks may have been
    * told anything. From then on `sign` signs for it, until many others were asked for.

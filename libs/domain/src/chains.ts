@@ -27,6 +27,9 @@ export const CHAINS = {
 >;
 
 export type Chain = keyof typeof CHAINS;
+/** Main networks, whose coins have a value, and test networks. Their wallets have different keys. */
+export const NETWORK_KINDS = ['main', 'test'] as const;
+export type NetworkKind = (typeof NETWORK_KINDS)[number];
 export const CHAIN_VALUES = Object.keys(CHAINS) as readonly Chain[];
 
 /** Whether `value` is one of the twelve chain values, spelled exactly. */

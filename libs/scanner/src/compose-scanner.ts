@@ -1,5 +1,6 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { findSourceRisks } from '@opentill/contracts/source-risks';
 import { openDatabase } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
 import { connectBroker } from '@opentill/messaging/connection';
@@ -31,6 +32,7 @@ export function composeScannerOf({ service, family, schema, startScanner }: Scan
     const logger = createLogger({ service, level: config.logLevel });
     const file = await readNetworkFile(config.networksFile, env);
     const networks = selectNetworks(file, family, config.chains);
+    for (const risk of findSourceRisks(networks)) logger.warn('source risk', { ...risk });
     if (networks.length === 0) logger.warn(`nothing to scan: the network file enables no ${family} network`);
     const metrics = createMetrics(service, { ofProcess: !sharesProcess });
     return openInTurn(async (onStop) => {

@@ -13,7 +13,7 @@ describe('createChildPublicKeys', () => {
         fc.uint8Array({ minLength: 64, maxLength: 64 }),
         fc.array(fc.integer({ min: 0, max: 0x7fff_ffff }), { minLength: 1, maxLength: 5 }),
         (seed, indexes) => {
-          const branch = depositBranch(depositXpub(seed, 'EVM'));
+          const branch = depositBranch(depositXpub(seed, 'EVM', 'main'), 'main');
           const children = createChildPublicKeys(branch);
           for (const index of indexes) {
             const child = children.uncompressed(index);
@@ -27,7 +27,9 @@ describe('createChildPublicKeys', () => {
   });
 
   it.each([-1, 0.5, 0x8000_0000, Number.NaN])('refuses the index %s', (index) => {
-    const children = createChildPublicKeys(depositBranch(depositXpub(new Uint8Array(64).fill(7), 'EVM')));
+    const children = createChildPublicKeys(
+      depositBranch(depositXpub(new Uint8Array(64).fill(7), 'EVM', 'main'), 'main'),
+    );
     expect(() => children.uncompressed(index)).toThrow(RangeError);
   });
 });

@@ -3,7 +3,7 @@ import type { Family } from '@opentill/domain/chains';
 import { pointCompress } from 'tiny-secp256k1';
 import { createChildPublicKeys } from './child-public-key.ts';
 import { depositBranch } from './derivation.ts';
-import type { PublicKeys } from './public-keys.ts';
+import type { WalletPublicKeys } from './public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
 /** Derives deposit addresses from extended public keys alone. About 0.2 ms of CPU an address. */
@@ -18,7 +18,7 @@ export interface DepositDeriver {
 
 /** A deriver for the families that have a codec. Reads the extended keys once. */
 export function createDepositDeriver(
-  publicKeys: PublicKeys,
+  publicKeys: WalletPublicKeys,
   codecs: readonly AddressCodec[],
 ): DepositDeriver {
   const branches = new Map(
@@ -26,7 +26,9 @@ export function createDepositDeriver(
       codec.family,
       {
         codec,
-        children: createChildPublicKeys(depositBranch(publicKeys.families[codec.family].depositXpub)),
+        children: createChildPublicKeys(
+          depositBranch(publicKeys.families[codec.family].depositXpub, publicKeys.kind),
+        ),
       },
     ]),
   );

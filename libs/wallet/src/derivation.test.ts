@@ -6,11 +6,12 @@ import * as secp256k1 from 'tiny-secp256k1';
 import { createDepositDeriver } from './deposit-address-deriver.ts';
 import { DERIVATION_PATHS, depositBranch, hotWalletPublicKey, seedFingerprint } from './derivation.ts';
 import { parseMnemonic, seedOf } from './mnemonic.ts';
-import { publicKeysOf } from './public-keys.ts';
+import { publicKeysFor, publicKeysOf } from './public-keys.ts';
 
 const bip32 = BIP32Factory(secp256k1);
 const seed = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
-const keys = publicKeysOf(seed, [evmAddressCodec]);
+const file = publicKeysOf(seed, [evmAddressCodec]);
+const keys = publicKeysFor(file, 'main');
 const deriver = createDepositDeriver(keys, [evmAddressCodec]);
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
@@ -25,7 +26,7 @@ describe('deposit addresses', () => {
   });
 
   it("has the public key of TRON's vector: TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6 is 0x41 and these 20 bytes", () => {
-    const { publicKey } = depositBranch(keys.families.TRON.depositXpub).derive(0);
+    const { publicKey } = depositBranch(keys.families.TRON.depositXpub, 'main').derive(0);
     expect(hex(publicKey)).toBe('030738c1aa72b07ff1a894198374a34c760913db0e6a5679d48477873b8f1fa865');
     expect(evmAddressCodec.fromPublicKey(publicKey)).toBe('0xe2e1a54926527fbb4e4420de4c6bab82beaee24d');
   });
@@ -33,8 +34,8 @@ describe('deposit addresses', () => {
   it.each(FAMILIES)(
     'of %s are the same from the public and from the private side, 5,000 of them',
     (family) => {
-      const branch = depositBranch(keys.families[family].depositXpub);
-      const parent = bip32.fromSeed(seed).derivePath(`${DERIVATION_PATHS[family].deposits}/0`);
+      const branch = depositBranch(keys.families[family].depositXpub, 'main');
+      const parent = bip32.fromSeed(seed).derivePath(`${DERIVATION_PATHS.main[family].deposits}/0`);
       const publicly: string[] = [];
       const privately: string[] = [];
       for (let place = 0; place < 5_000; place += 1) {
@@ -60,21 +61,48 @@ describe('deposit addresses', () => {
   });
 });
 
+describe('test networks', () => {
+  it.each(FAMILIES)(
+    'have keys of their own in %s, so that nothing signed for them moves real money',
+    (family) => {
+      const test = publicKeysFor(file, 'test');
+      expect(test.families[family].depositXpub).not.toBe(keys.families[family].depositXpub);
+      expect(hex(hotWalletPublicKey(seed, family, 'test'))).not.toBe(
+        hex(hotWalletPublicKey(seed, family, 'main')),
+      );
+      const accounts = [DERIVATION_PATHS.main[family], DERIVATION_PATHS.test[family]].flatMap((paths) =>
+        [paths.deposits, paths.hotWallet].map((path) => path.split('/').slice(0, 4).join('/')),
+      );
+      expect(new Set(accounts).size).toBe(4);
+      expect(accounts.every((account) => account.endsWith("'"))).toBe(true);
+      expect(createDepositDeriver(test, [evmAddressCodec]).address('EVM', 0)).not.toBe(
+        deriver.address('EVM', 0),
+      );
+    },
+  );
+
+  it('refuse an extended public key of main networks', () => {
+    const { depositXpub } = keys.families.TRON;
+    expect(() => depositBranch(depositXpub, 'test')).toThrow('not the extended public key of account 2');
+  });
+});
+
 describe('keys', () => {
   it('leaves the seed as it was and can be derived again', () => {
-    expect(publicKeysOf(seed, [evmAddressCodec])).toEqual(keys);
+    expect(publicKeysOf(seed, [evmAddressCodec])).toEqual(file);
     expect(seedFingerprint(seed)).toBe(hex(bip32.fromSeed(seed).fingerprint));
   });
 
   it.each(FAMILIES)(
     'keeps the hot wallet of %s out of reach of the deposit keys: another hardened account',
     (family) => {
-      expect(hex(hotWalletPublicKey(seed, family))).toBe(
-        hex(bip32.fromSeed(seed).derivePath(DERIVATION_PATHS[family].hotWallet).publicKey),
+      expect(hex(hotWalletPublicKey(seed, family, 'main'))).toBe(
+        hex(bip32.fromSeed(seed).derivePath(DERIVATION_PATHS.main[family].hotWallet).publicKey),
       );
-      const [deposits, hot] = [DERIVATION_PATHS[family].deposits, DERIVATION_PATHS[family].hotWallet].map(
-        (p) => p.split('/')[3],
-      );
+      const [deposits, hot] = [
+        DERIVATION_PATHS.main[family].deposits,
+        DERIVATION_PATHS.main[family].hotWallet,
+      ].map((p) => p.split('/')[3]);
       expect(deposits).not.toBe(hot);
       expect(hot).toMatch(/'$/);
     },
@@ -82,7 +110,7 @@ describe('keys', () => {
 
   it('cannot sign: nothing in the public keys is private', () => {
     for (const family of FAMILIES) {
-      const branch = depositBranch(keys.families[family].depositXpub);
+      const branch = depositBranch(keys.families[family].depositXpub, 'main');
       expect(branch.isNeutered()).toBe(true);
       expect(branch.privateKey).toBeUndefined();
       expect(() => branch.deriveHardened(0)).toThrow();

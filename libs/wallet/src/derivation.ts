@@ -1,4 +1,4 @@
-import type { Family } from '@opentill/domain/chains';
+import type { Family, NetworkKind } from '@opentill/domain/chains';
 import type { BIP32Interface } from 'bip32';
 import { BIP32Factory } from 'bip32';
 import * as secp256k1 from 'tiny-secp256k1';
@@ -6,18 +6,34 @@ import * as secp256k1 from 'tiny-secp256k1';
 const bip32 = BIP32Factory(secp256k1);
 const HARDENED = 0x8000_0000;
 
+interface FamilyPaths {
+  readonly deposits: string;
+  readonly hotWallet: string;
+}
+
+/** The hardened accounts of each kind of network. Those of main networks are published: they never change. */
+const ACCOUNTS = { main: { deposits: 0, hotWallet: 1 }, test: { deposits: 2, hotWallet: 3 } } as const;
+/** BIP-44; SUI uses purpose 54 for secp256k1. */
+const COINS: Readonly<Record<Family, string>> = { EVM: "m/44'/60'", TRON: "m/44'/195'", SUI: "m/54'/784'" };
+
 /**
- * Where each family's keys stand (BIP-44; SUI uses purpose 54 for secp256k1). Deposits: account 0, published
- * as an extended public key; an address is at `/0/<index>` below it. The hot wallet has a hardened account of its own:
- * whoever learns one deposit key and the extended public key can compute every key of account 0, and of no other.
+ * Derivation paths by kind of network and family. Deposits: an account that is published as an extended public key; an
+ * address is at `/0/<index>` below it. The hot wallet has a hardened account of its own: one deposit key and the extended
+ * public key give every key of their account, and of no other.
+ *
+ * Test networks have other accounts than main networks. A TRON transaction names no chain: with shared keys, what is
+ * signed for a test network would be valid on the main network. EVM and SUI transactions name their chain; their accounts
+ * differ as well, so that no rule of a main network rests on what a node or a file says of a test network.
  */
-export const DERIVATION_PATHS: Readonly<
-  Record<Family, { readonly deposits: string; readonly hotWallet: string }>
-> = {
-  EVM: { deposits: "m/44'/60'/0'", hotWallet: "m/44'/60'/1'/0/0" },
-  TRON: { deposits: "m/44'/195'/0'", hotWallet: "m/44'/195'/1'/0/0" },
-  SUI: { deposits: "m/54'/784'/0'", hotWallet: "m/54'/784'/1'/0/0" },
+export const DERIVATION_PATHS: Readonly<Record<NetworkKind, Readonly<Record<Family, FamilyPaths>>>> = {
+  main: { EVM: pathsOf('main', 'EVM'), TRON: pathsOf('main', 'TRON'), SUI: pathsOf('main', 'SUI') },
+  test: { EVM: pathsOf('test', 'EVM'), TRON: pathsOf('test', 'TRON'), SUI: pathsOf('test', 'SUI') },
 };
+
+function pathsOf(kind: NetworkKind, family: Family): FamilyPaths {
+  const { deposits, hotWallet } = ACCOUNTS[kind];
+  return { deposits: `${COINS[family]}/${deposits}'`, hotWallet: `${COINS[family]}/${hotWallet}'/0/0` };
+}
 
 /** BIP-32's fingerprint of the seed's master key, 8 hex digits: says which seed something belongs to. Public. */
 export function seedFingerprint(seed: Uint8Array): string {
@@ -30,29 +46,31 @@ export function seedFingerprint(seed: Uint8Array): string {
 }
 
 /** The extended public key of a family's deposit account, base58. Not secret, but not for strangers (see above). */
-export function depositXpub(seed: Uint8Array, family: Family): string {
-  return withNode(seed, DERIVATION_PATHS[family].deposits, (node) => node.neutered().toBase58());
+export function depositXpub(seed: Uint8Array, family: Family, kind: NetworkKind): string {
+  return withNode(seed, DERIVATION_PATHS[kind][family].deposits, (node) => node.neutered().toBase58());
 }
 
 /** The compressed public key of a family's hot wallet. */
-export function hotWalletPublicKey(seed: Uint8Array, family: Family): Uint8Array {
-  return withNode(seed, DERIVATION_PATHS[family].hotWallet, (node) => Uint8Array.from(node.publicKey));
+export function hotWalletPublicKey(seed: Uint8Array, family: Family, kind: NetworkKind): Uint8Array {
+  const { hotWallet } = DERIVATION_PATHS[kind][family];
+  return withNode(seed, hotWallet, (node) => Uint8Array.from(node.publicKey));
 }
 
 /** The private key of a family's hot wallet, 32 bytes that belong to the caller alone, who zeroes them. */
-export function hotWalletPrivateKey(seed: Uint8Array, family: Family): Buffer {
-  return withNode(seed, DERIVATION_PATHS[family].hotWallet, ({ privateKey }) => {
+export function hotWalletPrivateKey(seed: Uint8Array, family: Family, kind: NetworkKind): Buffer {
+  return withNode(seed, DERIVATION_PATHS[kind][family].hotWallet, ({ privateKey }) => {
     if (privateKey === undefined) throw new TypeError('a node below a seed has a private key');
     return Buffer.from(privateKey);
   });
 }
 
 /** The node below an account's extended public key that the deposit addresses are children of. Throws TypeError. */
-export function depositBranch(xpub: string): BIP32Interface {
+export function depositBranch(xpub: string, kind: NetworkKind): BIP32Interface {
   const account = bip32.fromBase58(xpub);
+  const { deposits } = ACCOUNTS[kind];
   if (!account.isNeutered()) throw new TypeError('an extended private key stands where a public one belongs');
-  if (account.depth !== 3 || account.index !== HARDENED)
-    throw new TypeError('not the extended public key of account 0');
+  if (account.depth !== 3 || account.index !== HARDENED + deposits)
+    throw new TypeError(`not the extended public key of account ${deposits}`);
   return account.derive(0);
 }
 
@@ -70,10 +88,10 @@ export interface DepositKeys {
 }
 
 /** Derives the key that a family's deposit addresses are children of, and keeps it. */
-export function openDepositKeys(seed: Uint8Array, family: Family): DepositKeys {
+export function openDepositKeys(seed: Uint8Array, family: Family, kind: NetworkKind): DepositKeys {
   let branch: BIP32Interface | undefined = withNode(
     seed,
-    `${DERIVATION_PATHS[family].deposits}/0`,
+    `${DERIVATION_PATHS[kind][family].deposits}/0`,
     ({ privateKey, chainCode }) => {
       if (privateKey === undefined) throw new TypeError('a node below a seed has a private key');
       return bip32.fromPrivateKey(Uint8Array.from(privateKey), Uint8Array.from(chainCode));

@@ -17,7 +17,7 @@ const PASSPHRASE = 'correct horse battery';
 const HOT_WALLET = '0x8c8d35429f74ec245f8ef2f4fd1e551cff97d650' as Address;
 const N = 0xffff_ffff_ffff_ffff_ffff_ffff_ffff_fffe_baae_dce6_af48_a03b_bfd2_5e8c_d036_4141n;
 const seed = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
-const key = hotWalletPrivateKey(seed, 'EVM');
+const key = hotWalletPrivateKey(seed, 'EVM', 'main');
 const codecs = [evmAddressCodec];
 
 let dir: string;
@@ -29,7 +29,7 @@ beforeAll(async () => {
   keystoreFile = join(dir, 'keystore.json');
   const contents = { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed } as const;
   await createKeystore(keystoreFile, contents, PASSPHRASE);
-  signer = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs });
+  signer = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs, kind: 'main' });
 });
 afterAll(() => rm(dir, { recursive: true }));
 
@@ -90,7 +90,7 @@ describe('the signer of a keystore', () => {
   });
 
   it('signs for a deposit address that it derives by itself, and for no other', async () => {
-    const branch = depositBranch(depositXpub(seed, 'EVM'));
+    const branch = depositBranch(depositXpub(seed, 'EVM', 'main'), 'main');
     const addressOf = (index: number) => evmAddressCodec.fromPublicKey(branch.derive(index).publicKey);
     const digest = digestOf('a sweep');
     await expect(signer.sign(addressOf(7), digest)).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
@@ -112,8 +112,8 @@ describe('the signer of a keystore', () => {
       [
         signer.sign(HOT_WALLET, new Uint8Array(3)),
         signer.sign('0x00' as Address, digestOf('x')),
-        openKeystoreSigner({ keystoreFile, passphrase: `${PASSPHRASE}!`, codecs }),
-        openKeystoreSigner({ keystoreFile: join(dir, 'none'), passphrase: PASSPHRASE, codecs }),
+        openKeystoreSigner({ keystoreFile, passphrase: `${PASSPHRASE}!`, codecs, kind: 'main' }),
+        openKeystoreSigner({ keystoreFile: join(dir, 'none'), passphrase: PASSPHRASE, codecs, kind: 'main' }),
       ].map((call) =>
         call.then(
           () => undefined,

@@ -1,8 +1,16 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import type { DepositSigner } from '@opentill/chain/signer-backend';
-import type { Family } from '@opentill/domain/chains';
+import type { Family, NetworkKind } from '@opentill/domain/chains';
 import { signRecoverable } from 'tiny-secp256k1';
-import { hotWalletPrivateKey, hotWalletPublicKey, openDepositKeys, seedFingerprint } from './derivation.ts';
+import { createChildPublicKeys } from './child-public-key.ts';
+import {
+  depositBranch,
+  depositXpub,
+  hotWalletPrivateKey,
+  hotWalletPublicKey,
+  openDepositKeys,
+  seedFingerprint,
+} from './derivation.ts';
 import { openKeystore } from './keystore.ts';
 import { requireOwnPublicKeys } from './require-own-public-keys.ts';
 import { walletError } from './wallet-error.ts';
@@ -20,6 +28,8 @@ export interface KeystoreSignerOptions {
   readonly passphrase: string;
   /** The families whose hot wallets it signs for. */
   readonly codecs: readonly AddressCodec[];
+  /** The kind of network that it signs for: it derives no key of the other kind. */
+  readonly kind: NetworkKind;
   /** Held against the seed, where it is given: what deposit addresses are derived from elsewhere. */
   readonly publicKeysFile?: string | undefined;
 }
@@ -43,7 +53,7 @@ export async function openKeystoreSigner(options: KeystoreSignerOptions): Promis
     }
     if (options.publicKeysFile !== undefined)
       await requireOwnPublicKeys(options.publicKeysFile, secret, options.codecs);
-    return createSigner(secret, keyId, options.codecs);
+    return createSigner(secret, keyId, options);
   } finally {
     secret.fill(0);
   }
@@ -53,21 +63,25 @@ export async function openKeystoreSigner(options: KeystoreSignerOptions): Promis
 function createSigner(
   seed: Uint8Array,
   fingerprint: string,
-  codecs: readonly AddressCodec[],
+  { codecs, kind }: Pick<KeystoreSignerOptions, 'codecs' | 'kind'>,
 ): KeystoreSigner {
   const keys = new Map<Address, Buffer>(
     codecs.map((codec) => [
-      codec.fromPublicKey(hotWalletPublicKey(seed, codec.family)),
-      hotWalletPrivateKey(seed, codec.family),
+      codec.fromPublicKey(hotWalletPublicKey(seed, codec.family, kind)),
+      hotWalletPrivateKey(seed, codec.family, kind),
     ]),
   );
-  const deposits = openDeposits(seed, codecs);
+  const deposits = openDeposits(seed, codecs, kind);
   const addresses = Object.freeze([...keys.keys()]);
   let closed = false;
   return Object.freeze<KeystoreSigner>({
     fingerprint,
     addresses,
     holds: (address) => keys.has(address) || deposits.has(address),
+    isDeposit(family, index, address) {
+      if (closed) throw walletError('SIGNER_CLOSED', 'the signer is closed');
+      return deposits.derives(family, index, address);
+    },
     admitDeposit(family, index, address) {
       if (closed) throw walletError('SIGNER_CLOSED', 'the signer is closed');
       return deposits.admit(family, index, address);
@@ -96,12 +110,26 @@ function createSigner(
 }
 
 /** Deposit addresses: their keys are made when they are needed, and only of addresses that were derived here before. */
-function openDeposits(seed: Uint8Array, codecs: readonly AddressCodec[]) {
+function openDeposits(seed: Uint8Array, codecs: readonly AddressCodec[], kind: NetworkKind) {
   const families = new Map(
-    codecs.map((codec) => [codec.family, { codec, keys: openDepositKeys(seed, codec.family) }] as const),
+    codecs.map(
+      (codec) =>
+        [
+          codec.family,
+          {
+            codec,
+            keys: openDepositKeys(seed, codec.family, kind),
+            children: createChildPublicKeys(depositBranch(depositXpub(seed, codec.family, kind), kind)),
+          },
+        ] as const,
+    ),
   );
   const admitted = new Map<Address, { readonly family: Family; readonly index: number }>();
   return {
+    derives(family: Family, index: number, address: Address): boolean {
+      const of = families.get(family);
+      return of !== undefined && of.codec.fromPublicKey(of.children.uncompressed(index)) === address;
+    },
     admit(family: Family, index: number, address: Address): boolean {
       const of = families.get(family);
       if (of === undefined || of.codec.fromPublicKey(of.keys.publicKey(index)) !== address) return false;

@@ -6,12 +6,25 @@ import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { BIP32Factory } from 'bip32';
 import * as secp256k1 from 'tiny-secp256k1';
 import { parseMnemonic, seedOf } from './mnemonic.ts';
-import { parsePublicKeys, publicKeysOf, readPublicKeys, writePublicKeys } from './public-keys.ts';
+import {
+  parsePublicKeys,
+  publicKeysFor,
+  publicKeysOf,
+  readPublicKeys,
+  writePublicKeys,
+} from './public-keys.ts';
 
 const seed = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
 const keys = publicKeysOf(seed, [evmAddressCodec]);
 const codecs = [evmAddressCodec];
-const text = JSON.stringify({ format: 'opentill-public-keys', version: 1, ...keys });
+const { fingerprint, main, test } = keys;
+const text = JSON.stringify({
+  format: 'opentill-public-keys',
+  version: 2,
+  fingerprint,
+  families: main,
+  testFamilies: test,
+});
 const bip32 = BIP32Factory(secp256k1);
 let dir: string;
 
@@ -30,10 +43,17 @@ describe('the public key file', () => {
     expect(await readFile(path, 'utf8')).not.toMatch(/prv|mnemonic|seed/);
   });
 
+  it('reads version 1 for main networks, and says how to get the keys of test networks', () => {
+    const old = JSON.stringify({ format: 'opentill-public-keys', version: 1, fingerprint, families: main });
+    const read = parsePublicKeys(old, codecs);
+    expect(publicKeysFor(read, 'main').families).toEqual(main);
+    expect(() => publicKeysFor(read, 'test')).toThrow('opentill keys renew-public');
+  });
+
   it('has hot wallets only where an address codec exists', () => {
-    expect(keys.families.EVM.hotWallets).toEqual(['0x8c8d35429f74ec245f8ef2f4fd1e551cff97d650']);
-    expect(keys.families.TRON.hotWallets).toEqual([]);
-    expect(keys.families.SUI.hotWallets).toEqual([]);
+    expect(keys.main.EVM.hotWallets).toEqual(['0x8c8d35429f74ec245f8ef2f4fd1e551cff97d650']);
+    expect(keys.main.TRON.hotWallets).toEqual([]);
+    expect(keys.main.SUI.hotWallets).toEqual([]);
   });
 
   it('refuses a file that is not there', async () => {
@@ -44,7 +64,7 @@ describe('the public key file', () => {
 
   it('refuses an extended private key without repeating it, whichever way it stands there', async () => {
     const xprv = bip32.fromSeed(seed).derivePath("m/44'/60'/0'").toBase58();
-    const wrong = text.replace(keys.families.EVM.depositXpub, xprv);
+    const wrong = text.replace(keys.main.EVM.depositXpub, xprv);
     const path = join(dir, 'private.json');
     for (const bad of [wrong, wrong.slice(0, -1)]) {
       await writeFile(path, bad);
@@ -52,21 +72,24 @@ describe('the public key file', () => {
       expect(error).toMatchObject({ code: 'PUBLIC_KEYS_INVALID' });
       expect(String(error) + JSON.stringify(error)).not.toContain(xprv.slice(0, 12));
     }
-    expect(() => parsePublicKeys(wrong, codecs)).toThrow(/EVM\.depositXpub: an extended private key/);
+    expect(() => parsePublicKeys(wrong, codecs)).toThrow(
+      /families\.EVM\.depositXpub: an extended private key/,
+    );
   });
 
   it('names all mistakes at once', () => {
     const address = bip32.fromSeed(seed).derivePath("m/44'/60'/1'").neutered().toBase58();
     const bad = JSON.stringify({
       format: 'other',
-      version: 2,
+      version: 3,
       fingerprint: 'XYZ',
       extra: 1,
       families: {
         EVM: { depositXpub: address, hotWallets: ['0x8C8D35429F74EC245F8EF2F4FD1E551CFF97D650'] },
         TRON: { depositXpub: 'xpub', hotWallets: [], seed: 'x' },
-        SUI: { depositXpub: keys.families.SUI.depositXpub, hotWallets: 'none' },
+        SUI: { depositXpub: keys.main.SUI.depositXpub, hotWallets: 'none' },
       },
+      testFamilies: main,
     });
     expect(() => parsePublicKeys(bad, codecs)).toThrow(
       expect.objectContaining({
@@ -74,13 +97,16 @@ describe('the public key file', () => {
           mistakes: [
             'file.extra is unknown',
             'file.format is not opentill-public-keys',
-            'file.version is not 1',
+            'file.version is not 1 or 2',
             'file.fingerprint is not 8 lower-case hex digits',
-            'EVM.depositXpub: not the extended public key of account 0',
-            'EVM.hotWallets[0] is not a canonical address',
-            'TRON.seed is unknown',
-            'TRON.depositXpub: not base58 with a checksum',
-            'SUI.hotWallets[0] is not a canonical address',
+            'families.EVM.depositXpub: not the extended public key of account 0',
+            'families.EVM.hotWallets[0] is not a canonical address',
+            'families.TRON.seed is unknown',
+            'families.TRON.depositXpub: not base58 with a checksum',
+            'families.SUI.hotWallets[0] is not a canonical address',
+            ...['EVM', 'TRON', 'SUI'].map(
+              (family) => `testFamilies.${family}.depositXpub: not the extended public key of account 2`,
+            ),
           ],
         },
       }),

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
-import type { Family } from '@opentill/domain/chains';
+import type { Family, NetworkKind } from '@opentill/domain/chains';
 import { FAMILIES } from '@opentill/domain/chains';
 import { readJson } from '@opentill/domain/read-json';
 import { depositBranch, depositXpub, hotWalletPublicKey, seedFingerprint } from './derivation.ts';
@@ -8,41 +8,74 @@ import { walletError } from './wallet-error.ts';
 import { writeFileAtomically } from './write-file-atomically.ts';
 
 export interface FamilyPublicKeys {
-  /** Extended public key of the deposit account (`DERIVATION_PATHS[family].deposits`). */
+  /** Extended public key of the deposit account (`DERIVATION_PATHS[kind][family].deposits`). */
   readonly depositXpub: string;
   /** The hot wallet's addresses in canonical form; none while the family has no address codec. */
   readonly hotWallets: readonly Address[];
 }
 
+type Families = Readonly<Record<Family, FamilyPublicKeys>>;
+
 /** All that services without the keystore know of the keys. Holds nothing private. */
 export interface PublicKeys {
   /** Which seed they belong to: `seedFingerprint`. */
   readonly fingerprint: string;
-  readonly families: Readonly<Record<Family, FamilyPublicKeys>>;
+  readonly main: Families;
+  /** Undefined in a file of version 1, which knows main networks only. */
+  readonly test: Families | undefined;
+}
+
+/** The public keys of one kind of network: all that a gateway of that kind uses. */
+export interface WalletPublicKeys {
+  readonly fingerprint: string;
+  readonly kind: NetworkKind;
+  readonly families: Families;
 }
 
 const FORMAT = 'opentill-public-keys';
-const VERSION = 1;
+/** Version 2 has `testFamilies`. */
+const VERSION = 2;
 /** The keys are public, not harmless: with one leaked child key they give away the rest (SECURITY.md). A group may read. */
 const OWNER_AND_GROUP = 0o640;
 
 /** Derives the public keys of all families; hot wallet addresses for those that have a codec. Does not zero `seed`. */
 export function publicKeysOf(seed: Uint8Array, codecs: readonly AddressCodec[]): PublicKeys {
-  const keysOf = (family: Family): FamilyPublicKeys => ({
-    depositXpub: depositXpub(seed, family),
+  const keysOf = (family: Family, kind: NetworkKind): FamilyPublicKeys => ({
+    depositXpub: depositXpub(seed, family, kind),
     hotWallets: codecs
       .filter((codec) => codec.family === family)
-      .map((codec) => codec.fromPublicKey(hotWalletPublicKey(seed, family))),
+      .map((codec) => codec.fromPublicKey(hotWalletPublicKey(seed, family, kind))),
   });
   return {
     fingerprint: seedFingerprint(seed),
-    families: { EVM: keysOf('EVM'), TRON: keysOf('TRON'), SUI: keysOf('SUI') },
+    main: everyFamily((family) => keysOf(family, 'main')),
+    test: everyFamily((family) => keysOf(family, 'test')),
   };
+}
+
+/** The keys of one kind of network. Throws PUBLIC_KEYS_OUTDATED for test networks and a file of version 1. */
+export function publicKeysFor(keys: PublicKeys, kind: NetworkKind): WalletPublicKeys {
+  const families = keys[kind];
+  if (families === undefined) {
+    throw walletError(
+      'PUBLIC_KEYS_OUTDATED',
+      'the public key file has version 1, without the keys of test networks. Write it again: opentill keys renew-public',
+      { kind },
+    );
+  }
+  return { fingerprint: keys.fingerprint, kind, families };
+}
+
+function everyFamily<T>(of: (family: Family) => T): Readonly<Record<Family, T>> {
+  return { EVM: of('EVM'), TRON: of('TRON'), SUI: of('SUI') };
 }
 
 /** Writes the public key file, replacing an older one. */
 export async function writePublicKeys(path: string, keys: PublicKeys): Promise<void> {
-  const text = `${JSON.stringify({ format: FORMAT, version: VERSION, ...keys }, null, 2)}\n`;
+  const { fingerprint, main: families, test: testFamilies } = keys;
+  const version = testFamilies === undefined ? 1 : VERSION;
+  const file = { format: FORMAT, version, fingerprint, families, testFamilies };
+  const text = `${JSON.stringify(file, null, 2)}\n`;
   await writeFileAtomically(path, text, { mode: OWNER_AND_GROUP, replace: true });
 }
 
@@ -91,34 +124,46 @@ function fieldsOf(value: unknown, path: string, names: readonly string[], mistak
 }
 
 function collectMistakes(json: unknown, codecs: readonly AddressCodec[], mistakes: string[]): PublicKeys {
-  const file = fieldsOf(json, 'file', ['format', 'version', 'fingerprint', 'families'], mistakes);
+  const isOld = typeof json === 'object' && json !== null && 'version' in json && json.version === 1;
+  const names = ['format', 'version', 'fingerprint', 'families', ...(isOld ? [] : ['testFamilies'])];
+  const file = fieldsOf(json, 'file', names, mistakes);
   if (file['format'] !== FORMAT) mistakes.push(`file.format is not ${FORMAT}`);
-  if (file['version'] !== VERSION) mistakes.push(`file.version is not ${VERSION}`);
+  if (!isOld && file['version'] !== VERSION) mistakes.push(`file.version is not 1 or ${VERSION}`);
   const { fingerprint } = file;
   if (typeof fingerprint !== 'string' || !/^[0-9a-f]{8}$/.test(fingerprint)) {
     mistakes.push('file.fingerprint is not 8 lower-case hex digits');
   }
-  const families = fieldsOf(file['families'], 'families', FAMILIES, mistakes);
-  const keysOf = (family: Family): FamilyPublicKeys => familyKeys(families[family], family, codecs, mistakes);
+  const familiesOf = (kind: NetworkKind, name: string): Families => {
+    const families = fieldsOf(file[name], name, FAMILIES, mistakes);
+    return everyFamily((family) => familyKeys(families[family], { name, family, kind, codecs }, mistakes));
+  };
   return {
     fingerprint: String(fingerprint),
-    families: { EVM: keysOf('EVM'), TRON: keysOf('TRON'), SUI: keysOf('SUI') },
+    main: familiesOf('main', 'families'),
+    test: isOld ? undefined : familiesOf('test', 'testFamilies'),
   };
+}
+
+interface Place {
+  readonly name: string;
+  readonly family: Family;
+  readonly kind: NetworkKind;
+  readonly codecs: readonly AddressCodec[];
 }
 
 function familyKeys(
   value: unknown,
-  family: Family,
-  codecs: readonly AddressCodec[],
+  { name, family, kind, codecs }: Place,
   mistakes: string[],
 ): FamilyPublicKeys {
-  const fields = fieldsOf(value, family, ['depositXpub', 'hotWallets'], mistakes);
+  const path = `${name}.${family}`;
+  const fields = fieldsOf(value, path, ['depositXpub', 'hotWallets'], mistakes);
   const xpub = typeof fields['depositXpub'] === 'string' ? fields['depositXpub'] : '';
   try {
-    depositBranch(xpub);
+    depositBranch(xpub, kind);
   } catch (error) {
     const why = error instanceof TypeError ? error.message : 'not base58 with a checksum';
-    mistakes.push(`${family}.depositXpub: ${why}`);
+    mistakes.push(`${path}.depositXpub: ${why}`);
   }
   const hotWallets: readonly unknown[] = Array.isArray(fields['hotWallets'])
     ? fields['hotWallets']
@@ -126,7 +171,7 @@ function familyKeys(
   const codec = codecs.find((candidate) => candidate.family === family);
   hotWallets.forEach((address, place) => {
     const valid = typeof address === 'string' && (codec === undefined || codec.parse(address) === address);
-    if (!valid) mistakes.push(`${family}.hotWallets[${place}] is not a canonical address`);
+    if (!valid) mistakes.push(`${path}.hotWallets[${place}] is not a canonical address`);
   });
   return { depositXpub: xpub, hotWallets: hotWallets as readonly Address[] };
 }

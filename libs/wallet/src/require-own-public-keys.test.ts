@@ -30,38 +30,52 @@ async function judge(keys: PublicKeys): Promise<unknown> {
     (error: unknown) => error,
   );
 }
-const withFamilies = (change: Partial<PublicKeys['families']>): PublicKeys => ({
+const withFamilies = (change: Partial<PublicKeys['main']>): PublicKeys => ({
   ...own,
-  families: { ...own.families, ...change },
+  main: { ...own.main, ...change },
 });
 
 it('the file of the seed is its own, also one of before that names fewer hot wallets', async () => {
   expect(await judge(own)).toBe('OWN');
-  expect(await judge(withFamilies({ EVM: { ...own.families.EVM, hotWallets: [] } }))).toBe('OWN');
+  expect(await judge(withFamilies({ EVM: { ...own.main.EVM, hotWallets: [] } }))).toBe('OWN');
+  expect(await judge({ ...own, test: undefined })).toBe('OWN');
 });
 
 it.each<readonly [string, PublicKeys, readonly string[]]>([
   [
     'another wallet’s file',
     other,
-    ['fingerprint', 'EVM.depositXpub', 'EVM.hotWallets', 'TRON.depositXpub', 'SUI.depositXpub'],
+    ['', 'test '].flatMap((kind) => [
+      ...(kind === '' ? ['fingerprint'] : []),
+      ...['EVM.depositXpub', 'EVM.hotWallets', 'TRON.depositXpub', 'SUI.depositXpub'].map(
+        (key) => kind + key,
+      ),
+    ]),
   ],
   [
     'the deposit key of one family',
-    withFamilies({ TRON: { ...own.families.TRON, depositXpub: other.families.TRON.depositXpub } }),
+    withFamilies({ TRON: { ...own.main.TRON, depositXpub: other.main.TRON.depositXpub } }),
     ['TRON.depositXpub'],
   ],
   [
     'a key of this seed in the place of another family’s',
-    withFamilies({ EVM: { ...own.families.EVM, depositXpub: own.families.TRON.depositXpub } }),
+    withFamilies({ EVM: { ...own.main.EVM, depositXpub: own.main.TRON.depositXpub } }),
     ['EVM.depositXpub'],
+  ],
+  [
+    'another deposit key of test networks',
+    {
+      ...own,
+      test: { ...own.test!, TRON: { ...own.test!.TRON, depositXpub: other.test!.TRON.depositXpub } },
+    },
+    ['test TRON.depositXpub'],
   ],
   [
     'a hot wallet beside ours',
     withFamilies({
       EVM: {
-        ...own.families.EVM,
-        hotWallets: [...own.families.EVM.hotWallets, `0x${'a'.repeat(40)}` as Address],
+        ...own.main.EVM,
+        hotWallets: [...own.main.EVM.hotWallets, `0x${'a'.repeat(40)}` as Address],
       },
     }),
     ['EVM.hotWallets'],
@@ -70,7 +84,7 @@ it.each<readonly [string, PublicKeys, readonly string[]]>([
 ])('%s is refused, by what differs, without a key in the words', async (_what, keys, different) => {
   const error = await judge(keys);
   expect(error).toMatchObject({ code: 'PUBLIC_KEYS_OF_ANOTHER_SEED', context: { path, different } });
-  for (const { depositXpub } of [...Object.values(own.families), ...Object.values(other.families)])
+  for (const { depositXpub } of [...Object.values(own.main), ...Object.values(other.main)])
     expect(JSON.stringify(error) + String(error)).not.toContain(depositXpub);
 });
 
@@ -93,7 +107,7 @@ it('the keystore is not opened for signing beside a file of another wallet', asy
     passphrase,
   );
   const open = (publicKeysFile: string) =>
-    openKeystoreSigner({ keystoreFile, passphrase, codecs, publicKeysFile });
+    openKeystoreSigner({ keystoreFile, passphrase, codecs, kind: 'main', publicKeysFile });
   await writePublicKeys(path, other);
   await expect(open(path)).rejects.toMatchObject({ code: 'PUBLIC_KEYS_OF_ANOTHER_SEED' });
   await writePublicKeys(path, own);

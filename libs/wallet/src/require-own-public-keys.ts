@@ -1,5 +1,5 @@
 import type { AddressCodec } from '@opentill/chain/address-codec';
-import { FAMILIES } from '@opentill/domain/chains';
+import { FAMILIES, NETWORK_KINDS } from '@opentill/domain/chains';
 import { publicKeysOf, readPublicKeys } from './public-keys.ts';
 import { walletError } from './wallet-error.ts';
 
@@ -20,15 +20,19 @@ export async function requireOwnPublicKeys(
   const known = codecs.map(({ family }) => family);
   const different = [
     ...(file.fingerprint === own.fingerprint ? [] : ['fingerprint']),
-    ...FAMILIES.flatMap((family) => {
-      const [given, right] = [file.families[family], own.families[family]];
-      const isForeign =
-        known.includes(family) && given.hotWallets.some((address) => !right.hotWallets.includes(address));
-      return [
-        ...(given.depositXpub === right.depositXpub ? [] : [`${family}.depositXpub`]),
-        ...(isForeign ? [`${family}.hotWallets`] : []),
-      ];
-    }),
+    ...NETWORK_KINDS.flatMap((kind) =>
+      FAMILIES.flatMap((family) => {
+        const [given, right] = [file[kind]?.[family], own[kind]?.[family]];
+        if (given === undefined) return []; // a file of version 1
+        const isForeign =
+          known.includes(family) && given.hotWallets.some((address) => !right?.hotWallets.includes(address));
+        const name = kind === 'main' ? family : `test ${family}`;
+        return [
+          ...(given.depositXpub === right?.depositXpub ? [] : [`${name}.depositXpub`]),
+          ...(isForeign ? [`${name}.hotWallets`] : []),
+        ];
+      }),
+    ),
   ];
   if (different.length === 0) return;
   throw walletError(

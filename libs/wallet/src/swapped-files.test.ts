@@ -41,7 +41,12 @@ afterAll(() => rm(dir, { recursive: true }));
 const READERS: Readonly<Record<string, (path: string, text: string) => unknown>> = {
   'the keystore': (path) => openKeystore(path, 'seed', 'a passphrase of some length'),
   'the keystore of the signer': (path) =>
-    openKeystoreSigner({ keystoreFile: path, passphrase: 'a passphrase of some length', codecs: [] }),
+    openKeystoreSigner({
+      keystoreFile: path,
+      passphrase: 'a passphrase of some length',
+      codecs: [],
+      kind: 'main',
+    }),
   'the keystore to be replaced': (path) =>
     replaceKeystore(path, { purpose: 'policy', keyId: 'x', secret: Buffer.alloc(1) }, 'a long passphrase'),
   'the sealed policy': (path) =>

@@ -22,6 +22,8 @@ export type WalletErrorCode =
   | 'PUBLIC_KEYS_INVALID'
   /** The public key file is of another seed than the keystore, or holds a key or wallet that is not of it. */
   | 'PUBLIC_KEYS_OF_ANOTHER_SEED'
+  /** The public key file is of a version without the keys of test networks: write it again. */
+  | 'PUBLIC_KEYS_OUTDATED'
   /** The family has no public keys or no address codec here. */
   | 'FAMILY_UNKNOWN'
   /** The signer holds no key of this address. */

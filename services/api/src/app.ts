@@ -9,7 +9,7 @@ import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Metrics } from '@opentill/runtime/metrics';
-import type { PublicKeys } from '@opentill/wallet/public-keys';
+import type { WalletPublicKeys } from '@opentill/wallet/public-keys';
 import { createAssetBook } from './asset-book.ts';
 import { createCheckoutPage, type CheckoutDesign } from './checkout-page.ts';
 import { createChainReadiness } from './chain-readiness.ts';
@@ -29,7 +29,7 @@ export interface ApiDeps {
   readonly database: Database;
   readonly networks: readonly NetworkConfig[];
   readonly codecs: readonly AddressCodec[];
-  readonly publicKeys: PublicKeys;
+  readonly publicKeys: WalletPublicKeys;
   /** Deposit addresses of these indices, in their order; off the event loop (derive-in-worker.ts). */
   readonly deriveAddresses: (family: Family, indexes: readonly number[]) => Promise<readonly Address[]>;
   readonly secretsKey: Buffer;

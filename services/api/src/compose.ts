@@ -1,5 +1,6 @@
 import { readPageAssets } from '@opentill/checkout/page-assets';
 import { readTheme } from '@opentill/checkout/read-theme';
+import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { createOutboxStore } from '@opentill/db/outbox';
@@ -14,7 +15,7 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
-import { readPublicKeys } from '@opentill/wallet/public-keys';
+import { publicKeysFor, readPublicKeys } from '@opentill/wallet/public-keys';
 import { ADDRESS_CODECS } from './address-codecs.ts';
 import { createApp } from './app.ts';
 import { createDerivationThread } from './derive-in-worker.ts';
@@ -30,7 +31,8 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
   const logger = createLogger({ service: SERVICE, level: config.LOG_LEVEL });
   const secretsKey = parseSecretsKey(config.SECRETS_KEY);
   const networks = await readNetworkFile(config.NETWORKS_FILE, env);
-  const publicKeys = await readPublicKeys(config.PUBLIC_KEYS_FILE, ADDRESS_CODECS);
+  const keysFile = await readPublicKeys(config.PUBLIC_KEYS_FILE, ADDRESS_CODECS);
+  const publicKeys = publicKeysFor(keysFile, kindOfNetworks(networks));
   const checkout = { ...(await readTheme(config.CHECKOUT_THEME_FILE)), assets: readPageAssets() };
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
   return openInTurn(async (onStop) => {

@@ -2,13 +2,15 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
-import { publicKeysOf } from '@opentill/wallet/public-keys';
+import { publicKeysFor, publicKeysOf } from '@opentill/wallet/public-keys';
 import { ADDRESS_CODECS } from './address-codecs.ts';
 import { createDerivationThread } from './derive-in-worker.ts';
 
-const keys = publicKeysOf(
-  seedOf(parseMnemonic('test test test test test test test test test test test junk')),
-  [evmAddressCodec],
+const keys = publicKeysFor(
+  publicKeysOf(seedOf(parseMnemonic('test test test test test test test test test test test junk')), [
+    evmAddressCodec,
+  ]),
+  'main',
 );
 const thread = createDerivationThread(keys);
 afterEach(() => thread.stop());
@@ -23,7 +25,9 @@ describe('the derivation thread', () => {
 
   it('derives for every family that orders can be in', async () => {
     const words = `${'abandon '.repeat(11)}about`;
-    const families = createDerivationThread(publicKeysOf(seedOf(parseMnemonic(words)), ADDRESS_CODECS));
+    const families = createDerivationThread(
+      publicKeysFor(publicKeysOf(seedOf(parseMnemonic(words)), ADDRESS_CODECS), 'main'),
+    );
     // The first of m/44'/195'/0'/0 that TronWeb and every wallet give for these words.
     expect(await families.derive('TRON', [0])).toEqual(['TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH']);
     // The first of m/54'/784'/0'/0 that the SDK of SUI gives for them, of secp256k1.

@@ -2,14 +2,14 @@ import { Worker } from 'node:worker_threads';
 import type { Address } from '@opentill/chain/address-codec';
 import type { Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { PublicKeys } from '@opentill/wallet/public-keys';
+import type { WalletPublicKeys } from '@opentill/wallet/public-keys';
 
 export type DerivationErrorCode =
   /** The thread ended or could not derive; the next call starts a new one. Retryable. */
   'DERIVATION_FAILED';
 
 export interface DerivationWorkerData {
-  readonly publicKeys: PublicKeys;
+  readonly publicKeys: WalletPublicKeys;
 }
 export interface DerivationRequest {
   readonly id: number;
@@ -33,7 +33,7 @@ interface Waiting {
 }
 
 /** Starts no thread before the first call, and a new one after one that ended. */
-export function createDerivationThread(publicKeys: PublicKeys): DerivationThread {
+export function createDerivationThread(publicKeys: WalletPublicKeys): DerivationThread {
   const waiting = new Map<number, Waiting>();
   let worker: Worker | undefined;
   let nextId = 0;

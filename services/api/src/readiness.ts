@@ -94,7 +94,7 @@ async function payoutWalletsKnown({ assets, chains, hotWallets }: ReadinessDeps)
     if (wallet !== undefined && !(await chains.isHotWallet(family, wallet))) unknown.push(family);
   }
   if (unknown.length === 0) return { ok: true, detail: 'known' };
-  const detail = `opentill setup with PUBLIC_KEYS_FILE has to write the hot wallet of ${unknown.join(', ')} down`;
+  const detail = `opentill setup with PUBLIC_KEYS_FILE and NETWORKS_FILE has to write the hot wallet of ${unknown.join(', ')} down`;
   return { ok: false, detail };
 }
 

@@ -17,7 +17,7 @@ import {
   COLLECTION,
   collectionData,
   TEST_NETWORKS,
-  TEST_PUBLIC_KEYS,
+  TEST_PUBLIC_KEYS_FILE,
 } from './support/test-api.ts';
 
 let testDatabase: TestDatabase;
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await aMerchant(admin.kysely, { merchantId: 'shop', token: 'token-of-shop-0123456789-0123456789' });
   await aChainCursor(admin.kysely, { chain: 'ETH_SEPOLIA' });
   directory = await mkdtemp(join(tmpdir(), 'opentill-api-'));
-  await writePublicKeys(join(directory, 'keys.json'), TEST_PUBLIC_KEYS);
+  await writePublicKeys(join(directory, 'keys.json'), TEST_PUBLIC_KEYS_FILE);
   await writeFile(join(directory, 'networks.json'), JSON.stringify({ networks: TEST_NETWORKS }));
   [port, healthPort] = [await aFreePort(), await aFreePort()];
   environment = {

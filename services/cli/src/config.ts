@@ -16,6 +16,7 @@ export interface SetupEnvironment {
   readonly CALLBACK_URL?: string;
   readonly RETURN_ORIGINS?: readonly string[];
   readonly PUBLIC_KEYS_FILE?: string;
+  readonly NETWORKS_FILE?: string;
   readonly AMQP_MANAGEMENT_URL?: string;
   readonly [password: `${'DATABASE' | 'AMQP'}_PASSWORD_${string}`]: string;
 }
@@ -53,6 +54,7 @@ export const SETUP_CONFIG_SCHEMA = {
     CALLBACK_URL: { type: 'string', pattern: '^https?://' },
     RETURN_ORIGINS: { type: 'array', items: { type: 'string' } },
     PUBLIC_KEYS_FILE: { type: 'string', minLength: 1 },
+    NETWORKS_FILE: { type: 'string', minLength: 1 },
     AMQP_MANAGEMENT_URL: { type: 'string', pattern: '^https?://' },
     ...PASSWORDS,
   },

@@ -38,7 +38,7 @@ const SEED = seedOf(
   parseMnemonic('legal winner thank year wave sausage worth useful legal winner thank yellow'),
 );
 const KEYS = publicKeysOf(SEED, [evmAddressCodec]);
-const HOT_WALLET = KEYS.families.EVM.hotWallets[0]!;
+const HOT_WALLET = KEYS.main.EVM.hotWallets[0]!;
 
 let folder: string;
 let testDatabase: TestDatabase;

@@ -250,13 +250,23 @@ describe('setup', () => {
     await writePublicKeys(PUBLIC_KEYS_FILE, keys);
     const env = { DATABASE_ADMIN_URL: empty.url, PUBLIC_KEYS_FILE };
     const before = (await audited()).length;
-    const [address] = keys.families.EVM.hotWallets;
+    const [address] = keys.main.EVM.hotWallets;
     expect((await opentill(['setup'], { env })).out).toContain(`hot wallets: added ${address}`);
     expect((await opentill(['setup'], { env })).out).toContain('hot wallets: known');
     const { fingerprint } = keys;
     expect((await audited()).slice(before)).toEqual([
       ['setup', 'hot wallets', { added: [address], fingerprint }],
     ]);
+  });
+
+  it('refuses test networks on a database that has the hot wallet of main networks', async () => {
+    const env = {
+      DATABASE_ADMIN_URL: empty.url,
+      PUBLIC_KEYS_FILE: join(directory, 'public-keys.json'),
+      NETWORKS_FILE: join(import.meta.dirname, '../../../deploy/networks/local.json'),
+    };
+    const run = await opentill(['setup'], { env });
+    expectRefusal(run, 1, /has the hot wallet of main networks \(0x.*Run test networks on a new database\./);
   });
 
   it('resets nothing that the settings leave out', async () => {
@@ -485,7 +495,7 @@ describe('keys init', () => {
     expect(Buffer.from(secret)).toEqual(Buffer.from(seedOf(parseMnemonic(words))));
     const written = parsePublicKeys(readFileSync(publicKeys, 'utf8'), FAMILY_CODECS);
     expect(written).toEqual(publicKeysOf(secret, FAMILY_CODECS));
-    expect(run.out).toContain(`Hot wallet EVM: ${written.families.EVM.hotWallets[0]}`);
+    expect(run.out).toContain(`Hot wallet EVM: ${written.main.EVM.hotWallets[0]}`);
     expect(statSync(keystore).mode & 0o777).toBe(0o600);
     expect(readFileSync(keystore, 'utf8') + readFileSync(publicKeys, 'utf8')).not.toContain(words);
   });

@@ -20,7 +20,8 @@ import { aCollection } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
-import { publicKeysOf } from '@opentill/wallet/public-keys';
+import { FAMILIES } from '@opentill/domain/chains';
+import { publicKeysFor, publicKeysOf } from '@opentill/wallet/public-keys';
 import { sql } from 'kysely';
 import { FAMILY_CODECS } from '../src/commands/keys/family-codecs.ts';
 import { runCli } from '../src/run-cli.ts';
@@ -29,10 +30,14 @@ const PASSPHRASE = 'a passphrase of the tests';
 /** BIP-39's second vector of 12 words: a checksum that holds, and nobody's money. */
 const WORDS = 'legal winner thank year wave sausage worth useful legal winner thank yellow';
 const WALLET = publicKeysOf(seedOf(parseMnemonic(WORDS)), FAMILY_CODECS);
-const DERIVER = createDepositDeriver(WALLET, [evmAddressCodec]);
-const HOT_WALLET = WALLET.families.EVM.hotWallets[0]!;
-const TRON_HOT_WALLET = WALLET.families.TRON.hotWallets[0]!;
-const SUI_HOT_WALLET = WALLET.families.SUI.hotWallets[0]!;
+const DERIVER = createDepositDeriver(publicKeysFor(WALLET, 'main'), [evmAddressCodec]);
+/** What test networks use. */
+const TEST_WALLET = publicKeysFor(WALLET, 'test');
+const TEST_DERIVER = createDepositDeriver(TEST_WALLET, [evmAddressCodec]);
+const TEST_HOT_WALLET = TEST_WALLET.families.EVM.hotWallets[0]!;
+const HOT_WALLET = WALLET.main.EVM.hotWallets[0]!;
+const TRON_HOT_WALLET = WALLET.main.TRON.hotWallets[0]!;
+const SUI_HOT_WALLET = WALLET.main.SUI.hotWallets[0]!;
 
 let folder: string;
 let keystore: string;
@@ -96,6 +101,7 @@ beforeAll(async () => {
     `Hot wallet EVM: ${HOT_WALLET}`,
     `Hot wallet TRON: ${TRON_HOT_WALLET}`,
     `Hot wallet SUI: ${SUI_HOT_WALLET}`,
+    ...FAMILIES.map((family) => `Hot wallet ${family}, test networks: ${WALLET.test![family].hotWallets[0]}`),
   ]);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -149,8 +155,10 @@ describe('keys show-xpub', () => {
     expect(alone).toMatchObject({ code: 0, errors: [] });
     const text = alone.out.join('\n');
     expect(text).toContain(`Wallet ${WALLET.fingerprint}.`);
-    for (const family of ['EVM', 'TRON', 'SUI'] as const)
-      expect(text).toContain(WALLET.families[family].depositXpub);
+    for (const family of FAMILIES) {
+      expect(text).toContain(WALLET.main[family].depositXpub);
+      expect(text).toContain(WALLET.test![family].depositXpub);
+    }
     for (const address of [HOT_WALLET, TRON_HOT_WALLET, SUI_HOT_WALLET])
       expect(text).toContain(`${address} (hot wallet)`);
     const both = ['keys', 'show-xpub', '--public-keys', publicKeys, '--keystore', keystore];
@@ -180,9 +188,18 @@ describe('keys renew-public', () => {
     );
 
   it('gives a file of before the hot wallets of families that it did not know, and writes one that is missing', async () => {
-    const before = JSON.parse(readFileSync(publicKeys, 'utf8')) as typeof WALLET;
-    const { families } = before;
-    const old = { ...before, families: { ...families, TRON: { ...families.TRON, hotWallets: [] } } };
+    const before = JSON.parse(readFileSync(publicKeys, 'utf8')) as {
+      readonly families: typeof WALLET.main;
+      readonly testFamilies?: unknown;
+    };
+    const { testFamilies, ...rest } = before;
+    expect(testFamilies).toBeDefined();
+    const { families } = rest;
+    const old = {
+      ...rest,
+      version: 1,
+      families: { ...families, TRON: { ...families.TRON, hotWallets: [] } },
+    };
     for (const file of [secretFile('old-public.json', JSON.stringify(old)), join(folder, 'none-yet.json')]) {
       const run = await opentill(args(file));
       expect(run).toMatchObject({ code: 0, errors: [] });
@@ -361,7 +378,8 @@ describe('keys recover', () => {
   function networksFile(): string {
     const local = readFileSync(join(import.meta.dirname, '../../../deploy/networks/local.json'), 'utf8');
     const { networks } = JSON.parse(local) as { networks: { chain: string; [field: string]: unknown }[] };
-    const mended = networks.map((network) => ({
+    const main = networks.slice(0, 1).map((network) => ({ ...network, chain: 'ETH', chainId: 1 }));
+    const mended = [...networks, ...main].map((network) => ({
       ...network,
       wsUrl: undefined,
       rpcUrls: [anvil.rpcUrl],
@@ -373,7 +391,8 @@ describe('keys recover', () => {
   it('finds from words and marks alone every address of an order and all its money', async () => {
     const { rpcUrl } = anvil;
     const fromKey = devAccount(1).privateKey;
-    const orderOf = (index: number) => aCollection(admin.kysely, { address: DERIVER.address('EVM', index) });
+    const orderOf = (index: number) =>
+      aCollection(admin.kysely, { address: TEST_DERIVER.address('EVM', index) });
     // Orders 0 to 4, and one far behind: the mark of the database is 301.
     for (const index of [0, 1, 2, 3, 4]) await orderOf(index);
     await sql`select setval('deposit_index_evm', 299)`.execute(admin.kysely);
@@ -390,7 +409,7 @@ describe('keys recover', () => {
       ['hot', 'USDT', 9_000_000n],
     ];
     for (const [where, symbol, amount] of paid) {
-      const to = where === 'hot' ? HOT_WALLET : DERIVER.address('EVM', where);
+      const to = where === 'hot' ? TEST_HOT_WALLET : TEST_DERIVER.address('EVM', where);
       if (symbol === 'ETH') await payNative({ rpcUrl, fromKey, to, amountWei: amount });
       else
         await payToken({ rpcUrl, fromKey, to, token: DEV_TOKEN_ADDRESSES[symbol], amountBaseUnits: amount });
@@ -407,16 +426,17 @@ describe('keys recover', () => {
       { env },
     );
     expect(run).toMatchObject({ code: 0, errors: [] });
-    const at = (index: number) => evmAddressCodec.format(DERIVER.address('EVM', index));
+    const at = (index: number) => evmAddressCodec.format(TEST_DERIVER.address('EVM', index));
+    const keys = 'EVM (test networks)';
     const last = 301 + 2 * GAP - 1;
-    expect(run.out.slice(5)).toEqual([
-      `EVM hot wallet ${evmAddressCodec.format(HOT_WALLET)}: 1.00 ETH on ETH_SEPOLIA, 9.00 USDT on ETH_SEPOLIA`,
-      `EVM 0 ${at(0)}: 250.00 USDT on ETH_SEPOLIA`,
-      `EVM 3 ${at(3)}: 0.000000000000000007 ETH on ETH_SEPOLIA, 0.000001 USDC on ETH_SEPOLIA`,
-      `EVM 300 ${at(300)}: 5.50 USDT on ETH_SEPOLIA`,
-      `EVM 340 ${at(340)}: 2.00 USDC on ETH_SEPOLIA`,
-      `EVM ${last} ${at(last)}: 3.00 USDT on ETH_SEPOLIA`,
-      `EVM: ${last + 1 + GAP} deposit addresses looked at, next index 301.`,
+    expect(run.out.slice(8)).toEqual([
+      `${keys} hot wallet ${evmAddressCodec.format(TEST_HOT_WALLET)}: 1.00 ETH on ETH_SEPOLIA, 9.00 USDT on ETH_SEPOLIA`,
+      `${keys} 0 ${at(0)}: 250.00 USDT on ETH_SEPOLIA`,
+      `${keys} 3 ${at(3)}: 0.000000000000000007 ETH on ETH_SEPOLIA, 0.000001 USDC on ETH_SEPOLIA`,
+      `${keys} 300 ${at(300)}: 5.50 USDT on ETH_SEPOLIA`,
+      `${keys} 340 ${at(340)}: 2.00 USDC on ETH_SEPOLIA`,
+      `${keys} ${last} ${at(last)}: 3.00 USDT on ETH_SEPOLIA`,
+      `EVM, keys of test networks: ${last + 1 + GAP} deposit addresses looked at, next index 301.`,
       'ETH_SEPOLIA ETH: 0.000000000000000007 on 1 deposit address, 1.00 in the hot wallet',
       'ETH_SEPOLIA USDT: 258.50 on 3 deposit addresses, 9.00 in the hot wallet',
       'ETH_SEPOLIA USDC: 2.000001 on 2 deposit addresses, 0.00 in the hot wallet',
@@ -432,10 +452,12 @@ describe('keys recover', () => {
     expect(readFileSync(files.publicKeys, 'utf8')).toBe(readFileSync(publicKeys, 'utf8'));
 
     // Again, with the mark typed and a chain that cannot be read: the rest is found, and it is said what is not.
-    const again = await opentill([...args, '--mark', 'EVM=2', '--chain', 'ETH_SEPOLIA', 'BSC_TEST'], { env });
-    expectRefusal(again, 75, /not complete: BSC_TEST was not read to the end/);
+    const chains = ['ETH', 'ETH_SEPOLIA', 'BSC_TEST'];
+    const again = await opentill([...args, '--mark', 'EVM=2', '--chain', ...chains], { env });
+    expectRefusal(again, 75, /not complete: ETH was not read to the end, BSC_TEST was not read to the end\./);
+    expect(again.out).toContain(`EVM 1 ${evmAddressCodec.format(DERIVER.address('EVM', 1))}: -`);
     expect(again.out).toContain(`Wallet ${WALLET.fingerprint} is here already.`);
-    expect(again.out).toContain(`EVM 1 ${at(1)}: -`);
+    expect(again.out).toContain(`${keys} 1 ${at(1)}: -`);
     expect(again.out).toContain('ETH_SEPOLIA USDT: 250.00 on 1 deposit address, 9.00 in the hot wallet');
   });
 

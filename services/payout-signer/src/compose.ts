@@ -5,6 +5,7 @@ import { suiFamily } from '@opentill/chain-sui/family';
 import { createSuiSender } from '@opentill/chain-sui/sender/create-sender';
 import { tronFamily } from '@opentill/chain-tron/family';
 import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
+import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
 import { arePaidByGas, MAX_PAYOUT_GAS, type NetworkConfig } from '@opentill/contracts/network-config';
 import {
   payoutTermsOf,
@@ -13,7 +14,10 @@ import {
   type PayoutTerms,
 } from '@opentill/contracts/payout-terms';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { findSourceRisks, requireSafeSources } from '@opentill/contracts/source-risks';
 import { openDatabase } from '@opentill/db/database';
+import { isTestNetwork, type NetworkKind } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
 import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
@@ -43,9 +47,14 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
   const { instanceId } = config;
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const file = await readNetworkFile(config.networksFile, env);
+  const kind = kindOfNetworks(file);
+  const isLocal = config.profile === 'local';
+  if (isLocal) refuseMainNetworks(file);
+  requireSafeSources(file, config.sourceRisksAccepted);
+  for (const risk of findSourceRisks(file)) logger.warn('source risk accepted', { ...risk });
   const networks = selectNetworks(file, config.chains);
   return openInTurn(async (onStop) => {
-    const { keys, policy, gasCaps } = await openKeys(config, file, logger);
+    const { keys, policy, gasCaps } = await openKeys(config, file, kind, logger);
     onStop(() => Promise.resolve(keys.close()));
     const database = openDatabase({
       url: config.databaseUrl,
@@ -68,7 +77,7 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       ...sortNetworks(capGas(networks, gasCaps), { keys, policy, stateDirectory: config.stateDirectory }, logger),
       wallets: keys.addresses,
       keys,
-      policy: judgeByPolicy(policy),
+      policy: judgeByPolicy(policy, { isLocal }),
       sellers: await openSellers(config, networks),
       instanceId,
       stateDirectory: config.stateDirectory,
@@ -83,10 +92,27 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
   });
 };
 
+export type LocalProfileErrorCode =
+  /** PROFILE=local signs without a policy, and a main network is enabled. */
+  'PROFILE_LOCAL_ON_MAIN';
+
+function refuseMainNetworks(networks: readonly NetworkConfig[]): void {
+  const main = networks
+    .filter(({ chain, enabled }) => enabled && !isTestNetwork(chain))
+    .map(({ chain }) => chain);
+  if (main.length === 0) return;
+  throw new GatewayError<LocalProfileErrorCode>(
+    'PROFILE_LOCAL_ON_MAIN',
+    `PROFILE=local is for local test networks, and the network file enables ${main.join(', ')}. Set PROFILE=production.`,
+    { retryable: false, context: { main } },
+  );
+}
+
 /** Opens the keystore, and the policy that was sealed for it. The passphrase is forgotten with the end of this function. */
 async function openKeys(
   config: SignerConfig,
   networks: readonly NetworkConfig[],
+  kind: NetworkKind,
   logger: Logger,
 ): Promise<{
   readonly keys: KeystoreSigner;
@@ -95,14 +121,16 @@ async function openKeys(
 }> {
   const { keystoreFile, passphraseFile, publicKeysFile, policyFile } = config;
   const passphrase = await readPassphraseFile(passphraseFile);
-  const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs: CODECS, publicKeysFile });
-  logger.info('keystore opened', { fingerprint: keys.fingerprint, wallets: keys.addresses });
+  const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs: CODECS, kind, publicKeysFile });
+  logger.info('keystore opened', { fingerprint: keys.fingerprint, kind, wallets: keys.addresses });
   if (publicKeysFile === undefined)
     logger.warn(
       'no public key file: nobody compares what deposit addresses are derived from with the keystore',
     );
   if (policyFile === undefined) {
-    logger.warn('no policy: nothing is signed on main networks, and without limits on test networks');
+    if (config.profile === 'local')
+      logger.warn('no policy: payouts are signed without limits, PROFILE=local');
+    else logger.warn('no policy: no payout is signed');
     return { keys, policy: undefined, gasCaps: new Map() };
   }
   const { fingerprint } = keys;

@@ -23,6 +23,8 @@ test('five settings are enough', () => {
     keystoreFile: 'keystore.json',
     passphraseFile: 'passphrase',
     policyFile: undefined,
+    profile: 'production',
+    sourceRisksAccepted: [],
     stateDirectory: '.',
     chains: undefined,
     inboxKeptSeconds: 86_400,

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { SOURCE_RISKS, type SourceRiskKind } from '@opentill/contracts/source-risks';
 import type { Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig, type Environment } from '@opentill/runtime/config';
@@ -18,8 +19,12 @@ export interface SignerConfig extends ServiceSettings {
   readonly passphraseFile: string;
   /** What the api derives deposit addresses from; undefined: nobody compares it with the keystore. */
   readonly publicKeysFile: string | undefined;
-  /** The sealed policy; undefined: nothing is signed on main networks. */
+  /** The sealed policy; undefined: no payout is signed, but in the local profile. */
   readonly policyFile: string | undefined;
+  /** `local`: test networks of this machine, on which payouts are signed without a policy. */
+  readonly profile: 'production' | 'local';
+  /** Risks of main networks' sources with which the signer starts all the same. */
+  readonly sourceRisksAccepted: readonly SourceRiskKind[];
   /** Writable, and kept when the database is lost: what was sent from here is written down there. */
   readonly stateDirectory: string;
   /** Where energy for sweeps on TRON is bought, and the file with the key of the operator's account there; undefined: nowhere. */
@@ -36,6 +41,8 @@ interface Variables extends ServiceVariables {
   readonly PASSPHRASE_FILE: string;
   readonly PUBLIC_KEYS_FILE?: string;
   readonly POLICY_FILE?: string;
+  readonly PROFILE: 'production' | 'local';
+  readonly SOURCE_RISKS_ACCEPTED: readonly SourceRiskKind[];
   readonly SIGNER_STATE_DIR?: string;
   readonly ENERGY_SELLER_URL?: string;
   readonly ENERGY_SELLER_KEY_FILE?: string;
@@ -53,6 +60,8 @@ export const SIGNER_CONFIG_SCHEMA = {
     PASSPHRASE_FILE: { type: 'string', minLength: 1 },
     PUBLIC_KEYS_FILE: { type: 'string', minLength: 1 },
     POLICY_FILE: { type: 'string', minLength: 1 },
+    PROFILE: { type: 'string', enum: ['production', 'local'], default: 'production' },
+    SOURCE_RISKS_ACCEPTED: { type: 'array', items: { type: 'string', enum: [...SOURCE_RISKS] }, default: [] },
     SIGNER_STATE_DIR: { type: 'string', minLength: 1 },
     ENERGY_SELLER_URL: { type: 'string', pattern: '^https?://[^\\s]+$' },
     ENERGY_SELLER_KEY_FILE: { type: 'string', minLength: 1 },
@@ -74,6 +83,8 @@ export function readSignerConfig(env: Environment): SignerConfig {
     passphraseFile: variables.PASSPHRASE_FILE,
     publicKeysFile: variables.PUBLIC_KEYS_FILE,
     policyFile: variables.POLICY_FILE,
+    profile: variables.PROFILE,
+    sourceRisksAccepted: variables.SOURCE_RISKS_ACCEPTED,
     stateDirectory: variables.SIGNER_STATE_DIR ?? dirname(variables.KEYSTORE_FILE),
     energySellerUrl: variables.ENERGY_SELLER_URL,
     energySellerKeyFile: variables.ENERGY_SELLER_KEY_FILE,

@@ -1,4 +1,4 @@
-import { CHAINS } from '@opentill/domain/chains';
+import { isTestNetwork } from '@opentill/domain/chains';
 import { decidePolicy } from '@opentill/wallet/policy/decide-policy';
 import { judgeMovement } from './judge-movement.ts';
 import { APPROVAL_WAIT_HOURS, MAX_ATTEMPTS_WITHOUT_DECISION } from '@opentill/wallet/policy/parse-policy';
@@ -9,13 +9,13 @@ import type { PolicyJudge } from './policy-port.ts';
 export const REFUND_WITHOUT_APPROVERS = 'Refund needs approvers';
 
 /**
- * Asks the sealed policy. Without one nothing is authorised on a main network, and everything on a test network.
+ * Asks the sealed policy. Without one no payout is authorised, but in the local profile every payout of a test network.
  */
-export function judgeByPolicy(policy: Policy | undefined): PolicyJudge {
+export function judgeByPolicy(policy: Policy | undefined, { isLocal = false } = {}): PolicyJudge {
   return {
     judge({ chain, payout, intent, spent, waitingSince, now }) {
       if (policy === undefined)
-        return CHAINS[chain].network === 'test'
+        return isLocal && isTestNetwork(chain)
           ? { kind: 'AUTHORISED' }
           : { kind: 'OBSTACLE', obstacle: 'NO_POLICY' };
       const { symbol, decimals, merchantId, orderPk, wallet, movement } = payout;
@@ -54,7 +54,7 @@ export function judgeByPolicy(policy: Policy | undefined): PolicyJudge {
     },
     coldAddressOf: (chain) => policy?.chains.get(chain)?.coldAddress,
     allowsChain: (chain) =>
-      policy === undefined ? CHAINS[chain].network === 'test' : policy.chains.get(chain)?.enabled === true,
+      policy === undefined ? isLocal && isTestNetwork(chain) : policy.chains.get(chain)?.enabled === true,
     approvers: policy?.approvers.map(({ publicKey }) => publicKey) ?? [],
     approvalWaitMs: policy?.approvalWaitMs ?? APPROVAL_WAIT_HOURS * 3_600_000,
     maxAttemptsWithoutDecision: policy?.maxAttemptsWithoutDecision ?? MAX_ATTEMPTS_WITHOUT_DECISION,

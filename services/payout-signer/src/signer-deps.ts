@@ -53,7 +53,7 @@ export interface SignerDeps {
   /** Those that keys are held of, by family of the networks. */
   readonly wallets: readonly Address[];
   /** Derives deposit addresses, from which sweeps are signed. */
-  readonly keys: Pick<DepositSigner, 'admitDeposit'>;
+  readonly keys: Pick<DepositSigner, 'admitDeposit' | 'isDeposit'>;
   readonly policy: PolicyJudge;
   /** Who sells energy for sweeps, by chain. */
   readonly sellers?: ReadonlyMap<Chain, EnergySeller>;

@@ -306,11 +306,20 @@ describe('the policy', () => {
     await landsOnce([order]);
   });
 
-  test('that is missing signs nothing on a main network', () => {
-    const verdict = judgeByPolicy(undefined);
-    expect(verdict.allowsChain('ETH')).toBe(false);
-    expect(verdict.allowsChain('ETH_SEPOLIA')).toBe(true);
-    expect(verdict.judge({ chain: 'ETH' } as never)).toEqual({ kind: 'OBSTACLE', obstacle: 'NO_POLICY' });
+  test.each(['ETH', 'ETH_SEPOLIA', 'TRON_TEST'] as const)(
+    'that is missing signs no payout on %s',
+    (chain) => {
+      const verdict = judgeByPolicy(undefined);
+      expect(verdict.allowsChain(chain)).toBe(false);
+      expect(verdict.judge({ chain } as never)).toEqual({ kind: 'OBSTACLE', obstacle: 'NO_POLICY' });
+    },
+  );
+
+  test('that is missing signs payouts of test networks only in the local profile', () => {
+    const verdict = judgeByPolicy(undefined, { isLocal: true });
+    expect(verdict.judge({ chain: 'TRON_TEST' } as never)).toEqual({ kind: 'AUTHORISED' });
+    expect(verdict.judge({ chain: 'TRON' } as never)).toEqual({ kind: 'OBSTACLE', obstacle: 'NO_POLICY' });
+    expect(verdict.allowsChain('TRON')).toBe(false);
   });
 });
 

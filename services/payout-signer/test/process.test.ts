@@ -69,6 +69,51 @@ test('the process pays what the broker tells it of, tells of it, and ends cleanl
   }
 });
 
+test('it signs nothing for a test network without a policy outside the local profile', async () => {
+  await start({ PROFILE: 'production' });
+  const order = await world.payout();
+  await waitUntil(
+    'NO_POLICY',
+    async () => (await world.payoutOf(order)).obstacle === 'NO_POLICY',
+    2 * PATIENCE_MS,
+  );
+  expect(await world.payoutOf(order)).toMatchObject({ state: 'REQUESTED' });
+});
+
+test('it does not start with networks, sources or a profile that are unsafe on a main network', async () => {
+  const main = { ...world.network, chain: 'ETH', chainId: 1 };
+  const twice = ['http://node.example:1', 'http://node.example:2'];
+  const write = async (name: string, ...networks: readonly object[]) => {
+    const NETWORKS_FILE = join(dirname(world.keystoreFile), name);
+    await writeFile(NETWORKS_FILE, JSON.stringify({ networks }));
+    return { NETWORKS_FILE };
+  };
+  const production = { PROFILE: 'production' };
+  const cases: readonly (readonly [Record<string, string>, string])[] = [
+    [{ ...(await write('mixed.json', main, world.network)), ...production }, 'NETWORKS_MIXED'],
+    [await write('main.json', main), 'PROFILE_LOCAL_ON_MAIN'],
+    [
+      { ...(await write('one-host.json', { ...main, rpcUrls: twice })), ...production },
+      'ETH: two sources have the host node.example. Name sources of different hosts in ETH_RPC_URLS',
+    ],
+    [
+      {
+        ...(await write('plain.json', { ...main, rpcUrls: twice })),
+        ...production,
+        SOURCE_RISKS_ACCEPTED: 'same-host',
+      },
+      'ETH: plain http to node.example. Use https in ETH_RPC_URLS',
+    ],
+  ];
+  const ends = await Promise.all(
+    cases.map(async ([given, says]) => {
+      const signer = await start(given);
+      return { says, ended: await signer.ended, said: signer.output().includes(says) };
+    }),
+  );
+  expect(ends).toEqual(cases.map(([, says]) => ({ says, ended: 1, said: true })));
+});
+
 test('it refuses to start, with the code for operators, where it must not', async () => {
   const wrong = join(dirname(world.keystoreFile), 'wrong-passphrase');
   await writeFile(wrong, 'another passphrase', { mode: 0o600 });

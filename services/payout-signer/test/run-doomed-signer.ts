@@ -67,7 +67,7 @@ function mortal(sender: WalletSender, { seed, lostShare }: Fate): WalletSender {
 async function live(surroundings: Surroundings): Promise<void> {
   const { keystoreFile, passphrase, ...where } = surroundings;
   const codecs = [evmFamily.addressCodec];
-  const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs });
+  const keys = await openKeystoreSigner({ keystoreFile, passphrase, codecs, kind: 'test' });
   process.once('message', (fate: Fate) => {
     points.crashAt(fate.crashAt ?? undefined);
     startSweepingSigner({

@@ -31,6 +31,7 @@ export async function prepareEnvironment(
     NETWORKS_FILE: networks,
     KEYSTORE_FILE: world.keystoreFile,
     PASSPHRASE_FILE: passphrase,
+    PROFILE: 'local',
   };
 }
 

@@ -357,7 +357,7 @@ function runDriver(
       codec: evmFamily.addressCodec,
       ownWallets: world.keys.addresses,
       isDepositAddress: () => false,
-      policy: options.policy ?? judgeByPolicy(undefined),
+      policy: options.policy ?? judgeByPolicy(undefined, { isLocal: true }),
     },
     store: options.store?.(plainStore) ?? plainStore,
     sender: options.sender?.(plainSender) ?? plainSender,
@@ -400,8 +400,14 @@ async function createKeys(dir: string) {
     keystoreFile,
     passphrase: PASSPHRASE,
     codecs: [evmFamily.addressCodec],
+    kind: 'test',
   });
-  return { keys, keystoreFile, seed, walletKey: `0x${hotWalletPrivateKey(seed, 'EVM').toString('hex')}` };
+  return {
+    keys,
+    keystoreFile,
+    seed,
+    walletKey: `0x${hotWalletPrivateKey(seed, 'EVM', 'test').toString('hex')}`,
+  };
 }
 
 function startScan(config: NetworkConfig, db: Db): ChainScan {

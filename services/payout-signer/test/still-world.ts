@@ -182,7 +182,7 @@ export async function createStillWorld(): Promise<StillWorld> {
     },
     nativePayout: (amount) => world.payout({ symbol: 'ETH', contract_address: null, decimals: 18, amount }),
     driver({
-      policy = judgeByPolicy(undefined),
+      policy = judgeByPolicy(undefined, { isLocal: true }),
       maxOpenNonces = 64,
       readClocks = () => Promise.resolve(undefined),
     } = {}) {
@@ -338,7 +338,7 @@ async function createKeys() {
   const sealed = { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed } as const;
   await createKeystore(keystoreFile, sealed, PASSPHRASE);
   const codecs = [evmFamily.addressCodec];
-  const keys = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs });
+  const keys = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs, kind: 'test' });
   await rm(dir, { recursive: true });
   return keys;
 }

@@ -279,7 +279,7 @@ function passOf(
       codec: evmFamily.addressCodec,
       ownWallets: keys.addresses,
       isDepositAddress: () => false,
-      policy: judgeByPolicy(undefined),
+      policy: judgeByPolicy(undefined, { isLocal: true }),
     },
     store,
     sender: newSender(),

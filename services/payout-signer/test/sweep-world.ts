@@ -8,8 +8,7 @@ import { startLoop } from '@opentill/runtime/loop';
 import { aCollection, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { depositBranch } from '@opentill/wallet/derivation';
-import { publicKeysOf } from '@opentill/wallet/public-keys';
+import { depositBranch, depositXpub } from '@opentill/wallet/derivation';
 import { keepBooks } from './keep-books.ts';
 import { PATIENCE_MS } from './quick-timing.ts';
 import { readSweeps, type SweepReading } from './read-sweeps.ts';
@@ -67,8 +66,7 @@ export async function createSweepWorld(): Promise<SweepWorld> {
     intervalMs: 30,
     run: () => keepBooks(admin, tracker.kysely, CHAIN, 'ETH'),
   });
-  const { depositXpub } = publicKeysOf(signer.seed, [evmFamily.addressCodec]).families.EVM;
-  const branch = depositBranch(depositXpub);
+  const branch = depositBranch(depositXpub(signer.seed, 'EVM', 'test'), 'test');
   const running = new Set<{ stop(): Promise<void> }>();
   let index = 1_000_000;
 

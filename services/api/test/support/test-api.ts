@@ -15,7 +15,7 @@ import { TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { TestDatabase } from '@opentill/testkit/test-database';
 import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
-import { publicKeysOf } from '@opentill/wallet/public-keys';
+import { publicKeysFor, publicKeysOf } from '@opentill/wallet/public-keys';
 import { ADDRESS_CODECS } from '../../src/address-codecs.ts';
 import { createApp, type Api, type ApiSettings } from '../../src/app.ts';
 import type { CheckoutDesign } from '../../src/checkout-page.ts';
@@ -25,7 +25,8 @@ import { expectDocumented, type WireAnswer } from './answer-schemas.ts';
 
 /** The seed that the tests know, so that they can derive what the api must answer. */
 export const TEST_SEED = seedOf(parseMnemonic('test test test test test test test test test test test junk'));
-export const TEST_PUBLIC_KEYS = publicKeysOf(TEST_SEED, ADDRESS_CODECS);
+export const TEST_PUBLIC_KEYS_FILE = publicKeysOf(TEST_SEED, ADDRESS_CODECS);
+export const TEST_PUBLIC_KEYS = publicKeysFor(TEST_PUBLIC_KEYS_FILE, 'test');
 export const USDT_SEPOLIA = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
 export const USDC_SEPOLIA = '0xe7f1725e7734ce288f8367e1bb143e90bb3f0512';
 /** Somebody outside of the gateway. */

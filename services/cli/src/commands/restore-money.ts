@@ -1,10 +1,11 @@
 import type { Address } from '@opentill/chain/address-codec';
+import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import type { Db } from '@opentill/db/database';
-import type { Family } from '@opentill/domain/chains';
+import type { Family, NetworkKind } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
-import { readPublicKeys } from '@opentill/wallet/public-keys';
+import { publicKeysFor, readPublicKeys } from '@opentill/wallet/public-keys';
 import { sql } from 'kysely';
 import { requiredVariable } from '../config.ts';
 import type { CliContext, CliErrorCode } from '../context.ts';
@@ -45,7 +46,8 @@ export async function findForgottenMoney(context: CliContext, options: RestoreMo
   const networks = (await readNetworkFile(requiredVariable(context, 'NETWORKS_FILE'), context.env)).filter(
     ({ enabled }) => enabled,
   );
-  const keys = await readPublicKeys(options.publicKeys, FAMILY_CODECS);
+  const file = await readPublicKeys(options.publicKeys, FAMILY_CODECS);
+  const keys = publicKeysFor(file, kindOfNetworks(networks));
   const deriver = createDepositDeriver(keys, FAMILY_CODECS);
   const report = await openMoneyReport(context.print, options.report, ({ address }) => address);
   try {
@@ -55,7 +57,7 @@ export async function findForgottenMoney(context: CliContext, options: RestoreMo
         const readers = networks.filter(({ family }) => family === skipped.family).map(createMoneyReader);
         if (codec === undefined || readers.length === 0) continue;
         const address = (index: number) => deriver.address(skipped.family, index);
-        context.print(await search({ db: kysely, skipped, readers, address, gap, report }));
+        context.print(await search({ db: kysely, skipped, kind: keys.kind, readers, address, gap, report }));
       }
     });
   } finally {
@@ -69,12 +71,13 @@ export async function findForgottenMoney(context: CliContext, options: RestoreMo
 async function search(deps: {
   readonly db: Db;
   readonly skipped: Skipped;
+  readonly kind: NetworkKind;
   readonly readers: readonly MoneyReader[];
   readonly address: (index: number) => Address;
   readonly gap: number;
   readonly report: MoneyReport;
 }): Promise<string> {
-  const { db, skipped, readers, address, gap, report } = deps;
+  const { db, skipped, kind, readers, address, gap, report } = deps;
   const { family, from, to, next } = skipped;
   let end = Math.min(to, next + gap);
   let looked = 0;
@@ -90,7 +93,7 @@ async function search(deps: {
     for (const [place, holder] of holders.entries()) {
       const found = money.flatMap((ofChain) => ofChain[place] ?? []);
       if (found.length === 0) continue;
-      await report.add({ family, ...holder, money: found });
+      await report.add({ family, kind, ...holder, money: found });
       end = Math.min(to, Math.max(end, holder.index + 1 + gap));
     }
   }

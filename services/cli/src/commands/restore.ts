@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, constants, mkdir, readFile, chmod, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { FAMILIES } from '@opentill/domain/chains';
+import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { FAMILIES, type NetworkKind } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { parsePublicKeys } from '@opentill/wallet/public-keys';
 import { backupError } from '@opentill/db/backup/backup-error';
@@ -51,7 +53,7 @@ export async function restore(context: CliContext, options: RestoreOptions): Pro
     restoreId: randomUUID(),
     manifest,
     jumps,
-    wallets: await walletsOf(directory, manifest, options),
+    wallets: await walletsOf(context, directory, manifest, options),
   };
   const written: string[] = [];
   try {
@@ -119,6 +121,7 @@ async function writeCopy({ role, from, to }: Copy): Promise<void> {
 
 /** The hot wallets of the public key file, of the backup or, where keys are kept apart, of the machine. */
 async function walletsOf(
+  context: CliContext,
   directory: string,
   manifest: Manifest,
   options: RestoreOptions,
@@ -126,13 +129,24 @@ async function walletsOf(
   const kept = manifest.files.find(({ role }) => role === 'publicKeys');
   const file = kept === undefined ? options.publicKeys : join(directory, kept.file);
   if (file === undefined) return [];
-  const { families, fingerprint } = parsePublicKeys(await readFile(file, 'utf8'), FAMILY_CODECS);
+  const keys = parsePublicKeys(await readFile(file, 'utf8'), FAMILY_CODECS);
+  const { fingerprint } = keys;
   if (manifest.seedFingerprint !== null && fingerprint !== manifest.seedFingerprint)
     throw backupError(
       'BACKUP_DAMAGED',
       `${file} is of the seed ${fingerprint}, the backup of ${manifest.seedFingerprint}`,
     );
+  const kind = await kindOf(context, directory, manifest);
+  const families = keys[kind] ?? keys.main; // a file of version 1: then test networks had the wallets of main networks
   return FAMILIES.flatMap((family) => families[family].hotWallets.map((address) => ({ family, address })));
+}
+
+/** The kind of the backup's networks, else of those of this machine; `main` where no file can be read. */
+async function kindOf(context: CliContext, directory: string, { files }: Manifest): Promise<NetworkKind> {
+  const kept = files.find(({ role }) => role === 'networks');
+  const file = kept === undefined ? context.env['NETWORKS_FILE'] : join(directory, kept.file);
+  if (file === undefined || file === '') return 'main';
+  return readNetworkFile(file, {}).then(kindOfNetworks, () => 'main');
 }
 
 function readRules({ jumpMinimum, jumpFactor }: RestoreOptions): JumpRules {

@@ -1,4 +1,6 @@
 import { SETTINGS_MERCHANT_ID } from '@opentill/contracts/ops/fields';
+import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
+import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { migrate } from '@opentill/db/migrate';
 import { writeSettingsMerchant, type SettingsMerchant } from './settings-merchant.ts';
 import { openDatabase } from '@opentill/db/database';
@@ -8,6 +10,7 @@ import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema
 import type { ServiceName } from '@opentill/contracts/event-catalog';
 import { declareTopology } from '@opentill/messaging/declare-topology';
 import { BROKER_SERVICES, writeBrokerUsers } from '@opentill/messaging/write-broker-users';
+import type { NetworkKind } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { readConfig } from '@opentill/runtime/config';
 import type { CliContext, CliErrorCode } from '../context.ts';
@@ -36,7 +39,8 @@ export async function setUp(context: CliContext): Promise<void> {
   await setPasswords(context, settings);
   if (merchant !== undefined) await writeMerchant(context, adminUrl, merchant);
   if (settings.PUBLIC_KEYS_FILE !== undefined) {
-    context.print(`hot wallets: ${await writeHotWallets(adminUrl, settings.PUBLIC_KEYS_FILE)}`);
+    const kind = await kindOf(context, settings);
+    context.print(`hot wallets: ${await writeHotWallets(adminUrl, settings.PUBLIC_KEYS_FILE, kind)}`);
   }
   if (managementUrl !== undefined) {
     await writeBrokerUsers(managementUrl, brokerPasswords, virtualHostOf(amqpUrl));
@@ -46,6 +50,11 @@ export async function setUp(context: CliContext): Promise<void> {
     await declareTopology(amqpUrl);
     context.print('broker: queues declared, canary came back');
   }
+}
+
+/** Without NETWORKS_FILE the hot wallets are those of main networks. */
+async function kindOf(context: CliContext, { NETWORKS_FILE: file }: SetupEnvironment): Promise<NetworkKind> {
+  return file === undefined ? 'main' : kindOfNetworks(await readNetworkFile(file, context.env));
 }
 
 async function setPasswords(context: CliContext, settings: SetupEnvironment): Promise<void> {

@@ -1,22 +1,35 @@
 import { openDatabase } from '@opentill/db/database';
 import { writeAuditOfDatabaseUser } from '@opentill/db/operators';
-import { FAMILIES } from '@opentill/domain/chains';
-import { readPublicKeys } from '@opentill/wallet/public-keys';
+import type { Db } from '@opentill/db/database';
+import { FAMILIES, type NetworkKind } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { publicKeysFor, readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
 import { FAMILY_CODECS } from './keys/family-codecs.ts';
+
+export type HotWalletsErrorCode =
+  /** The database was used with networks of the other kind. */
+  'WALLETS_OF_OTHER_KIND';
 
 /**
  * Tells the database which addresses payouts leave from: what comes in there is the operator's. Those of before stay,
  * as their payouts and balances do. @returns for people: which are new
- * @throws GatewayError FILE_UNREADABLE, PUBLIC_KEYS_INVALID and what the database refuses
+ * @throws GatewayError WALLETS_OF_OTHER_KIND, FILE_UNREADABLE, PUBLIC_KEYS_INVALID, PUBLIC_KEYS_OUTDATED and what the
+ *   database refuses
  */
-export async function writeHotWallets(adminUrl: string, publicKeysFile: string): Promise<string> {
-  const keys = await readPublicKeys(publicKeysFile, FAMILY_CODECS);
+export async function writeHotWallets(
+  adminUrl: string,
+  publicKeysFile: string,
+  kind: NetworkKind,
+): Promise<string> {
+  const file = await readPublicKeys(publicKeysFile, FAMILY_CODECS);
+  const keys = publicKeysFor(file, kind);
   const wallets = FAMILIES.flatMap((family) =>
     keys.families[family].hotWallets.map((address) => ({ family, address, label: 'hot wallet' })),
   );
   if (wallets.length === 0) return 'none in the public key file';
   const database = openDatabase({ url: adminUrl, applicationName: 'opentill-setup', poolMax: 1 });
   try {
+    await refuseOtherKind(database.kysely, file, kind);
     const added = await database.kysely.transaction().execute(async (tx) => {
       const rows = await tx
         .insertInto('hot_wallet')
@@ -33,4 +46,23 @@ export async function writeHotWallets(adminUrl: string, publicKeysFile: string):
   } finally {
     await database.close();
   }
+}
+
+/** A database belongs to one kind of network: in it, an address of the other kind's wallet would count as ours. */
+async function refuseOtherKind(db: Db, file: PublicKeys, kind: NetworkKind): Promise<void> {
+  const other = kind === 'main' ? 'test' : 'main';
+  const theirs = FAMILIES.flatMap((family) => file[other]?.[family].hotWallets ?? []);
+  if (theirs.length === 0) return;
+  const found = await db.selectFrom('hot_wallet').select('address').where('address', 'in', theirs).execute();
+  if (found.length === 0) return;
+  const addresses = found.map(({ address }) => address);
+  const correction =
+    kind === 'main'
+      ? 'Run main networks on a new database.'
+      : 'Versions before used the wallet of main networks on test networks as well. Run test networks on a new database.';
+  throw new GatewayError<HotWalletsErrorCode>(
+    'WALLETS_OF_OTHER_KIND',
+    `The database has the hot wallet of ${other} networks (${addresses.join(', ')}), and NETWORKS_FILE enables ${kind} networks. ${correction}`,
+    { retryable: false, context: { kind, addresses } },
+  );
 }

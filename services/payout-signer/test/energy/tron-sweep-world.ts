@@ -91,7 +91,7 @@ export async function createTronSweepWorld({
     intervalMs: 30,
     run: () => keepBooks(admin, tracker.kysely, CHAIN, 'TRX'),
   });
-  const branch = depositBranch(tron.depositXpub);
+  const branch = depositBranch(tron.depositXpub, 'test');
   const running = new Set<{ stop(): Promise<void> }>();
   let index = 1_000_000;
 

@@ -21,11 +21,10 @@ import { TRON_DEVNET_PAYOUTS, tronDevnetNetwork } from '@opentill/testkit/devnet
 import { aPayout, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { hotWalletPrivateKey, seedFingerprint } from '@opentill/wallet/derivation';
+import { depositXpub, hotWalletPrivateKey, seedFingerprint } from '@opentill/wallet/derivation';
 import { createKeystore } from '@opentill/wallet/keystore';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
-import { publicKeysOf } from '@opentill/wallet/public-keys';
 import { startExpiringDriver, type Driver } from '../../src/drive-wallet.ts';
 import type { AttemptStore } from '../../src/expiring/attempt-store.ts';
 import type { ExpiringTiming } from '../../src/expiring/pass-deps.ts';
@@ -302,7 +301,7 @@ function runDriver(
       codec: tronFamily.addressCodec,
       ownWallets: keys.addresses,
       isDepositAddress: () => false,
-      policy: options.policy ?? judgeByPolicy(undefined),
+      policy: options.policy ?? judgeByPolicy(undefined, { isLocal: true }),
     },
     store: options.store?.(store) ?? store,
     sender: options.sender?.(sender) ?? sender,
@@ -340,7 +339,12 @@ async function createKeys(
   const sealed = { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed } as const;
   await createKeystore(keystoreFile, sealed, PASSPHRASE);
   const codecs = [tronFamily.addressCodec];
-  const keys = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs });
-  const { depositXpub } = publicKeysOf(seed, codecs).families.TRON;
-  return { keys, keystoreFile, walletKey: hotWalletPrivateKey(seed, 'TRON').toString('hex'), depositXpub };
+  const keys = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs, kind: 'test' });
+  const xpub = depositXpub(seed, 'TRON', 'test');
+  return {
+    keys,
+    keystoreFile,
+    walletKey: hotWalletPrivateKey(seed, 'TRON', 'test').toString('hex'),
+    depositXpub: xpub,
+  };
 }

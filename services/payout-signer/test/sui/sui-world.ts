@@ -29,13 +29,12 @@ import { aCollection, aPayout, type OrderRow } from '@opentill/testkit/scenario'
 import { createTestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { depositBranch, seedFingerprint } from '@opentill/wallet/derivation';
+import { depositBranch, depositXpub, seedFingerprint } from '@opentill/wallet/derivation';
 import { createKeystore } from '@opentill/wallet/keystore';
 import { openKeystoreSigner, type KeystoreSigner } from '@opentill/wallet/keystore-signer';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
 import { sealPolicy } from '@opentill/wallet/policy/sealed-policy';
-import { publicKeysOf } from '@opentill/wallet/public-keys';
 import { startSigner, type SignerApp } from '../../src/app.ts';
 import { judgeByPolicy } from '../../src/judge-by-policy.ts';
 import { readAttempts, type AttemptReading, type AttemptRow } from '../expiring/read-attempts.ts';
@@ -386,7 +385,11 @@ async function createKeys(dir: string) {
   const sealed = { purpose: 'seed', keyId: seedFingerprint(seed), secret: seed } as const;
   await createKeystore(keystoreFile, sealed, PASSPHRASE);
   const codecs = [suiFamily.addressCodec];
-  const { depositXpub } = publicKeysOf(seed, codecs).families.SUI;
-  const keys = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs });
-  return { keys, keystoreFile, fingerprint: seedFingerprint(seed), branch: depositBranch(depositXpub) };
+  const keys = await openKeystoreSigner({ keystoreFile, passphrase: PASSPHRASE, codecs, kind: 'test' });
+  return {
+    keys,
+    keystoreFile,
+    fingerprint: seedFingerprint(seed),
+    branch: depositBranch(depositXpub(seed, 'SUI', 'test'), 'test'),
+  };
 }

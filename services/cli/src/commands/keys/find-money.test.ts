@@ -38,6 +38,7 @@ async function search(readers: readonly MoneyReader[], mark: number, gap: number
   const found: FoundAddress[] = [];
   const outcome = await findMoney({
     family: 'EVM',
+    kind: 'main',
     deriver: { address: (_, index) => `d${index}` as Address },
     hotWallets: ['hot' as Address],
     readers,

@@ -1,5 +1,5 @@
 import type { Address } from '@opentill/chain/address-codec';
-import type { Chain, Family } from '@opentill/domain/chains';
+import type { Chain, Family, NetworkKind } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { DepositDeriver } from '@opentill/wallet/deposit-address-deriver';
 import type { Money, MoneyReader } from './money-reader.ts';
@@ -7,6 +7,8 @@ import type { Money, MoneyReader } from './money-reader.ts';
 /** An address of the wallet with all that it holds. */
 export interface FoundAddress {
   readonly family: Family;
+  /** Of which keys of the seed it is. */
+  readonly kind: NetworkKind;
   /** Of a deposit address; undefined for a hot wallet. */
   readonly index: number | undefined;
   readonly address: Address;
@@ -15,6 +17,7 @@ export interface FoundAddress {
 
 export interface Search {
   readonly family: Family;
+  readonly kind: NetworkKind;
   readonly deriver: Pick<DepositDeriver, 'address'>;
   readonly hotWallets: readonly Address[];
   readonly readers: readonly MoneyReader[];
@@ -43,7 +46,7 @@ const INDEX_END = 2 ** 31;
  * others from being searched.
  */
 export async function findMoney(search: Search): Promise<SearchOutcome> {
-  const { family, deriver, gap, onFound } = search;
+  const { family, kind, deriver, gap, onFound } = search;
   const failures = new Map<Chain, GatewayError>();
   const look = async (addresses: readonly Address[], indexOf: (place: number) => number | undefined) => {
     const byChain = await Promise.all(
@@ -53,7 +56,7 @@ export async function findMoney(search: Search): Promise<SearchOutcome> {
     for (const [place, address] of addresses.entries()) {
       const money = byChain.flatMap((ofChain) => ofChain[place] ?? []);
       const index = indexOf(place);
-      await onFound({ family, index, address, money });
+      await onFound({ family, kind, index, address, money });
       if (money.length > 0) last = index;
     }
     return last;

@@ -22,7 +22,7 @@ interface Total {
   addresses: number;
 }
 
-const CSV_HEADER = 'family,index,address,chain,symbol,amount,disputed\n';
+const CSV_HEADER = 'family,index,address,chain,symbol,amount,disputed,keys\n';
 
 /**
  * Prints every address, or only those with money when all go into a CSV file. Throws CLI_USAGE when the file is there.
@@ -39,10 +39,11 @@ export async function openMoneyReport(
   return {
     async add(found) {
       const address = format(found);
-      const { family, index, money } = found;
+      const { family, kind, index, money } = found;
+      const keys = kind === 'main' ? family : `${family} (test networks)`;
       if (handle === undefined || money.length > 0) {
         const what = money.length === 0 ? '-' : money.map(moneyWords).join(', ');
-        print(`${family} ${index ?? 'hot wallet'} ${address}: ${what}`);
+        print(`${keys} ${index ?? 'hot wallet'} ${address}: ${what}`);
       }
       for (const of of money) {
         disputes += of.isDisputed ? 1 : 0;
@@ -87,13 +88,13 @@ function totalWords({ of, hot, deposits, addresses }: Total): string {
   return `${of.chain} ${of.symbol}: ${shown(of, deposits)} on ${places}, ${shown(of, hot)} in the hot wallet`;
 }
 
-function csvRows({ family, index, money }: FoundAddress, address: string): string {
+function csvRows({ family, kind, index, money }: FoundAddress, address: string): string {
   const start = `${family},${index ?? 'hot'},${address}`;
-  if (money.length === 0) return `${start},,,,\n`;
+  if (money.length === 0) return `${start},,,,,${kind}\n`;
   return money
     .map(
       (of) =>
-        `${start},${of.chain},${of.symbol},${shown(of, of.amountBaseUnits)},${of.isDisputed ? 'yes' : ''}\n`,
+        `${start},${of.chain},${of.symbol},${shown(of, of.amountBaseUnits)},${of.isDisputed ? 'yes' : ''},${kind}\n`,
     )
     .join('');
 }

@@ -1,8 +1,9 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { GatewayError } from '@opentill/domain/gateway-error';
+import { NETWORK_KINDS, isTestNetwork, type Family, type NetworkKind } from '@opentill/domain/chains';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';
-import { readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
+import { publicKeysFor, readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
 import { requiredVariable } from '../../config.ts';
 import type { CliContext, CliErrorCode } from '../../context.ts';
 import { parseMarks, readMarks, type DepositMarks } from './deposit-marks.ts';
@@ -41,11 +42,23 @@ export async function recoverKeys(context: CliContext, options: RecoverOptions):
   try {
     const outcomes: SearchOutcome[] = [];
     for (const { family } of FAMILY_CODECS) {
-      if (!networks.some((network) => network.family === family)) continue; // nobody could be asked
-      const mark = marks.get(family) ?? 0;
-      const outcome = await searchFamily({ publicKeys, family, mark, gap, networks, report });
-      context.print(`${family}: ${outcome.end} deposit addresses looked at, next index ${mark}.`);
-      outcomes.push(outcome);
+      for (const kind of NETWORK_KINDS) {
+        const searched = networksToSearch(networks, family, kind);
+        if (searched.length === 0) continue;
+        const mark = marks.get(family) ?? 0;
+        const outcome = await searchFamily({
+          publicKeys,
+          kind,
+          family,
+          mark,
+          gap,
+          networks: searched,
+          report,
+        });
+        const keys = kind === 'main' ? family : `${family}, keys of test networks`;
+        context.print(`${keys}: ${outcome.end} deposit addresses looked at, next index ${mark}.`);
+        outcomes.push(outcome);
+      }
     }
     conclude(context, report, outcomes);
   } finally {
@@ -67,22 +80,39 @@ async function restoreWallet(context: CliContext, options: RecoverOptions): Prom
   return readPublicKeys(file, FAMILY_CODECS);
 }
 
+/**
+ * The networks on which the keys of one kind are searched. Keys of test networks are also searched on the chosen main
+ * networks: a customer may have paid real money to such an address.
+ */
+function networksToSearch(
+  networks: readonly NetworkConfig[],
+  family: Family,
+  kind: NetworkKind,
+): readonly NetworkConfig[] {
+  const ofFamily = networks.filter((network) => network.family === family);
+  const ofKind = ofFamily.filter(({ chain }) => isTestNetwork(chain) === (kind === 'test'));
+  return ofKind.length > 0 && kind === 'test' ? ofFamily : ofKind;
+}
+
 function searchFamily(search: {
   readonly publicKeys: PublicKeys;
-  readonly family: (typeof FAMILY_CODECS)[number]['family'];
+  readonly kind: NetworkKind;
+  readonly family: Family;
   readonly mark: number;
   readonly gap: number;
   readonly networks: readonly NetworkConfig[];
   readonly report: MoneyReport;
 }): Promise<SearchOutcome> {
-  const { publicKeys, family, mark, gap, report } = search;
+  const { family, mark, gap, report } = search;
+  const publicKeys = publicKeysFor(search.publicKeys, search.kind);
   return findMoney({
     family,
+    kind: search.kind,
     mark,
     gap,
     deriver: createDepositDeriver(publicKeys, [codecOf(family)]),
     hotWallets: publicKeys.families[family].hotWallets,
-    readers: search.networks.filter((network) => network.family === family).map(createMoneyReader),
+    readers: search.networks.map(createMoneyReader),
     onFound: (found) => report.add(found),
   });
 }
@@ -90,7 +120,7 @@ function searchFamily(search: {
 function conclude(context: CliContext, report: MoneyReport, outcomes: readonly SearchOutcome[]): void {
   const totals = report.totals();
   for (const line of totals.length === 0 ? ['No money was found.'] : totals) context.print(line);
-  const failures = outcomes.flatMap((outcome) => [...outcome.failures]);
+  const failures = [...new Map(outcomes.flatMap((outcome) => [...outcome.failures]))];
   for (const [chain, { message }] of failures)
     context.print(`${chain} could not be read to the end: ${message}`);
   const gaps = [

@@ -1,5 +1,5 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { FAMILIES } from '@opentill/domain/chains';
+import { FAMILIES, NETWORK_KINDS } from '@opentill/domain/chains';
 import { DERIVATION_PATHS } from '@opentill/wallet/derivation';
 import { readPublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
 import type { CliContext, CliErrorCode } from '../../context.ts';
@@ -28,19 +28,26 @@ export async function showXpub(context: CliContext, options: ShowXpubOptions): P
       : await publicKeysOfKeystore(context, keystore, options.passphraseFile);
   if (written !== undefined && derived !== undefined && JSON.stringify(written) !== JSON.stringify(derived))
     throw usage(
-      `${file} does not hold the public keys of ${keystore}: it is of another wallet or another version.`,
+      `${file} does not hold the public keys of ${keystore}: it is of another wallet, or of another version (opentill keys renew-public).`,
     );
   const shown = derived ?? written;
   if (shown !== undefined) printKeys(context, shown);
 }
 
-function printKeys(context: CliContext, { fingerprint, families }: PublicKeys): void {
+function printKeys(context: CliContext, keys: PublicKeys): void {
+  const { fingerprint } = keys;
   context.print(`Wallet ${fingerprint}. Extended public keys are not for strangers: see SECURITY.md.`);
-  for (const family of FAMILIES) {
-    const { deposits, hotWallet } = DERIVATION_PATHS[family];
-    context.print(`${family.padEnd(4)}  ${deposits.padEnd(16)}  ${families[family].depositXpub}`);
-    for (const address of families[family].hotWallets)
-      context.print(`${family.padEnd(4)}  ${hotWallet.padEnd(16)}  ${address} (hot wallet)`);
+  for (const kind of NETWORK_KINDS) {
+    const families = keys[kind];
+    if (families === undefined) continue; // a file of version 1
+    const of = kind === 'main' ? '' : ', test networks';
+    for (const family of FAMILIES) {
+      const { deposits, hotWallet } = DERIVATION_PATHS[kind][family];
+      const shown = kind === 'main' ? '' : ' (test networks)';
+      context.print(`${family.padEnd(4)}  ${deposits.padEnd(16)}  ${families[family].depositXpub}${shown}`);
+      for (const address of families[family].hotWallets)
+        context.print(`${family.padEnd(4)}  ${hotWallet.padEnd(16)}  ${address} (hot wallet${of})`);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { access, rm } from 'node:fs/promises';
+import { NETWORK_KINDS } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { createKeystore } from '@opentill/wallet/keystore';
 import { publicKeysOf, writePublicKeys, type PublicKeys } from '@opentill/wallet/public-keys';
@@ -57,7 +58,9 @@ export function printWallet(
   publicKeys: PublicKeys,
 ): void {
   context.print(`Keystore ${files.keystore} (for payout-signer alone), public keys ${files.publicKeys}.`);
-  for (const [family, keys] of Object.entries(publicKeys.families)) {
-    for (const address of keys.hotWallets) context.print(`Hot wallet ${family}: ${address}`);
+  for (const kind of NETWORK_KINDS) {
+    const of = kind === 'main' ? '' : ', test networks';
+    for (const [family, keys] of Object.entries(publicKeys[kind] ?? {}))
+      for (const address of keys.hotWallets) context.print(`Hot wallet ${family}${of}: ${address}`);
   }
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { familyOf } from '@opentill/domain/chains';
+import { familyOf, NETWORK_KINDS } from '@opentill/domain/chains';
 import { openKeystore } from '@opentill/wallet/keystore';
 import { parsePolicy } from '@opentill/wallet/policy/parse-policy';
 import type { Policy } from '@opentill/wallet/policy/policy';
@@ -56,9 +56,12 @@ export async function showPolicy(
 }
 
 /** What is swept to a hot wallet is not cold. */
-function requireOthersAddresses({ chains }: Policy, { families }: PublicKeys): void {
+function requireOthersAddresses({ chains }: Policy, keys: PublicKeys): void {
   for (const [chain, { coldAddress }] of chains) {
-    if (coldAddress === undefined || !families[familyOf(chain)].hotWallets.includes(coldAddress)) continue;
+    const isHot = NETWORK_KINDS.some((kind) =>
+      keys[kind]?.[familyOf(chain)].hotWallets.some((address) => address === coldAddress),
+    );
+    if (!isHot) continue;
     const message = `The cold address of ${chain} is the hot wallet of this seed.`;
     throw new GatewayError<CliErrorCode>('CLI_USAGE', message, { retryable: false });
   }

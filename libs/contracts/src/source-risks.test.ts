@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import type { NetworkConfig } from './network-config.ts';
+import { findSourceRisks, requireSafeSources } from './source-risks.ts';
+
+const network = (change: Partial<NetworkConfig>): NetworkConfig =>
+  ({ chain: 'TRON', enabled: true, rpcUrls: [], ...change }) as NetworkConfig;
+const risksOf = (rpcUrls: readonly string[], change: Partial<NetworkConfig> = {}) =>
+  findSourceRisks([network({ rpcUrls, ...change })]).map(({ kind, hosts }) => [kind, ...hosts]);
+
+describe('the sources of a main network', () => {
+  it.each([
+    ['another port', 'https://a.example', 'https://a.example:8443'],
+    ['another path and key', 'https://k1@a.example/v1/one', 'https://k2@a.example/v1/two'],
+    ['other case', 'https://A.Example', 'https://a.example/x'],
+    ['a dot at the end', 'https://a.example.', 'https://a.example'],
+  ])('are the same source on one host: %s', (_what, one, other) => {
+    expect(risksOf([one, other])).toEqual([['same-host', 'a.example']]);
+  });
+
+  it('are the same source at one address in other notations', () => {
+    expect(risksOf(['https://0x7f.1:1', 'https://[::ffff:127.0.0.1]:2'])).toEqual([
+      ['same-host', '127.0.0.1'],
+    ]);
+  });
+
+  it('may serve their own solid side on the same host, and not on the host of another', () => {
+    const rpcUrls = ['https://a.example:8090', 'https://b.example:8090'];
+    const solid = (...solidityUrls: string[]) => risksOf(rpcUrls, { solidityUrls });
+    expect(solid('https://a.example:8091', 'https://b.example:8091')).toEqual([]);
+    expect(solid('https://a.example:8091', 'https://a.example:8092')).toEqual([['same-host', 'a.example']]);
+  });
+
+  it('need https, but on this machine', () => {
+    const local = ['http://127.0.0.1:1', 'http://localhost:2', 'http://[::1]:3', 'http://node.localhost'];
+    expect(risksOf(local)).toEqual([]);
+    expect(risksOf(['http://10.0.0.7', 'https://a.example'])).toEqual([['plain-http', '10.0.0.7']]);
+    expect(risksOf(['http://127.1.evil.example'])).toEqual([['plain-http', '127.1.evil.example']]);
+  });
+
+  it('are not checked on test networks and disabled ones', () => {
+    const rpcUrls = ['http://10.0.0.7:1', 'http://10.0.0.7:2'];
+    expect(risksOf(rpcUrls, { chain: 'TRON_TEST' })).toEqual([]);
+    expect(risksOf(rpcUrls, { enabled: false })).toEqual([]);
+  });
+
+  it('stop the start with the correction and without a provider’s key, unless the risk is accepted', () => {
+    const networks = [network({ rpcUrls: ['http://secret@a.example/1', 'http://secret@a.example/2'] })];
+    expect(() => requireSafeSources(networks, [])).toThrow(
+      expect.objectContaining({
+        code: 'SOURCES_UNSAFE',
+        message: expect.stringMatching(/TRON_RPC_URLS.*SOURCE_RISKS_ACCEPTED=same-host.*=plain-http/),
+      }),
+    );
+    expect(() => requireSafeSources(networks, ['same-host'])).toThrow(/plain http to a\.example/);
+    expect(() => requireSafeSources(networks, [])).not.toThrow(/secret/);
+    expect(() => requireSafeSources(networks, ['same-host', 'plain-http'])).not.toThrow();
+  });
+});

@@ -1,0 +1,99 @@
+import { isTestNetwork, type Chain } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { rpcEndpointsOf, type NetworkConfig } from './network-config.ts';
+
+/** `same-host`: two sources that one operator can make agree. `plain-http`: whoever is on the way can change answers. */
+export const SOURCE_RISKS = ['same-host', 'plain-http'] as const;
+export type SourceRiskKind = (typeof SOURCE_RISKS)[number];
+
+export interface SourceRisk {
+  readonly chain: Chain;
+  readonly kind: SourceRiskKind;
+  /** Hosts only: URLs hold providers' keys. */
+  readonly hosts: readonly string[];
+}
+
+export type SourceRisksErrorCode =
+  /** Sources of a main network are not independent, or can be tampered with on the way. */
+  'SOURCES_UNSAFE';
+
+/** Risks of the sources of enabled main networks. */
+export function findSourceRisks(networks: readonly NetworkConfig[]): readonly SourceRisk[] {
+  return networks
+    .filter(({ chain, enabled }) => enabled && !isTestNetwork(chain))
+    .flatMap((network) => [...sharedHosts(network), ...plainHosts(network)]);
+}
+
+/**
+ * @param accepted kinds that the operator accepts
+ * @throws GatewayError SOURCES_UNSAFE, which names every risk that is not accepted, and the correction
+ */
+export function requireSafeSources(
+  networks: readonly NetworkConfig[],
+  accepted: readonly SourceRiskKind[],
+): void {
+  const risks = findSourceRisks(networks).filter(({ kind }) => !accepted.includes(kind));
+  if (risks.length === 0) return;
+  throw new GatewayError<SourceRisksErrorCode>('SOURCES_UNSAFE', risks.map(describeRisk).join(' '), {
+    retryable: false,
+    context: { risks },
+  });
+}
+
+/** What is wrong and how to correct it. */
+export function describeRisk({ chain, kind, hosts }: SourceRisk): string {
+  const named = hosts.join(', ');
+  if (kind === 'same-host')
+    return (
+      `${chain}: two sources have the host ${named}. Name sources of different hosts in ${chain}_RPC_URLS, ` +
+      'or accept it with SOURCE_RISKS_ACCEPTED=same-host.'
+    );
+  return (
+    `${chain}: plain http to ${named}. Use https in ${chain}_RPC_URLS (and _SOLIDITY_URLS), ` +
+    'or accept it with SOURCE_RISKS_ACCEPTED=plain-http.'
+  );
+}
+
+/** The URLs of each source: a node of TRON may serve its solid side at another port of its own. */
+function urlsOfSources(network: NetworkConfig): readonly (readonly string[])[] {
+  return rpcEndpointsOf(network).map(({ url }, place) => {
+    const solidity = network.solidityUrls?.[place];
+    return solidity === undefined ? [url] : [url, solidity];
+  });
+}
+
+function sharedHosts(network: NetworkConfig): readonly SourceRisk[] {
+  const hosts = urlsOfSources(network).flatMap((urls) => [...new Set(urls.map(hostOf))]);
+  const shared = [...new Set(hosts.filter((host, place) => hosts.indexOf(host) !== place))];
+  return shared.length === 0 ? [] : [{ chain: network.chain, kind: 'same-host', hosts: shared }];
+}
+
+function plainHosts(network: NetworkConfig): readonly SourceRisk[] {
+  const plain = urlsOfSources(network)
+    .flat()
+    .filter((url) => new URL(url).protocol === 'http:')
+    .map(hostOf)
+    .filter((host) => !isLoopback(host));
+  return plain.length === 0 ? [] : [{ chain: network.chain, kind: 'plain-http', hosts: [...new Set(plain)] }];
+}
+
+/** `::ffff:a.b.c.d`, as the URL standard writes it: `::ffff:` and two groups of hex digits. */
+const MAPPED = /^\[::ffff:(?<high>[0-9a-f]{1,4}):(?<low>[0-9a-f]{1,4})\]$/;
+
+/** The host of a URL in one spelling: the URL parser settles case and forms of IPv4, here dots at the end and mapped IPv4. */
+function hostOf(url: string): string {
+  const host = new URL(url).hostname.toLowerCase().replace(/\.+$/, '');
+  const mapped = MAPPED.exec(host)?.groups;
+  if (mapped === undefined) return host;
+  const [high, low] = [mapped['high'], mapped['low']].map((part) => Number.parseInt(part ?? '0', 16));
+  return [high, low].flatMap((part = 0) => [part >> 8, part & 255]).join('.');
+}
+
+function isLoopback(host: string): boolean {
+  return (
+    host === 'localhost' ||
+    host.endsWith('.localhost') ||
+    host === '[::1]' ||
+    /^127(\.\d{1,3}){3}$/.test(host)
+  );
+}
