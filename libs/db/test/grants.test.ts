@@ -303,6 +303,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     wallet_halt: { select: ALL, insert: [...HALT, 'mark'] }, // rows by policy: foreign nonces, and what it can't know
     payout_decision: { select: ALL, update: ['handled_at', 'outcome', 'detail'] },
     hot_wallet_balance: { select: ALL, insert: ALL, update: ALL },
+    foreign_deposit_address: { select: ALL, insert: ALL },
     deposit_balance: READ,
     movement: READ,
     sweep: { select: ALL, insert: ALL, update: ALL },
@@ -335,6 +336,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     delivery_attempt: { select: ALL, insert: ALL },
   },
   ops: {
+    foreign_deposit_address: READ,
     ...Object.fromEntries(
       [
         'request_nonce',

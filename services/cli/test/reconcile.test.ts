@@ -384,6 +384,19 @@ it('names a wallet that is halted for what this database forgot, of its chain al
   expect(kinds(await world.reconcile())).toEqual(before);
 });
 
+it('names an address that is not derived from the seed, although books and chain are equal', async () => {
+  await world.verified();
+  const before = kinds(await world.reconcile());
+  const { rows } = await sql<{ address: string }>`
+    insert into foreign_deposit_address (family, address, derivation_index, order_pk)
+    select d.family, d.address, d.derivation_index, d.order_pk from deposit_address d join orders o using (order_pk)
+    where o.chain = 'BSC_TEST' limit 1 returning address`.execute(world.db);
+  const one = await world.reconcile();
+  expect(kinds(one).filter((kind) => kind !== 'ADDRESS_NOT_OURS')).toEqual(before);
+  expect(one.differences.find(({ kind }) => kind === 'ADDRESS_NOT_OURS')?.subject).toBe(rows[0]?.address);
+  await sql`delete from foreign_deposit_address`.execute(world.db);
+});
+
 it('names transactions of the hot wallet that are not ours, and what is missing for them', async () => {
   await world.pay(devAccount(8).address, 9n * USDT, 'USDT', devAccount(6));
   await world.verified();

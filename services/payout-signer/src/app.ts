@@ -11,6 +11,7 @@ import { startRelay, type Relay } from '@opentill/messaging/relay';
 import type { CheckResult, Checks } from '@opentill/runtime/health';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
+import { startCheckingDeposits } from './check-deposits.ts';
 import { startDepositDrivers, type DepositDrivers } from './drive-deposits.ts';
 import { startDriver, startExpiringDriver, type Driver } from './drive-wallet.ts';
 import { openDrivenChains, type DrivenChains } from './driven-chain.ts';
@@ -80,6 +81,13 @@ export function startSigner(deps: SignerDeps): SignerApp {
   const planners = startPlanners(deps, timing, observe, wakeAll);
   const marking = startMarking(deps, timing, observe);
   const figures = startWatchingSweeps({ ...deps, chains: deps.networks.map(({ network }) => network.chain) });
+  const check = startCheckingDeposits({
+    db,
+    logger,
+    metrics,
+    keys: deps.keys,
+    families: [...new Set(deps.networks.map(({ network }) => network.family))],
+  });
   const consumers = startConsumers(deps, drivers, deposits);
   const presence = announcePresence({
     db,
@@ -109,6 +117,7 @@ export function startSigner(deps: SignerDeps): SignerApp {
           marking: () => Promise.all(marking.map((loop) => loop.stop())),
           housekeeping: () => housekeeping.stop(),
           figures: () => figures.stop(),
+          check: () => check.stop(),
         },
         logger,
       );

@@ -25,6 +25,7 @@ import * as collectionSums from './0026-collection-sums.ts';
 import * as oldestMerchants from './0027-oldest-merchants.ts';
 import * as handBookings from './0028-hand-bookings.ts';
 import * as chainStatus from './0029-chain-status.ts';
+import * as foreignDepositAddresses from './0030-foreign-deposit-addresses.ts';
 
 /** A step of the schema. Once shipped it is frozen: its checksum is remembered, a change is a later step. */
 export interface Migration {
@@ -66,4 +67,5 @@ export const MIGRATIONS: readonly Migration[] = [
   oldestMerchants,
   handBookings,
   chainStatus,
+  foreignDepositAddresses,
 ];

@@ -71,6 +71,13 @@ export interface Books {
   /** Of SUSPENSE, by symbol: what no order could take. */
   readonly unmatched: ReadonlyMap<string, bigint>;
   readonly hotWallets: readonly HotWallet[];
+  /** Deposit addresses with orders or money of the chain that payout-signer does not derive from its seed. */
+  readonly foreignAddresses: readonly ForeignAddress[];
+}
+
+export interface ForeignAddress {
+  readonly address: Address;
+  readonly orderPk: string;
 }
 
 /** A hot wallet as the books know it. */

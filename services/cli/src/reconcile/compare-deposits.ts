@@ -54,6 +54,18 @@ function sumOf(books: Books, symbol: string): bigint {
     .reduce((sum, { ledger }) => sum + ledger, 0n);
 }
 
+/** Addresses whose keys somebody else has, also where sums are equal. Pure. */
+export function nameForeignAddresses({ foreignAddresses }: Books): readonly Difference[] {
+  return foreignAddresses.map(({ address, orderPk }) => ({
+    kind: 'ADDRESS_NOT_OURS',
+    symbol: '',
+    subject: address,
+    amount: null,
+    detail: `Address of the order ${orderPk}, and not derived from the seed of payout-signer: its money is not ours.`,
+    mend: 'Compare the public key file of the api with the keystore (opentill keys show-xpub), and look who wrote the row.',
+  }));
+}
+
 /** Names what each address has too much or too little. Pure. */
 export function nameAddressDifference(
   books: Books,

@@ -22,6 +22,8 @@ export type DifferenceKind =
   | 'TRANSACTIONS_FOREIGN'
   /** A hot wallet is halted because it sent what this database does not know: what it holds is not settled yet. */
   | 'WALLET_IN_DOUBT'
+  /** payout-signer does not derive a deposit address: what it holds is not ours, whatever the ledger says. */
+  | 'ADDRESS_NOT_OURS'
   /** Two sources say different things of the same block. */
   | 'SOURCES_DISAGREE';
 

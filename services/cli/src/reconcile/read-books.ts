@@ -4,7 +4,7 @@ import type { Db, Tx } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
 import { sql } from 'kysely';
 import { canonicalContract } from '../canonical-contract.ts';
-import type { Account, Anchor, Asset, Books, Doubt, HotWallet } from './books.ts';
+import type { Account, Anchor, Asset, Books, Doubt, ForeignAddress, HotWallet } from './books.ts';
 import { readOpenItems } from './read-open-items.ts';
 import { whatLies } from './what-lies.ts';
 
@@ -31,6 +31,7 @@ export async function readBooks(db: Db, network: NetworkConfig, height?: number)
         received: await readReceived(tx, network, anchor.height),
         unmatched: await readUnmatched(tx, network.chain),
         hotWallets: await readHotWallets(tx, network, anchor.height),
+        foreignAddresses: await readForeignAddresses(tx, network),
       };
     });
 }
@@ -126,6 +127,20 @@ async function readUnmatched(tx: Tx, chain: string): Promise<ReadonlyMap<string,
     where t.chain = ${chain} and s.booked and not s.credited and not u.withdrawn
     group by s.booked_symbol`.execute(tx);
   return new Map(rows.map(({ symbol, amount }) => [symbol, amount]));
+}
+
+/** As many as the signer names. */
+async function readForeignAddresses(
+  tx: Tx,
+  { chain, family }: Pick<NetworkConfig, 'chain' | 'family'>,
+): Promise<readonly ForeignAddress[]> {
+  const { rows } = await sql<ForeignAddress>`
+    select f.address, f.order_pk as "orderPk" from foreign_deposit_address f
+    where f.family = ${family} and (
+      exists (select from orders o where o.order_pk = f.order_pk and o.chain = ${chain})
+      or exists (select from deposit_balance b where b.chain = ${chain} and b.address = f.address))
+    order by f.found_at, f.address`.execute(tx);
+  return rows;
 }
 
 /** The family's hot wallets, in the order of readBooks. */

@@ -2,7 +2,12 @@ import type { StateNumber } from '@opentill/chain/state-number';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { AddressReading, Asset, Books, FoundOnAddresses, HotOnChain, OnChain } from './books.ts';
 import { compareAccounts, judgeOpenItems } from './compare-accounts.ts';
-import { depositLines, explainUnasked, nameAddressDifference } from './compare-deposits.ts';
+import {
+  depositLines,
+  explainUnasked,
+  nameAddressDifference,
+  nameForeignAddresses,
+} from './compare-deposits.ts';
 import { compareHotWallets } from './compare-hot-wallets.ts';
 import type { Comparison, Difference } from './difference.ts';
 import type { DepositAddress } from './read-addresses.ts';
@@ -48,6 +53,7 @@ export function reconciliationOf(
     explanations: [...open.explanations, ...explainUnasked(books, deposits)],
     differences: [
       ...compareAccounts(books),
+      ...nameForeignAddresses(books),
       ...deposits.named.map((one): Difference => nameAddressDifference(books, network, one)),
       ...hot.differences,
       ...open.differences,

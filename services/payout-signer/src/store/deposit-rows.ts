@@ -1,0 +1,61 @@
+import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
+import type { Db } from '@opentill/db/database';
+import type { Family } from '@opentill/domain/chains';
+
+/** A row of `deposit_address`. */
+export interface DepositRow {
+  readonly family: Family;
+  readonly address: Address;
+  readonly index: number;
+  readonly orderPk: string;
+  /** As the database writes it: JavaScript's Date loses microseconds. */
+  readonly createdAt: string;
+}
+
+/** Only rows so old are read in the order of their creation: transactions that began earlier have ended (the api: 5 s). */
+export const SETTLED_SECONDS = 6;
+
+const COLUMNS = sql`family, address, derivation_index as index, order_pk as "orderPk", created_at::text as "createdAt"`;
+
+/** The next rows in the order of creation; of the last `lookBackSeconds` without `after`. */
+export async function readNewDeposits(
+  db: Db,
+  after: DepositRow | undefined,
+  page: { readonly limit: number; readonly lookBackSeconds: number; readonly settledSeconds: number },
+): Promise<readonly DepositRow[]> {
+  const behind =
+    after === undefined
+      ? sql`created_at > now() - make_interval(secs => ${page.lookBackSeconds})`
+      : sql`created_at >= ${after.createdAt}::timestamptz
+          and (created_at, family, derivation_index) > (${after.createdAt}::timestamptz, ${after.family}, ${after.index}::bigint)`;
+  const { rows } = await sql<DepositRow>`
+    select ${COLUMNS} from deposit_address
+    where ${behind} and created_at <= now() - make_interval(secs => ${page.settledSeconds})
+    order by created_at, family, derivation_index limit ${page.limit}`.execute(db);
+  return rows;
+}
+
+/** The next rows in the order of family and index, from the first one without `after`. */
+export async function readDepositsByIndex(
+  db: Db,
+  after: DepositRow | undefined,
+  limit: number,
+): Promise<readonly DepositRow[]> {
+  const behind =
+    after === undefined
+      ? sql`true`
+      : sql`(family, derivation_index) > (${after.family}, ${after.index}::bigint)`;
+  const { rows } = await sql<DepositRow>`
+    select ${COLUMNS} from deposit_address where ${behind} order by family, derivation_index limit ${limit}`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** Writes down a row that is not derived from the seed; once. */
+export async function saveForeignDeposit(db: Db, row: DepositRow): Promise<void> {
+  await sql`
+    insert into foreign_deposit_address (family, address, derivation_index, order_pk)
+    values (${row.family}, ${row.address}, ${row.index}, ${row.orderPk}) on conflict do nothing`.execute(db);
+}

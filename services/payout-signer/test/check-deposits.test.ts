@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Address } from '@opentill/chain/address-codec';
+import type { Database } from '@opentill/db/database';
+import { createMetrics } from '@opentill/runtime/metrics';
+import { aCollection } from '@opentill/testkit/scenario';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { sql } from 'kysely';
+import { startCheckingDeposits } from '../src/check-deposits.ts';
+
+/** Rows of deposit_address compared with the signer's own derivation, as the signer's role. */
+
+let database: TestDatabase;
+let admin: Database;
+let signer: Database;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = database.open('admin');
+  signer = database.open('signer');
+});
+afterAll(async () => {
+  await Promise.all([admin.close(), signer.close()]);
+  await database.drop();
+});
+
+let lastIndex = -1;
+/** An order whose address is what the seed derives for its index, or another one. */
+async function anOrder(isOurs: boolean, createdAgo = '0 s') {
+  const index = (lastIndex += 1);
+  const address = `0x${(isOurs ? index + 1 : index + 0xbad_0000).toString(16).padStart(40, '0')}` as Address;
+  const order = await admin.kysely.transaction().execute(async (tx) => {
+    const created = await aCollection(tx, { address });
+    await sql`update deposit_address set derivation_index = ${index}, created_at = now() - ${createdAgo}::interval
+      where order_pk = ${created.order_pk}`.execute(tx);
+    return created;
+  });
+  return { ...order, index };
+}
+
+test('an address of other keys raises an alarm at once, and a row that backdates itself by the next round', async () => {
+  const errors: object[] = [];
+  const metrics = createMetrics('test');
+  await anOrder(true);
+  const before = await anOrder(false, '3 days');
+  const check = startCheckingDeposits({
+    db: signer.kysely,
+    keys: { isDeposit: (_family, index, address) => BigInt(address) === BigInt(index + 1) },
+    families: ['EVM'],
+    logger: { error: (_message, fields) => errors.push(fields ?? {}), warn: () => undefined },
+    metrics,
+    timing: { everyMs: 20, settledSeconds: 0, restMs: 100 },
+  });
+  const isFound =
+    ({ index }: { readonly index: number }) =>
+    () =>
+      Promise.resolve(errors.some((fields) => 'index' in fields && fields.index === index));
+  try {
+    await waitUntil('found in the first round', isFound(before));
+    await anOrder(true);
+    const fresh = await anOrder(false);
+    await waitUntil('found when it is new', isFound(fresh));
+    const backdated = await anOrder(false, '1 year');
+    await waitUntil('found by a later round', isFound(backdated));
+
+    const found = [before, fresh, backdated];
+    expect(errors).toEqual(
+      found.map(({ index, address, order_pk: orderPk }) => ({
+        kind: 'foreign-deposit-address',
+        family: 'EVM',
+        address,
+        index,
+        orderPk,
+      })),
+    );
+    const { rows } = await sql<{ address: string }>`
+      select address from foreign_deposit_address order by derivation_index`.execute(admin.kysely);
+    expect(rows).toEqual(found.map(({ address }) => ({ address })));
+    const text = await metrics.render();
+    expect(text).toMatch(/opentill_foreign_deposit_addresses_count\{.*family="EVM".*\} 3/);
+    expect(text).toContain(`address="${before.address}"`);
+  } finally {
+    await check.stop();
+  }
+});
