@@ -129,6 +129,11 @@ export const NOT_RUN: readonly NotRun[] = [
     "a transaction that nobody found: the signer's own tests (decided by an operator)",
     'payout decide <order> --paid-by',
   ),
+  ...notRun(
+    'deploy/guides/operations.md',
+    'for the file of an older version: services/cli/test/keys.test.ts',
+    'opentill keys renew-public',
+  ),
   ...WEB_SERVERS,
   ...notRun(
     'libs/devnet/README.md',

@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { parseNetworkFile } from '@opentill/contracts/parse-network-file';
+import { findSourceRisks } from '@opentill/contracts/source-risks';
 import { payoutTermsOf, tronPayoutTermsOf } from '@opentill/contracts/payout-terms';
 import { CHAINS, CHAIN_VALUES, type Chain } from '@opentill/domain/chains';
 import { CHECKOUT } from '../src/read-markdown.ts';
@@ -70,6 +71,10 @@ describe.each([
   it('has every chain of its kind once', () => {
     const wanted = CHAIN_VALUES.filter((chain) => CHAINS[chain].network === kind);
     expect(networks.map(({ chain }) => chain)).toEqual(wanted);
+  });
+
+  it('names no sources with which the signer does not start', () => {
+    expect(findSourceRisks(networks.map((network) => ({ ...network, enabled: true })))).toEqual([]);
   });
 });
 

@@ -18,9 +18,10 @@ describe('the sources of a main network', () => {
   });
 
   it('are the same source at one address in other notations', () => {
-    expect(risksOf(['https://0x7f.1:1', 'https://[::ffff:127.0.0.1]:2'])).toEqual([
-      ['same-host', '127.0.0.1'],
+    expect(risksOf(['https://0xa.0x1:1', 'https://[::ffff:10.0.0.1]:2'])).toEqual([
+      ['same-host', '10.0.0.1'],
     ]);
+    expect(risksOf(['http://127.0.0.1:1', 'http://localhost:2'])).toEqual([['same-host', 'localhost']]);
   });
 
   it('may serve their own solid side on the same host, and not on the host of another', () => {
@@ -31,8 +32,8 @@ describe('the sources of a main network', () => {
   });
 
   it('need https, but on this machine', () => {
-    const local = ['http://127.0.0.1:1', 'http://localhost:2', 'http://[::1]:3', 'http://node.localhost'];
-    expect(risksOf(local)).toEqual([]);
+    for (const url of ['http://127.0.0.1:1', 'http://localhost.', 'http://[::1]:3', 'http://node.localhost'])
+      expect(risksOf([url])).toEqual([]);
     expect(risksOf(['http://10.0.0.7', 'https://a.example'])).toEqual([['plain-http', '10.0.0.7']]);
     expect(risksOf(['http://127.1.evil.example'])).toEqual([['plain-http', '127.1.evil.example']]);
   });

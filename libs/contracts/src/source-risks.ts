@@ -73,16 +73,21 @@ function plainHosts(network: NetworkConfig): readonly SourceRisk[] {
     .flat()
     .filter((url) => new URL(url).protocol === 'http:')
     .map(hostOf)
-    .filter((host) => !isLoopback(host));
+    .filter((host) => host !== 'localhost');
   return plain.length === 0 ? [] : [{ chain: network.chain, kind: 'plain-http', hosts: [...new Set(plain)] }];
 }
 
 /** `::ffff:a.b.c.d`, as the URL standard writes it: `::ffff:` and two groups of hex digits. */
 const MAPPED = /^\[::ffff:(?<high>[0-9a-f]{1,4}):(?<low>[0-9a-f]{1,4})\]$/;
 
-/** The host of a URL in one spelling: the URL parser settles case and forms of IPv4, here dots at the end and mapped IPv4. */
+/** The host of a URL in one spelling; every name of this machine is `localhost`. */
 function hostOf(url: string): string {
-  const host = new URL(url).hostname.toLowerCase().replace(/\.+$/, '');
+  // The URL parser settles case and forms of IPv4.
+  const host = unmapped(new URL(url).hostname.replace(/\.+$/, ''));
+  return isLoopback(host) ? 'localhost' : host;
+}
+
+function unmapped(host: string): string {
   const mapped = MAPPED.exec(host)?.groups;
   if (mapped === undefined) return host;
   const [high, low] = [mapped['high'], mapped['low']].map((part) => Number.parseInt(part ?? '0', 16));

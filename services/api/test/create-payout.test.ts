@@ -290,7 +290,8 @@ describe('a hot wallet that setup has not written down', () => {
       expect((await late.post(PAYOUT, known)).code).toBe(200);
       expect((await late.post(COLLECTION, collectionData())).code).toBe(200);
 
-      const whatToRun = 'opentill setup with PUBLIC_KEYS_FILE has to write the hot wallet of EVM down';
+      const whatToRun =
+        'opentill setup with PUBLIC_KEYS_FILE and NETWORKS_FILE has to write the hot wallet of EVM down';
       const readiness = async () =>
         (JSON.parse((await late.request('GET', '/readyz')).text) as { checks: Record<string, unknown> })
           .checks;

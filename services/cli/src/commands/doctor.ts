@@ -5,6 +5,7 @@ import { readConfig } from '@opentill/runtime/config';
 import { OPERATOR_CONFIG_SCHEMA, requiredVariable, type OperatorEnvironment } from '../config.ts';
 import type { CliContext, CliErrorCode } from '../context.ts';
 import { examineDeployment } from '../doctor/examine-deployment.ts';
+import { examineSources } from '../doctor/examine-sources.ts';
 import { examineNetwork } from '../doctor/examine-network.ts';
 import { jsonLines } from '../print-table.ts';
 import { count, reportLines, type Section } from '../doctor/print-report.ts';
@@ -28,7 +29,7 @@ export async function examine(
     ...(await Promise.all(
       networks.map(async (network) => ({
         title: `${network.chain}: ${network.name}`,
-        findings: await examineNetwork(network, context.clock),
+        findings: [...(await examineNetwork(network, context.clock)), ...examineSources(network)],
       })),
     )),
     ...(deployment.length === 0 ? [] : [{ title: 'Deployment', findings: deployment }]),

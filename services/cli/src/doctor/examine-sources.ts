@@ -1,0 +1,14 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { describeRisk, findSourceRisks } from '@opentill/contracts/source-risks';
+import type { Finding } from './finding.ts';
+
+/** Sources of a main network with which payout-signer does not start, unless SOURCE_RISKS_ACCEPTED names the risk. */
+export function examineSources(network: NetworkConfig): readonly Finding[] {
+  return findSourceRisks([{ ...network, enabled: true }]).map((risk) => ({
+    subject: network.chain,
+    check: risk.kind,
+    outcome: 'warn',
+    detail: `payout-signer does not start: ${risk.kind} at ${risk.hosts.join(', ')}.`,
+    mend: describeRisk(risk),
+  }));
+}
