@@ -43,6 +43,7 @@ const ROWS_BETWEEN_TURNS = 16;
 const LOOK_BACK_SECONDS = 600;
 /** More are counted, and neither logged, stored nor named in metrics: a keystore of another seed makes all rows foreign. */
 const NAMED_MAX = 100;
+const COUNTED_MAX = 10_000;
 
 /**
  * Compares the rows of `deposit_address` with the seed's own addresses: new rows within seconds, and all rows in rounds, since
@@ -92,7 +93,7 @@ const MAX_BACKOFF_MS = 5_000;
 function createReport({ db, families, logger, metrics }: CheckDepositsDeps) {
   const count = metrics.gauge({
     name: 'opentill_foreign_deposit_addresses_count',
-    help: 'Alarm above 0: rows of deposit_address that are not derived from the keystore',
+    help: 'Alarm above 0: rows of deposit_address that are not derived from the keystore, up to 10,000',
     labelNames: ['family'],
   });
   const named = metrics.gauge({
@@ -105,7 +106,7 @@ function createReport({ db, families, logger, metrics }: CheckDepositsDeps) {
   return async (row: DepositRow): Promise<void> => {
     const { family, address, index, orderPk } = row;
     const known = found.get(family);
-    if (known === undefined || known.has(index)) return;
+    if (known === undefined || known.has(index) || known.size >= COUNTED_MAX) return;
     const place = [...found.values()].reduce((sum, { size }) => sum + size, 0);
     if (place < NAMED_MAX) {
       logger.error('alarm raised', { kind: 'foreign-deposit-address', family, address, index, orderPk });

@@ -48,11 +48,11 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const file = await readNetworkFile(config.networksFile, env);
   const kind = kindOfNetworks(file);
+  const networks = selectNetworks(file, config.chains);
   const isLocal = config.profile === 'local';
   if (isLocal) refuseMainNetworks(file);
-  requireSafeSources(file, config.sourceRisksAccepted);
-  for (const risk of findSourceRisks(file)) logger.warn('source risk accepted', { ...risk });
-  const networks = selectNetworks(file, config.chains);
+  requireSafeSources(networks, config.sourceRisksAccepted);
+  for (const risk of findSourceRisks(networks)) logger.warn('source risk accepted', { ...risk });
   return openInTurn(async (onStop) => {
     const { keys, policy, gasCaps } = await openKeys(config, file, kind, logger);
     onStop(() => Promise.resolve(keys.close()));
