@@ -48,3 +48,10 @@ export function notificationsOf(
   }
   return told;
 }
+
+/** The one of the higher block. */
+export function later(a: TransferRow | undefined, b: TransferRow): TransferRow {
+  if (a === undefined) return b;
+  if (a.blockHeight !== b.blockHeight) return a.blockHeight > b.blockHeight ? a : b;
+  return a.transferId > b.transferId ? a : b;
+}

@@ -23,7 +23,7 @@ import {
   type TransferSettlement,
 } from '@opentill/domain/settle-transfer';
 import { agreedHeight } from './agreed-height.ts';
-import { notificationsOf, type NotifyDeps } from './notify-order.ts';
+import { later, notificationsOf, type NotifyDeps } from './notify-order.ts';
 import type {
   IncidentRow,
   LockedOrder,
@@ -344,10 +344,4 @@ function takenBack(order: LockedOrder, { transfer, fit, creditReverted }: Judged
   const asset =
     transfer.chain === chain && symbol === order.symbol ? { symbol, contractAddress } : { symbol };
   return [{ ...transfer, ...asset, amount, state: 'ORPHANED' }];
-}
-
-function later(a: TransferRow | undefined, b: TransferRow): TransferRow {
-  if (a === undefined) return b;
-  if (a.blockHeight !== b.blockHeight) return a.blockHeight > b.blockHeight ? a : b;
-  return a.transferId > b.transferId ? a : b;
 }
