@@ -143,6 +143,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
         'late_grace_seconds',
         'rate_limits',
         'enabled',
+        'created_at',
         'updated_at',
       ],
     },
