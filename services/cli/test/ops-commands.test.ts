@@ -8,6 +8,7 @@ import { newId } from '@opentill/runtime/ids';
 import {
   aChainCursor,
   aCollection,
+  aHash,
   aHotWallet,
   aMerchant,
   aPayout,
@@ -226,6 +227,21 @@ describe('what stops payouts and what is decided', () => {
       /^ETH_SEPOLIA\tenabled\thalted: REORG_TOO_DEEP\tread to 100/,
     );
     await sql`delete from chain_status`.execute(admin.kysely);
+  });
+
+  it('lists top-ups that were booked by hand, and reverses one once', async () => {
+    const ref = `ETH_SEPOLIA:${aHash()}:USDT`;
+    await sql`select book_top_up(${ref}, 'ETH_SEPOLIA', 'USDT', 5000000)`.execute(admin.kysely);
+    const listed = async (options: string) => {
+      const { out } = await opentill(`wallet list-top-ups ${options}`);
+      return out.filter((line) => line.startsWith(`${ref}\t`));
+    };
+    expect(await listed('--chain ETH_SEPOLIA')).toEqual([expect.stringMatching(/\tUSDT\t.*\tOPEN$/)]);
+    const reverse = () => opentill(`wallet reverse-top-up --ref ${ref} --reason mistyped`);
+    expect((await reverse()).out).toEqual(['Reversed 5000000 base units of USDT on ETH_SEPOLIA.']);
+    expect((await reverse()).out).toEqual(['Reversed before; nothing changed.']);
+    expect(await listed('--chain ETH_SEPOLIA')).toEqual([]);
+    expect(await listed('--all')).toEqual([expect.stringMatching(/\tREVERSED$/)]);
   });
 
   it('is an order, found and accepted', async () => {
