@@ -161,7 +161,7 @@ describe.each([
         env: { OPS_DATABASE_URL: database.url('ops'), NETWORKS_FILE: file },
         clock: systemClock,
         print: (line) => out.push(line),
-        printError: (line) => out.push(line),
+        printError: () => undefined,
         askSecret: async () => '',
       });
       return { code, out: out.join('\n') };
@@ -224,7 +224,7 @@ describe.each([
         readonly symbol: string;
         readonly what: string;
       }
-      const { chains } = JSON.parse(equal.out.slice(equal.out.indexOf('{'))) as {
+      const { chains } = JSON.parse(equal.out) as {
         chains: { lines: Line[] }[];
       };
       expect(chains[0]?.lines).toContainEqual(
