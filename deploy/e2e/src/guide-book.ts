@@ -133,6 +133,9 @@ export const NOT_RUN: readonly NotRun[] = [
     'deploy/guides/operations.md',
     'for the file of an older version: services/cli/test/keys.test.ts',
     'opentill keys renew-public',
+  ),
+  ...notRun(
+    'deploy/guides/operations.md',
     'needs a hot wallet that was funded past the scanner: reconcile.test.ts and ops-commands.test.ts of services/cli run them',
     'reconcile --book-gas',
     'wallet book-top-up',
