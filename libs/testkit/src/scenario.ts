@@ -95,7 +95,7 @@ export async function aCollection(db: Db, overrides: OrderOverrides = {}): Promi
   return order;
 }
 
-/** A payout of 250 USDT on ETH_SEPOLIA from a hot wallet, INIT and not reserved. */
+/** A payout of 250 USDT on ETH_SEPOLIA from a hot wallet, or from the deposit address that is named; INIT and not reserved. */
 export async function aPayout(db: Db, overrides: OrderOverrides = {}): Promise<OrderRow> {
   const defaults = {
     order_type: 'PAYOUT',
@@ -103,14 +103,11 @@ export async function aPayout(db: Db, overrides: OrderOverrides = {}): Promise<O
     source_address: anEvmAddress(),
   } as const;
   const order = await anOrder(db, defaults, overrides);
-  if (order.source_address !== null) {
-    const wallet = { family: order.family, address: order.source_address };
-    await db
-      .insertInto('hot_wallet')
-      .values(wallet)
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-  }
+  const { family, source_address: wallet } = order;
+  await sql`insert into hot_wallet (family, address) select ${family}, ${wallet}
+    where ${wallet}::text is not null
+      and not exists (select from deposit_address d where d.family = ${family} and d.address = ${wallet})
+    on conflict do nothing`.execute(db);
   return order;
 }
 
