@@ -67,7 +67,7 @@ test('a hot wallet does not become a deposit address, by insert or update', asyn
   expect(await tablesWith(address)).toBe(1);
 });
 
-test.each(WRITERS)('of two transactions at once %s is kept, and %s is refused', async (_a, _b, one, two) => {
+test.each(WRITERS)('of two transactions at once keeps %s and refuses %s', async (_a, _b, one, two) => {
   const address = anEvmAddress();
   const second = await admin.kysely.transaction().execute(async (tx) => {
     await one(tx, address);

@@ -119,7 +119,7 @@ describe('somebody with the api’s database role', () => {
   });
 });
 
-test('a database whose clock jumps a day ahead gets nothing signed and nothing refused', async () => {
+test('signs and refuses nothing while the clock of the database is a day ahead', async () => {
   await world.passTime('2 days');
   const policy = maker.policy({ maxPerHour: '5', maxPerDay: '5' });
   const signed = await world.payout();

@@ -97,7 +97,7 @@ describe('a sealed policy', () => {
     for (const [error, expected] of outcomes) expect(error).toMatchObject(expected);
   });
 
-  it('opens with the gas and the attempts of before where it was sealed before it kept them', async () => {
+  it('opens with safe defaults when it was sealed before it kept gas and attempts', async () => {
     const surroundings = [
       'ETH with chain id 1',
       'ETH with payouts for maxFeePerGas 100 and maxPriorityFeePerGas 3',

@@ -81,7 +81,7 @@ test('false proofs of death deliver no more than the limit of a day', async () =
   await sql`update own_transaction set signed_at = signed_at - interval '2 days'`.execute(world.admin);
 });
 
-test('the third attempt needs an operator, each one after it as well, and until then the payout does not expire', async () => {
+test('needs a decision for each attempt after the second, and waits for it', async () => {
   const driver = await start(policyOf({}));
   const order = await world.payout();
   expect(await untilItWaits(order)).toBe('NEEDS_DECISION');
