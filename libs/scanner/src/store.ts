@@ -168,11 +168,7 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
 
     liveTransfers: (chain, from, to) => liveTransfers(db, chain, from, to),
 
-    async pauseReason(chain) {
-      const { rows } = await sql<{ reason: string }>`
-        select reason from chain_pause where chain = ${chain}`.execute(db);
-      return rows[0]?.reason;
-    },
+    pauseReason: (chain) => readPauseReason(db, chain),
 
     nextRescan: (chain) => readNextRescan(db, chain),
 
@@ -283,4 +279,10 @@ async function liveTransfers(
     to: row.to_address,
     amountBaseUnits: baseUnits(row.amount),
   }));
+}
+
+async function readPauseReason(db: Db, chain: Chain): Promise<string | undefined> {
+  const { rows } = await sql<{ reason: string }>`
+    select reason from chain_pause where chain = ${chain}`.execute(db);
+  return rows[0]?.reason;
 }

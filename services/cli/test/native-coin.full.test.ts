@@ -21,6 +21,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
+import { createChainGates } from '@opentill/scanner/chain-gates';
 import { createScanObserver } from '@opentill/scanner/observe';
 import { startChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
@@ -145,9 +146,9 @@ describe.each([
         }),
         leaseIntervalMs: 1_000,
         onCommitted: () => undefined,
-        onMisconfigured: (error) => {
+        gates: createChainGates(systemClock, (error) => {
           throw error;
-        },
+        }),
       });
       try {
         await waitUntil('the scanner is there', until);

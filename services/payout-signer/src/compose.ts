@@ -74,7 +74,11 @@ export const composePayoutSigner: Compose = async (env, { fail, sharesProcess })
       metrics,
       clock: systemClock,
       newId,
-      ...sortNetworks(capGas(networks, gasCaps), { keys, policy, stateDirectory: config.stateDirectory }, logger),
+      ...sortNetworks(
+        capGas(networks, gasCaps),
+        { keys, policy, stateDirectory: config.stateDirectory },
+        logger,
+      ),
       wallets: keys.addresses,
       keys,
       policy: judgeByPolicy(policy, { isLocal }),

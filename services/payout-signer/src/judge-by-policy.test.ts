@@ -47,6 +47,7 @@ const policyOf = (approvers: Policy['approvers']): Policy => ({
   approvers,
   approvalsRequired: 1,
   approvalWaitMs: 1_000,
+  maxAttemptsWithoutDecision: 2,
 });
 const order = {
   wallet: WALLET,
