@@ -32,8 +32,8 @@ afterAll(async () => {
 
 const reserved = (overrides: Parameters<typeof aReservedPayout>[1] = {}) =>
   aReservedPayout(admin.kysely, { source_address: wallet, ...overrides });
-const set = (order: OrderRow, change: string) =>
-  sql`update payout set ${sql.raw(change)} where order_pk = ${order.order_pk}`.execute(admin.kysely);
+const set = (order: OrderRow, change: string, db: Db = admin.kysely) =>
+  sql`update payout set ${sql.raw(change)} where order_pk = ${order.order_pk}`.execute(db);
 async function rowOf(order: OrderRow) {
   const { rows } = await sql<{ state: string; obstacle: string | null; waits: boolean }>`
     select state, obstacle, waiting_since is not null as waits from payout where order_pk = ${order.order_pk}`.execute(
@@ -105,8 +105,9 @@ test('payouts that nobody can sign say why, and end when their time is up, also 
   const late = await reserved();
   await waitUntil('marked as well', async () => (await rowOf(late))?.obstacle === NOT_CONFIGURED);
   const all = [fresh, waiting, authorised, held, late];
-  expect(marking.hindered.toSorted()).toEqual(all.map(({ order_pk: orderPk }) => orderPk).toSorted());
+  // It says so once the commit has answered, which others see before.
   await marking.stop();
+  expect(marking.hindered.toSorted()).toEqual(all.map(({ order_pk: orderPk }) => orderPk).toSorted());
 
   const expired = async () => {
     const { rows } = await sql`
@@ -127,8 +128,11 @@ test('what may have been paid ends once operators have said that it was not, whi
   const decide = (db: Db, order: OrderRow, decision: string) =>
     sql`update doubtful_payout set decision = ${decision}, decided_by = 'alice', decided_reason = 'looked',
       decided_at = clock_timestamp() where order_pk = ${order.order_pk}`.execute(db);
-  await decide(admin.kysely, toPay, 'PAY');
-  await set(toPay, `waiting_since = clock_timestamp()`);
+  // In one commit: the loop would mark it between two, and its clock would stand for ever.
+  await admin.kysely.transaction().execute(async (tx) => {
+    await decide(tx, toPay, 'PAY');
+    await set(toPay, `waiting_since = clock_timestamp()`, tx);
+  });
   await admin.kysely.transaction().execute(async (tx) => {
     await decide(tx, toRefuse, 'REFUSE');
     await sql`insert into payout_veto (order_pk, operator, reason)

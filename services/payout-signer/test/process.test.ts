@@ -54,7 +54,7 @@ test('the process pays what the broker tells it of, tells of it, and ends cleanl
   await world.land([order]);
   expect(await world.received(order)).toBe(order.amount);
   const queue = queueName('confirmation-tracker', 'payout.changed');
-  await waitUntil('told', async () => (await rabbit.depth(queue)) === 1);
+  await waitUntil('told', async () => (await rabbit.depth(queue)) > 0);
   const metrics = await (await fetch(`http://127.0.0.1:${signer.healthPort}/metrics`)).text();
   expect(metrics).toMatch(/opentill_payouts_sent_total\{.*chain="ETH_SEPOLIA".*\} 1/);
 

@@ -6,6 +6,9 @@ import type { PassTiming } from '../src/pass-deps.ts';
  */
 export const PATIENCE_MS = 90_000;
 
+/** A signer that loses its lease forgets what it has sent and what it suspects: a machine that stands for a while must not take it. */
+export const LEASE_TTL_MS = 120_000;
+
 /** Impatient, so that tests need not wait. */
 export const QUICK: PassTiming & { readonly sweepMs: number } = {
   sweepMs: 30,

@@ -47,7 +47,7 @@ import { createObserve, type Observe } from '../src/observe.ts';
 import type { PayoutStore } from '../src/payout-store.ts';
 import type { PolicyJudge } from '../src/policy-port.ts';
 import { createPayoutStore } from '../src/store.ts';
-import { PATIENCE_MS, QUICK } from './quick-timing.ts';
+import { LEASE_TTL_MS, PATIENCE_MS, QUICK } from './quick-timing.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';
 const CHAIN_ID = 11_155_111;
@@ -281,18 +281,22 @@ export async function createSignerWorld(
       await waitUntil(
         'every payout is final',
         async () => {
-          const { rows } = await sql<{ open: number; unproven: number }>`
-            select count(*) filter (where not is_final)::int as open, count(*) filter (where not is_proven)::int as unproven
+          // What is mined before the signer has noted that it was sent is never noted as sent.
+          const { rows } = await sql<{ open: number; unproven: number; unsent: number }>`
+            select count(*) filter (where not is_final)::int as open, count(*) filter (where not is_proven)::int as unproven,
+              count(*) filter (where is_unsent)::int as unsent
             from (select
+                p.state = 'SIGNED' and p.first_sent_at is null and not exists (select from own_transaction t
+                  join own_transaction_fate f using (chain, tx_hash) where t.order_pk = p.order_pk) as is_unsent,
                 exists (select from wallet_nonce w where w.order_pk = p.order_pk and w.state = 'FINAL') as is_final,
                 exists (select from own_transaction t join own_transaction_fate f using (chain, tx_hash)
                   where t.order_pk = p.order_pk and f.state = 'VERIFIED') as is_proven
               from payout p where p.order_pk = any(${orders.map((o) => o.order_pk)}::uuid[])) as o`.execute(
             admin,
           );
-          const { open, unproven } = rows[0]!;
+          const { open, unproven, unsent } = rows[0]!;
           if (open === 0) return true;
-          if (unproven > 0 && (await unseenBlocks()) < UNSEEN_BLOCKS_MAX) await world.mine();
+          if (unsent === 0 && unproven > 0 && (await unseenBlocks()) < UNSEEN_BLOCKS_MAX) await world.mine();
           await new Promise((resolve) => setTimeout(resolve, 40));
           return false;
         },
@@ -337,7 +341,7 @@ function runDriver(
   const key = { chain: CHAIN, wallet: world.wallet } as const;
   const terms = payoutTermsOf(world.network)!;
   const timing = { ...QUICK, ...options.timing };
-  const ttlMs = options.leaseTtlMs ?? 1_500;
+  const ttlMs = options.leaseTtlMs ?? LEASE_TTL_MS;
   const plainSender = world.newSender();
   const plainMark = openNonceMark(options.stateDirectory ?? world.stateDirectory, key);
   const plainStore = createPayoutStore(db.kysely, key, { newId, clock: systemClock });
@@ -370,7 +374,7 @@ function runDriver(
     timing,
     onCommitted: () => undefined,
     leaseKeeper: lease,
-    leaseIntervalMs: ttlMs / 3,
+    leaseIntervalMs: Math.min(ttlMs / 3, 500),
     sweepMs: timing.sweepMs,
     fail: (error) => failures.push(error),
   });

@@ -84,8 +84,8 @@ test('how sweeps stand is measured, and what should be looked at is said once', 
     return Number(line?.split(' ').at(-1));
   };
   await waitUntil('measured', async () => (await value('opentill_sweeps_open_count')) === 1);
-  expect(await value('opentill_sweep_oldest_unswept_seconds')).toBeCloseTo(2 * 86_400, -2);
-  expect(await value('opentill_sweep_oldest_open_seconds')).toBeCloseTo(3 * 3_600, -2);
+  expect(await value('opentill_sweep_oldest_unswept_seconds')).toBeCloseTo(2 * 86_400, -3);
+  expect(await value('opentill_sweep_oldest_open_seconds')).toBeCloseTo(3 * 3_600, -3);
   expect(await value('opentill_sweeps_failed_count')).toBe(1);
   expect(await value('opentill_sweep_top_ups_unused_count')).toBe(3);
   expect(await value('opentill_sweep_rents_unused_count')).toBe(1);

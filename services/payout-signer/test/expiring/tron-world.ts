@@ -33,7 +33,7 @@ import { createAttemptStore } from '../../src/expiring/store.ts';
 import { judgeByPolicy } from '../../src/judge-by-policy.ts';
 import { createObserve, type Observe } from '../../src/observe.ts';
 import type { PolicyJudge } from '../../src/policy-port.ts';
-import { PATIENCE_MS } from '../quick-timing.ts';
+import { LEASE_TTL_MS, PATIENCE_MS } from '../quick-timing.ts';
 import { startScan } from '../start-scan.ts';
 import { readAttempts, type AttemptReading, type AttemptRow } from './read-attempts.ts';
 
@@ -91,7 +91,10 @@ export interface TronWorld extends Pick<AttemptReading, 'payoutOf' | 'attemptsOf
   start(options?: DriverOptions): Promise<RunningDriver>;
   /** Makes blocks and waits until the scanner has seen them. */
   mine(blocks?: number): Promise<void>;
-  /** Mines a block at a time until every one of the payouts is settled in a solid block. */
+  /**
+   * Mines a block at a time until every one of the payouts is settled in a solid block: one for each pass of the signer, or the
+   * chain's time goes by while a slow one signs, and what it signed is over before it is sent.
+   */
   land(orders: readonly OrderRow[], timeoutMs?: number): Promise<void>;
   /** Lets the chain's time go on past whatever is signed now, in empty blocks or full ones as it comes. */
   passExpiry(): Promise<void>;
@@ -138,7 +141,8 @@ export async function createTronWorld(
     canonicalContract: tronFamily.addressCodec.parse,
   });
   const running = new Set<RunningDriver>();
-  const parts: Parts = { database, network, keys, wallet: address, dir, running };
+  const passes = { count: 0 };
+  const parts: Parts = { database, network, keys, wallet: address, dir, running, passes };
   const attempts = readAttempts(admin);
   const world: TronWorld = {
     ...reading(admin, devnet),
@@ -178,10 +182,13 @@ export async function createTronWorld(
       await world.scannerAtHead();
     },
     async land(orders, timeoutMs = PATIENCE_MS) {
+      let minedAfter = -1;
       await waitUntil(
         'every payout is settled',
         async () => {
           if ((await attempts.countUnsettled(orders)) === 0) return true;
+          if (running.size > 0 && passes.count === minedAfter) return false;
+          minedAfter = passes.count;
           await world.mine();
           return false;
         },
@@ -263,12 +270,14 @@ interface Parts {
   readonly wallet: Address;
   readonly dir: string;
   readonly running: Set<RunningDriver>;
+  /** Of all drivers, those that failed included. */
+  readonly passes: { count: number };
 }
 
 let started = 0;
 
 function runDriver(
-  { database, network, keys, wallet, dir, running }: Parts,
+  { database, network, keys, wallet, dir, running, passes }: Parts,
   options: DriverOptions,
 ): RunningDriver {
   started += 1;
@@ -282,7 +291,7 @@ function runDriver(
   const level = process.env['TEST_LOG'] === undefined ? 'silent' : 'debug';
   const logger = createLogger({ service: 'payout-signer', level });
   const key = { chain: CHAIN, wallet } as const;
-  const ttlMs = options.leaseTtlMs ?? 1_500;
+  const ttlMs = options.leaseTtlMs ?? LEASE_TTL_MS;
   const sender = createTronSender(network, { backend: keys });
   const store = createAttemptStore(db.kysely, key, { newId, clock: systemClock, isSponsoring: false });
   const lease = keepLease({
@@ -293,6 +302,10 @@ function runDriver(
     ttlMs,
   });
   const failures: unknown[] = [];
+  const observe = {
+    ...createObserve({ logger, metrics: createMetrics('payout-signer') }),
+    ...options.observe,
+  };
   const driver = startExpiringDriver({
     key,
     terms: tronPayoutTermsOf(network)!,
@@ -308,12 +321,22 @@ function runDriver(
     mark: openSendMark(dir, key),
     readClocks: () => Promise.resolve(undefined),
     monotonicMs: () => performance.now(),
-    observe: { ...createObserve({ logger, metrics: createMetrics('payout-signer') }), ...options.observe },
+    observe: {
+      ...observe,
+      passed(...given) {
+        passes.count += 1;
+        observe.passed(...given);
+      },
+      passFailed(...given) {
+        passes.count += 1;
+        observe.passFailed(...given);
+      },
+    },
     clock: systemClock,
     timing: QUICK,
     onCommitted: () => undefined,
     leaseKeeper: lease,
-    leaseIntervalMs: ttlMs / 3,
+    leaseIntervalMs: Math.min(ttlMs / 3, 500),
     sweepMs: QUICK.sweepMs,
     fail: (error) => failures.push(error),
   });

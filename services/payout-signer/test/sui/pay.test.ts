@@ -3,7 +3,7 @@ import type { BlockHeader } from '@opentill/chain/block';
 import { sql } from 'kysely';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { PATIENCE_MS } from '../quick-timing.ts';
+import { LEASE_TTL_MS, PATIENCE_MS } from '../quick-timing.ts';
 import {
   aSuiAddress,
   createSuiWorld,
@@ -27,8 +27,8 @@ afterEach(async () => {
 });
 afterAll(() => world.close());
 
-const start = async (...given: Parameters<SuiWorld['start']>): Promise<RunningSigner> => {
-  const signer = await world.start(...given);
+const start = async (options: Parameters<SuiWorld['start']>[0] = {}): Promise<RunningSigner> => {
+  const signer = await world.start({ leaseTtlMs: LEASE_TTL_MS, ...options });
   signers.push(signer);
   return signer;
 };
