@@ -21,7 +21,7 @@ export interface WatchedScan {
   cursor(): Promise<ScanCursor>;
   /** Waits until a cursor is at a height; false when it is not in time. */
   passed(which: 'seen' | 'verified', height: number, limitMs: number): Promise<boolean>;
-  /** Takes the waiting messages of a kind out of the tracker's queue. */
+  /** Takes the waiting messages of a kind out of the tracker's queue, each event once: one whose confirm is late is published again. */
   takeEvents<T extends EventType>(type: T): Promise<readonly EventEnvelope<T>[]>;
 }
 
@@ -34,6 +34,7 @@ export function watchScan(chain: Chain, admin: Db, broker: TestBroker): WatchedS
     if (rows[0] === undefined) throw new Error('no cursor yet');
     return rows[0];
   };
+  const taken = new Set<string>();
   return {
     cursor,
     async passed(which, height, limitMs) {
@@ -47,7 +48,9 @@ export function watchScan(chain: Chain, admin: Db, broker: TestBroker): WatchedS
     },
     async takeEvents<T extends EventType>(type: T) {
       const messages = await broker.take(queueName('confirmation-tracker', type));
-      return messages.map((message) => JSON.parse(message.content.toString()) as EventEnvelope<T>);
+      return messages
+        .map((message) => JSON.parse(message.content.toString()) as EventEnvelope<T>)
+        .filter(({ id }) => !taken.has(id) && taken.add(id));
     },
   };
 }

@@ -106,7 +106,7 @@ describe('the api as a process', () => {
       .executeTakeFirstOrThrow();
     await waitUntil(
       'the event is published',
-      async () => (await broker.depth('webhook-sender.order-created')) === 1,
+      async () => (await broker.depth('webhook-sender.order-created')) > 0,
     );
     const [message] = await broker.take('webhook-sender.order-created');
     expect(JSON.parse(message!.content.toString())).toMatchObject({

@@ -74,7 +74,7 @@ it('serves operators, publishes what they decided as its own broker user, and st
   });
   expect(answer.status).toBe(200);
   const queue = 'confirmation-tracker.order-decided';
-  await waitUntil('the decision is published', async () => (await broker.depth(queue)) === 1);
+  await waitUntil('the decision is published', async () => (await broker.depth(queue)) > 0);
   const [message] = await broker.take(queue);
   expect(JSON.parse(message!.content.toString())).toMatchObject({ data: { orderPk: order.order_pk } });
   const metrics = await (await health('/metrics')).text();
