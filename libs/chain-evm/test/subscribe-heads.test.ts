@@ -57,7 +57,7 @@ describe('the subscription to heads', () => {
     const controller = new AbortController();
     let woken = 0;
     const done = subscribeHeads({ url, blockTimeMs: 1_000 }, () => (woken += 1), controller.signal);
-    await waitUntil('woken three times', () => woken === 3);
+    await waitUntil('woken three times', () => woken >= 3);
     controller.abort();
     await done;
   });

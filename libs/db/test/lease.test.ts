@@ -96,6 +96,7 @@ describe('a lease', () => {
     const order: string[] = [];
     const writing = one.kysely.transaction().execute(async (tx) => {
       await assertLease(tx, 'scanner_evm', lease);
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx); // it is no frozen holder that is tried here
       asserted.resolve();
       await goOn.promise;
       order.push('write');
@@ -235,7 +236,7 @@ describe('presence', () => {
       db: one.kysely,
       schema: 'scanner_evm',
       intervalMs: 20,
-      ttlMs: 30_000, // longer than a busy machine keeps a process waiting
+      ttlMs: 600_000, // longer than a busy machine keeps a process waiting
       onError: (error: unknown) => errors.push(error),
     } as const;
     const a = announcePresence({ ...options, instance: 'a' });

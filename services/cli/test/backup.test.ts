@@ -449,7 +449,7 @@ describe('backup and restore', () => {
     const url = await anEmptyDatabase();
     const results = await Promise.allSettled([
       opentill(['restore', '--from', backup()], { DATABASE_ADMIN_URL: url }),
-      migrate(url, { waitMs: 30_000 }),
+      migrate(url, { waitMs: 300_000 }),
     ]);
     const [restore] = results;
     const run = restore.status === 'fulfilled' ? restore.value : undefined;

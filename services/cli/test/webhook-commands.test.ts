@@ -166,7 +166,7 @@ describe('webhook status and attempts', () => {
     const { out } = await opentill('webhook', 'status', shop);
     expect(out).toEqual([
       expect.stringMatching(/resting since .*, next attempt .*https:\/\/shop\.example/),
-      expect.stringMatching(/^ {2}2 wait, the oldest for \d s; 1 dead$/),
+      expect.stringMatching(/^ {2}2 wait, the oldest for \d+ s; 1 dead$/),
       expect.stringMatching(/last failure .*: SERVER_ERROR status 502$/),
     ]);
     expect((await opentill('webhook', 'status')).out.length).toBeGreaterThan(3);

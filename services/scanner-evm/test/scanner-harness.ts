@@ -63,7 +63,7 @@ export interface ScannerWorld extends WatchedScan {
   recorded(...states: readonly string[]): Promise<readonly Payment[]>;
   /** Waits until the seen cursor is at the node's head, by hash, and the verified one at its depth. */
   caughtUp(): Promise<void>;
-  /** From now on a replica that lives keeps the chain until it stops or `endLease`, also on a machine that stands for seconds. */
+  /** From now on a replica that lives keeps the chain until it stops or `endLease`, also on a machine that stands for a while. */
   holdLeases(): Promise<void>;
   /** The time of whoever has the chain is over. */
   endLease(): Promise<void>;
@@ -195,7 +195,7 @@ export async function createScannerWorld(
     },
     async holdLeases() {
       await sql`create function scanner_evm.hold_lease() returns trigger language plpgsql as $$
-        begin new.expires_at = now() + interval '20 seconds'; return new; end $$`.execute(admin.kysely);
+        begin new.expires_at = now() + interval '10 minutes'; return new; end $$`.execute(admin.kysely);
       await sql`create trigger lease_held before insert or update on scanner_evm.lease for each row
         when (new.name like 'chain:%' and new.expires_at > now()) execute function scanner_evm.hold_lease()`.execute(
         admin.kysely,

@@ -72,7 +72,8 @@ test('the process becomes ready, sends, and ends cleanly in time although an end
 
   s.receiver.answer = () => undefined;
   const hanging = await s.anOrderWithCallbacks(1, url);
-  await waitUntil('under way', () => s.receiver.received.length === 3);
+  const isUnderWay = () => s.receiver.received.some(({ body }) => body.nonce === hanging.events[0]);
+  await waitUntil('under way', isUnderWay);
   const ended = once(child, 'exit');
   const toldAt = Date.now();
   child.kill('SIGTERM');

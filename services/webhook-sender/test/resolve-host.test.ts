@@ -86,7 +86,11 @@ it('tells name servers that answer nothing from a name that gets no answer', asy
   const resolveHost = createHostResolver({ localNames: false, servers, timeoutMs: 300 });
   await expect(resolveHost('hangs.example')).rejects.toMatchObject({ code: 'RESOLVER_DOWN' });
   answersForRoot = true;
-  await expect(resolveHost('hangs.example')).rejects.toMatchObject({ code: 'LOOKUP_TIMEOUT' });
+  // A crowded machine may answer for the root too late, once or twice.
+  await waitUntil('told apart', async () => {
+    await expect(resolveHost('hangs.example')).rejects.toMatchObject({ code: 'LOOKUP_TIMEOUT' });
+    return true;
+  });
   const nobody = createHostResolver({ localNames: false, servers: ['127.0.0.1:1'], timeoutMs: 300 });
   await expect(nobody('shop.example')).rejects.toMatchObject({ code: 'RESOLVER_DOWN' });
 });
