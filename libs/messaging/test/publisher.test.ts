@@ -203,7 +203,11 @@ describe('connection', () => {
     const wrong = new URL(server.url);
     wrong.password = 'wrong';
     const refused = cleanup.broker(wrong.href);
-    await expect(refused.ready()).rejects.toMatchObject({ code: 'BROKER_REFUSED', retryable: false });
+    // A slow broker says so later than that.
+    await waitUntil('refused', async () => {
+      await expect(refused.ready(1_000)).rejects.toMatchObject({ code: 'BROKER_REFUSED', retryable: false });
+      return true;
+    });
     const absent = new URL(server.url);
     absent.pathname = '/absent';
     await expect(cleanup.broker(absent.href).ready(1_000)).rejects.toMatchObject({
