@@ -168,7 +168,7 @@ test('events that come late, twice, in another order or not at all leave everyth
       seed: Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31)),
     },
   );
-}, 120_000);
+});
 
 test('an event that speaks of what was taken back meanwhile moves nothing', async () => {
   const { merchantId } = await s.merchant();
