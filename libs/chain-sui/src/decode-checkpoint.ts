@@ -5,15 +5,8 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import { addressOfNode } from './address-codec.ts';
 import { coinTypeOfNode } from './coin-type.ts';
 import { proveCheckpoint, type CheckpointProof } from './proving/prove-checkpoint.ts';
+import type { SuiHeader } from './sui-header.ts';
 import type { ToldChange, ToldCheckpoint, ToldTransaction } from './told-checkpoint.ts';
-
-/** What a checkpoint says of itself. */
-export interface SuiHeader extends BlockHeader {
-  readonly epoch: number;
-  readonly timeMs: number;
-  /** Transactions of the chain up to this checkpoint, its own included. */
-  readonly totalTransactions: number;
-}
 
 /** What one address got of a coin by a whole transaction, or gave. */
 export interface BalanceChange {

@@ -1,7 +1,8 @@
 import type { BlockHash } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { readerError } from '@opentill/chain/reader-error';
-import type { SuiCheckpoint, SuiHeader } from './decode-checkpoint.ts';
+import type { SuiCheckpoint } from './decode-checkpoint.ts';
+import type { SuiHeader } from './sui-header.ts';
 import { fetchCheckpoints } from './fetch-checkpoints.ts';
 import { lacksBalanceChanges } from './lacks-balance-changes.ts';
 import { mustNotBeMute } from './must-not-be-mute.ts';

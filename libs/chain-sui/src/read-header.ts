@@ -1,5 +1,5 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import type { SuiHeader } from './decode-checkpoint.ts';
+import type { SuiHeader } from './sui-header.ts';
 import { decodeHeader, HEADER_MASK } from './decode-checkpoint.ts';
 import type { SuiSource } from './sui-sources.ts';
 

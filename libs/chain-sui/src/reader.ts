@@ -15,7 +15,7 @@ import { createCheckpointTail } from './checkpoint-tail.ts';
 import { transfersOf } from './checkpoint-transfers.ts';
 import { parseCoinType, SUI_COIN_TYPE } from './coin-type.ts';
 import { confirmTransfers } from './confirm-transfers.ts';
-import type { SuiHeader } from './decode-checkpoint.ts';
+import type { SuiHeader } from './sui-header.ts';
 import { plainHeader } from './decode-checkpoint.ts';
 import { createWaysOfReading } from './fetch-checkpoints.ts';
 import { createCommitteeReader } from './proving/read-committees.ts';

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { CertifiedEnd, CommitteeMember, EpochCommittee } from '@opentill/chain/epoch-committee';
 import { assertLease, type Lease } from '@opentill/db/lease';
-import type { Tx } from '@opentill/db/database';
+import type { Db, Tx } from '@opentill/db/database';
+import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { Chain } from '@opentill/domain/chains';
-import type { ScanStoreDeps } from './store.ts';
 
 /** Who certifies the epochs of a chain, as far as it is known. */
 export interface CommitteeStore {
@@ -15,7 +15,13 @@ export interface CommitteeStore {
   certify(lease: Lease, chain: Chain, epoch: number, end: CertifiedEnd): Promise<boolean>;
 }
 
-export function createCommitteeStore({ db, schema }: Pick<ScanStoreDeps, 'db' | 'schema'>): CommitteeStore {
+export function createCommitteeStore({
+  db,
+  schema,
+}: {
+  readonly db: Db;
+  readonly schema: ServiceSchema;
+}): CommitteeStore {
   return {
     async latest(chain) {
       const { rows } = await sql<{ epoch: number; members: readonly CommitteeMember[] }>`

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { toBase58 } from '@mysten/sui/utils';
-import type { SuiHeader } from '../decode-checkpoint.ts';
+import type { SuiHeader } from '../sui-header.ts';
 import { faultOfCertificate, readBitmap } from './certificate.ts';
 import { proveCheckpoint, summaryDigestOf } from './prove-checkpoint.ts';
 import { readContentsBytes, readSummaryBytes } from './summary-bytes.ts';

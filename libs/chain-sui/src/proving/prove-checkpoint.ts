@@ -1,7 +1,7 @@
 import { fromBase58, toBase58 } from '@mysten/sui/utils';
 import { readerError } from '@opentill/chain/reader-error';
 import { createBLAKE2b } from 'hash-wasm';
-import type { SuiHeader } from '../decode-checkpoint.ts';
+import type { SuiHeader } from '../sui-header.ts';
 import type { ToldCheckpoint } from '../told-checkpoint.ts';
 import { readContentsBytes, readSummaryBytes } from './summary-bytes.ts';
 
