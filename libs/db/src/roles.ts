@@ -49,13 +49,16 @@ export function roleUrl(adminUrl: string, schema: ServiceSchema, password?: stri
 
 /**
  * Lets only the services' roles connect, and nobody make temporary tables. These rights belong to the database, not
- * to what is in it, so a copy made of a template does not have them: it must be restricted as well.
+ * to what is in it, so a copy made of a template does not have them: it must be restricted as well. Roles that a later
+ * migration creates do not exist yet while older ones are tested.
  */
 export async function restrictDatabase(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name');
-  const database = rows[0]?.name;
-  await client.query(`revoke all on database ${database} from public`);
-  await client.query(
-    `grant connect on database ${database} to ${SERVICE_SCHEMAS.map((schema) => serviceRole(schema)).join(', ')}`,
+  const { rows } = await client.query<{ name: string; roles: readonly string[] }>(
+    `select quote_ident(current_database()) as name,
+      array(select quote_ident(rolname) from pg_roles where rolname = any($1)) as roles`,
+    [SERVICE_SCHEMAS.map((schema) => serviceRole(schema))],
   );
+  const { name: database, roles } = rows[0] ?? { name: '', roles: [] };
+  await client.query(`revoke all on database ${database} from public`);
+  if (roles.length > 0) await client.query(`grant connect on database ${database} to ${roles.join(', ')}`);
 }
