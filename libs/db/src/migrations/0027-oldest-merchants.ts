@@ -6,4 +6,4 @@ export const name = '0027-oldest-merchants';
 
 export const sql = `
 grant select (created_at) on merchant to opentill_api;
-create index merchant_updated_at on merchant (updated_at);`;
+create index if not exists merchant_updated_at on merchant (updated_at);`;
