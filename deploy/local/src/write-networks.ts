@@ -95,7 +95,7 @@ function mustBeTestNetworks(file: string | undefined, networks: readonly Network
   throw new GatewayError<ReadNetworksErrorCode>(
     'NO_LOCAL_NETWORK',
     main === undefined
-      ? `${file} enables no network. Enable a test network in it.`
+      ? `${file ?? LOCAL_NETWORKS_FILE} enables no network. Enable a test network in it.`
       : `${file} enables ${main.chain}, a main network. npm start is for test networks; deploy/guides/going-to-mainnet.md leads to real money.`,
     { retryable: false },
   );

@@ -93,7 +93,7 @@ const rebuildsLogIndex: Override = ({ method, params }) =>
       : undefined,
   );
 
-describe('item 13: geth that refuses logs while it rebuilds its log index', () => {
+describe('geth that refuses logs while it rebuilds its log index', () => {
   it('skips no block: receipts prove what is verified, and what is only shown waits', async () => {
     let isRebuilding = true;
     const override: Override = (call, honest) =>

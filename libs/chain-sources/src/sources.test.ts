@@ -48,7 +48,7 @@ describe('when two must agree and one has failed', () => {
   });
 });
 
-describe('item 11: a source without code for a token', () => {
+describe('a source without code for a token', () => {
   it('is used again once it has the code, without a restart', async () => {
     const { sources, pass } = twoSources();
     const [first, second] = sources.all();

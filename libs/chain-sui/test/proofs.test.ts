@@ -35,7 +35,7 @@ test('a verified range is proven by its bytes, with the ends of epochs in it', a
   expect(range.proof).toEqual({ epochEnds: [{ epoch: 0, ...end }] });
 });
 
-test('a node that leaves out a transaction contradicts its own bytes; without them nothing is proven', async () => {
+test('rejects a checkpoint whose node left out a transaction', async () => {
   const reader = readerOf(devnet.url);
   devnet.control.fault({ kind: 'hide-payments', address: RECEIVER });
   await expect(reader.readSeen(paidAt, paidAt)).rejects.toMatchObject(refused);
@@ -45,7 +45,7 @@ test('a node that leaves out a transaction contradicts its own bytes; without th
   expect([proof, headers.length]).toEqual([undefined, end.height - paidAt + 1]);
 });
 
-test('a chain that a node made up is linked and whole, and no committee has certified it', async () => {
+test('does not certify a linked chain that a node made up', async () => {
   devnet.control.fault({ kind: 'forge-without', fromCheckpoint: paidAt, address: RECEIVER });
   const { committees, readVerified } = readerOf(devnet.url);
   const { proof } = await readVerified(paidAt, end.height + 1, []);
@@ -56,7 +56,7 @@ test('a chain that a node made up is linked and whole, and no committee has cert
   await expect(committees!.certifiedEnd(committee, undefined)).rejects.toMatchObject(refused);
 });
 
-test('the end of an epoch names the next committee, which certifies the one after it, and no other', async () => {
+test('takes the next committee only from a certified end of epoch', async () => {
   const committees = readerOf(devnet.url, other.url).committees!;
   const first = await committees.trusted(0, undefined);
   const { next, ...certified } = await committees.certifiedEnd(first, undefined);

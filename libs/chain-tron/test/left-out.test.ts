@@ -161,7 +161,7 @@ test('nobody is told that an attempt is in no block by a node that hides it', as
   await expect(find()).rejects.toEqual(inconsistent);
 });
 
-test('and nothing that a wallet sent is left out of its history, also not by two nodes that hide it', async () => {
+test("keeps a wallet's whole history when two nodes hide a transaction", async () => {
   const wallet = devnet.accounts[1]!.address as Address;
   for (const urls of [[liar.url], [liar.url, liar.url.replace('127.0.0.1', 'localhost')]]) {
     const history = createTronWalletHistoryReader(networkWith(urls));

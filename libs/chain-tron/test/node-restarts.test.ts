@@ -65,7 +65,7 @@ async function solidHeight(): Promise<number> {
   return block.block_header.raw_data.number;
 }
 
-test('item 13: java-tron that forgets unsolid blocks at a restart loses no block', async () => {
+test('java-tron that forgets unsolid blocks at a restart loses no block', async () => {
   const open = () => createTronReader(networkOf(devnet, [devnet.tokens.USDT], { rpcUrls: [url] }));
   const reader = open();
   const { height } = await reader.head();

@@ -17,7 +17,7 @@ describe('the sources of a main network', () => {
     expect(risksOf([one, other])).toEqual([['same-host', 'a.example']]);
   });
 
-  it('are the same source at one address in other notations', () => {
+  it('recognises one address in other notations as the same source', () => {
     expect(risksOf(['https://0xa.0x1:1', 'https://[::ffff:10.0.0.1]:2'])).toEqual([
       ['same-host', '10.0.0.1'],
     ]);
@@ -31,20 +31,20 @@ describe('the sources of a main network', () => {
     expect(solid('https://a.example:8091', 'https://a.example:8092')).toEqual([['same-host', 'a.example']]);
   });
 
-  it('need https, but on this machine', () => {
+  it('requires https except on this machine', () => {
     for (const url of ['http://127.0.0.1:1', 'http://localhost.', 'http://[::1]:3', 'http://node.localhost'])
       expect(risksOf([url])).toEqual([]);
     expect(risksOf(['http://10.0.0.7', 'https://a.example'])).toEqual([['plain-http', '10.0.0.7']]);
     expect(risksOf(['http://127.1.evil.example'])).toEqual([['plain-http', '127.1.evil.example']]);
   });
 
-  it('are not checked on test networks and disabled ones', () => {
+  it('skips test networks and disabled networks', () => {
     const rpcUrls = ['http://10.0.0.7:1', 'http://10.0.0.7:2'];
     expect(risksOf(rpcUrls, { chain: 'TRON_TEST' })).toEqual([]);
     expect(risksOf(rpcUrls, { enabled: false })).toEqual([]);
   });
 
-  it('stop the start with the correction and without a provider’s key, unless the risk is accepted', () => {
+  it("refuses the start and names the correction, without a provider's key", () => {
     const networks = [network({ rpcUrls: ['http://secret@a.example/1', 'http://secret@a.example/2'] })];
     expect(() => requireSafeSources(networks, [])).toThrow(
       expect.objectContaining({

@@ -236,7 +236,7 @@ describe('the reversal of a booking', () => {
     expect(await reverse(`${ref}x`)).toBe('NOT_FOUND');
   });
 
-  test('leaves a measure that was reversed to its transfers, and a later measure covers them', async () => {
+  test("leaves a reversed measure's transfers to a later measure", async () => {
     const first = await bookGas(3_000n, 50);
     expect(await reverse(first)).toBe('REVERSED');
     const one = await scanned(1_000n, 30);

@@ -293,7 +293,7 @@ describe('late payments of one minute', () => {
   const three = [late(1), late(2), late(3)];
   const past = history(facts([], after), facts(three.slice(0, 1), after)).state;
 
-  test('after the first one wait for the minute to end, and are then reported as one sum', () => {
+  test('delays late payments to the end of the minute and reports one sum', () => {
     const second = settle(past, facts(three.slice(0, 2), after, false));
     const third = settle(second.state, facts(three, after, false));
     expect([...second.told, ...third.told]).toEqual([]);
@@ -338,7 +338,7 @@ describe('dust', () => {
   });
 });
 
-test('sums that are kept equal those of all transfers, less what is elsewhere or given back', () => {
+test('keeps sums equal to those of all counted transfers', () => {
   const everyFact = fc.tuple(transferFact, fc.constantFrom('kept', 'elsewhere', 'refunded'));
   fc.assert(
     fc.property(fc.array(everyFact, { maxLength: 5 }), (all) => {

@@ -18,7 +18,7 @@ const state = {
 const end = { epoch: 1, height: 7, hash: hashOf(7) };
 const parts = [{ epochEnds: [] }, { epochEnds: [end] }];
 
-test('proves what the cursor passes when each part is proven and each block names the one before', () => {
+test('proves a range of proven, linked blocks', () => {
   expect(proofOf(state, [block(6), block(7)], parts)).toEqual({ epochEnds: [end] });
 });
 

@@ -104,7 +104,7 @@ const alarmLines = () =>
     .filter(({ message }) => message.startsWith('alarm'))
     .map(({ message, fields }) => `${message} ${String(fields['chain'])} ${String(fields['kind'])}`);
 
-test('item 11: a token without code leaves out its own chain only, until the code is there', async () => {
+test('leaves out only the chain whose token has no code', async () => {
   mismatches.set('BSC_TEST', NO_CODE);
   start();
   await isScanned('ETH_SEPOLIA');
@@ -126,7 +126,7 @@ test('item 11: a token without code leaves out its own chain only, until the cod
   expect(log.filter(({ message }) => message === 'scan failed')).toEqual([]);
 });
 
-test('item 11: the process ends when no chain passes its start-up checks', async () => {
+test('the process ends when no chain passes its start-up checks', async () => {
   mismatches.set('ETH_SEPOLIA', 'the token at 0xusdt has 18 decimals').set('BSC_TEST', NO_CODE);
   start();
   await waitUntil('it ends', () => failures.length > 0);
@@ -136,7 +136,7 @@ test('item 11: the process ends when no chain passes its start-up checks', async
   );
 });
 
-test('item 12: a halt has one state in readiness, metrics and database, with one log line', async () => {
+test('shows one state of a halt everywhere and logs it once', async () => {
   start();
   await isScanned('ETH_SEPOLIA');
   const node = nodes.ETH_SEPOLIA;

@@ -70,7 +70,7 @@ async function whyUnproven(above: number, epoch = EPOCH): Promise<string | null>
   return rows[0]!.why;
 }
 
-test('a proof begins anew after a checkpoint without proof, and after older code moved the cursor', async () => {
+test('restarts the proof after an unproven checkpoint or a moved cursor', async () => {
   expect(await moveTo(12, [])).toEqual([10, 12]);
   expect(await moveTo(13, [])).toEqual([10, 13]);
   expect(await moveTo(14, undefined)).toEqual([null, null]);

@@ -65,7 +65,7 @@ describe('what it sends', () => {
     expect(nonce).toMatch(/^[!-~]{1,128}$/);
   });
 
-  it('in version 2 is signed over time, nonce and path as well, without the base URL of the merchant', async () => {
+  it('signs time, nonce and path in version 2, without the base URL', async () => {
     server.replies = [envelope(200, 'success', {})];
     await open({ url: `${server.url}/m/my-shop/`, signVersion: 2 }).createPayout(PAYOUT);
     expect(first().path).toBe('/m/my-shop/v1/order/createPayout');

@@ -384,7 +384,7 @@ it('names a wallet that is halted for what this database forgot, of its chain al
   expect(kinds(await world.reconcile())).toEqual(before);
 });
 
-it('names an address that is not derived from the seed, although books and chain are equal', async () => {
+it('reports a foreign deposit address although books and chain agree', async () => {
   await world.verified();
   const before = kinds(await world.reconcile());
   const { rows } = await sql<{ address: string }>`

@@ -86,7 +86,7 @@ const aStep = fc.tuple(
   fc.integer({ min: 1, max: 30 }),
 );
 
-test('sums equal those of all transfers after any transfers, verifications and reorganisations', async () => {
+test('keeps sums equal after any transfers, checks and reorganisations', async () => {
   const { merchantId } = await s.merchant();
   await fc.assert(
     fc.asyncProperty(fc.array(aStep, { minLength: 4, maxLength: 14 }), async (steps) => {

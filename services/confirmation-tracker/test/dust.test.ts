@@ -140,7 +140,7 @@ test('causes one late-payment callback a minute, and the next one carries the su
   expect(await late(10n, 301)).toHaveLength(3);
 });
 
-test('books and credits each of many small transfers once when the last one is deep enough', async () => {
+test('credits each of many small transfers exactly once', async () => {
   const { merchantId } = await s.merchant();
   const own = { merchant_id: merchantId, symbol: 'MANY', confirmations_required: 6 };
   const order = await s.order(own);

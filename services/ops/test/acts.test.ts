@@ -322,7 +322,7 @@ describe('payouts', () => {
     await refused('vetoPayout', { orderPk: randomUUID(), reason: 'x' }, 'NOT_FOUND', 'FINANCE');
   });
 
-  it('whose attempts expired as often as the policy lets them are paid again by a decision', async () => {
+  it('pays again by a decision after the allowed attempts expired', async () => {
     const { order_pk: orderPk } = await reservedPayout();
     const again = { orderPk, decision: 'PAY_AGAIN', reason: 'looked at the chain' } as const;
     await sql`update payout set state = 'AUTHORISED', authorised_at = now(), obstacle = 'NO_GAS' where order_pk = ${orderPk}`.execute(

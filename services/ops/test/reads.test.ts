@@ -384,7 +384,7 @@ describe('lists', () => {
     });
   });
 
-  it('item 12: a halted chain shows its state, and so does every payout that waits for it', async () => {
+  it('shows the halt on the chain and on each waiting payout', async () => {
     const db = admin.kysely;
     const given = { order_pk: newId(), merchant_id: 'shop' };
     const requested = await aReservedPayout(db, given);

@@ -30,7 +30,7 @@ export interface CheckDepositsTiming {
   readonly restMs: number;
 }
 
-/** 200 rows a second of each kind: 0.2 ms of processor time a row. */
+/** 200 rows a second of the round, 0.2 ms of processor time each; new rows without a pause while a page is full. */
 const DEFAULT_TIMING: CheckDepositsTiming = {
   everyMs: 1_000,
   settledSeconds: SETTLED_SECONDS,
@@ -72,7 +72,8 @@ export function startCheckingDeposits(deps: CheckDepositsDeps): Loop {
       const added = await readNewDeposits(deps.db, newest, page);
       await check(added);
       newest = added.at(-1) ?? newest;
-      if (performance.now() < roundFrom) return;
+      const more = added.length === ROWS_AT_ONCE ? 'again' : undefined;
+      if (performance.now() < roundFrom) return more;
       const rows = await readDepositsByIndex(deps.db, inRound, ROWS_AT_ONCE);
       await check(rows);
       inRound = rows.at(-1);
@@ -80,6 +81,7 @@ export function startCheckingDeposits(deps: CheckDepositsDeps): Loop {
         inRound = undefined;
         roundFrom = performance.now() + timing.restMs;
       }
+      return more;
     },
     onError: (error, failuresInRow) => {
       if (failuresInRow === 1 || failuresInRow % 30 === 0)

@@ -5,7 +5,7 @@ import { createStepLog } from './step-log.ts';
 
 const key = { chain: 'ETH_SEPOLIA', wallet: '0x1' as Address } as const;
 
-test('item 12: a step that fails 923 times for one reason is logged once, and once when it works', () => {
+test('logs 923 equal failures once, and the recovery once', () => {
   const lines: string[] = [];
   const steps = createStepLog({
     warn: (message, fields) => lines.push(`${message} ${String(fields?.['step'])}`),

@@ -37,7 +37,7 @@ async function anOrder(isOurs: boolean, createdAgo = '0 s') {
   return { ...order, index };
 }
 
-test('an address of other keys raises an alarm at once, and a row that backdates itself by the next round', async () => {
+test('alarms at once on a foreign address, and next round if backdated', async () => {
   const errors: object[] = [];
   const metrics = createMetrics('test');
   await anOrder(true);

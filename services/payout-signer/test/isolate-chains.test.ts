@@ -116,7 +116,7 @@ const scannerReports = (state: string, reason: string | null) =>
     world.admin,
   );
 
-test('item 11: a token without code stops the payouts of its own chain only', async () => {
+test('a token without code stops the payouts of its own chain only', async () => {
   mismatches.set(OTHER, 'there is no contract at 0x1');
   const [order, other] = [await world.payout(), await world.payout({ chain: OTHER })];
   const { checks } = start();
@@ -145,14 +145,14 @@ test('item 11: a token without code stops the payouts of its own chain only', as
   expect(edges('chain-halted')).toEqual(['alarm raised BSC_TEST', 'alarm cleared BSC_TEST']);
 });
 
-test('item 11: the process ends when no chain passes its start-up checks', async () => {
+test('the process ends when no chain passes its start-up checks', async () => {
   for (const chain of [CHAIN, OTHER] as const) mismatches.set(chain, 'the token at 0x1 has 18 decimals');
   start();
   await waitUntil('it ends', () => failures.length > 0, PATIENCE_MS);
   expect(failures[0]).toMatchObject({ code: 'TOKEN_MISMATCH' });
 });
 
-test('item 12: every payout that waits for a halted chain says so, until the chain continues', async () => {
+test('marks each waiting payout CHAIN_HALTED until the chain continues', async () => {
   await scannerReports('HALTED', 'REORG_TOO_DEEP');
   const orders = await Promise.all(Array.from({ length: SLOTS + 4 }, () => world.payout()));
   const { checks } = start();
@@ -167,7 +167,7 @@ test('item 12: every payout that waits for a halted chain says so, until the cha
   expect(orders.every(({ contract_address }) => contract_address === USDT)).toBe(true);
 });
 
-test('item 12: a payout that something unknown may have paid keeps its obstacle while the chain is halted', async () => {
+test('a payout that something unknown may have paid keeps its obstacle while the chain is halted', async () => {
   await scannerReports('HALTED', 'REORG_TOO_DEEP');
   const [ahead, waiting] = [await world.payout(), await world.payout()];
   const set = (order: OrderRow, obstacle: string, at: string) =>

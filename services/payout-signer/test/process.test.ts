@@ -81,7 +81,7 @@ test('it signs nothing for a test network without a policy outside the local pro
   expect(await world.payoutOf(order)).toMatchObject({ state: 'REQUESTED' });
 });
 
-test('it does not start with networks, sources or a profile that are unsafe on a main network', async () => {
+test('refuses to start with unsafe networks, sources or profile', async () => {
   const main = { ...world.network, chain: 'ETH', chainId: 1 };
   const twice = ['http://node.example:1', 'http://node.example:2'];
   const write = async (name: string, ...networks: readonly object[]) => {

@@ -8,7 +8,7 @@ export function examineSources(network: NetworkConfig): readonly Finding[] {
     subject: network.chain,
     check: risk.kind,
     outcome: 'warn',
-    detail: `payout-signer does not start: ${risk.kind} at ${risk.hosts.join(', ')}.`,
+    detail: `payout-signer does not start: ${risk.kind} at ${risk.hosts.join(', ')}, unless SOURCE_RISKS_ACCEPTED names it.`,
     mend: describeRisk(risk),
   }));
 }

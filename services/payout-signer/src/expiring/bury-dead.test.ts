@@ -111,7 +111,7 @@ test('a node that is away is asked once, and nothing is buried; it is told what 
   });
 });
 
-test('asks no node about an attempt that the own scan does not prove absent, and says which', async () => {
+test('asks no node while the own scan does not prove the absence', async () => {
   const unproven = {
     ...view,
     attempts: attempts.map((one, place) => ({ ...one, ...(place < 3 && { unprovenBecause: 'a gap' }) })),

@@ -60,7 +60,7 @@ test('does not pay again while two sources omit the same payment', async () => {
   expect(await world.attemptsOf(order)).toMatchObject([{ state: 'SETTLED' }]);
 });
 
-test('does not pay again while two sources forge the headers of a chain without the payment', async () => {
+test('does not pay again when two sources forge headers', async () => {
   nodes.omission = 'FORGED_HEADERS';
   const order = await payUnseen();
   expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN' }]);

@@ -14,7 +14,7 @@ afterAll(async () => {
   await world.close();
 });
 
-test('does not pay again what both nodes hide, in a chain of their own, over an epoch’s end', async () => {
+test("does not pay again when both nodes hide it over an epoch's end", async () => {
   const address = aSuiAddress();
   const { checkpoint: fromCheckpoint } = world.devnet.control.summary();
   for (const node of [world.devnet.control, world.other!])
