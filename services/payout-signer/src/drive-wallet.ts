@@ -21,7 +21,7 @@ export interface DrivingDeps {
   readonly leaseIntervalMs: number;
   /** Pause between passes that nobody asked for. */
   readonly sweepMs: number;
-  /** Told of what must not go on, such as bytes that were signed otherwise than asked. */
+  /** Receives errors that stop the service, such as bytes that were signed otherwise than asked. */
   readonly fail: (error: unknown) => void;
   /** Shared by the drivers of the chain. Absent: the driver checks the chain for itself, and `fail` hears of a failed check. */
   readonly chain?: DrivenChain;

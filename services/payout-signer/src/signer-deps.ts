@@ -61,7 +61,7 @@ export interface SignerDeps {
   readonly instanceId: string;
   /** Where the marks of what was sent are kept (nonce-mark.ts, expiring/send-mark.ts): must outlive the database. */
   readonly stateDirectory: string;
-  /** Told of what must not go on; the service then ends. */
+  /** Receives errors that stop the service. */
   readonly fail: (error: unknown) => void;
   /** Receives the error when no chain passes its start-up checks. @default fail */
   readonly onNoneUsable?: (error: unknown) => void;

@@ -45,7 +45,7 @@ export async function bookGas(db: Db, gas: UnbookedGas, owner: bigint): Promise<
     if (outcome !== 'BOOKED')
       throw new GatewayError<CliErrorCode>(
         'GAS_BOOKED_MEANWHILE',
-        `${symbol} on ${chain} was booked by somebody else meanwhile; nothing was booked now. Run it again.`,
+        `${symbol} on ${chain} was booked concurrently; nothing was booked now. Run it again.`,
         { retryable: true },
       );
     const details = { symbol, amountBaseUnits: amountBaseUnits.toString(), height, ref };
