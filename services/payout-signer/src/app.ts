@@ -26,8 +26,9 @@ import { createPayoutStore } from './store.ts';
 import type { PayingNetwork, SignerDeps, SignerTiming } from './signer-deps.ts';
 import { startPlanners } from './start-planners.ts';
 import { findMovingDeposits } from './store/find-moving.ts';
-import { holdForChain } from './store/mark-halted.ts';
+import { holdForChain, type ChainObstacle } from './store/mark-halted.ts';
 import { createClockReader } from './watch-clocks.ts';
+import { watchSentNonces, watchSentTimes } from './watch-sent.ts';
 import { startWatchingSweeps } from './watch-sweeps.ts';
 
 export const DEFAULT_TIMING: SignerTiming = {
@@ -220,28 +221,33 @@ function startDriverOf(
     sweepMs: timing.sweepMs,
     fail,
     ...(chain === undefined ? {} : { chain }),
-    markHalted: (lease: Lease) => holdForChain(db, key, lease, { newId, clock }),
+    markHalted: (lease: Lease, obstacle: ChainObstacle) =>
+      holdForChain(db, key, lease, obstacle, { newId, clock }),
   };
-  if (paying.kind === 'EXPIRING')
+  if (paying.kind === 'EXPIRING') {
+    const isSponsoring = paying.sender.isSponsoring === true;
+    const store = createAttemptStore(db, key, { newId, clock, isSponsoring });
+    const mark = isHotWallet ? openSendMark(stateDirectory, key) : NO_SEND_MARK;
     return startExpiringDriver({
       ...neutral,
       terms: paying.terms,
       sender: paying.sender,
-      store: createAttemptStore(db, key, {
-        newId,
-        clock,
-        isSponsoring: paying.sender.isSponsoring === true,
-      }),
-      mark: isHotWallet ? openSendMark(stateDirectory, key) : NO_SEND_MARK,
+      store,
+      mark,
+      ...(isHotWallet && { watchSent: watchSentTimes(db, { key, mark, store, observe }) }),
       timing: { ...timing, resendMaxMs: Math.min(timing.resendMaxMs, EXPIRING_RESEND_MAX_MS) },
     });
+  }
+  const store = createPayoutStore(db, key, { newId, clock, isDeposit: !isHotWallet });
+  const mark = isHotWallet ? openNonceMark(stateDirectory, key) : NO_NONCE_MARK;
   return startDriver({
     ...neutral,
     terms: paying.terms,
     sender: paying.sender,
     reader: paying.reader,
-    store: createPayoutStore(db, key, { newId, clock, isDeposit: !isHotWallet }),
-    mark: isHotWallet ? openNonceMark(stateDirectory, key) : NO_NONCE_MARK,
+    store,
+    mark,
+    ...(isHotWallet && { watchSent: watchSentNonces(db, { key, mark, store, observe }) }),
     timing: { bumpAfterMs: paying.terms.bumpAfterMs, ...timing },
   });
 }

@@ -11,7 +11,9 @@ import { startLeaseLoop } from './lease-loop.ts';
 import type { Observe } from './observe.ts';
 import { createPass, type Pass } from './pass.ts';
 import type { PassDeps } from './pass-deps.ts';
+import type { ChainObstacle } from './store/mark-halted.ts';
 import type { WalletKey } from './wallet-facts.ts';
+import type { WatchSent } from './watch-sent.ts';
 
 /** What a wallet is driven by, whatever a pass over it does. */
 export interface DrivingDeps {
@@ -25,8 +27,10 @@ export interface DrivingDeps {
   readonly fail: (error: unknown) => void;
   /** Shared by the drivers of the chain. Absent: the driver checks the chain for itself, and `fail` hears of a failed check. */
   readonly chain?: DrivenChain;
-  /** Notes on payouts that the chain is halted. @returns how many were marked; 0 when all are */
-  readonly markHalted?: (lease: Lease) => Promise<number>;
+  /** Of hot wallets. */
+  readonly watchSent?: WatchSent;
+  /** Notes on payouts why they wait for the chain. @returns how many were marked; 0 when all are */
+  readonly markHalted?: (lease: Lease, obstacle: ChainObstacle) => Promise<number>;
 }
 
 export interface DriverDeps extends PassDeps, DrivingDeps {}
@@ -90,8 +94,10 @@ function drive(deps: Driven, newPass: () => Pass): Driver {
         return undefined;
       }
       try {
+        // Before the first step that a node or a halt can end: payouts must not expire that forgotten bytes have paid.
+        const isAhead = (await deps.watchSent?.(lease)) ?? false;
         const isAdmitted = await gate.admit(signal);
-        stop = await waitForChain(deps, lease);
+        stop = await waitForChain(deps, lease, isAhead ? 'CHAIN_AHEAD' : 'CHAIN_HALTED');
         if (!isAdmitted) return undefined;
         // Whoever takes the lease anew knows nothing of what was sent meanwhile.
         if (current?.token !== lease.fencingToken) current = { token: lease.fencingToken, pass: newPass() };
@@ -133,10 +139,11 @@ function drive(deps: Driven, newPass: () => Pass): Driver {
 async function waitForChain(
   { key, observe, chain, markHalted }: Pick<Driven, 'key' | 'observe' | 'chain' | 'markHalted'>,
   lease: Lease,
+  obstacle: ChainObstacle,
 ): Promise<ChainStatus | undefined> {
   await chain?.report(lease);
   const stop = await chain?.stop();
-  const marked = stop === undefined ? 0 : ((await markHalted?.(lease)) ?? 0);
+  const marked = stop === undefined ? 0 : ((await markHalted?.(lease, obstacle)) ?? 0);
   observe.chainStopped(key, stop, marked);
   return stop;
 }

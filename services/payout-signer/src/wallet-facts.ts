@@ -160,6 +160,12 @@ export interface KnownBlock {
   readonly hash: BlockHash;
 }
 
+/** What the database knows of a wallet's nonces at one moment. */
+export interface KnownNonces extends Pick<WalletView, 'highestUsed' | 'nextNonce' | 'releasedMark'> {
+  /** Whether a nonce up to `releasedMark` is still free, or its transaction that moves nothing is not final. */
+  readonly isReleasedOpen: boolean;
+}
+
 /** Everything about a wallet at one moment. Read without locks: whatever is written on its strength is checked again. */
 export interface WalletView {
   /** By the database's clock. */

@@ -1,7 +1,7 @@
 import type { NonceGate } from './authorise.ts';
 import type { ChainCounts, PassContext, PassMemory } from './pass-deps.ts';
 import { lowestUnsigned } from './plan-nonces.ts';
-import type { WalletView } from './wallet-facts.ts';
+import type { KnownNonces, WalletView } from './wallet-facts.ts';
 
 /** A chain that was ahead in one look alone may have been a look at two moments. */
 const LOOKS_BEFORE_HALT = 2;
@@ -40,7 +40,14 @@ function isBelow({ nonces, highestUsed, nextNonce }: WalletView, mark: number): 
   const open = nonces.some(
     ({ nonce, state, purpose }) => nonce <= mark && (state === 'RESERVED' || purpose === 'CANCEL'),
   );
-  return open || mark > Math.max(highestUsed ?? -1, (nextNonce ?? 0) - 1);
+  return open || isAbove(mark, { highestUsed, nextNonce });
+}
+
+function isAbove(
+  mark: number,
+  { highestUsed, nextNonce }: Pick<WalletView, 'highestUsed' | 'nextNonce'>,
+): boolean {
+  return mark > Math.max(highestUsed ?? -1, (nextNonce ?? 0) - 1);
 }
 
 /** Whether a payout has, or would get, a nonce up to there that nothing was signed with. */
@@ -57,15 +64,8 @@ async function haltIfOlder(
   counts: ChainCounts,
   released: number,
 ): Promise<boolean> {
-  const { memory, mark, timing, key, observe } = context;
-  const sent = (await mark.read()) ?? -1;
-  const isOlder = sent > Math.max(view.highestUsed ?? -1, released);
-  if (isOlder)
-    await halt(
-      context,
-      sent,
-      `nonces up to ${sent} were sent from here, and this database knows of none above ${view.highestUsed ?? 'any'}`,
-    );
+  const { memory, timing, key, observe } = context;
+  const isOlder = await haltBelowMark(context, view.highestUsed, released);
   const { latest, pending } = counts;
   const next = lowestUnsigned(view.nonces, gate.nextNonce);
   const isAhead = gate.pausedBy === 'CHAIN_AHEAD';
@@ -89,8 +89,37 @@ async function haltIfOlder(
   return isOlder;
 }
 
+type MarkContext = Pick<PassContext, 'mark' | 'store' | 'lease' | 'observe' | 'key'>;
+
+/** Halts the wallet when the mark of this machine is above what the database knows. @returns whether it is */
+async function haltBelowMark(
+  context: MarkContext,
+  highestUsed: number | null,
+  released: number,
+): Promise<boolean> {
+  const sent = (await context.mark.read()) ?? -1;
+  const isOlder = sent > Math.max(highestUsed ?? -1, released);
+  if (isOlder)
+    await halt(
+      context,
+      sent,
+      `nonces up to ${sent} were sent from here, and this database knows of none above ${highestUsed ?? 'any'}`,
+    );
+  return isOlder;
+}
+
+/**
+ * What watchRestored finds without a node: it also holds while the chain is halted or left out.
+ * @returns whether forgotten transactions may have paid, or may still pay
+ */
+export async function watchMark(context: MarkContext, known: KnownNonces): Promise<boolean> {
+  const released = known.releasedMark ?? -1;
+  const isOlder = await haltBelowMark(context, known.highestUsed, released);
+  return isOlder || known.isReleasedOpen || isAbove(released, known);
+}
+
 async function halt(
-  { store, lease, observe, key }: PassContext,
+  { store, lease, observe, key }: Omit<MarkContext, 'mark'>,
   mark: number,
   reason: string,
 ): Promise<void> {

@@ -1,7 +1,11 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import type { Address } from '@opentill/chain/address-codec';
 import { readerError } from '@opentill/chain/reader-error';
 import { evmFamily } from '@opentill/chain-evm/family';
+import { tronFamily } from '@opentill/chain-tron/family';
 import { payoutTermsOf } from '@opentill/contracts/payout-terms';
 import type { Database } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
@@ -15,11 +19,14 @@ import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startSigner, type SignerApp } from '../src/app.ts';
 import { judgeByPolicy } from '../src/judge-by-policy.ts';
-import type { NoncePaying } from '../src/signer-deps.ts';
+import type { ExpiringPaying, NoncePaying, PayingNetwork } from '../src/signer-deps.ts';
+import { aTronAddress } from './expiring/tron-world.ts';
 import { PATIENCE_MS, QUICK } from './quick-timing.ts';
 import { CHAIN, createSignerWorld, USDT, type SignerWorld } from './signer-world.ts';
 
 const OTHER = 'BSC_TEST';
+const TRON = 'TRON_TEST';
+const TRON_WALLET = aTronAddress() as Address;
 const SLOTS = 3;
 
 let world: SignerWorld;
@@ -76,7 +83,22 @@ function payingOn(chain: Chain): NoncePaying {
   };
 }
 
-function start(): SignerApp {
+/** It never passes its start-up checks. */
+function payingOnTron(): ExpiringPaying {
+  const checkNetwork = () => Promise.reject(readerError('TOKEN_MISMATCH', mismatches.get(TRON) ?? ''));
+  return {
+    kind: 'EXPIRING',
+    network: { ...world.network, chain: TRON, family: 'TRON', nativeSymbol: 'TRX' },
+    terms: { maxOpenPayouts: SLOTS, lowGasBaseUnits: undefined, lowBalance: new Map(), float: new Map() },
+    codec: tronFamily.addressCodec,
+    sender: { chain: TRON, checkNetwork } as unknown as ExpiringPaying['sender'],
+  };
+}
+
+function start(
+  networks: readonly PayingNetwork[] = [payingOn(CHAIN), payingOn(OTHER)],
+  wallets = world.keys.addresses,
+): SignerApp {
   metrics = createMetrics('payout-signer');
   const write = (message: string, fields: LogFields = {}): unknown => log.push({ message, fields });
   const silent = createLogger({ service: 'test', level: 'silent' });
@@ -88,10 +110,10 @@ function start(): SignerApp {
     metrics,
     clock: systemClock,
     newId,
-    networks: [payingOn(CHAIN), payingOn(OTHER)],
-    wallets: world.keys.addresses,
+    networks,
+    wallets,
     keys: world.keys,
-    policy: judgeByPolicy(undefined),
+    policy: judgeByPolicy(undefined, { isLocal: true }),
     instanceId: newId(),
     stateDirectory: world.stateDirectory,
     fail: (error) => failures.push(error),
@@ -185,4 +207,40 @@ test('a payout that something unknown may have paid keeps its obstacle while the
     select obstacle, obstacle_at > clock_timestamp() - interval '45 seconds' as fresh from payout
     where order_pk = ${ahead.order_pk}`.execute(world.admin);
   expect(rows).toEqual([{ obstacle: 'CHAIN_AHEAD', fresh: true }]);
+});
+
+test('a database that is older than its chain is noticed while the chain is halted or left out', async () => {
+  const mark = (kind: string, chain: Chain, wallet: string, sent: object) =>
+    writeFile(join(world.stateDirectory, `${kind}-mark-${chain}-${wallet}.json`), JSON.stringify(sent));
+  await sql`insert into hot_wallet (family, address) values ('TRON', ${TRON_WALLET})`.execute(world.admin);
+  await sql`select book_top_up('TRON_TEST:1:USDT', ${TRON}, 'USDT', 1000000000)`.execute(world.admin);
+  await mark('nonce', CHAIN, world.wallet, { nonce: 1_000 });
+  await mark('nonce', OTHER, world.wallet, { nonce: 2_000 });
+  await mark('send', TRON, TRON_WALLET, { uniqueMs: 3_000, expiresMs: 4_000 });
+  await scannerReports('HALTED', 'REORG_TOO_DEEP');
+  for (const chain of [OTHER, TRON] as const) mismatches.set(chain, 'there is no contract at 0x1');
+  const places = [
+    {},
+    { chain: OTHER },
+    { chain: TRON, family: 'TRON', source_address: TRON_WALLET },
+  ] as const;
+  const create = () => Promise.all(places.map((place) => world.payout(place)));
+  const orders = await create();
+  start([payingOn(CHAIN), payingOn(OTHER), payingOnTron()], [...world.keys.addresses, TRON_WALLET]);
+  for (const order of orders) await obstacleIs(order, 'CHAIN_AHEAD');
+  const { rows } = await sql<{ chain: string; mark: number }>`
+    select chain, mark from wallet_halt where kind = 'RESTORED' and released_at is null order by mark`.execute(
+    world.admin,
+  );
+  expect(rows).toEqual([
+    { chain: CHAIN, mark: 1_000 },
+    { chain: OTHER, mark: 2_000 },
+    { chain: TRON, mark: 3_000 },
+  ]);
+
+  // Forgotten bytes can still land after the release, so payouts must not expire.
+  await sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'
+    where released_at is null`.execute(world.admin);
+  for (const order of await create()) await obstacleIs(order, 'CHAIN_AHEAD');
+  expect(failures).toEqual([]);
 });

@@ -9,6 +9,7 @@ const OVER_MS = 50_000;
 async function watch(
   sent: MarkOfSends | undefined,
   { lastUniqueMs, releasedMark }: Pick<ExpiringView, 'lastUniqueMs' | 'releasedMark'>,
+  cursor: object | null = { overMs: OVER_MS },
 ) {
   const halts: number[] = [];
   const context = {
@@ -16,7 +17,7 @@ async function watch(
     store: { haltRestored: (_: unknown, mark: number) => Promise.resolve(halts.push(mark) > 0) },
     observe: { restored: () => undefined },
   } as unknown as ExpiringContext;
-  const view = { cursor: { overMs: OVER_MS }, lastUniqueMs, releasedMark } as unknown as ExpiringView;
+  const view = { cursor, lastUniqueMs, releasedMark } as unknown as ExpiringView;
   return { pausedBy: await watchForgotten(context, view), halts };
 }
 
@@ -42,4 +43,12 @@ test('released, it waits until nothing forgotten can land, also when the last pa
   const over = { uniqueMs: 7, expiresMs: OVER_MS };
   for (const lastUniqueMs of [null, 6, 7])
     expect(await watch(over, { lastUniqueMs, releasedMark: 7 })).toEqual(GOING_ON);
+});
+
+test('a database in which nothing is scanned yet is compared as well', async () => {
+  const halted = { pausedBy: 'CHAIN_AHEAD', halts: [7] };
+  expect(await watch(inTime, { lastUniqueMs: 6, releasedMark: null }, null)).toEqual(halted);
+  expect(await watch(inTime, { lastUniqueMs: 7, releasedMark: 7 }, null)).toEqual(WAITING);
+  const behind = { pausedBy: 'CHAIN_BEHIND', halts: [] };
+  expect(await watch(undefined, { lastUniqueMs: null, releasedMark: null }, null)).toEqual(behind);
 });

@@ -9,21 +9,21 @@ import type { MarkOfSends } from './send-mark.ts';
  * sent: forgotten bytes can't land beside what is signed after that. @returns what stops the wallet besides a halt
  */
 export async function watchForgotten(
-  { mark, store, lease, observe, key }: ExpiringContext,
-  view: ExpiringView,
+  { mark, store, lease, observe, key }: Pick<ExpiringContext, 'mark' | 'store' | 'lease' | 'observe' | 'key'>,
+  view: Pick<ExpiringView, 'cursor' | 'lastUniqueMs' | 'releasedMark'>,
 ): Promise<Obstacle | undefined> {
-  if (view.cursor === null) return 'CHAIN_BEHIND';
+  const behind = view.cursor === null ? 'CHAIN_BEHIND' : undefined;
   const sent = await mark.read();
-  if (sent === undefined) return undefined;
+  if (sent === undefined) return behind;
   const isReleased = sent.uniqueMs <= (view.releasedMark ?? 0);
   // Also when the last of what was sent is known again: what was sent before it may still be unknown.
-  if (isReleased) return isOver(endOf(sent), view.cursor) ? undefined : 'CHAIN_AHEAD';
+  if (isReleased) return isOver(endOf(sent), view.cursor) ? behind : 'CHAIN_AHEAD';
   if (sent.uniqueMs > (view.lastUniqueMs ?? 0)) {
     const reason = `transactions with unique times up to ${sent.uniqueMs} were sent from here, and this database knows of none above ${view.lastUniqueMs ?? 'any'}`;
     if (await store.haltRestored(lease, sent.uniqueMs, reason)) observe.restored(key, reason);
     return 'CHAIN_AHEAD';
   }
-  return undefined;
+  return behind;
 }
 
 function endOf({ expiresMs, lastEpoch }: MarkOfSends): End {

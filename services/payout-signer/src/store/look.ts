@@ -6,7 +6,7 @@ import type { SendOutcome } from '@opentill/chain/wallet-sender';
 import type { Db } from '@opentill/db/database';
 import { baseUnits } from '@opentill/domain/money';
 import type { LookOptions } from '../payout-store.ts';
-import type { OpenNonce, OwnAttempt, WalletKey, WalletView } from '../wallet-facts.ts';
+import type { KnownNonces, OpenNonce, OwnAttempt, WalletKey, WalletView } from '../wallet-facts.ts';
 import { readPaidBy, readRequested, readUnsigned } from './read-payouts.ts';
 import { ofWallet, openHalts } from './rows.ts';
 
@@ -72,6 +72,29 @@ async function readState(
     nextNonce: row.highest === null ? null : row.highest + 1,
     highestUsed: row.highest_used,
     releasedMark: row.released_mark,
+  };
+}
+
+/** Reads what a file of sent nonces is compared with. */
+export async function readKnownNonces(db: Db, key: WalletKey): Promise<KnownNonces> {
+  const { rows } = await sql<
+    Pick<StateRow, 'highest' | 'highest_used' | 'released_mark'> & { is_open: boolean }
+  >`
+    select known.*, exists (
+      select from wallet_nonce n where ${ofWallet(key)} and n.nonce <= known.released_mark
+        and (n.state = 'RESERVED' or (n.state = 'SIGNED' and n.purpose = 'CANCEL'))) as is_open
+    from (select (select max(n.nonce) from wallet_nonce n where ${ofWallet(key)}) as highest,
+      (select n.nonce from wallet_nonce n where ${ofWallet(key)} and n.state <> 'RESERVED' order by n.nonce desc limit 1)
+        as highest_used,
+      (select max(h.mark) from wallet_halt h where h.chain = ${key.chain} and h.wallet = ${key.wallet}
+        and h.released_at is not null) as released_mark) known`.execute(db);
+  const row = rows[0];
+  if (row === undefined) throw new Error('a query of one row gave none');
+  return {
+    highestUsed: row.highest_used,
+    nextNonce: row.highest === null ? null : row.highest + 1,
+    releasedMark: row.released_mark,
+    isReleasedOpen: row.is_open,
   };
 }
 

@@ -7,25 +7,33 @@ import { refuseUnpayable } from './mark-unpayable.ts';
 import { freeNoncesOf } from './save-findings.ts';
 import type { EventDeps } from './save-sent.ts';
 
+/** CHAIN_AHEAD: forgotten transactions may have paid, so that the payouts must not expire. */
+export type ChainObstacle = Extract<Obstacle, 'CHAIN_HALTED' | 'CHAIN_AHEAD'>;
+
 const MARKED_AT_ONCE = 500;
-const OBSTACLE: Obstacle = 'CHAIN_HALTED';
 /** They need an operator's decision, or keep a payout that may have been paid from expiring. */
 const KEPT: readonly Obstacle[] = ['NEEDS_APPROVAL', 'NEEDS_DECISION', 'MAYBE_PAID', 'CHAIN_AHEAD'];
 
 /** Carries out vetoes, and marks the payouts of a wallet that wait for its chain. @returns how many were marked; 0 when all are */
-export async function holdForChain(db: Db, key: WalletKey, lease: Lease, deps: EventDeps): Promise<number> {
+export async function holdForChain(
+  db: Db,
+  key: WalletKey,
+  lease: Lease,
+  obstacle: ChainObstacle,
+  deps: EventDeps,
+): Promise<number> {
   await refuseUnpayable(db, key, lease, deps);
-  return markHalted(db, key, lease);
+  return markHalted(db, key, lease, obstacle);
 }
 
 /**
- * Sets the obstacle CHAIN_HALTED on the payouts of a wallet that are not signed, and frees their nonces. CHAIN_AHEAD is
+ * Sets the obstacle on the payouts of a wallet that are not signed, and frees their nonces. CHAIN_AHEAD is
  * noted again, since no count can refute it while the chain is halted and a payout must not expire under it.
  * @returns how many payouts were marked; 0 when all are
  */
-async function markHalted(db: Db, key: WalletKey, lease: Lease): Promise<number> {
+async function markHalted(db: Db, key: WalletKey, lease: Lease, obstacle: Obstacle): Promise<number> {
   const ofWallet = sql`p.chain = ${key.chain} and p.wallet = ${key.wallet}`;
-  const isUnmarked = sql`(p.obstacle is null or p.obstacle <> all(${[...KEPT, OBSTACLE]}::text[]))`;
+  const isUnmarked = sql`(p.obstacle is null or p.obstacle <> all(${[...KEPT, obstacle]}::text[]))`;
   const isAheadLong = sql`p.obstacle = 'CHAIN_AHEAD' and p.obstacle_at < clock_timestamp() - interval '45 seconds'`;
   const { rows } = await sql<{ order_pk: string; obstacle: Obstacle | null }>`
     select m.order_pk, m.obstacle from (
@@ -38,9 +46,9 @@ async function markHalted(db: Db, key: WalletKey, lease: Lease): Promise<number>
   if (rows.length === 0) return 0;
   await db.transaction().execute(async (tx) => {
     await assertLease(tx, 'signer', lease);
-    const obstacles = rows.map(({ order_pk: orderPk, obstacle }) => ({
+    const obstacles = rows.map(({ order_pk: orderPk, obstacle: before }) => ({
       orderPk,
-      obstacle: obstacle === 'CHAIN_AHEAD' ? obstacle : OBSTACLE,
+      obstacle: before === 'CHAIN_AHEAD' ? before : obstacle,
     }));
     await noteObstacles(tx, key, lease.fencingToken, obstacles);
     await freeNoncesOf(

@@ -59,7 +59,8 @@ interface StateRow {
   readonly foreign: TxHash[];
 }
 
-async function readState(
+/** The state of the wallet, without its payouts and attempts. */
+export async function readState(
   db: Db,
   key: WalletKey,
 ): Promise<
