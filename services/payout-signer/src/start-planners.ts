@@ -5,6 +5,7 @@ import type { PayingNetwork, SignerDeps, SignerTiming } from './signer-deps.ts';
 import { startPlanner } from './sweeps/start-planner.ts';
 import { sweepChainOfNonces, sweepChainOfTimes } from './sweeps/sweep-chain.ts';
 import { createSweepStore } from './sweeps/sweep-store.ts';
+import { createClockReader } from './watch-clocks.ts';
 
 /** Where nothing begins there is mostly nothing to be ended. */
 const ENDING_TIMES = 6;
@@ -20,7 +21,7 @@ export function startPlanners(
 }
 
 function planningOf(
-  { db, newId, instanceId, logger, policy, wallets, keys, sellers }: SignerDeps,
+  { db, clock, newId, instanceId, logger, policy, wallets, keys, sellers }: SignerDeps,
   timing: SignerTiming,
   observe: Observe,
   onMovement: () => void,
@@ -43,6 +44,7 @@ function planningOf(
       paying.kind === 'NONCES'
         ? sweepChainOfNonces(paying.sender)
         : sweepChainOfTimes(paying.sender, sellers?.get(chain)),
+    readClocks: createClockReader(db, chain, clock),
     isDepositAddress: (address, index) => keys.admitDeposit(family, index, address),
     observe,
     onMovement,

@@ -162,6 +162,7 @@ async function planOnce(): Promise<void> {
     chain: sweepChainOfNonces(atOnePrice(signer.newSender())),
     isDepositAddress: () => true,
     observe: { planned: nothing, stepped: nothing, ordered: nothing },
+    readClocks: () => Promise.resolve(undefined),
     onMovement: nothing,
   };
   await planRound(deps, { after: undefined }, lease, new AbortController().signal);

@@ -45,6 +45,7 @@ async function startPlanner(name: string) {
     chain: sweepChainOfNonces(signer.newSender()),
     isDepositAddress: () => true,
     observe: { planned: nothing, stepped: nothing, ordered: nothing },
+    readClocks: () => Promise.resolve(undefined),
     onMovement: nothing,
   };
   return {

@@ -34,6 +34,8 @@ interface World {
   quoted: bigint | undefined;
   outcome: OrderOutcome;
   isResting: boolean;
+  /** Which clocks differ. */
+  clocks: string | undefined;
   /** For the sweep already, of what it was planned to cost. */
   paid: bigint;
 }
@@ -52,6 +54,7 @@ const fresh = (overrides: Partial<World> = {}): World => ({
   quoted: PRICE,
   outcome: { kind: 'ORDERED', ref: 'one' },
   isResting: false,
+  clocks: undefined,
   paid: 0n,
   ...overrides,
 });
@@ -135,6 +138,7 @@ function openStep(world: World, dieAt = Number.POSITIVE_INFINITY): { at: OpenSte
       },
     },
     store,
+    readClocks: () => Promise.resolve(world.clocks),
     observe: { stepped: () => undefined, ordered: () => undefined },
   };
   const at = {
@@ -219,6 +223,15 @@ describe('energy', () => {
     const world = fresh(overrides);
     await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
     expect(world).toMatchObject({ orders: 0, rentCost: null, state: 'ABANDONED', reason });
+  });
+
+  test('is not ordered while the clocks differ, and is ordered once they agree', async () => {
+    const world = fresh({ clocks: 'the database is ahead' });
+    await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+    expect(world).toMatchObject({ orders: 0, rentCost: null, state: 'OPEN' });
+    world.clocks = undefined;
+    await liveOn(world, Number.POSITIVE_INFINITY, advanceSweep);
+    expect(world).toMatchObject({ orders: 1, rentCost: PRICE });
   });
 
   test('is bought for all that the plan has left, with its margin, and for nothing more', async () => {

@@ -49,6 +49,8 @@ export async function buyEnergy({
   const isWithin =
     quote.priceSun <= bounds.maxRentPerOrderBaseUnits && quote.priceSun <= leftForEnergy(sweep, fee.work);
   if (!isWithin) return ending(moves, 'ABANDONED', ENERGY_DEARER);
+  // The round may have begun long ago, and what a seller takes can't be taken back.
+  if ((await deps.readClocks()) !== undefined) return undefined;
   if (!(await store.orderEnergy(lease, sweepId, quote.priceSun, bounds.maxRentPerDayBaseUnits)))
     return ending(moves, 'ABANDONED', 'the day allows no more energy to be bought');
   const outcome = await seller.order({ receiver: sweep.address, quote }, signal);

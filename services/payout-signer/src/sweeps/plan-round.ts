@@ -12,7 +12,7 @@ import { turnRound, turnToRun, type RoundMemory } from './turn-round.ts';
  * One round: what has begun goes a step further, then new sweeps begin within the policy's bounds, then what the hot wallet
  * holds too much of goes to cold storage. Each step is a commit of its own and rests on what the database says, so a round
  * that ends anywhere is gone on with by the next one, of whatever process. What goes wrong with one sweep holds up no other:
- * the first failure is thrown when all have had their turn.
+ * the first failure is thrown when all have had their turn. While the clocks differ the round writes nothing.
  */
 export async function planRound(
   deps: PlannerDeps,
@@ -20,6 +20,7 @@ export async function planRound(
   lease: Lease,
   signal: AbortSignal,
 ): Promise<void> {
+  await assertClocksAgree(deps);
   const books = await lookFromStart(deps, memory, await deps.store.look(memory.after));
   let moved = 0;
   let failure: Error | undefined;
@@ -40,6 +41,13 @@ export async function planRound(
   else if (books.requests.length > 0) await store.handled(lease, books.requests, 0);
   if (moved > 0) deps.onMovement();
   if (failure !== undefined) throw failure;
+}
+
+/** A clock that was moved ahead would empty the windows of a day, and end sweeps before their time. */
+async function assertClocksAgree({ readClocks, network: { chain } }: PlannerDeps): Promise<void> {
+  const difference = await readClocks();
+  if (difference !== undefined)
+    throw new GatewayError('CLOCKS_DIFFER', difference, { retryable: true, context: { chain } });
 }
 
 function isLeaseLost(error: unknown): boolean {

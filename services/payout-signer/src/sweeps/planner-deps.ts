@@ -3,6 +3,7 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { SweepPlan } from '@opentill/domain/plan-sweeps';
 import type { OrderOutcome } from '../energy/energy-seller.ts';
 import type { SweepBounds } from '../policy-port.ts';
+import type { ReadClocks } from '../watch-clocks.ts';
 import type { SweepChain } from './sweep-chain.ts';
 import type { SweepStore } from './sweep-store.ts';
 
@@ -20,6 +21,8 @@ export interface PlannerDeps {
   readonly energyWaitMs: number;
   readonly store: SweepStore;
   readonly chain: SweepChain;
+  /** The bounds per day follow the database's clock. */
+  readonly readClocks: ReadClocks;
   /** Whether this is deposit address `index`, by this process's own derivation. */
   readonly isDepositAddress: (address: Address, index: number) => boolean;
   readonly observe: PlannerObserve;
