@@ -16,7 +16,8 @@ export interface ChainStatusRow extends ChainStatus {
 
 /**
  * Writes the state of a chain. The caller asserts its lease in the same transaction. `STARTING` replaces no halt: payouts
- * must not be signed between a restart and the first round.
+ * must not be signed between a restart and the first round. `FAILING` and `PAUSED` don't replace `LEFT_OUT` either: after a
+ * restart they don't show that the chain passes its start-up checks.
  */
 export async function writeChainStatus(
   tx: Tx,
@@ -31,7 +32,8 @@ export async function writeChainStatus(
       since = case when s.state = excluded.state and s.reason is not distinct from excluded.reason then s.since
         else clock_timestamp() end
     where (s.state, s.reason, s.detail) is distinct from (excluded.state, excluded.reason, excluded.detail)
-      and not (s.state in ('HALTED', 'LEFT_OUT') and excluded.state = 'STARTING')`.execute(tx);
+      and not (s.state in ('HALTED', 'LEFT_OUT') and excluded.state = 'STARTING')
+      and not (s.state = 'LEFT_OUT' and excluded.state in ('FAILING', 'PAUSED'))`.execute(tx);
 }
 
 /** All reported states. */

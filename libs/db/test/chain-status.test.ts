@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { ChainState } from '@opentill/domain/chain-status';
+import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { readScannedStatus, writeChainStatus } from '../src/chain-status.ts';
+import type { Database } from '../src/database.ts';
+
+let database: TestDatabase;
+let admin: Database;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = database.open('admin');
+});
+afterAll(async () => {
+  await admin.close();
+  await database.drop();
+});
+
+async function reports(state: ChainState, reason: string | null = null): Promise<ChainState | undefined> {
+  await admin.kysely
+    .transaction()
+    .execute((tx) => writeChainStatus(tx, 'SCANNER', 'ETH_SEPOLIA', { state, reason, detail: null }));
+  return (await readScannedStatus(admin.kysely, 'ETH_SEPOLIA'))?.state;
+}
+
+test('a chain stays left out after a restart until it passes its start-up checks', async () => {
+  expect(await reports('LEFT_OUT', 'WRONG_CHAIN')).toBe('LEFT_OUT');
+  for (const state of ['STARTING', 'FAILING', 'PAUSED'] as const)
+    expect(await reports(state)).toBe('LEFT_OUT');
+  expect(await reports('RUNNING')).toBe('RUNNING');
+  expect(await reports('FAILING', 'NO_ANSWER')).toBe('FAILING');
+});
