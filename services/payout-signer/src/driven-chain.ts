@@ -51,7 +51,8 @@ export function openDrivenChains({
 }
 
 function openDrivenChain(db: Db, chain: Chain, gate: StartGate<CheckFailure>): DrivenChain {
-  let reported: string | undefined;
+  /** Of each wallet's lease, what was written last under it. */
+  const reported = new Map<Lease['name'], string>();
   const own = (): ChainStatus => {
     const failure = gate.leftOut();
     return failure === undefined
@@ -68,12 +69,12 @@ function openDrivenChain(db: Db, chain: Chain, gate: StartGate<CheckFailure>): D
     async report(lease) {
       const status = own();
       const text = `${lease.fencingToken} ${JSON.stringify(status)}`;
-      if (reported === text) return;
+      if (reported.get(lease.name) === text) return;
       await db.transaction().execute(async (tx) => {
         await assertLease(tx, 'signer', lease);
         await writeChainStatus(tx, 'SIGNER', chain, status);
       });
-      reported = text;
+      reported.set(lease.name, text);
     },
   };
 }
