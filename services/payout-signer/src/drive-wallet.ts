@@ -97,7 +97,7 @@ function drive(deps: Driven, newPass: () => Pass): Driver {
         // Before the first step that a node or a halt can end: payouts must not expire that forgotten bytes have paid.
         const isAhead = (await deps.watchSent?.(lease)) ?? false;
         const isAdmitted = await gate.admit(signal);
-        stop = await waitForChain(deps, lease, isAhead ? 'CHAIN_AHEAD' : 'CHAIN_HALTED');
+        stop = await waitForChain(deps, lease, isAdmitted, isAhead ? 'CHAIN_AHEAD' : 'CHAIN_HALTED');
         if (!isAdmitted) return undefined;
         // Whoever takes the lease anew knows nothing of what was sent meanwhile.
         if (current?.token !== lease.fencingToken) current = { token: lease.fencingToken, pass: newPass() };
@@ -139,9 +139,10 @@ function drive(deps: Driven, newPass: () => Pass): Driver {
 async function waitForChain(
   { key, observe, chain, markHalted }: Pick<Driven, 'key' | 'observe' | 'chain' | 'markHalted'>,
   lease: Lease,
+  isAdmitted: boolean,
   obstacle: ChainObstacle,
 ): Promise<ChainStatus | undefined> {
-  await chain?.report(lease);
+  await chain?.report(lease, isAdmitted);
   const stop = await chain?.stop();
   const marked = stop === undefined ? 0 : ((await markHalted?.(lease, obstacle)) ?? 0);
   observe.chainStopped(key, stop, marked);

@@ -13,7 +13,7 @@ export interface DrivenChain {
   /** Why payouts of the chain wait: it failed this service's checks, or the scanner halted it. */
   stop(): Promise<ChainStatus | undefined>;
   /** Reports whether the chain passed this service's checks, if that changed. */
-  report(lease: Lease): Promise<void>;
+  report(lease: Lease, isAdmitted: boolean): Promise<void>;
 }
 
 const RUNNING: ChainStatus = { state: 'RUNNING', reason: null, detail: null };
@@ -66,7 +66,9 @@ function openDrivenChain(db: Db, chain: Chain, gate: StartGate<CheckFailure>): D
       const scanned = await readScannedStatus(db, chain);
       return scanned !== undefined && stopsPayouts(scanned.state) ? scanned : undefined;
     },
-    async report(lease) {
+    async report(lease, isAdmitted) {
+      // Another driver's check is still running.
+      if (!isAdmitted && gate.leftOut() === undefined) return;
       const status = own();
       const text = `${lease.fencingToken} ${JSON.stringify(status)}`;
       if (reported.get(lease.name) === text) return;
