@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { agreedSigners, createMemoryStore, createWitnessKeys, type NewWitnessKey } from './witness-keys.ts';
+import { createMemoryStore, createWitnessKeys, type NewWitnessKey } from './witness-keys.ts';
 
 const DAY_MS = 86_400_000;
 const [WITNESS, KEY, OTHER] = ['1', '2', '3'].map((digit) => `41${digit.repeat(40)}`) as [
@@ -16,12 +16,17 @@ function open(store = createMemoryStore()) {
     epochMs: () => clock.nowMs,
     onNewKey: (key) => void alarms.push(key),
   });
-  const sign = async (signer: string, afterMs = 0) => {
+  /** One signer by each source. */
+  const show = async (signers: readonly string[], afterMs = 0) => {
     clock.nowMs += afterMs;
-    await keys.note(new Map([[WITNESS, signer]]));
+    await keys.note(
+      signers.map((signer) => new Map([[WITNESS, signer]])),
+      2,
+    );
     return [WITNESS, KEY, OTHER].filter((key) => keys.isKeyOf(WITNESS, key));
   };
-  return { store, alarms, keys, sign };
+  const sign = (signer: string, afterMs = 0) => show([signer, signer], afterMs);
+  return { store, alarms, keys, clock, show, sign };
 }
 
 test('counts another key of a witness after a day, with an alarm when it begins', async () => {
@@ -34,6 +39,39 @@ test('counts another key of a witness after a day, with an alarm when it begins'
   expect(await sign(OTHER)).toEqual([WITNESS, KEY]);
   expect(await sign(OTHER, DAY_MS)).toEqual([WITNESS, OTHER]);
   expect(alarms).toHaveLength(2);
+});
+
+test('counts no key that sources showed once, however long ago', async () => {
+  const { sign, clock, keys } = open();
+  await sign(KEY);
+  clock.nowMs = 10 * DAY_MS;
+  expect(keys.isKeyOf(WITNESS, KEY)).toBe(false);
+  expect(keys.pending()).toMatchObject([{ before: undefined, countsFrom: new Date(DAY_MS) }]);
+  expect(await sign(KEY)).toEqual([WITNESS, KEY]);
+  expect(keys.pending()).toEqual([]);
+});
+
+test('starts the day anew when one source alone shows another signer', async () => {
+  for (const contradiction of [[KEY, WITNESS], [OTHER, KEY], [WITNESS]]) {
+    const { show, sign } = open();
+    await sign(KEY);
+    await show(contradiction, DAY_MS / 2);
+    expect(await sign(KEY, DAY_MS / 2)).toEqual([WITNESS]);
+    expect(await show([KEY], DAY_MS)).toEqual([WITNESS]);
+    expect(await sign(KEY)).toEqual([WITNESS, KEY]);
+  }
+});
+
+test('drops a key once the witness has signed with its own for a day again', async () => {
+  const { sign, alarms, keys } = open();
+  await sign(KEY);
+  await sign(KEY, DAY_MS);
+  expect(await sign(WITNESS)).toEqual([WITNESS, KEY]);
+  expect(await sign(KEY, DAY_MS)).toEqual([WITNESS, KEY]);
+  expect(await sign(WITNESS)).toEqual([WITNESS, KEY]);
+  expect(keys.pending()).toEqual([]);
+  expect(await sign(WITNESS, DAY_MS)).toEqual([WITNESS]);
+  expect(alarms).toHaveLength(1);
 });
 
 test('starts the day anew when the witness signs with a known key in between', async () => {
@@ -55,18 +93,4 @@ test('keeps what it learned over a restart, and learns anew what it cannot read'
     await store.write(text);
     expect(await open(store).sign(KEY, DAY_MS)).toEqual([WITNESS]);
   }
-});
-
-test('learns only what all sources say alike', () => {
-  const told = [
-    new Map([
-      [WITNESS, KEY],
-      [KEY, KEY],
-    ]),
-    new Map([
-      [WITNESS, KEY],
-      [KEY, OTHER],
-    ]),
-  ];
-  expect([...agreedSigners(told)]).toEqual([[WITNESS, KEY]]);
 });

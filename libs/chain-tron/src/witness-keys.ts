@@ -3,8 +3,8 @@ import type { IsKeyOf } from './witness-trail.ts';
 
 /*
  * A witness may let another key sign its blocks: its witness permission (java-tron's BlockCapsule.validateSignature). No block proves
- * which key that is, so it is learned from blocks. A key other than the witness's own counts once it has signed, without another one
- * in between, for a day. Until then the witness counts as one that did not sign.
+ * which key that is, so it is learned from blocks. A key other than the witness's own counts once sources agree on it a second time, a
+ * day or more after the first, and no source has shown another signer in between. Until then the witness counts as one that did not sign.
  */
 
 /** Keeps a text beyond the life of the process. */
@@ -14,13 +14,14 @@ export interface WitnessKeyStore {
   write(text: string): Promise<void>;
 }
 
-/** A witness began to sign with a key that is not its own: an alarm. */
+/** A witness began to sign with a key that is not its own, and that does not count yet: an alarm. */
 export interface NewWitnessKey {
   readonly witness: string;
   /** Address of the key. */
   readonly signer: string;
   /** The key that counted until now, if it was not the witness's own. */
   readonly before: string | undefined;
+  /** When it counts at the earliest. */
   readonly countsFrom: Date;
 }
 
@@ -28,8 +29,13 @@ export interface WitnessKeys {
   /** Reads what is stored. To be awaited before `isKeyOf`. */
   load(): Promise<void>;
   readonly isKeyOf: IsKeyOf;
-  /** The key that now signs for each of these witnesses. */
-  note(signers: ReadonlyMap<string, string>): Promise<void>;
+  /**
+   * The key that now signs for each witness, as each source says. What `needed` of them and all that were asked say alike is noted;
+   * where one differs from a key that does not count yet, that key is forgotten.
+   */
+  note(told: readonly ReadonlyMap<string, string>[], needed: number): Promise<void>;
+  /** Keys that do not count yet. */
+  pending(): readonly NewWitnessKey[];
 }
 
 /** So long a key must have signed before it counts: operators have the time to look into the alarm. */
@@ -50,59 +56,70 @@ export function createWitnessKeys({
   readonly onNewKey: (key: NewWitnessKey) => void;
 }): WitnessKeys {
   let known: Map<string, Entry> | undefined;
-  const hasCome = ({ sinceMs }: NonNullable<Entry['next']>): boolean => sinceMs + SEEN_FOR_MS <= epochMs();
-
   async function load(): Promise<Map<string, Entry>> {
     known ??= parse(await store.read());
     return known;
   }
 
-  /** Undefined: unchanged. */
-  function changed(witnessHex: string, signerHex: string, entry: Entry): Entry | undefined {
+  /** After the sources agreed on a signer. The same entry: unchanged. */
+  function agreed(witnessHex: string, signerHex: string, entry: Entry): Entry {
     const { key, next } = entry;
-    if (signerHex === witnessHex || signerHex === key) return next === undefined ? undefined : { key };
-    if (next?.key === signerHex) return hasCome(next) ? { key: signerHex } : undefined;
-    const sinceMs = epochMs();
-    onNewKey({
-      witness: shown(witnessHex),
-      signer: shown(signerHex),
-      before: key === undefined ? undefined : shown(key),
-      countsFrom: new Date(sinceMs + SEEN_FOR_MS),
-    });
-    return { key, next: { key: signerHex, sinceMs } };
+    if (signerHex === (key ?? witnessHex)) return { key };
+    if (next?.key !== signerHex) {
+      const started = { key: signerHex, sinceMs: epochMs() };
+      if (signerHex !== witnessHex) onNewKey(describe(witnessHex, { key, next: started }));
+      return { key, next: started };
+    }
+    if (next.sinceMs + SEEN_FOR_MS > epochMs()) return entry;
+    return { key: signerHex === witnessHex ? undefined : signerHex };
   }
 
   return {
     load: async () => void (await load()),
-    isKeyOf(witnessHex, signerHex) {
-      if (signerHex === witnessHex) return true;
-      const { key, next } = known?.get(witnessHex) ?? {};
-      return signerHex === key || (next?.key === signerHex && hasCome(next));
-    },
-    async note(signers) {
+    isKeyOf: (witnessHex, signerHex) => signerHex === witnessHex || signerHex === known?.get(witnessHex)?.key,
+    async note(told, needed) {
       const entries = await load();
-      let isChanged = false;
-      for (const [witnessHex, signerHex] of signers) {
-        const entry = changed(witnessHex, signerHex, entries.get(witnessHex) ?? {});
-        if (entry === undefined) continue;
-        isChanged = true;
-        entries.set(witnessHex, entry);
+      const before = textOf(entries);
+      for (const witnessHex of new Set(told.flatMap((signers) => [...signers.keys()]))) {
+        const entry = entries.get(witnessHex) ?? {};
+        const signers = told.map((one) => one.get(witnessHex));
+        const [signer] = signers;
+        if (signer !== undefined && told.length >= needed && signers.every((one) => one === signer))
+          entries.set(witnessHex, agreed(witnessHex, signer, entry));
+        else if (signers.some((one) => one !== undefined && one !== entry.next?.key))
+          entries.set(witnessHex, { key: entry.key });
       }
-      if (isChanged) await store.write(JSON.stringify(Object.fromEntries(entries)));
+      const after = textOf(entries);
+      if (after !== before) await store.write(after);
     },
+    pending: () =>
+      [...(known ?? [])].flatMap(([witnessHex, { key, next }]) =>
+        next === undefined || next.key === witnessHex ? [] : [describe(witnessHex, { key, next })],
+      ),
+  };
+}
+
+/** What is known of witnesses that sign with other keys, or did. */
+function textOf(entries: ReadonlyMap<string, Entry>): string {
+  return JSON.stringify(
+    Object.fromEntries([...entries].filter(([, { key, next }]) => key !== undefined || next !== undefined)),
+  );
+}
+
+function describe(
+  witnessHex: string,
+  { key, next }: { readonly key: string | undefined; readonly next: NonNullable<Entry['next']> },
+): NewWitnessKey {
+  return {
+    witness: shown(witnessHex),
+    signer: shown(next.key),
+    before: key === undefined ? undefined : shown(key),
+    countsFrom: new Date(next.sinceMs + SEEN_FOR_MS),
   };
 }
 
 function shown(addressHex: string): string {
   return addressOfHex(addressHex) ?? addressHex;
-}
-
-/** Of several sources only what all say alike. */
-export function agreedSigners(told: readonly ReadonlyMap<string, string>[]): ReadonlyMap<string, string> {
-  const [first, ...others] = told;
-  return new Map(
-    [...(first ?? [])].filter(([witness, signer]) => others.every((other) => other.get(witness) === signer)),
-  );
 }
 
 /** For as long as the process lives. */

@@ -9,6 +9,7 @@ import type { SignerBackend } from '@opentill/chain/signer-backend';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { PaymentIntent } from '@opentill/chain/wallet-sender';
 import { addressOfShortHex } from '@opentill/chain-tron/address-codec';
+import { createMemoryStore } from '@opentill/chain-tron/witness-keys';
 import { createTronSender, type TronSenderDeps } from '@opentill/chain-tron/sender/create-sender';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
@@ -530,6 +531,37 @@ test('a payment of ours that is not known any more is read from the chain, and o
 });
 
 /** The node without one transaction in its blocks, and its receipt. */
+test('learns every hour which keys sign blocks, and says which do not count yet', async () => {
+  const clock = { nowMs: 0 };
+  let asked = 0;
+  /** The node with other keys in its signatures. */
+  const delegating = () =>
+    changing((value) => {
+      const block = value as { block_header?: { witness_signature?: string } };
+      const { block_header: header } = block;
+      if (header?.witness_signature === undefined) return value;
+      asked += 1;
+      const signature = Buffer.from(header.witness_signature, 'hex');
+      signature[64]! ^= 1;
+      return { ...block, block_header: { ...header, witness_signature: signature.toString('hex') } };
+    });
+  const two = [await delegating(), await delegating()];
+  const learning = senderOf(
+    two,
+    {},
+    { witnessKeyStore: createMemoryStore(), nowMs: () => clock.nowMs, epochMs: () => clock.nowMs },
+  );
+  const look = async (afterMs: number) => {
+    clock.nowMs += afterMs;
+    asked = 0;
+    return { keys: (await learning.newBlockKeys!()).length > 0, asks: asked > 0 };
+  };
+  expect(await look(0)).toEqual({ keys: true, asks: true });
+  expect(await look(3_599_000)).toEqual({ keys: true, asks: false });
+  expect(await look(1_000)).toEqual({ keys: true, asks: true });
+  expect(await look(23 * 3_600_000)).toEqual({ keys: false, asks: true });
+});
+
 function leavingOut(txHash: string, { receipts }: { readonly receipts: boolean }): Promise<string> {
   return changing((value) => {
     if (isList(value))

@@ -249,6 +249,12 @@ export interface ExpiringSender {
     options?: ReadOptions,
   ): Promise<FoundExpiringPayment | undefined>;
 
+  /**
+   * Keys that producers of blocks delegated their signatures to, as sources say, and that do not count in proofs yet; one text each.
+   * Asks the sources about once an hour. Absent where no proof rests on such keys.
+   */
+  newBlockKeys?(options?: ReadOptions): Promise<readonly string[]>;
+
   /** How work is paid for otherwise than in coin. Absent where nothing else pays. */
   readonly energy?: EnergyAccounts;
 

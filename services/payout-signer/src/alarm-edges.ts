@@ -21,6 +21,8 @@ export const WALLET_ALARM_KINDS = [
   'unrecorded',
   /** Sources give answers that prove no end of an overdue transaction: they differ, or their blocks are not proven. Its payout waits. */
   'unproven',
+  /** Producers of blocks seem to sign with new keys, which count in proofs after a day: true, or sources that lie. */
+  'new-block-keys',
   'low-gas',
   'low-balance',
   'above-float',

@@ -86,6 +86,14 @@ test('raises an alarm while answers do not prove the end of a transaction', asyn
   expect(await alarm('unproven')).toBe(0);
 });
 
+test('raises an alarm while keys of block producers do not count yet', async () => {
+  hot.newBlockKeys(HOT, ['witness: key']);
+  deposits.newBlockKeys(DEPOSIT, []);
+  expect(await alarm('new-block-keys')).toBe(1);
+  hot.newBlockKeys(HOT, []);
+  expect(await alarm('new-block-keys')).toBe(0);
+});
+
 test('a deposit address that is driven here no more leaves no alarm behind, and ends none of others', async () => {
   const raise = () => {
     deposits.unrecorded(DEPOSIT, [A]);

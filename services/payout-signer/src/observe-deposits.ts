@@ -17,6 +17,7 @@ export function observeDeposits(observe: Observe): Observe {
     chainAhead: nothing,
     chainStopped: nothing,
     clocksDiffer: nothing,
+    newBlockKeys: nothing,
     poolDisbelieved: nothing,
     feesAtCap: nothing,
   };

@@ -45,6 +45,8 @@ export interface Observe extends ObserveAttempts {
   chainAhead(key: WalletKey, by: number): void;
   /** Which clocks differ too much for anything new to be signed; undefined: none. */
   clocksDiffer(key: WalletKey, difference: string | undefined): void;
+  /** Keys of block producers that sources show and that do not count yet: none is. */
+  newBlockKeys(key: WalletKey, keys: readonly string[]): void;
   /** The pool of one source alone is ahead by so many, and not believed any more; 0: it is not so. */
   poolDisbelieved(key: WalletKey, by: number): void;
   foreignTransactions(key: WalletKey, txHashes: readonly string[]): void;
@@ -168,6 +170,9 @@ function observeNonces({ logger, meters, alarms }: Telling) {
     },
     clocksDiffer(key, difference) {
       alarms.set('clocks-differ', key, difference);
+    },
+    newBlockKeys(key, keys) {
+      alarms.set('new-block-keys', key, keys.length === 0 ? undefined : keys.join(', '));
     },
     poolDisbelieved(key, by) {
       alarms.set('pool-disbelieved', key, by > 0 ? `by ${by} transactions` : undefined);

@@ -1,3 +1,4 @@
+import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { ExpiringSender } from '@opentill/chain/expiring-sender';
 import type { SignerBackend } from '@opentill/chain/signer-backend';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
@@ -39,6 +40,10 @@ export interface TronSenderDeps extends TronSourcesDeps {
 }
 
 const ignore = (): void => undefined;
+/** 54 headers of each source. */
+const LEARN_EVERY_MS = 60 * 60 * 1_000;
+/** After a failure. */
+const LEARN_AGAIN_MS = 5 * 60 * 1_000;
 
 /**
  * Signs and sends payments of a TRON network by the HTTP API of its nodes. Throws TypeError for a network without `payouts` or
@@ -55,7 +60,15 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
     epochMs: deps.epochMs ?? Date.now,
     onNewKey: deps.onWitnessKey ?? ignore,
   });
-  let hasLearned = false;
+  const nowMs = deps.nowMs ?? (() => performance.now());
+  let learnAtMs = Number.NEGATIVE_INFINITY;
+  /** Where the keys outlive the process. */
+  const learn = async (options: ReadOptions): Promise<void> => {
+    if (deps.witnessKeyStore === undefined || nowMs() < learnAtMs) return;
+    learnAtMs = nowMs() + LEARN_AGAIN_MS;
+    await learnWitnessKeys(sources, keys, options);
+    learnAtMs = nowMs() + LEARN_EVERY_MS;
+  };
   const tokens = network.tokens.flatMap(({ contract, decimals }) => {
     if (contract === null) return [];
     const address = tronAddressCodec.parse(contract);
@@ -67,10 +80,13 @@ export function createTronSender(network: NetworkConfig, deps: TronSenderDeps): 
     validForMs: expirationMs,
     async checkNetwork(options = {}) {
       await checkNetwork(sources, { tokens, onFinding }, options);
-      // Once, where it outlives the process. A failure is ignored: proofs note the keys as well.
-      if (deps.witnessKeyStore === undefined || hasLearned) return;
-      hasLearned = true;
-      await learnWitnessKeys(sources, keys, options).catch(() => (hasLearned = false));
+      // A replica that drives no wallet learns them here. A failure is ignored: newBlockKeys tries again.
+      await learn(options).catch(ignore);
+    },
+    async newBlockKeys(options = {}) {
+      await keys.load();
+      await learn(options);
+      return keys.pending().map(({ witness, signer }) => `${witness}: ${signer}`);
     },
     balances: (wallet, contracts, options = {}) => readBalances(sources, wallet, contracts, onAlone, options),
     workPrice: (options = {}) => readWorkPrice(sources, options),

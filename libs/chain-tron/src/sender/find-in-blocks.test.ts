@@ -58,20 +58,31 @@ test('finds the end of a stretch whose witnesses delegate their keys once these 
   await expect(search()).rejects.toMatchObject(unproven);
   expect(alarms).toHaveLength(5);
   clock.nowMs = DAY_MS;
+  await expect(search()).rejects.toMatchObject(unproven);
   expect(await search()).toMatchObject({ found: new Set(), end: [{ height: 8 }, { height: 9 }] });
 });
 
-test('finds it at once where the keys were learned a day before, at the start', async () => {
+test('finds it at once where the keys were learned twice, a day apart', async () => {
   const { clock, learn, search } = searching([blocks, blocks]);
   await learn();
   clock.nowMs = DAY_MS;
+  await learn();
   expect((await search()).end[1].height).toBe(9);
 });
 
+const other = chainOf([...delegating, ...delegating, ...delegating].map((one) => ({ witness: one.witness })));
+
+test('proves nothing by keys that two sources show and a third one does not', async () => {
+  const { clock, learn, search } = searching([blocks, blocks, other]);
+  await expect(search()).rejects.toMatchObject(unproven);
+  await learn();
+  clock.nowMs = DAY_MS;
+  await expect(search()).rejects.toMatchObject(unproven);
+  await learn();
+  await expect(search()).rejects.toMatchObject(unproven);
+});
+
 test('learns no key of a witness that one of two sources shows', async () => {
-  const other = chainOf(
-    [...delegating, ...delegating, ...delegating].map((one) => ({ witness: one.witness })),
-  );
   const { clock, alarms, learn, search } = searching([blocks, other]);
   await learn();
   await expect(search()).rejects.toMatchObject(unproven);

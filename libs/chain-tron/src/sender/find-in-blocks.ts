@@ -6,7 +6,7 @@ import { askTwoSources, type Said } from '@opentill/chain-sources/ask-two-source
 import { plainHeader, type TronHeader } from '../decode-block.ts';
 import type { TronSource, TronSources } from '../tron-sources.ts';
 import { confirmByWitnesses, readTrail, walkSolidBlocks } from '../walk-blocks.ts';
-import { agreedSigners, type WitnessKeys } from '../witness-keys.ts';
+import type { WitnessKeys } from '../witness-keys.ts';
 import type { WitnessTrail } from '../witness-trail.ts';
 
 export interface BlockSearching {
@@ -59,7 +59,7 @@ export async function findInBlocks(
     return { found, end: [plainHeader(end[0]), plainHeader(end[1])] };
   } finally {
     // After a failed proof too: keys that do not count yet may be its reason.
-    if (signers.size > 1 || sources.all().length === 1) await keys.note(agreedSigners([...signers.values()]));
+    await keys.note([...signers.values()], Math.min(2, sources.all().length));
   }
 }
 

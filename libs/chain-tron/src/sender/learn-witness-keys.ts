@@ -1,19 +1,19 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import { askTwoSources } from '@opentill/chain-sources/ask-two-sources';
+import { askWitnesses } from '@opentill/chain-sources/ask-witnesses';
 import { signerHexOf } from '../block-seal.ts';
 import { readHeader, type TronSource, type TronSources } from '../tron-sources.ts';
 import { readWindow } from '../walk-blocks.ts';
-import { agreedSigners, type WitnessKeys } from '../witness-keys.ts';
+import type { WitnessKeys } from '../witness-keys.ts';
 
-/** Notes the keys that sign the newest solid blocks by two sources, so that they count when a proof needs them. */
+/** Notes the keys that sign the newest solid blocks, by each source that answers, so that they count when a proof needs them. */
 export async function learnWitnessKeys(
   sources: TronSources,
   keys: WitnessKeys,
   options: ReadOptions,
 ): Promise<void> {
-  const ask = async (source: TronSource, own: ReadOptions): Promise<ReadonlyMap<string, string>> => {
-    const solid = await readHeader(source, own, undefined, 'walletsolidity');
-    const seals = await readWindow(source, solid, own);
+  const ask = async (source: TronSource): Promise<ReadonlyMap<string, string>> => {
+    const solid = await readHeader(source, options, undefined, 'walletsolidity');
+    const seals = await readWindow(source, solid, options);
     return new Map(
       seals.flatMap((seal) => {
         const signer = signerHexOf(seal);
@@ -21,7 +21,6 @@ export async function learnWitnessKeys(
       }),
     );
   };
-  const question = { ask, height: undefined, onAlone: () => undefined, neverAlone: true };
-  const said = await askTwoSources(sources, question, options);
-  await keys.note(agreedSigners(said.flatMap((one) => (one === undefined ? [] : [one.answer]))));
+  const told = await askWitnesses(sources, ask, options, () => true);
+  await keys.note(told, Math.min(2, sources.all().length));
 }

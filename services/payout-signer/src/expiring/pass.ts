@@ -57,8 +57,13 @@ async function runPass(
   await runStep(context, 'decisions', () => settleDecisions(context, after));
   const signed = await runStep(context, 'sign', () => admitAndSign(context, after, pausedBy));
   await runStep(context, 'balances', () => watchBalances(context));
+  await runStep(context, 'block keys', () => watchBlockKeys(context));
   await runStep(context, 'gather', () => gatherScattered(context, () => look(context), pausedBy));
   return signed === 'more' || buried === true ? 'again' : undefined;
+}
+
+async function watchBlockKeys({ sender, observe, key, signal }: ExpiringContext): Promise<void> {
+  if (sender.newBlockKeys !== undefined) observe.newBlockKeys(key, await sender.newBlockKeys({ signal }));
 }
 
 /** Before anything rests on what the database knows: whether the wallet did what it does not know. */
