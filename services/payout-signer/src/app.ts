@@ -87,7 +87,9 @@ export function startSigner(deps: SignerDeps): SignerApp {
     logger,
     metrics,
     keys: deps.keys,
-    families: [...new Set(deps.networks.map(({ network }) => network.family))],
+    families: [
+      ...new Set([...deps.networks, ...(deps.unpayable ?? [])].map(({ network }) => network.family)),
+    ],
   });
   const consumers = startConsumers(deps, drivers, deposits);
   const presence = announcePresence({

@@ -14,12 +14,12 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger, type LogFields, type Logger } from '@opentill/runtime/logger';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
-import type { OrderRow } from '@opentill/testkit/scenario';
+import { aCollection, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startSigner, type SignerApp } from '../src/app.ts';
 import { judgeByPolicy } from '../src/judge-by-policy.ts';
-import type { ExpiringPaying, NoncePaying, PayingNetwork } from '../src/signer-deps.ts';
+import type { ExpiringPaying, NoncePaying, PayingNetwork, SignerDeps } from '../src/signer-deps.ts';
 import { aTronAddress } from './expiring/tron-world.ts';
 import { PATIENCE_MS, QUICK } from './quick-timing.ts';
 import { CHAIN, createSignerWorld, USDT, type SignerWorld } from './signer-world.ts';
@@ -98,6 +98,7 @@ function payingOnTron(): ExpiringPaying {
 function start(
   networks: readonly PayingNetwork[] = [payingOn(CHAIN), payingOn(OTHER)],
   wallets = world.keys.addresses,
+  unpayable: SignerDeps['unpayable'] = [],
 ): SignerApp {
   metrics = createMetrics('payout-signer');
   const write = (message: string, fields: LogFields = {}): unknown => log.push({ message, fields });
@@ -111,6 +112,7 @@ function start(
     clock: systemClock,
     newId,
     networks,
+    unpayable,
     wallets,
     keys: world.keys,
     policy: judgeByPolicy(undefined, { isLocal: true }),
@@ -243,4 +245,20 @@ test('a database that is older than its chain is noticed while the chain is halt
     where released_at is null`.execute(world.admin);
   for (const order of await create()) await obstacleIs(order, 'CHAIN_AHEAD');
   expect(failures).toEqual([]);
+});
+
+test('compares the deposit addresses of a network without payouts with the seed too', async () => {
+  const { address } = await aCollection(world.admin, { chain: 'TRON_TEST', address: 'T of other keys' });
+  start(undefined, undefined, [
+    {
+      network: { ...world.network, chain: 'TRON_TEST', family: 'TRON' },
+      codec: tronFamily.addressCodec,
+    },
+  ]);
+  await waitUntil(
+    'the alarm',
+    () =>
+      log.some(({ fields }) => fields['kind'] === 'foreign-deposit-address' && fields['address'] === address),
+    PATIENCE_MS,
+  );
 });
