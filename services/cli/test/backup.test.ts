@@ -29,6 +29,7 @@ import { parseMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf, writePublicKeys } from '@opentill/wallet/public-keys';
 import pg from 'pg';
 import { sql } from 'kysely';
+import { TEST_NETWORKS } from '../../ops/test/support/test-ops.ts';
 import { runCli } from '../src/run-cli.ts';
 
 const PASSPHRASE = 'a passphrase of the tests';
@@ -38,6 +39,7 @@ const SEED = seedOf(
   parseMnemonic('legal winner thank year wave sausage worth useful legal winner thank yellow'),
 );
 const KEYS = publicKeysOf(SEED, [evmAddressCodec]);
+const MAIN_NETWORK = { ...TEST_NETWORKS[0]!, chain: 'ETH', chainId: 1 };
 const HOT_WALLET = KEYS.main.EVM.hotWallets[0]!;
 
 let folder: string;
@@ -100,7 +102,7 @@ beforeAll(async () => {
     PASSPHRASE,
   );
   await writePublicKeys(path('public-keys.json'), KEYS);
-  writeFileSync(path('networks.json'), '{}');
+  writeFileSync(path('networks.json'), JSON.stringify({ networks: [MAIN_NETWORK] }));
 });
 afterAll(async () => {
   for (const database of opened) await database.close();
@@ -394,6 +396,10 @@ describe('backup and restore', () => {
         reseal(dir, 'manifest.json', manifestOf(dir).replace(/("name": "transfer",[^}]*"rows": )\d+/, '$11')),
       /transfer has .* rows/,
     );
+    // Which wallets are to be held, those of main networks or of test networks, is not guessed.
+    const mixed = { networks: [...TEST_NETWORKS, MAIN_NETWORK] };
+    await damage('mixed', (dir) => reseal(dir, 'networks.json', JSON.stringify(mixed)), /different keys/);
+    await damage('unread', (dir) => reseal(dir, 'networks.json', '{}'), /networks\.json/);
     expect((await sql`select from pg_class where relname = 'orders'`.execute(open(url))).rows).toEqual([]);
   });
 

@@ -38,7 +38,8 @@ const FILE_MODES: Readonly<Record<KeptFileRole, number>> = {
 /**
  * Brings a backup back on an empty machine: files where options say, everything else into the empty database at
  * DATABASE_ADMIN_URL. Nothing is signed on it before `restore reconcile` and `restore release`.
- * @throws GatewayError with a BackupErrorCode, CLI_USAGE, CONFIG_INVALID or a DatabaseErrorCode
+ * @throws GatewayError with a BackupErrorCode, CLI_USAGE, CONFIG_INVALID, a DatabaseErrorCode, or what readNetworkFile and
+ * kindOfNetworks throw
  */
 export async function restore(context: CliContext, options: RestoreOptions): Promise<void> {
   const adminUrl = requiredVariable(context, 'DATABASE_ADMIN_URL');
@@ -141,12 +142,23 @@ async function walletsOf(
   return FAMILIES.flatMap((family) => families[family].hotWallets.map((address) => ({ family, address })));
 }
 
-/** The kind of the backup's networks, else of those of this machine; `main` where no file can be read. */
+/** The kind of the backup's networks, else of those of this machine; `main` where there is no file. */
 async function kindOf(context: CliContext, directory: string, { files }: Manifest): Promise<NetworkKind> {
   const kept = files.find(({ role }) => role === 'networks');
   const file = kept === undefined ? context.env['NETWORKS_FILE'] : join(directory, kept.file);
   if (file === undefined || file === '') return 'main';
-  return readNetworkFile(file, {}).then(kindOfNetworks, () => 'main');
+  try {
+    return kindOfNetworks(await readNetworkFile(file, context.env));
+  } catch (error) {
+    if (isMissing(error, file)) return 'main';
+    // With a guess the wallets of other keys might be held.
+    throw error;
+  }
+}
+
+function isMissing(error: unknown, file: string): boolean {
+  if (!(error instanceof GatewayError) || error.context['path'] !== file) return false;
+  return (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT';
 }
 
 function readRules({ jumpMinimum, jumpFactor }: RestoreOptions): JumpRules {
