@@ -38,6 +38,12 @@ describe('the sources of a main network', () => {
     expect(risksOf(['http://127.1.evil.example'])).toEqual([['plain-http', '127.1.evil.example']]);
   });
 
+  it('requires wss for subscriptions except on this machine', () => {
+    const riskOf = (wsUrl: string) => risksOf(['https://a.example'], { wsUrl });
+    expect(riskOf('ws://10.0.0.7:8546')).toEqual([['plain-http', '10.0.0.7']]);
+    for (const wsUrl of ['wss://a.example', 'ws://localhost:8546']) expect(riskOf(wsUrl)).toEqual([]);
+  });
+
   it('skips test networks and disabled networks', () => {
     const rpcUrls = ['http://10.0.0.7:1', 'http://10.0.0.7:2'];
     expect(risksOf(rpcUrls, { chain: 'TRON_TEST' })).toEqual([]);

@@ -2,7 +2,7 @@ import { isTestNetwork, type Chain } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { rpcEndpointsOf, type NetworkConfig } from './network-config.ts';
 
-/** `same-host`: two sources that one operator can make agree. `plain-http`: whoever is on the way can change answers. */
+/** `same-host`: two sources that one operator can make agree. `plain-http` (or ws): whoever is on the way can change answers. */
 export const SOURCE_RISKS = ['same-host', 'plain-http'] as const;
 export type SourceRiskKind = (typeof SOURCE_RISKS)[number];
 
@@ -49,7 +49,7 @@ export function describeRisk({ chain, kind, hosts }: SourceRisk): string {
       'or accept it with SOURCE_RISKS_ACCEPTED=same-host.'
     );
   return (
-    `${chain}: plain http to ${named}. Use https in ${chain}_RPC_URLS (and _SOLIDITY_URLS), ` +
+    `${chain}: plain http to ${named}. Use https in ${chain}_RPC_URLS (and _SOLIDITY_URLS; wss in _WS_URL), ` +
     'or accept it with SOURCE_RISKS_ACCEPTED=plain-http.'
   );
 }
@@ -69,9 +69,9 @@ function sharedHosts(network: NetworkConfig): readonly SourceRisk[] {
 }
 
 function plainHosts(network: NetworkConfig): readonly SourceRisk[] {
-  const plain = urlsOfSources(network)
-    .flat()
-    .filter((url) => new URL(url).protocol === 'http:')
+  const { wsUrl } = network;
+  const plain = [...urlsOfSources(network).flat(), ...(wsUrl === undefined ? [] : [wsUrl])]
+    .filter((url) => ['http:', 'ws:'].includes(new URL(url).protocol))
     .map(hostOf)
     .filter((host) => host !== 'localhost');
   return plain.length === 0 ? [] : [{ chain: network.chain, kind: 'plain-http', hosts: [...new Set(plain)] }];
