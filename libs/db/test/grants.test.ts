@@ -458,6 +458,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
   scanner_tron: ['oldest_transaction_seconds', 'roll_inbox'],
   scanner_sui: ['oldest_transaction_seconds', 'roll_inbox'],
   tracker: [
+    'attempt_is_decided',
     'expire_payouts',
     'ledger_account_for',
     'make_gas_payable',

@@ -49,9 +49,9 @@ export function judgeAgain(
  * Whether an operator has to look before the payout is signed again: so often its attempts were said to be dead. The gateway's own
  * movements go to addresses of the gateway, and need no look.
  */
-function needsDecision(
+export function needsDecision(
   { attempts, isDecidedAgain, movement }: UnsignedPayout,
-  { policy }: AuthorisationRules,
+  { policy }: Pick<AuthorisationRules, 'policy'>,
 ): boolean {
   const paysStrangers = movement === null || movement.kind === 'REFUND';
   return paysStrangers && attempts >= policy.maxAttemptsWithoutDecision && !isDecidedAgain;

@@ -70,16 +70,19 @@ $$;
 `;
 
 const IS_DECIDED = `
--- Whether an operator has decided since the last attempt at a payout that there is to be another one, which there was not yet.
+-- Whether an operator has decided that there is to be another attempt at a payout, since the last one was signed and since each one that is
+-- dead was buried, and there was not another one yet. An earlier decision was about something else.
 create or replace function attempt_is_decided(p_order_pk uuid) returns boolean
 language sql stable security definer set search_path = public, pg_temp as $$
   select exists (
     select from payout_decision d
     where d.order_pk = p_order_pk and d.decision = 'PAY_AGAIN' and d.handled_at is null
-      and d.decided_at > (select max(t.signed_at) from own_transaction t where t.order_pk = p_order_pk))
+      and d.decided_at > greatest(
+        (select max(t.signed_at) from own_transaction t where t.order_pk = p_order_pk),
+        (select max(a.updated_at) from payout_attempt a where a.order_pk = p_order_pk and a.state = 'DEAD')))
 $$;
 revoke all on function attempt_is_decided(uuid) from public;
-grant execute on function attempt_is_decided(uuid) to opentill_signer;
+grant execute on function attempt_is_decided(uuid) to opentill_signer, opentill_tracker;
 `;
 
 export const sql = [

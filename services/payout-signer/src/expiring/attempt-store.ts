@@ -61,6 +61,13 @@ export interface OpenGathering {
   readonly isMined: boolean;
 }
 
+/** What a burial made of attempts and payouts. */
+export interface Burial {
+  readonly dead: readonly TxHash[];
+  /** Order keys of payouts that wait for a decision now. */
+  readonly waiting: readonly string[];
+}
+
 export interface SentAttempt {
   readonly txHash: TxHash;
   readonly orderPk: string;
@@ -99,13 +106,15 @@ export interface AttemptStore {
   recordSent(lease: Lease, sent: readonly SentAttempt[]): Promise<readonly string[]>;
   /**
    * OPEN → DEAD of those that no block was found to hold up to `end`, and that the database agrees are over; their payouts go
-   * back to AUTHORISED. Not of a payout that something unknown may have paid. @returns those of which all was so
+   * back to AUTHORISED. Not of a payout that something unknown may have paid. One that had `maxAttemptsWithoutDecision` attempts and
+   * pays others than the gateway waits for an operator's decision, from that commit on.
    */
   bury(
     lease: Lease,
     txHashes: readonly TxHash[],
     end: Pick<BlockHeader, 'height' | 'hash'>,
-  ): Promise<readonly TxHash[]>;
+    maxAttemptsWithoutDecision: number,
+  ): Promise<Burial>;
   /** Halts the wallet: up to the unique time `mark` something was sent that is not known here. @returns whether it was not halted so */
   haltRestored(lease: Lease, mark: number, reason: string): Promise<boolean>;
   /** Halts the wallet for what it did that nobody here signed. @returns what it was not halted for before */

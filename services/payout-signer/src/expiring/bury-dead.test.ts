@@ -26,6 +26,7 @@ async function pass(
   const context = {
     key: { chain: 'TRON_TEST', wallet: 'w' },
     monotonicMs: () => 0,
+    rules: { policy: { maxAttemptsWithoutDecision: 2 } },
     memory: { burials: createObstaclePauses() },
     signal: new AbortController().signal,
     observe: {
@@ -38,7 +39,8 @@ async function pass(
     store: {
       readRaw: (hashes: readonly TxHash[]) =>
         Promise.resolve(new Map(hashes.map((txHash) => [txHash, new Uint8Array(1)]))),
-      bury: (_: unknown, hashes: readonly string[]) => Promise.resolve((buried.push(...hashes), hashes)),
+      bury: (_: unknown, hashes: readonly string[]) =>
+        Promise.resolve((buried.push(...hashes), { dead: hashes, waiting: [] })),
     },
     sender: {
       differenceOf: () => undefined,

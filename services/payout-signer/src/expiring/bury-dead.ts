@@ -63,7 +63,7 @@ function maySucceedInHalves(error: unknown): error is Error {
 
 /** Looks for all of them in the blocks between the lowest reference and the last end, and buries those that none holds. */
 async function buryTogether(
-  { sender, store, lease, memory, observe, key, signal }: ExpiringContext,
+  { sender, store, lease, memory, observe, key, rules, signal }: ExpiringContext,
   due: readonly OpenAttempt[],
 ): Promise<boolean> {
   const hashes = due.map(({ txHash }) => txHash);
@@ -76,12 +76,17 @@ async function buryTogether(
   const { found, end } = await sender.findInBlocks(hashes, stretch, { signal });
   if (found.size > 0) observe.unrecorded(key, [...found]);
   const absent = hashes.filter((txHash) => !found.has(txHash));
-  const buried = absent.length === 0 ? [] : await store.bury(lease, absent, end[1]);
+  const { maxAttemptsWithoutDecision } = rules.policy;
+  const { dead: buried, waiting } =
+    absent.length === 0
+      ? { dead: [], waiting: [] }
+      : await store.bury(lease, absent, end[1], maxAttemptsWithoutDecision);
   for (const txHash of buried) memory.burials.forget(txHash);
   observe.buried(
     key,
     due.filter(({ txHash }) => buried.includes(txHash)),
   );
+  for (const orderPk of waiting) observe.hindered(key, orderPk, 'NEEDS_DECISION');
   return buried.length > 0;
 }
 

@@ -13,7 +13,7 @@ import {
   type DuePayment,
 } from '../due-payouts.ts';
 import { hasBoundedFee, isFeeWithin } from '../fees-within.ts';
-import { chooseRefused, judgeAgain, type Hindered } from '../judge-again.ts';
+import { chooseRefused, judgeAgain, needsDecision, type Hindered } from '../judge-again.ts';
 import type { SpentRow } from '../payout-store.ts';
 import { readOrNothing } from '../read-or-nothing.ts';
 import type { Obstacle, UnsignedPayout } from '../wallet-facts.ts';
@@ -52,7 +52,12 @@ export async function signAttempts(
   const due = chooseDue(context, view.unsigned, stopped, capacity);
   if (due.length === 0) return 0;
   if (stopped !== undefined) {
-    await hinderAll(context, due, stopped);
+    const obstacleTo = (payout: UnsignedPayout): Obstacle =>
+      needsDecision(payout, context.rules) ? 'NEEDS_DECISION' : stopped;
+    await hinder(
+      context,
+      due.map((payout) => ({ payout, obstacle: obstacleTo(payout) })),
+    );
     return 0;
   }
   const { allowed, refused } = judgeAgain(due, await spent(), context.rules, view);

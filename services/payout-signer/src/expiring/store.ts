@@ -62,8 +62,8 @@ export function createAttemptStore(db: Db, key: WalletKey, deps: EventDeps & Spo
         await tellOfPayouts(tx, key, orderPks, deps);
         return orderPks;
       }),
-    bury: (lease, txHashes, end) =>
-      underLease(lease, (tx, token) => buryAttempts(tx, key, token, txHashes, end)),
+    bury: (lease, txHashes, end, max) =>
+      underLease(lease, (tx, token) => buryAttempts(tx, key, token, txHashes, end, max)),
     haltRestored: (lease, mark, reason) =>
       underLease(lease, (tx) => haltRestored(tx, key, mark, reason, deps.newId())),
     haltForeign: (lease, reason) => underLease(lease, (tx) => haltForeign(tx, key, reason, deps.newId())),

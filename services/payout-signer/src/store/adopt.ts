@@ -73,6 +73,19 @@ export async function adoptPayment(
 /** What it offered is of no use: it is never replaced. */
 const NO_TERMS = JSON.stringify({ gasLimit: '0', maxFeePerGas: '0', maxPriorityFeePerGas: '0' });
 
+/**
+ * Closes each PAY_AGAIN that an attempt's death came after: it does not count for the next attempt (attempt_is_decided), and an open one
+ * would keep operators from making another.
+ */
+export async function closeStaleDecisions(tx: Tx, orderPks: readonly string[]): Promise<void> {
+  if (orderPks.length === 0) return;
+  await sql`
+    update payout_decision d set handled_at = clock_timestamp(), outcome = 'NOT_POSSIBLE',
+      detail = 'an attempt was proven dead after this decision'
+    where d.order_pk = any(${orderPks}::uuid[]) and d.decision = 'PAY_AGAIN' and d.handled_at is null
+      and not attempt_is_decided(d.order_pk)`.execute(tx);
+}
+
 /** Notes what became of a decision; `why`: why it could not be carried out. */
 export async function closeDecision(tx: Tx, decisionId: string, why: string | undefined): Promise<void> {
   await sql`

@@ -12,7 +12,7 @@ const OBSTACLE: Obstacle = 'PAYOUTS_NOT_CONFIGURED';
 
 /**
  * Notes why payouts that could still be signed are not, and lets the clocks of those that waited for approval go on. Those that
- * may have been paid go on waiting for an operator's word, and no longer.
+ * may have been paid go on waiting for an operator's word, and no longer; those whose next attempt needs a decision wait for that.
  * @returns those that it was news of, and whether these are all
  */
 export async function markUnpayable(
@@ -26,7 +26,9 @@ export async function markUnpayable(
       and not (coalesce(p.obstacle = 'MAYBE_PAID', false) and may_have_been_paid(p.order_pk)) limit ${MARKED_AT_ONCE})
     union all
     (select p.order_pk from payout p where p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'AUTHORISED'
-      and p.obstacle is distinct from ${OBSTACLE} limit ${MARKED_AT_ONCE})`.execute(db);
+      and (p.obstacle is null or p.obstacle not in (${OBSTACLE}, 'NEEDS_DECISION')) limit ${MARKED_AT_ONCE})`.execute(
+    db,
+  );
   const orderPks = rows.map((row) => row.order_pk);
   if (orderPks.length > 0)
     await db.transaction().execute(async (tx) => {

@@ -3,6 +3,7 @@ import type { Tx } from '@opentill/db/database';
 import type { Authorisations } from '../payout-store.ts';
 import { noncesToReserve } from '../plan-nonces.ts';
 import type { Obstacle, WalletKey } from '../wallet-facts.ts';
+import { closeStaleDecisions } from './adopt.ts';
 import { lockPayouts, ofWallet } from './rows.ts';
 
 /** Obstacles that operators alone remove: while one of them stands the payout's clock may stand. */
@@ -124,7 +125,8 @@ export async function noteObstacles(
 
 /**
  * Of a payout that was waiting for operators and now waits for something else, the clock goes on, with the time that it
- * waited given back: operators have said what they had to say, and a halt stops no clock.
+ * waited given back: operators have said what they had to say, and a halt stops no clock. NEEDS_DECISION of one that is AUTHORISED
+ * stays until the decision is made: it keeps the payout from expiring (expire_payouts), and lets operators decide.
  */
 async function writeObstacles(
   tx: Tx,
@@ -134,7 +136,10 @@ async function writeObstacles(
 ): Promise<void> {
   if (obstacles.length === 0) return;
   await sql`
-    update payout p set obstacle = o.obstacle, obstacle_at = clock_timestamp(), fencing_token = ${token}, updated_at = now(),
+    update payout p set obstacle = case
+        when p.state = 'AUTHORISED' and p.obstacle = 'NEEDS_DECISION' and not attempt_is_decided(p.order_pk) then p.obstacle
+        else o.obstacle end,
+      obstacle_at = clock_timestamp(), fencing_token = ${token}, updated_at = now(),
       expires_at = case when o.obstacle = any(${WAITING}::text[]) then p.expires_at
         else p.expires_at + coalesce(clock_timestamp() - p.waiting_since, interval '0') end,
       waiting_since = case when o.obstacle = any(${WAITING}::text[]) then p.waiting_since end
@@ -142,6 +147,11 @@ async function writeObstacles(
       as o (order_pk, obstacle)
     where p.order_pk = o.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet}
       and p.state in ('REQUESTED', 'AUTHORISED', 'SIGNED')`.execute(tx);
+  const undecided = obstacles.filter(({ obstacle }) => obstacle === 'NEEDS_DECISION');
+  await closeStaleDecisions(
+    tx,
+    undecided.map(({ orderPk }) => orderPk),
+  );
 }
 
 /** The time that it waited for operators is given back to it. @returns those moved, in the order asked for */

@@ -318,8 +318,9 @@ export function createModelStore(
         }),
       ),
     bury: (lease, txHashes) =>
-      write('bury', lease, () =>
-        txHashes.filter((txHash) => {
+      write('bury', lease, () => ({
+        waiting: [],
+        dead: txHashes.filter((txHash) => {
           const attempt = attempts.get(txHash)!;
           if (attempt.state !== 'OPEN' || isMined(txHash)) return false;
           if (attempt.signed.validity.expiresMs > tables.overMs) return false;
@@ -329,7 +330,7 @@ export function createModelStore(
           if (payout.state === 'SIGNED') payout.state = 'AUTHORISED';
           return true;
         }),
-      ),
+      })),
     haltRestored: (lease, mark, reason) =>
       write('haltRestored', lease, () => {
         if (tables.halted !== null) return false;

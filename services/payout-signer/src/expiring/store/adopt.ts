@@ -84,7 +84,7 @@ export async function adoptExpiring(
  */
 async function buryLandedNowhere(tx: Tx, { chain, wallet }: WalletKey, orderPk: string): Promise<void> {
   await sql`
-    update payout_attempt a set state = 'DEAD', dead_height = c.verified_height, dead_hash = c.verified_hash, updated_at = now()
+    update payout_attempt a set state = 'DEAD', dead_height = c.verified_height, dead_hash = c.verified_hash, updated_at = clock_timestamp()
     from chain_cursor c where c.chain = a.chain and a.chain = ${chain} and a.wallet = ${wallet} and a.order_pk = ${orderPk}
       and a.state = 'OPEN' and attempt_is_over(a.chain, a.expires_ms, a.last_epoch)
       and not exists (

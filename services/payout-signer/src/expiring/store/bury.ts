@@ -1,15 +1,19 @@
 import { sql } from 'kysely';
 import type { TxHash } from '@opentill/chain/transfer';
 import type { Tx } from '@opentill/db/database';
+import { closeStaleDecisions } from '../../store/adopt.ts';
 import { lockPayouts } from '../../store/rows.ts';
 import type { WalletKey } from '../../wallet-facts.ts';
+import type { Burial } from '../attempt-store.ts';
 import { ofWallet } from './rows.ts';
 
 /**
  * Marks attempts as dead and sends their payouts back to be signed anew: only those that the own scan says are over and in no
  * block, as the triggers insist, and of those that epochs end only what it has proven. One that a block came to hold meanwhile stays, and so does one that was open when this database
  * was backed up, or whose payout a transaction may have paid that nobody here knows, until an operator has decided: another attempt
- * may have landed since. @returns those that are dead
+ * may have landed since. A payout to others that had as many attempts as need no decision waits for one from this commit on. One with
+ * fewer, of which an operator decided before that it is paid again, gets its time anew.
+ * @returns those that are dead, and the payouts that wait for a decision
  */
 export async function buryAttempts(
   tx: Tx,
@@ -17,7 +21,8 @@ export async function buryAttempts(
   fencingToken: number,
   txHashes: readonly TxHash[],
   end: { readonly height: number; readonly hash: string },
-): Promise<readonly TxHash[]> {
+  maxAttemptsWithoutDecision: number,
+): Promise<Burial> {
   const open = await sql<{ order_pk: string }>`
     select a.order_pk from payout_attempt a where ${ofWallet(key)} and a.tx_hash = any(${txHashes}::text[]) and a.state = 'OPEN'`.execute(
     tx,
@@ -25,7 +30,7 @@ export async function buryAttempts(
   const orderPks = open.rows.map((row) => row.order_pk);
   await lockPayouts(tx, orderPks);
   const { rows } = await sql<{ tx_hash: TxHash; order_pk: string }>`
-    update payout_attempt a set state = 'DEAD', dead_height = ${end.height}, dead_hash = ${end.hash}, updated_at = now()
+    update payout_attempt a set state = 'DEAD', dead_height = ${end.height}, dead_hash = ${end.hash}, updated_at = clock_timestamp()
     where ${ofWallet(key)} and a.tx_hash = any(${txHashes}::text[]) and a.state = 'OPEN'
       and attempt_is_over(a.chain, a.expires_ms, a.last_epoch)
       and not exists (
@@ -34,9 +39,25 @@ export async function buryAttempts(
       and not exists (select from own_transaction_landed l where l.chain = a.chain and l.tx_hash = a.tx_hash)
       and not may_have_been_paid(a.order_pk) and why_epochs_unproven(a.chain, a.reference_height, a.last_epoch) is null
     returning a.tx_hash, a.order_pk`.execute(tx);
-  await sql`
-    update payout p set state = 'AUTHORISED', fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now()
-    where p.order_pk = any(${rows.map((row) => row.order_pk)}::uuid[]) and p.chain = ${key.chain} and p.wallet = ${key.wallet}
-      and p.state = 'SIGNED'`.execute(tx);
-  return rows.map((row) => row.tx_hash);
+  const unsigned = await sql<{ order_pk: string; needs_decision: boolean }>`
+    with judged as (
+      select j.order_pk, o.expires_at - o.created_at as duration,
+        not exists (select from movement m where m.order_pk = j.order_pk and m.kind <> 'REFUND')
+          and (select count(*) from payout_attempt c where c.order_pk = j.order_pk) >= ${maxAttemptsWithoutDecision}::int8
+          as needs_decision,
+        exists (select from payout_decision d where d.order_pk = j.order_pk and d.decision = 'PAY_AGAIN' and d.handled_at is null)
+          as is_decided
+      from unnest(${rows.map((row) => row.order_pk)}::uuid[]) as j (order_pk) join orders o using (order_pk)
+    )
+    update payout p set state = 'AUTHORISED', fencing_token = ${fencingToken}, version = p.version + 1, updated_at = now(),
+      obstacle = case when j.needs_decision then 'NEEDS_DECISION' else p.obstacle end,
+      obstacle_at = case when j.needs_decision then clock_timestamp() else p.obstacle_at end,
+      expires_at = case when j.is_decided and not j.needs_decision
+        then greatest(p.expires_at, clock_timestamp() + j.duration) else p.expires_at end
+    from judged j
+    where p.order_pk = j.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'SIGNED'
+    returning p.order_pk, j.needs_decision`.execute(tx);
+  const waiting = unsigned.rows.flatMap((row) => (row.needs_decision ? [row.order_pk] : []));
+  await closeStaleDecisions(tx, waiting);
+  return { dead: rows.map((row) => row.tx_hash), waiting };
 }
