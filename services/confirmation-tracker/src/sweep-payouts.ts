@@ -7,15 +7,16 @@ import { ORDERS_PER_TRANSACTION } from './store.ts';
 
 /**
  * Payouts of which the order does not say yet what the signer's row says: time up, refused, sent. The open ones of an index,
- * which are few. What waits for a decision does not expire (expire_payouts), and takes no place here.
+ * which are few. What waits for a decision, or has one, does not expire (expire_payouts), and takes no place here.
  */
-async function findDuePayouts(db: Db, limit: number): Promise<readonly string[]> {
+export async function findDuePayouts(db: Db, limit: number): Promise<readonly string[]> {
   const { rows } = await sql<{ order_pk: string }>`
     select o.order_pk from orders o join payout p using (order_pk)
     where o.order_type = 'PAYOUT' and o.status in ('INIT', 'PENDING')
       and (o.status = 'INIT' and p.first_sent_at is not null or p.state in ('REFUSED', 'EXPIRED')
         or p.state in ('REQUESTED', 'AUTHORISED') and p.waiting_since is null and clock_timestamp() >= p.expires_at
-          and not (p.state = 'AUTHORISED' and p.obstacle is not distinct from 'NEEDS_DECISION'))
+          and not (p.state = 'AUTHORISED'
+            and (p.obstacle is not distinct from 'NEEDS_DECISION' or attempt_is_decided(p.order_pk))))
     limit ${limit}`.execute(db);
   return rows.map((row) => row.order_pk);
 }

@@ -4,6 +4,7 @@ import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { Address } from '@opentill/chain/address-codec';
 import { anOwnTransaction } from '@opentill/testkit/payout-scenario';
 import { createCrashingDatabase } from './crashing-database.ts';
+import { findDuePayouts } from '../src/sweep-payouts.ts';
 import { changed, fated, payoutsOn, sweepDue, sweepFates, type Payouts } from './payout-scenario.ts';
 import { createTrackerScenario, handle, type TrackerScenario } from './tracker-scenario.ts';
 
@@ -117,6 +118,18 @@ describe('a payout', () => {
     await sweepDue(s.deps);
     expect(await s.state(order)).toMatchObject({ status: 'INIT' });
     expect(await s.story(order)).toEqual([]);
+  });
+
+  test('that an operator decided to pay again takes no place among those to expire', async () => {
+    const order = await p.payout({ expires_at: past() });
+    await sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${order.order_pk}`.execute(
+      s.admin,
+    );
+    await anOwnTransaction(s.admin, order, { nonce: null, signed_at: past() });
+    expect(await findDuePayouts(s.deps.db, 100)).toEqual([order.order_pk]);
+    await sql`insert into payout_decision (decision_id, order_pk, decision, operator, reason)
+      values (gen_random_uuid(), ${order.order_pk}, 'PAY_AGAIN', 'test', 'looked')`.execute(s.admin);
+    expect(await findDuePayouts(s.deps.db, 100)).toEqual([]);
   });
 
   test.each([
