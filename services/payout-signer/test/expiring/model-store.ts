@@ -348,13 +348,13 @@ export function createModelStore(
       write('adopt', lease, () => {
         tables.paidBy.delete(decision.decisionId);
         const { txHash, payout } = decision;
+        const row = payouts.get(payout.orderPk)!;
+        const isOver = row.state === 'EXPIRED' || row.state === 'REFUSED';
+        if (isOver || attempts.has(txHash)) return { kind: 'NOT_POSSIBLE', why: 'not so' };
         for (const [own, attempt] of attempts)
           if (attempt.orderPk === payout.orderPk && attempt.state === 'OPEN' && !isMined(own))
             if (attempt.signed.validity.expiresMs <= tables.overMs) attempt.state = 'DEAD';
-        const row = payouts.get(payout.orderPk)!;
-        const isOver = row.state === 'EXPIRED' || row.state === 'REFUSED';
-        if (isOver || alive(payout.orderPk) || attempts.has(txHash))
-          return { kind: 'NOT_POSSIBLE', why: 'not so' };
+        if (alive(payout.orderPk)) return { kind: 'NOT_POSSIBLE', why: 'alive' };
         const { contract, to, amountBaseUnits } = found.intent;
         const { validity, feeLimitBaseUnits } = found;
         const signed = { txHash, raw: Buffer.alloc(0), validity, feeLimitBaseUnits };

@@ -24,16 +24,13 @@ export async function adoptExpiring(
   const never = (why: string): Adoption => ({ kind: 'NOT_POSSIBLE', why });
   const { reference, uniqueMs, expiresMs, epochs } = validity;
   const isPossible = Number.isSafeInteger(uniqueMs) && uniqueMs > 0 && uniqueMs <= expiresMs + FAR_MS;
-  await buryLandedNowhere(tx, key, orderPk);
   const { rows } = await sql<{
     state: string;
-    is_alive: boolean;
     is_known: boolean;
     is_booked: boolean;
     is_time_taken: boolean;
   }>`
     select p.state,
-      exists (select from payout_attempt a where a.order_pk = p.order_pk and a.state <> 'DEAD') as is_alive,
       exists (select from own_transaction t where t.chain = ${key.chain} and t.tx_hash = ${txHash}) as is_known,
       exists (
         select from forgotten_payment f where f.chain = ${key.chain} and f.tx_hash = ${txHash} and f.decision = 'ORDER_LOST'
@@ -52,9 +49,11 @@ export async function adoptExpiring(
     return never('this transaction is known already, and stands for what it was signed for');
   if (found.is_booked)
     return never('a restore booked it as of a lost order: opentill restore decide-payment takes that back');
-  if (found.is_alive) return never('an attempt of its own is on its way, or landed');
   if (!isPossible) return never(`its timestamp is ${uniqueMs}, which no transaction from here has`);
   if (found.is_time_taken) return never('another transaction of the wallet has its timestamp');
+  // The last refusal: what is buried stays buried, also when nothing is adopted. A payout has one attempt at most that is not dead.
+  if (!(await buryLandedNowhere(tx, key, orderPk)))
+    return never('an attempt of its own is on its way, or landed');
 
   await sql`
     update payout set state = 'AUTHORISED', authorised_at = clock_timestamp(), waiting_since = null
@@ -79,10 +78,14 @@ export async function adoptExpiring(
 }
 
 /**
- * An attempt of its own that is over, and that the own scan has found in no block, is dead beside a payment of another one. No
- * payment follows from that, so no node is asked for the blocks once more; the triggers insist on the rest.
+ * Marks the payout's own attempt as dead when it is over and the own scan has found it in no block. @returns whether all are dead
+ *
+ * No node is asked for the blocks once more, and the own scan need not be proven (why_epochs_unproven): no payment follows. The payout
+ * is paid by the transaction that is adopted, and is never signed anew, since what is adopted has no bytes here and is never buried.
+ * Should the attempt have landed as well, it was paid twice before anybody decided. With the proof as a condition, a payout that
+ * stays UNPROVEN could never be said to be paid.
  */
-async function buryLandedNowhere(tx: Tx, { chain, wallet }: WalletKey, orderPk: string): Promise<void> {
+async function buryLandedNowhere(tx: Tx, { chain, wallet }: WalletKey, orderPk: string): Promise<boolean> {
   await sql`
     update payout_attempt a set state = 'DEAD', dead_height = c.verified_height, dead_hash = c.verified_hash, updated_at = clock_timestamp()
     from chain_cursor c where c.chain = a.chain and a.chain = ${chain} and a.wallet = ${wallet} and a.order_pk = ${orderPk}
@@ -93,4 +96,7 @@ async function buryLandedNowhere(tx: Tx, { chain, wallet }: WalletKey, orderPk: 
       and not exists (select from own_transaction_landed l where l.chain = a.chain and l.tx_hash = a.tx_hash)`.execute(
     tx,
   );
+  const { rows } = await sql`
+    select from payout_attempt a where a.order_pk = ${orderPk} and a.state <> 'DEAD'`.execute(tx);
+  return rows.length === 0;
 }

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { OrderRow } from '@opentill/testkit/scenario';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { PATIENCE_MS } from '../quick-timing.ts';
+import { createSuiWorld, type SuiWorld } from './sui-world.ts';
+
+/*
+ * The end of an epoch was read while the sources gave no bytes of it: what the own scan has read is never proof, and an attempt that
+ * landed nowhere stays UNPROVEN.
+ */
+
+let world: SuiWorld;
+let order: OrderRow;
+const landed = { txHash: '', address: '' };
+beforeAll(async () => {
+  world = await createSuiWorld();
+  await sql`create function lose_it() returns trigger language plpgsql as 'begin return null; end'`.execute(
+    world.admin,
+  );
+  await sql`create trigger lost before insert on epoch_end for each row execute function lose_it()`.execute(
+    world.admin,
+  );
+  await world.start();
+  const before = await world.payout();
+  await world.land([before]);
+  const [settled] = await world.attemptsOf(before);
+  Object.assign(landed, { txHash: settled!.tx_hash, address: before.address });
+  world.devnet.control.fault({ kind: 'swallow-execute' });
+  order = await world.payout({ address: before.address, amount: before.amount });
+  await waitUntil('it is sent', async () => (await world.payoutOf(order)).sent, PATIENCE_MS);
+});
+afterAll(() => world.close());
+
+const decide = (decision: 'PAID_BY' | 'PAY_AGAIN', txHash: string | null) =>
+  sql`insert into payout_decision (decision_id, order_pk, decision, tx_hash, operator, reason)
+    values (gen_random_uuid(), ${order.order_pk}, ${decision}, ${txHash}, 'test', 'looked')`.execute(
+    world.admin,
+  );
+const outcomes = async () => {
+  const { rows } = await sql<{ outcome: string | null }>`
+    select outcome from payout_decision where order_pk = ${order.order_pk} order by decided_at`.execute(
+    world.admin,
+  );
+  return rows.map(({ outcome }) => outcome);
+};
+
+test('a PAID_BY that is refused leaves the attempt open', async () => {
+  const { rows } = await sql<{ last: number }>`
+    select last_epoch as last from payout_attempt where order_pk = ${order.order_pk}`.execute(world.admin);
+  for (let { epoch } = world.devnet.control.summary(); epoch <= rows[0]!.last; epoch += 1)
+    await world.passEpoch();
+  await decide('PAID_BY', landed.txHash);
+  await waitUntil('answered', async () => (await outcomes())[0] === 'NOT_POSSIBLE', PATIENCE_MS);
+  expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN', fate: null }]);
+});
