@@ -179,6 +179,8 @@ export interface PayoutDecisionTable {
   handled_at: Nullable<Date>;
   outcome: Nullable<'DONE' | 'NOT_POSSIBLE'>;
   detail: Nullable<string>;
+  /** Of PAY_AGAIN: the attempt that is over, and that the operator says landed nowhere. */
+  unproven_tx_hash: Nullable<string>;
 }
 
 export interface OrderDecisionTable {

@@ -135,7 +135,9 @@ function addPayouts(program: Command, context: CliContext): void {
     .action((orderPk: string, options: { reason: string }) => vetoPayout(context, orderPk, options));
   payout
     .command('decide')
-    .description('say whether a transaction that the gateway does not know has paid a payout (ADMIN)')
+    .description(
+      'say whether a payout in doubt was paid: by a transaction that the gateway does not know, or by none (ADMIN)',
+    )
     .argument('<orderPk>')
     .option('--pay-again', 'nothing paid it: look at the chain first')
     .option('--paid-by <txid>', 'this transaction paid it')

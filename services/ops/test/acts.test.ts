@@ -6,6 +6,7 @@ import type { OpsRoute } from '@opentill/contracts/ops/route';
 import type { Database } from '@opentill/db/database';
 import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
 import { newId } from '@opentill/runtime/ids';
+import { anOwnTransaction, aReservedPayout } from '@opentill/testkit/payout-scenario';
 import {
   aChainCursor,
   aCollection,
@@ -339,6 +340,42 @@ describe('payouts', () => {
       .where('order_pk', '=', orderPk)
       .execute();
     expect(decisions).toEqual([{ decision: 'PAY_AGAIN', nonce: null, handled_at: null }]);
+  });
+
+  it('are paid again by a decision about an unproven attempt that is over, and about no other', async () => {
+    const order = await aReservedPayout(admin.kysely, {
+      order_pk: newId(),
+      merchant_id: 'shop',
+      chain: 'SUI_TEST',
+      family: 'SUI',
+      source_address: newId(),
+    });
+    const { order_pk: orderPk, source_address: wallet } = order;
+    const db = admin.kysely;
+    await sql`update payout set state = 'AUTHORISED', authorised_at = now() where order_pk = ${orderPk}`.execute(
+      db,
+    );
+    const { tx_hash: txHash } = await anOwnTransaction(db, order, { nonce: null });
+    await sql`insert into payout_attempt (chain, tx_hash, wallet, order_pk, unique_ms, expires_ms, reference_height, reference_hash,
+        first_epoch, last_epoch)
+      values ('SUI_TEST', ${txHash}, ${wallet}, ${orderPk}, 1, 1, 1, 'b', 7, 8)`.execute(db);
+    await sql`update payout set state = 'SIGNED' where order_pk = ${orderPk}`.execute(db);
+    await aChainCursor(db, { chain: 'SUI_TEST', family: 'SUI' });
+    const scanned = (epoch: number) =>
+      sql`update chain_cursor set verified_epoch = ${epoch} where chain = 'SUI_TEST'`.execute(db);
+    await scanned(8);
+    const again = { orderPk, decision: 'PAY_AGAIN', reason: 'on no explorer' } as const;
+    await refused('decidePayout', again, 'STATE_CONFLICT');
+    // Said of something else before the end: not about the attempt.
+    await sql`insert into payout_decision (decision_id, order_pk, decision, operator, reason)
+      values (${newId()}, ${orderPk}, 'PAY_AGAIN', 'ada', 'another was paid')`.execute(db);
+    await scanned(9);
+    await act('decidePayout', again);
+    await refused('decidePayout', again, 'STATE_CONFLICT');
+    const { rows } =
+      await sql`select decision, unproven_tx_hash as of, reason, handled_at is null as open from payout_decision
+      where order_pk = ${orderPk}`.execute(db);
+    expect(rows).toEqual([{ decision: 'PAY_AGAIN', of: txHash, reason: 'on no explorer', open: true }]);
   });
 
   it('that an unknown transaction may have paid are decided about, once at a time, by an administrator', async () => {

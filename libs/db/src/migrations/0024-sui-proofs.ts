@@ -1,6 +1,6 @@
 /**
  * Which stretches of a chain the own scan has proven, and which epochs the chain's validators have certified: without both no
- * transaction that epochs end is dead. Only added to.
+ * transaction that epochs end is dead, unless an operator decides about it. Only added to.
  */
 export const name = '0024-sui-proofs';
 
@@ -69,4 +69,23 @@ language sql stable security definer set search_path = public, pg_temp as $$
 $$;
 revoke all on function why_epochs_unproven(text, bigint, bigint) from public;
 grant execute on function why_epochs_unproven(text, bigint, bigint) to opentill_signer, opentill_ops;`,
+  `
+alter table payout_decision add column if not exists unproven_tx_hash text;
+comment on column payout_decision.unproven_tx_hash is 'Of PAY_AGAIN, where epochs end transactions: the attempt that is over, and of which the operator says that it landed nowhere, in place of the proof. A decision is about this attempt and no later one.';
+comment on column payout_decision.outcome is 'NOT_POSSIBLE: detail says why. PAY_AGAIN is DONE when the payout is signed again, or its open attempt is DEAD.';
+create or replace function payout_decision_names_attempt() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if new.decision <> 'PAY_AGAIN' or not exists (
+    select from payout_attempt a where a.order_pk = new.order_pk and a.tx_hash = new.unproven_tx_hash and a.state = 'OPEN'
+      and a.last_epoch is not null and attempt_is_over(a.chain, a.expires_ms, a.last_epoch)
+  ) then
+    raise exception '% is no open attempt that is over', new.unproven_tx_hash using errcode = 'integrity_constraint_violation';
+  end if;
+  return new;
+end $$;
+revoke all on function payout_decision_names_attempt() from public;
+create or replace trigger payout_decision_of_attempt before insert or update of unproven_tx_hash on payout_decision for each row
+  when (new.unproven_tx_hash is not null) execute function payout_decision_names_attempt();
+grant insert (unproven_tx_hash), update (unproven_tx_hash, reason, operator, decided_at) on payout_decision to opentill_ops;`,
 ];

@@ -15,6 +15,7 @@ import {
   insertVeto,
   mayBePaidByForeign,
   readPayout,
+  unprovenAttemptOf,
   type PayoutRow,
 } from '../store/payouts.ts';
 import type { OpsDeps } from './ops-deps.ts';
@@ -83,24 +84,26 @@ export function payoutHandlers({ db, clock, newId }: OpsDeps): Pick<Handlers, Pa
   };
 }
 
-/** Keeps what an operator says of a payout that an unknown transaction may have paid. */
+/** Keeps what an operator says of a payout that an unknown transaction, or its own unproven attempt, may have paid. */
 async function decide(
   act: Act,
   payout: PayoutRow,
   decisionId: string,
   { orderPk, decision, txHash, reason }: OpsInput<'decidePayout'>,
-): Promise<{ decision: string; txHash: string | undefined; nonce: number | null }> {
+): Promise<Readonly<Record<string, unknown>>> {
   if (payout.state === 'REFUSED' || payout.state === 'EXPIRED')
     throw refuse('STATE_CONFLICT', `The payout has ended: it is ${payout.state}.`);
   if ((decision === 'PAID_BY') !== (txHash !== undefined))
     throw refuse('UNPROCESSABLE', 'PAID_BY names a transaction, and PAY_AGAIN none.');
   const nonce = decision === 'PAY_AGAIN' ? ((await highestTakenNonce(act.tx, orderPk)) ?? null) : null;
   const isForSigner = payout.state === 'AUTHORISED' && payout.obstacle === 'NEEDS_DECISION';
-  const isInDoubt = isForSigner || nonce !== null || decision === 'PAID_BY';
+  const unprovenTxHash =
+    decision === 'PAY_AGAIN' ? ((await unprovenAttemptOf(act.tx, orderPk)) ?? null) : null;
+  const isInDoubt = isForSigner || nonce !== null || unprovenTxHash !== null || decision === 'PAID_BY';
   if (!isInDoubt && !(await mayBePaidByForeign(act.tx, orderPk)))
     throw refuse(
       'STATE_CONFLICT',
-      'The payout does not wait for a decision: no nonce of it was taken by an unknown transaction, none pays just what it asks for, and its attempts did not expire as often as the policy lets them.',
+      'The payout does not wait for a decision: no nonce of it was taken by an unknown transaction, none pays just what it asks for, no attempt of it on SUI is UNPROVEN, and its attempts did not expire as often as the policy lets them.',
     );
   const { operatorId: operator } = act.operator;
   const added = await insertPayoutDecision(act.tx, {
@@ -109,11 +112,12 @@ async function decide(
     nonce,
     decision,
     txHash: txHash?.toLowerCase() ?? null,
+    unprovenTxHash,
     reason,
     operator,
   });
   if (!added) throw refuse('STATE_CONFLICT', 'A decision about this payout waits for the signer already.');
-  return { decision, txHash, nonce };
+  return { decision, txHash, nonce, ...(unprovenTxHash !== null && { unprovenTxHash }) };
 }
 
 async function required(db: Db, orderPk: string): Promise<PayoutRow> {

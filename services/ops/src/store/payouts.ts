@@ -164,15 +164,20 @@ export async function insertPayoutDecision(
     nonce: number | null;
     decision: 'PAY_AGAIN' | 'PAID_BY';
     txHash: string | null;
+    unprovenTxHash: string | null;
     reason: string;
     operator: string;
   },
 ): Promise<boolean> {
-  const { decisionId, orderPk, txHash, nonce, reason, operator } = decision;
+  const { decisionId, orderPk, txHash, unprovenTxHash, nonce, reason, operator } = decision;
+  // A PAY_AGAIN that came before the attempt's end is not about the attempt: it would keep the one that is from ever being said.
   const { rows } = await sql`
-    insert into payout_decision (decision_id, order_pk, nonce, decision, tx_hash, reason, operator)
-    values (${decisionId}, ${orderPk}, ${nonce}, ${decision.decision}, ${txHash}, ${reason}, ${operator})
-    on conflict (order_pk) where handled_at is null do nothing returning 1`.execute(db);
+    insert into payout_decision as d (decision_id, order_pk, nonce, decision, tx_hash, unproven_tx_hash, reason, operator)
+    values (${decisionId}, ${orderPk}, ${nonce}, ${decision.decision}, ${txHash}, ${unprovenTxHash}, ${reason}, ${operator})
+    on conflict (order_pk) where handled_at is null do update set unproven_tx_hash = excluded.unproven_tx_hash,
+      reason = excluded.reason, operator = excluded.operator, decided_at = excluded.decided_at
+    where d.decision = 'PAY_AGAIN' and excluded.decision = 'PAY_AGAIN' and excluded.unproven_tx_hash <> coalesce(d.unproven_tx_hash, '')
+    returning 1`.execute(db);
   return rows.length > 0;
 }
 
@@ -187,6 +192,18 @@ export async function highestTakenNonce(db: Db, orderPk: string): Promise<number
     .limit(1)
     .executeTakeFirst();
   return row?.nonce;
+}
+
+/** The attempt of a payout that can land no more where epochs end it, while the own scan is no proof that it did not. */
+export async function unprovenAttemptOf(db: Db, orderPk: string): Promise<string | undefined> {
+  const { rows } = await sql<{ tx_hash: string }>`
+    select a.tx_hash from payout_attempt a join chain_cursor c using (chain)
+    where a.order_pk = ${orderPk} and a.state = 'OPEN' and c.verified_epoch > a.last_epoch
+      and why_epochs_unproven(a.chain, a.reference_height, a.last_epoch) is not null
+      and not exists (select from own_transaction_landed l where l.chain = a.chain and l.tx_hash = a.tx_hash)
+      and not exists (select from own_transaction_fate f
+        where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED'))`.execute(db);
+  return rows[0]?.tx_hash;
 }
 
 /** Whether a transaction that nobody here signed pays just what the payout asks for, and nobody has said that it is another's. */

@@ -38,7 +38,8 @@ import type { KnownBlock, PaidByDecision, RequestedPayout, UnsignedPayout } from
  * the same trigger), and (c) that this reading is proof (why_epochs_unproven): from the attempt's reference block to the end of its last
  * epoch every checkpoint was read without a gap, its contents checked against its digest, each naming the one before it, and the last
  * one is signed by a quorum of its validators; and that two nodes which have kept all of the stretch, have executed a block of a
- * later epoch and know transactions of both ends of the stretch when they are asked for them, know none of it.
+ * later epoch and know transactions of both ends of the stretch when they are asked for them, know none of it. In place of
+ * why_epochs_unproven stands an operator's decision about this attempt after its end (payout_decision.unproven_tx_hash), and of nothing else.
  *
  * What proves nothing: that a node says it expired, is unknown, is refused or is a duplicate; that nobody answers; that some
  * time went by here.
@@ -83,7 +84,7 @@ export interface OpenAttempt {
   readonly isVerified: boolean;
   /** Whether the own scan has read it in a verified block, also while nobody says what became of it there (SUI): it is not dead. */
   readonly hasLanded: boolean;
-  /** Where epochs end it: why the own scan is no proof yet that no block up to its end holds it. Absent: it is. */
+  /** Where epochs end it: why the own scan is no proof yet that no block up to its end holds it. Absent: it is, or an operator decided. */
   readonly unprovenBecause?: string;
 }
 

@@ -12,6 +12,9 @@ import { createSuiWorld, type SuiWorld } from './sui-world.ts';
 
 let world: SuiWorld;
 let order: OrderRow;
+/** What the nodes were asked for, and whether they say that a block has it. */
+const asked = new Set<string>();
+let nodesShowIt = true;
 const landed = { txHash: '', address: '' };
 beforeAll(async () => {
   world = await createSuiWorld();
@@ -21,7 +24,16 @@ beforeAll(async () => {
   await sql`create trigger lost before insert on epoch_end for each row execute function lose_it()`.execute(
     world.admin,
   );
-  await world.start();
+  await world.start({
+    sender: (sender) => ({
+      ...sender,
+      async findInBlocks(hashes, ...rest) {
+        const answer = await sender.findInBlocks(hashes, ...rest);
+        for (const hash of hashes) asked.add(hash);
+        return nodesShowIt ? { ...answer, found: new Set(hashes) } : answer;
+      },
+    }),
+  });
   const before = await world.payout();
   await world.land([before]);
   const [settled] = await world.attemptsOf(before);
@@ -32,9 +44,13 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const decide = (decision: 'PAID_BY' | 'PAY_AGAIN', txHash: string | null) =>
+const decide = (decision: 'PAID_BY' | 'PAY_AGAIN', txHash: string | null = null) =>
   sql`insert into payout_decision (decision_id, order_pk, decision, tx_hash, operator, reason)
     values (gen_random_uuid(), ${order.order_pk}, ${decision}, ${txHash}, 'test', 'looked')`.execute(
+    world.admin,
+  );
+const nameAttempt = (txHash: string) =>
+  sql`update payout_decision set unproven_tx_hash = ${txHash} where decision = 'PAY_AGAIN'`.execute(
     world.admin,
   );
 const outcomes = async () => {
@@ -53,4 +69,29 @@ test('a PAID_BY that is refused leaves the attempt open', async () => {
   await decide('PAID_BY', landed.txHash);
   await waitUntil('answered', async () => (await outcomes())[0] === 'NOT_POSSIBLE', PATIENCE_MS);
   expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN', fate: null }]);
+});
+
+test('a decision about this attempt replaces the proof of the scan, not the nodes’ word', async () => {
+  const [attempt] = await world.attemptsOf(order);
+  await sql`update payout set expires_at = now() - interval '1 hour' where order_pk = ${order.order_pk}`.execute(
+    world.admin,
+  );
+  await decide('PAY_AGAIN');
+  const next = await world.payout();
+  await waitUntil('the next one is sent', async () => (await world.payoutOf(next)).sent, PATIENCE_MS);
+  // It is a word about something else: whoever signed the next one has been through all that is over.
+  expect([...asked]).toEqual([]);
+  const ofNext = (await world.attemptsOf(next))[0]!.tx_hash;
+  await expect(nameAttempt(ofNext)).rejects.toThrow(/no open attempt that is over/);
+  await nameAttempt(attempt!.tx_hash);
+  await waitUntil('the nodes are asked', () => asked.has(attempt!.tx_hash), PATIENCE_MS);
+  expect(await world.attemptsOf(order)).toMatchObject([{ state: 'OPEN' }]);
+  nodesShowIt = false;
+  await world.until('signed anew', order, ({ length }) => length === 2);
+  expect((await world.attemptsOf(order))[0]).toMatchObject({ state: 'DEAD', fate: null });
+  expect(await outcomes()).toEqual(['NOT_POSSIBLE', 'DONE']);
+  world.devnet.control.clearFaults();
+  await world.land([order, next]);
+  // One was paid to the same address before.
+  expect(await world.received(order)).toBe(2n * order.amount);
 });

@@ -80,7 +80,7 @@ export async function vetoPayout(
 }
 
 /**
- * Says of a payout that may have been paid by a transaction which the gateway does not know, whether it was.
+ * Says of a payout whether it was paid, by a transaction which the gateway does not know or by an attempt that stays UNPROVEN.
  * @throws GatewayError CLI_USAGE unless exactly one of both is said
  */
 export async function decidePayout(

@@ -5,11 +5,12 @@ import { closeStaleDecisions } from '../../store/adopt.ts';
 import { lockPayouts } from '../../store/rows.ts';
 import type { WalletKey } from '../../wallet-facts.ts';
 import type { Burial } from '../attempt-store.ts';
-import { ofWallet } from './rows.ts';
+import { ofWallet, whyUnproven } from './rows.ts';
 
 /**
  * Marks attempts as dead and sends their payouts back to be signed anew: only those that the own scan says are over and in no
- * block, as the triggers insist, and of those that epochs end only what it has proven. One that a block came to hold meanwhile stays, and so does one that was open when this database
+ * block, as the triggers insist, and of those that epochs end only what it has proven, or what an operator has decided about.
+ * Such a decision ends with the burial and allows no later attempt. One that a block came to hold meanwhile stays, and so does one that was open when this database
  * was backed up, or whose payout a transaction may have paid that nobody here knows, until an operator has decided: another attempt
  * may have landed since. A payout to others that had as many attempts as need no decision waits for one from this commit on. One with
  * fewer, of which an operator decided before that it is paid again, gets its time anew.
@@ -37,7 +38,7 @@ export async function buryAttempts(
         select from own_transaction_fate f
         where f.chain = a.chain and f.tx_hash = a.tx_hash and f.state in ('MINED', 'VERIFIED'))
       and not exists (select from own_transaction_landed l where l.chain = a.chain and l.tx_hash = a.tx_hash)
-      and not may_have_been_paid(a.order_pk) and why_epochs_unproven(a.chain, a.reference_height, a.last_epoch) is null
+      and not may_have_been_paid(a.order_pk) and ${whyUnproven} is null
     returning a.tx_hash, a.order_pk`.execute(tx);
   const unsigned = await sql<{ order_pk: string; needs_decision: boolean }>`
     with judged as (
@@ -58,6 +59,13 @@ export async function buryAttempts(
     where p.order_pk = j.order_pk and p.chain = ${key.chain} and p.wallet = ${key.wallet} and p.state = 'SIGNED'
     returning p.order_pk, j.needs_decision`.execute(tx);
   const waiting = unsigned.rows.flatMap((row) => (row.needs_decision ? [row.order_pk] : []));
+  // Carried out by this burial; of a payout that waits only the decision about this very attempt.
+  await sql`
+    update payout_decision d set handled_at = clock_timestamp(), outcome = 'DONE'
+    where d.order_pk = any(${unsigned.rows.map((row) => row.order_pk)}::uuid[]) and d.decision = 'PAY_AGAIN'
+      and d.handled_at is null and (d.unproven_tx_hash is not null or d.order_pk <> all(${waiting}::uuid[]))`.execute(
+    tx,
+  );
   await closeStaleDecisions(tx, waiting);
   return { dead: rows.map((row) => row.tx_hash), waiting };
 }

@@ -13,7 +13,7 @@ import { resourceOf } from '../../resource-of-movement.ts';
 import type { WalletKey } from '../../wallet-facts.ts';
 import type { ExpiringView, OpenAttempt } from '../attempt-facts.ts';
 import { readElsewhere, type Sponsoring } from './elsewhere.ts';
-import { newForeign, ofWallet } from './rows.ts';
+import { newForeign, ofWallet, whyUnproven } from './rows.ts';
 
 /** Each is asked of nodes: more wait for the next pass. */
 const PAID_BY_MAX = 8;
@@ -137,7 +137,7 @@ async function readOpenAttempts(db: Db, key: WalletKey): Promise<readonly OpenAt
     select a.tx_hash, a.order_pk, t.contract_address, t.to_address, t.amount, t.fee_terms, length(t.raw) > 0 as has_bytes,
       a.unique_ms, a.expires_ms, a.reference_height, a.reference_hash, a.first_epoch, a.last_epoch, t.signed_at, t.send_outcome, f.state as fate, f.block_height,
       m.kind as movement, l.tx_hash is not null as has_landed,
-      why_epochs_unproven(a.chain, a.reference_height, a.last_epoch) as unproven
+      ${whyUnproven} as unproven
     from payout_attempt a join own_transaction t using (chain, tx_hash)
       left join own_transaction_fate f using (chain, tx_hash) left join movement m on m.order_pk = a.order_pk
       left join own_transaction_landed l on l.chain = a.chain and l.tx_hash = a.tx_hash

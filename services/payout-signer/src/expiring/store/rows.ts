@@ -22,3 +22,12 @@ export function newForeign({ chain, wallet }: WalletKey): RawBuilder<unknown> {
     and not exists (select from own_transaction t where t.chain = x.chain and t.tx_hash = x.tx_hash)
     and not exists (select from forgotten_payment f where f.chain = x.chain and f.tx_hash = x.tx_hash and f.decision is not null)`;
 }
+
+/**
+ * Where epochs end the attempt `a`: why the own scan is no proof that no block holds it. Null: it is; or an operator has decided about
+ * this attempt after its end, and his word stands in its place.
+ */
+export const whyUnproven: RawBuilder<string | null> = sql<string | null>`case when not exists (
+    select from payout_decision d where d.order_pk = a.order_pk and d.decision = 'PAY_AGAIN' and d.handled_at is null
+      and d.unproven_tx_hash = a.tx_hash)
+  then why_epochs_unproven(a.chain, a.reference_height, a.last_epoch) end`;
