@@ -3,6 +3,7 @@ import { sql, type Insertable, type Selectable } from 'kysely';
 import { familyOf, type Chain } from '@opentill/domain/chains';
 import type { Db } from '@opentill/db/database';
 import { MERCHANT_TOKEN_LENGTH_MIN, upsertMerchant, type MerchantSettings } from '@opentill/db/merchants';
+import { sealSecret, tokenAad } from '@opentill/db/sealed-secret';
 import type { ChainCursorTable, OrdersTable, TransferTable } from '@opentill/db/tables';
 
 /** The key under which scenario merchants' secrets are sealed, and its form for the environment. */
@@ -47,6 +48,20 @@ export async function aMerchant(
   };
   await upsertMerchant(db, TEST_SECRETS_KEY, merchant);
   return merchant;
+}
+
+/** A merchant of an earlier version, which took tokens of any length. Settings as of aMerchant. */
+export async function aMerchantWithShortToken(
+  db: Db,
+  { token, ...overrides }: Partial<MerchantSettings> & Pick<MerchantSettings, 'token'>,
+): Promise<void> {
+  const { merchantId } = await aMerchant(db, overrides);
+  const sealed = sealSecret(TEST_SECRETS_KEY, token, tokenAad(merchantId));
+  await db
+    .updateTable('merchant')
+    .set({ token_sealed: sealed })
+    .where('merchant_id', '=', merchantId)
+    .execute();
 }
 
 type OrderOverrides = Partial<Insertable<OrdersTable>>;

@@ -4,7 +4,12 @@ import { sql } from 'kysely';
 import { signOrderId, signText } from '@opentill/contracts/signing/verify-signature';
 import type { Database } from '@opentill/db/database';
 import { rotateToken, type MerchantSettings } from '@opentill/db/merchants';
-import { aChainCursor, aMerchant, TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
+import {
+  aChainCursor,
+  aMerchant,
+  aMerchantWithShortToken,
+  TEST_SECRETS_KEY,
+} from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import {
@@ -247,7 +252,11 @@ describe('signatures', () => {
       token: string;
       requests: { name: string; expect: 'accepted' | 'refused'; body: string }[];
     };
-    await aMerchant(admin.kysely, { merchantId: 'vectors', token: vectors.token, rateLimits: NO_LIMITS });
+    await aMerchantWithShortToken(admin.kysely, {
+      merchantId: 'vectors',
+      token: vectors.token,
+      rateLimits: NO_LIMITS,
+    });
     const replay = await startTestApi(testDatabase, { unnamedFailuresMax: 1_000_000 });
     replay.advance(1_790_000_000 - replay.nowSeconds());
     const outcomes: string[] = [];

@@ -19,7 +19,7 @@ import {
 let testDatabase: TestDatabase;
 let admin: Database;
 let api: TestApi;
-const tokens = { 1: 'token-of-shop', 2: 'token-of-careful' } as const;
+const tokens = { 1: 'token-of-shop'.padEnd(32, '-'), 2: 'token-of-careful'.padEnd(32, '-') } as const;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
