@@ -10,7 +10,8 @@ it('warns of sources with which the signer does not start, also of a disabled ne
       subject: 'TRON',
       check: 'same-host',
       outcome: 'warn',
-      detail: 'payout-signer does not start: same-host at node.example, unless SOURCE_RISKS_ACCEPTED names it.',
+      detail:
+        'payout-signer does not start: same-host at node.example, unless SOURCE_RISKS_ACCEPTED names it.',
       mend: expect.stringContaining('Name sources of different hosts in TRON_RPC_URLS'),
     },
   ]);
