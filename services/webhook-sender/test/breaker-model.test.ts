@@ -303,6 +303,12 @@ async function walk(db: Db, seed: number, steps: number): Promise<Record<string,
   return seen;
 }
 
+/**
+ * Claims of several replicas at once end in an order that no seed decides, and one walk in three meets a given fault. So walks
+ * go on until they have met it; this many without it is a fault of the test.
+ */
+const SEEDS_MAX = 100;
+
 const WAYS = [
   'claim',
   'probe',
@@ -320,7 +326,7 @@ describe('three replicas that claim, attempt, die and wake', () => {
   it('keep every promise on every way', async () => {
     const total: Record<string, number> = {};
     const missed = () => WAYS.filter((what) => (total[what] ?? 0) === 0);
-    for (let seed = 1; seed <= 5 || (seed <= 20 && missed().length > 0); seed += 1) {
+    for (let seed = 1; seed <= 5 || (seed <= SEEDS_MAX && missed().length > 0); seed += 1) {
       const seen = await walk(s.webhook.kysely, seed, 200);
       for (const [what, times] of Object.entries(seen)) total[what] = (total[what] ?? 0) + times;
     }
@@ -361,7 +367,7 @@ describe('three replicas that claim, attempt, die and wake', () => {
       return other;
     });
     const walks = async () => {
-      for (let seed = 1; seed <= 8; seed += 1) await walk(unguarded, seed, 200);
+      for (let seed = 1; seed <= SEEDS_MAX; seed += 1) await walk(unguarded, seed, 200);
     };
     await expect(walks()).rejects.toThrow(words);
     expect(rewritten).toBeGreaterThan(0);

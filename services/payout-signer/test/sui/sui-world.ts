@@ -359,6 +359,8 @@ function policyOf(network: NetworkConfig, sweep: SignerOptions['sweep']): unknow
   const limits = { maxPerPayout: high, maxPerHour: high, maxPerDay: high, maxPerMerchantPerDay: high };
   return {
     version: 1,
+    // Attempts die here by the dozen, and no operator decides about the third.
+    maxAttemptsWithoutDecision: 100,
     chains: {
       [network.chain]: {
         enabled: true,
