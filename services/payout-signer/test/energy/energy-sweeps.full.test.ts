@@ -18,7 +18,7 @@ let world: TronSweepWorld;
 let cold = 0n;
 beforeAll(async () => {
   world = await createTronSweepWorld();
-}, 60_000);
+});
 afterAll(async () => {
   await world.close();
 });
@@ -49,7 +49,7 @@ describe('a seller', () => {
     const [fresh, active] = [await world.paid(40n * USDT), await world.paid(41n * USDT, 1n)];
     const balance = world.shop.balanceSun();
     const signer = await world.start({ sweep: rent });
-    await world.mineUntil('both are swept', async () => (await isDone(fresh)) && isDone(active), 60_000);
+    await world.mineUntil('both are swept', async () => (await isDone(fresh)) && isDone(active));
     await signer.stop();
     expect(await swept()).toBe(81n * USDT);
     expect(await kinds(fresh)).toEqual(['GAS_TOP_UP', 'SWEEP']);
@@ -69,7 +69,7 @@ describe('a seller', () => {
     const orders = world.shop.orders().length;
     world.shop.fault({ kind: 'never-delivers' });
     const signer = await world.start({ sweep: rent, energyWaitMs: 1_500 });
-    await world.mineUntil('it is swept', () => isDone(order), 60_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     await signer.stop();
     expect(await swept()).toBe(42n * USDT);
     expect(world.shop.orders()).toHaveLength(orders + 1);
@@ -84,7 +84,7 @@ describe('a seller', () => {
     const orders = world.shop.orders().length;
     world.shop.fault({ kind: 'too-little', percent: 50 });
     const signer = await world.start({ sweep: rent, energyWaitMs: 1_500 });
-    await world.mineUntil('it is swept', () => isDone(order), 60_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     await signer.stop();
     expect(world.shop.orders()).toHaveLength(orders + 1);
     const { rows } = await sql<{ amount: bigint }>`
@@ -102,7 +102,7 @@ describe('a seller', () => {
       const [orders, balance] = [world.shop.orders().length, world.shop.balanceSun()];
       world.shop.fault(kind === 'late' ? { kind, delayMs: 1_500 } : { kind });
       const signer = await world.start({ sweep: rent });
-      await world.mineUntil('it is swept', () => isDone(order), 60_000);
+      await world.mineUntil('it is swept', () => isDone(order));
       await signer.stop();
       expect(await swept()).toBe(44n * USDT);
       expect(world.shop.orders()).toHaveLength(orders + 1);
@@ -117,7 +117,7 @@ describe('a seller', () => {
     const balance = world.shop.balanceSun();
     world.shop.fault({ kind: 'refuses' });
     const signer = await world.start({ sweep: rent });
-    await world.mineUntil('it is swept', () => isDone(order), 60_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     await signer.stop();
     expect(world.shop.balanceSun()).toBe(balance);
     expect(await world.sweepsOf(order)).toMatchObject([
@@ -133,7 +133,7 @@ describe('a seller', () => {
     const orders = world.shop.orders().length;
     const dear = await world.paid(46n * USDT, 1n);
     const strict = await world.start({ sweep: { ...rent, maxRentPerOrder: '2' } });
-    await world.mineUntil('it is swept', () => isDone(dear), 60_000);
+    await world.mineUntil('it is swept', () => isDone(dear));
     await strict.stop();
     expect(await world.sweepsOf(dear)).toMatchObject([{ state: 'DONE', method: 'TOP_UP' }]);
     expect(world.shop.orders()).toHaveLength(orders);
@@ -172,7 +172,7 @@ describe('own stake', () => {
   test('is lent for one sweep after the other, and comes back', async () => {
     const [fresh, active] = [await world.paid(50n * USDT), await world.paid(51n * USDT, 1n)];
     const signer = await world.start({ sweep: { ...stake, rent: true } });
-    await world.mineUntil('both are swept', async () => (await isDone(fresh)) && isDone(active), 60_000);
+    await world.mineUntil('both are swept', async () => (await isDone(fresh)) && isDone(active));
     await signer.stop();
     expect(await swept()).toBe(101n * USDT);
     expect(await kinds(fresh)).toEqual(['GAS_TOP_UP', 'DELEGATE', 'SWEEP', 'UNDELEGATE']);
@@ -208,11 +208,11 @@ describe('own stake', () => {
         },
       }),
     });
-    await world.mineUntil('it is given up', () => hasEnded(order, 'ABANDONED'), 60_000);
+    await world.mineUntil('it is given up', () => hasEnded(order, 'ABANDONED'));
     expect(await kinds(order)).toEqual(['DELEGATE', 'UNDELEGATE']);
     expect(await world.lentOut()).toBe(0n);
     isBroken = false;
-    await world.mineUntil('it is swept', () => isDone(order), 60_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     await signer.stop();
     expect(await swept()).toBe(52n * USDT);
     expect(await world.lentOut()).toBe(0n);
@@ -249,7 +249,7 @@ describe('own stake', () => {
     // As opentill halt release does.
     await sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'I staked'
       where released_at is null`.execute(admin);
-    await world.mineUntil('it is swept', () => isDone(order), 60_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     await signer.stop();
     expect(await kinds(order)).toEqual(['DELEGATE', 'SWEEP', 'UNDELEGATE']);
     expect(await swept()).toBe(53n * USDT);
@@ -306,7 +306,7 @@ describe('own stake', () => {
       values (gen_random_uuid(), ${CHAIN}, ${tron.wallet}, 'OPERATOR', 'look first', 'test')`.execute(admin);
     isShut = false;
     const rich = await world.paid(58n * USDT, 60n * ONE_TRX);
-    await world.mineUntil('another is swept in its place', () => isDone(rich), 60_000);
+    await world.mineUntil('another is swept in its place', () => isDone(rich));
     expect(await kinds(rich)).toEqual(['SWEEP']);
     expect((await world.movesOf(order)).map(({ kind, money }) => `${kind} ${money}`)).toEqual([
       'DELEGATE RESERVED',
@@ -314,7 +314,7 @@ describe('own stake', () => {
     expect(await world.lentOut()).toBe(0n);
     await sql`update wallet_halt set released_at = now(), released_by = 'test', released_reason = 'looked'
       where released_at is null`.execute(admin);
-    await world.mineUntil('it is swept', () => isDone(order), 60_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     await signer.stop();
     expect(await kinds(order)).toEqual(['DELEGATE', 'SWEEP', 'UNDELEGATE']);
     expect(await swept()).toBe(115n * USDT);
@@ -366,11 +366,11 @@ describe('own stake', () => {
   test('is lent to nobody when the policy does not say so, and taken back when it says so no more', async () => {
     const lent = await world.paid(54n * USDT, 1n);
     const first = await world.start({ sweep: stake });
-    await world.mineUntil('it is lent', async () => (await world.lentOut()) > 0n, 60_000);
+    await world.mineUntil('it is lent', async () => (await world.lentOut()) > 0n);
     await first.stop();
     const other = await world.paid(55n * USDT, 1n);
     const signer = await world.start();
-    await world.mineUntil('both are swept', async () => (await isDone(lent)) && isDone(other), 60_000);
+    await world.mineUntil('both are swept', async () => (await isDone(lent)) && isDone(other));
     await signer.stop();
     expect(await world.lentOut()).toBe(0n);
     expect(await world.sweepsOf(other)).toMatchObject([{ state: 'DONE', method: 'TOP_UP' }]);
@@ -379,7 +379,7 @@ describe('own stake', () => {
   test('comes back also when the policy sweeps nothing any more, and what is asked for then is over at once', async () => {
     const order = await world.paid(56n * USDT, 1n);
     const first = await world.start({ sweep: stake });
-    await world.mineUntil('it is lent', async () => (await world.lentOut()) > 0n, 60_000);
+    await world.mineUntil('it is lent', async () => (await world.lentOut()) > 0n);
     await first.stop();
     await sql`insert into sweep_request (chain, operator) values (${CHAIN}, 'test')`.execute(world.admin);
     const signer = await world.start({ sweep: null });
@@ -388,7 +388,7 @@ describe('own stake', () => {
         await sql`select from sweep where state = 'OPEN'
           union all select from sweep_request where handled_at is null`.execute(world.admin)
       ).rows.length;
-    await world.mineUntil('nothing is open', async () => (await open()) === 0, 60_000);
+    await world.mineUntil('nothing is open', async () => (await open()) === 0);
     await signer.stop();
     expect(await world.lentOut()).toBe(0n);
     // Sent before the policy changed, or not at all.

@@ -15,7 +15,7 @@ let world: TronSweepWorld;
 beforeAll(async () => {
   world = await createTronSweepWorld({ usdt: 0n });
   expect(await world.tokensAt(world.cold)).toBeGreaterThan(0n);
-}, 60_000);
+});
 afterAll(async () => {
   await world.close();
 });
@@ -57,7 +57,7 @@ test.each([
   async (_, sun, method, sweep) => {
     const order = await world.paid(50n * USDT, sun);
     const signer = await world.start({ asset: FLOAT, sweep });
-    await world.mineUntil('it is swept', () => isDone(order), 60_000);
+    await world.mineUntil('it is swept', () => isDone(order));
     await signer.stop();
     expect(await sweepsOf(order)).toEqual([{ state: 'DONE', method, to: 'HOT' }]);
     expect(await atHot()).toBe(50n * USDT);

@@ -24,7 +24,7 @@ import { createTronsaveSeller } from '../../src/energy/tronsave-seller.ts';
 import { judgeByPolicy } from '../../src/judge-by-policy.ts';
 import { CHAIN, createTronWorld, ONE_TRX, post, type TronWorld } from '../expiring/tron-world.ts';
 import { keepBooks } from '../keep-books.ts';
-import { QUICK } from '../quick-timing.ts';
+import { LEASE_TTL_MS, PATIENCE_MS, QUICK } from '../quick-timing.ts';
 
 export { CHAIN, ONE_TRX } from '../expiring/tron-world.ts';
 
@@ -50,6 +50,7 @@ export interface TronSweepWorld {
   paid(amount: bigint, trxSun?: bigint): Promise<OrderRow>;
   start(options?: TronSignerOptions): Promise<{ stop(): Promise<void> }>;
   /** Makes a block at a time until `isSo`. */
+  /** Makes a block for each pass of the signer: a signer that is slower than the chain's time has what it signs expire. */
   mineUntil(what: string, isSo: () => Promise<boolean>, timeoutMs?: number): Promise<void>;
   sweepsOf(
     order: OrderRow,
@@ -65,7 +66,9 @@ export interface TronSweepWorld {
   close(): Promise<void>;
 }
 
-const TIMING = { ...QUICK, planEveryMs: 50, leaseTtlMs: 1_500, depositsAtOnce: 8 };
+const TIMING = { ...QUICK, planEveryMs: 50, leaseTtlMs: LEASE_TTL_MS, depositsAtOnce: 8 };
+/** For a signer that is stopped, or held up, in a pass. */
+const MINE_ANYWAY_MS = 500;
 const API_KEY = 'devnet';
 
 /** @param usdt what the hot wallet holds of it; absent: much */
@@ -94,6 +97,15 @@ export async function createTronSweepWorld({
   const branch = depositBranch(tron.depositXpub, 'test');
   const running = new Set<{ stop(): Promise<void> }>();
   let index = 1_000_000;
+  const passes = { count: 0, minedAfter: -1, minedAtMs: 0 };
+  /** Each pass asks for the block keys once. */
+  const countPasses = (sender: ExpiringSender): ExpiringSender => ({
+    ...sender,
+    newBlockKeys(options) {
+      passes.count += 1;
+      return sender.newBlockKeys?.(options) ?? Promise.resolve([]);
+    },
+  });
 
   const world: TronSweepWorld = {
     tron,
@@ -149,7 +161,7 @@ export async function createTronSweepWorld({
             network,
             terms: tronPayoutTermsOf(network)!,
             codec: tronFamily.addressCodec,
-            sender: options.sender?.(plain) ?? plain,
+            sender: countPasses(options.sender?.(plain) ?? plain),
           },
         ],
         wallets: [wallet],
@@ -183,12 +195,16 @@ export async function createTronSweepWorld({
       running.add(runner);
       return runner;
     },
-    mineUntil: (what, isSo, timeoutMs = 20_000) =>
+    mineUntil: (what, isSo, timeoutMs = PATIENCE_MS) =>
       waitUntil(
         what,
         async () => {
           if (await isSo()) return true;
+          const isWaited = performance.now() - passes.minedAtMs > MINE_ANYWAY_MS;
+          if (running.size > 0 && passes.count === passes.minedAfter && !isWaited) return false;
+          passes.minedAfter = passes.count;
           await tron.mine();
+          passes.minedAtMs = performance.now();
           return false;
         },
         timeoutMs,
