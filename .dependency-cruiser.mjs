@@ -12,7 +12,6 @@ const libsAllowed = {
   'chain-tron': ['domain', 'contracts', 'chain', 'chain-sources'],
   'chain-sui': ['domain', 'contracts', 'chain', 'chain-sources'],
   scanner: ['domain', 'contracts', 'chain', 'db', 'messaging', 'runtime'],
-  devnet: ['domain'],
   sdk: [],
 };
 const tests = '\\.test\\.ts$|/test/';
@@ -31,7 +30,7 @@ export default {
           tests,
           '/main\\.ts$',
           '\\.mjs$',
-          'libs/testkit/',
+          'tools/testkit/',
           '/measure-[^/]+\\.ts$',
           '/scripts/',
           'libs/sdk/',
@@ -44,7 +43,7 @@ export default {
       severity: 'error',
       comment: `libs/${lib} may import only: ${allowed.join(', ') || 'nothing of ours'}`,
       from: { path: `^libs/${lib}/`, pathNot: tests },
-      to: { path: '^(libs|services|deploy)/', pathNot: `^libs/(${[lib, ...allowed].join('|')})/` },
+      to: { path: '^(libs|services|deploy|tools)/', pathNot: `^libs/(${[lib, ...allowed].join('|')})/` },
     })),
     {
       name: 'domain-is-pure',
@@ -58,12 +57,12 @@ export default {
       severity: 'error',
       comment: 'The page of services/checkout is no process: the api draws it.',
       from: { path: '^services/([^/]+)/', pathNot: tests },
-      to: { path: '^(services|deploy)/', pathNot: '^services/($1|checkout)/' },
+      to: { path: '^(services|deploy|tools)/', pathNot: '^services/($1|checkout)/' },
     },
     {
       name: 'the-page-is-the-api’s-alone',
       severity: 'error',
-      from: { path: '^(libs|services|deploy)/', pathNot: ['^services/(api|checkout)/', tests] },
+      from: { path: '^(libs|services|deploy|tools)/', pathNot: ['^services/(api|checkout)/', tests] },
       to: { path: '^services/checkout/' },
     },
     {
@@ -76,15 +75,34 @@ export default {
       },
     },
     {
+      name: 'tools-never-ship',
+      severity: 'error',
+      comment: 'Libraries and services use tools in tests only.',
+      from: { path: '^(libs|services)/', pathNot: tests },
+      to: { path: '^tools/' },
+    },
+    {
       name: 'testkit-only-in-tests',
       severity: 'error',
-      from: { path: '^(libs|services|deploy)/', pathNot: [tests, '^libs/testkit/', '^deploy/(e2e|bench)/'] },
-      to: { path: '^libs/testkit/' },
+      from: { path: '^(deploy|tools)/', pathNot: [tests, '^tools/(testkit|e2e|bench)/'] },
+      to: { path: '^tools/testkit/' },
+    },
+    {
+      name: 'test-servers-know-no-chain',
+      severity: 'error',
+      from: { path: '^tools/test-servers/', pathNot: tests },
+      to: { path: '^(libs|services|deploy|tools)/', pathNot: '^(tools/test-servers|libs/domain)/' },
+    },
+    {
+      name: 'devnets-import-nothing-that-they-check',
+      severity: 'error',
+      from: { path: '^tools/devnets/', pathNot: tests },
+      to: { path: '^(libs|services|deploy|tools)/', pathNot: '^(tools/(devnets|test-servers)|libs/domain)/' },
     },
     {
       name: 'ethers-only-where-evm-is-spoken',
       severity: 'error',
-      from: { path: '^(libs|services)/', pathNot: ['^libs/(chain-evm|devnet|testkit)/', tests] },
+      from: { path: '^(libs|services)/', pathNot: ['^libs/chain-evm/', tests] },
       to: { path: 'node_modules/ethers/' },
     },
     {
@@ -92,28 +110,28 @@ export default {
       severity: 'error',
       comment:
         'It pins much and weighs 12 MB: what the gateway needs of TRON is its own, and tests hold it against it.',
-      from: { path: '^(libs|services|deploy)/', pathNot: [tests, '^(libs/testkit|deploy/e2e)/'] },
+      from: { path: '^(libs|services|deploy)/', pathNot: [tests, '^tools/(testkit|e2e)/'] },
       to: { path: 'node_modules/tronweb/' },
     },
     {
       name: 'mysten-only-where-sui-is-spoken',
       severity: 'error',
       from: {
-        path: '^(libs|services|deploy)/',
-        pathNot: ['^libs/(chain-sui|devnet|testkit)/', '^deploy/(bench|e2e)/', tests],
+        path: '^(libs|services|deploy|tools)/',
+        pathNot: ['^libs/chain-sui/', '^tools/', tests],
       },
       to: { path: 'node_modules/@mysten/' },
     },
     {
       name: 'one-importer-of-amqplib-and-pg',
       severity: 'error',
-      from: { path: '^(libs|services)/', pathNot: ['^libs/(messaging|db|testkit)/', tests] },
+      from: { path: '^(libs|services)/', pathNot: ['^libs/(messaging|db)/', tests] },
       to: { path: 'node_modules/(amqplib|pg)/' },
     },
     {
       name: 'only-production-dependencies',
       severity: 'error',
-      from: { path: '^(libs|services)/[^/]+/src', pathNot: [tests, '^libs/(testkit|devnet)/'] },
+      from: { path: '^(libs|services)/[^/]+/src', pathNot: tests },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },
   ],

@@ -22,38 +22,42 @@ const shared = {
   modulePathIgnorePatterns: ['/dist/', '/.local/'],
 };
 const servers = {
-  globalSetup: '<rootDir>/libs/testkit/src/jest/global-setup.ts',
-  globalTeardown: '<rootDir>/libs/testkit/src/jest/global-teardown.ts',
+  globalSetup: '<rootDir>/tools/testkit/src/jest/global-setup.ts',
+  globalTeardown: '<rootDir>/tools/testkit/src/jest/global-teardown.ts',
 };
 
 export default {
   rootDir,
   testTimeout: 300_000, // several suites and a gateway of processes share the machine
   projects: [
-    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/{libs,services,deploy}/*/src/**/*.test.ts'] },
+    {
+      ...shared,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/{libs,services,deploy,tools}/*/src/**/*.test.ts'],
+    },
     {
       ...shared,
       ...servers,
       displayName: 'integration',
-      testMatch: ['<rootDir>/{libs,services,deploy}/*/test/**/*.test.ts'],
-      testPathIgnorePatterns: ['\\.(full|docker)\\.test\\.ts$', '/deploy/e2e/'],
+      testMatch: ['<rootDir>/{libs,services,deploy,tools}/*/test/**/*.test.ts'],
+      testPathIgnorePatterns: ['\\.(full|docker)\\.test\\.ts$', '/tools/e2e/'],
     },
     {
       ...shared,
       displayName: 'e2e',
-      testMatch: ['<rootDir>/deploy/e2e/test/**/*.test.ts'],
+      testMatch: ['<rootDir>/tools/e2e/test/**/*.test.ts'],
       testPathIgnorePatterns: ['\\.(full|docker)\\.test\\.ts$'],
     },
     {
       ...shared,
       ...servers,
       displayName: 'full',
-      testMatch: ['<rootDir>/{libs,services,deploy}/*/test/**/*.full.test.ts'],
+      testMatch: ['<rootDir>/{libs,services,deploy,tools}/*/test/**/*.full.test.ts'],
     },
     {
       ...shared,
       displayName: 'docker',
-      testMatch: ['<rootDir>/{libs,services,deploy}/*/test/**/*.docker.test.ts'],
+      testMatch: ['<rootDir>/{libs,services,deploy,tools}/*/test/**/*.docker.test.ts'],
     },
   ],
 };

@@ -58,9 +58,9 @@ async function run(command, args) {
   if (command === 'ci') return runChecks(args, env);
   if (command === 'test') return report(await runDefaultTests(args, env));
   if (command === 'test-full') return report(await runLongTests(args, env));
-  const program = command === 'start' ? 'local' : 'bench';
+  const program = command === 'start' ? ['deploy', 'local'] : ['tools', 'bench'];
   if (command === 'start') say('starting');
-  const main = join(ROOT, 'deploy', program, 'dist', 'main.js');
+  const main = join(ROOT, ...program, 'dist', 'main.js');
   const { code } = await runForwarding('node', [main, ...args], {
     ...env,
     OPENTILL_STARTED_BY: `${process.pid}`,

@@ -15,16 +15,16 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { CHAIN_VALUES, CHAINS } from '@opentill/domain/chains';
 import { readConfig, type ConfigSchema, type Environment } from '@opentill/runtime/config';
-import { API_CONFIG_SCHEMA } from '../../../services/api/src/config.ts';
-import { OPERATOR_CONFIG_SCHEMA, SETUP_CONFIG_SCHEMA } from '../../../services/cli/src/config.ts';
-import { TRACKER_CONFIG_SCHEMA } from '../../../services/confirmation-tracker/src/config.ts';
-import { OPS_CONFIG_SCHEMA } from '../../../services/ops/src/config.ts';
-import { SIGNER_CONFIG_SCHEMA } from '../../../services/payout-signer/src/config.ts';
-import { SCANNER_CONFIG_SCHEMA } from '../../../services/scanner-evm/src/config.ts';
-import { SCANNER_CONFIG_SCHEMA as SCANNER_SUI_CONFIG_SCHEMA } from '../../../services/scanner-sui/src/config.ts';
-import { SCANNER_CONFIG_SCHEMA as SCANNER_TRON_CONFIG_SCHEMA } from '../../../services/scanner-tron/src/config.ts';
-import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '../../../services/webhook-sender/src/config.ts';
-import { SHOP_CONFIG_SCHEMA } from '../../demo-shop/src/config.ts';
+import { API_CONFIG_SCHEMA } from '@opentill/api/config';
+import { OPERATOR_CONFIG_SCHEMA, SETUP_CONFIG_SCHEMA } from '@opentill/cli/config';
+import { TRACKER_CONFIG_SCHEMA } from '@opentill/confirmation-tracker/config';
+import { OPS_CONFIG_SCHEMA } from '@opentill/ops/config';
+import { SIGNER_CONFIG_SCHEMA } from '@opentill/payout-signer/config';
+import { SCANNER_CONFIG_SCHEMA } from '@opentill/scanner-evm/config';
+import { SCANNER_CONFIG_SCHEMA as SCANNER_SUI_CONFIG_SCHEMA } from '@opentill/scanner-sui/config';
+import { SCANNER_CONFIG_SCHEMA as SCANNER_TRON_CONFIG_SCHEMA } from '@opentill/scanner-tron/config';
+import { WEBHOOK_SENDER_CONFIG_SCHEMA } from '@opentill/webhook-sender/config';
+import { SHOP_CONFIG_SCHEMA } from '@opentill/demo-shop/config';
 import { CHAIN_CONFIG_SCHEMA, FUND_CONFIG_SCHEMA } from './config.ts';
 
 /*

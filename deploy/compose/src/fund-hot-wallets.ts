@@ -1,12 +1,12 @@
 import { rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import { bookTopUp, readTopUp } from '@opentill/db/top-ups';
-import { devAccount, DEPLOYER_INDEX } from '@opentill/devnet/evm-accounts';
-import { payNative, payToken, tokenBalance } from '@opentill/devnet/evm-devnet';
-import { waitForReceipt } from '@opentill/devnet/evm-transactions';
-import { payOnSuiDevnet, suiBalance, waitForSuiCheckpoint } from '@opentill/devnet/sui-payments';
-import { payOnTronDevnet, tronTokenBalance, waitForTronReceipt } from '@opentill/devnet/tron-payments';
-import { waitUntil } from '@opentill/devnet/wait-until';
+import { devAccount, DEPLOYER_INDEX } from '@opentill/devnets/evm/accounts';
+import { payNative, payToken, tokenBalance } from '@opentill/devnets/evm/start-evm-devnet';
+import { waitForReceipt } from '@opentill/devnets/evm/transactions';
+import { payOnSuiDevnet, suiBalance, waitForSuiCheckpoint } from '@opentill/devnets/sui/payments';
+import { payOnTronDevnet, tronTokenBalance, waitForTronReceipt } from '@opentill/devnets/tron/payments';
+import { waitUntil } from '@opentill/test-servers/poll-until';
 import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { findToken, type NetworkConfig } from '@opentill/contracts/network-config';
-import { startAnvil } from '@opentill/devnet/anvil';
-import { deployDevTokens } from '@opentill/devnet/evm-devnet';
-import { callRpc } from '@opentill/devnet/json-rpc';
-import { startSuiDevnet } from '@opentill/devnet/sui/start-sui-devnet';
-import { startTronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { startAnvil } from '@opentill/devnets/evm/anvil';
+import { deployDevTokens } from '@opentill/devnets/evm/start-evm-devnet';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
+import { startSuiDevnet } from '@opentill/devnets/sui/start-sui-devnet';
+import { startTronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Checks } from '@opentill/runtime/health';
 import type { ChainVariables } from './config.ts';

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { join } from 'node:path';
 import { CACHE, capture, ROOT, say } from './run-command.mjs';
 
-const GROUPS = ['libs', 'services', 'deploy'];
+const GROUPS = ['libs', 'services', 'deploy', 'tools'];
 /** What every package is built by. */
 const SHARED = [
   'package.json',

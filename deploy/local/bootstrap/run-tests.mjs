@@ -21,7 +21,8 @@ const INTEGRATION = { projects: ['integration'], workers: Math.max(2, availableP
 const GATEWAYS = { projects: ['e2e'], workers: 1 };
 
 /** Tests with servers that also pass where a gateway takes most of the machine; the rest begins when the gateways are done. */
-const LIBRARIES = 'libs/(db|messaging|devnet|wallet|sdk|scanner|chain-tron|chain-sui)/';
+const LIBRARIES =
+  '(libs/(db|messaging|wallet|sdk|scanner|chain-tron|chain-sui)|tools/(devnets|test-servers))/';
 const OF_LIBRARIES = { ...INTEGRATION, workers: 1, only: LIBRARIES };
 const OF_OTHERS = { ...INTEGRATION, only: `^(?!.*${LIBRARIES})` };
 

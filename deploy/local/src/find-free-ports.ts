@@ -1,4 +1,4 @@
-import { findFreePort } from '@opentill/devnet/free-port';
+import { findFreePort } from '@opentill/test-servers/free-port';
 import type { GatewayPorts } from './gateway-options.ts';
 
 /** Ports that are free now, all different: for gateways beside the local one (tests, measurements). */

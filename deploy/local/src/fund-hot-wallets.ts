@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { openDatabase } from '@opentill/db/database';
-import { devAccount, DEPLOYER_INDEX } from '@opentill/devnet/evm-accounts';
-import { mine, payNative, payToken, tokenBalance } from '@opentill/devnet/evm-devnet';
-import { waitForReceipt } from '@opentill/devnet/evm-transactions';
-import { payOnSuiDevnet, suiBalance, waitForSuiCheckpoint } from '@opentill/devnet/sui-payments';
-import { payOnTronDevnet, tronTokenBalance, waitForTronReceipt } from '@opentill/devnet/tron-payments';
+import { devAccount, DEPLOYER_INDEX } from '@opentill/devnets/evm/accounts';
+import { mine, payNative, payToken, tokenBalance } from '@opentill/devnets/evm/start-evm-devnet';
+import { waitForReceipt } from '@opentill/devnets/evm/transactions';
+import { payOnSuiDevnet, suiBalance, waitForSuiCheckpoint } from '@opentill/devnets/sui/payments';
+import { payOnTronDevnet, tronTokenBalance, waitForTronReceipt } from '@opentill/devnets/tron/payments';
 import type { WalletFiles } from './prepare-keys.ts';
 import type { RunningChains, RunningEvmChain, RunningSuiChain, RunningTronChain } from './start-chains.ts';
 

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { findOrBringServers, type Servers } from '@opentill/devnet/servers';
+import { findOrBringServers, type Servers } from '@opentill/test-servers/servers';
 import { writeBrokerUsers } from '@opentill/messaging/write-broker-users';
 import { roleUrl } from '@opentill/db/roles';
 import { settleAll, untilDeath } from './await-together.ts';

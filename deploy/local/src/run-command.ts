@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { startProcessGroup } from '@opentill/devnet/process-group';
+import { startProcessGroup } from '@opentill/test-servers/process-group';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { entryPoint } from './checkout.ts';
 import type { Environment } from './service-environments.ts';

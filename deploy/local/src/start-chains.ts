@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
-import { deployDevTokens } from '@opentill/devnet/evm-devnet';
-import type { NodeProcess } from '@opentill/devnet/node-process';
-import { startSuiNode } from '@opentill/devnet/sui-node';
-import { startTronNode } from '@opentill/devnet/tron-node';
+import { startAnvil, type Anvil } from '@opentill/devnets/evm/anvil';
+import { deployDevTokens } from '@opentill/devnets/evm/start-evm-devnet';
+import type { NodeProcess } from '@opentill/devnets/node-process';
+import { startSuiNode } from '@opentill/devnets/sui/node-process';
+import { startTronNode } from '@opentill/devnets/tron/node-process';
 import { findToken } from '@opentill/contracts/network-config';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { StateDirectory } from './state-directory.ts';

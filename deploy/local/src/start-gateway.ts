@@ -1,8 +1,8 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { ProcessGroup } from '@opentill/devnet/process-group';
-import { requireFreePorts } from '@opentill/devnet/port-owner';
-import type { FoundServer } from '@opentill/devnet/servers';
-import { waitUntil } from '@opentill/devnet/wait-until';
+import type { ProcessGroup } from '@opentill/test-servers/process-group';
+import { requireFreePorts } from '@opentill/test-servers/port-owner';
+import type { FoundServer } from '@opentill/test-servers/servers';
+import { waitUntil } from '@opentill/test-servers/poll-until';
 import { roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';

@@ -3,7 +3,7 @@ import {
   startProcessGroup,
   type ProcessGroup,
   type ProcessGroupOptions,
-} from '@opentill/devnet/process-group';
+} from '@opentill/test-servers/process-group';
 import { entryPoint } from './checkout.ts';
 import type { ServiceName } from './gateway-options.ts';
 import type { Environment } from './service-environments.ts';
@@ -22,7 +22,7 @@ const PACKAGES: Readonly<Record<ServiceName, string>> = {
   'webhook-sender': 'services/webhook-sender',
   'payout-signer': 'services/payout-signer',
   ops: 'services/ops',
-  'demo-shop': 'deploy/demo-shop',
+  'demo-shop': 'tools/demo-shop',
 };
 
 export interface ServiceStart {

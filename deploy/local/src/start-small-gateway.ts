@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { startProcessGroup, type ProcessGroup } from '@opentill/devnet/process-group';
+import { startProcessGroup, type ProcessGroup } from '@opentill/test-servers/process-group';
 import { CHECKOUT } from './checkout.ts';
 import type { BrokerService } from './gateway-options.ts';
 import type { Environment } from './service-environments.ts';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { devAccount } from '@opentill/devnet/evm-accounts';
+import { devAccount } from '@opentill/devnets/evm/accounts';
 import type { MerchantSettings } from './gateway-options.ts';
 import { APPROVAL_ABOVE } from './prepare-policy.ts';
 

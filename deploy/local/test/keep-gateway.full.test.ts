@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { tokenBalance } from '@opentill/devnet/evm-devnet';
-import { callRpc } from '@opentill/devnet/json-rpc';
-import { tronTokenBalance } from '@opentill/devnet/tron-payments';
+import { tokenBalance } from '@opentill/devnets/evm/start-evm-devnet';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
+import { tronTokenBalance } from '@opentill/devnets/tron/payments';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startGateway, type Gateway } from '../src/start-gateway.ts';
 import { makeGatewayRoom, processesOf, type GatewayRoom } from './gateway-room.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
-import { findFreePort } from '@opentill/devnet/free-port';
+import { findFreePort } from '@opentill/test-servers/free-port';
 import { aChainCursor, aMerchant, TEST_SECRETS_KEY_BASE64 } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
@@ -18,7 +18,7 @@ import { createKeystore } from '@opentill/wallet/keystore';
 import { generateMnemonic, seedOf } from '@opentill/wallet/mnemonic';
 import { publicKeysOf, writePublicKeys } from '@opentill/wallet/public-keys';
 
-/* The two processes on real servers, without a chain: payments through them are in deploy/e2e/test/small.full.test.ts. */
+/* The two processes on real servers, without a chain: payments through them are in tools/e2e/test/small.full.test.ts. */
 
 const CHECKOUT = join(import.meta.dirname, '..', '..', '..');
 const NOWHERE = 'http://127.0.0.1:1';

@@ -6,9 +6,9 @@ import type { Address } from '@opentill/chain/address-codec';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { FatesRead, OwnTransaction } from '@opentill/chain/own-transaction';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
-import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
-import type { ContractName } from '@opentill/devnet/contract-artifacts';
-import { devAccount } from '@opentill/devnet/evm-accounts';
+import { startAnvil, type Anvil } from '@opentill/devnets/evm/anvil';
+import type { ContractName } from '@opentill/devnets/evm/contract-artifacts';
+import { devAccount } from '@opentill/devnets/evm/accounts';
 import {
   callContract,
   deployContract,
@@ -16,10 +16,10 @@ import {
   headHeight,
   payNative,
   payToken,
-} from '@opentill/devnet/evm-devnet';
-import { waitForReceipt } from '@opentill/devnet/evm-transactions';
-import { findFreePort } from '@opentill/devnet/free-port';
-import { callRpc } from '@opentill/devnet/json-rpc';
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { waitForReceipt } from '@opentill/devnets/evm/transactions';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { baseUnits } from '@opentill/domain/money';
 import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RangeRead } from '@opentill/chain/chain-reader';
-import { devAccount } from '@opentill/devnet/evm-accounts';
+import { devAccount } from '@opentill/devnets/evm/accounts';
 import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import type { SourceFinding } from '../src/check-network.ts';

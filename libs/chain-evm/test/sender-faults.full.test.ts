@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { PaymentIntent, SignedTransaction, WalletSender } from '@opentill/chain/wallet-sender';
-import type { Anvil } from '@opentill/devnet/anvil';
-import { startAnvil } from '@opentill/devnet/anvil';
-import { devAccount } from '@opentill/devnet/evm-accounts';
+import type { Anvil } from '@opentill/devnets/evm/anvil';
+import { startAnvil } from '@opentill/devnets/evm/anvil';
+import { devAccount } from '@opentill/devnets/evm/accounts';
 import {
   DEV_TOKEN_ADDRESSES,
   deployDevTokens,
@@ -15,9 +15,9 @@ import {
   mine,
   setBlockTime,
   tokenBalance,
-} from '@opentill/devnet/evm-devnet';
-import { findFreePort } from '@opentill/devnet/free-port';
-import { callRpc } from '@opentill/devnet/json-rpc';
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { baseUnits } from '@opentill/domain/money';
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';

@@ -13,9 +13,9 @@ import type {
   SignedTransaction,
   WalletSender,
 } from '@opentill/chain/wallet-sender';
-import type { Anvil } from '@opentill/devnet/anvil';
-import { startAnvil } from '@opentill/devnet/anvil';
-import { devAccount } from '@opentill/devnet/evm-accounts';
+import type { Anvil } from '@opentill/devnets/evm/anvil';
+import { startAnvil } from '@opentill/devnets/evm/anvil';
+import { devAccount } from '@opentill/devnets/evm/accounts';
 import {
   callContract,
   DEV_TOKEN_ADDRESSES,
@@ -24,9 +24,9 @@ import {
   reorg,
   setBlockTime,
   tokenBalance,
-} from '@opentill/devnet/evm-devnet';
-import { findFreePort } from '@opentill/devnet/free-port';
-import { callRpc } from '@opentill/devnet/json-rpc';
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { baseUnits } from '@opentill/domain/money';
 import type { LyingRpcOptions, LyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';

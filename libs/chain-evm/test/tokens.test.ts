@@ -5,14 +5,19 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Address } from '@opentill/chain/address-codec';
 import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { Transfer } from '@opentill/chain/transfer';
-import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
-import type { ContractName } from '@opentill/devnet/contract-artifacts';
-import { contractInterface, creationCode } from '@opentill/devnet/contract-artifacts';
-import { devAccount } from '@opentill/devnet/evm-accounts';
-import { callContract, deployContract, deployDevTokens, payNative } from '@opentill/devnet/evm-devnet';
-import { sendTransaction, waitForReceipt } from '@opentill/devnet/evm-transactions';
-import { findFreePort } from '@opentill/devnet/free-port';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { startAnvil, type Anvil } from '@opentill/devnets/evm/anvil';
+import type { ContractName } from '@opentill/devnets/evm/contract-artifacts';
+import { contractInterface, creationCode } from '@opentill/devnets/evm/contract-artifacts';
+import { devAccount } from '@opentill/devnets/evm/accounts';
+import {
+  callContract,
+  deployContract,
+  deployDevTokens,
+  payNative,
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { sendTransaction, waitForReceipt } from '@opentill/devnets/evm/transactions';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { anEvmAddress } from '@opentill/testkit/scenario';
 import type { EvmNetwork, EvmReaderDeps } from '../src/reader.ts';
 import { createPatientReader } from './patient-reader.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { ChainReader } from '@opentill/chain/chain-reader';
-import { createSuiReader } from '@opentill/chain-sui/reader';
-import { startSuiDevnet, type SuiDevnet, type SuiNode } from '@opentill/devnet/sui/start-sui-devnet';
+import { createSuiReader } from '../src/reader.ts';
+import { startSuiDevnet, type SuiDevnet, type SuiNode } from '@opentill/devnets/sui/start-sui-devnet';
 import { suiDevnetNetwork } from '@opentill/testkit/devnet-networks';
 
 const RECEIVER = `0x${'a1'.repeat(32)}`;

@@ -9,7 +9,7 @@ import { actsIn, blockCalls, indexOfLog, readBlock, readBlockOf, transfersOf } f
 import { parseAnswer, parseRounding } from './parse-answer.ts';
 import type { TronCall } from './tron-client.ts';
 
-/** Answers of a java-tron 4.8.0 to one scenario; see libs/devnet/test/tron/recorded-scenario.ts. */
+/** Answers of a java-tron 4.8.0 to one scenario; see tools/devnets/test/tron/recorded-scenario.ts. */
 const RECORDED = JSON.parse(
   readFileSync(`${import.meta.dirname}/../../devnet/test/fixtures/java-tron-4.8.0-answers.json`, 'utf8'),
 ) as Readonly<Record<string, unknown>>;

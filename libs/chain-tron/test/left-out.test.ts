@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Address } from '@opentill/chain/address-codec';
 import type { BlockHash } from '@opentill/chain/block';
 import type { TxHash } from '@opentill/chain/transfer';
-import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { createLyingTronProxy, oddly, type LyingTronProxy } from '@opentill/testkit/lying-tron-proxy';
 import { hexOf } from '../src/address-codec.ts';
 import { createTronReader } from '../src/reader.ts';

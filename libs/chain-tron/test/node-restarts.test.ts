@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { listenLocally, readBody } from '@opentill/testkit/local-http-server';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createTronReader } from '../src/reader.ts';
 import { networkOf } from './tron-harness.ts';
 
-/** Answers of a java-tron 4.8.0; see libs/devnet/test/tron/recorded-scenario.ts. */
+/** Answers of a java-tron 4.8.0; see tools/devnets/test/tron/recorded-scenario.ts. */
 const RECORDED = JSON.parse(
   readFileSync(`${import.meta.dirname}/../../devnet/test/fixtures/java-tron-4.8.0-answers.json`, 'utf8'),
 ) as Readonly<Record<'block.future' | 'infos.future', unknown>>;

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { listenLocally, readBody } from '@opentill/testkit/local-http-server';
 import { createTronReader } from '../src/reader.ts';
 import type { Side } from '../src/tron-client.ts';

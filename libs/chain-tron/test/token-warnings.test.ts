@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { ChainReader } from '@opentill/chain/chain-reader';
-import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import {
   createLyingTronProxy,
   type AskedOfTron,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Address } from '@opentill/chain/address-codec';
 import type { TokenContract, TxHash } from '@opentill/chain/transfer';
-import type { TronDevnet, TronDevnetOptions } from '@opentill/devnet/tron/start-tron-devnet';
-import { startTronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import type { TronDevnet, TronDevnetOptions } from '@opentill/devnets/tron/start-tron-devnet';
+import { startTronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import type { ChainHarness, Movement } from '@opentill/testkit/chain-harness';
 import { compileLogEmitter, logsOf } from '@opentill/testkit/emitted-logs';
 import { pointFromScalar } from 'tiny-secp256k1';

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readNetworkFile } from '@opentill/contracts/read-network-file';
+import { readNetworkFile } from '../src/read-network-file.ts';
 
 let folder: string;
 const at = (name: string): string => join(folder, name);

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { buildCallbackBody, serializeCallbackData } from '@opentill/contracts/signing/callback';
-import { createDataForms } from '@opentill/contracts/signing/data-forms';
-import { tokenizeJson } from '@opentill/contracts/signing/tokenize-json';
-import { verifyDataSignature } from '@opentill/contracts/signing/verify-signature';
+import { buildCallbackBody, serializeCallbackData } from '../src/signing/callback.ts';
+import { createDataForms } from '../src/signing/data-forms.ts';
+import { tokenizeJson } from '../src/signing/tokenize-json.ts';
+import { verifyDataSignature } from '../src/signing/verify-signature.ts';
 import { collectByHand, collectFrom } from '../test-vectors/make-vectors/collect-vectors.ts';
 import { listSerialisers, type Serialiser } from '../test-vectors/make-vectors/run-serialisers.ts';
 import { bodyOf, type VectorFile } from '../test-vectors/make-vectors/vector-file.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Database } from '@opentill/db/database';
-import { violates } from '@opentill/db/database-error';
-import { forgetExpiredNonces } from '@opentill/db/housekeeping';
+import type { Database } from '../src/database.ts';
+import { violates } from '../src/database-error.ts';
+import { forgetExpiredNonces } from '../src/housekeeping.ts';
 import { aHotWallet, aMerchant, anEvmAddress } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 

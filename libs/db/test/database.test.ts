@@ -1,12 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { sql } from 'kysely';
-import {
-  isDatabaseUnavailable,
-  openDatabase,
-  type Database,
-  type DatabaseOptions,
-} from '@opentill/db/database';
+import { isDatabaseUnavailable, openDatabase, type Database, type DatabaseOptions } from '../src/database.ts';
 import { aCollection } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '@opentill/db/database';
+import type { Db } from '../src/database.ts';
 
 /*
  * The schema as text, from the catalog and not by pg_dump: the same for every version of Postgres from 15 on, so that

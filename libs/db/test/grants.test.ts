@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
-import type { Database, Db } from '@opentill/db/database';
-import { endSecretChange, rotateWebhookSecret } from '@opentill/db/merchants';
-import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '@opentill/db/service-schema';
+import type { Database, Db } from '../src/database.ts';
+import { endSecretChange, rotateWebhookSecret } from '../src/merchants.ts';
+import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '../src/service-schema.ts';
 import { CHAIN_VALUES, familyOf, type Chain } from '@opentill/domain/chains';
 import { aFate, aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import {

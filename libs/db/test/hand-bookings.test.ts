@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
+import type { Database } from '../src/database.ts';
 import { aHotWalletAddress } from '@opentill/testkit/payout-scenario';
 import {
   aChainCursor,

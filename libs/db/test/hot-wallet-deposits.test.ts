@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
+import type { Database } from '../src/database.ts';
 import { aFate, aHotWalletAddress, aSignedPayout } from '@opentill/testkit/payout-scenario';
 import { aCollection, anEvmAddress, aPayout, aTransfer, type TransferRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
-import type { Database, Tx } from '@opentill/db/database';
-import { handleOnce, handleTogetherOnce } from '@opentill/db/inbox';
+import type { Database, Tx } from '../src/database.ts';
+import { handleOnce, handleTogetherOnce } from '../src/inbox.ts';
 import { aCollection } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { sql } from 'kysely';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { openDatabase } from '@opentill/db/database';
-import { assertLease, keepLease } from '@opentill/db/lease';
+import { openDatabase } from '../src/database.ts';
+import { assertLease, keepLease } from '../src/lease.ts';
 
 /*
  * A process that takes the lease `chain/ETH` and then does what it reads: `write` an event under it, or `renew` it.

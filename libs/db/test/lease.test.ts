@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
-import { assertLease, keepLease, type Lease } from '@opentill/db/lease';
-import { announcePresence, listPresence } from '@opentill/db/presence';
+import type { Database } from '../src/database.ts';
+import { assertLease, keepLease, type Lease } from '../src/lease.ts';
+import { announcePresence, listPresence } from '../src/presence.ts';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
 let testDatabase: TestDatabase;

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
-import type { Database, Tx } from '@opentill/db/database';
-import type { LedgerAccountKind, LedgerTransactionKind } from '@opentill/db/ledger-tables';
+import type { Database, Tx } from '../src/database.ts';
+import type { LedgerAccountKind, LedgerTransactionKind } from '../src/ledger-tables.ts';
 import { aHotWallet, aMerchant, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 

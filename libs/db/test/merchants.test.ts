@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Database } from '@opentill/db/database';
+import type { Database } from '../src/database.ts';
 import { sql } from 'kysely';
 import {
   endSecretChange,
@@ -7,8 +7,8 @@ import {
   rotateToken,
   rotateWebhookSecret,
   upsertMerchant,
-} from '@opentill/db/merchants';
-import { openSecret, tokenAad, webhookSecretAad } from '@opentill/db/sealed-secret';
+} from '../src/merchants.ts';
+import { openSecret, tokenAad, webhookSecretAad } from '../src/sealed-secret.ts';
 import { TEST_SECRETS_KEY } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 

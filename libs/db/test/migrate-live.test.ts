@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { migrate } from '@opentill/db/migrate';
-import { MIGRATIONS } from '@opentill/db/migrations/list';
-import { roleUrl } from '@opentill/db/roles';
+import { migrate } from '../src/migrate.ts';
+import { MIGRATIONS } from '../src/migrations/list.ts';
+import { roleUrl } from '../src/roles.ts';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
 /* A gateway of the first version that holds data and goes on working while the schema of this version is put under it. */

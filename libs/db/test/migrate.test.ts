@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { MIGRATOR_LOCK, migrate } from '@opentill/db/migrate';
-import { MIGRATIONS, type Migration } from '@opentill/db/migrations/list';
+import { MIGRATOR_LOCK, migrate } from '../src/migrate.ts';
+import { MIGRATIONS, type Migration } from '../src/migrations/list.ts';
 import { CHAIN_VALUES, familyOf } from '@opentill/domain/chains';
-import { roleUrl, setRolePasswords } from '@opentill/db/roles';
+import { roleUrl, setRolePasswords } from '../src/roles.ts';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 
 let testDatabase: TestDatabase;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
-import type { Database } from '@opentill/db/database';
-import type { LedgerAccountKind } from '@opentill/db/ledger-tables';
-import type { MovementKind } from '@opentill/db/sweep-tables';
+import type { Database } from '../src/database.ts';
+import type { LedgerAccountKind } from '../src/ledger-tables.ts';
+import type { MovementKind } from '../src/sweep-tables.ts';
 import { aFate, anOwnTransaction, send } from '@opentill/testkit/payout-scenario';
 import { aChainCursor, aCollection, aMerchant, aTransfer, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';

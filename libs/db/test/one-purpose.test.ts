@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import type { Database, Db } from '@opentill/db/database';
+import type { Database, Db } from '../src/database.ts';
 import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
-import type { Database } from '@opentill/db/database';
-import { appendToOutbox, createOutboxStore, newEvent, type OutboxRow } from '@opentill/db/outbox';
+import type { Database } from '../src/database.ts';
+import { appendToOutbox, createOutboxStore, newEvent, type OutboxRow } from '../src/outbox.ts';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';

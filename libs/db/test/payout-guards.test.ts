@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { randomUUID } from 'node:crypto';
-import type { Database, Db } from '@opentill/db/database';
+import type { Database, Db } from '../src/database.ts';
 import { aReservedPayout, aSignedPayout, anOwnTransaction, refuse } from '@opentill/testkit/payout-scenario';
 import { aHotWallet, aPayout, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import type { Database } from '@opentill/db/database';
-import type { PayoutMoney } from '@opentill/db/payout-tables';
-import type { LedgerAccountKind } from '@opentill/db/ledger-tables';
+import type { Database } from '../src/database.ts';
+import type { PayoutMoney } from '../src/payout-tables.ts';
+import type { LedgerAccountKind } from '../src/ledger-tables.ts';
 import {
   aFate,
   aReservedPayout,

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
-import type { Database, Db } from '@opentill/db/database';
+import type { Database, Db } from '../src/database.ts';
 import {
   FIRST_CALLBACK,
   forgetEndedCallbacks,
   rollDeliveryAttempts,
   rollInbox,
-} from '@opentill/db/housekeeping';
-import { handleOnce } from '@opentill/db/inbox';
-import { migrate } from '@opentill/db/migrate';
-import { MIGRATIONS } from '@opentill/db/migrations/list';
+} from '../src/housekeeping.ts';
+import { handleOnce } from '../src/inbox.ts';
+import { migrate } from '../src/migrate.ts';
+import { MIGRATIONS } from '../src/migrations/list.ts';
 import { aCollection, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import type { Database } from '@opentill/db/database';
+import type { Database } from '../src/database.ts';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { dumpSchema } from './dump-schema.ts';
 

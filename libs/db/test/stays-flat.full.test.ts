@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { openDatabase, type Database } from '@opentill/db/database';
-import { forgetExpiredNonces, rollInbox } from '@opentill/db/housekeeping';
-import { handleTogetherOnce } from '@opentill/db/inbox';
+import { openDatabase, type Database } from '../src/database.ts';
+import { forgetExpiredNonces, rollInbox } from '../src/housekeeping.ts';
+import { handleTogetherOnce } from '../src/inbox.ts';
 import { aMerchant } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { migrate } from '@opentill/db/migrate';
-import { MIGRATIONS, type Migration } from '@opentill/db/migrations/list';
-import { roleUrl } from '@opentill/db/roles';
+import { migrate } from '../src/migrate.ts';
+import { MIGRATIONS, type Migration } from '../src/migrations/list.ts';
+import { roleUrl } from '../src/roles.ts';
 
 /*
  * What 0009 finds in a database that has paid before: wallets at work that nobody wrote down, wallets that never paid, halts

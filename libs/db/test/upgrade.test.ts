@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { migrate } from '@opentill/db/migrate';
-import { MIGRATIONS } from '@opentill/db/migrations/list';
-import { roleUrl } from '@opentill/db/roles';
-import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '@opentill/db/service-schema';
+import { migrate } from '../src/migrate.ts';
+import { MIGRATIONS } from '../src/migrations/list.ts';
+import { roleUrl } from '../src/roles.ts';
+import { SERVICE_SCHEMAS, serviceRole, type ServiceSchema } from '../src/service-schema.ts';
 import { waitUntil } from '@opentill/testkit/wait-until';
 
 /*

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect } from 'amqplib';
 import { EVENTS_EXCHANGE } from '@opentill/contracts/topology';
-import { brokerUser, writeBrokerUsers } from '@opentill/messaging/write-broker-users';
+import { brokerUser, writeBrokerUsers } from '../src/write-broker-users.ts';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 
 const SERVICES = ['api', 'webhook-sender'] as const;

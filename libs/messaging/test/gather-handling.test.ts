@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import { startConsumer } from '@opentill/messaging/consumer';
-import { gatherHandling } from '@opentill/messaging/gather-handling';
-import { createPublisher } from '@opentill/messaging/publisher';
+import { startConsumer } from '../src/consumer.ts';
+import { gatherHandling } from '../src/gather-handling.ts';
+import { createPublisher } from '../src/publisher.ts';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';

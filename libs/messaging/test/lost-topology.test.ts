@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { queues } from '@opentill/contracts/topology';
-import { connectBroker } from '@opentill/messaging/connection';
-import { startConsumer } from '@opentill/messaging/consumer';
-import { declareTopology } from '@opentill/messaging/declare-topology';
-import { createPublisher } from '@opentill/messaging/publisher';
+import { connectBroker } from '../src/connection.ts';
+import { startConsumer } from '../src/consumer.ts';
+import { declareTopology } from '../src/declare-topology.ts';
+import { createPublisher } from '../src/publisher.ts';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';

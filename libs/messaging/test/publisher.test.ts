@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { queueName } from '@opentill/contracts/topology';
-import { declareTopology } from '@opentill/messaging/declare-topology';
-import { createPublisher } from '@opentill/messaging/publisher';
+import { declareTopology } from '../src/declare-topology.ts';
+import { createPublisher } from '../src/publisher.ts';
 import { startTcpProxy } from '@opentill/testkit/tcp-proxy';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { queueName } from '@opentill/contracts/topology';
 import type { Database } from '@opentill/db/database';
 import { appendToOutbox, createOutboxStore, newEvent } from '@opentill/db/outbox';
-import { createPublisher } from '@opentill/messaging/publisher';
-import { startRelay } from '@opentill/messaging/relay';
+import { createPublisher } from '../src/publisher.ts';
+import { startRelay } from '../src/relay.ts';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createMetrics } from '@opentill/runtime/metrics';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DEAD_EXCHANGE, EVENTS_EXCHANGE, queues } from '@opentill/contracts/topology';
-import { declareTopology } from '@opentill/messaging/declare-topology';
+import { declareTopology } from '../src/declare-topology.ts';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 
 let server: TestBroker;

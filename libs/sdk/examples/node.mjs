@@ -3,8 +3,8 @@
 // node node.mjs create URL TOKEN ORDER_ID         makes an order and prints the answer
 // node node.mjs verify SECRET ID TIME SIGNATURE   reads a callback's body from standard input
 import { text } from 'node:stream/consumers';
-import { createOpentill } from '@opentill/sdk/client';
-import { verifyCallback } from '@opentill/sdk/verify-callback';
+import { createOpentill } from '../src/client.ts';
+import { verifyCallback } from '../src/verify-callback.ts';
 
 const [action, ...args] = process.argv.slice(2);
 

@@ -8,8 +8,8 @@ import {
   callbackHeaders,
   serializeCallbackData,
 } from '@opentill/contracts/signing/callback';
-import { expressCallbacks, fetchCallbacks, type ReceiveOptions } from '@opentill/sdk/receive-callbacks';
-import { CallbackError, verifyCallback, type Callback } from '@opentill/sdk/verify-callback';
+import { expressCallbacks, fetchCallbacks, type ReceiveOptions } from '../src/receive-callbacks.ts';
+import { CallbackError, verifyCallback, type Callback } from '../src/verify-callback.ts';
 
 const SECRET = 'dev-webhook-secret';
 const NOW = new Date('2026-11-21T12:00:00Z');

@@ -6,8 +6,8 @@ import {
   verifyOrderIdSignature,
   verifyRequestSignature,
 } from '@opentill/contracts/signing/verify-signature';
-import { createOpentill, type Opentill, type OpentillOptions } from '@opentill/sdk/client';
-import { OpentillError } from '@opentill/sdk/opentill-error';
+import { createOpentill, type Opentill, type OpentillOptions } from '../src/client.ts';
+import { OpentillError } from '../src/opentill-error.ts';
 import {
   envelope,
   startScriptedServer,

@@ -12,7 +12,7 @@ import {
 import { envelope, startScriptedServer } from './scripted-server.ts';
 
 // The blocks of README.md, run as they stand, each by itself; where they listen and whom they ask is said by the variables that they
-// read. All of it together, on a gateway, is run by deploy/e2e/test/guides.full.test.ts.
+// read. All of it together, on a gateway, is run by tools/e2e/test/guides.full.test.ts.
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 const README = readFileSync(`${FOLDER}README.md`, 'utf8');
 const children: ChildProcess[] = [];

@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
 import type { OrderAnswer, PayinOrderAnswer, SupportedSymbolAnswer } from '@opentill/contracts/http/answers';
 import type { NotifyOrder, NotifyType } from '@opentill/contracts/notify-order';
-import type { CheckoutOrder, CreatedOrder, Order, SupportedSymbol } from '@opentill/sdk/orders';
-import type { Callback } from '@opentill/sdk/verify-callback';
+import type { CheckoutOrder, CreatedOrder, Order, SupportedSymbol } from '../src/orders.ts';
+import type { Callback } from '../src/verify-callback.ts';
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 

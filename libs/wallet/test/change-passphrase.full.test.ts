@@ -2,9 +2,9 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { changePassphrase, type PassphraseChangeStep } from '@opentill/wallet/change-passphrase';
-import { createKeystore, openKeystore } from '@opentill/wallet/keystore';
-import { openKeystoreOrNext } from '@opentill/wallet/open-keystore-or-next';
+import { changePassphrase, type PassphraseChangeStep } from '../src/change-passphrase.ts';
+import { createKeystore, openKeystore } from '../src/keystore.ts';
+import { openKeystoreOrNext } from '../src/open-keystore-or-next.ts';
 
 const [OLD, NEW, NEWER] = ['the old passphrase', 'the new passphrase', 'the newer passphrase'];
 const seed = { purpose: 'seed', keyId: '16a93ed0', secret: Buffer.alloc(64, 5) } as const;

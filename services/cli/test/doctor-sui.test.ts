@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import { startSuiDevnet, type SuiDevnet, type SuiNode } from '@opentill/devnet/sui/start-sui-devnet';
+import { startSuiDevnet, type SuiDevnet, type SuiNode } from '@opentill/devnets/sui/start-sui-devnet';
 import { suiDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { examineNetwork } from '../src/doctor/examine-network.ts';
 import type { Finding } from '../src/doctor/finding.ts';

@@ -2,11 +2,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
-import { devAccount } from '@opentill/devnet/evm-accounts';
-import { DEV_TOKEN_ADDRESSES, deployDevTokens, payToken, setBlockTime } from '@opentill/devnet/evm-devnet';
-import { findFreePort } from '@opentill/devnet/free-port';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { startAnvil, type Anvil } from '@opentill/devnets/evm/anvil';
+import { devAccount } from '@opentill/devnets/evm/accounts';
+import {
+  DEV_TOKEN_ADDRESSES,
+  deployDevTokens,
+  payToken,
+  setBlockTime,
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { createLyingRpcProxy, type LyingRpcOptions } from '@opentill/testkit/lying-rpc-proxy';
 import { createTestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase } from '@opentill/testkit/test-database';

@@ -12,10 +12,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { Database } from '@opentill/db/database';
-import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
-import { devAccount } from '@opentill/devnet/evm-accounts';
-import { DEV_TOKEN_ADDRESSES, deployDevTokens, mine, payNative, payToken } from '@opentill/devnet/evm-devnet';
-import { findFreePort } from '@opentill/devnet/free-port';
+import { startAnvil, type Anvil } from '@opentill/devnets/evm/anvil';
+import { devAccount } from '@opentill/devnets/evm/accounts';
+import {
+  DEV_TOKEN_ADDRESSES,
+  deployDevTokens,
+  mine,
+  payNative,
+  payToken,
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { findFreePort } from '@opentill/test-servers/free-port';
 import { aCollection } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { createDepositDeriver } from '@opentill/wallet/deposit-address-deriver';

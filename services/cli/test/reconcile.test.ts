@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { devAccount } from '@opentill/devnet/evm-accounts';
+import { devAccount } from '@opentill/devnets/evm/accounts';
 import {
   createWorldOfBooks,
   HOT_WALLET,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { devAccount } from '@opentill/devnet/evm-accounts';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { devAccount } from '@opentill/devnets/evm/accounts';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { createRestoredBooks, type RestoredBooks } from './restored-books.ts';
 import { CHAIN, createWorldOfBooks, HOT_WALLET, USDT, type WorldOfBooks } from './world-of-books.ts';

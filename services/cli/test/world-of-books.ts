@@ -4,12 +4,17 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
-import { devAccount, type DevAccount } from '@opentill/devnet/evm-accounts';
-import { DEV_TOKEN_ADDRESSES, deployDevTokens, payNative, payToken } from '@opentill/devnet/evm-devnet';
-import { waitForReceipt } from '@opentill/devnet/evm-transactions';
-import { findFreePort } from '@opentill/devnet/free-port';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { startAnvil, type Anvil } from '@opentill/devnets/evm/anvil';
+import { devAccount, type DevAccount } from '@opentill/devnets/evm/accounts';
+import {
+  DEV_TOKEN_ADDRESSES,
+  deployDevTokens,
+  payNative,
+  payToken,
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { waitForReceipt } from '@opentill/devnets/evm/transactions';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { Db } from '@opentill/db/database';
 import {
   aChainCursor,

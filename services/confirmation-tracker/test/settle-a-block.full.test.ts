@@ -21,7 +21,7 @@ import {
 const ROWS = Number(process.env['ROWS'] ?? 200_000);
 const PAYMENTS = 1_000;
 const ROUNDS = 6;
-/** Far above what is measured (README of deploy/bench), so that only a statement gone wrong fails on a busy machine. */
+/** Far above what is measured (README of tools/bench), so that only a statement gone wrong fails on a busy machine. */
 const LIMIT_MS = 4_000;
 
 let s: TrackerScenario;

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { SendOutcome } from '@opentill/chain/wallet-sender';
-import { DEPLOYER_INDEX, devAccount } from '@opentill/devnet/evm-accounts';
-import { callContract, dropTransaction, reorg } from '@opentill/devnet/evm-devnet';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { DEPLOYER_INDEX, devAccount } from '@opentill/devnets/evm/accounts';
+import { callContract, dropTransaction, reorg } from '@opentill/devnets/evm/start-evm-devnet';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN, USDT } from './signer-world.ts';

@@ -1,4 +1,4 @@
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import type { SignerWorld } from './signer-world.ts';
 

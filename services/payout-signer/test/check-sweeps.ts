@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { CHAIN } from './signer-world.ts';
 import { COLD, type SweepWorld } from './sweep-world.ts';

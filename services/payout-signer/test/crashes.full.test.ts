@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { SendOutcome } from '@opentill/chain/wallet-sender';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { DEPLOYER_INDEX, devAccount } from '@opentill/devnet/evm-accounts';
-import { callContract, DEV_TOKEN_ADDRESSES } from '@opentill/devnet/evm-devnet';
-import { waitForReceipt } from '@opentill/devnet/evm-transactions';
+import { DEPLOYER_INDEX, devAccount } from '@opentill/devnets/evm/accounts';
+import { callContract, DEV_TOKEN_ADDRESSES } from '@opentill/devnets/evm/start-evm-devnet';
+import { waitForReceipt } from '@opentill/devnets/evm/transactions';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { CHAIN } from './signer-world.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { reorg } from '@opentill/devnet/evm-devnet';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { SignerWorld } from './signer-world.ts';
 
 /** What befell the chain and the wallet's transactions in it, each counted when it had happened to one of them. */

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { findFreePort } from '@opentill/devnet/free-port';
+import { findFreePort } from '@opentill/test-servers/free-port';
 import { PASSPHRASE, type SignerWorld } from './signer-world.ts';
 
 export interface SignerProcess {

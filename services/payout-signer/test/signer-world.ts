@@ -11,8 +11,8 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { payoutTermsOf } from '@opentill/contracts/payout-terms';
 import { openDatabase, type Database, type DatabaseOptions, type Db } from '@opentill/db/database';
 import { keepLease, type LeaseKeeper } from '@opentill/db/lease';
-import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
-import { devAccount } from '@opentill/devnet/evm-accounts';
+import { startAnvil, type Anvil } from '@opentill/devnets/evm/anvil';
+import { devAccount } from '@opentill/devnets/evm/accounts';
 import {
   DEV_TOKEN_ADDRESSES,
   deployDevTokens,
@@ -21,9 +21,9 @@ import {
   payToken,
   setBlockTime,
   tokenBalance,
-} from '@opentill/devnet/evm-devnet';
-import { findFreePort } from '@opentill/devnet/free-port';
-import { callRpc } from '@opentill/devnet/json-rpc';
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';

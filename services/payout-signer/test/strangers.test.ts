@@ -5,7 +5,7 @@ import type { TokenContract } from '@opentill/chain/transfer';
 import { evmFamily } from '@opentill/chain-evm/family';
 import { encodePayment } from '@opentill/chain-evm/sender/encode-payment';
 import { keepLease } from '@opentill/db/lease';
-import { sendTransaction } from '@opentill/devnet/evm-transactions';
+import { sendTransaction } from '@opentill/devnets/evm/transactions';
 import { baseUnits } from '@opentill/domain/money';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
-import { reorg } from '@opentill/devnet/evm-devnet';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { createCrashPoints, type CrashPoints } from '@opentill/testkit/crash-points';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';

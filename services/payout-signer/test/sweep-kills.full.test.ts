@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { reorg } from '@opentill/devnet/evm-devnet';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { findSweepProblems } from './check-sweeps.ts';

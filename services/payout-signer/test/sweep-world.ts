@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { evmFamily } from '@opentill/chain-evm/family';
 import type { Db } from '@opentill/db/database';
-import { devAccount } from '@opentill/devnet/evm-accounts';
-import { DEV_TOKEN_ADDRESSES, payToken, tokenBalance } from '@opentill/devnet/evm-devnet';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { devAccount } from '@opentill/devnets/evm/accounts';
+import { DEV_TOKEN_ADDRESSES, payToken, tokenBalance } from '@opentill/devnets/evm/start-evm-devnet';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { startLoop } from '@opentill/runtime/loop';
 import { aCollection, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestBroker } from '@opentill/testkit/test-broker';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { WalletSender } from '@opentill/chain/wallet-sender';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { watchHeldMoney } from './held-money.ts';
 import { CHAIN } from './signer-world.ts';

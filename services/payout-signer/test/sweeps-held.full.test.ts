@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { headHeight, reorg } from '@opentill/devnet/evm-devnet';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { headHeight, reorg } from '@opentill/devnets/evm/start-evm-devnet';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { watchHeldMoney } from './held-money.ts';
 import { CHAIN } from './signer-world.ts';

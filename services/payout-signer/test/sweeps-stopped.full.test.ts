@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { createMetrics } from '@opentill/runtime/metrics';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { watchHeldMoney } from './held-money.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { callRpc } from '@opentill/devnet/json-rpc';
-import { tokenBalance } from '@opentill/devnet/evm-devnet';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
+import { tokenBalance } from '@opentill/devnets/evm/start-evm-devnet';
 import { createLyingRpcProxy, type LyingRpcProxy, type RpcCall } from '@opentill/testkit/lying-rpc-proxy';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';

@@ -6,17 +6,17 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { FinalityConfig, NetworkConfig } from '@opentill/contracts/network-config';
 import type { Database } from '@opentill/db/database';
-import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
-import { devAccount } from '@opentill/devnet/evm-accounts';
+import { startAnvil, type Anvil } from '@opentill/devnets/evm/anvil';
+import { devAccount } from '@opentill/devnets/evm/accounts';
 import {
   DEV_TOKEN_ADDRESSES,
   deployDevTokens,
   headHeight,
   payToken,
   setBlockTime,
-} from '@opentill/devnet/evm-devnet';
-import { findFreePort } from '@opentill/devnet/free-port';
-import { callRpc, callRpcBatch } from '@opentill/devnet/json-rpc';
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { callRpc, callRpcBatch } from '@opentill/devnets/evm/json-rpc';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';

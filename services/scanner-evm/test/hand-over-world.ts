@@ -8,8 +8,8 @@ import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { queueName } from '@opentill/contracts/topology';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
-import { startAnvil, type Anvil } from '@opentill/devnet/anvil';
-import { devAccount } from '@opentill/devnet/evm-accounts';
+import { startAnvil, type Anvil } from '@opentill/devnets/evm/anvil';
+import { devAccount } from '@opentill/devnets/evm/accounts';
 import {
   DEV_TOKEN_ADDRESSES,
   deployDevTokens,
@@ -17,9 +17,9 @@ import {
   mine,
   payToken,
   setBlockTime,
-} from '@opentill/devnet/evm-devnet';
-import { findFreePort } from '@opentill/devnet/free-port';
-import { callRpc } from '@opentill/devnet/json-rpc';
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase } from '@opentill/testkit/test-database';

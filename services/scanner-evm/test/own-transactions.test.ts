@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '@opentill/db/database';
-import { contractInterface } from '@opentill/devnet/contract-artifacts';
-import { devAccount } from '@opentill/devnet/evm-accounts';
-import { callContract, deployContract, reorg } from '@opentill/devnet/evm-devnet';
-import { signTransaction } from '@opentill/devnet/evm-transactions';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { contractInterface } from '@opentill/devnets/evm/contract-artifacts';
+import { devAccount } from '@opentill/devnets/evm/accounts';
+import { callContract, deployContract, reorg } from '@opentill/devnets/evm/start-evm-devnet';
+import { signTransaction } from '@opentill/devnets/evm/transactions';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { createLyingRpcProxy, type LyingRpcOptions } from '@opentill/testkit/lying-rpc-proxy';
 import { aHotWalletAddress, anOwnTransaction } from '@opentill/testkit/payout-scenario';
 import { anEvmAddress, aPayout } from '@opentill/testkit/scenario';

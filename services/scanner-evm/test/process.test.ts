@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { findFreePort } from '@opentill/devnet/free-port';
+import { findFreePort } from '@opentill/test-servers/free-port';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createScannerWorld, type ScannerWorld } from './scanner-harness.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { devAccount } from '@opentill/devnet/evm-accounts';
-import { reorg } from '@opentill/devnet/evm-devnet';
-import { signTransaction } from '@opentill/devnet/evm-transactions';
-import { callRpc } from '@opentill/devnet/json-rpc';
+import { devAccount } from '@opentill/devnets/evm/accounts';
+import { reorg } from '@opentill/devnets/evm/start-evm-devnet';
+import { signTransaction } from '@opentill/devnets/evm/transactions';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { createLyingRpcProxy } from '@opentill/testkit/lying-rpc-proxy';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createScannerWorld, type Replica, type ScannerWorld } from './scanner-harness.ts';

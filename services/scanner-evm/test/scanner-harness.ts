@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Database } from '@opentill/db/database';
-import { startAnvil, type Anvil, type AnvilOptions } from '@opentill/devnet/anvil';
-import { devAccount } from '@opentill/devnet/evm-accounts';
+import { startAnvil, type Anvil, type AnvilOptions } from '@opentill/devnets/evm/anvil';
+import { devAccount } from '@opentill/devnets/evm/accounts';
 import {
   callContract,
   DEV_TOKEN_ADDRESSES,
@@ -14,9 +14,9 @@ import {
   mine,
   payToken,
   setBlockTime,
-} from '@opentill/devnet/evm-devnet';
-import { findFreePort } from '@opentill/devnet/free-port';
-import { callRpc } from '@opentill/devnet/json-rpc';
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';

@@ -1,8 +1,14 @@
-import { contractInterface, type ContractName } from '@opentill/devnet/contract-artifacts';
-import { devAccount } from '@opentill/devnet/evm-accounts';
-import { DEV_TOKEN_ADDRESSES, deployContract, mine, payToken, reorg } from '@opentill/devnet/evm-devnet';
-import { signTransaction } from '@opentill/devnet/evm-transactions';
-import { callRpc, callRpcBatch } from '@opentill/devnet/json-rpc';
+import { contractInterface, type ContractName } from '@opentill/devnets/evm/contract-artifacts';
+import { devAccount } from '@opentill/devnets/evm/accounts';
+import {
+  DEV_TOKEN_ADDRESSES,
+  deployContract,
+  mine,
+  payToken,
+  reorg,
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { signTransaction } from '@opentill/devnets/evm/transactions';
+import { callRpc, callRpcBatch } from '@opentill/devnets/evm/json-rpc';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { anEvmAddress } from '@opentill/testkit/scenario';
 import { waitUntil } from '@opentill/testkit/wait-until';

@@ -1,4 +1,4 @@
-import type { SuiFault, SuiNode } from '@opentill/devnet/sui/start-sui-devnet';
+import type { SuiFault, SuiNode } from '@opentill/devnets/sui/start-sui-devnet';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 
 /** What a node may do for some checkpoints on end. */

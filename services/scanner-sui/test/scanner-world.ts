@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Database } from '@opentill/db/database';
-import type { SuiDevnet, SuiDevnetOptions, SuiNode } from '@opentill/devnet/sui/start-sui-devnet';
-import { startSuiDevnet } from '@opentill/devnet/sui/start-sui-devnet';
+import type { SuiDevnet, SuiDevnetOptions, SuiNode } from '@opentill/devnets/sui/start-sui-devnet';
+import { startSuiDevnet } from '@opentill/devnets/sui/start-sui-devnet';
 import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';

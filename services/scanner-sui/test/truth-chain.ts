@@ -1,5 +1,5 @@
 import type { Signer } from '@mysten/sui/cryptography';
-import type { SuiDevnet } from '@opentill/devnet/sui/start-sui-devnet';
+import type { SuiDevnet } from '@opentill/devnets/sui/start-sui-devnet';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { createSuiPaying, suiPayersOf, type PayOptions, type SuiOutput } from '@opentill/testkit/sui-paying';
 import type { Deposit } from '@opentill/testkit/transfer-audit';

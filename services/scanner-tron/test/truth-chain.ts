@@ -1,7 +1,7 @@
 import { addressOfShortHex, shortHexOf } from '@opentill/chain-tron/address-codec';
 import type { Address } from '@opentill/chain/address-codec';
-import { tronArtifact, tronContractInterface } from '@opentill/devnet/tron/tron-artifacts';
-import type { TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { tronArtifact, tronContractInterface } from '@opentill/devnets/tron/tron-artifacts';
+import type { TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { Deposit } from '@opentill/testkit/transfer-audit';

@@ -21,7 +21,7 @@ const standsAt = env['INIT_CWD'];
 const [command, ...rest] = process.argv.slice(2);
 const program =
   command === 'devnet'
-    ? [entryPoint('libs/devnet'), ...rest]
+    ? [entryPoint('tools/devnets'), ...rest]
     : [entryPoint('services/cli'), ...process.argv.slice(2)];
 const { status, error } = spawnSync(process.execPath, program, {
   env: { ...local, ...env },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { signHash } from '@opentill/devnet/tron/chain/signature';
+import { signHash } from '@opentill/devnets/tron/chain/signature';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { post } from '../expiring/tron-world.ts';
 import { createTronSweepWorld, CHAIN, ONE_TRX, type TronSweepWorld } from './tron-sweep-world.ts';

@@ -6,7 +6,7 @@ import { tronFamily } from '@opentill/chain-tron/family';
 import { createTronSender } from '@opentill/chain-tron/sender/create-sender';
 import { tronPayoutTermsOf } from '@opentill/contracts/payout-terms';
 import { openDatabase, type DatabaseOptions, type Db } from '@opentill/db/database';
-import { startEnergySeller, type EnergySeller as Shop } from '@opentill/devnet/tron/start-energy-seller';
+import { startEnergySeller, type EnergySeller as Shop } from '@opentill/devnets/tron/start-energy-seller';
 import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';

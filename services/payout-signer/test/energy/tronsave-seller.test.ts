@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Address } from '@opentill/chain/address-codec';
-import { startEnergySeller, type EnergySeller as Shop } from '@opentill/devnet/tron/start-energy-seller';
-import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { startEnergySeller, type EnergySeller as Shop } from '@opentill/devnets/tron/start-energy-seller';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { EnergySeller } from '../../src/energy/energy-seller.ts';
 import { createTronsaveSeller } from '../../src/energy/tronsave-seller.ts';

@@ -12,7 +12,7 @@ import type { NetworkConfig, TronPayoutsConfig } from '@opentill/contracts/netwo
 import { tronPayoutTermsOf } from '@opentill/contracts/payout-terms';
 import { openDatabase, type Database, type DatabaseOptions, type Db } from '@opentill/db/database';
 import { keepLease, type LeaseKeeper } from '@opentill/db/lease';
-import { startTronDevnet, type TronDevnet } from '@opentill/devnet/tron/start-tron-devnet';
+import { startTronDevnet, type TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';

@@ -17,7 +17,7 @@ import {
   type DevTokenSymbol,
   type SuiDevnet,
   type SuiNode,
-} from '@opentill/devnet/sui/start-sui-devnet';
+} from '@opentill/devnets/sui/start-sui-devnet';
 import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';

@@ -1,0 +1,31 @@
+import { startNodeProcess, type NodeProcess, type NodeProcessOptions } from '../node-process.ts';
+
+export interface SuiNodeOptions extends NodeProcessOptions {
+  /** Default 250, as on the main network. */
+  readonly checkpointMs?: number;
+}
+
+/** A SUI devnet in a process of its own: the full node's gRPC, and `devnet/…`, are below its URL. */
+export type SuiNodeProcess = NodeProcess;
+
+const CHECKPOINT_MS = 250;
+const PROBE_TIMEOUT_MS = 1_000;
+
+/** Starts the node. Throws GatewayError of port-owner and process-group. */
+export async function startSuiNode(options: SuiNodeOptions): Promise<SuiNodeProcess> {
+  const args = [`--checkpoint-ms=${options.checkpointMs ?? CHECKPOINT_MS}`];
+  return startNodeProcess(
+    { kind: 'sui', name: 'the SUI devnet', args, stateFile: 'state.bin', answers },
+    options,
+  );
+}
+
+async function answers(url: string): Promise<boolean> {
+  const response = await fetch(`${url}/devnet/summary`, {
+    method: 'POST',
+    body: '{}',
+    signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+  });
+  await response.arrayBuffer();
+  return response.ok;
+}

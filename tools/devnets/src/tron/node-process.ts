@@ -1,0 +1,30 @@
+import { startNodeProcess, type NodeProcess, type NodeProcessOptions } from '../node-process.ts';
+
+export interface TronNodeOptions extends NodeProcessOptions {
+  readonly blockTimeMs: number;
+  /** How far the solidified block is behind the head. */
+  readonly solidLagBlocks: number;
+}
+
+/** A TRON devnet in a process of its own: `wallet/…`, `walletsolidity/…` and `devnet/…` are below its URL. */
+export type TronNode = NodeProcess;
+
+const PROBE_TIMEOUT_MS = 1_000;
+
+/** Starts the node. Throws GatewayError of port-owner and process-group. */
+export async function startTronNode(options: TronNodeOptions): Promise<TronNode> {
+  const args = [`--block-time-ms=${options.blockTimeMs}`, `--solid-lag=${options.solidLagBlocks}`];
+  return startNodeProcess(
+    { kind: 'tron', name: 'the TRON devnet', args, stateFile: 'state.bin', answers },
+    options,
+  );
+}
+
+async function answers(url: string): Promise<boolean> {
+  const response = await fetch(`${url}/wallet/getnowblock`, {
+    method: 'POST',
+    signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+  });
+  await response.arrayBuffer();
+  return response.ok;
+}

@@ -1,0 +1,133 @@
+import { getAddress } from 'ethers';
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import { devAccount } from '@opentill/devnets/evm/accounts';
+import {
+  headHeight,
+  mine,
+  payToken,
+  reorg,
+  setBlockTime,
+  tokenBalance,
+} from '@opentill/devnets/evm/start-evm-devnet';
+import { waitForReceipt } from '@opentill/devnets/evm/transactions';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
+import type { RunningEvmChain } from '@opentill/local/start-chains';
+import { tokensOf } from './tokens-of.ts';
+
+/** A payment by a customer of the devnet. */
+export interface Payment {
+  readonly to: string;
+  /** Decimal string in display units. */
+  readonly amount: string;
+  /** @default 'USDT' */
+  readonly symbol?: string;
+  /** Which of the rich accounts pays: 2, 3 or 4. @default 2 */
+  readonly account?: number;
+}
+
+/** What the chain itself says of a mined transaction. */
+export interface MinedTransaction {
+  readonly blockNum: number;
+  readonly blockHash: string;
+  readonly timestamp: number;
+  readonly from: string;
+  /** In wei. */
+  readonly fee: bigint;
+}
+
+/** Where a devnet answers, and what its gateway knows of it. */
+export interface ReachableChain {
+  readonly network: NetworkConfig;
+  readonly node: Pick<RunningEvmChain['node'], 'rpcUrl'>;
+}
+
+/** A devnet in the hands of a test. */
+export interface ChainUnderTest {
+  readonly chain: string;
+  readonly rpcUrl: string;
+  readonly nativeSymbol: string;
+  readonly nativeDecimals: number;
+  /** With its EIP-55 checksum. */
+  contractOf(symbol: string): string;
+  decimalsOf(symbol: string): number;
+  baseUnits(symbol: string, amount: string): bigint;
+  /** Sends a payment; its hash, before any block holds it. */
+  pay(payment: Payment): Promise<string>;
+  /** Blocks by hand from now on, until `mineByTime`. */
+  mineByHand(): Promise<void>;
+  mineByTime(): Promise<void>;
+  mine(blocks?: number): Promise<void>;
+  head(): Promise<number>;
+  mined(txid: string): Promise<MinedTransaction>;
+  rawTransaction(txid: string): Promise<string>;
+  /** Replaces the last `depth` blocks; raw transactions go into the place given, 0 being the deepest. */
+  reorg(depth: number, replacements?: Parameters<typeof reorg>[0]['replacements']): Promise<void>;
+  /** Native coin of a holder, in the head block. */
+  coins(holder: string): Promise<bigint>;
+  balance(symbol: string, holder: string): Promise<bigint>;
+  /** How many seconds the chain's time is ahead of the clock. */
+  secondsAhead(): Promise<number>;
+  /** Lets the chain's time jump; the next block has it. */
+  jump(seconds: number): Promise<void>;
+}
+
+interface RpcBlock {
+  readonly timestamp: string;
+}
+interface RpcReceipt {
+  readonly blockNumber: string;
+  readonly blockHash: string;
+  readonly from: string;
+  readonly gasUsed: string;
+  readonly effectiveGasPrice: string;
+}
+
+export function createChainUnderTest({ network, node }: ReachableChain): ChainUnderTest {
+  const { rpcUrl } = node;
+  const { chain } = network;
+  const { tokenOf, baseUnits } = tokensOf(network);
+  const rpc = async <Result>(method: string, ...params: unknown[]) => callRpc<Result>(rpcUrl, method, params);
+
+  return {
+    chain,
+    rpcUrl,
+    nativeSymbol: network.nativeSymbol,
+    nativeDecimals: network.nativeDecimals,
+    contractOf: (symbol) => getAddress(tokenOf(symbol).contract),
+    decimalsOf: (symbol) => tokenOf(symbol).decimals,
+    baseUnits,
+    pay: async ({ to, amount, symbol = 'USDT', account = 2 }) =>
+      payToken({
+        rpcUrl,
+        token: tokenOf(symbol).contract,
+        fromKey: devAccount(account).privateKey,
+        to,
+        amountBaseUnits: baseUnits(symbol, amount),
+      }),
+    mineByHand: async () => setBlockTime(rpcUrl, 0),
+    mineByTime: async () => setBlockTime(rpcUrl, 1),
+    mine: async (blocks = 1) => mine({ rpcUrl, blocks }),
+    head: async () => headHeight(rpcUrl),
+    async mined(txid) {
+      await waitForReceipt(rpcUrl, txid);
+      const receipt = await rpc<RpcReceipt>('eth_getTransactionReceipt', txid);
+      const block = await rpc<RpcBlock>('eth_getBlockByHash', receipt.blockHash, false);
+      return {
+        blockNum: Number(receipt.blockNumber),
+        blockHash: receipt.blockHash,
+        timestamp: Number(block.timestamp),
+        from: getAddress(receipt.from),
+        fee: BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice),
+      };
+    },
+    rawTransaction: async (txid) => rpc<string>('eth_getRawTransactionByHash', txid),
+    reorg: async (depth, replacements = []) => reorg({ rpcUrl, depth, replacements }),
+    coins: async (holder) => BigInt(await rpc<string>('eth_getBalance', holder, 'latest')),
+    balance: async (symbol, holder) => tokenBalance(rpcUrl, tokenOf(symbol).contract, holder),
+    async secondsAhead() {
+      const block = await rpc<RpcBlock>('eth_getBlockByNumber', 'latest', false);
+      return Number(block.timestamp) - Math.floor(Date.now() / 1000);
+    },
+    jump: async (seconds) => void (await rpc('evm_increaseTime', seconds)),
+  };
+}

@@ -1,0 +1,105 @@
+import type { Page } from 'playwright-core';
+import { devAccount } from '@opentill/devnets/evm/accounts';
+import { sendTransaction } from '@opentill/devnets/evm/transactions';
+import { callRpc } from '@opentill/devnets/evm/json-rpc';
+
+/** What a page has asked a wallet for, in order. */
+export interface InjectedWallet {
+  readonly calls: readonly { readonly method: string; readonly params?: readonly unknown[] }[];
+  /** From now on its owner says no to everything. */
+  refuse(): void;
+  /** From now on it sends, and says that it could not. */
+  failAfterSending(): void;
+}
+
+interface Call {
+  readonly method: string;
+  readonly params?: readonly unknown[];
+}
+
+interface WalletChain {
+  /** `0x` and hex. */
+  readonly chainId: string;
+  readonly rpcUrl: string;
+}
+
+const ICON =
+  'data:image/svg+xml,%3Csvg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"%3E%3Crect width="24" height="24" rx="6" fill="%235b5bd6"/%3E%3C/svg%3E';
+
+/** What an extension puts into a page: a provider that asks the extension. */
+const IN_THE_PAGE = `{
+  const provider = {
+    async request(call) {
+      const { result, error } = await askTestWallet(call);
+      if (error !== undefined) throw Object.assign(new Error('refused'), error);
+      return result;
+    },
+  };
+  const info = {
+    uuid: 'c7b6a0f2-0000-4000-8000-000000000000',
+    name: 'Test Wallet',
+    icon: '${ICON}',
+    rdns: 'example.test-wallet',
+  };
+  const detail = Object.freeze({ info, provider });
+  const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }));
+  addEventListener('eip6963:requestProvider', announce);
+  announce();
+}`;
+
+/**
+ * Puts a wallet into a page before it loads, as an extension does: it announces itself by EIP-6963, is on the first
+ * chain until it is asked to change, and signs with the key of a devnet account, out of the page's reach.
+ */
+export async function injectWallet(
+  page: Page,
+  chains: readonly WalletChain[],
+  account = 4,
+): Promise<InjectedWallet> {
+  const { address, privateKey } = devAccount(account);
+  const calls: Call[] = [];
+  let [current] = chains;
+  let refuses = false;
+  let fails = false;
+
+  async function answer({ method, params = [] }: Call): Promise<unknown> {
+    calls.push({ method, params });
+    if (refuses) return { error: { code: 4001, message: 'User rejected the request.' } };
+    switch (method) {
+      case 'eth_requestAccounts':
+        return { result: [address] };
+      case 'eth_chainId':
+        return { result: current?.chainId };
+      case 'wallet_switchEthereumChain': {
+        const [{ chainId }] = params as [{ chainId: string }];
+        const wanted = chains.find((chain) => chain.chainId === chainId);
+        if (wanted === undefined) return { error: { code: 4902, message: 'Unrecognized chain ID.' } };
+        current = wanted;
+        return { result: null };
+      }
+      case 'eth_sendTransaction': {
+        const [{ to, data, from, chainId }] = params as [Record<string, string>];
+        if (
+          from?.toLowerCase() !== address.toLowerCase() ||
+          chainId !== current?.chainId ||
+          to === undefined
+        ) {
+          return { error: { code: -32_602, message: 'Invalid parameters.' } };
+        }
+        const rpcUrl = current?.rpcUrl ?? '';
+        const hash = await sendTransaction({ rpcUrl, fromKey: privateKey, to, ...(data && { data }) });
+        return fails
+          ? { error: { code: -32_603, message: 'rejected: no answer in time' } }
+          : { result: hash };
+      }
+      case 'eth_getTransactionReceipt':
+        return { result: await callRpc(current?.rpcUrl ?? '', method, [...params]) };
+      default:
+        return { error: { code: 4200, message: `${method} is not supported.` } };
+    }
+  }
+
+  await page.exposeFunction('askTestWallet', answer);
+  await page.addInitScript({ content: IN_THE_PAGE });
+  return { calls, refuse: () => void (refuses = true), failAfterSending: () => void (fails = true) };
+}

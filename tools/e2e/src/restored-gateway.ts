@@ -1,0 +1,96 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SERVICE_SCHEMAS, type ServiceSchema } from '@opentill/db/service-schema';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import { startPostgres, type PostgresServer } from '@opentill/test-servers/postgres';
+import { SERVICE_NAMES, type ServiceName } from '@opentill/local/gateway-options';
+import type { Gateway } from '@opentill/local/start-gateway';
+import { runOpentill, type CommandResult } from './run-opentill.ts';
+
+/** Another machine for the gateway: an empty database server, and a directory for the files that are brought back. */
+export interface AnotherMachine {
+  readonly directory: string;
+  /** As the owner of its database. */
+  readonly adminUrl: string;
+  /** What a command of its operator needs. */
+  readonly operatorEnvironment: Readonly<Record<string, string>>;
+  /** Runs `opentill` there. */
+  opentill(args: readonly string[]): Promise<CommandResult>;
+  /** Sets the database up and starts every service on it, with the restored keys; chains and broker are those of before. */
+  startServices(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const SCHEMA_OF: Readonly<Partial<Record<ServiceName, ServiceSchema>>> = {
+  api: 'api',
+  'scanner-evm': 'scanner_evm',
+  'scanner-tron': 'scanner_tron',
+  'scanner-sui': 'scanner_sui',
+  'confirmation-tracker': 'tracker',
+  'webhook-sender': 'webhook',
+  'payout-signer': 'signer',
+  ops: 'ops',
+};
+
+/** Starts an empty server beside the one of the gateway. `stop()` leaves neither process nor file. */
+export async function prepareAnotherMachine(gateway: Gateway): Promise<AnotherMachine> {
+  const directory = mkdtempSync(join(tmpdir(), 'opentill-restored-'));
+  chmodSync(directory, 0o711); // the server's user passes through
+  let server: PostgresServer;
+  try {
+    server = await startPostgres({
+      dir: join(directory, 'postgres'),
+      port: await findFreePort(),
+      durable: false,
+    });
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  }
+  const roleUrl = (schema: ServiceSchema): string => {
+    const url = new URL(gateway.roleUrl(schema));
+    const { host, pathname } = new URL(server.url);
+    return Object.assign(url, { host, pathname }).toString();
+  };
+  const operatorEnvironment = {
+    ...gateway.operatorEnvironment,
+    OPS_DATABASE_URL: roleUrl('ops'),
+    DATABASE_ADMIN_URL: server.url,
+    ...Object.fromEntries(
+      SERVICE_SCHEMAS.map((schema) => [
+        `DATABASE_PASSWORD_${schema.toUpperCase()}`,
+        decodeURIComponent(new URL(roleUrl(schema)).password),
+      ]),
+    ),
+  };
+  delete (operatorEnvironment as { AMQP_URL?: string }).AMQP_URL; // its queues are declared
+  const opentill = async (args: readonly string[]) => runOpentill({ operatorEnvironment }, args);
+  return {
+    directory,
+    adminUrl: server.url,
+    operatorEnvironment,
+    opentill,
+    async startServices() {
+      const { code, errors } = await opentill(['setup']);
+      if (code !== 0) throw new Error(`setup: ${errors}`);
+      for (const service of SERVICE_NAMES) {
+        const schema = SCHEMA_OF[service];
+        const env = {
+          ...(schema === undefined ? {} : { DATABASE_URL: roleUrl(schema) }),
+          ...(service === 'payout-signer'
+            ? { KEYSTORE_FILE: join(directory, 'keystore.json'), POLICY_FILE: join(directory, 'policy.json') }
+            : {}),
+          ...(service === 'api' || service === 'payout-signer'
+            ? { PUBLIC_KEYS_FILE: join(directory, 'public-keys.json') }
+            : {}),
+        };
+        await gateway.startService(service, { env });
+      }
+    },
+    async stop() {
+      await server.stop('immediate');
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

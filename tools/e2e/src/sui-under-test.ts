@@ -1,0 +1,58 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import {
+  controlSuiDevnet,
+  payOnSuiDevnet,
+  suiBalance,
+  waitForSuiCheckpoint,
+} from '@opentill/devnets/sui/payments';
+import type { BookedChain } from './check-books.ts';
+import { tokensOf } from './tokens-of.ts';
+
+/** Where the devnet answers, and what its gateway knows of it. */
+export interface ReachableSui {
+  readonly network: NetworkConfig;
+  readonly node: { readonly url: string };
+}
+
+/** The SUI devnet in the hands of a test. */
+export interface SuiUnderTest extends BookedChain {
+  /** For SuiGrpcClient. */
+  readonly url: string;
+  coinTypeOf(symbol: string): string;
+  baseUnits(symbol: string, amount: string): bigint;
+  /** Pays from the devnet's first account; the transaction's digest, before any checkpoint holds it. */
+  pay(payment: {
+    readonly to: string;
+    readonly amount: string;
+    readonly symbol?: 'USDT' | 'USDC';
+    readonly form?: 'coin' | 'address';
+  }): Promise<string>;
+  /** The number of the checkpoint that has it, once one has. */
+  checkpointOf(digest: string): Promise<number>;
+  /** `POST /devnet/<name>`. */
+  control(name: string, body?: object): Promise<void>;
+}
+
+const SUI_TYPE = '0x2::sui::SUI';
+
+export function createSuiUnderTest({ network, node }: ReachableSui): SuiUnderTest {
+  const { url } = node;
+  const { tokenOf, baseUnits } = tokensOf(network);
+  return {
+    chain: network.chain,
+    url,
+    coinTypeOf: (symbol) => tokenOf(symbol).contract,
+    baseUnits,
+    balance: async (symbol, holder) => suiBalance(url, tokenOf(symbol).contract, holder),
+    coins: async (holder) => suiBalance(url, SUI_TYPE, holder),
+    async pay({ to, amount, symbol = 'USDT', form = 'coin' }) {
+      const amountBaseUnits = baseUnits(symbol, amount);
+      const [digest = ''] = await payOnSuiDevnet({ url, to, symbol, form, amountBaseUnits });
+      return digest;
+    },
+    checkpointOf: async (digest) => waitForSuiCheckpoint(url, digest),
+    async control(name, body) {
+      await controlSuiDevnet(url, name, body);
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { availableParallelism, loadavg } from 'node:os';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startCheckoutUnderTest, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
+import { measureFirstPaint, type FirstPaint } from '../src/measure-first-paint.ts';
+import { describeCheckoutBehindAProxy } from './describe-checkout-behind-a-proxy.ts';
+import { describeCheckoutLanguages } from './describe-checkout-languages.ts';
+import { describeCheckoutOnAStaticHost } from './describe-checkout-on-a-static-host.ts';
+import { describeCheckoutStates } from './describe-checkout-states.ts';
+import { describeCheckoutTrouble } from './describe-checkout-trouble.ts';
+import { describeCheckoutWallets } from './describe-checkout-wallets.ts';
+
+/*
+ * The hosted page in a browser, from real orders of a whole gateway: states, languages, widths, wallets, outages. The
+ * pictures of everything are left in the folder screenshots of tools/e2e, for people to look at.
+ */
+
+let checkout: CheckoutUnderTest;
+
+beforeAll(async () => {
+  checkout = await startCheckoutUnderTest();
+}, 300_000);
+afterAll(async () => {
+  await checkout?.stop();
+}, 60_000);
+const under = (): CheckoutUnderTest => checkout;
+
+const PAINTED_WITHIN_MS = 1_000;
+/** Other work of the machine makes a visit later and never sooner: the best of some is nearest to the page's own. */
+const VISITS_MAX = 5;
+
+it('is painted within a second on a slow phone, and nothing moves afterwards', async () => {
+  const { paymentUrl } = await under().order('ETH_SEPOLIA');
+  const visits: FirstPaint[] = [];
+  const best = () => visits.toSorted((a, b) => a.largestPaintMs - b.largestPaintMs)[0];
+  while (visits.length < VISITS_MAX && (best()?.largestPaintMs ?? Infinity) >= PAINTED_WITHIN_MS) {
+    const visit = await measureFirstPaint(paymentUrl!);
+    const { firstPaintMs, largestPaintMs, layoutShift, bytes, requests } = visit;
+    process.stderr.write(
+      `checkout on a slow phone: first paint ${Math.round(firstPaintMs)} ms, largest ${Math.round(largestPaintMs)} ms, ` +
+        `layout shift ${layoutShift.toFixed(4)}, ${bytes} bytes in ${requests} requests\n`,
+    );
+    expect(layoutShift).toBeLessThan(0.01);
+    expect(bytes).toBeLessThan(60_000);
+    visits.push(visit);
+  }
+  // Of a machine that has more to do than it can, even the best is late by as much.
+  const crowding = Math.max(1, loadavg()[0]! / availableParallelism());
+  expect(best()?.firstPaintMs).toBeLessThan(PAINTED_WITHIN_MS * crowding);
+  expect(best()?.largestPaintMs).toBeLessThan(PAINTED_WITHIN_MS * crowding);
+}, 120_000);
+
+describeCheckoutStates(under);
+describeCheckoutLanguages(under);
+describeCheckoutWallets(under);
+describeCheckoutTrouble(under);
+describeCheckoutOnAStaticHost(under);
+describeCheckoutBehindAProxy(under);

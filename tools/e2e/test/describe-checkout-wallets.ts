@@ -1,0 +1,219 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { devAccounts } from '@opentill/devnets/sui/dev-accounts';
+import type { OrderAnswer } from '@opentill/contracts/http/answers';
+import type { ChainUnderTest } from '../src/chain-under-test.ts';
+import { examine, untilState, type CheckoutUnderTest } from '../src/checkout-under-test.ts';
+import { injectSuiWallet, type InjectedSuiWallet } from '../src/injected-sui-wallet.ts';
+import { injectTronWallet, type InjectedTronWallet } from '../src/injected-tron-wallet.ts';
+import { injectWallet, type InjectedWallet } from '../src/injected-wallet.ts';
+import { letTimeJump, sleep } from '../src/let-time-jump.ts';
+import type { PageUnderTest } from '../src/open-browser.ts';
+
+/** An account of the devnets with coins for fees, and without a token. */
+const POOR_ACCOUNT = 7;
+/** The first account of the TRON devnet, whose key GET /devnet tells everybody. */
+const TRON_CUSTOMER_KEY = 'ffb6b97b1763ded05630dfdcd0da1b15ddd0f0a4ac6db151d5fa0399cf63cd7f';
+/** The third account of the SUI devnet, which nothing else pays from. */
+const SUI_CUSTOMER = devAccounts('opentill devnet', 3)[2]!;
+const CHAIN_IDS: Readonly<Record<string, string>> = { BSC_TEST: '0x61', ETH_SEPOLIA: '0xaa36a7' };
+const SOLID_WITHIN_MS = 90_000;
+
+const untilNotice = async (page: Page, text: string) =>
+  page.locator('.notice', { hasText: text }).waitFor({ timeout: 20_000 });
+const payAgain = (page: Page) => page.getByRole('button', { name: 'Pay again' });
+
+/** Wallets of the browser: the exact transfer, and no second one. */
+export function describeCheckoutWallets(under: () => CheckoutUnderTest): void {
+  describe('wallets in the browser', () => {
+    const button = (page: Page) => page.getByRole('button', { name: 'Pay with Test Wallet' });
+    const bsc = () => under().gateway.chains.BSC_TEST;
+
+    async function openWith(
+      collection: OrderAnswer,
+      chain: ChainUnderTest,
+      account?: number,
+    ): Promise<PageUnderTest & { readonly wallet: InjectedWallet }> {
+      let wallet: InjectedWallet | undefined;
+      const view = await under().browser.open(collection.paymentUrl!, {
+        async prepare(page) {
+          const { rpcUrl } = chain;
+          wallet = await injectWallet(page, [{ chainId: CHAIN_IDS[chain.chain]!, rpcUrl }], account);
+          await letTimeJump(page);
+        },
+      });
+      return { ...view, wallet: wallet! };
+    }
+    const sendings = ({ calls }: InjectedWallet) =>
+      calls.filter(({ method }) => method === 'eth_sendTransaction').length;
+
+    it('pay what is missing, and no second time after a reload or in another tab', async () => {
+      const collection = await under().order('BSC_TEST');
+      await bsc().pay({ to: collection.address, amount: '40.5' });
+      const view = await openWith(collection, bsc());
+      await untilState(view.page, 'partial');
+      await examine(view, 'wallet');
+      await bsc().mineByHand();
+      await button(view.page).click();
+      await untilNotice(view.page, 'Please do not pay a second time');
+      const [other] = await Promise.all([
+        view.page.waitForEvent('popup'),
+        view.page.evaluate('void open(location.href)'),
+      ]);
+      await untilNotice(other, 'Please do not pay a second time');
+      expect(await other.locator('.open-wallet').count()).toBe(0);
+      await other.close();
+      await view.page.reload();
+      await untilNotice(view.page, 'Please do not pay a second time');
+      expect(await button(view.page).isDisabled()).toBe(true);
+      expect(await payAgain(view.page).count()).toBe(0);
+      await examine(view, 'wallet-sent');
+      // It does not come for minutes: whoever looks into the wallet may say that nothing was paid.
+      await sleep(view.page, 200_000);
+      await untilNotice(view.page, 'Your payment has not arrived yet');
+      expect(await button(view.page).isDisabled()).toBe(true);
+      expect(await payAgain(view.page).isEnabled()).toBe(true);
+      await examine(view, 'wallet-overdue');
+      await bsc().mineByTime();
+      await untilState(view.page, 'paid');
+      expect(await bsc().balance('USDT', collection.address)).toBe(bsc().baseUnits('USDT', '100'));
+      expect(sendings(view.wallet)).toBe(1);
+      await view.page.close();
+    }, 120_000);
+
+    it('say when their owner refuses, and when they do not know the chain', async () => {
+      const { ETH_SEPOLIA: eth } = under().gateway.chains;
+      const collection = await under().order('ETH_SEPOLIA');
+      const refused = await openWith(collection, eth);
+      refused.wallet.refuse();
+      await button(refused.page).click();
+      await untilNotice(refused.page, 'Nothing was sent');
+      expect(await button(refused.page).isEnabled()).toBe(true);
+      const elsewhere = await openWith(collection, bsc());
+      await button(elsewhere.page).click();
+      await untilNotice(elsewhere.page, 'Please switch it to Ethereum Sepolia');
+      await examine(elsewhere, 'wallet-wrong-network');
+      expect(sendings(elsewhere.wallet)).toBe(0);
+      await Promise.all([refused.page.close(), elsewhere.page.close()]);
+    }, 60_000);
+
+    it('that fail may have sent: no other payment until its owner has looked', async () => {
+      const collection = await under().order('BSC_TEST');
+      const view = await openWith(collection, bsc());
+      view.wallet.failAfterSending();
+      await bsc().mineByHand();
+      await button(view.page).click();
+      await untilNotice(view.page, 'It is not certain whether');
+      expect(await button(view.page).isDisabled()).toBe(true);
+      expect(await view.page.locator('.open-wallet').count()).toBe(0);
+      await examine(view, 'wallet-unsure');
+      await bsc().mineByTime();
+      await untilState(view.page, 'paid');
+      expect(await bsc().balance('USDT', collection.address)).toBe(bsc().baseUnits('USDT', '100'));
+      await view.page.close();
+    }, 60_000);
+
+    it('whose transaction fails in a block can pay again, once their owner says so', async () => {
+      const collection = await under().order('BSC_TEST');
+      const view = await openWith(collection, bsc(), POOR_ACCOUNT);
+      await button(view.page).click();
+      await untilNotice(view.page, 'has failed on the network');
+      expect(await button(view.page).isDisabled()).toBe(true);
+      await examine(view, 'wallet-reverted');
+      await payAgain(view.page).click();
+      expect(await button(view.page).isEnabled()).toBe(true);
+      expect(await view.page.locator('.notice').textContent()).toBe('');
+      expect(sendings(view.wallet)).toBe(1);
+      await view.page.close();
+    }, 60_000);
+  });
+
+  describe('TronLink', () => {
+    const button = (page: Page) => page.getByRole('button', { name: 'Pay with TronLink' });
+
+    async function openWith(collection: OrderAnswer, generation: 'today' | 'before') {
+      let wallet: InjectedTronWallet | undefined;
+      const view = await under().browser.open(collection.paymentUrl!, {
+        async prepare(page) {
+          const nodeUrl = under().gateway.tron!.url;
+          wallet = await injectTronWallet(page, { nodeUrl, privateKey: TRON_CUSTOMER_KEY, generation });
+        },
+      });
+      return { ...view, wallet: wallet! };
+    }
+
+    it.each(['today', 'before'] as const)(
+      'of %s sends the exact transfer of the token, and the page follows it to the end',
+      async (generation) => {
+        const collection = await under().order('TRON_TEST', { amount: '12.345678' });
+        const view = await openWith(collection, generation);
+        await untilState(view.page, 'waiting');
+        expect(await view.page.locator('[data-wallet]').count()).toBe(1);
+        expect(await view.page.locator('code.address').textContent()).toBe(collection.address);
+        if (generation === 'today') await examine(view, 'tron');
+        view.page.setDefaultTimeout(SOLID_WITHIN_MS);
+        await button(view.page).click();
+        await untilNotice(view.page, 'Please do not pay a second time');
+        await untilState(view.page, 'paid', SOLID_WITHIN_MS);
+        expect(await under().gateway.tron!.balance('USDT', collection.address)).toBe(12_345_678n);
+        expect(view.wallet.calls).toEqual(['connect', 'sign']);
+        if (generation === 'today') await examine(view, 'tron-paid');
+        expect(view.complaints).toEqual([]);
+        await view.page.close();
+      },
+      150_000,
+    );
+
+    it('opens the page in its app on a phone, where no wallet is in the browser', async () => {
+      const { paymentUrl } = await under().order('TRON_TEST');
+      const context = { viewport: { width: 390, height: 1_180 }, isMobile: true, hasTouch: true };
+      const phone = await under().browser.open(paymentUrl!, { context });
+      const link = phone.page.getByRole('link', { name: 'Open in TronLink' });
+      await link.waitFor();
+      const { url } = JSON.parse(
+        decodeURIComponent((await link.getAttribute('href'))!.split('param=')[1]!),
+      ) as { url: string };
+      expect(url).toBe(paymentUrl);
+      await phone.keepPicture('checkout-tron-app'); // a whole one is taken of no phone
+      const desk = await under().browser.open(paymentUrl!);
+      await desk.page.waitForSelector('html.scripted');
+      expect(await desk.page.locator('.open-app').isVisible()).toBe(false);
+      await desk.page.setViewportSize(context.viewport);
+      await desk.keepPicture('checkout-tron-narrow-window');
+      expect([...phone.complaints, ...desk.complaints]).toEqual([]);
+      await Promise.all([phone.page.close(), desk.page.close()]);
+    }, 60_000);
+
+    it('whose owner does not sign has sent nothing', async () => {
+      const collection = await under().order('TRON_TEST');
+      const view = await openWith(collection, 'today');
+      view.wallet.refuse();
+      await button(view.page).click();
+      await untilNotice(view.page, 'Nothing was sent');
+      expect(await button(view.page).isEnabled()).toBe(true);
+      await view.page.close();
+    }, 60_000);
+  });
+  describe('on Sui', () => {
+    it('a wallet of the Wallet Standard sends the exact transfer, and the page follows it to the end', async () => {
+      const { sui } = under().gateway;
+      const collection = await under().order('SUI_TEST', { amount: '12.345678' });
+      let wallet: InjectedSuiWallet | undefined;
+      const view = await under().browser.open(collection.paymentUrl!, {
+        async prepare(page) {
+          wallet = await injectSuiWallet(page, { nodeUrl: sui!.url, secretKey: SUI_CUSTOMER.secretKey });
+        },
+      });
+      await untilState(view.page, 'waiting');
+      expect(await view.page.innerText('.network strong')).toBe('Sui test network');
+      expect(await view.page.locator('.code').count()).toBe(1);
+      expect(await view.page.locator('code.address').textContent()).toBe(collection.address);
+      await view.page.getByRole('button', { name: 'Pay with Test Sui Wallet' }).click();
+      await untilState(view.page, 'paid');
+      expect(await sui!.balance('USDT', collection.address)).toBe(12_345_678n);
+      expect(wallet!.calls).toEqual(['connect', 'execute sui:testnet']);
+      await examine(view, 'sui-paid');
+      await view.page.close();
+    }, 120_000);
+  });
+}

@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { getAddress, hexlify, randomBytes } from 'ethers';
+import { findFreePort } from '@opentill/test-servers/free-port';
+import type { ProcessGroup } from '@opentill/test-servers/process-group';
+import { startSmallProcess } from '@opentill/local/start-small-gateway';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { startGatewayUnderTest, type GatewayUnderTest } from '../src/start-gateway-under-test.ts';
+
+const CREATED = 'ORDER_PENDING INIT';
+const SENT = 'ORDER_PENDING PENDING';
+const CONFIRMING = 'ORDER_PENDING_CONFIRMATION PENDING_CONFIRMATION';
+const PAID = 'ORDER_SUCCESS SUCCESS';
+const PAID_WITHIN_MS = 30_000;
+const STOPPED_WITHIN_MS = 10_000;
+
+let test: GatewayUnderTest;
+let gateway: ProcessGroup;
+let signer: ProcessGroup;
+
+beforeAll(async () => {
+  // Processes of their own are there for the networks' configuration, and give way.
+  test = await startGatewayUnderTest({ services: ['payout-signer', 'scanner-tron'] });
+  await test.gateway.stopService('payout-signer');
+  await test.gateway.stopService('scanner-tron');
+  [gateway, signer] = await Promise.all([
+    startSmallProcess(test.gateway, 'gateway'),
+    startSmallProcess(test.gateway, 'signer'),
+  ]);
+}, 180_000);
+afterAll(async () => {
+  await Promise.all([gateway.stop(), signer.stop()]);
+  await test.stop();
+}, 60_000);
+
+const healthOf = async (path: string): Promise<Response> =>
+  fetch(`http://127.0.0.1:${test.gateway.environmentOf('api')['HEALTH_PORT']}${path}`);
+
+async function untilStory(orderId: string, story: readonly string[]): Promise<void> {
+  const told = () => test.receiver.story(orderId);
+  const isTold = () => told().length >= story.length;
+  await waitUntil(`${orderId}: ${story.join(', ')}`, isTold, PAID_WITHIN_MS).catch(() => undefined);
+  expect(told()).toEqual(story); // what came instead says more
+}
+
+it('a payment in and a payment out go through the two processes', async () => {
+  const chain = test.chains.ETH_SEPOLIA;
+  const fields = { amount: '100', symbol: 'USDT', chain: chain.chain };
+  const collection = await test.merchant.createCollection({ orderId: test.newOrderId(), ...fields });
+  await chain.pay({ to: collection.data!.address, amount: '100' });
+  const receiveAddress = getAddress(hexlify(randomBytes(20)));
+  const payout = await test.merchant.createPayout({
+    orderId: test.newOrderId(),
+    ...fields,
+    amount: '12.5',
+    receiveAddress,
+  });
+  expect(payout).toMatchObject({ httpStatus: 200, code: 200 });
+  await untilStory(collection.data!.orderId, [CREATED, CONFIRMING, PAID]);
+  await untilStory(payout.data!.orderId, [CREATED, SENT, CONFIRMING, PAID]);
+  expect(await chain.balance('USDT', receiveAddress)).toBe(chain.baseUnits('USDT', '12.5'));
+  expect(await test.findProblems()).toEqual([]);
+}, 120_000);
+
+it('one port tells the readiness of all seven, and each metric once, by service', async () => {
+  const readiness = (await (await healthOf('/readyz')).json()) as { status: string; checks: object };
+  expect(readiness.status).toBe('ready');
+  const services = Object.keys(readiness.checks).map((check) => check.split(':', 1)[0]);
+  expect([...new Set(services)]).toEqual([
+    'api',
+    'scanner-evm',
+    'scanner-tron',
+    'scanner-sui',
+    'confirmation-tracker',
+    'webhook-sender',
+    'ops',
+  ]);
+  const text = await (await healthOf('/metrics')).text();
+  expect(text).toMatch(/^api_orders_created_total\{[^}]*service="api"[^}]*\} [12]$/m);
+  expect(text.match(/^process_resident_memory_bytes.*/gm)).toEqual([
+    expect.stringMatching(/^process_resident_memory_bytes\{service="gateway"\} \d+$/),
+  ]);
+  const types = text.match(/^# TYPE \S+/gm) ?? [];
+  expect(new Set(types).size).toBe(types.length);
+  expect((await fetch(`${test.gateway.opsUrl}/v1/payouts`)).status).toBe(401);
+});
+
+it('the public process knows of no keystore, and the signer listens on nothing but its health', () => {
+  const environment = (pid: number): string => readFileSync(`/proc/${pid}/environ`, 'utf8');
+  expect(environment(gateway.pid)).not.toMatch(/KEYSTORE|PASSPHRASE/);
+  expect(environment(signer.pid)).toMatch(/KEYSTORE_FILE/);
+  expect(environment(signer.pid)).not.toMatch(/SECRETS_KEY|OPS_|API_/);
+});
+
+it('when one service cannot start the process ends, and leaves none of the others running', async () => {
+  const second = startSmallProcess(test.gateway, 'gateway', {
+    HEALTH_PORT: `${await findFreePort()}`,
+    API_PORT: '0', // the port of ops is taken
+  });
+  await expect(second).rejects.toMatchObject({ code: 'PROCESS_EXITED_EARLY' });
+  expect((await healthOf('/readyz')).status).toBe(200);
+});
+
+it('both stop cleanly within ten seconds', async () => {
+  const startedAt = performance.now();
+  for (const group of [gateway, signer]) group.signal('SIGTERM');
+  expect(await Promise.all([gateway.exited, signer.exited])).toEqual([
+    { code: 0, signal: null },
+    { code: 0, signal: null },
+  ]);
+  expect(performance.now() - startedAt).toBeLessThan(STOPPED_WITHIN_MS);
+}, 30_000);

@@ -1,0 +1,164 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MIGRATIONS } from '@opentill/db/migrations/list';
+import { devAccount } from '@opentill/devnets/evm/accounts';
+import { waitUntil } from '@opentill/testkit/wait-until';
+import { sql } from 'kysely';
+import { prepareCompose, type ComposeUnderTest } from '../src/compose-under-test.ts';
+import {
+  reachGateway,
+  untilFunded,
+  untilHealthy,
+  type GatewayInContainers,
+} from '../src/gateway-in-containers.ts';
+import { CHECKOUT } from '../src/read-markdown.ts';
+
+/*
+ * An upgrade as an operator makes it, with payments in and out all the time: the version before the newest migration runs
+ * in its own images, is put on the new schema, and is replaced one service after the other.
+ */
+
+/** Replaced in this order; each works beside those of before and those that came already. */
+const SERVICES = [
+  'webhook-sender',
+  'confirmation-tracker',
+  'scanner-evm',
+  'scanner-tron',
+  'scanner-sui',
+  'payout-signer',
+  'api',
+  'ops',
+] as const;
+const BUILD_TIMEOUT_MS = 1_200_000;
+const PAYMENT_PAUSE_MS = 500;
+/** Payments that are begun in each state of the upgrade. */
+const PAYMENTS_IN_EACH = 4;
+
+let before: string | undefined;
+let old: ComposeUnderTest;
+let now: ComposeUnderTest;
+let gateway: GatewayInContainers;
+
+/** Before it, test networks had the keys of main networks: `setup` refuses their databases (deploy/guides/operations.md). */
+const FIRST_TO_UPGRADE = 'libs/contracts/src/kind-of-networks.ts';
+
+/** The last commit without the newest migration, or the first one from which this version upgrades. */
+function findCommitBefore(): string {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', CHECKOUT, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
+  const files = `libs/db/src/migrations/${MIGRATIONS.at(-1)?.name}*`;
+  try {
+    const firstWith = (path: string) =>
+      git('log', '--diff-filter=A', '--format=%H', '--reverse', '--', path).split('\n')[0] ?? '';
+    const added = firstWith(files);
+    const commit = git('rev-parse', '--verify', added === '' ? 'HEAD' : `${added}^`); // an uncommitted one is in none
+    return git('ls-tree', '--name-only', commit, FIRST_TO_UPGRADE) === ''
+      ? firstWith(FIRST_TO_UPGRADE)
+      : commit;
+  } catch (cause) {
+    throw new Error('This test upgrades from an earlier commit: it needs the history of this checkout.', {
+      cause,
+    });
+  }
+}
+
+function extract(commit: string, directory: string): void {
+  const script = 'git -C "$1" archive "$2" | tar -x -C "$3"';
+  execFileSync('sh', ['-c', script, 'sh', CHECKOUT, commit, directory]);
+}
+
+beforeAll(async () => {
+  const commit = findCommitBefore();
+  before = mkdtempSync(join(tmpdir(), 'opentill-before-'));
+  extract(commit, before);
+  console.info(`from ${commit} to ${MIGRATIONS.at(-1)?.name}`);
+  old = await prepareCompose({ checkout: before, imageTag: 'before' });
+  await old.compose(['build'], [], BUILD_TIMEOUT_MS);
+  await old.compose(['up', '-d', '--no-build']);
+  await untilHealthy(old, SERVICES);
+  await untilFunded(old);
+  gateway = await reachGateway(old);
+  now = await old.moveTo({ checkout: CHECKOUT, imageTag: 'latest' });
+  await now.compose(['build'], [], BUILD_TIMEOUT_MS);
+}, 2 * BUILD_TIMEOUT_MS);
+
+afterAll(async () => {
+  await gateway?.close();
+  await (now ?? old)?.remove();
+  if (before !== undefined) rmSync(before, { recursive: true, force: true });
+}, 180_000);
+
+test('services are put on the new schema and replaced one by one while payments run: none fails, is lost or made twice', async () => {
+  const orderIds: string[] = [];
+  const receiver = devAccount(6).address;
+  const [first] = gateway.evm;
+  if (first === undefined) throw new Error('no chain');
+  const chains = [...gateway.evm, gateway.tron, gateway.sui];
+  const balanceBefore = await first.balance('USDT', receiver);
+  let [payouts, stopped] = [0, false];
+  const pay = async () => {
+    for (let place = 0; !stopped; place += 1) {
+      const chain: (typeof chains)[number] = chains[place % chains.length] ?? first;
+      const orderId = `upgraded-${place}`;
+      await chain.pay({ to: await gateway.order(orderId, chain), amount: '10' });
+      orderIds.push(orderId);
+      if (chain === first) {
+        await gateway.payOut(`out-${place}`, first, { receiveAddress: receiver, amount: '1' });
+        orderIds.push(`out-${place}`);
+        payouts += 1;
+      }
+      await pause(PAYMENT_PAUSE_MS);
+    }
+  };
+  const somePayments = async (when: string) => {
+    const until = orderIds.length + PAYMENTS_IN_EACH;
+    await waitUntil(`payments ${when}`, () => orderIds.length >= until, 60_000);
+    const orderId = orderIds.at(-2) ?? '';
+    await gateway.untilStatus(orderId, 'SUCCESS'); // it goes all the way, by whoever runs
+  };
+  const appliedMigrations = async () => {
+    const { kysely: db } = gateway.database();
+    const { rows } = await sql<{ name: string }>`select name from schema_migration`.execute(db);
+    return rows.map(({ name }) => name);
+  };
+  const imagesOf = async () =>
+    Promise.all(SERVICES.map(async (service) => (await now.inspect(service)).Config.Image.split(':')[1]));
+  const upgrade = async () => {
+    await somePayments('before');
+    expect(await appliedMigrations()).not.toContain(MIGRATIONS.at(-1)?.name);
+    await now.compose(['up', '-d', '--no-build', '--no-deps', '--force-recreate', 'setup']);
+    const setup = async () => (await now.inspect('setup')).State;
+    await waitUntil('setup has ended', async () => (await setup()).Status === 'exited', 120_000);
+    expect((await setup()).ExitCode).toBe(0);
+    expect(await appliedMigrations()).toContain(MIGRATIONS.at(-1)?.name);
+    expect(await imagesOf()).toEqual(SERVICES.map(() => 'before'));
+    await somePayments('by services of before on the new schema');
+    for (const [place, service] of SERVICES.entries()) {
+      await now.compose(['up', '-d', '--no-build', '--no-deps', service]);
+      await untilHealthy(now, [service]);
+      expect(await imagesOf()).toEqual(SERVICES.map((_, i) => (i <= place ? 'latest' : 'before')));
+      await somePayments(`beside the new ${service}`);
+    }
+  };
+  const paying = pay();
+  try {
+    await Promise.race([upgrade(), paying]);
+  } finally {
+    stopped = true;
+    await paying;
+  }
+  for (const orderId of orderIds) await gateway.untilStatus(orderId, 'SUCCESS');
+  for (const orderId of orderIds) {
+    const told = (await gateway.callbacksOf(orderId)).filter(
+      ({ notifyType }) => notifyType === 'ORDER_SUCCESS',
+    );
+    expect([orderId, told.length]).toEqual([orderId, 1]);
+  }
+  expect((await first.balance('USDT', receiver)) - balanceBefore).toBe(first.baseUnits('USDT', `${payouts}`));
+  expect(await gateway.findProblems()).toEqual([]);
+  console.info(`${orderIds.length} payments, ${payouts} of them out`);
+}, 900_000);

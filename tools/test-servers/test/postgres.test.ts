@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { findFreePort } from '../src/free-port.ts';
+import { startPostgres, type PostgresServer } from '../src/postgres.ts';
+import { answersPostgres } from '../src/probe-server.ts';
+import { waitUntil } from '../src/poll-until.ts';
+import { processesOf } from '../src/running-processes.ts';
+import { withScratchDirectory } from '../src/scratch-directory.ts';
+
+let running: PostgresServer | undefined;
+afterEach(async () => running?.stop('immediate'));
+
+test('starts, is stopped in every mode, starts again on its data, and leaves no process', async () => {
+  await withScratchDirectory(async (directory) => {
+    const port = await findFreePort();
+    for (const mode of ['fast', 'immediate', 'kill', 'smart'] as const) {
+      running = await startPostgres({ dir: join(directory, 'postgres'), port });
+      expect(running.url).toBe(`postgres://opentill@127.0.0.1:${port}/opentill`);
+      const answers = async () => answersPostgres(port, 'opentill');
+      expect(await waitUntil(answers, { deadlineMs: 60_000, pollIntervalMs: 20 })).toBe(true);
+      await running.stop(mode);
+      expect(await answersPostgres(port, 'opentill')).toBe(false);
+      expect(processesOf(directory)).toEqual([]);
+    }
+  });
+});
+
+test('a taken port is an error that says so, and leaves no process', async () => {
+  await withScratchDirectory(async (directory) => {
+    const port = await findFreePort();
+    running = await startPostgres({ dir: join(directory, 'first'), port, durable: false });
+    await expect(startPostgres({ dir: join(directory, 'second'), port })).rejects.toMatchObject({
+      code: 'PROCESS_EXITED_EARLY',
+      message: expect.stringContaining('Address already in use'),
+    });
+    expect(processesOf(join(directory, 'second'))).toEqual([]);
+  });
+});

@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { startProcessGroup, type ProcessGroupOptions } from '../src/process-group.ts';
+import { waitUntil } from '../src/poll-until.ts';
+import { processesOf } from '../src/running-processes.ts';
+import { withScratchDirectory } from '../src/scratch-directory.ts';
+
+function shell(
+  directory: string,
+  script: string,
+  options: Partial<ProcessGroupOptions> = {},
+): ProcessGroupOptions {
+  return {
+    name: 'a shell',
+    command: '/bin/sh',
+    args: ['-c', script],
+    env: { PATH: '/usr/bin:/bin', SCRATCH: directory },
+    cwd: directory,
+    logFile: join(directory, 'log'),
+    ...options,
+  };
+}
+
+const fileAppears = (file: string) => ({ isReady: () => existsSync(file), deadlineMs: 60_000 });
+
+test('a group that ignores its signal is killed with its children', async () => {
+  await withScratchDirectory(async (directory) => {
+    const script = `trap '' TERM; sleep 600 & (trap '' TERM; sleep 600) & touch ready; while true; do sleep 600; done`;
+    const group = await startProcessGroup(
+      shell(directory, script, { stopDeadlineMs: 200 }),
+      fileAppears(join(directory, 'ready')),
+    );
+    expect(processesOf(directory).length).toBeGreaterThan(1);
+    await Promise.all([group.stop(), group.stop()]);
+    expect(await group.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(processesOf(directory)).toEqual([]);
+  });
+});
+
+test('a child that left the group for a session of its own is found by its mark', async () => {
+  await withScratchDirectory(async (directory) => {
+    const group = await startProcessGroup(
+      shell(directory, 'setsid sleep 600 & touch ready; wait', { stopDeadlineMs: 200 }),
+      fileAppears(join(directory, 'ready')),
+    );
+    await group.stop();
+    expect(processesOf(directory)).toEqual([]);
+  });
+});
+
+test('a process that ends before it is ready is an error with its last lines, and leaves nothing', async () => {
+  await withScratchDirectory(async (directory) => {
+    const start = startProcessGroup(shell(directory, 'sleep 600 & echo no such luck; exit 3'), {
+      isReady: () => false,
+      deadlineMs: 60_000,
+    });
+    await expect(start).rejects.toMatchObject({
+      code: 'PROCESS_EXITED_EARLY',
+      message: expect.stringContaining('no such luck'),
+      context: { code: 3 },
+    });
+    expect(processesOf(directory)).toEqual([]);
+  });
+});
+
+test('a process that never gets ready is stopped', async () => {
+  await withScratchDirectory(async (directory) => {
+    const start = startProcessGroup(shell(directory, 'sleep 600'), { isReady: () => false, deadlineMs: 200 });
+    await expect(start).rejects.toMatchObject({ code: 'PROCESS_NOT_READY' });
+    expect(processesOf(directory)).toEqual([]);
+  });
+});
+
+test('a wait that its caller gives up ends at once, and leaves nothing', async () => {
+  await withScratchDirectory(async (directory) => {
+    const giveUp = new AbortController();
+    const start = startProcessGroup(shell(directory, 'touch ready; sleep 600'), {
+      isReady: () => {
+        if (existsSync(join(directory, 'ready'))) giveUp.abort(new Error('never mind'));
+        return false;
+      },
+      deadlineMs: 60_000,
+      signal: giveUp.signal,
+    });
+    await expect(start).rejects.toThrow('never mind');
+    expect(processesOf(directory)).toEqual([]);
+    const late = startProcessGroup(shell(directory, 'sleep 600'), {
+      isReady: () => true,
+      deadlineMs: 60_000,
+      signal: giveUp.signal,
+    });
+    await expect(late).rejects.toThrow('never mind');
+    expect(processesOf(directory)).toEqual([]);
+  });
+});
+
+test('a missing binary is an error at once', async () => {
+  await withScratchDirectory(async (directory) => {
+    const start = startProcessGroup(shell(directory, '', { command: '/no/such/program' }));
+    await expect(start).rejects.toMatchObject({ code: 'PROCESS_NOT_STARTED' });
+  });
+});
+
+test('when the parent is killed, the guard signals the group, then kills it', async () => {
+  await withScratchDirectory(async (directory) => {
+    const parent = join(import.meta.dirname, 'start-and-stay.ts');
+    const child = spawn(process.execPath, ['--conditions=source', parent, directory], { stdio: 'inherit' });
+    expect(
+      await waitUntil(() => existsSync(join(directory, 'ready')), { deadlineMs: 60_000, pollIntervalMs: 20 }),
+    ).toBe(true);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(
+      await waitUntil(() => processesOf(directory).length === 0, { deadlineMs: 60_000, pollIntervalMs: 20 }),
+    ).toBe(true);
+    expect(readFileSync(join(directory, 'log'), 'utf8')).toContain('asked to stop');
+  });
+});
+
+test.each([1, 2])('leaves no process when its parent dies once child %i has started', async (child) => {
+  await withScratchDirectory(async (directory) => {
+    const script = join(import.meta.dirname, 'start-and-stay.ts');
+    const args = ['--conditions=source', script, directory, `${child}`];
+    const parent = spawn(process.execPath, args, { stdio: 'inherit' });
+    expect(await once(parent, 'exit')).toEqual([null, 'SIGKILL']);
+    expect(
+      await waitUntil(() => processesOf(directory).length === 0, { deadlineMs: 60_000, pollIntervalMs: 20 }),
+    ).toBe(true);
+  });
+});

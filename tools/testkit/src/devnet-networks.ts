@@ -1,0 +1,80 @@
+import type { NetworkConfig, SuiPayoutsConfig, TronPayoutsConfig } from '@opentill/contracts/network-config';
+import type { SuiDevnet } from '@opentill/devnets/sui/start-sui-devnet';
+import type { TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
+
+const SHOWN = { displayDecimals: 2, minAmount: null, maxAmount: null };
+const STABLECOIN = { decimals: 6, ...SHOWN };
+
+/** What both have: made when told, a devnet's blocks run ahead of the clock. */
+const DEVNET = {
+  enabled: true,
+  name: 'devnet',
+  headStaleSeconds: 86_400,
+  pollIntervalMs: 30,
+  reorgWindow: 60,
+};
+
+/** Terms of payouts on a TRON devnet; fees in sun. */
+export const TRON_DEVNET_PAYOUTS: TronPayoutsConfig = {
+  maxOpenPayouts: 32,
+  expirationSeconds: 60,
+  maxFeeLimitSun: '100000000',
+  energyMarginPercent: 30,
+};
+
+/** Terms of payouts on a SUI devnet; fees in MIST. */
+export const SUI_DEVNET_PAYOUTS: SuiPayoutsConfig = {
+  maxOpenPayouts: 32,
+  maxGasBudgetMist: '50000000',
+  maxGasPriceMist: '5000',
+};
+
+/** TRON_TEST at a devnet, with both its tokens and TRX; without payouts unless `overrides` names their terms. */
+export function tronDevnetNetwork(
+  devnet: Pick<TronDevnet, 'url' | 'chainId' | 'tokens'>,
+  overrides: Partial<NetworkConfig> = {},
+): NetworkConfig {
+  return {
+    ...DEVNET,
+    chain: 'TRON_TEST',
+    family: 'TRON',
+    genesisId: devnet.chainId,
+    rpcUrls: [devnet.url],
+    nativeSymbol: 'TRX',
+    nativeDecimals: 6,
+    confirmations: 'finalized',
+    blockTimeMs: 3_000,
+    maxBlockRange: 20,
+    tokens: [
+      { symbol: 'USDT', contract: devnet.tokens.USDT, ...STABLECOIN },
+      { symbol: 'USDC', contract: devnet.tokens.USDC, ...STABLECOIN },
+      { symbol: 'TRX', contract: null, decimals: 6, ...SHOWN },
+    ],
+    ...overrides,
+  };
+}
+
+/** SUI_TEST at a devnet, with both its tokens and SUI; without payouts unless `overrides` names their terms. */
+export function suiDevnetNetwork(
+  devnet: Pick<SuiDevnet, 'url' | 'chainId' | 'tokens'>,
+  overrides: Partial<NetworkConfig> = {},
+): NetworkConfig {
+  return {
+    ...DEVNET,
+    chain: 'SUI_TEST',
+    family: 'SUI',
+    genesisId: devnet.chainId,
+    rpcUrls: [devnet.url],
+    nativeSymbol: 'SUI',
+    nativeDecimals: 9,
+    confirmations: 'finalized',
+    blockTimeMs: 250,
+    maxBlockRange: 100,
+    tokens: [
+      { symbol: 'USDT', contract: devnet.tokens.USDT, ...STABLECOIN },
+      { symbol: 'USDC', contract: devnet.tokens.USDC, ...STABLECOIN },
+      { symbol: 'SUI', contract: null, decimals: 9, ...SHOWN },
+    ],
+    ...overrides,
+  };
+}

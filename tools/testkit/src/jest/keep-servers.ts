@@ -1,0 +1,61 @@
+import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bringTestServers, type TestServersFrom } from './bring-test-servers.ts';
+import { keptServersFile, SERVERS_FROM_VARIABLE } from './test-servers.ts';
+
+/*
+ * Brings one Postgres and one RabbitMQ for tests and stays until it is told to go: by SIGINT or SIGTERM, or, with
+ * --while-stdin, by the end of its standard input (so that it can't outlive a test run, however that ends).
+ *
+ *   node --conditions=source tools/testkit/src/jest/keep-servers.ts [--while-stdin] [--urls-file]
+ *
+ * OPENTILL_TEST_SERVERS says where they come from (containers, local; by default containers where an engine answers).
+ * With --urls-file later test runs of this checkout find the servers by themselves.
+ * Prints one line of JSON, {"pid", "databaseUrl", "amqpUrl", "managementUrl"}, when both are ready; the same goes
+ * into the file, which it removes at its end. Data live in a temporary directory and are not synced to the disk.
+ */
+const args = process.argv.slice(2);
+const urlsFile = args.includes('--urls-file') ? keptServersFile() : undefined;
+
+const stopRequested = new Promise<void>((resolve) => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+  if (args.includes('--while-stdin'))
+    process.stdin
+      .on('end', resolve)
+      .on('error', () => resolve())
+      .resume();
+});
+
+const dir = mkdtempSync(join(tmpdir(), 'opentill-test-'));
+chmodSync(dir, 0o711); // started by root, the servers run as other users
+try {
+  const servers = await bringTestServers({
+    from: readFrom(process.env[SERVERS_FROM_VARIABLE]),
+    dir,
+    given: { databaseUrl: process.env['DATABASE_URL'], amqpUrl: process.env['AMQP_URL'] },
+    say: (line) => console.error(line),
+  });
+  try {
+    const { databaseUrl, amqpUrl, managementUrl } = servers;
+    const urls = JSON.stringify({ pid: process.pid, databaseUrl, amqpUrl, managementUrl });
+    if (urlsFile !== undefined) {
+      writeFileSync(`${urlsFile}.partial`, urls, { mode: 0o600 });
+      renameSync(`${urlsFile}.partial`, urlsFile);
+    }
+    process.stdout.write(`${urls}\n`);
+    await stopRequested;
+  } finally {
+    if (urlsFile !== undefined) rmSync(urlsFile, { force: true });
+    await servers.stop();
+  }
+} finally {
+  rmSync(dir, { recursive: true, force: true });
+}
+process.exit();
+
+function readFrom(text = ''): TestServersFrom {
+  if (text === '' || text === 'any') return 'any';
+  if (text === 'containers' || text === 'local') return text;
+  throw new Error(`${SERVERS_FROM_VARIABLE} is containers, local or any, not ${text}.`);
+}
