@@ -8,7 +8,7 @@ import { proveCheckpoint, summaryDigestOf } from './prove-checkpoint.ts';
 import { readContentsBytes, readSummaryBytes } from './summary-bytes.ts';
 
 /** A checkpoint of a real network, byte for byte, with what its validators signed. */
-const file = join(import.meta.dirname, '../../../devnet/test/fixtures/sui-checkpoint-1137.json');
+const file = join(import.meta.dirname, '../../../../tools/devnets/test/fixtures/sui-checkpoint-1137.json');
 const recorded = JSON.parse(readFileSync(file, 'utf8')) as {
   readonly summary: string;
   readonly contents: string;
