@@ -1,121 +1,101 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { benchCallbacks } from './bench-callbacks.ts';
-import { benchPayments, benchSuiPayments, benchTronPayments } from './bench-payments.ts';
-import { benchScanning } from './bench-scanning.ts';
-import { compareCreation } from './compare-creation.ts';
-import { describeDust, measureDust } from './measure-dust.ts';
-import { describePayouts, measurePayouts } from './measure-payouts.ts';
-import { describeSignatures, measureSignatures } from './measure-signatures.ts';
-import { describeSmall, measureSmall } from './measure-small.ts';
-import { describeSuiPayouts, measureSuiPayouts } from './measure-sui-payouts.ts';
-import { describeTronPayouts, measureTronPayouts } from './measure-tron-payouts.ts';
-import { describeCallbacks } from './print-callbacks.ts';
-import { describeCreation } from './print-creation.ts';
-import { describeBlocks, describePayments } from './print-payments.ts';
-import { printScanning } from './print-scanning.ts';
-import { describeSweepCosts, measureSweepCosts } from './measure-sweep-cost.ts';
-import { withBenchGateway } from './start-bench-gateway.ts';
+import { parseArgs } from 'node:util';
+import { catchUp, scannerMemory } from './benchmarks/catch-up.ts';
+import { creation } from './benchmarks/creation.ts';
+import { dust } from './benchmarks/dust.ts';
+import { memory } from './benchmarks/memory.ts';
+import { payments } from './benchmarks/payments.ts';
+import { payouts } from './benchmarks/payouts.ts';
+import { rpcCost } from './benchmarks/rpc-cost.ts';
+import { signatures } from './benchmarks/signatures.ts';
+import { evm } from './families/evm.ts';
+import { sui } from './families/sui.ts';
+import { tron } from './families/tron.ts';
+import { markdownOf, type Benchmark } from './report.ts';
 
+/** By name, what is measured, and how. */
+const BENCHMARKS: Readonly<Record<string, readonly [what: string, measure: Benchmark]>> = {
+  creation: ['orders created per second', creation],
+  signatures: ['processor time of a rejected signature with 1, 100 and 10,000 merchants', signatures],
+  payments: ['from block to callback through all services, on an EVM chain', payments(evm)],
+  'payments-tron': ['the same on TRON', payments(tron)],
+  'payments-sui': ['the same on SUI', payments(sui)],
+  payouts: ['1,000 payouts of one hot wallet, on an EVM chain', payouts(evm)],
+  'payouts-tron': ['the same on TRON', payouts(tron)],
+  'payouts-sui': ['the same on SUI', payouts(sui)],
+  'catch-up': ['blocks/s of a scanner that catches up, on an EVM chain', catchUp(evm)],
+  'catch-up-tron': ['the same on TRON', catchUp(tron)],
+  'catch-up-sui': ['the same on SUI', catchUp(sui)],
+  'rpc-cost': ['calls and bytes a day of each EVM network', rpcCost(evm)],
+  'rpc-cost-tron': ['the same of TRON', rpcCost(tron)],
+  memory: ['memory of the gateway in two processes, and in one per service', memory],
+  'memory-tron': ['the most memory of a scanner of TRON that catches up', scannerMemory(tron)],
+  dust: ['one more transfer to an order that has up to 100,000', dust],
+};
+const HELP = `npm run bench [-- <name>... [options]], without a name all of them:
+${Object.entries(BENCHMARKS)
+  .map(([name, [what]]) => `  ${name.padEnd(14)} ${what}`)
+  .join('\n')}
+Options:
+  --minutes <n>    how long rpc-cost counts (default 10)
+  --addresses <n>  deposit addresses in the database of catch-up (default 1,000,000)
+  --quick          little of everything, to show that it works: the figures mean nothing
+Prints tables, and stores the figures in tools/bench/results/latest.json.
+`;
 const RESULTS = join(import.meta.dirname, '..', 'results');
+const FILE = join(RESULTS, 'latest.json');
 const MACHINE = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`;
 
-/**
- * The figures of README.md and of the issues: `npm run bench`, or `npm run bench -- payments` for a part of them.
- * Every ratio's two sides are measured in the same run, on the same machine, in turns. Prints tables, and puts the
- * figures into results/latest.json beside those of other parts.
- */
-const SECTIONS: Readonly<Record<string, (parts: readonly string[]) => Promise<object>>> = {
-  async creation() {
-    const creation = await withBenchGateway(async ({ gateway, token }) => compareCreation(gateway, token));
-    print(describeCreation(creation));
-    return creation;
-  },
-  async signatures() {
-    const signatures = await measureSignatures(say);
-    print(describeSignatures(signatures));
-    return { signatures };
-  },
-  async payments() {
-    const payments = await benchPayments(say);
-    print(describePayments(payments));
-    return payments;
-  },
-  async 'payments-tron'() {
-    const payments = await benchTronPayments(say);
-    print(describeBlocks(payments));
-    return payments;
-  },
-  async 'payments-sui'() {
-    const payments = await benchSuiPayments(say);
-    print(describeBlocks(payments));
-    return payments;
-  },
-  async callbacks() {
-    const callbacks = await benchCallbacks(say);
-    print(describeCallbacks(callbacks));
-    return callbacks;
-  },
-  async payouts() {
-    const payouts = await measurePayouts(say);
-    print(describePayouts(payouts));
-    return payouts;
-  },
-  async dust() {
-    const dust = await measureDust(say);
-    print(describeDust(dust));
-    return dust;
-  },
-  async 'payouts-tron'() {
-    const payouts = await measureTronPayouts(say);
-    print(describeTronPayouts(payouts));
-    return payouts;
-  },
-  async 'sweep-cost'() {
-    const costs = await measureSweepCosts(say);
-    print(describeSweepCosts(costs));
-    return costs;
-  },
-  async 'payouts-sui'() {
-    const payouts = await measureSuiPayouts(say);
-    print(describeSuiPayouts(payouts));
-    return payouts;
-  },
-  async small() {
-    const small = await measureSmall(say);
-    print(describeSmall(small));
-    return small;
-  },
-  /** The scanner alone; its own parts can be measured apart, so the figures of the others stay. */
-  async scan(parts) {
-    const scanning = await benchScanning(parts, MACHINE);
-    printScanning(scanning);
-    return { ...(await readResults())['scan'], ...scanning };
-  },
-};
-
-function say(line: string): void {
-  process.stderr.write(`bench: ${line}\n`);
+/** Rejects arguments by an Error for the person who typed them. */
+function readArguments() {
+  const { positionals: names, values } = parseArgs({
+    options: {
+      minutes: { type: 'string' },
+      addresses: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+  });
+  const numberIn = (name: 'minutes' | 'addresses'): number | undefined => {
+    if (values[name] === undefined) return undefined;
+    if (!(Number(values[name]) > 0)) throw new Error(`--${name} ${values[name]}: use a number above 0`);
+    return Number(values[name]);
+  };
+  const unknown = names.filter((name) => !Object.hasOwn(BENCHMARKS, name));
+  if (unknown.length > 0)
+    throw new Error(`no benchmark ${unknown.join(', ')}; use ${Object.keys(BENCHMARKS).join(', ')}`);
+  const { quick, help } = values;
+  return { names, quick, help, minutes: numberIn('minutes'), addresses: numberIn('addresses') };
 }
 
-function print(lines: readonly string[]): void {
-  process.stdout.write(`${MACHINE}, ${new Date().toISOString()}\n\n${lines.join('\n')}\n\n`);
+async function measureAll({ names, ...options }: ReturnType<typeof readArguments>): Promise<void> {
+  const say = (line: string): void => void process.stderr.write(`bench: ${line}\n`);
+  await mkdir(RESULTS, { recursive: true });
+  for (const [name, [, measure]] of Object.entries(BENCHMARKS)) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    say(name);
+    const measuredAt = new Date().toISOString();
+    const load = loadavg().map((value) => value.toFixed(1));
+    const tables = await measure({ say, ...options });
+    process.stdout.write(
+      `${name}: ${MACHINE}, load ${load[0]}, ${measuredAt}\n\n${tables.map(markdownOf).join('\n')}\n`,
+    );
+    if (options.quick) continue;
+    const before = JSON.parse(await readFile(FILE, 'utf8').catch(() => '{}')) as object;
+    const results = { ...before, [name]: { machine: MACHINE, load, measuredAt, tables } };
+    await writeFile(FILE, `${JSON.stringify(results, null, 2)}\n`);
+  }
 }
 
-async function readResults(): Promise<Record<string, object>> {
-  const text = await readFile(join(RESULTS, 'latest.json'), 'utf8').catch(() => '{}');
-  return JSON.parse(text) as Record<string, object>;
+let given: ReturnType<typeof readArguments> | undefined;
+try {
+  given = readArguments();
+} catch (error) {
+  process.stderr.write(`bench: ${(error as Error).message}\n`);
+  process.exitCode = 2;
 }
-
-const [name, ...parts] = process.argv.slice(2);
-if (name !== undefined && SECTIONS[name] === undefined)
-  throw new Error(`bench: one of ${Object.keys(SECTIONS).join(', ')}, or nothing for all; not "${name}"`);
-await mkdir(RESULTS, { recursive: true });
-for (const [section, measure] of Object.entries(SECTIONS)) {
-  if (name !== undefined && name !== section) continue;
-  say(section);
-  const figures = { machine: MACHINE, measuredAt: new Date().toISOString(), ...(await measure(parts)) };
-  const results = { ...(await readResults()), [section]: figures };
-  await writeFile(join(RESULTS, 'latest.json'), `${JSON.stringify(results, null, 2)}\n`);
-}
+if (given?.help === true) process.stdout.write(HELP);
+else if (given !== undefined) await measureAll(given);

@@ -1,0 +1,71 @@
+import type { NetworkConfig } from '@opentill/contracts/network-config';
+import type { BenchFamily } from '../families/family.ts';
+import { createCannedChain } from './chains.ts';
+import { startChild } from '../child.ts';
+import type { CannedNetwork, NodeRequest, SourceCount } from './node.ts';
+
+/** The blocks of a canned network, in place of those of a real one. */
+export interface Traffic {
+  readonly transfersPerBlock: number;
+  readonly otherTransactions: number;
+  readonly blocksPerDeposit: number;
+}
+
+/** A canned network with the tokens and the pace of a configured one. */
+export function cannedNetwork(
+  family: BenchFamily,
+  network: NetworkConfig,
+  traffic: Traffic,
+  head: Omit<CannedNetwork, 'name' | 'plan'>,
+): CannedNetwork {
+  const contracts = network.tokens.flatMap(({ contract }) => (contract === null ? [] : [contract]));
+  return {
+    name: network.chain,
+    plan: {
+      family: family.family,
+      seed: network.chain,
+      tokens: contracts.map(family.nodeForm),
+      decimals: network.tokens[0]?.decimals ?? 0,
+      chainId: network.chainId ?? 0,
+      startMs: Date.now() - head.firstHeight * network.blockTimeMs,
+      blockTimeMs: network.blockTimeMs,
+      ...traffic,
+    },
+    ...head,
+  };
+}
+
+/** The configured network with its canned nodes, whose heads come by polling. */
+export function networkOn(
+  network: NetworkConfig,
+  { plan }: CannedNetwork,
+  rpcUrls: readonly string[],
+): NetworkConfig {
+  const { wsUrl: _, ...polled } = network;
+  const { genesisId } = createCannedChain(plan);
+  return { ...polled, enabled: true, rpcUrls, ...(genesisId === '' ? {} : { genesisId }) };
+}
+
+/** A process that serves canned networks. */
+export interface CannedNode {
+  /** For each network by name, the URL of each source. */
+  readonly urls: Readonly<Record<string, readonly string[]>>;
+  /** For each network, the count of each source since the last call. */
+  takeCounts(): Promise<Readonly<Record<string, readonly SourceCount[]>>>;
+  stop(): Promise<void>;
+}
+
+/** Starts it and waits until the first blocks of all networks are made. */
+export async function startCannedNode(networks: readonly CannedNetwork[]): Promise<CannedNode> {
+  const child = startChild('canned/node');
+  const request: NodeRequest = { ask: 'serve', networks };
+  const ports = await child.ask<Readonly<Record<string, readonly number[]>>>(request);
+  const count: NodeRequest = { ask: 'count' };
+  return {
+    urls: Object.fromEntries(
+      Object.entries(ports).map(([name, own]) => [name, own.map((port) => `http://127.0.0.1:${port}`)]),
+    ),
+    takeCounts: () => child.ask(count),
+    stop: () => child.stop(),
+  };
+}

@@ -1,0 +1,18 @@
+/** The upper one of the two in the middle, if the count is even. */
+export function median(numbers: readonly number[]): number {
+  return sorted(numbers)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+}
+
+/** The value that `share` of the values do not exceed; to one decimal. */
+export function quantile(numbers: readonly number[], share: number): number {
+  const place = Math.max(0, Math.ceil(numbers.length * share) - 1);
+  return round(sorted(numbers)[place] ?? Number.NaN, 1);
+}
+
+export function round(value: number, decimals = 2): number {
+  return Math.round(value * 10 ** decimals) / 10 ** decimals;
+}
+
+function sorted(numbers: readonly number[]): number[] {
+  return numbers.toSorted((a, b) => a - b);
+}

@@ -1,0 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export { sleep };
+
+const DEADLINE_MS = 300_000;
+
+/** Resolves when the condition holds. Throws after five minutes. */
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  pollMs = 100,
+): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MS;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`bench: not in time: ${what}`);
+    await sleep(pollMs);
+  }
+}
