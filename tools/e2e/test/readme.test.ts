@@ -61,7 +61,9 @@ describe.each(documents)('$name', ({ name, text }) => {
   });
 
   it('names only files and folders that are there', () => {
-    const paths = codeSpans(text).filter((code) => /^(libs|services|deploy|\.ci)\/[\w./-]+$/.test(code));
+    const paths = codeSpans(text).filter((code) =>
+      /^(libs|services|deploy|tools|\.ci)\/[\w./-]+$/.test(code),
+    );
     const missing = paths.filter((path) => !existsSync(join(CHECKOUT, path)));
     expect(missing.filter((path) => !MADE_BY_COMMANDS.has(path))).toEqual([]);
   });
