@@ -64,7 +64,7 @@ export function operatorEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
-export function apiEnvironment(source: EnvironmentSource): Environment {
+function apiEnvironment(source: EnvironmentSource): Environment {
   return {
     ...common(source, 'api', 'api'),
     NETWORKS_FILE: source.networksFile,
@@ -78,23 +78,23 @@ export function apiEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
-export function scannerEvmEnvironment(source: EnvironmentSource): Environment {
+function scannerEvmEnvironment(source: EnvironmentSource): Environment {
   return { ...common(source, 'scanner-evm', 'scanner_evm'), NETWORKS_FILE: source.networksFile };
 }
 
-export function scannerTronEnvironment(source: EnvironmentSource): Environment {
+function scannerTronEnvironment(source: EnvironmentSource): Environment {
   return { ...common(source, 'scanner-tron', 'scanner_tron'), NETWORKS_FILE: source.networksFile };
 }
 
-export function scannerSuiEnvironment(source: EnvironmentSource): Environment {
+function scannerSuiEnvironment(source: EnvironmentSource): Environment {
   return { ...common(source, 'scanner-sui', 'scanner_sui'), NETWORKS_FILE: source.networksFile };
 }
 
-export function trackerEnvironment(source: EnvironmentSource): Environment {
+function trackerEnvironment(source: EnvironmentSource): Environment {
   return { ...common(source, 'confirmation-tracker', 'tracker'), NETWORKS_FILE: source.networksFile };
 }
 
-export function webhookSenderEnvironment(source: EnvironmentSource): Environment {
+function webhookSenderEnvironment(source: EnvironmentSource): Environment {
   return {
     ...common(source, 'webhook-sender', 'webhook'),
     SECRETS_KEY: source.secrets.secretsKey,
@@ -104,7 +104,7 @@ export function webhookSenderEnvironment(source: EnvironmentSource): Environment
 }
 
 /** The only one with the keystore. The passphrase is in a file: an environment is for others to read. */
-export function signerEnvironment(source: EnvironmentSource): Environment {
+function signerEnvironment(source: EnvironmentSource): Environment {
   return {
     ...common(source, 'payout-signer', 'signer'),
     NETWORKS_FILE: source.networksFile,
@@ -116,7 +116,7 @@ export function signerEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
-export function opsEnvironment(source: EnvironmentSource): Environment {
+function opsEnvironment(source: EnvironmentSource): Environment {
   return {
     ...common(source, 'ops', 'ops'),
     NETWORKS_FILE: source.networksFile,
@@ -125,7 +125,7 @@ export function opsEnvironment(source: EnvironmentSource): Environment {
   };
 }
 
-export function shopEnvironment(source: EnvironmentSource): Environment {
+function shopEnvironment(source: EnvironmentSource): Environment {
   return {
     HEALTH_PORT: `${source.ports.health['demo-shop']}`,
     PORT: `${source.ports.shop}`,

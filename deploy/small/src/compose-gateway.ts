@@ -29,7 +29,7 @@ interface HealthVariables {
 }
 
 /** The parts' health is asked for here; what else they read is theirs to check. */
-export const GATEWAY_CONFIG_SCHEMA = {
+const GATEWAY_CONFIG_SCHEMA = {
   properties: {
     HEALTH_PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3020 },
     HEALTH_HOST: { type: 'string', minLength: 1, default: '127.0.0.1' },

@@ -23,7 +23,7 @@ export interface ShopOrder {
 }
 
 /** Text made safe for HTML content and attributes. */
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }
 

@@ -29,7 +29,7 @@ export async function requireFreePorts(
 }
 
 /** The process that listens on a TCP port; undefined when it can't be found out (another user's, or no /proc). */
-export function findPortOwner(port: number): { pid: number; command: string } | undefined {
+function findPortOwner(port: number): { pid: number; command: string } | undefined {
   const inodes = new Set(
     ['tcp', 'tcp6'].flatMap((table) => listeningInodes(readText(`/proc/net/${table}`), port)),
   );

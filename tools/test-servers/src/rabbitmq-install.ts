@@ -43,7 +43,7 @@ const HALF_INSTALLED: ReadonlySet<string> = new Set([
 ]);
 
 /** The installed broker's programs, or undefined when RabbitMQ or Erlang's epmd is not found. */
-export function findRabbitMq(path: string = process.env['PATH'] ?? ''): RabbitMqBinaries | undefined {
+function findRabbitMq(path: string = process.env['PATH'] ?? ''): RabbitMqBinaries | undefined {
   const searchPath = path.split(delimiter).filter((directory) => directory.startsWith('/'));
   const find = (name: string, directories: readonly string[]): string | undefined =>
     directories.map((directory) => join(directory, name)).find((file) => existsSync(file));

@@ -1,12 +1,11 @@
 import { sql, type Insertable, type Selectable } from 'kysely';
 import type { Db } from '@opentill/db/database';
-import type { OwnTransactionFateTable, OwnTransactionTable, PayoutTable } from '@opentill/db/payout-tables';
+import type { OwnTransactionFateTable, OwnTransactionTable } from '@opentill/db/payout-tables';
 import type { FateState } from '@opentill/domain/settle-payout';
 import { aHash, aHotWallet, aPayout, type OrderRow } from './scenario.ts';
 
 export type OwnTransactionRow = Selectable<OwnTransactionTable>;
 export type FateRow = Selectable<OwnTransactionFateTable>;
-export type PayoutRow = Selectable<PayoutTable>;
 
 /** A payout of 250 USDT on ETH_SEPOLIA with its amount reserved, from a hot wallet that had just that much. */
 export async function aReservedPayout(

@@ -7,7 +7,7 @@ import { clockObject, coinObject, type SuiObject } from './chain/object.ts';
 import type { ChainParameters } from './chain/parameters.ts';
 import { genesisTransaction, type GenesisFunds } from './chain/system-transactions.ts';
 
-export const DEV_TOKEN_DECIMALS = 6;
+const DEV_TOKEN_DECIMALS = 6;
 export type DevTokenSymbol = 'USDC' | 'USDT';
 
 /** What every account has of SUI, in each form. */
@@ -30,7 +30,7 @@ export function devTokenTypes(seed: string): Record<DevTokenSymbol, string> {
   return { USDC: typeOf('USDC'), USDT: typeOf('USDT') };
 }
 
-export function devCoins(tokens: Readonly<Record<DevTokenSymbol, string>>): readonly CoinInfo[] {
+function devCoins(tokens: Readonly<Record<DevTokenSymbol, string>>): readonly CoinInfo[] {
   const coin = (coinType: string, symbol: string, name: string, decimals: number): CoinInfo => ({
     coinType,
     symbol,

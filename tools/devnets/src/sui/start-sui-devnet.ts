@@ -13,7 +13,7 @@ import { createGenesisChain, devTokenTypes, type DevTokenSymbol } from './genesi
 import { openNode, type SuiNode } from './open-node.ts';
 import { runControl } from './run-control.ts';
 
-export type { SuiControl, SuiSummary } from './control.ts';
+export type { SuiControl } from './control.ts';
 export type { SuiDevAccount } from './dev-accounts.ts';
 export type { DevTokenSymbol } from './genesis.ts';
 export type { SuiFault } from './grpc/faults.ts';

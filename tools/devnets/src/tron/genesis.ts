@@ -10,7 +10,7 @@ import { messageFromJson } from './protobuf/json.ts';
 import type { TronDevAccount } from './dev-accounts.ts';
 import { sha256 } from './sha256.ts';
 
-export const DEV_TOKEN_DECIMALS = 6;
+const DEV_TOKEN_DECIMALS = 6;
 const TOKENS = { USDT: 'Tether USD', USDC: 'USD Coin' } as const;
 export type DevTokenSymbol = keyof typeof TOKENS;
 

@@ -1,5 +1,5 @@
 import { createChain, saveChain, type Chain } from './chain/chain.ts';
-import type { ChainParameterName, ChainParameters } from './chain/parameters.ts';
+import type { ChainParameters } from './chain/parameters.ts';
 import { mineBlock } from './chain/mine-block.ts';
 import { createClock } from './clock.ts';
 import { createControl, type TronControl } from './control.ts';
@@ -12,7 +12,6 @@ import { runControl } from './run-control.ts';
 
 export type { TronDevAccount } from './dev-accounts.ts';
 export type { TronControl } from './control.ts';
-export type { TronFault } from './http/faults.ts';
 
 export interface TronDevnetOptions {
   /** Default 0: a free one. */
@@ -57,7 +56,7 @@ export interface TronDevnet {
   close(): Promise<void>;
 }
 
-export type { ChainParameterName, DevTokenSymbol };
+export type { DevTokenSymbol };
 
 /** Of a devnet that is given none. */
 export const DEFAULT_SEED = 'opentill devnet';

@@ -117,7 +117,7 @@ export function fundsOf(funds: ReadonlyMap<string, bigint>, address: string, coi
 }
 
 /** Adds to an address balance; one that becomes empty is forgotten. */
-export function changeFunds(funds: Map<string, bigint>, key: string, delta: bigint): void {
+function changeFunds(funds: Map<string, bigint>, key: string, delta: bigint): void {
   const left = (funds.get(key) ?? 0n) + delta;
   if (left === 0n) funds.delete(key);
   else funds.set(key, left);

@@ -86,7 +86,7 @@ export function uncheckedTransaction(chain: Chain, data: TransactionData): Check
 }
 
 /** As validators print a reference. */
-export function objectLabel({ objectId, version, digest }: ObjectReference): string {
+function objectLabel({ objectId, version, digest }: ObjectReference): string {
   return `(${objectId}, SequenceNumber(${version}), o#${digest})`;
 }
 

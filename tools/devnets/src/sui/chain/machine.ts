@@ -99,7 +99,7 @@ export function wrongArgument(index: number, problem: ArgumentProblem): never {
 }
 
 /** Looks at a value, which stays where it is. */
-export function look({ slot, index }: Operand): Value {
+function look({ slot, index }: Operand): Value {
   return slot.value ?? wrongArgument(index, 'ARGUMENT_WITHOUT_VALUE');
 }
 
@@ -110,7 +110,7 @@ export function take(operand: Operand): Value {
   return value;
 }
 
-export function asCoin(operand: Operand, value: Value, coinType?: string): LiveCoin {
+function asCoin(operand: Operand, value: Value, coinType?: string): LiveCoin {
   if (value.kind !== 'coin') return wrongArgument(operand.index, 'TYPE_MISMATCH');
   if (coinType !== undefined && value.coin.coinType !== coinType)
     wrongArgument(operand.index, 'TYPE_MISMATCH');

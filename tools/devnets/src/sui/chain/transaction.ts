@@ -11,7 +11,6 @@ export type ProgramInput = Program['inputs'][number];
 export type Command = Program['commands'][number];
 export type Argument = Extract<Command, { $kind: 'MergeCoins' }>['MergeCoins']['destination'];
 export type ObjectReference = TransactionData['gasData']['payment'][number];
-export type Withdrawal = Extract<ProgramInput, { $kind: 'FundsWithdrawal' }>['FundsWithdrawal'];
 
 /** In MIST. */
 export interface GasSummary {
@@ -113,9 +112,4 @@ export function transactionDigest(bytes: Uint8Array): string {
 export function programOf(data: TransactionData): Program {
   if (data.kind.$kind === 'ProgrammableTransaction') return data.kind.ProgrammableTransaction;
   return refuse('INVALID_ARGUMENT', 'only programmable transactions can be sent');
-}
-
-/** Whether it is one of those that the chain makes itself. */
-export function isSystemTransaction(data: TransactionData): boolean {
-  return data.kind.$kind !== 'ProgrammableTransaction';
 }

@@ -33,7 +33,7 @@ export const SUBSCRIPTION_HANDLERS: Handlers = {
 };
 
 /** Each new checkpoint, as the node tells it, from now on. */
-export async function* follow(node: Node, { method, signal }: Call): AsyncGenerator<Checkpoint> {
+async function* follow(node: Node, { method, signal }: Call): AsyncGenerator<Checkpoint> {
   const waiting: Checkpoint[] = [];
   let isSilent = false;
   let next: number | undefined;

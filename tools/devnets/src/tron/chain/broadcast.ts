@@ -40,7 +40,7 @@ export async function broadcast(chain: Chain, sent: Transaction): Promise<Broadc
 }
 
 /** Adds to the pool what has been signed rightly. Throws GatewayError<RefusalCode>. Takes no turn. */
-export async function queue(chain: Chain, entry: PendingTransaction): Promise<void> {
+async function queue(chain: Chain, entry: PendingTransaction): Promise<void> {
   requirePlace(chain, entry.transaction, entry.id, undefined);
   const state = chain.pendingState;
   const mark = state.mark();

@@ -74,7 +74,7 @@ function blockById(request: NodeRequest, id: string): Block | undefined {
 }
 
 /** A block as java-tron's Util.printBlockToJSON writes it. */
-export function blockToJson(
+function blockToJson(
   block: Block,
   options: { readonly visible: boolean; readonly detail: boolean },
 ): JsonObject {

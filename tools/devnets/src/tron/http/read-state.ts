@@ -12,7 +12,7 @@ import { describeBlock } from './read-blocks.ts';
 import { accountResources, accountToJson } from './show-account.ts';
 
 /** An address of a request, in java-tron's words where it is none. */
-export function requestAddress({ body }: NodeRequest, name: string): Uint8Array {
+function requestAddress({ body }: NodeRequest, name: string): Uint8Array {
   try {
     return parseAddress(body[name]);
   } catch {

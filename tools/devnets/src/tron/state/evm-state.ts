@@ -4,7 +4,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import type { EvmAccount } from './records.ts';
 import type { State } from './state.ts';
 
-export const EMPTY_CODE_HASH = keccak_256(new Uint8Array());
+const EMPTY_CODE_HASH = keccak_256(new Uint8Array());
 export const EMPTY_EVM_ACCOUNT: EvmAccount = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH };
 const NO_BYTES = new Uint8Array();
 
