@@ -20,8 +20,8 @@ const OWN = /(^|\/)node_modules\/@opentill\/[^/]+\//;
 /** Written by the package manager for itself, with times in them. */
 const BOOKKEEPING =
   /(^|\/)(\.modules\.yaml|\.pnpm-workspace-state-v1\.json|pnpm-lock\.yaml|pnpm-workspace\.yaml|\.pnpm\/lock\.yaml|\.tsbuildinfo)$/;
-/** Of our own packages only what is built; at the top what the stage put there, too. */
-const OWN_BUILT = /^(dist\/|package\.json$|check-health\.mjs$|sbom\.cdx\.json$)/;
+/** Of our own packages only what is built and the schema's SQL; at the top what the stage put there, too. */
+const OWN_BUILT = /^(dist\/|schema\/|package\.json$|check-health\.mjs$|sbom\.cdx\.json$)/;
 
 /** Every entry below, folders after what is in them; symbolic links are not followed. */
 function* entries(path) {

@@ -3,16 +3,17 @@ import pg from 'pg';
 import { CHAINS } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { translateDatabaseError } from './database-error.ts';
-import * as scanning from './migrations/0002-scanning.ts';
-import { MIGRATIONS, type Migration } from './migrations/list.ts';
+import { isBeforeRelease, MIGRATIONS, type Migration } from './migrations.ts';
 import { restrictDatabase } from './roles.ts';
 
 /**
  * - `MIGRATION_CHANGED`: a migration that this database has seen reads differently now. Permanent.
  * - `MIGRATION_UNKNOWN`: the database has a migration that this version does not know, so it is newer. Permanent.
+ * - `MIGRATION_BEFORE_RELEASE`: the database is of a version before 0.1.0, from which no upgrade exists. Permanent.
  * - `MIGRATION_FAILED`: Postgres refused a migration. Nothing of it was kept; of one of steps, the steps before. Permanent.
  */
-export type MigrationErrorCode = 'MIGRATION_CHANGED' | 'MIGRATION_UNKNOWN' | 'MIGRATION_FAILED';
+export type MigrationErrorCode =
+  'MIGRATION_CHANGED' | 'MIGRATION_UNKNOWN' | 'MIGRATION_BEFORE_RELEASE' | 'MIGRATION_FAILED';
 
 export interface MigrateOptions {
   /** Default: the migrations of this version. */
@@ -61,7 +62,7 @@ export async function migrate(adminUrl: string, options: MigrateOptions = {}): P
     await client.query('set search_path = public, pg_temp');
     await untilNoConflict(waitMs, () => lockOutMigrators(client));
     const applied = await applyMissing(client, migrations, waitMs);
-    if (migrations.includes(scanning)) await untilNoConflict(waitMs, () => addChains(client));
+    if (migrations[0] === MIGRATIONS[0]) await untilNoConflict(waitMs, () => addChains(client));
     await untilNoConflict(waitMs, () => restrictDatabase(client));
     return applied;
   } catch (error) {
@@ -137,6 +138,13 @@ async function applyMissing(
   const { rows } = await client.query<{ name: string; checksum: string }>(
     'select name, checksum from schema_migration order by name',
   );
+  if (isBeforeRelease(rows)) {
+    throw new GatewayError<MigrationErrorCode>(
+      'MIGRATION_BEFORE_RELEASE',
+      'the database was made by a version before 0.1.0, which cannot be upgraded. Begin with a new, empty database.',
+      { retryable: false },
+    );
+  }
   const known = new Set(migrations.map((migration) => migration.name));
   for (const row of rows) {
     if (!known.has(row.name)) {
@@ -166,9 +174,12 @@ async function applyMissing(
   return applied;
 }
 
+/** Matches a step that creates an index concurrently, up to this word; $1 is what precedes it. */
+export const CONCURRENTLY = /^((?:\s|--.*\n)*create (?:unique )?index) concurrently/;
+
 /** An index made concurrently waits for those who are at work, and keeps nobody waiting: it may wait long. */
 async function applyStep(client: pg.Client, step: string, waitMs: number): Promise<void> {
-  const waits = step.startsWith('create index concurrently');
+  const waits = CONCURRENTLY.test(step);
   if (waits) await client.query(`set lock_timeout = ${waitMs}`);
   try {
     await client.query(step);

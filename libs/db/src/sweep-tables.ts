@@ -45,10 +45,6 @@ export interface SweepTable {
   cost_estimate: Amount;
   state: Generated<SweepState>;
   reason: Nullable<string>;
-  /** Of versions before 0022. */
-  obstacle: Nullable<string>;
-  /** As rent_ordered_at, for versions before 0022; a trigger keeps it. */
-  obstacle_at: ColumnType<Date | null, never, never>;
   /** When energy was ordered for it. */
   rent_ordered_at: Nullable<Date>;
   /** What the seller of energy calls the order. */

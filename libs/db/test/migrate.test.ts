@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { MIGRATOR_LOCK, migrate } from '../src/migrate.ts';
-import { MIGRATIONS, type Migration } from '../src/migrations/list.ts';
+import { MIGRATIONS, type Migration } from '../src/migrations.ts';
 import { CHAIN_VALUES, familyOf } from '@opentill/domain/chains';
 import { roleUrl, setRolePasswords } from '../src/roles.ts';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
@@ -160,6 +160,22 @@ describe('migrate', () => {
       code: 'MIGRATION_UNKNOWN',
       retryable: false,
     });
+  });
+
+  test('rejects a database of a version before 0.1.0 and leaves it as it is', async () => {
+    const before = { name: '0001-foundations', sql: 'create table orders (x integer)' };
+    await migrate(url, { migrations: [before] });
+    const tables = () => query('select c.oid::regclass::text as name from pg_class c where oid >= 16384');
+    const found = await tables();
+    await expect(migrate(url)).rejects.toMatchObject({
+      code: 'MIGRATION_BEFORE_RELEASE',
+      retryable: false,
+      message: expect.stringMatching(
+        /version before 0\.1\.0, which cannot be upgraded\. Begin with a new, empty/,
+      ),
+    });
+    expect(await tables()).toEqual(found);
+    expect(await query('select name from schema_migration')).toEqual([{ name: '0001-foundations' }]);
   });
 
   test('keeps nothing of a migration that fails, and what came before it', async () => {

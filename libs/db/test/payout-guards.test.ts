@@ -138,7 +138,8 @@ describe('reserving is refused', () => {
     const order = await aFundedPayout();
     await change(order).execute(admin.kysely);
     await aHotWallet(admin.kysely, { ...order, chain: 'TRON' });
-    await expect(reserve(order)).rejects.toMatchObject(refused);
+    const hint = 'opentill setup with PUBLIC_KEYS_FILE writes the hot wallets';
+    await expect(reserve(order)).rejects.toMatchObject({ ...refused, cause: { hint } });
     await nothingOf(order);
   });
 

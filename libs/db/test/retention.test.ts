@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import pg from 'pg';
 import type { Database, Db } from '../src/database.ts';
 import {
   FIRST_CALLBACK,
@@ -10,8 +9,6 @@ import {
   rollInbox,
 } from '../src/housekeeping.ts';
 import { handleOnce } from '../src/inbox.ts';
-import { migrate } from '../src/migrate.ts';
-import { MIGRATIONS } from '../src/migrations/list.ts';
 import { aCollection, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -307,90 +304,6 @@ describe('ended callbacks', () => {
       expect((await forgetEndedCallbacks(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).forgotten).toBe(0);
     });
     expect((await forgetEndedCallbacks(webhook.kysely, 90 * DAY, FIRST_CALLBACK)).forgotten).toBe(1);
-  });
-});
-
-describe('a database of before', () => {
-  const before = MIGRATIONS.filter((migration) => migration.name < '0004');
-  let name: string;
-  let client: pg.Client;
-  let url: string;
-  beforeAll(() => {
-    name = `opentill_test_${Math.floor(Date.now() / 1_000)}_${randomUUID().slice(0, 8)}`;
-  });
-  afterAll(async () => {
-    await client.end();
-    const server = new pg.Client({ connectionString: process.env['OPENTILL_TEST_DATABASE_URL'] });
-    await server.connect();
-    await server.query(`drop database ${name} with (force)`);
-    await server.end();
-  });
-
-  test('keeps every row, and serves the statements of services of before', async () => {
-    await sql`create database ${sql.id(name)}`.execute(admin.kysely);
-    const own = new URL(testDatabase.adminUrl);
-    own.pathname = `/${name}`;
-    url = own.toString();
-    await migrate(url, { migrations: before });
-    client = new pg.Client({ connectionString: url });
-    await client.connect();
-    const ids = [idOf(3 * DAY), idOf(60), randomUUID(), 'ffffffff-0000-4000-8000-000000000000'];
-    for (const id of ids)
-      await client.query(`insert into tracker.inbox (consumer, event_id) values ('c', $1)`, [id]);
-    await client.query(
-      `insert into merchant (merchant_id, name, version, token_sealed, webhook_secret_sealed) values ('m', 'm', 'V3', '', '')`,
-    );
-    const eventId = idOf(3 * DAY);
-    await client.query(`insert into notification values ($1, 'm', $2, 1, 'ORDER_PENDING', '{}', now())`, [
-      eventId,
-      randomUUID(),
-    ]);
-    await client.query(`insert into delivery (event_id, merchant_id, subject_id, sequence, next_attempt_at)
-      select event_id, merchant_id, subject_id, sequence, now() from notification`);
-    await client.query(
-      `insert into delivery_attempt (event_id, attempt, started_at, duration_ms) values ($1, 1, now(), 5)`,
-      [eventId],
-    );
-
-    expect(await migrate(url)).toContain('0004-retention');
-    const asTracker = Object.assign(new URL(url), { username: 'opentill_tracker' }).toString();
-    const service = new pg.Client({ connectionString: asTracker });
-    await service.connect();
-    try {
-      for (const id of ids) {
-        const insert = `insert into tracker.inbox (consumer, event_id) values ('c', $1) on conflict do nothing returning event_id`;
-        expect((await service.query(insert, [id])).rowCount).toBe(0);
-      }
-      const fresh = await service.query(
-        `insert into tracker.inbox (consumer, event_id) values ('c', $1) on conflict do nothing returning event_id`,
-        [idOf(0)],
-      );
-      expect(fresh.rowCount).toBe(1);
-      await client.query(
-        `update tracker.inbox set received_at = now() - interval '8 days' where event_id = $1`,
-        [ids[0]],
-      );
-      const trimmed = await service.query(`delete from tracker.inbox where (consumer, event_id) in (
-        select consumer, event_id from tracker.inbox where received_at < now() - interval '7 days' order by received_at limit 10)`);
-      expect(trimmed.rowCount).toBe(1);
-      await expect(service.query('select from tracker.inbox_before')).rejects.toThrow('permission denied');
-      await service.query(`select * from tracker.roll_inbox('1 day')`);
-    } finally {
-      await service.end();
-    }
-    const kept = await client.query(
-      `select tableoid::regclass::text as partition from tracker.inbox order by 1`,
-    );
-    expect(kept.rows.map((row: { partition: string }) => row.partition)).toEqual(
-      expect.arrayContaining(['tracker.inbox_before', 'tracker.inbox_default']),
-    );
-    expect((await client.query('select from delivery_attempt')).rowCount).toBe(1);
-    // From tomorrow on there are partitions, behind the one of before.
-    await client.query(`select roll_partitions('tracker.inbox', 'received_at', '1 day', '1 day')`);
-    const { rows } = await client.query(
-      `select count(*)::int as count from pg_inherits where inhparent = 'tracker.inbox'::regclass`,
-    );
-    expect(rows[0].count).toBeGreaterThan(2);
   });
 });
 

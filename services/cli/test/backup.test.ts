@@ -14,10 +14,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { evmAddressCodec } from '@opentill/chain-evm/address';
+import { holdAfterRestore } from '@opentill/db/backup/hold-after-restore';
+import { importDatabase } from '@opentill/db/backup/import-database';
+import { MANIFEST_FILE, parseManifest } from '@opentill/db/backup/manifest';
 import { openDatabase, type Database, type Db } from '@opentill/db/database';
 import { keepLease } from '@opentill/db/lease';
 import { migrate } from '@opentill/db/migrate';
-import { MIGRATIONS } from '@opentill/db/migrations/list';
+import { MIGRATIONS } from '@opentill/db/migrations';
 import { appendToOutbox, newEvent } from '@opentill/db/outbox';
 import { roleUrl } from '@opentill/db/roles';
 import { aFate, aReservedPayout, aSignedPayout } from '@opentill/testkit/payout-scenario';
@@ -387,7 +390,12 @@ describe('backup and restore', () => {
     );
     await damage(
       'newer',
-      (dir) => reseal(dir, 'manifest.json', manifestOf(dir).replace('"0007-restores"', '"0999-future"')),
+      (dir) =>
+        reseal(
+          dir,
+          'manifest.json',
+          manifestOf(dir).replace(`"${MIGRATIONS.at(-1)!.name}"`, '"0999-future"'),
+        ),
       /0999-future/,
     );
     await damage(
@@ -437,18 +445,41 @@ describe('backup and restore', () => {
 
   it('is restored by a version that has more migrations than the backup', async () => {
     const old = await anEmptyDatabase();
-    await migrate(old, { migrations: MIGRATIONS.slice(0, -1) });
+    await migrate(old);
     await populateOld(open(old));
     expect(
       await opentill(['backup', '--out', path('old'), '--database-only'], { DATABASE_ADMIN_URL: old }),
     ).toMatchObject({ code: 0 });
     const url = await anEmptyDatabase();
-    expect(await opentill(['restore', '--from', path('old')], { DATABASE_ADMIN_URL: url })).toMatchObject({
-      code: 0,
-      errors: '',
-    });
+    const manifest = parseManifest(readFileSync(path('old', MANIFEST_FILE), 'utf8'));
+    const later = {
+      name: '9999-later',
+      sql: [
+        "alter table orders add column later text not null default 'x'",
+        'create index concurrently orders_later on orders (later)',
+      ],
+    };
+    const plan = { restoreId: randomUUID(), manifest, jumps: [], wallets: [] };
+    await importDatabase(url, path('old'), manifest, (client) => holdAfterRestore(client, plan), [
+      ...MIGRATIONS,
+      later,
+    ]);
     expect((await sql`select from restore_hold`.execute(open(url))).rows.length).toBeGreaterThan(0);
-    expect((await sql`select from orders`.execute(open(url))).rows).toHaveLength(2);
+    expect((await sql`select from orders where later = 'x'`.execute(open(url))).rows).toHaveLength(2);
+    expect((await sql`select name from schema_migration order by name`.execute(open(url))).rows).toEqual(
+      [...MIGRATIONS, later].map(({ name }) => ({ name })),
+    );
+  });
+
+  it('is rejected when a version before 0.1.0 wrote it', async () => {
+    const made = parseManifest(readFileSync(join(backup(), MANIFEST_FILE), 'utf8'));
+    const manifest = { ...made, migrations: [{ name: '0001-foundations', checksum: 'x' }] };
+    await expect(
+      importDatabase(await anEmptyDatabase(), backup(), manifest, () => Promise.resolve()),
+    ).rejects.toMatchObject({
+      code: 'BACKUP_OF_ANOTHER_VERSION',
+      message: expect.stringContaining('a version before 0.1.0'),
+    });
   });
 
   it('is not disturbed by a set-up at the same moment, nor disturbs it', async () => {

@@ -204,7 +204,7 @@ describe('setup', () => {
     const run = await opentill(['setup'], { env: settings() });
     expect(run).toMatchObject({ code: 0, errors: [] });
     expect(run.out).toEqual([
-      expect.stringMatching(/^database: applied 0001-foundations/),
+      expect.stringMatching(/^database: applied 0001-baseline/),
       'database: passwords set for 0 of 8 roles',
       'merchant: default (V3) written from the settings',
       'broker: queues declared, canary came back',

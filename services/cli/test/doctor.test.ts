@@ -420,11 +420,21 @@ describe('opentill doctor, of the deployment', () => {
 
       const admin = database.open('admin');
       await admin.pool.query(`insert into schema_migration (name, checksum) values ('9999-later', 'x')`);
-      await admin.close();
       const later = await examine(networks, { OPS_DATABASE_URL: database.url('ops') });
       expect(later.of('migrations')).toMatchObject({
         outcome: 'fail',
         detail: expect.stringMatching(/9999-later/),
+      });
+
+      await admin.pool.query(
+        `insert into schema_migration (name, checksum) values ('0001-foundations', 'x')`,
+      );
+      await admin.close();
+      const before = await examine(networks, { OPS_DATABASE_URL: database.url('ops') });
+      expect(before.of('migrations')).toMatchObject({
+        outcome: 'fail',
+        detail: expect.stringMatching(/version before 0\.1\.0/),
+        mend: 'Begin with a new, empty database.',
       });
 
       const dead = {

@@ -90,7 +90,7 @@ const JITTER_SHARE = 0.2;
  * | any | the URL is set, or an operator enables it | CLOSED, next generation: older evidence is not heard |
  *
  * Deliveries don't know of it: they keep their times, order and attempts, and just are not claimed meanwhile. When it
- * closes, what waits is due at once, by an attempt on top of its schedule (`callbacks_due_now`, migration 0003-callbacks).
+ * closes, what waits is due at once, by an attempt on top of its schedule (`callbacks_due_now` of libs/db/schema).
  * @param random in [0, 1)
  */
 export function judgeEndpoint(

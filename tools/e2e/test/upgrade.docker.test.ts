@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { MIGRATIONS } from '@opentill/db/migrations/list';
+import { MIGRATIONS } from '@opentill/db/migrations';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { sql } from 'kysely';
@@ -39,22 +39,24 @@ const PAYMENT_PAUSE_MS = 500;
 const PAYMENTS_IN_EACH = 4;
 
 let before: string | undefined;
+let migrationsBefore: readonly string[];
 let old: ComposeUnderTest;
 let now: ComposeUnderTest;
 let gateway: GatewayInContainers;
 
-/** Before it, test networks had the keys of main networks: `setup` refuses their databases (deploy/guides/operations.md). */
-const FIRST_TO_UPGRADE = 'libs/contracts/src/kind-of-networks.ts';
+const SCHEMA = 'libs/db/schema';
+/** The first schema from which an upgrade exists. */
+const FIRST_TO_UPGRADE = `${SCHEMA}/0001-baseline`;
+
+const git = (...args: string[]) =>
+  execFileSync('git', ['-C', CHECKOUT, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
 
 /** The last commit without the newest migration, or the first one from which this version upgrades. */
 function findCommitBefore(): string {
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', CHECKOUT, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
-  const files = `libs/db/src/migrations/${MIGRATIONS.at(-1)?.name}*`;
   try {
     const firstWith = (path: string) =>
       git('log', '--diff-filter=A', '--format=%H', '--reverse', '--', path).split('\n')[0] ?? '';
-    const added = firstWith(files);
+    const added = firstWith(`${SCHEMA}/${MIGRATIONS.at(-1)?.name}*`);
     const commit = git('rev-parse', '--verify', added === '' ? 'HEAD' : `${added}^`); // an uncommitted one is in none
     return git('ls-tree', '--name-only', commit, FIRST_TO_UPGRADE) === ''
       ? firstWith(FIRST_TO_UPGRADE)
@@ -66,6 +68,12 @@ function findCommitBefore(): string {
   }
 }
 
+/** Names of the migrations at a commit, in order. */
+function migrationsAt(commit: string): readonly string[] {
+  const entries = git('ls-tree', '--name-only', commit, `${SCHEMA}/`).split('\n');
+  return entries.map((path) => basename(path, '.sql')).toSorted();
+}
+
 function extract(commit: string, directory: string): void {
   const script = 'git -C "$1" archive "$2" | tar -x -C "$3"';
   execFileSync('sh', ['-c', script, 'sh', CHECKOUT, commit, directory]);
@@ -73,6 +81,7 @@ function extract(commit: string, directory: string): void {
 
 beforeAll(async () => {
   const commit = findCommitBefore();
+  migrationsBefore = migrationsAt(commit);
   before = mkdtempSync(join(tmpdir(), 'opentill-before-'));
   extract(commit, before);
   console.info(`from ${commit} to ${MIGRATIONS.at(-1)?.name}`);
@@ -122,19 +131,19 @@ test('services are put on the new schema and replaced one by one while payments 
   };
   const appliedMigrations = async () => {
     const { kysely: db } = gateway.database();
-    const { rows } = await sql<{ name: string }>`select name from schema_migration`.execute(db);
+    const { rows } = await sql<{ name: string }>`select name from schema_migration order by name`.execute(db);
     return rows.map(({ name }) => name);
   };
   const imagesOf = async () =>
     Promise.all(SERVICES.map(async (service) => (await now.inspect(service)).Config.Image.split(':')[1]));
   const upgrade = async () => {
     await somePayments('before');
-    expect(await appliedMigrations()).not.toContain(MIGRATIONS.at(-1)?.name);
+    expect(await appliedMigrations()).toEqual(migrationsBefore);
     await now.compose(['up', '-d', '--no-build', '--no-deps', '--force-recreate', 'setup']);
     const setup = async () => (await now.inspect('setup')).State;
     await waitUntil('setup has ended', async () => (await setup()).Status === 'exited', 120_000);
     expect((await setup()).ExitCode).toBe(0);
-    expect(await appliedMigrations()).toContain(MIGRATIONS.at(-1)?.name);
+    expect(await appliedMigrations()).toEqual(MIGRATIONS.map(({ name }) => name));
     expect(await imagesOf()).toEqual(SERVICES.map(() => 'before'));
     await somePayments('by services of before on the new schema');
     for (const [place, service] of SERVICES.entries()) {

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { CHAIN_VALUES } from '@opentill/domain/chains';
 import { openDatabase, type Database } from '@opentill/db/database';
 import { checksum, migrate } from '@opentill/db/migrate';
-import { MIGRATIONS } from '@opentill/db/migrations/list';
+import { MIGRATIONS } from '@opentill/db/migrations';
 import { restrictDatabase, roleUrl } from '@opentill/db/roles';
 import type { ServiceSchema } from '@opentill/db/service-schema';
 

@@ -5,8 +5,8 @@ import { createGunzip } from 'node:zlib';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { translateDatabaseError } from '../database-error.ts';
-import { addChains, checksum, MIGRATOR_LOCK } from '../migrate.ts';
-import { MIGRATIONS, type Migration } from '../migrations/list.ts';
+import { addChains, checksum, CONCURRENTLY, MIGRATOR_LOCK } from '../migrate.ts';
+import { isBeforeRelease, MIGRATIONS, type Migration } from '../migrations.ts';
 import { restrictDatabase } from '../roles.ts';
 import { SERVICE_SCHEMAS } from '../service-schema.ts';
 import { backupError } from './backup-error.ts';
@@ -28,8 +28,10 @@ export async function importDatabase<T>(
   directory: string,
   manifest: Manifest,
   hold: (client: pg.ClientBase) => Promise<T>,
+  /** Default: the migrations of this version. */
+  migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<T> {
-  const { past, later } = splitMigrations(manifest);
+  const { past, later } = splitMigrations(manifest, migrations);
   const client = new pg.Client({ connectionString: adminUrl, application_name: APPLICATION });
   client.on('error', () => undefined); // the query under way rejects
   try {
@@ -59,17 +61,21 @@ export async function importDatabase<T>(
 }
 
 /** The migrations that the backup's database had, and those of this version that came later. */
-function splitMigrations({ migrations, gatewayVersion }: Manifest): {
-  readonly past: readonly Migration[];
-  readonly later: readonly Migration[];
-} {
+function splitMigrations(
+  { migrations, gatewayVersion }: Manifest,
+  known: readonly Migration[],
+): { readonly past: readonly Migration[]; readonly later: readonly Migration[] } {
+  if (isBeforeRelease(migrations)) {
+    const message = 'the backup was made by a version before 0.1.0, which this version cannot restore';
+    throw backupError('BACKUP_OF_ANOTHER_VERSION', message);
+  }
   for (const [place, { name, checksum: sum }] of migrations.entries()) {
-    const own = MIGRATIONS[place];
+    const own = known[place];
     if (own?.name === name && checksum(own) === sum) continue;
     const message = `the backup (of version ${gatewayVersion}) has the migration ${name}, which this version does not have so: take that version or a newer one`;
     throw backupError('BACKUP_OF_ANOTHER_VERSION', message);
   }
-  return { past: MIGRATIONS.slice(0, migrations.length), later: MIGRATIONS.slice(migrations.length) };
+  return { past: known.slice(0, migrations.length), later: known.slice(migrations.length) };
 }
 
 async function requireAlone(client: pg.Client): Promise<void> {
@@ -100,8 +106,7 @@ async function requireEmpty(client: pg.Client): Promise<void> {
 async function applyAll(client: pg.Client, migrations: readonly Migration[]): Promise<void> {
   for (const migration of migrations) {
     const steps = typeof migration.sql === 'string' ? [migration.sql] : migration.sql;
-    for (const step of steps)
-      await client.query(step.replace(/^create index concurrently /, 'create index '));
+    for (const step of steps) await client.query(step.replace(CONCURRENTLY, '$1'));
     await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [
       migration.name,
       checksum(migration),

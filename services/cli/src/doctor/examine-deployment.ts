@@ -1,6 +1,6 @@
 import { openDatabase } from '@opentill/db/database';
 import { checksum } from '@opentill/db/migrate';
-import { MIGRATIONS } from '@opentill/db/migrations/list';
+import { isBeforeRelease, MIGRATIONS } from '@opentill/db/migrations';
 import { SERVICE_SCHEMAS, serviceRole } from '@opentill/db/service-schema';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { findMissingTopology } from '@opentill/messaging/find-missing-topology';
@@ -48,6 +48,10 @@ function migrated({ migrations }: DatabaseState): Finding {
   const found = { subject: 'database', check: 'migrations' };
   if (migrations === undefined)
     return { ...found, outcome: 'fail', detail: 'No migration has run.', mend: RUN_SETUP };
+  if (isBeforeRelease(migrations)) {
+    const detail = 'It is of a version before 0.1.0, which cannot be upgraded.';
+    return { ...found, outcome: 'fail', detail, mend: 'Begin with a new, empty database.' };
+  }
   const applied = new Map(migrations.map(({ name, checksum: sum }) => [name, sum]));
   const known = new Set(MIGRATIONS.map(({ name }) => name));
   const later = migrations.flatMap(({ name }) => (known.has(name) ? [] : [name]));

@@ -113,7 +113,7 @@ function chosen(db: Db, { merchantId, orderId, since, until, states }: CallbackC
   return query;
 }
 
-/** What `replay_deliveries` says of each callback (its words are in the migration 0003-callbacks). */
+/** What `replay_deliveries` says of each callback (libs/db/schema/0001-baseline/16-callbacks.sql). */
 export type ReplayOutcome = 'REPLAYED' | 'WAITING' | 'OTHER_STATE' | 'NEWER_SENT' | 'NO_ENDPOINT';
 
 /** Makes callbacks of a choice due again, together; at most 1 000. */

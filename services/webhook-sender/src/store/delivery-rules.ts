@@ -6,7 +6,7 @@ export const ATTEMPTS_BEFORE_OVERTAKING = 3;
 /**
  * Delivery `alias` keeps the newer ones of its order waiting. An attempt that has not ended is no failure: while it is
  * under way the lease keeps them waiting, and of one that was lost with its process nobody knows. The trigger
- * `delivery_stops_blocking` (migration 0003-callbacks) says the same.
+ * `delivery_stops_blocking` (libs/db/schema/0001-baseline/16-callbacks.sql) says the same.
  */
 export const blocks = (alias: 'd' | 'e' | 'l') => {
   const row = sql.raw(alias);

@@ -1,0 +1,132 @@
+-- Creation of an order with everything that belongs to it: one round trip, one transaction.
+
+create function create_order_row(p jsonb) returns boolean language plpgsql as $$
+begin
+  if p ->> 'amount' !~ '^[0-9]{1,78}$' or p ->> 'acceptedAmount' !~ '^[0-9]{1,78}$' then
+    raise exception 'amounts are whole numbers of base units' using errcode = 'check_violation'; -- a cast would round them
+  end if;
+  insert into orders (order_pk, merchant_id, order_id, order_type, uid, chain, family, symbol, contract_address, decimals,
+      display_decimals, amount, accepted_amount, address, source_address, confirmations_required, late_grace_seconds,
+      return_url, description, signed_data_hash, created_at, expires_at)
+    select (p ->> 'orderPk')::uuid, p ->> 'merchantId', p ->> 'orderId', p ->> 'orderType', p ->> 'uid', p ->> 'chain', p ->> 'family',
+      p ->> 'symbol', p ->> 'contractAddress', (p ->> 'decimals')::smallint, (p ->> 'displayDecimals')::smallint,
+      (p ->> 'amount')::numeric, (p ->> 'acceptedAmount')::numeric, p ->> 'address', p ->> 'sourceAddress',
+      (p ->> 'confirmationsRequired')::integer, coalesce((p ->> 'lateGraceSeconds')::integer, 0), p ->> 'returnUrl', p ->> 'description',
+      decode(p ->> 'signedDataHash', 'hex'), (p ->> 'createdAt')::timestamptz, (p ->> 'expiresAt')::timestamptz
+    on conflict do nothing;
+  return found;
+end $$;
+
+create function spend_nonce(p_merchant_id text, p_nonce text, p_expires_at timestamptz) returns boolean language plpgsql as $$
+begin
+  insert into request_nonce (merchant_id, nonce, expires_at) values (p_merchant_id, p_nonce, p_expires_at) on conflict do nothing;
+  return found;
+end $$;
+
+-- Creates collections, each with its nonce, address, first notification and events, in one transaction, or fails and
+-- creates none. Outcomes, in the order of the items: NONCE_USED; CREATED; EXISTS with the order first created under this
+-- id, which the caller compares. The first of two items with the same nonce or orderId wins. The caller sorts the items by
+-- merchant and orderId, so that two calls with the same orders do not deadlock.
+-- The statements are separate because the policy of notification must see the orders.
+create function create_collections(p jsonb) returns table (outcome text, existing orders) language plpgsql as $$
+declare v_spent bigint[]; v_created bigint[];
+begin
+  if exists (select from jsonb_array_elements(p) i where i -> 'order' ->> 'orderType' is distinct from 'COLLECTION') then
+    raise exception 'not a collection' using errcode = 'check_violation';
+  end if;
+  if exists (select from jsonb_array_elements(p) i where i -> 'order' ->> 'amount' !~ '^[0-9]{1,78}$'
+      or i -> 'order' ->> 'acceptedAmount' !~ '^[0-9]{1,78}$') then
+    raise exception 'amounts are whole numbers of base units' using errcode = 'check_violation'; -- a cast would round them
+  end if;
+
+  with item as (
+    select distinct on (1, 2) i -> 'order' ->> 'merchantId' as merchant_id, i ->> 'nonce' as nonce,
+      (i ->> 'nonceExpiresAt')::timestamptz as expires_at, place
+    from jsonb_array_elements(p) with ordinality as a (i, place) order by 1, 2, place
+  ), spent as (
+    insert into request_nonce (merchant_id, nonce, expires_at) select merchant_id, nonce, expires_at from item order by 1, 2
+    on conflict do nothing returning merchant_id, nonce
+  )
+  select coalesce(array_agg(place), '{}') into v_spent from item join spent using (merchant_id, nonce);
+
+  with item as (
+    select r.*, place from jsonb_array_elements(p) with ordinality as a (i, place),
+      jsonb_to_record(i -> 'order') as r ("orderPk" uuid, "merchantId" text, "orderId" text, "orderType" text, uid text, chain text,
+        family text, symbol text, "contractAddress" text, decimals smallint, "displayDecimals" smallint, amount numeric,
+        "acceptedAmount" numeric, address text, "sourceAddress" text, "confirmationsRequired" integer, "lateGraceSeconds" integer,
+        "returnUrl" text, description text, "createdAt" timestamptz, "expiresAt" timestamptz)
+    where place = any(v_spent)
+  ), created as (
+    insert into orders (order_pk, merchant_id, order_id, order_type, uid, chain, family, symbol, contract_address, decimals,
+        display_decimals, amount, accepted_amount, address, source_address, confirmations_required, late_grace_seconds,
+        return_url, description, created_at, expires_at)
+      select "orderPk", "merchantId", "orderId", "orderType", uid, chain, family, symbol, "contractAddress", decimals,
+        "displayDecimals", amount, "acceptedAmount", address, "sourceAddress", "confirmationsRequired",
+        coalesce("lateGraceSeconds", 0), "returnUrl", description, "createdAt", "expiresAt"
+      from item order by place
+      on conflict do nothing returning order_pk
+  )
+  select coalesce(array_agg(place), '{}') into v_created from item join created on order_pk = "orderPk";
+
+  insert into deposit_address (family, address, derivation_index, order_pk)
+    select i -> 'order' ->> 'family', i -> 'order' ->> 'address', (i ->> 'derivationIndex')::bigint, (i -> 'order' ->> 'orderPk')::uuid
+    from jsonb_array_elements(p) with ordinality as a (i, place) where place = any(v_created);
+  insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
+    select (i ->> 'notificationId')::uuid, i -> 'order' ->> 'merchantId', (i -> 'order' ->> 'orderPk')::uuid, 1, 'ORDER_PENDING',
+      i ->> 'notificationData', (i -> 'order' ->> 'createdAt')::timestamptz
+    from jsonb_array_elements(p) with ordinality as a (i, place) where place = any(v_created);
+  insert into api.outbox (event_id, routing_key, payload)
+    select (e ->> 'eventId')::uuid, e ->> 'routingKey', e ->> 'payload'
+    from jsonb_array_elements(p) with ordinality as a (i, place), jsonb_array_elements(i -> 'events') e
+    where place = any(v_created) order by place;
+
+  if cardinality(v_created) = jsonb_array_length(p) then
+    return query select 'CREATED', null::orders from jsonb_array_elements(p);
+    return;
+  end if;
+  if exists (
+    select from jsonb_array_elements(p) with ordinality as a (i, place)
+    where place = any(v_spent) and place <> all(v_created) and not exists (
+      select from orders o where o.merchant_id = i -> 'order' ->> 'merchantId' and o.order_id = i -> 'order' ->> 'orderId')
+  ) then
+    raise exception 'an order was neither created nor found' using errcode = 'no_data_found';
+  end if;
+  return query
+    select case when place = any(v_created) then 'CREATED' when place = any(v_spent) then 'EXISTS' else 'NONCE_USED' end, e
+    from jsonb_array_elements(p) with ordinality as a (i, place)
+    left join orders e on place = any(v_spent) and place <> all(v_created)
+      and e.merchant_id = i -> 'order' ->> 'merchantId' and e.order_id = i -> 'order' ->> 'orderId'
+    order by place;
+end $$;
+
+-- Outcomes: NONCE_USED; CREATED; EXISTS (same orderId); DUPLICATE (same signed data without orderId); INSUFFICIENT.
+-- A refused payout leaves only its spent nonce.
+create function create_payout(p jsonb) returns table (outcome text, existing orders) language plpgsql as $$
+declare o jsonb := p -> 'order'; e orders;
+begin
+  if o ->> 'orderType' is distinct from 'PAYOUT' then
+    raise exception 'not a payout' using errcode = 'check_violation';
+  end if;
+  if not spend_nonce(o ->> 'merchantId', p ->> 'nonce', (p ->> 'nonceExpiresAt')::timestamptz) then
+    return query select 'NONCE_USED', null::orders; return;
+  end if;
+  begin
+    if not create_order_row(o) then
+      select * into e from orders where merchant_id = o ->> 'merchantId' and signed_data_hash = decode(o ->> 'signedDataHash', 'hex');
+      if found then return query select 'DUPLICATE', e; return; end if;
+      select * into strict e from orders where merchant_id = o ->> 'merchantId' and order_id = o ->> 'orderId';
+      return query select 'EXISTS', e; return;
+    end if;
+    if not reserve((o ->> 'orderPk')::uuid) then
+      raise exception using errcode = 'OT001', message = 'insufficient balance';
+    end if;
+    insert into notification (event_id, merchant_id, subject_id, sequence, notify_type, data, occurred_at)
+      values ((p ->> 'notificationId')::uuid, o ->> 'merchantId', (o ->> 'orderPk')::uuid, 1, 'ORDER_PENDING',
+        p ->> 'notificationData', (o ->> 'createdAt')::timestamptz);
+    insert into api.outbox (event_id, routing_key, payload)
+      select (e2 ->> 'eventId')::uuid, e2 ->> 'routingKey', e2 ->> 'payload' from jsonb_array_elements(p -> 'events') e2;
+  exception when sqlstate 'OT001' then
+    return query select 'INSUFFICIENT', null::orders; return;
+  end;
+  return query select 'CREATED', null::orders;
+end $$;
