@@ -1,6 +1,6 @@
 import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { scratchParent } from '@opentill/test-servers/scratch-directory';
 import { bringTestServers, type TestServersFrom } from './bring-test-servers.ts';
 import { keptServersFile, SERVERS_FROM_VARIABLE } from './test-servers.ts';
 
@@ -13,7 +13,7 @@ import { keptServersFile, SERVERS_FROM_VARIABLE } from './test-servers.ts';
  * OPENTILL_TEST_SERVERS says where they come from (containers, local; by default containers where an engine answers).
  * With --urls-file later test runs of this checkout find the servers by themselves.
  * Prints one line of JSON, {"pid", "databaseUrl", "amqpUrl", "managementUrl"}, when both are ready; the same goes
- * into the file, which it removes at its end. Data live in a temporary directory and are not synced to the disk.
+ * into the file, which it removes at its end. Data are in a temporary directory, in memory where there is room.
  */
 const args = process.argv.slice(2);
 const urlsFile = args.includes('--urls-file') ? keptServersFile() : undefined;
@@ -27,7 +27,7 @@ const stopRequested = new Promise<void>((resolve) => {
       .resume();
 });
 
-const dir = mkdtempSync(join(tmpdir(), 'opentill-test-'));
+const dir = mkdtempSync(join(scratchParent(), 'opentill-test-'));
 chmodSync(dir, 0o711); // started by root, the servers run as other users
 try {
   const servers = await bringTestServers({
