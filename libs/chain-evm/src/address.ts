@@ -27,6 +27,10 @@ export const evmAddressCodec: AddressCodec = {
     return getAddress(address);
   },
 
+  formatContract(contract) {
+    return getAddress(contract);
+  },
+
   fromPublicKey(publicKey) {
     if (publicKey.length !== COMPRESSED_BYTES && publicKey.length !== UNCOMPRESSED_BYTES) {
       throw new TypeError(`a public key has 33 or 65 bytes, not ${publicKey.length}`);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/token-contract';
 import { Secp256k1Keypair, Secp256k1PublicKey } from '@mysten/sui/keypairs/secp256k1';
 import fc from 'fast-check';
 import { pointCompress, pointFromScalar } from 'tiny-secp256k1';
@@ -40,6 +41,11 @@ describe('addresses of SUI', () => {
     }
     expect(suiAddressCodec.isZero(addressOfNode(`0x${'0'.repeat(64)}`)!)).toBe(true);
     expect(suiAddressCodec.isZero(KNOWN as Address)).toBe(false);
+  });
+
+  it('shows a coin type as it is stored', () => {
+    const coinType = `${KNOWN}::usdc::USDC` as TokenContract;
+    expect(suiAddressCodec.formatContract(coinType)).toBe(coinType);
   });
 
   it('come from public keys as the SDK makes them, of either form', () => {

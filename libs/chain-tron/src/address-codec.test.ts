@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract } from '@opentill/chain/token-contract';
 import fc from 'fast-check';
 import { addressOfHex, addressOfShortHex, hexOf, shortHexOf, tronAddressCodec } from './address-codec.ts';
 import { encodeBase58Check } from './base58check.ts';
@@ -14,6 +15,7 @@ describe('addresses of TRON', () => {
   it('are base58check, and that is the only form', () => {
     expect(tronAddressCodec.parse(USDT)).toBe(USDT);
     expect(tronAddressCodec.format(USDT as Address)).toBe(USDT);
+    expect(tronAddressCodec.formatContract(USDT as string as TokenContract)).toBe(USDT);
     for (const text of [USDT_HEX, `0x${USDT_HEX.slice(2)}`, ` ${USDT}`, `${USDT}\n`, USDT.toLowerCase()])
       expect({ text, address: tronAddressCodec.parse(text) }).toEqual({ text, address: undefined });
   });

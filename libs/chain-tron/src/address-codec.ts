@@ -30,6 +30,10 @@ export const tronAddressCodec: AddressCodec = {
     return address;
   },
 
+  formatContract(contract) {
+    return contract;
+  },
+
   fromPublicKey(publicKey) {
     const [length, mark] = [publicKey.length, publicKey[0]];
     if (length !== COMPRESSED_BYTES && (length !== UNCOMPRESSED_BYTES || mark !== UNCOMPRESSED_MARK))

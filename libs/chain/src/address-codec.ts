@@ -23,6 +23,8 @@ export interface AddressCodec {
   parseContract?(text: string): TokenContract | undefined;
   /** The form shown to people and put into API answers (EVM: EIP-55 checksum). */
   format(address: Address): string;
+  /** The form of a token's contract, or coin type, shown to people and put into API answers. */
+  formatContract(contract: TokenContract): string;
   /**
    * The address of a secp256k1 public key, compressed (33 bytes) or uncompressed (65 bytes, leading 0x04).
    * Throws TypeError for anything else, also for bytes that are not a point of the curve.

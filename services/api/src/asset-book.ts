@@ -1,5 +1,6 @@
 import type { Address, AddressCodec } from '@opentill/chain/address-codec';
 import { contractIn } from '@opentill/chain/parse-contract';
+import type { TokenContract } from '@opentill/chain/token-contract';
 import { confirmationsFor, type NetworkConfig, type TokenConfig } from '@opentill/contracts/network-config';
 import type { SupportedSymbolAnswer } from '@opentill/contracts/http/answers';
 import type { Chain, Family } from '@opentill/domain/chains';
@@ -18,7 +19,7 @@ export interface Asset {
   /** As the operator spells it. */
   readonly symbol: string;
   /** Canonical; null for the native coin. */
-  readonly contract: Address | null;
+  readonly contract: TokenContract | null;
   readonly decimals: number;
   readonly displayDecimals: number;
   readonly minAmount: BaseUnits | null;
@@ -44,6 +45,8 @@ export interface AssetBook {
   readonly enabledFamilies: readonly Family[];
   /** An address as people see it. */
   formatAddress(family: Family, address: string): string;
+  /** A token's contract as people see it. */
+  formatContract(family: Family, contract: string): string;
   /** The canonical form of what somebody typed, undefined when it is no address of the family. */
   parseAddress(family: Family, text: string): Address | undefined;
 }
@@ -83,6 +86,8 @@ export function createAssetBook(
     payoutChains: enabled.filter(({ payouts }) => payouts !== undefined).map((network) => network.chain),
     enabledFamilies: [...new Set(enabled.map((network) => network.family))],
     formatAddress: (family, address) => codecOf.get(family)?.format(address as Address) ?? address,
+    formatContract: (family, contract) =>
+      codecOf.get(family)?.formatContract(contract as TokenContract) ?? contract,
     parseAddress: (family, text) => codecOf.get(family)?.parse(text),
   };
 }
@@ -92,7 +97,7 @@ function keyOf(chain: Chain, symbol: string): string {
 }
 
 function toAsset(network: NetworkConfig, token: TokenConfig, codec: AddressCodec): Asset {
-  const contracts = new Set(network.tokens.map((each) => contractOf(network, each, codec)));
+  const contracts = new Set<string | null>(network.tokens.map((each) => contractOf(network, each, codec)));
   return {
     chain: network.chain,
     family: network.family,
@@ -108,10 +113,10 @@ function toAsset(network: NetworkConfig, token: TokenConfig, codec: AddressCodec
   };
 }
 
-function contractOf(network: NetworkConfig, token: TokenConfig, codec: AddressCodec): Address | null {
+function contractOf(network: NetworkConfig, token: TokenConfig, codec: AddressCodec): TokenContract | null {
   if (token.contract === null) return null;
   const contract = contractIn(codec, token.contract);
-  if (contract !== undefined) return contract as string as Address;
+  if (contract !== undefined) return contract;
   throw new GatewayError<AssetBookErrorCode>(
     'TOKEN_CONTRACT_INVALID',
     `${network.chain} ${token.symbol}: ${token.contract} is not an address of the chain`,
@@ -131,8 +136,7 @@ function toSupportedSymbol(asset: Asset): SupportedSymbolAnswer {
   return {
     symbol: asset.symbol,
     chain: asset.chain,
-    contractAddress:
-      asset.contract === null || asset.family === 'SUI' ? asset.contract : asset.codec.format(asset.contract),
+    contractAddress: asset.contract === null ? null : asset.codec.formatContract(asset.contract),
     decimals: asset.decimals,
     minAmount: show(asset.minAmount),
     maxAmount: show(asset.maxAmount),

@@ -35,7 +35,7 @@ export function rememberForms(format: Format, limit: number): Format {
   };
 }
 
-/** How each family shows addresses. In TRON and SUI the canonical form is the shown one. */
+/** How each family shows addresses and contracts. In TRON and SUI the canonical form is the shown one. */
 const FORMATS: { readonly [F in Family]: () => Promise<Format> } = {
   EVM: async () => {
     const { evmAddressCodec } = await import('@opentill/chain-evm/address');
@@ -58,13 +58,12 @@ export async function loadDisplayForms(
   }
   const byChain = new Map(networks.map((network) => [network.chain, network]));
   return (chain) => {
-    const family = familyOf(chain);
-    const formatAddress = formats.get(family) ?? asStored;
+    const format = formats.get(familyOf(chain)) ?? asStored;
     return {
       nativeDecimals: byChain.get(chain)?.nativeDecimals ?? 0,
       tokenOf: (symbol) => byChain.get(chain)?.tokens.find((token) => token.symbol === symbol),
-      formatAddress,
-      formatContract: family === 'SUI' ? asStored : formatAddress,
+      formatAddress: format,
+      formatContract: format,
     };
   };
 }

@@ -8,7 +8,6 @@ import {
 import { toPayoutTransfer, type PayoutTransaction } from '@opentill/contracts/format-payout';
 import { signPaymentLink } from '@opentill/contracts/signing/verify-signature';
 import { confirmedNum } from '@opentill/domain/confirmations';
-import type { Family } from '@opentill/domain/chains';
 import { formatAmount, type BaseUnits } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 import type { AssetBook } from '../asset-book.ts';
@@ -57,7 +56,7 @@ export function toStatusAnswer(order: OrderRow, assets: AssetBook): NotifyOrder 
     headHeight: order.headHeight ?? transfer.blockHeight,
     nativeDecimals: assets.nativeDecimals(order.chain),
     formatAddress: (address) => assets.formatAddress(order.family, address),
-    formatContract: (contract) => formatContract(order.family, contract, assets) ?? contract,
+    formatContract: (contract) => assets.formatContract(order.family, contract),
   };
   return toNotifyOrder(order, { transfer, context });
 }
@@ -69,7 +68,8 @@ export function toPayinAnswer(order: OrderRow, assets: AssetBook, now: Date): Pa
     orderId: order.orderId,
     chain: order.chain,
     symbol: order.symbol,
-    contractAddress: formatContract(order.family, order.contractAddress, assets),
+    contractAddress:
+      order.contractAddress === null ? null : assets.formatContract(order.family, order.contractAddress),
     decimals: order.decimals,
     address: assets.formatAddress(order.family, order.address),
     amount: show(order.amount),
@@ -96,11 +96,6 @@ const RULES_REASONS: ReadonlySet<string> = new Set(Object.values(COLLECTION_REAS
 /** Whoever has the link reads it. What an operator wrote of the customer is for the merchant. */
 function reasonForCustomer(reason: string | null): string | null {
   return reason === null || RULES_REASONS.has(reason) ? reason : 'Refused by operator';
-}
-
-/** As people see it; SUI's is a coin type, no address. */
-function formatContract(family: Family, contract: string | null, assets: AssetBook): string | null {
-  return contract === null || family === 'SUI' ? contract : assets.formatAddress(family, contract);
 }
 
 function transferOf(order: OrderRow): TransferToFormat | undefined {

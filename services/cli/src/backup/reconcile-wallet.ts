@@ -2,6 +2,7 @@ import { createEvmStateReader } from '@opentill/chain-evm/read-balances';
 import type { BlockHash } from '@opentill/chain/block';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
+import type { Family } from '@opentill/domain/chains';
 import { readAnchor } from '../reconcile/read-books.ts';
 import { adoptPayment } from './adopt-payment.ts';
 import { createWalletHistory } from './find-wallet-transactions.ts';
@@ -15,22 +16,31 @@ import { PROVEN, type WalletState } from './wallet-state.ts';
 
 const REQUEST_TIMEOUT_MS = 15_000;
 
-/**
- * Reads from the chain what the wallet did since the backup, and writes down what it proves. Goes by a block that the
- * scanner has verified since, and by a count of transactions that two sources name alike; each nonce below it must be
- * accounted for by a transaction that the wallet's key signed; where there are no nonces see
- * reconcileExpiringWallet and reconcileSuiWallet. May be
- * called any number of times.
- * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
- */
-export async function reconcileWallet(
+type ReconcileWallet = (
   db: Db,
   network: NetworkConfig,
   hold: Hold,
   onProgress: (height: number) => void,
-): Promise<WalletState> {
-  if (network.family === 'TRON') return reconcileExpiringWallet(db, network, hold, onProgress);
-  if (network.family === 'SUI') return reconcileSuiWallet(db, network, hold);
+) => Promise<WalletState>;
+
+const RECONCILE: Readonly<Record<Family, ReconcileWallet>> = {
+  EVM: reconcileNonceWallet,
+  TRON: reconcileExpiringWallet,
+  SUI: reconcileSuiWallet,
+};
+
+/**
+ * Reads from the chain what the wallet did since the backup, and stores what it proves. Idempotent.
+ * @throws GatewayError with a ReaderErrorCode or a DatabaseErrorCode
+ */
+export const reconcileWallet: ReconcileWallet = (db, network, hold, onProgress) =>
+  RECONCILE[network.family](db, network, hold, onProgress);
+
+/**
+ * Goes by a block that the scanner has verified since the backup, and by a count of transactions on which two sources agree.
+ * Each nonce below it must belong to a transaction that the wallet's key signed.
+ */
+async function reconcileNonceWallet(db: Db, network: NetworkConfig, hold: Hold): Promise<WalletState> {
   const anchor = await readAnchor(db, hold.chain);
   const history = createWalletHistory(network);
   const newest = await history.newestCount(hold.wallet);

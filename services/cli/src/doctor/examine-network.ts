@@ -1,4 +1,5 @@
 import { headStaleSecondsOf, rpcEndpointsOf, type NetworkConfig } from '@opentill/contracts/network-config';
+import type { Family } from '@opentill/domain/chains';
 import type { Clock } from '@opentill/runtime/clock';
 import { createHeadWatch, type HeadWatch } from '@opentill/chain-sources/watch-heads';
 import { checkBloom } from './check-bloom.ts';
@@ -14,11 +15,19 @@ import { findingOf, type Finding } from './finding.ts';
 
 const CLOCK_SECONDS = 30;
 
-/** Holds a network of the file against its endpoints: they against the file, and against each other. */
-export async function examineNetwork(network: NetworkConfig, clock: Clock): Promise<readonly Finding[]> {
+type Examine = (network: NetworkConfig, clock: Clock) => Promise<readonly Finding[]>;
+
+const EXAMINE: Readonly<Record<Family, Examine>> = {
+  EVM: examineEvmNetwork,
+  TRON: examineTronNetwork,
+  SUI: examineSuiNetwork,
+};
+
+/** Compares a network of the file with its endpoints, and the endpoints with each other. */
+export const examineNetwork: Examine = (network, clock) => EXAMINE[network.family](network, clock);
+
+async function examineEvmNetwork(network: NetworkConfig, clock: Clock): Promise<readonly Finding[]> {
   const { chainId } = network;
-  if (network.family === 'TRON') return examineTronNetwork(network, clock);
-  if (network.family === 'SUI') return examineSuiNetwork(network, clock);
   if (chainId === undefined) throw new TypeError(`${network.chain} has no chain id`);
   const endpoints = openEndpoints(rpcEndpointsOf(network), chainId);
   const looks = await Promise.all(

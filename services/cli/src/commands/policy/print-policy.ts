@@ -44,7 +44,7 @@ function sweepWords(chain: Chain, sweep: SweepPolicy): string {
     `sweeps for at most ${sweep.maxCostBps / 100} % of the value, a coin at ${formatAmount(units, scale, 0)}`,
     `${coins(sweep.maxTopUpBaseUnits)} coins a top-up`,
     `${coins(sweep.maxNativePerDayBaseUnits)} a day`,
-    ...(price === undefined ? [] : [priceWords(family, price)]),
+    ...(price === undefined ? [] : [PRICE_WORDS[family](price)]),
     `money of ${sweep.minAgeMs / 60_000} minutes, little money of ${sweep.maxAgeMs / HOUR_MS} hours`,
     `${sweep.batchSize} at once`,
     ...(energy.length === 0 ? [] : [`energy of ${energy.join(' and ')}`]),
@@ -54,10 +54,11 @@ function sweepWords(chain: Chain, sweep: SweepPolicy): string {
   ].join(', ');
 }
 
-function priceWords(family: Family, price: bigint): string {
-  if (family === 'EVM') return `gas up to ${formatAmount(price, 9, 0)} gwei`;
-  return family === 'TRON' ? `energy up to ${price} sun` : `gas up to ${price} MIST`;
-}
+const PRICE_WORDS: Readonly<Record<Family, (price: bigint) => string>> = {
+  EVM: (price) => `gas up to ${formatAmount(price, 9, 0)} gwei`,
+  TRON: (price) => `energy up to ${price} sun`,
+  SUI: (price) => `gas up to ${price} MIST`,
+};
 
 function sellerWords(
   { maxRentPerOrderBaseUnits: order, maxRentPerDayBaseUnits: day }: SweepPolicy,
