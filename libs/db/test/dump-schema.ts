@@ -32,7 +32,7 @@ export async function dumpSchema(db: Db): Promise<string> {
             coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '')) as line
           from pg_class c join pg_namespace n on n.oid = c.relnamespace
           join pg_attribute a on a.attrelid = c.oid left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-          where c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped and ${USER_SCHEMAS}
+          where c.relkind in ('r', 'p', 'v') and a.attnum > 0 and not a.attisdropped and ${USER_SCHEMAS}
           order by n.nspname, c.relname, a.attnum`,
       ),
     ],
@@ -56,7 +56,7 @@ export async function dumpSchema(db: Db): Promise<string> {
       ),
     ],
     [
-      'tables: persistence, row security, partitioning, options',
+      'tables and views: persistence, row security, partitioning, options',
       await lines(
         db,
         sql`select format('%s.%s %s%s%s', n.nspname, c.relname, c.relpersistence,
@@ -64,7 +64,7 @@ export async function dumpSchema(db: Db): Promise<string> {
             coalesce(' ' || pg_get_partkeydef(c.oid), '') || coalesce(' ' || pg_get_expr(c.relpartbound, c.oid), '')
               || coalesce(' ' || c.reloptions::text, '')) as line
           from pg_class c join pg_namespace n on n.oid = c.relnamespace
-          where c.relkind in ('r', 'p') and ${USER_SCHEMAS} order by n.nspname, c.relname`,
+          where c.relkind in ('r', 'p', 'v') and ${USER_SCHEMAS} order by n.nspname, c.relname`,
       ),
     ],
     [

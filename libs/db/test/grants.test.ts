@@ -149,6 +149,7 @@ const EXPECTED: Record<ServiceSchema, Record<string, Rights>> = {
     },
     request_nonce: { select: ALL, insert: ALL, delete: true },
     rate_counter: { select: ALL, insert: ALL, update: ALL, delete: true },
+    new_order: { select: ALL, insert: ALL }, // a view of orders, read and written with the caller's own rights
     orders: {
       select: ALL,
       insert: [
@@ -461,6 +462,7 @@ const FUNCTIONS: Record<ServiceSchema, readonly string[]> = {
     'create_order_row',
     'create_payout',
     'oldest_transaction_seconds',
+    'read_new_order',
     'reserve',
     'roll_inbox',
     'spend_nonce',

@@ -22,7 +22,7 @@ import { answerReadiness, apiChecks, gatewayChecks, type ReadinessDeps } from '.
 import { buildRouter, type RouterDeps } from './routes/build-router.ts';
 import { streamed } from './routes/order-events.ts';
 import { createApiServer } from './server.ts';
-import { createStore } from './store.ts';
+import { createStore } from './store/create-store.ts';
 
 export interface ApiDeps {
   /** As the role opentill_api. Stays open when the app stops. */

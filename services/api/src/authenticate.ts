@@ -29,7 +29,7 @@ import {
   type RateLimits,
 } from './rate-limits.ts';
 import { readBody } from './read-body.ts';
-import type { SpentNonce } from './store.ts';
+import type { SpentNonce } from './store/create-orders.ts';
 
 export interface AuthenticateDeps {
   readonly merchants: MerchantBook;

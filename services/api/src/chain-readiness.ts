@@ -1,5 +1,5 @@
 import type { Chain, Family } from '@opentill/domain/chains';
-import type { Store } from './store.ts';
+import type { Store } from './store/create-store.ts';
 
 /** Whether chains take orders. */
 export interface ChainReadiness {

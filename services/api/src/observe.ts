@@ -2,7 +2,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { Exchange } from './exchange.ts';
-import type { NewOrder } from './store.ts';
+import type { NewOrder } from './store/create-orders.ts';
 
 /** What happens in the api, by name: each logs and counts in one place. */
 export type Observe = ReturnType<typeof createObserve>;

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Observe } from './observe.ts';
-import type { Store } from './store.ts';
-import type { WatchedOrder } from './watch-orders.ts';
+import type { Store } from './store/create-store.ts';
+import type { WatchedOrder } from './store/watch-orders.ts';
 
 /** How many streams there may be at a time. Who asks for more is told to poll. */
 export interface StreamLimits {

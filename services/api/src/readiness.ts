@@ -9,7 +9,7 @@ import type { ChainReadiness } from './chain-readiness.ts';
 import type { DepositAddressPool } from './deposit-address-pool.ts';
 import type { MerchantBook } from './merchant-book.ts';
 import type { OrderDeps } from './operations/order-deps.ts';
-import type { Store } from './store.ts';
+import type { Store } from './store/create-store.ts';
 
 export interface ReadinessDeps {
   readonly store: Store;

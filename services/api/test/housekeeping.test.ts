@@ -4,7 +4,7 @@ import type { Database } from '@opentill/db/database';
 import { aMerchant } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { createStore } from '../src/store.ts';
+import { createStore } from '../src/store/create-store.ts';
 import { startTestApi } from './support/test-api.ts';
 
 let testDatabase: TestDatabase;

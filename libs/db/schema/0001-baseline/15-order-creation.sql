@@ -1,19 +1,26 @@
 -- Creation of an order with everything that belongs to it: one round trip, one transaction.
 
-create function create_order_row(p jsonb) returns boolean language plpgsql as $$
+-- The columns that creating an order writes, under the names of its JSON.
+create view new_order with (security_invoker = true) as
+  select order_pk as "orderPk", merchant_id as "merchantId", order_id as "orderId", order_type as "orderType", uid, chain, family, symbol,
+    contract_address as "contractAddress", decimals, display_decimals as "displayDecimals", amount, accepted_amount as "acceptedAmount",
+    address, source_address as "sourceAddress", confirmations_required as "confirmationsRequired",
+    late_grace_seconds as "lateGraceSeconds", return_url as "returnUrl", description, signed_data_hash as "signedDataHash",
+    created_at as "createdAt", expires_at as "expiresAt"
+  from orders;
+
+create function read_new_order(p jsonb) returns new_order language plpgsql stable as $$
 begin
   if p ->> 'amount' !~ '^[0-9]{1,78}$' or p ->> 'acceptedAmount' !~ '^[0-9]{1,78}$' then
     raise exception 'amounts are whole numbers of base units' using errcode = 'check_violation'; -- a cast would round them
   end if;
-  insert into orders (order_pk, merchant_id, order_id, order_type, uid, chain, family, symbol, contract_address, decimals,
-      display_decimals, amount, accepted_amount, address, source_address, confirmations_required, late_grace_seconds,
-      return_url, description, signed_data_hash, created_at, expires_at)
-    select (p ->> 'orderPk')::uuid, p ->> 'merchantId', p ->> 'orderId', p ->> 'orderType', p ->> 'uid', p ->> 'chain', p ->> 'family',
-      p ->> 'symbol', p ->> 'contractAddress', (p ->> 'decimals')::smallint, (p ->> 'displayDecimals')::smallint,
-      (p ->> 'amount')::numeric, (p ->> 'acceptedAmount')::numeric, p ->> 'address', p ->> 'sourceAddress',
-      (p ->> 'confirmationsRequired')::integer, coalesce((p ->> 'lateGraceSeconds')::integer, 0), p ->> 'returnUrl', p ->> 'description',
-      decode(p ->> 'signedDataHash', 'hex'), (p ->> 'createdAt')::timestamptz, (p ->> 'expiresAt')::timestamptz
-    on conflict do nothing;
+  return jsonb_populate_record(null::new_order, p || jsonb_build_object(
+    'signedDataHash', '\x' || (p ->> 'signedDataHash'), 'lateGraceSeconds', coalesce((p ->> 'lateGraceSeconds')::integer, 0)));
+end $$;
+
+create function create_order_row(p jsonb) returns boolean language plpgsql as $$
+begin
+  insert into new_order select r.* from read_new_order(p) r on conflict do nothing;
   return found;
 end $$;
 
@@ -34,11 +41,6 @@ begin
   if exists (select from jsonb_array_elements(p) i where i -> 'order' ->> 'orderType' is distinct from 'COLLECTION') then
     raise exception 'not a collection' using errcode = 'check_violation';
   end if;
-  if exists (select from jsonb_array_elements(p) i where i -> 'order' ->> 'amount' !~ '^[0-9]{1,78}$'
-      or i -> 'order' ->> 'acceptedAmount' !~ '^[0-9]{1,78}$') then
-    raise exception 'amounts are whole numbers of base units' using errcode = 'check_violation'; -- a cast would round them
-  end if;
-
   with item as (
     select distinct on (1, 2) i -> 'order' ->> 'merchantId' as merchant_id, i ->> 'nonce' as nonce,
       (i ->> 'nonceExpiresAt')::timestamptz as expires_at, place
@@ -49,24 +51,14 @@ begin
   )
   select coalesce(array_agg(place), '{}') into v_spent from item join spent using (merchant_id, nonce);
 
-  with item as (
-    select r.*, place from jsonb_array_elements(p) with ordinality as a (i, place),
-      jsonb_to_record(i -> 'order') as r ("orderPk" uuid, "merchantId" text, "orderId" text, "orderType" text, uid text, chain text,
-        family text, symbol text, "contractAddress" text, decimals smallint, "displayDecimals" smallint, amount numeric,
-        "acceptedAmount" numeric, address text, "sourceAddress" text, "confirmationsRequired" integer, "lateGraceSeconds" integer,
-        "returnUrl" text, description text, "createdAt" timestamptz, "expiresAt" timestamptz)
-    where place = any(v_spent)
-  ), created as (
-    insert into orders (order_pk, merchant_id, order_id, order_type, uid, chain, family, symbol, contract_address, decimals,
-        display_decimals, amount, accepted_amount, address, source_address, confirmations_required, late_grace_seconds,
-        return_url, description, created_at, expires_at)
-      select "orderPk", "merchantId", "orderId", "orderType", uid, chain, family, symbol, "contractAddress", decimals,
-        "displayDecimals", amount, "acceptedAmount", address, "sourceAddress", "confirmationsRequired",
-        coalesce("lateGraceSeconds", 0), "returnUrl", description, "createdAt", "expiresAt"
-      from item order by place
-      on conflict do nothing returning order_pk
+  with created as (
+    insert into new_order
+      select r.* from jsonb_array_elements(p) with ordinality as a (i, place), read_new_order(i -> 'order') r
+      where place = any(v_spent) order by place
+    on conflict do nothing returning "orderPk"
   )
-  select coalesce(array_agg(place), '{}') into v_created from item join created on order_pk = "orderPk";
+  select coalesce(array_agg(place), '{}') into v_created
+    from jsonb_array_elements(p) with ordinality as a (i, place) join created on "orderPk" = (i -> 'order' ->> 'orderPk')::uuid;
 
   insert into deposit_address (family, address, derivation_index, order_pk)
     select i -> 'order' ->> 'family', i -> 'order' ->> 'address', (i ->> 'derivationIndex')::bigint, (i -> 'order' ->> 'orderPk')::uuid

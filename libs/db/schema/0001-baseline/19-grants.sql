@@ -21,7 +21,8 @@ grant select (chain, tx_hash, family, wallet, nonce, purpose, order_pk, contract
   fee_terms, signed_at, first_sent_at, last_sent_at, send_outcome) on own_transaction to opentill_api;
 grant usage on sequence deposit_index_evm, deposit_index_sui, deposit_index_tron to opentill_api;
 grant execute on function create_collections(jsonb), create_order_row(jsonb), create_payout(jsonb),
-  oldest_transaction_seconds(), reserve(uuid), spend_nonce(text, text, timestamptz) to opentill_api;
+  oldest_transaction_seconds(), read_new_order(jsonb), reserve(uuid), spend_nonce(text, text, timestamptz) to opentill_api;
+grant select, insert on new_order to opentill_api;
 
 -- scanner-evm
 grant select on deposit_address, chain_family, rescan_request, chain_pause, hot_wallet, wallet_nonce, payout_attempt

@@ -2,7 +2,7 @@ import type { OrderType } from '@opentill/contracts/notify-order';
 import type { Family } from '@opentill/domain/chains';
 import { parseAmount } from '@opentill/domain/money';
 import type { OrderFields } from '../order-fields.ts';
-import type { CreatedOrder } from '../store.ts';
+import type { CreatedOrder } from '../store/create-orders.ts';
 
 /**
  * Whether a request asks for the very order that exists: equal parsed values, not bytes (api.md section 4). Uses

@@ -12,7 +12,8 @@ import { formatAmount, type BaseUnits } from '@opentill/domain/money';
 import { COLLECTION_REASONS } from '@opentill/domain/settle-collection';
 import type { AssetBook } from '../asset-book.ts';
 import type { Merchant } from '../merchant-book.ts';
-import type { CreatedOrder, OrderRow } from '../store.ts';
+import type { CreatedOrder } from '../store/create-orders.ts';
+import type { OrderRow } from '../store/read-orders.ts';
 
 /**
  * `<checkout base>?orderId=<id>&sign=<hex>.<merchantId>`. The merchant is named within `sign`, which each page hands on to

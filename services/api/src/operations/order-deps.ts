@@ -4,7 +4,7 @@ import type { AssetBook } from '../asset-book.ts';
 import type { ChainReadiness } from '../chain-readiness.ts';
 import type { DepositAddressPool } from '../deposit-address-pool.ts';
 import type { Observe } from '../observe.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../store/create-store.ts';
 
 /** What creating orders needs. */
 export interface OrderDeps {

@@ -3,7 +3,7 @@ import { refusal, success, tooManyRequests, type Answer } from '../answer.ts';
 import { toPayinAnswer } from '../operations/order-answer.ts';
 import { ORDER_EVENTS_LIMIT } from '../rate-limits.ts';
 import type { OrderStreams, StreamedOrder } from '../order-streams.ts';
-import type { OrderRow } from '../store.ts';
+import type { OrderRow } from '../store/read-orders.ts';
 import { authenticateOrderId, refuseSignature } from '../authenticate.ts';
 import { findOrder, type OrderRouteDeps, type Route } from './order-routes.ts';
 import { queryOf, singleParameter } from './query.ts';

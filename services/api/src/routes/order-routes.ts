@@ -1,4 +1,7 @@
 import type { Request } from 'express';
+import type { ApiErrorCode } from '@opentill/contracts/http/api-errors';
+import type { OrderType } from '@opentill/contracts/notify-order';
+import type { JsonObject } from '@opentill/contracts/signing/json-value';
 import { canonicalDataHash } from '@opentill/contracts/signing/verify-signature';
 import { refusal, success, tooManyRequests, type Answer } from '../answer.ts';
 import {
@@ -10,11 +13,21 @@ import {
 import type { Exchange } from '../exchange.ts';
 import type { Merchant } from '../merchant-book.ts';
 import { createCollection } from '../operations/create-collection.ts';
+import {
+  createOnce,
+  refuseSpending,
+  type CreationAttempt,
+  type OrderRequest,
+} from '../operations/create-once.ts';
 import { createPayout } from '../operations/create-payout.ts';
 import { toPayinAnswer, toStatusAnswer } from '../operations/order-answer.ts';
 import type { OrderDeps } from '../operations/order-deps.ts';
-import { refuseSpending, refuseUnlessCreated } from '../operations/settle-without-effect.ts';
-import { readCollectionFields, readPayoutFields, type FieldRules } from '../order-fields.ts';
+import {
+  readCollectionFields,
+  readPayoutFields,
+  type FieldRules,
+  type OrderFields,
+} from '../order-fields.ts';
 import type { LimitKind } from '../rate-limits.ts';
 import { queryOf, singleParameter } from './query.ts';
 
@@ -44,54 +57,63 @@ function otherVersion(rules: FieldRules): FieldRules {
   return { ...rules, version: rules.version === 'V2' ? 'V3' : 'V2' };
 }
 
+/** What the two kinds of orders differ in. */
+interface OrderKind<Fields extends OrderFields> {
+  readonly endpoint: 'createCollection' | 'createPayout';
+  readonly path: string;
+  readonly orderType: OrderType;
+  readonly read: (data: JsonObject, rules: FieldRules) => Fields | ApiErrorCode;
+  readonly create: (deps: OrderDeps, request: OrderRequest<Fields>) => Promise<CreationAttempt>;
+}
+
 /** POST createCollection. */
 export function createCollectionRoute(deps: OrderRouteDeps): Route {
-  return async (request, exchange) => {
-    const signed = await authenticatePost(deps, request, exchange, {
-      endpoint: 'createCollection',
-      path: CREATE_COLLECTION_PATH,
-    });
-    if (signed === undefined || 'status' in signed) return signed;
-    const { merchant, nonce } = signed;
-    const rules = rulesFor(merchant, deps);
-    const fields = readCollectionFields(signed.data, rules);
-    if (typeof fields === 'string') {
-      const asked = readCollectionFields(signed.data, otherVersion(rules));
-      if (typeof asked === 'string') return refuseSpending(deps, nonce, fields);
-      const request = {
-        merchant,
-        nonce,
-        fields: asked,
-        orderType: 'COLLECTION',
-        signedDataHash: null,
-      } as const;
-      return refuseUnlessCreated(deps, request, fields);
-    }
-    if (fields.orderId !== null) exchange.orderId = fields.orderId;
-    return createCollection(deps, { merchant, nonce, fields });
-  };
+  return createOrderRoute(deps, {
+    endpoint: 'createCollection',
+    path: CREATE_COLLECTION_PATH,
+    orderType: 'COLLECTION',
+    read: readCollectionFields,
+    create: createCollection,
+  });
 }
 
 /** POST createPayout. */
 export function createPayoutRoute(deps: OrderRouteDeps): Route {
+  return createOrderRoute(deps, {
+    endpoint: 'createPayout',
+    path: CREATE_PAYOUT_PATH,
+    orderType: 'PAYOUT',
+    read: readPayoutFields,
+    create: createPayout,
+  });
+}
+
+function createOrderRoute<Fields extends OrderFields>(deps: OrderRouteDeps, kind: OrderKind<Fields>): Route {
   return async (request, exchange) => {
-    const signed = await authenticatePost(deps, request, exchange, {
-      endpoint: 'createPayout',
-      path: CREATE_PAYOUT_PATH,
-    });
+    const signed = await authenticatePost(deps, request, exchange, kind);
     if (signed === undefined || 'status' in signed) return signed;
-    const { merchant, nonce, document } = signed;
+    const { merchant, nonce, data, document } = signed;
+    const { orderType } = kind;
+    const requestOf = (fields: Fields) => {
+      const hasHash = orderType === 'PAYOUT' && fields.orderId === null;
+      return {
+        merchant,
+        nonce,
+        orderType,
+        fields,
+        signedDataHash: hasHash ? canonicalDataHash(document) : null,
+      };
+    };
     const rules = rulesFor(merchant, deps);
-    const fields = readPayoutFields(signed.data, rules);
+    const fields = kind.read(data, rules);
     if (typeof fields === 'string') {
-      const asked = readPayoutFields(signed.data, otherVersion(rules));
+      const asked = kind.read(data, otherVersion(rules));
       if (typeof asked === 'string') return refuseSpending(deps, nonce, fields);
-      const signedDataHash = asked.orderId === null ? canonicalDataHash(document) : null;
-      const request = { merchant, nonce, fields: asked, orderType: 'PAYOUT', signedDataHash } as const;
-      return refuseUnlessCreated(deps, request, fields);
+      return createOnce(deps, requestOf(asked), () => Promise.resolve(fields));
     }
     if (fields.orderId !== null) exchange.orderId = fields.orderId;
-    return createPayout(deps, { merchant, nonce, fields, dataHash: () => canonicalDataHash(document) });
+    const order = requestOf(fields);
+    return createOnce(deps, order, () => kind.create(deps, order));
   };
 }
 

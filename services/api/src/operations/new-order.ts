@@ -1,0 +1,73 @@
+import { notifyOrderText, toNotifyOrder } from '@opentill/contracts/format-order';
+import { newEvent, type OutboxEvent } from '@opentill/db/outbox';
+import type { BaseUnits } from '@opentill/domain/money';
+import type { Asset } from '../asset-book.ts';
+import type { Creation, NewOrder, SpentNonce } from '../store/create-orders.ts';
+import type { OrderRequest } from './create-once.ts';
+import type { OrderDeps } from './order-deps.ts';
+
+/** What collections and payouts differ in. */
+export type OwnFields = Pick<
+  NewOrder,
+  'acceptedAmount' | 'address' | 'sourceAddress' | 'lateGraceSeconds' | 'returnUrl' | 'description'
+>;
+
+/** Whether the amount is within the token's limits. */
+export function isInRange(amount: BaseUnits, asset: Asset): boolean {
+  return (
+    (asset.minAmount === null || amount >= asset.minAmount) &&
+    (asset.maxAmount === null || amount <= asset.maxAmount)
+  );
+}
+
+/** The order that a request asks for. Its end is a whole second, as merchants read it. */
+export function newOrder(
+  deps: Pick<OrderDeps, 'newId' | 'clock'>,
+  { merchant, fields, orderType, signedDataHash }: OrderRequest,
+  asset: Asset,
+  amount: BaseUnits,
+  own: OwnFields & { readonly ttlSeconds: number },
+): NewOrder {
+  const createdAt = deps.clock.now();
+  const { ttlSeconds, ...ownFields } = own;
+  return {
+    orderPk: deps.newId(),
+    merchantId: merchant.merchantId,
+    orderId: fields.orderId ?? deps.newId(),
+    orderType,
+    uid: fields.uid,
+    chain: asset.chain,
+    family: asset.family,
+    symbol: asset.symbol,
+    contractAddress: asset.contract,
+    decimals: asset.decimals,
+    displayDecimals: asset.displayDecimals,
+    amount,
+    ...ownFields,
+    confirmationsRequired: asset.confirmationsFor(amount),
+    signedDataHash,
+    createdAt,
+    expiresAt: new Date((Math.floor(createdAt.getTime() / 1000) + ttlSeconds) * 1000),
+  };
+}
+
+/** An order with its nonce, its first notification and its events. */
+export function creationOf(
+  deps: Pick<OrderDeps, 'newId' | 'clock'>,
+  order: NewOrder,
+  nonce: SpentNonce,
+  furtherEvents: readonly OutboxEvent[] = [],
+): Creation {
+  const notificationId = deps.newId();
+  const notice = toNotifyOrder({ ...order, status: 'INIT', reason: null, actualAmount: null }, null);
+  return {
+    order,
+    nonce,
+    notificationId,
+    notificationData: notifyOrderText(notice),
+    events: [
+      newEvent('order.created', '_', { orderPk: order.orderPk, eventId: notificationId }, deps),
+      ...furtherEvents,
+    ],
+  };
+}

@@ -1,0 +1,185 @@
+import { sql } from 'kysely';
+import type { OrderType } from '@opentill/contracts/notify-order';
+import { isDatabaseUnavailable, type Db } from '@opentill/db/database';
+import type { OutboxEvent } from '@opentill/db/outbox';
+import type { Chain, Family } from '@opentill/domain/chains';
+import { gatherCalls } from '@opentill/runtime/gather-calls';
+
+/** An order to be created, by the names of the view new_order. Amounts in base units, addresses canonical. */
+export interface NewOrder {
+  readonly orderPk: string;
+  readonly merchantId: string;
+  readonly orderId: string;
+  readonly orderType: OrderType;
+  readonly uid: string | null;
+  readonly chain: Chain;
+  readonly family: Family;
+  readonly symbol: string;
+  readonly contractAddress: string | null;
+  readonly decimals: number;
+  readonly displayDecimals: number;
+  readonly amount: bigint;
+  readonly acceptedAmount: bigint;
+  readonly address: string;
+  readonly sourceAddress: string | null;
+  readonly confirmationsRequired: number | null;
+  readonly lateGraceSeconds: number;
+  readonly returnUrl: string | null;
+  readonly description: string | null;
+  /** Lower-case hex. */
+  readonly signedDataHash: string | null;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** An order to be created with what is told of it at first. */
+export interface Creation {
+  readonly order: NewOrder;
+  readonly nonce: SpentNonce;
+  readonly notificationId: string;
+  readonly notificationData: string;
+  readonly events: readonly OutboxEvent[];
+}
+
+/** The request that is spent with the effect it has. */
+export interface SpentNonce {
+  readonly merchantId: string;
+  readonly nonce: string;
+  readonly expiresAt: Date;
+}
+
+const CREATED = [
+  'orderId',
+  'orderType',
+  'uid',
+  'chain',
+  'family',
+  'symbol',
+  'decimals',
+  'displayDecimals',
+  'amount',
+  'address',
+  'sourceAddress',
+  'expiresAt',
+] as const satisfies readonly (keyof NewOrder)[];
+
+/** An order as first created: what an equal request is compared with, and what it is answered. */
+export type CreatedOrder = Pick<NewOrder, (typeof CREATED)[number]>;
+
+/** What became of a creation. INSUFFICIENT and DUPLICATE only of payouts. */
+export type CreationOutcome =
+  | { readonly outcome: 'CREATED' | 'NONCE_USED' | 'INSUFFICIENT' }
+  | { readonly outcome: 'EXISTS' | 'DUPLICATE'; readonly existing: CreatedOrder };
+
+type OutcomeRow = CreatedOrder & Pick<CreationOutcome, 'outcome'>;
+
+/** The columns of CreatedOrder, selected from `row`. */
+export const createdColumns = (row: string) =>
+  sql.raw(CREATED.map((name) => `${row}.${snakeCase(name)} as "${name}"`).join(', '));
+const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const FUNCTION_COLUMNS = createdColumns('(r.existing)');
+
+type NewCollection = Creation & { readonly derivationIndex: number };
+
+/** Calls to create_collections under way at a time, and the most collections in one. */
+const CREATIONS_AT_ONCE = 3;
+const CREATIONS_PER_CALL = 32;
+
+/** Creates collections in one round trip and one transaction; the outcomes come in the order of the inputs. */
+async function createCollections(db: Db, inputs: readonly NewCollection[]): Promise<CreationOutcome[]> {
+  const sorted = inputs
+    .map((input, place) => ({ input, place }))
+    .sort((a, b) => (lockKey(a.input) < lockKey(b.input) ? -1 : 1));
+  const p = JSON.stringify(
+    sorted.map(({ input }) => ({ ...creation(input), derivationIndex: input.derivationIndex })),
+  );
+  const { rows } = await sql<OutcomeRow>`
+    select r.outcome, ${FUNCTION_COLUMNS} from create_collections(${p}) r`.execute(db);
+  const outcomes: CreationOutcome[] = [];
+  sorted.forEach(({ place }, i) => (outcomes[place] = toOutcome(rows[i])));
+  return outcomes;
+}
+
+function lockKey({ order }: NewCollection): string {
+  return `${order.merchantId} ${order.orderId}`;
+}
+
+/** Statements that create orders, or find that they exist. */
+export function creations(db: Db) {
+  return {
+    /** Spends the nonce and creates the collection with its address, first notification and events, or nothing of it. */
+    createCollection: gatherCalls<NewCollection, CreationOutcome>({
+      runTogether: (inputs) => createCollections(db, inputs),
+      failedWhole: (error) => !isDatabaseUnavailable(error),
+      runsAtOnce: CREATIONS_AT_ONCE,
+      inputsPerRun: CREATIONS_PER_CALL,
+    }),
+
+    /** Spends the nonce, stores the payout, reserves its amount and tells of it, or only spends the nonce. */
+    async createPayout(input: Creation): Promise<CreationOutcome> {
+      const p = JSON.stringify(creation(input));
+      const { rows } = await sql<OutcomeRow>`
+        select r.outcome, ${FUNCTION_COLUMNS} from create_payout(${p}) r`.execute(db);
+      return toOutcome(rows[0]);
+    },
+
+    /** False: the nonce was used before. */
+    async spendNonce({ merchantId, nonce, expiresAt }: SpentNonce): Promise<boolean> {
+      const { rows } = await sql<{ spent: boolean }>`
+        select spend_nonce(${merchantId}, ${nonce}, ${expiresAt}) as spent`.execute(db);
+      return rows[0]?.spent === true;
+    },
+
+    /** The order of this id, or else the payout of this signed data; and whether the nonce was used before. */
+    async findCreated(key: {
+      readonly merchantId: string;
+      readonly orderId: string | null;
+      readonly signedDataHash: string | null;
+      readonly nonce: string;
+    }): Promise<{ readonly nonceUsed: boolean; readonly existing: CreatedOrder | undefined }> {
+      const { rows } = await sql<
+        { nonceUsed: boolean } & { [K in keyof CreatedOrder]: CreatedOrder[K] | null }
+      >`
+        select n.used as "nonceUsed", ${createdColumns('o')}
+        from (select exists (
+          select from request_nonce where merchant_id = ${key.merchantId} and nonce = ${key.nonce}) as used) n
+        left join orders o on o.merchant_id = ${key.merchantId}
+          and (o.order_id = ${key.orderId} or o.signed_data_hash = decode(${key.signedDataHash}, 'hex'))
+        limit 1`.execute(db);
+      const row = rows[0];
+      return {
+        nonceUsed: row?.nonceUsed === true,
+        existing: row === undefined || row.orderId === null ? undefined : (row as CreatedOrder),
+      };
+    },
+
+    /** Whether the address is the deposit address of some order. */
+    async isDepositAddress(family: Family, address: string): Promise<boolean> {
+      const { rows } = await sql`
+        select from deposit_address where family = ${family} and address = ${address}`.execute(db);
+      return rows.length > 0;
+    },
+  };
+}
+
+/** What create_collections and create_payout have in common; base units as decimal text. */
+function creation({ order, nonce, events, notificationId, notificationData }: Creation) {
+  return {
+    notificationId,
+    notificationData,
+    nonce: nonce.nonce,
+    nonceExpiresAt: nonce.expiresAt,
+    order: { ...order, amount: String(order.amount), acceptedAmount: String(order.acceptedAmount) },
+    events: events.map(({ envelope, routingKey }) => ({
+      eventId: envelope.id,
+      routingKey,
+      payload: JSON.stringify(envelope),
+    })),
+  };
+}
+
+function toOutcome(row: OutcomeRow | undefined): CreationOutcome {
+  if (row === undefined) throw new Error('the function answered nothing');
+  const { outcome, ...existing } = row;
+  return { outcome, existing } as CreationOutcome;
+}
