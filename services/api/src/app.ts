@@ -15,8 +15,8 @@ import { createCheckoutPage, type CheckoutDesign } from './checkout-page.ts';
 import { createChainReadiness } from './chain-readiness.ts';
 import { createDepositAddressPool } from './deposit-address-pool.ts';
 import { createMerchantBook } from './merchant-book.ts';
-import { createObserve } from './observe.ts';
-import { createOrderStreams, type OrderStreams, type StreamLimits } from './order-streams.ts';
+import { createObserve, observeLoad } from './observe.ts';
+import { createOrderStreams, type StreamLimits } from './order-streams.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { answerReadiness, apiChecks, gatewayChecks, type ReadinessDeps } from './readiness.ts';
 import { buildRouter, type RouterDeps } from './routes/build-router.ts';
@@ -148,7 +148,6 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     target: settings.addressesReady,
     ...(settings.addressWaitMs === undefined ? {} : { waitMs: settings.addressWaitMs }),
   });
-  observePools(deps.metrics, pool, assets.enabledFamilies, database);
   const streams = createOrderStreams({
     store,
     observe,
@@ -158,7 +157,7 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
       return order === undefined ? undefined : streamed({ assets, clock }, order);
     },
   });
-  observeStreams(deps.metrics, streams);
+  observeLoad(deps.metrics, { database, pool, families: assets.enabledFamilies, streams });
   const limits = createRateLimits(settings.rateLimitStore === 'memory' ? 'memory' : database.pool);
   const local = settings.profile === 'local';
   return {
@@ -185,33 +184,4 @@ function createParts(deps: ApiDeps): Omit<RouterDeps, 'readiness'> {
     trustedProxies: settings.trustedProxies,
     corsOrigins: settings.corsOrigins,
   };
-}
-
-function observeStreams(metrics: Metrics, streams: Pick<OrderStreams, 'count'>): void {
-  metrics.gauge({
-    name: 'api_order_streams_total',
-    help: 'Open streams of server-sent events.',
-    collect: (gauge) => gauge.set(streams.count()),
-  });
-}
-
-function observePools(
-  metrics: Metrics,
-  pool: Pick<RouterDeps['pool'], 'level'>,
-  families: readonly Parameters<RouterDeps['pool']['level']>[0][],
-  database: Database,
-): void {
-  metrics.gauge({
-    name: 'api_deposit_addresses_ready_total',
-    help: 'Deposit addresses derived ahead of orders.',
-    labelNames: ['family'],
-    collect: (gauge) => {
-      for (const family of families) gauge.set({ family }, pool.level(family));
-    },
-  });
-  metrics.gauge({
-    name: 'api_database_callers_waiting_total',
-    help: 'Requests that wait for a database connection.',
-    collect: (gauge) => gauge.set(database.stats().waiting),
-  });
 }

@@ -4,12 +4,10 @@ import { kindOfNetworks } from '@opentill/contracts/kind-of-networks';
 import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { openDatabase } from '@opentill/db/database';
 import { createOutboxStore } from '@opentill/db/outbox';
-import { parseSecretsKey } from '@opentill/db/sealed-secret';
 import { connectBroker } from '@opentill/messaging/connection';
 import { createPublisher } from '@opentill/messaging/publisher';
 import { startRelay } from '@opentill/messaging/relay';
 import { systemClock } from '@opentill/runtime/clock';
-import { readConfig } from '@opentill/runtime/config';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
@@ -19,7 +17,7 @@ import { publicKeysFor, readPublicKeys } from '@opentill/wallet/public-keys';
 import { ADDRESS_CODECS } from './address-codecs.ts';
 import { createApp } from './app.ts';
 import { createDerivationThread } from './derive-in-worker.ts';
-import { API_CONFIG_SCHEMA, toSettings, type ApiConfig } from './config.ts';
+import { readApiConfig } from './config.ts';
 
 const SERVICE = 'api';
 /** Nobody waits for the first callback of an order to the millisecond, and orders come one by one. */
@@ -27,26 +25,25 @@ const RELAY_GATHER_MS = 20;
 
 /** Opens what the service needs, and starts it: its composition root but for the process. */
 export const composeApi: Compose = async (env, { sharesProcess }) => {
-  const config = readConfig<ApiConfig>(API_CONFIG_SCHEMA, env);
-  const logger = createLogger({ service: SERVICE, level: config.LOG_LEVEL });
-  const secretsKey = parseSecretsKey(config.SECRETS_KEY);
-  const networks = await readNetworkFile(config.NETWORKS_FILE, env);
-  const keysFile = await readPublicKeys(config.PUBLIC_KEYS_FILE, ADDRESS_CODECS);
+  const config = readApiConfig(env);
+  const logger = createLogger({ service: SERVICE, level: config.logLevel });
+  const networks = await readNetworkFile(config.networksFile, env);
+  const keysFile = await readPublicKeys(config.publicKeysFile, ADDRESS_CODECS);
   const publicKeys = publicKeysFor(keysFile, kindOfNetworks(networks));
-  const checkout = { ...(await readTheme(config.CHECKOUT_THEME_FILE)), assets: readPageAssets() };
+  const checkout = { ...(await readTheme(config.checkoutThemeFile)), assets: readPageAssets() };
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
   return openInTurn(async (onStop) => {
     const database = openDatabase({
-      url: config.DATABASE_URL,
-      applicationName: `${SERVICE} ${config.INSTANCE_ID}`,
-      poolMax: config.DATABASE_POOL_MAX,
+      url: config.databaseUrl,
+      applicationName: `${SERVICE} ${config.instanceId}`,
+      poolMax: config.databasePoolMax,
       statementTimeoutMs: 5_000,
       connectTimeoutMs: 3_000,
-      prepareStatements: config.DATABASE_PREPARE === true,
+      prepareStatements: config.databasePrepare,
       onConnectionLost: (error) => logger.warn('database connection lost', { error }),
     });
     onStop(() => database.close(STOP_LIMITS_MS.database));
-    const broker = connectBroker({ url: config.AMQP_URL, logger, name: SERVICE });
+    const broker = connectBroker({ url: config.amqpUrl, logger, name: SERVICE });
     onStop(() => broker.close());
     const relay = startRelay({
       store: createOutboxStore(database.kysely, 'api'),
@@ -64,7 +61,7 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
       codecs: ADDRESS_CODECS,
       publicKeys,
       deriveAddresses: derivation.derive,
-      secretsKey,
+      secretsKey: config.secretsKey,
       clock: systemClock,
       newId,
       logger,
@@ -72,11 +69,11 @@ export const composeApi: Compose = async (env, { sharesProcess }) => {
       wakeRelay: relay.wake,
       brokerConnected: () => broker.state === 'connected',
       checkout,
-      settings: toSettings(config),
+      settings: config.app,
     });
     onStop(() => app.stop());
     await app.start();
-    const { HEALTH_PORT: port, HEALTH_HOST: host } = config;
+    const { healthPort: port, healthHost: host } = config;
     return { checks: app.checks, metrics, health: { port, host } };
   });
 };

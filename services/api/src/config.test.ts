@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { readConfig } from '@opentill/runtime/config';
-import { API_CONFIG_SCHEMA, toSettings, type ApiConfig } from './config.ts';
+import { API_CONFIG_SCHEMA, readApiConfig } from './config.ts';
 
 const env = {
   DATABASE_URL: 'postgres://x',
   AMQP_URL: 'amqp://x',
   NETWORKS_FILE: 'n.json',
   PUBLIC_KEYS_FILE: 'k.json',
-  SECRETS_KEY: 'c2VjcmV0',
+  SECRETS_KEY: Buffer.alloc(32).toString('base64'),
   CHECKOUT_BASE_URL: 'https://pay.example/checkout',
 };
 
 describe('the configuration', () => {
   it('has defaults for everything but addresses and secrets', () => {
-    expect(toSettings(readConfig<ApiConfig>(API_CONFIG_SCHEMA, env))).toEqual({
+    expect(readApiConfig(env).app).toEqual({
       port: 3010,
       host: '0.0.0.0',
       checkoutBaseUrl: 'https://pay.example/checkout',

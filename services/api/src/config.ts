@@ -1,4 +1,5 @@
-import type { ConfigSchema } from '@opentill/runtime/config';
+import { parseSecretsKey } from '@opentill/db/sealed-secret';
+import { readConfig, type ConfigSchema, type Environment } from '@opentill/runtime/config';
 import type { ApiSettings } from './app.ts';
 import { DEFAULT_STREAM_LIMITS } from './order-streams.ts';
 import { LOG_LEVELS } from '@opentill/runtime/logger';
@@ -6,11 +7,12 @@ import {
   defaultInstanceId,
   SERVICE_REQUIRED,
   serviceProperties,
+  serviceSettings,
+  type ServiceSettings,
   type ServiceVariables,
 } from '@opentill/runtime/service-settings';
 
-/** The api's environment. Secrets have no default. */
-export interface ApiConfig extends ServiceVariables {
+interface Variables extends ServiceVariables {
   readonly INSTANCE_ID: string;
   readonly PORT: number;
   readonly HOST: string;
@@ -70,20 +72,36 @@ export const API_CONFIG_SCHEMA: ConfigSchema = {
   },
 };
 
-/** What createApp is told of it. */
-export function toSettings(config: ApiConfig): ApiSettings {
+export interface ApiConfig extends ServiceSettings {
+  readonly networksFile: string;
+  readonly publicKeysFile: string;
+  readonly secretsKey: Buffer;
+  readonly checkoutThemeFile: string | undefined;
+  readonly app: ApiSettings;
+}
+
+/** @throws GatewayError CONFIG_INVALID, SECRETS_KEY_INVALID */
+export function readApiConfig(env: Environment): ApiConfig {
+  const variables = readConfig<Variables>(API_CONFIG_SCHEMA, env);
   return {
-    port: config.PORT,
-    host: config.HOST,
-    checkoutBaseUrl: config.CHECKOUT_BASE_URL,
-    trustedProxies: config.TRUSTED_PROXIES,
-    corsOrigins: config.CORS_ORIGINS,
-    timestampWindowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
-    rateLimitStore: config.RATE_LIMIT_STORE,
-    unnamedMerchantsMax: config.UNNAMED_MERCHANTS_MAX,
-    unnamedFailuresMax: config.UNNAMED_FAILURES_MAX,
-    profile: config.PROFILE,
-    streamLimits: { ...DEFAULT_STREAM_LIMITS, whole: config.EVENT_STREAMS_MAX },
-    addressesReady: config.DEPOSIT_ADDRESSES_READY,
+    ...serviceSettings(variables),
+    networksFile: variables.NETWORKS_FILE,
+    publicKeysFile: variables.PUBLIC_KEYS_FILE,
+    secretsKey: parseSecretsKey(variables.SECRETS_KEY),
+    checkoutThemeFile: variables.CHECKOUT_THEME_FILE,
+    app: {
+      port: variables.PORT,
+      host: variables.HOST,
+      checkoutBaseUrl: variables.CHECKOUT_BASE_URL,
+      trustedProxies: variables.TRUSTED_PROXIES,
+      corsOrigins: variables.CORS_ORIGINS,
+      timestampWindowSeconds: variables.TIMESTAMP_WINDOW_SECONDS,
+      rateLimitStore: variables.RATE_LIMIT_STORE,
+      unnamedMerchantsMax: variables.UNNAMED_MERCHANTS_MAX,
+      unnamedFailuresMax: variables.UNNAMED_FAILURES_MAX,
+      profile: variables.PROFILE,
+      streamLimits: { ...DEFAULT_STREAM_LIMITS, whole: variables.EVENT_STREAMS_MAX },
+      addressesReady: variables.DEPOSIT_ADDRESSES_READY,
+    },
   };
 }

@@ -1,3 +1,5 @@
+import type { Database } from '@opentill/db/database';
+import type { Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
@@ -10,17 +12,17 @@ export type Observe = ReturnType<typeof createObserve>;
 /** Levels: every request is info; a request that failed by our fault is error; one refused for a down part is warn. */
 export function createObserve({ logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics }) {
   const duration = metrics.histogram({
-    name: 'api_request_duration_seconds',
+    name: 'opentill_api_request_duration_seconds',
     help: 'Time from the request to its answer.',
     labelNames: ['route', 'code'],
   });
   const signatures = metrics.counter({
-    name: 'api_signatures_accepted_total',
+    name: 'opentill_api_signatures_accepted_total',
     help: 'Accepted request signatures by the form of data that matched.',
     labelNames: ['form'],
   });
   const orders = metrics.counter({
-    name: 'api_orders_created_total',
+    name: 'opentill_api_orders_created_total',
     help: 'Orders created.',
     labelNames: ['type', 'chain', 'symbol'],
   });
@@ -94,4 +96,33 @@ function payoutRefusals(logger: Logger) {
       });
     },
   };
+}
+
+export interface Load {
+  readonly database: Pick<Database, 'stats'>;
+  readonly pool: { level(family: Family): number };
+  readonly families: readonly Family[];
+  readonly streams: { count(): number };
+}
+
+/** Gauges that are read when the metrics are. */
+export function observeLoad(metrics: Metrics, { database, pool, families, streams }: Load): void {
+  metrics.gauge({
+    name: 'opentill_api_order_streams_count',
+    help: 'Open streams of server-sent events.',
+    collect: (gauge) => gauge.set(streams.count()),
+  });
+  metrics.gauge({
+    name: 'opentill_api_deposit_addresses_ready_count',
+    help: 'Deposit addresses derived ahead of orders.',
+    labelNames: ['family'],
+    collect: (gauge) => {
+      for (const family of families) gauge.set({ family }, pool.level(family));
+    },
+  });
+  metrics.gauge({
+    name: 'opentill_api_database_callers_waiting_count',
+    help: 'Requests that wait for a database connection.',
+    collect: (gauge) => gauge.set(database.stats().waiting),
+  });
 }

@@ -1,5 +1,6 @@
 import type { Database } from '@opentill/db/database';
 import type { RateLimit } from '@opentill/contracts/http/rate-limits';
+import { countRecentRequest } from './store/count-recent-request.ts';
 
 /** Counts requests of a key in every window of the limit, wherever it begins: not in windows one after the other. */
 export interface RecentRequests {
@@ -41,24 +42,7 @@ export function createSharedRecentRequests(pool: Database['pool'], nowMs: () => 
     async take(key, limit) {
       const ownWait = await own.take(key, limit);
       if (ownWait > 0) return ownWait;
-      const { rows } = await pool.query<{ wait: number }>(TAKE, [key, limit.requests, limit.seconds * 1000]);
-      return rows[0]?.wait ?? 0;
+      return countRecentRequest(pool, key, limit);
     },
   };
 }
-
-// `points` says whether this request was counted: 1 or 0. The row's lock makes requests of one key wait for each other.
-const TAKE = `
-  insert into rate_counter as c (key, points, expire, recent)
-  select $1, 1, t.now + $3::bigint, array[t.now]
-  from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now) t
-  on conflict (key) do update set (points, expire, recent) = (
-    select (count(r.time) < $2::int)::int,
-      case when count(r.time) < $2::int then t.now else min(r.time) end + $3::bigint,
-      coalesce(array_agg(r.time order by r.time) filter (where r.time is not null), '{}')
-        || case when count(r.time) < $2::int then array[t.now] else '{}' end
-    from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now) t
-      left join unnest(c.recent) as r(time) on r.time > t.now - $3::bigint
-    group by t.now)
-  returning case when points = 1 then 0
-    else greatest(1, expire - (extract(epoch from clock_timestamp()) * 1000)::bigint)::int end as wait`;

@@ -114,8 +114,8 @@ describe('the api as a process', () => {
       data: { orderPk: order.order_pk },
     });
     const metrics = await (await health('/metrics')).text();
-    expect(metrics).toMatch(/api_request_duration_seconds_count\{[^}]*code="200"[^}]*\} 1/);
-    expect(metrics).toMatch(/api_orders_created_total\{[^}]*chain="ETH_SEPOLIA"[^}]*\} 1/);
+    expect(metrics).toMatch(/opentill_api_request_duration_seconds_count\{[^}]*code="200"[^}]*\} 1/);
+    expect(metrics).toMatch(/opentill_api_orders_created_total\{[^}]*chain="ETH_SEPOLIA"[^}]*\} 1/);
 
     child.kill('SIGTERM');
     const [code] = (await once(child, 'exit')) as [number];

@@ -76,7 +76,7 @@ it('one port tells the readiness of all seven, and each metric once, by service'
     'ops',
   ]);
   const text = await (await healthOf('/metrics')).text();
-  expect(text).toMatch(/^api_orders_created_total\{[^}]*service="api"[^}]*\} [12]$/m);
+  expect(text).toMatch(/^opentill_api_orders_created_total\{[^}]*service="api"[^}]*\} [12]$/m);
   expect(text.match(/^process_resident_memory_bytes.*/gm)).toEqual([
     expect.stringMatching(/^process_resident_memory_bytes\{service="gateway"\} \d+$/),
   ]);

@@ -1,0 +1,28 @@
+import type { RateLimit } from '@opentill/contracts/http/rate-limits';
+import type { Database } from '@opentill/db/database';
+
+/** Counts a request of the key for every replica. 0: counted; else the milliseconds until one is within the limit. */
+export async function countRecentRequest(
+  pool: Database['pool'],
+  key: string,
+  { requests, seconds }: RateLimit,
+): Promise<number> {
+  const { rows } = await pool.query<{ wait: number }>(TAKE, [key, requests, seconds * 1000]);
+  return rows[0]?.wait ?? 0;
+}
+
+// `points` says whether this request was counted: 1 or 0. The row's lock makes requests of one key wait for each other.
+const TAKE = `
+  insert into rate_counter as c (key, points, expire, recent)
+  select $1, 1, t.now + $3::bigint, array[t.now]
+  from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now) t
+  on conflict (key) do update set (points, expire, recent) = (
+    select (count(r.time) < $2::int)::int,
+      case when count(r.time) < $2::int then t.now else min(r.time) end + $3::bigint,
+      coalesce(array_agg(r.time order by r.time) filter (where r.time is not null), '{}')
+        || case when count(r.time) < $2::int then array[t.now] else '{}' end
+    from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now) t
+      left join unnest(c.recent) as r(time) on r.time > t.now - $3::bigint
+    group by t.now)
+  returning case when points = 1 then 0
+    else greatest(1, expire - (extract(epoch from clock_timestamp()) * 1000)::bigint)::int end as wait`;
