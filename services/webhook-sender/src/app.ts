@@ -14,14 +14,13 @@ import { createAddressGuard } from './forbidden-addresses.ts';
 import { onOrdersNotified } from './handlers/on-order-notified.ts';
 import { startHousekeeping, type Retention } from './housekeeping.ts';
 import type { EndpointRules } from './endpoint-health.ts';
-import { createObserver, type Observer } from './observe.ts';
+import { createObserve, observeBacklog, type Observe } from './observe.ts';
 import type { ResolveHost } from './resolve-endpoint.ts';
-import { countUnwell } from './store/endpoints.ts';
 import { oldestDueSeconds } from './store/measure-backlog.ts';
 import { buryUnaddressed } from './store/queue-deliveries.ts';
 import { createNotificationSweep, QUICK_SWEEP, THOROUGH_SWEEP } from './sweep-notifications.ts';
 
-export interface WebhookSenderOptions {
+export interface WebhookSenderSettings {
   readonly instance: string;
   readonly retryScheduleSeconds: readonly number[];
   readonly allowedCallbackAddresses: readonly string[];
@@ -49,6 +48,7 @@ export interface WebhookSenderDeps {
   readonly random: () => number;
   readonly resolveHost: ResolveHost;
   readonly secretsKey: Buffer;
+  readonly settings: WebhookSenderSettings;
 }
 
 /** Handlings of one event type side by side; what comes meanwhile goes together into the next. */
@@ -69,29 +69,15 @@ interface Work {
 }
 
 /** webhook-sender: notifications in, signed callbacks out. */
-export function createApp(options: WebhookSenderOptions, deps: WebhookSenderDeps) {
+export function createApp(deps: WebhookSenderDeps) {
   const { kysely: db } = deps.database;
-  const observer = createObserver(deps.logger, deps.metrics);
+  const observe = createObserve(deps);
   let work: Work | undefined;
 
-  deps.metrics.gauge({
-    name: 'webhook_oldest_due_seconds',
-    help: 'How long the oldest due callback has waited',
-    collect: async (gauge) => gauge.set(await oldestDueSeconds(db)),
-  });
-  deps.metrics.gauge({
-    name: 'webhook_endpoints_unwell',
-    help: 'Endpoints that are given a rest (OPEN) and that said they are gone (DISABLED)',
-    labelNames: ['state'],
-    collect: async (gauge) => {
-      const { open, disabled } = await countUnwell(db);
-      gauge.set({ state: 'OPEN' }, open);
-      gauge.set({ state: 'DISABLED' }, disabled);
-    },
-  });
+  observeBacklog(deps.metrics, db);
 
   function start(): void {
-    work = startWork(options, deps, observer);
+    work = startWork(deps, observe);
   }
 
   async function stop(): Promise<void> {
@@ -123,26 +109,27 @@ export function createApp(options: WebhookSenderOptions, deps: WebhookSenderDeps
   return { start, stop, checks };
 }
 
-function startWork(options: WebhookSenderOptions, deps: WebhookSenderDeps, observer: Observer): Work {
+function startWork(deps: WebhookSenderDeps, observe: Observe): Work {
+  const { settings } = deps;
   const { kysely: db } = deps.database;
   const deliverer = startDeliverer({
     db,
     clock: deps.clock,
     random: deps.random,
-    observer,
+    observe,
     secretsKey: deps.secretsKey,
-    instance: options.instance,
+    instance: settings.instance,
     rules: {
-      guard: createAddressGuard(options.allowedCallbackAddresses),
-      allowHttp: options.allowHttpCallbacks,
+      guard: createAddressGuard(settings.allowedCallbackAddresses),
+      allowHttp: settings.allowHttpCallbacks,
       resolveHost: deps.resolveHost,
     },
-    retryScheduleSeconds: options.retryScheduleSeconds,
-    ...(options.endpointRules && { endpointRules: options.endpointRules }),
-    attemptDeadlineMs: options.attemptDeadlineMs ?? 10_000,
-    concurrency: options.concurrency,
-    concurrencyPerEndpoint: options.concurrencyPerEndpoint,
-    pollIntervalMs: options.pollIntervalMs ?? 250,
+    retryScheduleSeconds: settings.retryScheduleSeconds,
+    ...(settings.endpointRules && { endpointRules: settings.endpointRules }),
+    attemptDeadlineMs: settings.attemptDeadlineMs ?? 10_000,
+    concurrency: settings.concurrency,
+    concurrencyPerEndpoint: settings.concurrencyPerEndpoint,
+    pollIntervalMs: settings.pollIntervalMs ?? 250,
     stopGraceMs: STOP_GRACE_MS,
   });
   const wake = (): void => deliverer.wake();
@@ -155,7 +142,7 @@ function startWork(options: WebhookSenderOptions, deps: WebhookSenderDeps, obser
       handle: gatherHandling({
         together,
         atOnce: HANDLED_AT_ONCE,
-        handleTogether: (events) => onOrdersNotified({ db, observer, wake }, events),
+        handleTogether: (events) => onOrdersNotified({ db, observe, wake }, events),
       }),
       logger: deps.logger,
       metrics: deps.metrics,
@@ -164,44 +151,40 @@ function startWork(options: WebhookSenderOptions, deps: WebhookSenderDeps, obser
   return {
     deliverer,
     consumers: [consume('order.created', 200, 100), consume('order.changed', 20, 5)],
-    loops: startLoops(options, deps, observer, wake),
+    loops: startLoops(deps, observe, wake),
     presence: announcePresence({
       db,
       schema: 'webhook',
-      instance: options.instance,
-      onError: (error) => observer.presenceFailed(error),
+      instance: settings.instance,
+      onError: (error) => observe.presenceFailed(error),
     }),
   };
 }
 
-function startLoops(
-  options: WebhookSenderOptions,
-  deps: WebhookSenderDeps,
-  observer: Observer,
-  wake: () => void,
-): readonly Loop[] {
+function startLoops(deps: WebhookSenderDeps, observe: Observe, wake: () => void): readonly Loop[] {
+  const { settings } = deps;
   const { kysely: db } = deps.database;
-  const intervalMs = options.sweepIntervalMs ?? 5_000;
+  const intervalMs = settings.sweepIntervalMs ?? 5_000;
   const loop = (name: string, pauseMs: number, run: (signal: AbortSignal) => Promise<void | 'again'>) =>
     startLoop({
       name,
       intervalMs: pauseMs,
       maxBackoffMs: MAX_BACKOFF_MS,
       run,
-      onError: (error, failuresInRow) => observer.roundFailed(name, error, failuresInRow),
+      onError: (error, failuresInRow) => observe.roundFailed(name, error, failuresInRow),
     });
   return [
-    loop('sweep notifications', intervalMs, createNotificationSweep({ db, observer, wake }, QUICK_SWEEP)),
+    loop('sweep notifications', intervalMs, createNotificationSweep({ db, observe, wake }, QUICK_SWEEP)),
     loop(
       'sweep all notifications',
       THOROUGH_SWEEP_INTERVAL_MS,
-      createNotificationSweep({ db, observer, wake }, THOROUGH_SWEEP),
+      createNotificationSweep({ db, observe, wake }, THOROUGH_SWEEP),
     ),
     loop('bury unaddressed', intervalMs, async () => {
       const count = await buryUnaddressed(db, BURY_BATCH);
-      observer.unaddressedBuried(count);
+      observe.unaddressedBuried(count);
       return count === 0 ? undefined : 'again';
     }),
-    ...startHousekeeping({ db, observer, instance: options.instance }, options.retention),
+    ...startHousekeeping({ db, observe, instance: settings.instance }, settings.retention),
   ];
 }

@@ -7,7 +7,7 @@ import { backoffMs } from '@opentill/runtime/backoff';
 import type { Clock } from '@opentill/runtime/clock';
 import { failureOfStatus, isOwnFault, type FailureCode } from './failure-codes.ts';
 import type { Connections } from './keep-connections.ts';
-import type { Observer } from './observe.ts';
+import type { Observe } from './observe.ts';
 import type { AttemptRecorder } from './record-attempts.ts';
 import { failureOfResolving, resolveEndpoint, type AddressRules } from './resolve-endpoint.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -20,7 +20,7 @@ export interface AttemptDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly observer: Observer;
+  readonly observe: Observe;
   readonly secretsKey: Buffer;
   /** Unique to this process; a claim belongs to it. */
   readonly instance: string;
@@ -59,17 +59,17 @@ export async function attemptDelivery(
   const startedAtMs = performance.now();
   const result = await request(deps, claim, lease, startedAt, signal);
   if (result.kind === 'ABANDONED') {
-    deps.observer.claimLost(claim);
+    deps.observe.claimLost(claim);
     return;
   }
   if (result.kind === 'INTERRUPTED') {
     await releaseClaim(deps.db, claim, deps.instance);
-    deps.observer.claimReleased(claim);
+    deps.observe.claimReleased(claim);
     return;
   }
   if (result.kind === 'FAILED' && isOwnFault(result.code)) {
     await releaseClaim(deps.db, claim, deps.instance, Math.round(FAULT_PAUSE_MS * (1 + 0.2 * deps.random())));
-    deps.observer.claimFaulted(claim, result.code, printable(result.error));
+    deps.observe.claimFaulted(claim, result.code, printable(result.error));
     return;
   }
   const record: AttemptRecord = {
@@ -85,9 +85,9 @@ export async function attemptDelivery(
   };
   const outcome = decideOutcome(deps, claim, result);
   if (await finish(deps, claim, lease, record, outcome, signal)) {
-    deps.observer.attemptFinished(claim, record, outcome);
+    deps.observe.attemptFinished(claim, record, outcome);
   } else {
-    deps.observer.claimLost(claim);
+    deps.observe.claimLost(claim);
   }
 }
 
@@ -175,7 +175,7 @@ async function finish(
       const retryable = error instanceof GatewayError && error.retryable;
       const pauseMs = backoffMs(failures, { firstMs: 50, maxMs: 2_000, random: deps.random });
       if (!retryable || signal.aborted || performance.now() + pauseMs > lease.endsAtMs) throw error;
-      deps.observer.roundFailed('record', error, failures);
+      deps.observe.roundFailed('record', error, failures);
       await abortableDelay(pauseMs, signal);
     }
   }

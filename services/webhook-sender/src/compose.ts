@@ -14,7 +14,7 @@ const SERVICE = 'webhook-sender';
 /** Opens what the service needs, and starts it: its composition root but for the process. */
 export const composeWebhookSender: Compose = async (env, { sharesProcess }) => {
   const config = readWebhookSenderConfig(env);
-  const { instanceId: instance, secretsKey } = config;
+  const { instanceId: instance } = config;
   const logger = createLogger({ service: SERVICE, level: config.logLevel });
   const metrics = createMetrics(SERVICE, { ofProcess: !sharesProcess });
   return openInTurn(async (onStop) => {
@@ -29,10 +29,17 @@ export const composeWebhookSender: Compose = async (env, { sharesProcess }) => {
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instance}` });
     onStop(() => broker.close());
     const resolveHost = createHostResolver({ localNames: config.allowedCallbackAddresses.length > 0 });
-    const { random } = Math;
-    const clock = systemClock;
-    const deps = { database, broker, logger, metrics, clock, random, resolveHost, secretsKey };
-    const app = createApp({ ...config, instance }, deps);
+    const app = createApp({
+      database,
+      broker,
+      logger,
+      metrics,
+      clock: systemClock,
+      random: Math.random,
+      resolveHost,
+      secretsKey: config.secretsKey,
+      settings: { ...config, instance },
+    });
     onStop(() => app.stop());
     app.start();
     const { healthPort: port, healthHost: host } = config;

@@ -60,7 +60,7 @@ export function startDeliverer(deps: DelivererDeps): Deliverer {
     name: 'deliver due callbacks',
     intervalMs: deps.pollIntervalMs,
     maxBackoffMs: 5_000,
-    onError: (error, failuresInRow) => deps.observer.roundFailed('deliver', error, failuresInRow),
+    onError: (error, failuresInRow) => deps.observe.roundFailed('deliver', error, failuresInRow),
     run: async () => {
       const free = slots.free();
       if (free.limit === 0) return; // room wakes
@@ -80,9 +80,9 @@ export function startDeliverer(deps: DelivererDeps): Deliverer {
   });
 
   function start(claim: ClaimedDelivery, lease: Lease): void {
-    if (claim.wasLost) deps.observer.lostClaimTaken(claim);
+    if (claim.wasLost) deps.observe.lostClaimTaken(claim);
     const attempt = attemptDelivery(attemptDeps, claim, lease, stopping.signal).catch((error: unknown) =>
-      deps.observer.roundFailed('attempt', error, 1),
+      deps.observe.roundFailed('attempt', error, 1),
     );
     slots.take(attempt, claim);
   }

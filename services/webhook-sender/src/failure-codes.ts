@@ -37,7 +37,7 @@ export type FailureCode = (typeof FAILURE_CODES)[number];
 /**
  * What kept this process from making an attempt at all. None of it is the receiver's failure: the callback is handed back
  * and tried again after a pause, without end, and neither its schedule nor its endpoint hears of it. What bounds it is the
- * alarm: `webhook_own_faults_total`, and `webhook_oldest_due_seconds` behind it.
+ * alarm: `opentill_webhook_own_faults_total`, and `opentill_webhook_oldest_due_seconds` behind it.
  */
 export const OWN_FAULTS = [
   /** The sealed webhook secret can't be opened (another SECRETS_KEY sealed it), or the callback can't be built. */

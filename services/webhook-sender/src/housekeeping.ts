@@ -8,7 +8,7 @@ import {
 } from '@opentill/db/housekeeping';
 import { keepLease, type Lease } from '@opentill/db/lease';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
-import type { Observer } from './observe.ts';
+import type { Observe } from './observe.ts';
 
 /** How long what is over is kept (deploy/guides/configuration.md). */
 export interface Retention {
@@ -36,7 +36,7 @@ const LEASE_MS = 3 * INTERVAL_MS;
 
 export interface HousekeepingDeps {
   readonly db: Db;
-  readonly observer: Pick<Observer, 'roundFailed'>;
+  readonly observe: Pick<Observe, 'roundFailed'>;
   /** This replica's own name. */
   readonly instance: string;
 }
@@ -47,14 +47,14 @@ export interface HousekeepingDeps {
  * waits behind it.
  */
 export function startHousekeeping(
-  { db, observer, instance }: HousekeepingDeps,
+  { db, observe, instance }: HousekeepingDeps,
   retention: Retention = DEFAULT_RETENTION,
 ): readonly Loop[] {
   const loop = (name: string, run: () => Promise<void | 'again'>) =>
     startLoop({
       name,
       intervalMs: INTERVAL_MS,
-      onError: (error, failuresInRow) => observer.roundFailed(name, error, failuresInRow),
+      onError: (error, failuresInRow) => observe.roundFailed(name, error, failuresInRow),
       run,
     });
   return [

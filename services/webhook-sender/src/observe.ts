@@ -1,15 +1,17 @@
+import type { Db } from '@opentill/db/database';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { OwnFault } from './failure-codes.ts';
 import type { ClaimedDelivery } from './store/claim-due.ts';
-import type { EndpointChange } from './store/endpoints.ts';
+import { countUnwell, type EndpointChange } from './store/endpoints.ts';
 import type { AttemptRecord, DeliveryOutcome } from './store/finish-attempts.ts';
+import { oldestDueSeconds } from './store/measure-backlog.ts';
 import type { Queued } from './store/queue-deliveries.ts';
 
 const DEAD_UNADDRESSED = 'callbacks dead without a URL, or with a disabled endpoint';
 
 /** What happens in this service, by name: logged and counted in one place. */
-export interface Observer {
+export interface Observe {
   deliveriesQueued(queued: Queued, by: 'event' | 'sweeper'): void;
   attemptFinished(claim: ClaimedDelivery, record: AttemptRecord, outcome: DeliveryOutcome): void;
   /** Something was learned of an endpoint; told when its state changes. */
@@ -25,7 +27,12 @@ export interface Observer {
   roundFailed(loop: string, error: unknown, failuresInRow: number): void;
 }
 
-export function createObserver(logger: Logger, metrics: Metrics): Observer {
+export interface ObserveDeps {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+export function createObserve({ logger, metrics }: ObserveDeps): Observe {
   const { queued, unaddressed, attempts, duration, changes, lost, faults } = createCallbackMetrics(metrics);
   return {
     deliveriesQueued({ waiting, dead }, by) {
@@ -110,36 +117,55 @@ function logAttempt(
 
 function createCallbackMetrics(metrics: Metrics) {
   const queued = metrics.counter({
-    name: 'webhook_deliveries_queued_total',
+    name: 'opentill_webhook_deliveries_queued_total',
     help: 'Notifications queued to be sent, by event or by the sweeper',
     labelNames: ['by'],
   });
   const unaddressed = metrics.counter({
-    name: 'webhook_deliveries_unaddressed_total',
+    name: 'opentill_webhook_deliveries_unaddressed_total',
     help: 'Callbacks that are dead because their merchant has no callback URL, or a disabled endpoint',
   });
   const attempts = metrics.counter({
-    name: 'webhook_attempts_total',
+    name: 'opentill_webhook_attempts_total',
     help: 'Attempts by what they made of their delivery, and by what went wrong',
     labelNames: ['state', 'error'],
   });
   const duration = metrics.histogram({
-    name: 'webhook_attempt_duration_seconds',
+    name: 'opentill_webhook_attempt_duration_seconds',
     help: 'From connecting to the end of an attempt',
   });
   const changes = metrics.counter({
-    name: 'webhook_endpoint_changes_total',
+    name: 'opentill_webhook_endpoint_changes_total',
     help: 'Endpoints that were given a rest (OPEN), recovered (CLOSED), or said that they are gone (DISABLED)',
     labelNames: ['state'],
   });
   const faults = metrics.counter({
-    name: 'webhook_own_faults_total',
+    name: 'opentill_webhook_own_faults_total',
     help: 'Callbacks that were not sent by a fault of this service, and claims of processes that are gone; no failures of receivers',
     labelNames: ['fault'],
   });
   const lost = metrics.counter({
-    name: 'webhook_claims_lost_total',
+    name: 'opentill_webhook_claims_lost_total',
     help: 'Attempts that outlived their lease',
   });
   return { queued, unaddressed, attempts, duration, changes, lost, faults };
+}
+
+/** Gauges that are read from the database when the metrics are. */
+export function observeBacklog(metrics: Metrics, db: Db): void {
+  metrics.gauge({
+    name: 'opentill_webhook_oldest_due_seconds',
+    help: 'How long the oldest due callback has waited',
+    collect: async (gauge) => gauge.set(await oldestDueSeconds(db)),
+  });
+  metrics.gauge({
+    name: 'opentill_webhook_endpoints_unwell_count',
+    help: 'Endpoints that are given a rest (OPEN) and that said they are gone (DISABLED)',
+    labelNames: ['state'],
+    collect: async (gauge) => {
+      const { open, disabled } = await countUnwell(db);
+      gauge.set({ state: 'OPEN' }, open);
+      gauge.set({ state: 'DISABLED' }, disabled);
+    },
+  });
 }

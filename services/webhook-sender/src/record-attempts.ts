@@ -1,7 +1,7 @@
 import type { Db, Tx } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { judgeEndpoint, type EndpointRules, type Evidence } from './endpoint-health.ts';
-import type { Observer } from './observe.ts';
+import type { Observe } from './observe.ts';
 import type { ClaimedDelivery } from './store/claim-due.ts';
 import { lockEndpoints, updateEndpoints, type EndpointChange } from './store/endpoints.ts';
 import { finishAttempts, type AttemptRecord, type DeliveryOutcome } from './store/finish-attempts.ts';
@@ -18,7 +18,7 @@ export interface AttemptRecorder {
 export interface RecorderDeps {
   readonly db: Db;
   readonly random: () => number;
-  readonly observer: Observer;
+  readonly observe: Observe;
   readonly instance: string;
   readonly endpointRules: EndpointRules;
 }
@@ -92,7 +92,7 @@ async function writeFailures(deps: RecorderDeps, batch: readonly Entry[]): Promi
     const finished = await finish(tx, deps, batch);
     return { held: finished.held, changes: await recordEvidence(tx, deps, finished) };
   });
-  for (const change of changes) deps.observer.endpointChanged(change);
+  for (const change of changes) deps.observe.endpointChanged(change);
   return held;
 }
 
@@ -101,9 +101,9 @@ async function writeSuccesses(deps: RecorderDeps, batch: readonly Entry[]): Prom
   if (finished.news.size === 0) return finished.held;
   try {
     const changes = await deps.db.transaction().execute((tx) => recordEvidence(tx, deps, finished));
-    for (const change of changes) deps.observer.endpointChanged(change);
+    for (const change of changes) deps.observe.endpointChanged(change);
   } catch (error) {
-    deps.observer.roundFailed('record endpoints', error, 1);
+    deps.observe.roundFailed('record endpoints', error, 1);
   }
   return finished.held;
 }

@@ -1,11 +1,11 @@
 import type { Db } from '@opentill/db/database';
-import type { Observer } from './observe.ts';
+import type { Observe } from './observe.ts';
 import { findUnqueued, type SweepPosition } from './store/find-unqueued.ts';
 import { queueDeliveries } from './store/queue-deliveries.ts';
 
 export interface NotificationSweepDeps {
   readonly db: Db;
-  readonly observer: Observer;
+  readonly observe: Observe;
   readonly wake: () => void;
 }
 
@@ -57,7 +57,7 @@ export function createNotificationSweep(
     begunAt ??= page.now; // what comes from now on is behind this sweep, and the begin of the next
     if (signal.aborted) return undefined;
     if (page.subjectIds.length > 0) {
-      deps.observer.deliveriesQueued(await queueDeliveries(deps.db, page.subjectIds), 'sweeper');
+      deps.observe.deliveriesQueued(await queueDeliveries(deps.db, page.subjectIds), 'sweeper');
       deps.wake();
     }
     position = page.next ?? startOfSweep(begunAt, options.lookBackMs);

@@ -25,11 +25,11 @@ import { aCollection, aMerchant, type OrderRow, TEST_SECRETS_KEY } from '@openti
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { createApp, type WebhookSenderOptions } from '../src/app.ts';
+import { createApp, type WebhookSenderSettings } from '../src/app.ts';
 import { startDeliverer, type Deliverer } from '../src/deliver-due.ts';
 import { createAddressGuard } from '../src/forbidden-addresses.ts';
 import { onOrderNotified } from '../src/handlers/on-order-notified.ts';
-import { createObserver } from '../src/observe.ts';
+import { createObserve } from '../src/observe.ts';
 import { sendCallback } from '../src/send-callback.ts';
 import { findCallbackProblems, repeatedNonces } from './check-callbacks.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
@@ -88,12 +88,20 @@ afterEach(async () => {
   await receiver.close();
 });
 
-async function startSender(overrides: Partial<WebhookSenderOptions> = {}): Promise<Broker> {
+async function startSender(overrides: Partial<WebhookSenderSettings> = {}): Promise<Broker> {
   const own = database.open('webhook');
   const url = await broker.urlFor('webhook-sender');
   const connection = connectBroker({ url, logger, name: 'webhook-sender' });
-  const app = createApp(
-    {
+  const app = createApp({
+    database: own,
+    broker: connection,
+    logger,
+    metrics: createMetrics('webhook-sender'),
+    clock: systemClock,
+    random: () => 0,
+    resolveHost: async () => ['127.0.0.1'],
+    secretsKey: TEST_SECRETS_KEY,
+    settings: {
       instance: randomUUID(),
       retryScheduleSeconds: [0.05, 0.05, 0.05, 0.05],
       allowedCallbackAddresses: ['127.0.0.1'],
@@ -105,17 +113,7 @@ async function startSender(overrides: Partial<WebhookSenderOptions> = {}): Promi
       sweepIntervalMs: 3_600_000,
       ...overrides,
     },
-    {
-      database: own,
-      broker: connection,
-      logger,
-      metrics: createMetrics('webhook-sender'),
-      clock: systemClock,
-      random: () => 0,
-      resolveHost: async () => ['127.0.0.1'],
-      secretsKey: TEST_SECRETS_KEY,
-    },
-  );
+  });
   app.start();
   stops.push(async () => {
     await app.stop();
@@ -338,11 +336,11 @@ describe('crashes', () => {
   /** Delivers an event until its handler comes to its end, as a broker does; each failure is the end of a process. */
   async function handleUntilDone(event: EventEnvelope, crashAt?: number): Promise<CrashPoints> {
     const dying = aProcess(crashAt);
-    const observer = createObserver(logger, createMetrics('test'));
+    const observe = createObserve({ logger, metrics: createMetrics('test') });
     for (const process of [dying, aProcess()]) {
       try {
         await onOrderNotified(
-          { db: process.db, observer, wake: () => undefined },
+          { db: process.db, observe, wake: () => undefined },
           event as EventEnvelope<'order.changed'>,
         );
         break;
@@ -360,7 +358,7 @@ describe('crashes', () => {
       db,
       clock: systemClock,
       random: () => 0,
-      observer: createObserver(logger, createMetrics('test')),
+      observe: createObserve({ logger, metrics: createMetrics('test') }),
       secretsKey: TEST_SECRETS_KEY,
       instance: randomUUID(),
       rules: {

@@ -7,7 +7,7 @@ import { createMetrics } from '@opentill/runtime/metrics';
 import { createCrashPoints, enumerateCrashPoints } from '@opentill/testkit/crash-points';
 import { aCollection, aMerchant, type OrderRow } from '@opentill/testkit/scenario';
 import { DEFAULT_ENDPOINT_RULES, type EndpointRules } from '../src/endpoint-health.ts';
-import { createObserver } from '../src/observe.ts';
+import { createObserve } from '../src/observe.ts';
 import { createAttemptRecorder } from '../src/record-attempts.ts';
 import { claimDue, type ClaimedDelivery } from '../src/store/claim-due.ts';
 import { buryUnaddressed, queueDeliveries } from '../src/store/queue-deliveries.ts';
@@ -21,7 +21,10 @@ import { rewriteQueries } from './failing-database.ts';
  */
 const s = useDeliveryScenario();
 const RULES: EndpointRules = { ...DEFAULT_ENDPOINT_RULES, openAfterFailures: 3, probePausesMs: [3_600_000] };
-const observer = createObserver(createLogger({ service: 'test', level: 'silent' }), createMetrics('test'));
+const observe = createObserve({
+  logger: createLogger({ service: 'test', level: 'silent' }),
+  metrics: createMetrics('test'),
+});
 
 function seeded(seed: number) {
   let state = seed * 7_919 + 1;
@@ -35,7 +38,7 @@ interface Replica {
 }
 
 function recorderOf(db: Db, instance: string) {
-  return createAttemptRecorder({ db, instance, observer, random: () => 0, endpointRules: RULES });
+  return createAttemptRecorder({ db, instance, observe, random: () => 0, endpointRules: RULES });
 }
 
 async function endAttempt(

@@ -9,7 +9,7 @@ import { aCollection, aMerchant, TEST_SECRETS_KEY } from '@opentill/testkit/scen
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { startDeliverer, type Deliverer, type DelivererDeps } from '../src/deliver-due.ts';
 import { createAddressGuard } from '../src/forbidden-addresses.ts';
-import { createObserver } from '../src/observe.ts';
+import { createObserve } from '../src/observe.ts';
 import { DEFAULT_ENDPOINT_RULES } from '../src/endpoint-health.ts';
 import { queueDeliveries } from '../src/store/queue-deliveries.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
@@ -54,7 +54,10 @@ export function useDeliveryScenario() {
       db: webhook.kysely,
       clock: systemClock,
       random: () => 0,
-      observer: createObserver(createLogger({ service: 'test', level: 'silent' }), createMetrics('test')),
+      observe: createObserve({
+        logger: createLogger({ service: 'test', level: 'silent' }),
+        metrics: createMetrics('test'),
+      }),
       secretsKey: TEST_SECRETS_KEY,
       instance: randomUUID(),
       rules: {

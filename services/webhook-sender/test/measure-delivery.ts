@@ -19,7 +19,7 @@ import { createTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startDeliverer } from '../src/deliver-due.ts';
 import { createAddressGuard } from '../src/forbidden-addresses.ts';
-import { createObserver } from '../src/observe.ts';
+import { createObserve } from '../src/observe.ts';
 
 const [callbacks = 1_000, merchants = 20] = process.argv.slice(2).map(Number);
 const HANGING_SHARE = 0.1;
@@ -101,7 +101,10 @@ async function measure(name: string, merchantCount: number, hangingShare: number
     db: own.kysely,
     clock: systemClock,
     random: Math.random,
-    observer: createObserver(createLogger({ service: 'measure', level: 'silent' }), createMetrics('measure')),
+    observe: createObserve({
+      logger: createLogger({ service: 'measure', level: 'silent' }),
+      metrics: createMetrics('measure'),
+    }),
     secretsKey: TEST_SECRETS_KEY,
     instance: randomUUID(),
     rules: {

@@ -5,7 +5,7 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { createAddressGuard } from '../src/forbidden-addresses.ts';
-import { createObserver } from '../src/observe.ts';
+import { createObserve } from '../src/observe.ts';
 import { claimDue } from '../src/store/claim-due.ts';
 import { finishAttempts } from '../src/store/finish-attempts.ts';
 import { useDeliveryScenario } from './delivery-scenario.ts';
@@ -36,10 +36,10 @@ it.each([
     const startedAt = Date.now();
     const faulty = s.deliverer({
       ...overrides,
-      observer: createObserver(createLogger({ service: 'test', level: 'silent' }), metrics),
+      observe: createObserve({ logger: createLogger({ service: 'test', level: 'silent' }), metrics }),
     });
     await waitUntil('handed back', async () =>
-      (await metrics.render()).includes(`webhook_own_faults_total{fault="${fault}"`),
+      (await metrics.render()).includes(`opentill_webhook_own_faults_total{fault="${fault}"`),
     );
     await faulty.stop();
     const delivery = await s.deliveryOf(events[0]!);

@@ -3,12 +3,15 @@ import { sql } from 'kysely';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { aCollection, aMerchant } from '@opentill/testkit/scenario';
-import { createObserver } from '../src/observe.ts';
+import { createObserve } from '../src/observe.ts';
 import { createNotificationSweep, type NotificationSweepOptions } from '../src/sweep-notifications.ts';
 import { useDeliveryScenario } from './delivery-scenario.ts';
 
 const s = useDeliveryScenario();
-const observer = createObserver(createLogger({ service: 'test', level: 'silent' }), createMetrics('test'));
+const observe = createObserve({
+  logger: createLogger({ service: 'test', level: 'silent' }),
+  metrics: createMetrics('test'),
+});
 const running = new AbortController().signal;
 
 function aSweep(
@@ -17,7 +20,7 @@ function aSweep(
   lookBackMs = 600_000,
 ) {
   let woken = 0;
-  const deps = { db: s.webhook.kysely, observer, wake: () => void (woken += 1) };
+  const deps = { db: s.webhook.kysely, observe, wake: () => void (woken += 1) };
   const sweep = createNotificationSweep(deps, { pageSize, graceMs: 2_000, lookBackMs, from });
   const rounds = async () => {
     let count = 1;

@@ -1,12 +1,12 @@
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import type { Db } from '@opentill/db/database';
 import { handleTogetherOnce } from '@opentill/db/inbox';
-import type { Observer } from '../observe.ts';
+import type { Observe } from '../observe.ts';
 import { queueDeliveries } from '../store/queue-deliveries.ts';
 
 export interface NotifiedDeps {
   readonly db: Db;
-  readonly observer: Observer;
+  readonly observe: Observe;
   /** Told after the commit that deliveries are due. */
   readonly wake: () => void;
 }
@@ -30,7 +30,7 @@ export async function onOrdersNotified(deps: NotifiedDeps, events: readonly Orde
     ),
   );
   if (!outcome.handled) return;
-  deps.observer.deliveriesQueued(outcome.result, 'event');
+  deps.observe.deliveriesQueued(outcome.result, 'event');
   deps.wake();
 }
 
