@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
 import type { Db } from '@opentill/db/database';
 import { createOutboxStore } from '@opentill/db/outbox';
@@ -18,9 +17,10 @@ import { loadDisplayForms } from './display-forms.ts';
 import { dustBelowOf } from './dust-below.ts';
 import type { HandlerDeps } from './handlers/settle-event.ts';
 import { nativeSymbols, payableCoins } from './native-symbols.ts';
-import { createObserve, observeDatabase } from './observe.ts';
+import { createObserve, observeDatabase, type Observe } from './observe.ts';
 import { startConsumers } from './start-consumers.ts';
-import { DEFAULT_TIMING, startSweeps, type TrackerTiming } from './start-sweeps.ts';
+import { DEFAULT_TIMING, startSweeps, type Sweeps, type TrackerTiming } from './start-sweeps.ts';
+import { readAnyCursor } from './store/find-unsettled.ts';
 
 export interface TrackerDeps {
   /** As the role opentill_tracker. */
@@ -40,49 +40,40 @@ export interface TrackerDeps {
 export interface TrackerApp {
   /** What /readyz asks. */
   readonly checks: Checks;
+  /** Starts consumers, sweeps, the relay and the presence of this instance. */
+  start(): Promise<void>;
   /**
-   * Consumers and sweeps first, so that nothing new is begun; within 6 s, whatever hangs. What is not yet published
-   * waits in the outbox for the next relay.
+   * Consumers and sweeps first, so that no new work begins; within 6 s. What is not published yet waits in the outbox for the
+   * next relay.
    */
   stop(): Promise<void>;
 }
 
-/** Starts consumers, sweeps, the relay and the presence of this instance. Closes none of what it was given. */
-export async function startTracker(deps: TrackerDeps): Promise<TrackerApp> {
-  const { db, broker, logger, metrics, clock, newId } = deps;
-  const observe = createObserve({ logger, metrics, clock });
+interface Work {
+  readonly consumers: readonly Consumer[];
+  readonly sweeps: Sweeps;
+  readonly relay: { stop(): Promise<void> };
+  readonly presence: { stop(): Promise<void> };
+}
+
+/** confirmation-tracker: events of scanners and signer in, orders and ledger out. Closes none of what it was given. */
+export function createApp(deps: TrackerDeps): TrackerApp {
+  const { db, broker, logger, metrics } = deps;
+  const observe = createObserve(deps);
   observeDatabase(metrics, db);
-  const displayOf = await loadDisplayForms(deps.networks);
-  const publisher = createPublisher(broker);
-  const relay = startRelay({ store: createOutboxStore(db, 'tracker'), publisher, logger, metrics });
-  const wakeRelay = () => relay.wake();
-  const handlerDeps: HandlerDeps = {
-    db,
-    newId,
-    clock,
-    displayOf,
-    verifiedDepths: verifiedDepths(deps.networks),
-    dustBelow: dustBelowOf(deps.networks),
-    nativeSymbolOf: nativeSymbols(deps.networks),
-    observe,
-    wakeRelay,
-  };
-  const timing = { ...DEFAULT_TIMING, ...deps.timing };
-  const sweeps = startSweeps(handlerDeps, timing, payableCoins(deps.networks));
-  const consumers = startConsumers(deps, { ...handlerDeps, wakeDueSweep: sweeps.wakeDueSweep });
-  const presence = announcePresence({
-    db,
-    schema: 'tracker',
-    instance: deps.instanceId,
-    onError: (error) => observe.presenceFailed(error),
-  });
+  let work: Work | undefined;
   return {
     checks: {
       database: () => databaseAnswers(db),
-      broker: () => Promise.resolve(brokerState(broker, consumers)),
-      backlog: () => Promise.resolve(sweeps.check()),
+      broker: () => Promise.resolve(brokerState(broker, work?.consumers ?? [])),
+      backlog: () => Promise.resolve(work?.sweeps.check() ?? { ok: false, detail: 'not started' }),
+    },
+    async start() {
+      work = startWork(deps, observe, await loadDisplayForms(deps.networks));
     },
     async stop() {
+      if (work === undefined) return;
+      const { consumers, sweeps, relay, presence } = work;
       const stopConsumers = () => Promise.all(consumers.map((consumer) => consumer.stop()));
       await stopWithin(
         STOP_LIMITS_MS.intake,
@@ -98,8 +89,37 @@ export async function startTracker(deps: TrackerDeps): Promise<TrackerApp> {
   };
 }
 
+function startWork(deps: TrackerDeps, observe: Observe, displayOf: HandlerDeps['displayOf']): Work {
+  const { db, broker, logger, metrics, clock, newId } = deps;
+  const publisher = createPublisher(broker);
+  const relay = startRelay({ store: createOutboxStore(db, 'tracker'), publisher, logger, metrics });
+  const handlerDeps: HandlerDeps = {
+    db,
+    newId,
+    clock,
+    displayOf,
+    verifiedDepths: verifiedDepths(deps.networks),
+    dustBelow: dustBelowOf(deps.networks),
+    nativeSymbolOf: nativeSymbols(deps.networks),
+    observe,
+    wakeRelay: () => relay.wake(),
+  };
+  const sweeps = startSweeps(handlerDeps, { ...DEFAULT_TIMING, ...deps.timing }, payableCoins(deps.networks));
+  return {
+    consumers: startConsumers(deps, { ...handlerDeps, wakeDueSweep: sweeps.wakeDueSweep }),
+    sweeps,
+    relay,
+    presence: announcePresence({
+      db,
+      schema: 'tracker',
+      instance: deps.instanceId,
+      onError: (error) => observe.presenceFailed(error),
+    }),
+  };
+}
+
 async function databaseAnswers(db: Db): Promise<CheckResult> {
-  await sql`select 1 from chain_cursor limit 1`.execute(db);
+  await readAnyCursor(db);
   return { ok: true };
 }
 

@@ -1,8 +1,8 @@
 import type { Tx } from '@opentill/db/database';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { verdictOf } from '@opentill/domain/settle-payout';
-import type { KnownPayout, LockedPayout, MovedMoney, PayoutMoney } from './payout-rows.ts';
-import { loadPayouts, settleMoney } from './payout-store.ts';
+import type { KnownPayout, LockedPayout, MovedMoney, PayoutMoney } from './store/payout-rows.ts';
+import { loadPayouts, settleMoney } from './store/payouts.ts';
 
 /** The facts of payouts, and where the ledger moved their amounts by the very same facts. */
 export interface BookedPayouts {

@@ -7,7 +7,7 @@ import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
 import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
-import { startTracker } from './app.ts';
+import { createApp } from './app.ts';
 import { readTrackerConfig } from './config.ts';
 
 const SERVICE = 'confirmation-tracker';
@@ -30,7 +30,7 @@ export const composeTracker: Compose = async (env, { sharesProcess }) => {
     onStop(() => database.close(STOP_LIMITS_MS.database));
     const broker = connectBroker({ url: config.amqpUrl, logger, name: `${SERVICE} ${instanceId}` });
     onStop(() => broker.close());
-    const app = await startTracker({
+    const app = createApp({
       db: database.kysely,
       broker,
       logger,
@@ -42,6 +42,7 @@ export const composeTracker: Compose = async (env, { sharesProcess }) => {
       timing: { inboxKeptSeconds: config.inboxKeptSeconds },
     });
     onStop(() => app.stop());
+    await app.start();
     const { healthPort: port, healthHost: host } = config;
     return { checks: app.checks, metrics, health: { port, host } };
   });

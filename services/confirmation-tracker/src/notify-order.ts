@@ -7,7 +7,7 @@ import {
   type CollectionStep,
 } from '@opentill/domain/settle-collection';
 import type { ChainDisplay } from './display-forms.ts';
-import type { LockedOrder, NotificationRow, OrderFacts, TransferRow } from './order-rows.ts';
+import type { LockedOrder, NotificationRow, OrderFacts, TransferRow } from './store/order-rows.ts';
 import { viewOf } from './view-order.ts';
 
 export interface NotifyDeps {

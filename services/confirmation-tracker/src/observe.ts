@@ -4,7 +4,7 @@ import { deadRows, oldestTransactionSeconds } from '@opentill/db/measure-databas
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import type { PayableCoin } from './native-symbols.ts';
-import type { BookedTopUp, OrderOutcome } from './order-rows.ts';
+import type { BookedTopUp, OrderOutcome } from './store/order-rows.ts';
 
 /** What happens in the tracker, by name: logged and counted in one place. */
 export interface Observe {
@@ -108,44 +108,44 @@ export function createObserve({ logger, metrics, clock }: ObserveDeps): Observe 
 function createCounters(metrics: Metrics) {
   return {
     moved: metrics.counter({
-      name: 'opentill_orders_moved_total',
+      name: 'opentill_tracker_orders_moved_total',
       help: 'Orders that entered a status',
       labelNames: ['status', 'chain'],
     }),
     settleSeconds: metrics.histogram({
-      name: 'opentill_order_settlement_seconds',
+      name: 'opentill_tracker_order_settlement_seconds',
       help: "From a scanner's record of a change to the commit of the order that it moved",
       labelNames: ['chain'],
     }),
     unmatched: metrics.counter({
-      name: 'opentill_unmatched_deposits_total',
+      name: 'opentill_tracker_unmatched_deposits_total',
       help: 'Deposits that no order takes, by reason',
       labelNames: ['reason'],
     }),
     incidents: metrics.counter({
-      name: 'opentill_incidents_total',
+      name: 'opentill_tracker_incidents_total',
       help: 'What should never be: credited transfers, payouts or top-ups taken back, payouts that delivered another amount',
       labelNames: ['chain', 'kind'],
     }),
     failures: metrics.counter({
-      name: 'opentill_orders_not_settled_total',
+      name: 'opentill_tracker_orders_not_settled_total',
       help: 'Attempts to settle an order that failed by the order itself',
     }),
     swept: metrics.counter({
-      name: 'opentill_transfers_swept_total',
+      name: 'opentill_tracker_transfers_swept_total',
       help: 'Transfers that the sweep found unsettled: their events were lost or late',
     }),
     fatesSwept: metrics.counter({
-      name: 'opentill_fates_swept_total',
+      name: 'opentill_tracker_fates_swept_total',
       help: 'Fates of own transactions that the sweep found unsettled: their events were lost or late',
     }),
     topUps: metrics.counter({
-      name: 'opentill_top_ups_booked_total',
+      name: 'opentill_tracker_top_ups_booked_total',
       help: 'Changes of the ledger by what came into hot wallets',
       labelNames: ['chain'],
     }),
     lastSweep: metrics.gauge({
-      name: 'opentill_transfers_unsettled_count',
+      name: 'opentill_tracker_transfers_unsettled_count',
       help: 'Transfers that the last sweep found unsettled',
     }),
   };
@@ -154,7 +154,7 @@ function createCounters(metrics: Metrics) {
 /** How the database is: asked when the metrics are. The tracker tells it, because one service is enough to. */
 export function observeDatabase(metrics: Metrics, db: Db): void {
   metrics.gauge({
-    name: 'opentill_database_oldest_transaction_seconds',
+    name: 'opentill_tracker_database_oldest_transaction_seconds',
     help: 'Age of the oldest open transaction: vacuum clears nothing that died since',
     async collect(gauge) {
       // Without the database the last figures stay; its own metrics tell. What can't be seen is no number.
@@ -163,7 +163,7 @@ export function observeDatabase(metrics: Metrics, db: Db): void {
     },
   });
   metrics.gauge({
-    name: 'opentill_database_dead_rows_count',
+    name: 'opentill_tracker_database_dead_rows_count',
     help: 'Dead rows that vacuum has not cleared yet, of tables with more than a hundred',
     labelNames: ['table'],
     async collect(gauge) {

@@ -32,7 +32,7 @@ import type {
   SettlementRow,
   TransferRow,
   UnmatchedRow,
-} from './order-rows.ts';
+} from './store/order-rows.ts';
 
 /** What an operator decided; of an acceptance with money that the order did not ask for that too, as he saw it. */
 export interface OperatorDecision extends Omit<CollectionDecision, 'otherMoney'> {

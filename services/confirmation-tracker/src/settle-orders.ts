@@ -1,9 +1,8 @@
-import { sql } from 'kysely';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import type { Db, Tx } from '@opentill/db/database';
-import { loadEveryTransfer, loadFacts, ROWS_AT_ONCE, type FactsSelection } from './load-facts.ts';
-import type { LockedOrder, OrderFacts, OrderOutcome, TransferRow } from './order-rows.ts';
-import { saveOutcomes, type SaveDeps } from './save-outcomes.ts';
+import { loadEveryTransfer, loadFacts, ROWS_AT_ONCE, type FactsSelection } from './store/load-facts.ts';
+import type { LockedOrder, OrderFacts, OrderOutcome, TransferRow } from './store/order-rows.ts';
+import { checkLedger, saveOutcomes, type SaveDeps } from './store/save-outcomes.ts';
 import {
   settleOrder,
   type OperatorDecision,
@@ -11,7 +10,7 @@ import {
   type SettleOrderDeps,
   type TransferOutcome,
 } from './settle-order.ts';
-import { lockOrders, type LockOptions, type OrderSelection } from './store.ts';
+import { lockOrders, type LockOptions, type OrderSelection } from './store/lock-orders.ts';
 
 export interface SettleDeps extends SettleOrderDeps, SaveDeps {
   readonly db: Db;
@@ -52,9 +51,8 @@ export async function settleOrders(
     const selected = { orders: ofEvery, transferIds, verifiedDepths };
     for await (const rows of settleEveryTransfer(tx, selected, begin, outcomes)) {
       await saveOutcomes(tx, deps, [rows]);
-      // The ledger's checks of this part now: those of all parts together may take longer than a commit is given.
-      await sql`set constraints all immediate`.execute(tx);
-      await sql`set constraints all deferred`.execute(tx);
+      // The checks of all parts together may take longer than a commit is given.
+      await checkLedger(tx);
       told.push(rows);
     }
   }

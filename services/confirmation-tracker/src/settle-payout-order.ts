@@ -12,8 +12,8 @@ import {
   type PayoutOrderState,
   type PayoutStep,
 } from '@opentill/domain/settle-payout';
-import type { IncidentRow, NotificationRow, OrderOutcome } from './order-rows.ts';
-import type { FateRow, KnownPayout, LockedPayout, MovedMoney } from './payout-rows.ts';
+import type { IncidentRow, NotificationRow, OrderOutcome } from './store/order-rows.ts';
+import type { FateRow, KnownPayout, LockedPayout, MovedMoney } from './store/payout-rows.ts';
 import type { SettleOrderDeps } from './settle-order.ts';
 
 type Deps = Pick<SettleOrderDeps, 'newId' | 'displayOf'>;

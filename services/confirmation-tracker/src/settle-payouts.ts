@@ -1,13 +1,13 @@
 import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import { bookPayouts } from './book-payouts.ts';
-import type { OrderOutcome } from './order-rows.ts';
-import type { KnownPayout } from './payout-rows.ts';
-import { expireDue, lockPayouts, settleFees, type PayoutSelection } from './payout-store.ts';
-import { saveOutcomes } from './save-outcomes.ts';
+import type { OrderOutcome } from './store/order-rows.ts';
+import type { KnownPayout } from './store/payout-rows.ts';
+import { expireDue, lockPayouts, settleFees, type PayoutSelection } from './store/payouts.ts';
+import { saveOutcomes } from './store/save-outcomes.ts';
 import { settlePayoutOrder } from './settle-payout-order.ts';
 import type { SettleDeps } from './settle-orders.ts';
-import type { LockOptions } from './store.ts';
+import type { LockOptions } from './store/lock-orders.ts';
 
 export interface SettlePayoutDeps extends SettleDeps {
   /** Under which symbol the fees of a chain stand in the ledger. */

@@ -1,5 +1,6 @@
-import { carryOutDecisions, findDecidedOrders } from './carry-out-decisions.ts';
+import { carryOutDecisions } from './carry-out-decisions.ts';
 import type { HandlerDeps } from './handlers/settle-event.ts';
+import { findDecidedOrders } from './store/decisions.ts';
 
 /**
  * Carries out operators' decisions of which no event told.

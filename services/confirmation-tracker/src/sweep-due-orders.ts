@@ -1,7 +1,7 @@
 import { committed, type HandlerDeps } from './handlers/settle-event.ts';
 import { isolates, settleOrders } from './settle-orders.ts';
-import { findDueOrders } from './find-unsettled.ts';
-import { ORDERS_PER_TRANSACTION, ordersByKey } from './store.ts';
+import { findDueOrders } from './store/find-unsettled.ts';
+import { ORDERS_PER_TRANSACTION, ordersByKey } from './store/lock-orders.ts';
 
 export interface DueSweepOptions {
   readonly limit?: number;

@@ -1,8 +1,8 @@
 import { settleEach, settleTransfers, type HandlerDeps } from './handlers/settle-event.ts';
 import { settleHotWalletDeposits } from './hot-wallet-deposits.ts';
 import { isolates } from './settle-orders.ts';
-import { findUnsettled, startOfSweep, SWEEP_FROM_NOW, type SweepPosition } from './find-unsettled.ts';
-import { ORDERS_PER_TRANSACTION } from './store.ts';
+import { findUnsettled, startOfSweep, SWEEP_FROM_NOW, type SweepPosition } from './store/find-unsettled.ts';
+import { ORDERS_PER_TRANSACTION } from './store/lock-orders.ts';
 
 export interface TransferSweepOptions {
   /** Transfers looked at per query. */

@@ -3,7 +3,7 @@ import type { NotifyOrder } from '@opentill/contracts/notify-order';
 import type { Chain } from '@opentill/domain/chains';
 import { fitOf } from '@opentill/domain/settle-transfer';
 import type { ChainDisplay } from './display-forms.ts';
-import type { LockedOrder, TransferRow } from './order-rows.ts';
+import type { LockedOrder, TransferRow } from './store/order-rows.ts';
 
 /**
  * An order as its merchant is told of it. The transaction of another token, or on another chain, that an operator accepted for it is

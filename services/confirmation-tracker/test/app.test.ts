@@ -11,7 +11,7 @@ import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import type { OrderRow } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { startTracker, type TrackerApp } from '../src/app.ts';
+import { createApp, type TrackerApp } from '../src/app.ts';
 import { changed, fated, payoutsOn } from './payout-scenario.ts';
 import {
   createTrackerScenario,
@@ -51,7 +51,7 @@ afterAll(async () => {
 });
 
 /** A replica as main.ts makes it, connected with the rights of its service alone. */
-async function startReplica(timing: Parameters<typeof startTracker>[0]['timing'] = {}): Promise<Replica> {
+async function startReplica(timing: Parameters<typeof createApp>[0]['timing'] = {}): Promise<Replica> {
   const database = s.database.open('tracker');
   const broker: Broker = connectBroker({
     url: await rabbit.urlFor('confirmation-tracker'),
@@ -59,7 +59,7 @@ async function startReplica(timing: Parameters<typeof startTracker>[0]['timing']
     name: 'tracker',
   });
   const metrics = createMetrics('confirmation-tracker');
-  const app = await startTracker({
+  const app = createApp({
     db: database.kysely,
     broker,
     logger,
@@ -70,6 +70,7 @@ async function startReplica(timing: Parameters<typeof startTracker>[0]['timing']
     instanceId: `tracker-${replicas.length}`,
     timing: { transferSweepMs: 60_000, dueSweepMs: 60_000, ...timing },
   });
+  await app.start();
   await broker.ready();
   const replica = {
     app,
@@ -161,8 +162,8 @@ describe('the running service', () => {
     await waitUntil('both counted', async () => {
       const text = await metrics.render();
       return (
-        /opentill_orders_moved_total\{.*status="SUCCESS".*\} 1/.test(text) &&
-        /opentill_order_settlement_seconds_count\{.*\} 2/.test(text)
+        /opentill_tracker_orders_moved_total\{.*status="SUCCESS".*\} 1/.test(text) &&
+        /opentill_tracker_order_settlement_seconds_count\{.*\} 2/.test(text)
       );
     });
   });

@@ -6,9 +6,9 @@ import { readSums, sumTransfers, type TransferFact } from '@opentill/domain/coll
 import { fitOf } from '@opentill/domain/settle-transfer';
 import { anEvmAddress, type OrderRow, type TransferRow } from '@opentill/testkit/scenario';
 import { agreedHeight } from '../src/agreed-height.ts';
-import { loadEveryTransfer, loadFacts } from '../src/load-facts.ts';
-import type { TransferRow as TrackerTransfer } from '../src/order-rows.ts';
-import { lockOrders, ordersByKey } from '../src/store.ts';
+import { loadEveryTransfer, loadFacts } from '../src/store/load-facts.ts';
+import type { TransferRow as TrackerTransfer } from '../src/store/order-rows.ts';
+import { lockOrders, ordersByKey } from '../src/store/lock-orders.ts';
 import { settleTransfers } from '../src/handlers/settle-event.ts';
 import { at, createTrackerScenario, TTL, type TrackerScenario } from './tracker-scenario.ts';
 

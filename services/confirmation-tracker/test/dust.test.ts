@@ -4,7 +4,7 @@ import type { Db } from '@opentill/db/database';
 import { aTransfer, type OrderRow, type TransferRow } from '@opentill/testkit/scenario';
 import { settleTransfers, type HandlerDeps } from '../src/handlers/settle-event.ts';
 import { settleOrders } from '../src/settle-orders.ts';
-import { ordersOfTransfers } from '../src/store.ts';
+import { ordersOfTransfers } from '../src/store/lock-orders.ts';
 import { at, createTrackerScenario, sweepDue, TTL, type TrackerScenario } from './tracker-scenario.ts';
 
 let s: TrackerScenario;

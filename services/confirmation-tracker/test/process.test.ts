@@ -81,7 +81,7 @@ test('the process becomes ready, settles an order, and ends cleanly when told to
   await rabbit.publish('transfer.detected.evm', JSON.stringify(event));
   await waitUntil('settled', async () => (await s.state(order)).status === 'PENDING_CONFIRMATION');
   expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain(
-    'opentill_orders_moved_total',
+    'opentill_tracker_orders_moved_total',
   );
 
   const ended = once(child, 'exit');

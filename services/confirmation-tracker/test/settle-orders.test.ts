@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { anEvmAddress, type TransferRow } from '@opentill/testkit/scenario';
-import { loadEveryTransfer, loadFacts } from '../src/load-facts.ts';
-import { lockOrders, ordersOfTransfers } from '../src/store.ts';
+import { loadEveryTransfer, loadFacts } from '../src/store/load-facts.ts';
+import { lockOrders, ordersOfTransfers } from '../src/store/lock-orders.ts';
 import { at, createTrackerScenario, TTL, type TrackerScenario } from './tracker-scenario.ts';
 
 let s: TrackerScenario;

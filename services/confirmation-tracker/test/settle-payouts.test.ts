@@ -4,7 +4,7 @@ import { evmAddressCodec } from '@opentill/chain-evm/address';
 import type { Address } from '@opentill/chain/address-codec';
 import { anOwnTransaction } from '@opentill/testkit/payout-scenario';
 import { createCrashingDatabase } from './crashing-database.ts';
-import { findDuePayouts } from '../src/sweep-payouts.ts';
+import { findDuePayouts } from '../src/store/find-payouts.ts';
 import { changed, fated, payoutsOn, sweepDue, sweepFates, type Payouts } from './payout-scenario.ts';
 import { createTrackerScenario, handle, type TrackerScenario } from './tracker-scenario.ts';
 

@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
-import { payoutsOfTransactions } from '../payout-store.ts';
+import { payoutsOfTransactions } from '../store/payouts.ts';
 import type { HandlerDeps } from './settle-event.ts';
 import { settleCancels, settlePayoutEvent } from './settle-payout-event.ts';
 

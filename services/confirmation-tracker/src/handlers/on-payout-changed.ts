@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
-import { payoutsByKey } from '../payout-store.ts';
+import { payoutsByKey } from '../store/payouts.ts';
 import type { HandlerDeps } from './settle-event.ts';
 import { settlePayoutEvent } from './settle-payout-event.ts';
 

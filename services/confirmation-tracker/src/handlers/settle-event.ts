@@ -1,9 +1,9 @@
 import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
 import type { Observe } from '../observe.ts';
-import type { OrderOutcome } from '../order-rows.ts';
+import type { OrderOutcome } from '../store/order-rows.ts';
 import { isolates, settleOrders } from '../settle-orders.ts';
 import type { SettlePayoutDeps } from '../settle-payouts.ts';
-import { ordersOfTransfers, type LockOptions } from '../store.ts';
+import { ordersOfTransfers, type LockOptions } from '../store/lock-orders.ts';
 
 export interface HandlerDeps extends SettlePayoutDeps {
   readonly observe: Observe;

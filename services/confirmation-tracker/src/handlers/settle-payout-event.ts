@@ -1,11 +1,11 @@
 import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
 import type { Chain } from '@opentill/domain/chains';
 import type { Tx } from '@opentill/db/database';
-import type { OrderOutcome } from '../order-rows.ts';
-import { loadCancels, payoutsByKey, settleFees, type PayoutSelection } from '../payout-store.ts';
+import type { OrderOutcome } from '../store/order-rows.ts';
+import { loadCancels, payoutsByKey, settleFees, type PayoutSelection } from '../store/payouts.ts';
 import { isolates } from '../settle-orders.ts';
 import { settlePayouts } from '../settle-payouts.ts';
-import { ORDERS_PER_TRANSACTION, type LockOptions } from '../store.ts';
+import { ORDERS_PER_TRANSACTION, type LockOptions } from '../store/lock-orders.ts';
 import { committed, type HandlerDeps } from './settle-event.ts';
 
 /**

@@ -131,3 +131,8 @@ export async function findUnsettled(
     now: row.now,
   };
 }
+
+/** Resolves when the database answers this role. */
+export async function readAnyCursor(db: Db): Promise<void> {
+  await sql`select 1 from chain_cursor limit 1`.execute(db);
+}

@@ -136,3 +136,9 @@ async function postEntries(tx: Tx, outcomes: readonly OrderOutcome[]): Promise<v
       join account a on a.kind = p.kind and a.chain = p.chain and a.symbol = p.symbol
         and a."merchantId" is not distinct from p."merchantId"`.execute(tx);
 }
+
+/** Runs the ledger's deferred checks of what this transaction has written so far. */
+export async function checkLedger(tx: Tx): Promise<void> {
+  await sql`set constraints all immediate`.execute(tx);
+  await sql`set constraints all deferred`.execute(tx);
+}

@@ -14,7 +14,7 @@ import type {
   PayoutMoney,
   SettledFate,
 } from './payout-rows.ts';
-import type { LockOptions } from './store.ts';
+import type { LockOptions } from './lock-orders.ts';
 
 /** Which payouts to settle: a subquery that gives their order_pk. */
 export type PayoutSelection = RawBuilder<unknown>;
