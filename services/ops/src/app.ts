@@ -6,7 +6,6 @@ import type { Checks } from '@opentill/runtime/health';
 import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
-import { sql } from 'kysely';
 import { createAssets } from './assets.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { createSendCsv } from './exports/send-csv.ts';
@@ -16,6 +15,7 @@ import { allHandlers } from './operations/all-handlers.ts';
 import { createPerform } from './perform.ts';
 import { buildRouter } from './routes/build-router.ts';
 import { createOpsServer } from './server.ts';
+import { databaseAnswers } from './store/database-answers.ts';
 
 export interface OpsAppDeps {
   /** As the role opentill_ops, for who asks and for acts: nothing that is only looked at keeps these waiting. Stays open. */
@@ -75,7 +75,7 @@ export function createApp(deps: OpsAppDeps): OpsApp {
   return {
     checks: {
       database: async () => {
-        await sql`select 1`.execute(database.kysely);
+        await databaseAnswers(database.kysely);
         return { ok: true };
       },
       broker: async () => ({

@@ -8,7 +8,7 @@ import {
   type ServiceVariables,
 } from '@opentill/runtime/service-settings';
 
-interface OpsVariables extends ServiceVariables {
+interface Variables extends ServiceVariables {
   readonly OPS_PORT: number;
   readonly OPS_HOST: string;
   readonly NETWORKS_FILE: string;
@@ -38,7 +38,7 @@ export interface OpsConfig extends ServiceSettings {
 
 /** @throws GatewayError CONFIG_INVALID, SECRETS_KEY_INVALID */
 export function readOpsConfig(env: Environment): OpsConfig {
-  const variables = readConfig<OpsVariables>(OPS_CONFIG_SCHEMA, env);
+  const variables = readConfig<Variables>(OPS_CONFIG_SCHEMA, env);
   return {
     ...serviceSettings(variables),
     port: variables.OPS_PORT,

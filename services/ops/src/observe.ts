@@ -7,17 +7,17 @@ export type Observe = ReturnType<typeof createObserve>;
 
 export function createObserve({ logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics }) {
   const duration = metrics.histogram({
-    name: 'ops_request_duration_seconds',
+    name: 'opentill_ops_request_duration_seconds',
     help: 'Time from the request to its answer.',
     labelNames: ['operation', 'code'],
   });
   const acts = metrics.counter({
-    name: 'ops_acts_total',
+    name: 'opentill_ops_acts_total',
     help: 'Acts of operators in the audit log.',
     labelNames: ['operation', 'outcome'],
   });
   const failures = metrics.counter({
-    name: 'ops_authentication_failures_total',
+    name: 'opentill_ops_authentication_failures_total',
     help: 'Requests without a valid token.',
     labelNames: ['why'],
   });

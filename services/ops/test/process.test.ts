@@ -78,7 +78,7 @@ it('serves operators, publishes what they decided as its own broker user, and st
   const [message] = await broker.take(queue);
   expect(JSON.parse(message!.content.toString())).toMatchObject({ data: { orderPk: order.order_pk } });
   const metrics = await (await health('/metrics')).text();
-  expect(metrics).toMatch(/ops_acts_total\{[^}]*operation="decideOrder"[^}]*\} 1/);
+  expect(metrics).toMatch(/opentill_ops_acts_total\{[^}]*operation="decideOrder"[^}]*\} 1/);
 
   child.kill('SIGTERM');
   expect((await once(child, 'exit'))[0]).toBe(0);

@@ -2,7 +2,7 @@ import { LEDGER_COLUMNS, ORDER_COLUMNS } from '@opentill/contracts/ops/ledger-ro
 import { bookCoveredTopUp, readTopUp, reverseTopUp } from '@opentill/db/top-ups';
 import type { RawBuilder } from 'kysely';
 import type { CsvExport, Handlers } from '../handlers.ts';
-import { readRows } from '../exports/read-rows.ts';
+import { readRows } from '../store/read-rows.ts';
 import { keyAfter, PAGE_SIZE, pageOf, requiredDate } from '../page.ts';
 import { notFound, refuse } from '../refuse.ts';
 import { orderAmount, time } from '../show.ts';
