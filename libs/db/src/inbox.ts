@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import type { ServiceSchema } from './service-schema.ts';
 
@@ -10,30 +10,18 @@ export interface InboxKey {
 }
 
 /**
- * The statement that remembers an event as handled: returns a row the first time, none when it was handled before, and waits
- * for whoever is at it now. For a CTE in front of the first statement of its effect, which saves a round trip.
- */
-export function rememberHandled(key: InboxKey): RawBuilder<{ event_id: string }> {
-  return sql`
-    insert into ${sql.table(`${key.schema}.inbox`)} (consumer, event_id) values (${key.consumer}, ${key.eventId})
-    on conflict do nothing returning event_id`;
-}
-
-/**
  * Does `work` once per (consumer, event): the inbox row and the effect are one transaction, so a redelivery does
  * nothing, two deliveries at the same moment wait for one another, and work that throws leaves no trace.
  */
 export function handleOnce<T>(
   db: Db,
-  key: InboxKey,
+  { eventId, ...consumer }: InboxKey,
   work: (tx: Tx) => Promise<T>,
-): Promise<{ readonly handled: true; readonly result: T } | { readonly handled: false }> {
-  return db.transaction().execute(async (tx) => {
-    const { rows } = await rememberHandled(key).execute(tx);
-    if (rows.length === 0) return { handled: false };
-    return { handled: true, result: await work(tx) };
-  });
+): Promise<Handled<T>> {
+  return handleTogetherOnce(db, { ...consumer, eventIds: [eventId] }, work);
 }
+
+export type Handled<T> = { readonly handled: true; readonly result: T } | { readonly handled: false };
 
 /**
  * The same for events that came together: `work` gets those of them that were not handled before, if there are any, and all
@@ -43,7 +31,7 @@ export function handleTogetherOnce<T>(
   db: Db,
   { schema, consumer, eventIds }: Omit<InboxKey, 'eventId'> & { readonly eventIds: readonly string[] },
   work: (tx: Tx, firstTime: ReadonlySet<string>) => Promise<T>,
-): Promise<{ readonly handled: true; readonly result: T } | { readonly handled: false }> {
+): Promise<Handled<T>> {
   return db.transaction().execute(async (tx) => {
     // In one order, so that two that hold the same events never wait for one another in a circle.
     const { rows } = await sql<{ event_id: string }>`

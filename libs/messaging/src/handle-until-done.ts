@@ -33,7 +33,7 @@ export async function handleUntilDone<T extends EventType>(
   let failures = 0;
   let counted = 0;
   for (;;) {
-    const failure = await handleOnce(envelope, options);
+    const failure = await tryHandling(envelope, options);
     if (failure === undefined) {
       metrics.settled('handled');
       return 'ack';
@@ -58,7 +58,7 @@ export async function handleUntilDone<T extends EventType>(
 }
 
 /** @returns what the handler threw, if it did. */
-async function handleOnce<T extends EventType>(
+async function tryHandling<T extends EventType>(
   envelope: EventEnvelope<T>,
   { handle, metrics, handleTimeoutMs }: HandlingOptions<T>,
 ): Promise<{ readonly error: unknown } | undefined> {

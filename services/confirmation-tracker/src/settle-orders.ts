@@ -19,7 +19,7 @@ export interface SettleDeps extends SettleOrderDeps, SaveDeps {
 /**
  * Brings the selected orders in line with the chain, within the caller's transaction: lock, facts, decision, save.
  * The lock comes before the facts, each in a statement and a snapshot of its own, so that what another replica has
- * just settled is seen. `decisions` are operators', by order. As the handling of an event that was handled before it does nothing.
+ * just settled is seen. `decisions` are operators', by order.
  * @returns what was done, for orders where anything was
  */
 export async function settleOrders(

@@ -1,9 +1,10 @@
 import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
+import { handleOnce, type InboxKey } from '@opentill/db/inbox';
 import type { Observe } from '../observe.ts';
 import type { OrderOutcome } from '../store/order-rows.ts';
 import { isolates, settleOrders } from '../settle-orders.ts';
 import type { SettlePayoutDeps } from '../settle-payouts.ts';
-import { ordersOfTransfers, type LockOptions } from '../store/lock-orders.ts';
+import { ordersOfTransfers } from '../store/lock-orders.ts';
 
 export interface HandlerDeps extends SettlePayoutDeps {
   readonly observe: Observe;
@@ -23,13 +24,19 @@ export async function settleEvent(
   envelope: EventEnvelope<EventType>,
   transferIds: readonly string[],
 ): Promise<void> {
-  const handles = { schema: 'tracker', consumer: envelope.type, eventId: envelope.id } as const;
   try {
-    await settleTransfers(deps, transferIds, { handles });
+    const outcome = await handleOnce(deps.db, inboxKeyOf(envelope), (tx) =>
+      settleOrders(tx, deps, ordersOfTransfers(transferIds)),
+    );
+    if (outcome.handled) committed(deps, outcome.result);
   } catch (error) {
     if (transferIds.length > 1 && isolates(error)) await settleEach(deps, transferIds);
     throw error;
   }
+}
+
+export function inboxKeyOf({ type, id }: EventEnvelope<EventType>): InboxKey {
+  return { schema: 'tracker', consumer: type, eventId: id };
 }
 
 /** Settles the orders of some transfers without an event, one by one; failures are reported, not thrown. */
@@ -51,11 +58,10 @@ export async function settleEach(
 export async function settleTransfers(
   deps: HandlerDeps,
   transferIds: readonly (string | number)[],
-  options: LockOptions = {},
 ): Promise<void> {
   const outcomes = await deps.db
     .transaction()
-    .execute((tx) => settleOrders(tx, deps, ordersOfTransfers(transferIds), options));
+    .execute((tx) => settleOrders(tx, deps, ordersOfTransfers(transferIds)));
   committed(deps, outcomes);
 }
 

@@ -1,12 +1,12 @@
 import type { EventEnvelope, EventType } from '@opentill/contracts/event-catalog';
 import type { Chain } from '@opentill/domain/chains';
 import type { Tx } from '@opentill/db/database';
-import type { OrderOutcome } from '../store/order-rows.ts';
+import { handleOnce } from '@opentill/db/inbox';
 import { loadCancels, payoutsByKey, settleFees, type PayoutSelection } from '../store/payouts.ts';
 import { isolates } from '../settle-orders.ts';
 import { settlePayouts } from '../settle-payouts.ts';
 import { ORDERS_PER_TRANSACTION, type LockOptions } from '../store/lock-orders.ts';
-import { committed, type HandlerDeps } from './settle-event.ts';
+import { committed, inboxKeyOf, type HandlerDeps } from './settle-event.ts';
 
 /**
  * Settles the payouts that an event is about: once, in one transaction with its inbox row. When one of them can't be
@@ -16,11 +16,15 @@ export async function settlePayoutEvent(
   deps: HandlerDeps,
   envelope: EventEnvelope<EventType>,
   selection: PayoutSelection,
-  one: (tx: Tx) => Promise<unknown> = () => Promise.resolve(),
+  also: (tx: Tx) => Promise<unknown> = () => Promise.resolve(),
 ): Promise<void> {
-  const handles = { schema: 'tracker', consumer: envelope.type, eventId: envelope.id } as const;
   try {
-    await inOneTransaction(deps, selection, { handles }, one);
+    const outcome = await handleOnce(deps.db, inboxKeyOf(envelope), async (tx) => {
+      const settled = await settlePayouts(tx, deps, selection);
+      await also(tx);
+      return settled;
+    });
+    if (outcome.handled) committed(deps, outcome.result);
   } catch (error) {
     if (isolates(error)) await settleEachPayout(deps, await keysOf(deps, selection));
     throw error;
@@ -56,7 +60,7 @@ async function settleEachPayout(deps: HandlerDeps, orderPks: readonly string[]):
   let settled = 0;
   for (const orderPk of orderPks) {
     try {
-      settled += await inOneTransaction(deps, payoutsByKey([orderPk]), {});
+      settled += await inOneTransaction(deps, payoutsByKey([orderPk]));
     } catch (error) {
       if (!isolates(error)) throw error;
       deps.observe.notSettled({ orderPk }, error);
@@ -68,14 +72,9 @@ async function settleEachPayout(deps: HandlerDeps, orderPks: readonly string[]):
 async function inOneTransaction(
   deps: HandlerDeps,
   selection: PayoutSelection,
-  options: LockOptions,
-  also: (tx: Tx) => Promise<unknown> = () => Promise.resolve(),
+  options: LockOptions = {},
 ): Promise<number> {
-  const outcomes = await deps.db.transaction().execute(async (tx): Promise<readonly OrderOutcome[]> => {
-    const done = await settlePayouts(tx, deps, selection, options);
-    await also(tx);
-    return done;
-  });
+  const outcomes = await deps.db.transaction().execute((tx) => settlePayouts(tx, deps, selection, options));
   committed(deps, outcomes);
   return outcomes.length;
 }

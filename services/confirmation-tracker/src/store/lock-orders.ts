@@ -1,7 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { OrderStatus } from '@opentill/contracts/notify-order';
 import type { Tx } from '@opentill/db/database';
-import { rememberHandled, type InboxKey } from '@opentill/db/inbox';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { LockedOrder } from './order-rows.ts';
@@ -65,8 +64,6 @@ interface LockedRow {
 export interface LockOptions {
   /** Leaves out the orders that somebody else settles now. */
   readonly skipLocked?: boolean;
-  /** The event that this is the handling of: handled before, it selects nothing. */
-  readonly handles?: InboxKey;
 }
 
 /**
@@ -78,17 +75,13 @@ export async function lockOrders(
   selection: OrderSelection,
   options: LockOptions = {},
 ): Promise<readonly LockedOrder[]> {
-  const { handles } = options;
-  const first = handles === undefined ? sql`` : sql`with first as (${rememberHandled(handles)})`;
-  const onlyFirst = handles === undefined ? sql`` : sql`and exists (select from first)`;
   const { rows } = await sql<LockedRow>`
-    ${first}
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
       o.decimals, o.display_decimals, o.amount, o.accepted_amount, o.detected_amount, o.actual_amount,
       o.confirmations_required, m.notify_reverted,
       o.late_callback_at, o.late_callback_due_at, floor(extract(epoch from o.cutoff_at))::float8 as cutoff_seconds
     from orders o join merchant m on m.merchant_id = o.merchant_id
-    where o.order_type = 'COLLECTION' and o.order_pk in (${selection.orderPks}) ${onlyFirst}
+    where o.order_type = 'COLLECTION' and o.order_pk in (${selection.orderPks})
     order by o.order_pk
     for no key update of o ${options.skipLocked === true ? sql`skip locked` : sql``}`.execute(tx);
   return rows.map((row) => ({

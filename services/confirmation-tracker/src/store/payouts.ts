@@ -1,7 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '@opentill/db/database';
 import type { MovementKind } from '@opentill/db/sweep-tables';
-import { rememberHandled } from '@opentill/db/inbox';
 import type { Chain } from '@opentill/domain/chains';
 import type { BaseUnits } from '@opentill/domain/money';
 import type { PayoutStatus } from '@opentill/domain/order-status';
@@ -52,17 +51,14 @@ interface LockedRow {
 export async function lockPayouts(
   tx: Tx,
   selection: PayoutSelection,
-  { handles, skipLocked = false }: LockOptions = {},
+  { skipLocked = false }: LockOptions = {},
 ): Promise<readonly LockedPayout[]> {
-  const first = handles === undefined ? sql`` : sql`with first as (${rememberHandled(handles)})`;
-  const onlyFirst = handles === undefined ? sql`` : sql`and exists (select from first)`;
   const { rows } = await sql<LockedRow>`
-    ${first}
     select o.order_pk, o.merchant_id, o.order_id, o.uid, o.status, o.reason, o.chain, o.symbol, o.contract_address,
       o.decimals, o.display_decimals, o.amount, o.actual_amount, o.confirmations_required, m.notify_reverted,
       v.kind as movement
     from orders o join merchant m on m.merchant_id = o.merchant_id left join movement v on v.order_pk = o.order_pk
-    where o.order_type = 'PAYOUT' and o.order_pk in (${selection}) ${onlyFirst}
+    where o.order_type = 'PAYOUT' and o.order_pk in (${selection})
     order by o.order_pk
     for no key update of o ${skipLocked ? sql`skip locked` : sql``}`.execute(tx);
   return rows.map((row) => ({
