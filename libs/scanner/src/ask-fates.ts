@@ -4,8 +4,7 @@ import type { FatesRead, TransactionFate } from '@opentill/chain/own-transaction
 import type { TxHash } from '@opentill/chain/transfer';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { seenBlock, type ChainState } from './chain-state.ts';
-import { isLost } from './judge-fates.ts';
-import type { FateAnswers, OpenTransaction, VerifiedAnswer } from './own-fate.ts';
+import { isLost, type FateAnswers, type OpenTransaction, type VerifiedAnswer } from './judge-fates.ts';
 import type { Scanning } from './scanning.ts';
 
 /** The chain at the commit whose fates are asked for. */

@@ -1,182 +1,177 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import { blockAt, seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
+import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
+import { isolateFailure } from './isolate-failure.ts';
 import { lookUpTogether } from './look-up-together.ts';
-import { createPartsAhead } from './parts-ahead.ts';
-import { createReadAhead } from './read-ahead.ts';
-import { readSegment, segmentsOf, type Segment, type SegmentRead, segmentBlocks } from './read-segment.ts';
-import { notFound, type ScanChange } from './scan-change.ts';
+import { createReadingLimit } from './read-ahead.ts';
+import {
+  readSegmentsAhead,
+  segmentBlocks,
+  splitRange,
+  type Segment,
+  type SegmentRead,
+} from './read-segment.ts';
+import type { Changes } from './scan-change.ts';
 import { scanError } from './scan-error.ts';
-import { proofOf } from './scan-proof.ts';
 import type { Scanning } from './scanning.ts';
+import { changeOf, type ScanGoal } from './segment-change.ts';
 import { countedDepth, verifiableHeight } from './verifiable-height.ts';
-import { toldOtherwise } from './verified-pass.ts';
-
-/** How far to catch up, as it was known at the beginning; what is mined meanwhile is left to the next round. */
-export interface CatchUpGoal {
-  /** The newest block; read as far as `seenHeight`. */
-  readonly head: HeadBlock;
-  /** How far to see: the head, or where the chain is seen already. */
-  readonly seenHeight: number;
-  /** How far to verify; the cursor as it is where nothing is deep enough. */
-  readonly verifiedHeight: number;
-  readonly finalizedHeight: number | null;
-  readonly isFinalityStale: boolean;
-}
 
 /** How far it came. `failure`: why reading ended before the goal; what was committed until then stands. */
-export interface CaughtUp {
+interface CaughtUp {
   readonly state: ChainState;
-  readonly failure?: Error;
+  readonly failure?: unknown;
 }
 
-/** Parts being read, or read and waiting for their turn. The raw answers of those being read are what takes memory. */
+/** Segments being read, or read and waiting. The raw answers of those being read take the memory. */
 const SEGMENTS_AHEAD = 12;
-/** Recipients of so many parts are looked up by one statement, for which the first of them waits so long. */
+/** One statement looks up the recipients of so many segments; the first of them waits so long for the others. */
 const LOOK_UP = { together: 5, withinMs: 50 };
-/** Parts that one commit may take in: the fewer commits, the faster; the more, the longer is nothing shown. */
+/** Segments of one commit. Fewer commits are faster, but a longer time passes without a payment shown. */
 const SEGMENTS_PER_COMMIT = 5;
-/** A commit waits so long for a further part to take in: what is read already must not wait for a source that hangs. */
+/** A commit waits so long for one more segment: what is read already must not wait for a source that hangs. */
 const COMMIT_PATIENCE_MS = 100;
-/** Parts a chain has to be behind, for catching up to be worth it. */
+/** Segments that a chain has to be behind for catching up to be worth it. */
 const SEGMENTS_FAR_BEHIND = 2;
 
-/** Whether so many blocks are better read in parallel than in the passes of a round. */
-export function isFarBehind(scanning: Pick<Scanning, 'network' | 'reader'>, blocks: number): boolean {
-  return blocks > SEGMENTS_FAR_BEHIND * segmentBlocks(scanning);
+/** Reads long ways of one chain in parallel. */
+export interface CatchingUp {
+  /** Whether so many blocks are worth it, and the last attempt did not just fail. */
+  isWorthwhile(blocks: number): boolean;
+  /** Reports a failure to read as one of `part`, and gives how far it came. */
+  run(
+    part: 'catch-up' | 'verified',
+    before: ChainState,
+    goal: ScanGoal,
+    options: ReadOptions,
+  ): Changes<CaughtUp>;
+}
+
+export function createCatchingUp(scanning: Scanning): CatchingUp {
+  const isolation = isolateFailure(scanning, 'catch-up');
+  return {
+    isWorthwhile: (blocks) => blocks > SEGMENTS_FAR_BEHIND * segmentBlocks(scanning) && isolation.isDue(),
+    async *run(part, before, goal, options) {
+      const caughtUp = yield* catchUp(scanning, before, goal, options);
+      const { state, failure } = caughtUp;
+      if (state !== before || failure === undefined) isolation.succeeded(); // the next failure is the first again
+      if (state.verifiedHeight > before.verifiedHeight) scanning.observe.verifiedRead(scanning.network.chain);
+      if (failure === undefined) return caughtUp;
+      if (options.signal?.aborted === true) throw failure;
+      isolation.failed(failure, part);
+      return caughtUp;
+    },
+  };
 }
 
 /**
- * Reads a long way in parallel and commits it in order. What is deep enough to be verified is read once, by the
- * verified way, and both cursors move over it together; what lies above is read as seen. A part is verified only when
- * the blocks read behind it, linked to it by parent hashes and vouched for, make it deep enough. What fails or does not fit ends the
- * reading and discards what follows; `commit` throwing ends it as well, and is passed on.
+ * Reads a long way in parallel and yields it in order. Blocks that are deep enough are read once, in the verified way, and both
+ * cursors move over them together; those above are read as seen. A segment is verified only when the blocks read behind it make it
+ * deep enough. They must be linked to it by parent hashes, and a second source must confirm them. A failure or a block that does not
+ * fit ends the reading and discards what follows.
  */
-export async function catchUp(
+async function* catchUp(
   scanning: Scanning,
   before: ChainState,
-  goal: CatchUpGoal,
-  commit: (state: ChainState, change: ScanChange) => Promise<ChainState>,
+  goal: ScanGoal,
   options: ReadOptions,
-): Promise<CaughtUp> {
-  const heights = { ...goal, fromState: before };
-  const { store } = scanning;
-  const reading = {
-    ...scanning,
-    store: { ...store, findRecipients: lookUpTogether(store.findRecipients, LOOK_UP) },
-  };
-  const parts = createPartsAhead();
-  const reads = createReadAhead<Segment, SegmentRead>({
-    items: segmentsOf(heights, () => segmentBlocks(scanning)),
-    read: async (segment, signal) => {
-      const read = await readSegment(reading, before, segment, { signal });
-      parts.note(read.readings);
-      return read;
-    },
-    ahead: () => parts.ahead(SEGMENTS_AHEAD),
-    signal: options.signal,
-  });
+): Changes<CaughtUp> {
+  const { network, store } = scanning;
+  const findRecipients = lookUpTogether(store.findRecipients, LOOK_UP);
+  const reads = readSegmentsAhead(
+    { ...scanning, store: { ...store, findRecipients } },
+    before,
+    segmentsTo(goal, before, () => segmentBlocks(scanning)),
+    { ...options, limit: createReadingLimit(), most: SEGMENTS_AHEAD },
+  );
   const waiting: SegmentRead[] = [];
   let state = before;
-  const commitReady = async (): Promise<Error | undefined> => {
-    for (;;) {
-      const count = countReady(scanning, state, goal, waiting);
-      if (count === 0) return undefined;
-      const failure = await failureOf(() =>
-        vouchForDepth(scanning, state, goal, { waiting, count }, options),
-      );
-      if (failure !== undefined) return failure;
-      state = await commit(state, changeOf(scanning, state, goal, waiting.splice(0, count)));
-    }
-  };
   try {
     for (;;) {
-      const outcome = await takeNext(reads, state, waiting);
-      const isCommitDue =
-        outcome !== 'more' ||
-        waiting.length >= SEGMENTS_PER_COMMIT ||
-        !(await reads.isNextReady(COMMIT_PATIENCE_MS));
-      const failure = isCommitDue ? await commitReady() : undefined;
-      if (failure !== undefined) return { state, failure };
-      if (outcome === 'end') return { state };
-      if (outcome !== 'more') return { state, failure: outcome.failure };
+      const next = await takeNext(reads.next, state, waiting);
+      const isFull = waiting.length >= SEGMENTS_PER_COMMIT;
+      if (next === 'more' && !isFull && (await reads.isNextReady(COMMIT_PATIENCE_MS))) continue;
+      for (
+        let count = countReady(network, state, goal, waiting);
+        count > 0;
+        count = countReady(network, state, goal, waiting)
+      ) {
+        const unconfirmed = await failureOf(() =>
+          confirmDepth(scanning, state, goal, { waiting, count }, options),
+        );
+        if (unconfirmed !== undefined) return { state, ...unconfirmed };
+        state = yield changeOf(network, state, goal, waiting.splice(0, count));
+      }
+      if (next === 'end') return { state };
+      if (next !== 'more') return { state, ...next };
     }
   } finally {
     await reads.stop();
   }
 }
 
-async function takeNext(
-  reads: ReturnType<typeof createReadAhead<Segment, SegmentRead>>,
-  state: ChainState,
-  waiting: SegmentRead[],
-): Promise<'more' | 'end' | { readonly failure: Error }> {
-  let outcome: 'more' | 'end' = 'more';
-  const failure = await failureOf(async () => {
-    const read = await reads.next();
-    if (read === undefined) {
-      outcome = 'end';
-      return;
-    }
-    checkLinked(state, waiting.at(-1)?.headers.at(-1), read);
-    waiting.push(read);
-  });
-  return failure === undefined ? outcome : { failure };
+/** The way up from a state, in order: what is to be verified, then what is to be seen above it. */
+function* segmentsTo(
+  { verifiedHeight, seenHeight }: ScanGoal,
+  from: ChainState,
+  blocks: () => number,
+): Generator<Segment, undefined, undefined> {
+  const seenFrom = Math.max(seenBlock(from).height, verifiedHeight) + 1;
+  yield* splitRange({ kind: 'verified', from: from.verifiedHeight + 1, to: verifiedHeight }, blocks);
+  yield* splitRange({ kind: 'seen', from: seenFrom, to: seenHeight }, blocks);
+  return undefined;
 }
 
-async function failureOf(work: () => Promise<void>): Promise<Error | undefined> {
+interface Failure {
+  readonly failure: unknown;
+}
+
+async function failureOf(work: () => Promise<void>): Promise<Failure | undefined> {
   try {
     await work();
     return undefined;
-  } catch (error) {
-    return error instanceof Error ? error : new Error('not an error', { cause: error });
+  } catch (failure) {
+    return { failure };
   }
 }
 
-/**
- * Has the block vouched for by which the last of the next parts is deep enough. A block that was read by the verified
- * way needs no one: two sources agreed on its hash.
- */
-async function vouchForDepth(
-  { network, reader }: Pick<Scanning, 'network' | 'reader'>,
+async function takeNext(
+  next: () => Promise<SegmentRead | undefined>,
   state: ChainState,
-  goal: CatchUpGoal,
-  next: { readonly waiting: readonly SegmentRead[]; readonly count: number },
-  options: ReadOptions,
-): Promise<void> {
-  const { waiting, count } = next;
-  const last = waiting[count - 1];
-  if (last?.kind !== 'verified') return;
-  const height = last.to + countedDepth(network, goal, last.to) - 1;
-  if (waiting.some((read) => read.kind === 'verified' && read.to >= height)) return;
-  const read = waiting.flatMap(({ headers }) => headers).find((header) => header.height === height);
-  const block = read ?? blockAt(state, height);
-  if (block === undefined)
-    throw scanError('DEPTH_NOT_VOUCHED', 'the block from which depth is counted is not known', { height });
-  await reader.vouch({ height, hash: block.hash }, options);
+  waiting: SegmentRead[],
+): Promise<'more' | 'end' | Failure> {
+  let isEnd = false;
+  const failure = await failureOf(async () => {
+    const read = await next();
+    isEnd = read === undefined;
+    if (read === undefined) return;
+    checkLinked(state, waiting.at(-1)?.headers.at(-1), read);
+    waiting.push(read);
+  });
+  return failure ?? (isEnd ? 'end' : 'more');
 }
 
 /** Every block must be the stored one of its height, or follow the block below it. Throws BRANCHES_DIFFER. */
 function checkLinked(state: ChainState, below: BlockHeader | undefined, read: SegmentRead): void {
   for (const header of read.headers) {
-    const stored = blockAt(state, header.height);
-    const parent = below?.height === header.height - 1 ? below : blockAt(state, header.height - 1);
-    const fits = stored === undefined ? parent?.hash === header.parentHash : stored.hash === header.hash;
-    if (!fits) {
+    const { height, hash, parentHash } = header;
+    const stored = blockAt(state, height);
+    const parent = below?.height === height - 1 ? below : blockAt(state, height - 1);
+    const fits = stored === undefined ? parent?.hash === parentHash : stored.hash === hash;
+    if (!fits)
       throw scanError('BRANCHES_DIFFER', 'a block read ahead does not follow what was read before', {
-        height: header.height,
-        hash: header.hash,
+        height,
+        hash,
       });
-    }
     below = header;
   }
 }
 
-/** How many of the waiting parts, of one kind, may be committed now. */
+/** How many of the waiting segments, of one kind, may be committed now. */
 function countReady(
-  { network }: Pick<Scanning, 'network'>,
+  network: Scanning['network'],
   state: ChainState,
-  goal: CatchUpGoal,
+  goal: ScanGoal,
   waiting: readonly SegmentRead[],
 ): number {
   const linkedHeight = Math.max(seenBlock(state).height, waiting.at(-1)?.to ?? 0);
@@ -191,49 +186,24 @@ function countReady(
   return end === -1 ? waiting.length : end;
 }
 
-function changeOf(
-  { network, observe }: Scanning,
+/**
+ * Has a second source confirm the block that makes the last of the next segments deep enough. A block that was read in the verified
+ * way needs no confirmation: two sources agreed on its hash.
+ */
+async function confirmDepth(
+  { network, reader }: Scanning,
   state: ChainState,
-  goal: CatchUpGoal,
-  reads: readonly SegmentRead[],
-): ScanChange {
-  const seenHeight = seenBlock(state).height;
-  const isVerified = reads[0]?.kind === 'verified';
-  const headers = reads.flatMap((read) => read.headers);
-  const matched = reads.flatMap((read) => read.matched);
-  const last = headers.at(-1) ?? seenBlock(state);
-  const seenAfter = Math.max(seenHeight, last.height);
-  const gone = notFound(
-    reads.flatMap((read) => read.live),
-    matched,
-  );
-  if (gone.length > 0) observe.seenButNotVerified(network.chain, gone);
-  return {
-    step: {
-      // The head is the block that was read, when it was read so far; what the node said before may be gone.
-      head:
-        [goal.head, state.head].find((head) => head.height > seenAfter) ??
-        (last.height === seenAfter ? last : state.head),
-      finalizedHeight:
-        goal.finalizedHeight === null
-          ? state.finalizedHeight
-          : Math.max(state.finalizedHeight ?? 0, Math.min(goal.finalizedHeight, seenAfter)),
-      verifiedHeight: isVerified ? last.height : state.verifiedHeight,
-      ancestorHeight: seenHeight,
-      newBlocks: headers.filter((header) => header.height > seenHeight),
-      corrected: isVerified ? toldOtherwise(state, headers) : [],
-    },
-    matched,
-    matchedState: isVerified ? 'VERIFIED' : 'DETECTED',
-    orphanedIds: gone.map((transfer) => transfer.transferId),
-    foreign: reads.flatMap((read) => read.foreign),
-    landed: reads.flatMap((read) => read.landed),
-    proof: isVerified
-      ? proofOf(
-          state,
-          headers,
-          reads.map((read) => read.proof),
-        )
-      : undefined,
-  };
+  goal: ScanGoal,
+  { waiting, count }: { readonly waiting: readonly SegmentRead[]; readonly count: number },
+  options: ReadOptions,
+): Promise<void> {
+  const last = waiting[count - 1];
+  if (last?.kind !== 'verified') return;
+  const height = last.to + countedDepth(network, goal, last.to) - 1;
+  if (waiting.some((read) => read.kind === 'verified' && read.to >= height)) return;
+  const read = waiting.flatMap(({ headers }) => headers).find((header) => header.height === height);
+  const block = read ?? blockAt(state, height);
+  if (block === undefined)
+    throw scanError('DEPTH_NOT_VOUCHED', 'the block from which depth is counted is not known', { height });
+  await reader.vouch({ height, hash: block.hash }, options);
 }

@@ -7,7 +7,7 @@ import type { Lease } from '@opentill/db/lease';
 import { createEpochCertifying } from './certify-epochs.ts';
 import type { ScanObserver } from './observe.ts';
 import type { ScanNetwork } from './scan-network.ts';
-import type { ScanStore } from './store.ts';
+import type { ScanStore } from './store/scan-store.ts';
 
 const committeeOf = (epoch: number): EpochCommittee => ({ epoch, members: [{ publicKey: 'k', weight: 1 }] });
 const hash = 'c9' as BlockHash;

@@ -1,10 +1,8 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { EpochCommittee } from '@opentill/chain/epoch-committee';
 import type { Lease } from '@opentill/db/lease';
-import type { Clock } from '@opentill/runtime/clock';
-import { createApart } from './apart.ts';
 import { verifiedBlock, type ChainState } from './chain-state.ts';
-import { createHoldOff } from './hold-off.ts';
+import { isolateFailure } from './isolate-failure.ts';
 import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
@@ -21,51 +19,38 @@ export interface EpochCertifying {
  * named by the last checkpoint of the epoch before it, which that epoch's committee has signed. So it is never trusted anew: nodes could
  * hide the signatures of an epoch's end, to name a committee of their own.
  */
-export function createEpochCertifying({
-  network: { chain },
-  network,
-  reader: { committees },
-  store,
-  observe,
-  clock,
-}: Scanning & { readonly clock: Clock }): EpochCertifying {
-  const holdOff = createHoldOff(clock);
-  const apart = createApart({ network, observe });
+export function createEpochCertifying(scanning: Scanning): EpochCertifying {
+  const {
+    network: { chain },
+    reader: { committees },
+    store,
+    observe,
+  } = scanning;
+  const isolation = isolateFailure(scanning, 'certify');
   let known: EpochCommittee | undefined;
   return {
     async run(lease, state, options) {
       const { epoch } = verifiedBlock(state);
-      if (committees === undefined || epoch === undefined || !holdOff.isDue()) return;
+      if (committees === undefined || epoch === undefined || !isolation.isDue()) return;
       if (known !== undefined && known.epoch >= epoch) return;
       known ??= await store.committees.latest(chain);
       if (known === undefined) {
-        const first = await apart('certify', holdOff, options, () =>
-          committees.trusted(epoch, options.signal),
-        );
+        const first = await isolation.run(options, () => committees.trusted(epoch, options.signal));
         if (first === undefined) return;
         await store.committees.trust(lease, chain, first);
         observe.committeeTrusted(chain, first);
-        return; // which one is stored the next step reads
+        return; // the next step reads which one is stored
       }
       const from = known;
       if (from.epoch >= epoch) return;
-      const end = await apart('certify', holdOff, options, () =>
-        committees.certifiedEnd(from, options.signal),
-      );
+      const end = await isolation.run(options, () => committees.certifiedEnd(from, options.signal));
       if (end === undefined) return;
       const isOther = await store.committees.certify(lease, chain, from.epoch, end);
       known = end.next;
-      if (isOther)
-        observe.failed(
-          chain,
-          'certify',
-          scanError('NOT_CERTIFIED', 'the validators certified another end of an epoch than was read', {
-            epoch: from.epoch,
-            height: end.height,
-            hash: end.hash,
-          }),
-          1,
-        );
+      if (!isOther) return;
+      const context = { epoch: from.epoch, height: end.height, hash: end.hash };
+      const message = 'the validators certified another end of an epoch than was read';
+      observe.failed(chain, 'certify', scanError('NOT_CERTIFIED', message, context), 1);
     },
     forget() {
       known = undefined;

@@ -85,3 +85,9 @@ export function checkState(state: ChainState): ChainState {
   });
   return state;
 }
+
+/** A step that changes nothing. */
+export function standStill(state: ChainState): ChainStep {
+  const { head, finalizedHeight, verifiedHeight } = state;
+  return { head, finalizedHeight, verifiedHeight, ancestorHeight: seenBlock(state).height, newBlocks: [] };
+}

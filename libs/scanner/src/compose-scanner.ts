@@ -3,6 +3,7 @@ import { readNetworkFile } from '@opentill/contracts/read-network-file';
 import { findSourceRisks } from '@opentill/contracts/source-risks';
 import { openDatabase } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
+import { GatewayError } from '@opentill/domain/gateway-error';
 import { connectBroker } from '@opentill/messaging/connection';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
@@ -11,7 +12,6 @@ import { createMetrics } from '@opentill/runtime/metrics';
 import { openInTurn, type Compose } from '@opentill/runtime/run-alone';
 import { STOP_LIMITS_MS } from '@opentill/runtime/stop-within';
 import { readScannerConfig, type scannerConfigSchema } from './scanner-config.ts';
-import { selectNetworks } from './select-networks.ts';
 import type { ScannerApp, ScannerDeps } from './start-scanner.ts';
 
 /** A scanner service of one family. */
@@ -62,4 +62,22 @@ export function composeScannerOf({ service, family, schema, startScanner }: Scan
       return { checks: app.checks, metrics, health: { port, host } };
     });
   };
+}
+
+type SelectNetworksErrorCode =
+  /** CHAINS names what is no enabled network of the family in the file. */
+  'CHAINS_INVALID';
+
+/** The enabled networks of the family, of these the ones named. May be none: then the scanner runs without work. */
+function selectNetworks(
+  networks: readonly NetworkConfig[],
+  family: Family,
+  chains: readonly string[] | undefined,
+): readonly NetworkConfig[] {
+  const enabled = networks.filter((network) => network.family === family && network.enabled);
+  const unknown = (chains ?? []).filter((chain) => !enabled.some((network) => network.chain === chain));
+  const selected = enabled.filter((network) => chains?.includes(network.chain) ?? true);
+  if (unknown.length === 0) return selected;
+  const message = `CHAINS: not an enabled ${family} network of the network file: ${unknown.join(', ')}`;
+  throw new GatewayError<SelectNetworksErrorCode>('CHAINS_INVALID', message, { retryable: false });
 }

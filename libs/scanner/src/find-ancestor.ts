@@ -1,10 +1,10 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { ChainReader, ReadOptions } from '@opentill/chain/chain-reader';
+import { GatewayError } from '@opentill/domain/gateway-error';
 import type { ChainState } from './chain-state.ts';
 import { reconcileBlocks } from './reconcile-blocks.ts';
 import { scanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
-import { vouchForBranch } from './vouch-for-branch.ts';
 
 const FIRST_STEP_BLOCKS = 8;
 
@@ -28,49 +28,53 @@ export async function findAncestor(
     const first = read[0];
     if (found.kind === 'reorganised') {
       const { ancestorHeight } = found;
+      const finalHeight = finalHeightOf(network, state);
+      if (ancestorHeight >= finalHeight) return ancestorHeight;
       const branch = read.find((header) => header.height === ancestorHeight + 1);
-      if (ancestorHeight < finalHeightOf(network, state) && branch !== undefined)
-        await vouchForBranch(reader, branch, options);
-      return mayFork(network, state, ancestorHeight);
+      if (branch !== undefined) await confirmBranch(reader, branch, options);
+      const context = { ancestorHeight, finalHeight };
+      throw scanError('REORG_TOO_DEEP', 'the chain forked below a block that it had called final', context);
     }
     if (found.kind === 'below-window' || first === undefined) {
-      if (first !== undefined) await vouchForBranch(reader, first, options);
+      if (first !== undefined) await confirmBranch(reader, first, options);
       throw scanError('REORG_TOO_DEEP', 'the chain forked below every stored block', { oldestHeight });
     }
-    if (found.kind === 'extends') {
-      throw scanError('BRANCHES_DIFFER', 'the chain changed while its fork was looked for', {
-        height: first.height,
-      });
-    }
-    const older = await reader.headers(
-      Math.max(oldestHeight, first.height - stepBlocks),
-      first.height - 1,
-      options,
-    );
-    if (older.at(-1)?.hash !== first.parentHash) {
-      throw scanError('BRANCHES_DIFFER', 'the chain changed while its fork was looked for', {
-        height: first.height,
-      });
-    }
+    const { height, parentHash } = first;
+    const from = Math.max(oldestHeight, height - stepBlocks);
+    const older = found.kind === 'extends' ? [] : await reader.headers(from, height - 1, options);
+    if (older.at(-1)?.hash !== parentHash)
+      throw scanError('BRANCHES_DIFFER', 'the chain changed while its fork was looked for', { height });
     read = [...older, ...read];
     stepBlocks = Math.min(stepBlocks * 2, network.maxBlockRange);
   }
 }
 
-function mayFork(network: ScanNetwork, state: ChainState, ancestorHeight: number): number {
-  const finalHeight = finalHeightOf(network, state);
-  if (ancestorHeight < finalHeight) {
-    throw scanError('REORG_TOO_DEEP', 'the chain forked below a block that it had called final', {
-      ancestorHeight,
-      finalHeight,
-    });
-  }
-  return ancestorHeight;
-}
-
-/** Of the stored blocks above the verified one nobody knows yet whether they are the ones that became final. */
+/** At most the verified height: a stored block above it may be another than the one that became final. */
 function finalHeightOf(network: ScanNetwork, state: ChainState): number {
   return network.confirmations === 'finalized'
     ? Math.min(state.finalizedHeight ?? 0, state.verifiedHeight)
     : 0;
+}
+
+/**
+ * Has a second source confirm the first block of a branch that would take verified blocks back, or halt the chain.
+ * Throws BRANCH_NOT_VOUCHED while none does: the cursors stay where they are.
+ */
+export async function confirmBranch(
+  reader: Pick<ChainReader, 'vouch'>,
+  { height, hash }: BlockHeader,
+  options: ReadOptions,
+): Promise<void> {
+  try {
+    await reader.vouch({ height, hash }, options);
+  } catch (error) {
+    if (options.signal?.aborted === true || !(error instanceof GatewayError)) throw error;
+    const context = { height, hash, why: error.code };
+    throw scanError(
+      'BRANCH_NOT_VOUCHED',
+      'a single source shows another branch from below the verified block on',
+      context,
+      error,
+    );
+  }
 }

@@ -1,16 +1,13 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { FatesRead } from '@opentill/chain/own-transaction';
 import type { TxHash } from '@opentill/chain/transfer';
-import type { Clock } from '@opentill/runtime/clock';
-import { createApart } from './apart.ts';
 import { askFates, isAskedOfOne, isUnmined, type FateMoment } from './ask-fates.ts';
-import { seenBlock, takeStep, type ChainState, type HeadBlock } from './chain-state.ts';
-import { createHoldOff } from './hold-off.ts';
-import { judgeFates } from './judge-fates.ts';
-import type { FateAnswers, FateFigures, OpenTransaction } from './own-fate.ts';
+import { seenBlock, standStill, takeStep, type ChainState, type HeadBlock } from './chain-state.ts';
+import { isolateFailure } from './isolate-failure.ts';
+import { judgeFates, type FateAnswers, type OpenTransaction } from './judge-fates.ts';
+import type { FateFigures } from './observe/chain-figures.ts';
 import type { ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
-import { standStill } from './verified-pass.ts';
 
 /**
  * Follows what becomes of the transactions that the gateway signed: by their receipts, not by the blocks that are read,
@@ -37,10 +34,9 @@ interface Known {
 }
 
 /** Follows the own transactions of one chain. */
-export function createFateFollowing(deps: Scanning & { readonly clock: Clock }): FateFollowing {
+export function createFateFollowing(deps: Scanning): FateFollowing {
   const { network, reader, observe, clock } = deps;
-  const apart = createApart(deps);
-  const holdOff = createHoldOff(clock);
+  const isolation = isolateFailure(deps, 'fates');
   const waits = createWaits();
   const openOnes = createOpenOnes(deps, (own) => waits.has(own.txHash));
   let early: Promise<Known> | undefined;
@@ -60,7 +56,7 @@ export function createFateFollowing(deps: Scanning & { readonly clock: Clock }):
   ): Promise<ScanChange['fates']> {
     const begun = moment.isReorganised ? undefined : early;
     early = undefined;
-    const asked = await apart('fates', holdOff, options, async () => {
+    const asked = await isolation.run(options, async () => {
       const known = (await begun) ?? { open: takenBack ?? (await openOnes.load()), early: undefined };
       if (known.open.length === 0) return { open: known.open, answers: NO_ANSWERS };
       isAsked = true;
@@ -80,7 +76,7 @@ export function createFateFollowing(deps: Scanning & { readonly clock: Clock }):
     begin(state, head, options) {
       early = undefined;
       isAsked = false;
-      if (!holdOff.isDue() || (head.hash === seenBlock(state).hash && !openOnes.mayHaveSome())) return;
+      if (!isolation.isDue() || (head.hash === seenBlock(state).hash && !openOnes.mayHaveSome())) return;
       early = readEarly(state, options);
       early.catch(() => undefined); // told when it is waited for, if it ever is
     },
@@ -101,7 +97,7 @@ export function createFateFollowing(deps: Scanning & { readonly clock: Clock }):
       if (isAsked || (early === undefined && !openOnes.mayHaveSome())) return undefined;
       const fates = await judgeAt({ after: state, isReorganised: false, isVerifying: false }, options);
       if (fates === undefined) return undefined;
-      return { step: standStill(state), matched: [], matchedState: 'DETECTED', orphanedIds: [], fates };
+      return { step: standStill(state), matched: [], matchedState: 'DETECTED', orphaned: [], fates };
     },
   };
 }
@@ -114,10 +110,7 @@ interface OpenOnes {
   mayHaveSome(): boolean;
 }
 
-function createOpenOnes(
-  deps: Pick<Scanning, 'network' | 'store'> & { readonly clock: Clock },
-  isWaiting: (own: OpenTransaction) => boolean,
-): OpenOnes {
+function createOpenOnes(deps: Scanning, isWaiting: (own: OpenTransaction) => boolean): OpenOnes {
   const { network, store } = deps;
   const nextTaken = createTakenOnes(deps, isWaiting);
   let hadSome = false;
@@ -145,7 +138,7 @@ const TAKEN_AT_ONCE = 256;
  * which sources differ.
  */
 function createTakenOnes(
-  { network, store, clock }: Pick<Scanning, 'network' | 'store'> & { readonly clock: Clock },
+  { network, store, clock }: Scanning,
   isWaiting: (own: OpenTransaction) => boolean,
 ): () => Promise<readonly OpenTransaction[]> {
   let page: readonly OpenTransaction[] = [];

@@ -6,8 +6,13 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
 import { buildChain } from '../test/build-chain.ts';
 import type { ChainState } from './chain-state.ts';
-import { judgeFates } from './judge-fates.ts';
-import type { FateAnswers, OpenTransaction, RecordedFate, VerifiedAnswer } from './own-fate.ts';
+import {
+  judgeFates,
+  type FateAnswers,
+  type OpenTransaction,
+  type RecordedFate,
+  type VerifiedAnswer,
+} from './judge-fates.ts';
 
 /** Stored: blocks 10 to 20 of branch a; verified: 15. */
 const CHAIN: ChainState = stateOf(buildChain({ from: 10, to: 20 }), 15);

@@ -1,5 +1,5 @@
 import type { Address } from '@opentill/chain/address-codec';
-import type { ScanStore } from './store.ts';
+import type { ScanStore } from './store/scan-store.ts';
 
 /** A look-up that is gathered: whoever joined it gets its answer. */
 interface Gathering {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { CheckFailure } from '@opentill/chain/check-failure';
 import type { EpochCommittee } from '@opentill/chain/epoch-committee';
 import type { TokenWarning } from '@opentill/chain/token-warning';
 import type { CandidateTransfer } from '@opentill/chain/transfer';
@@ -10,19 +11,24 @@ import type { Clock } from '@opentill/runtime/clock';
 import type { CheckResult } from '@opentill/runtime/health';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
-import { createAlarmWatch, type AlarmWatch } from './alarm-watch.ts';
-import type { CheckFailure } from '@opentill/chain/check-failure';
-import { createChainFigures, type ChainFigures } from './chain-figures.ts';
-import { healthOf, statusOf } from './chain-health.ts';
 import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
 import type { FinalityView } from './finality-watch.ts';
-import type { FateFigures } from './own-fate.ts';
+import { createAlarmWatch, type AlarmWatch } from './observe/alarm-watch.ts';
+import {
+  createChainFigures,
+  healthOf,
+  NOT_FAILING,
+  statusOf,
+  type ChainFigures,
+  type FateFigures,
+} from './observe/chain-figures.ts';
+import { createNodeObserver, type NodeObserver } from './observe/nodes.ts';
+import { createScanMeters, type ScanMeters } from './observe/scan-meters.ts';
 import type { LiveTransfer, Written } from './scan-change.ts';
 import { isContradiction, isHalt, isScanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
-import { createScanMeters, type ScanMeters } from './scan-meters.ts';
 
-/** What can fail on its own: the seen pass stops the whole chain. */
+/** Parts that fail on their own. A failure of 'seen' stops the whole chain. */
 export type ScanPart =
   | 'seen'
   | 'branch'
@@ -36,8 +42,10 @@ export type ScanPart =
   | 'lease'
   | 'status';
 
-/** What happens to a chain, in words; told once it is committed. */
+/** Receives what happens to chains, changes once they are committed. */
 export interface ScanObserver {
+  /** For the readers of the nodes. */
+  readonly nodes: NodeObserver;
   /** The chain is going to be scanned, by this replica or another; `sources` tells how its nodes do. */
   watching(network: ScanNetwork, sources: ChainReader['sources']): void;
   /** This replica begins to scan the chain. */
@@ -52,8 +60,6 @@ export interface ScanObserver {
   headNamed(chain: Chain, head: HeadBlock): void;
   /** The chain was asked what is final. */
   finalitySeen(chain: Chain, finality: FinalityView): void;
-  /** The finality of one source hangs behind another's and is passed over. */
-  finalityLags(chain: Chain, source: string): void;
   committed(
     chain: Chain,
     commit: {
@@ -92,149 +98,82 @@ export interface ScanObserver {
 
 const LOGGED_IDS_MAX = 50;
 
+interface Noting {
+  readonly figureOf: (chain: Chain) => ChainFigures;
+  readonly alarms: AlarmWatch;
+  readonly meters: ScanMeters;
+  readonly logger: Logger;
+  readonly nowMs: () => number;
+}
+
 /** Logs, counts and judges what the scan loops of a process report. */
-export function createScanObserver(deps: {
+export function createObserve(deps: {
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly clock: Clock;
 }): ScanObserver {
-  const { logger, clock } = deps;
-  const figures = new Map<Chain, ChainFigures>();
-  const alarms = createAlarmWatch({ figures, logger, clock });
-  const meters = createScanMeters(deps.metrics, { figures, alarms, clock });
+  const { metrics, logger, clock } = deps;
   const nowMs = (): number => clock.now().getTime();
+  const figures = new Map<Chain, ChainFigures>();
   const figureOf = (chain: Chain): ChainFigures => {
     const figure = figures.get(chain) ?? createChainFigures();
     figures.set(chain, figure);
     return figure;
   };
-  const contradicted =
-    (kind: string) => (chain: Chain, transfers: readonly { readonly txHash: string }[]) => {
-      meters.contradictions.inc({ chain, kind }, transfers.length);
-      logger.error('transfers contradicted', {
-        chain,
-        kind,
-        txHashes: transfers.slice(0, LOGGED_IDS_MAX).map((t) => t.txHash),
-      });
-    };
-
+  const alarms = createAlarmWatch(figures, { logger, nowMs });
+  const meters = createScanMeters(metrics, { figures, alarms, nowMs });
+  const noting = { figureOf, alarms, meters, logger, nowMs };
   return {
-    ...noteConditions({ figureOf, alarms, logger, clock }),
-    ...noteStops({ figureOf, alarms }),
-    committed: tellCommits({ figureOf, meters, logger, nowMs }),
-    failed(chain, part, error, failuresInRow) {
-      const code = error instanceof GatewayError ? error.code : 'UNKNOWN';
-      meters.errors.inc({ chain, part, code });
-      if (isHalt(error)) Object.assign(figureOf(chain), { halted: code, haltDetail: error.message });
-      markFailure(figureOf(chain), part, error, nowMs());
-      alarms.judge(chain);
-      // A halt is logged as its alarm. Other failures are logged ever more rarely; the counter has all of them.
-      if (isHalt(error) || !Number.isInteger(Math.log2(failuresInRow))) return;
-      const level = levelOf(error);
-      logger[level]('scan failed', { chain, part, code, failuresInRow, error });
-    },
-    refused(chain) {
-      meters.refusedCommits.inc({ chain });
-      logger.warn('commit refused', { chain });
-    },
-    refuted: contradicted('refuted'),
-    seenButNotVerified: contradicted('seen-not-verified'),
-    rescanContradicts: contradicted('rescan'),
+    nodes: createNodeObserver({
+      logger,
+      metrics,
+      onFinalityLag(chain, source) {
+        figureOf(chain).finalityLag = { source, toldAtMs: nowMs() };
+      },
+    }),
+    ...noteProgress(noting),
+    ...noteReadings(noting),
+    ...noteTrouble(noting),
     status: (chain) => statusOf(figureOf(chain), alarms.judge(chain), nowMs()),
     health: (chain) => healthOf(figureOf(chain), alarms.judge(chain), nowMs()),
   };
 }
 
-/** Counts and logs what a commit brought. */
-function tellCommits({
+/** A chain from one lease to the next, round by round. */
+function noteProgress({
   figureOf,
+  alarms,
   meters,
   logger,
   nowMs,
-}: {
-  readonly figureOf: (chain: Chain) => ChainFigures;
-  readonly meters: ScanMeters;
-  readonly logger: Logger;
-  readonly nowMs: () => number;
-}): ScanObserver['committed'] {
-  return (chain, { state, written, depthBlocks }) => {
-    markMoves(figureOf(chain), state, nowMs());
-    figureOf(chain).tickedAtMs = nowMs(); // catching up is one long round
-    meters.commits.inc({ chain });
-    if (depthBlocks > 0) {
-      meters.reorganisations.inc({ chain });
-      meters.depth.observe({ chain }, depthBlocks);
-      logger.warn('reorganisation followed', { chain, depthBlocks, ...positions(state) });
-    }
-    for (const [name, ids] of namedTransfers(written)) {
-      meters.transfers.inc({ chain, state: name }, ids.length);
-      const transferIds = ids.slice(0, LOGGED_IDS_MAX);
-      logger.info(`transfers ${name}`, { chain, transferIds, count: ids.length, ...positions(state) });
-    }
-    const { changedFates } = written;
-    if (changedFates.length === 0) return;
-    meters.fates.inc({ chain }, changedFates.length);
-    const told = { txHashes: changedFates.slice(0, LOGGED_IDS_MAX), count: changedFates.length };
-    logger.info('fates changed', { chain, ...told, ...positions(state) });
-  };
-}
-
-function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
-  // With every block one source is a moment behind the other. When it lasts, an alarm says so.
-  if (isScanError(error, 'DEPTH_NOT_VOUCHED')) return 'debug';
-  return error instanceof GatewayError && error.retryable ? 'warn' : 'error';
-}
-
-type ConditionNotes = Pick<
-  ScanObserver,
-  | 'watching'
-  | 'opened'
-  | 'closed'
-  | 'ticked'
-  | 'headNamed'
-  | 'finalitySeen'
-  | 'finalityLags'
-  | 'verifiedRead'
-  | 'fatesRead'
-  | 'tokensAsked'
-  | 'committeeTrusted'
->;
-
-/** What is noted to be judged later. */
-function noteConditions(deps: {
-  readonly figureOf: (chain: Chain) => ChainFigures;
-  readonly alarms: AlarmWatch;
-  readonly logger: Logger;
-  readonly clock: Clock;
-}): ConditionNotes {
-  const { figureOf, alarms, logger, clock } = deps;
-  const nowMs = (): number => clock.now().getTime();
+}: Noting): Pick<ScanObserver, 'watching' | 'opened' | 'closed' | 'ticked' | 'committed'> {
   return {
     watching(network, sources) {
       Object.assign(figureOf(network.chain), { network, sources, watchedAtMs: nowMs() });
     },
     opened(chain, state, isFirst) {
       const figure = figureOf(chain);
-      const before = figure.state;
-      if (before === undefined) figure.openedAtMs = nowMs();
-      markMoves(figure, state, nowMs());
       // After an error the state is loaded again; only the first time is news.
-      if (before === undefined) logger.info('chain opened', { chain, isFirst, ...positions(state) });
+      if (figure.state === undefined) {
+        figure.openedAtMs = nowMs();
+        logger.info('chain opened', { chain, isFirst, ...positions(state) });
+      }
+      markMoves(figure, state, nowMs());
     },
     closed(chain) {
       const figure = figureOf(chain);
-      figure.pauseReason = undefined; // told by whoever holds the chain
+      figure.pauseReason = undefined; // the holder of the chain reports it
       if (figure.state === undefined && figure.halted === undefined) return;
       Object.assign(figure, {
         state: undefined,
         headTimeSeconds: undefined,
         halted: undefined,
         haltDetail: undefined,
-        fates: undefined,
-        fatesFailingSinceMs: undefined,
+        own: undefined,
+        fates: {},
         tokenWarnings: [],
-        ...NOT_FAILING,
-      });
+        verifying: NOT_FAILING,
+      } satisfies Partial<ChainFigures>);
       logger.info('chain given up', { chain });
       alarms.judge(chain);
     },
@@ -246,20 +185,58 @@ function noteConditions(deps: {
         Object.assign(figure, { halted: undefined, haltDetail: undefined });
       alarms.judge(chain);
     },
+    committed(chain, { state, written, depthBlocks }) {
+      markMoves(figureOf(chain), state, nowMs());
+      figureOf(chain).tickedAtMs = nowMs(); // catching up is one long round
+      meters.commits.inc({ chain });
+      if (depthBlocks > 0) {
+        meters.reorganisations.inc({ chain });
+        meters.depth.observe({ chain }, depthBlocks);
+        logger.warn('reorganisation followed', { chain, depthBlocks, ...positions(state) });
+      }
+      for (const [name, ids] of namedTransfers(written)) {
+        meters.transfers.inc({ chain, state: name }, ids.length);
+        const transferIds = ids.slice(0, LOGGED_IDS_MAX);
+        logger.info(`transfers ${name}`, { chain, transferIds, count: ids.length, ...positions(state) });
+      }
+      const { changedFates } = written;
+      if (changedFates.length === 0) return;
+      meters.fates.inc({ chain }, changedFates.length);
+      const told = { txHashes: changedFates.slice(0, LOGGED_IDS_MAX), count: changedFates.length };
+      logger.info('fates changed', { chain, ...told, ...positions(state) });
+    },
+  };
+}
+
+/** Answers of nodes and of the database, which alarms judge later. */
+function noteReadings({
+  figureOf,
+  logger,
+  nowMs,
+}: Noting): Pick<
+  ScanObserver,
+  | 'headNamed'
+  | 'finalitySeen'
+  | 'verifiedRead'
+  | 'fatesRead'
+  | 'tokensAsked'
+  | 'committeeTrusted'
+  | 'pauseSeen'
+> {
+  return {
     headNamed(chain, head) {
-      const figure = figureOf(chain);
-      // The last one counts, not the highest, and none for newer than now: one answer from the future must not hide for
-      // ever that a chain stands still, nor a chain for development that runs ahead of the clock look as if it stood.
-      figure.headTimeSeconds = Math.min(head.timeSeconds, Math.floor(nowMs() / 1_000));
+      // The last one counts, not the highest, and none counts as newer than now. Otherwise one answer from the future would hide
+      // permanently that a chain stands still, and a development chain ahead of the clock would look as if it stood still.
+      figureOf(chain).headTimeSeconds = Math.min(head.timeSeconds, Math.floor(nowMs() / 1_000));
     },
     finalitySeen(chain, finality) {
       figureOf(chain).finality = finality;
     },
-    finalityLags(chain, source) {
-      figureOf(chain).finalityLag = { source, toldAtMs: nowMs() };
-    },
     verifiedRead(chain) {
-      Object.assign(figureOf(chain), NOT_FAILING);
+      figureOf(chain).verifying = NOT_FAILING;
+    },
+    fatesRead(chain, own) {
+      Object.assign(figureOf(chain), { own, fates: { waitingSinceMs: own.waitingSinceMs } });
     },
     tokensAsked(chain, tokenWarnings) {
       figureOf(chain).tokenWarnings = tokenWarnings;
@@ -268,21 +245,47 @@ function noteConditions(deps: {
       const digest = createHash('sha256').update(JSON.stringify(members)).digest('hex');
       logger.warn('committee trusted by the word of nodes', { chain, epoch, digest });
     },
-    fatesRead(chain, fates) {
-      Object.assign(figureOf(chain), { fates, fatesFailingSinceMs: undefined });
+    pauseSeen(chain, reason) {
+      figureOf(chain).pauseReason = reason;
     },
   };
 }
 
-/** What keeps the chain from being read. */
-function noteStops({
+/** Failures, and answers that contradict one another. */
+function noteTrouble({
   figureOf,
   alarms,
-}: {
-  readonly figureOf: (chain: Chain) => ChainFigures;
-  readonly alarms: AlarmWatch;
-}): Pick<ScanObserver, 'checked' | 'inheritedHalt' | 'pauseSeen'> {
+  meters,
+  logger,
+  nowMs,
+}: Noting): Pick<
+  ScanObserver,
+  'failed' | 'refused' | 'refuted' | 'seenButNotVerified' | 'rescanContradicts' | 'checked' | 'inheritedHalt'
+> {
+  const contradicted =
+    (kind: string) => (chain: Chain, transfers: readonly { readonly txHash: string }[]) => {
+      meters.contradictions.inc({ chain, kind }, transfers.length);
+      const txHashes = transfers.slice(0, LOGGED_IDS_MAX).map((t) => t.txHash);
+      logger.error('transfers contradicted', { chain, kind, txHashes });
+    };
   return {
+    failed(chain, part, error, failuresInRow) {
+      const code = error instanceof GatewayError ? error.code : 'UNKNOWN';
+      meters.errors.inc({ chain, part, code });
+      if (isHalt(error)) Object.assign(figureOf(chain), { halted: code, haltDetail: error.message });
+      markFailure(figureOf(chain), part, error, nowMs());
+      alarms.judge(chain);
+      // A halt is logged as its alarm. Other failures are logged ever more rarely; the counter has all of them.
+      if (isHalt(error) || !Number.isInteger(Math.log2(failuresInRow))) return;
+      logger[levelOf(error)]('scan failed', { chain, part, code, failuresInRow, error });
+    },
+    refused(chain) {
+      meters.refusedCommits.inc({ chain });
+      logger.warn('commit refused', { chain });
+    },
+    refuted: contradicted('refuted'),
+    seenButNotVerified: contradicted('seen-not-verified'),
+    rescanContradicts: contradicted('rescan'),
     checked(chain, leftOut) {
       const figure = figureOf(chain);
       if (figure.leftOut === leftOut) return;
@@ -293,20 +296,24 @@ function noteStops({
       figureOf(chain).halted ??= code;
       alarms.judge(chain);
     },
-    pauseSeen(chain, reason) {
-      figureOf(chain).pauseReason = reason;
-    },
   };
 }
 
-const NOT_FAILING = { verifyFailingSinceMs: undefined, contradictionsInRow: 0 };
+function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
+  // With every block one source is a moment behind the other. When it lasts, an alarm says so.
+  if (isScanError(error, 'DEPTH_NOT_VOUCHED')) return 'debug';
+  return error instanceof GatewayError && error.retryable ? 'warn' : 'error';
+}
 
 function markFailure(figure: ChainFigures, part: ScanPart, error: unknown, nowMs: number): void {
+  const { fates, verifying } = figure;
   if (part === 'seen') figure.failedBy = error instanceof GatewayError ? error.code : 'UNKNOWN';
-  if (part === 'fates') figure.fatesFailingSinceMs ??= nowMs;
+  if (part === 'fates') figure.fates = { ...fates, failingSinceMs: fates.failingSinceMs ?? nowMs };
   if (part !== 'verified' && part !== 'branch') return;
-  figure.verifyFailingSinceMs ??= nowMs;
-  if (isContradiction(error)) figure.contradictionsInRow += 1;
+  figure.verifying = {
+    failingSinceMs: verifying.failingSinceMs ?? nowMs,
+    contradictionsInRow: verifying.contradictionsInRow + (isContradiction(error) ? 1 : 0),
+  };
 }
 
 function markMoves(figure: ChainFigures, state: ChainState, nowMs: number): void {

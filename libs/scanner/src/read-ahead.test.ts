@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createReadAhead } from './read-ahead.ts';
+import { createReadAhead, createReadingLimit } from './read-ahead.ts';
 
 interface Call {
   readonly item: number;
@@ -92,4 +92,28 @@ describe('reading ahead', () => {
     expect(calls.every((call) => call.signal.aborted)).toBe(true);
     expect(calls.length).toBeLessThan(5);
   });
+});
+
+it('reads two segments at once at first, and as many as allowed of empty ones', () => {
+  const limit = createReadingLimit();
+  expect([limit.segments(12), limit.segments(1)]).toEqual([2, 1]);
+  limit.note(0);
+  expect(limit.segments(12)).toBe(12);
+});
+
+it('reads fewer full segments at once, and at least one', () => {
+  const limit = createReadingLimit();
+  limit.note(10_000);
+  expect([limit.segments(12), limit.segments(4)]).toEqual([5, 4]);
+  limit.note(200_000);
+  expect(limit.segments(12)).toBe(1);
+});
+
+it('reads more at once after a while of small segments only', () => {
+  const limit = createReadingLimit();
+  limit.note(25_000);
+  for (let times = 0; times < 15; times += 1) limit.note(1);
+  expect(limit.segments(12)).toBe(2);
+  limit.note(1);
+  expect(limit.segments(12)).toBe(12);
 });

@@ -70,3 +70,32 @@ export function createReadAhead<I, R>(options: {
 }
 
 const isSo = (): true => true;
+
+/** Limits how many segments are read at once, by how full the last ones were. */
+export interface ReadingLimit {
+  /** A segment was read that had so many transfers and transactions. */
+  note(readings: number): void;
+  /** At least one, at most `most`. */
+  segments(most: number): number;
+}
+
+/** So many transfers and transactions, some 500 bytes each, may be read at once. */
+const READINGS_AHEAD = 50_000;
+/** Before it is known how full they are. */
+const SEGMENTS_AT_FIRST = 2;
+/** The fullest of so many counts: a few empty blocks among full ones do not raise the limit. */
+const SEGMENTS_REMEMBERED = 16;
+
+export function createReadingLimit(): ReadingLimit {
+  const last: number[] = [];
+  return {
+    note(readings) {
+      last.push(readings);
+      if (last.length > SEGMENTS_REMEMBERED) last.shift();
+    },
+    segments(most) {
+      if (last.length === 0) return Math.min(most, SEGMENTS_AT_FIRST);
+      return Math.min(most, Math.max(1, Math.floor(READINGS_AHEAD / Math.max(1, ...last))));
+    },
+  };
+}

@@ -1,79 +1,56 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
 import type { RangeProof } from '@opentill/chain/epoch-committee';
-import { seenBlock, type ChainState } from './chain-state.ts';
-import { findForeign } from './find-foreign.ts';
-import { findLanded } from './find-landed.ts';
-import type { LandedTransaction } from './landed-transaction.ts';
-import type { ForeignTransaction } from './foreign-transaction.ts';
+import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
+import { findForeign, findLanded } from './find-wallet-acts.ts';
 import { matchTransfers } from './match-transfers.ts';
-import type { LiveTransfer, MatchedTransfer } from './scan-change.ts';
+import { createReadAhead, type ReadAhead, type ReadingLimit } from './read-ahead.ts';
+import type { ForeignTransaction, LandedTransaction, LiveTransfer, MatchedTransfer } from './scan-change.ts';
+import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
-/** A part of a long way: blocks to be verified at once, or to be shown alone. */
+/** Blocks that are read together: to be verified at once, or only to be shown. */
 export interface Segment {
   readonly kind: 'verified' | 'seen';
   readonly from: number;
   readonly to: number;
 }
 
-/** What was read of a segment: its blocks, and the little of their transfers that matters here. */
+/** A segment's blocks, with the few of their transfers and transactions that concern the gateway. */
 export interface SegmentRead extends Segment {
   readonly headers: readonly BlockHeader[];
   readonly matched: readonly MatchedTransfer[];
   /** What was recorded of it before; only of blocks that are to be verified. */
   readonly live: readonly LiveTransfer[];
   readonly foreign: readonly ForeignTransaction[];
-  /** See readingsIn. */
-  readonly readings: number;
   readonly landed: readonly LandedTransaction[];
   readonly proof: RangeProof | undefined;
+  /** Number of its transfers and transactions, ours or not. Reading takes memory in proportion. */
+  readonly readings: number;
 }
 
-/** The way up from a state, in order: what is to be verified, then what is to be seen above it. */
-export function* segmentsOf(
-  goal: { readonly fromState: ChainState; readonly verifiedHeight: number; readonly seenHeight: number },
-  blocks: () => number,
-): Generator<Segment, undefined, undefined> {
-  const { fromState, verifiedHeight, seenHeight } = goal;
-  const ways = [
-    { kind: 'verified', from: fromState.verifiedHeight + 1, to: verifiedHeight },
-    { kind: 'seen', from: Math.max(seenBlock(fromState).height, verifiedHeight) + 1, to: seenHeight },
-  ] as const;
-  for (const { kind, from, to } of ways) {
-    for (const range of splitRange(from, to, blocks)) yield { kind, ...range };
-  }
-  return undefined;
-}
-
-/** Blocks of one part: what most readers ask of a node at once, and about what is worth a look-up of recipients. */
+/** Blocks of one segment: what most readers ask of a node at once, and about what is worth a look-up of recipients. */
 const SEGMENT_BLOCKS = 20;
 
-/** How many blocks are read as one part, unless fewer are left. */
+/** How many blocks are read as one segment, unless fewer are left. */
 export function segmentBlocks({ network, reader }: Pick<Scanning, 'network' | 'reader'>): number {
   return Math.min(network.maxBlockRange, reader.blocksPerCall ?? SEGMENT_BLOCKS);
 }
 
-/** How many transfers and transactions a range had, ours or not: by them reading takes memory. */
-export function readingsIn({ transfers, transactions, actors }: RangeRead): number {
-  return transfers.length + (transactions ?? actors?.length ?? 0);
-}
-
-/** The ranges of at most so many blocks, as it is when each is begun, that `from` to `to` consists of, ascending; none when it is empty. */
+/** The blocks from `from` to `to` as segments of at most `blocks()`, which is asked when each begins. Ascending. */
 export function* splitRange(
-  from: number,
-  to: number,
+  { kind, from, to }: Segment,
   blocks: () => number,
-): Generator<{ readonly from: number; readonly to: number }, undefined, undefined> {
+): Generator<Segment, undefined, undefined> {
   for (let first = from; first <= to;) {
     const last = Math.min(to, first + blocks() - 1);
-    yield { from: first, to: last };
+    yield { kind, from: first, to: last };
     first = last + 1;
   }
   return undefined;
 }
 
-/** Reads a segment by the way of its kind, and what of it is ours. */
+/** Reads a segment in the way of its kind. Throws BRANCHES_DIFFER when it has another block than is stored. */
 export async function readSegment(
   scanning: Scanning,
   state: ChainState,
@@ -88,14 +65,47 @@ export async function readSegment(
     kind === 'verified'
       ? await reader.readVerified(from, to, live, options)
       : await reader.readSeen(from, to, options);
+  checkStored(state, range.headers);
   return {
     ...segment,
     headers: range.headers,
     matched: await matchTransfers(scanning, range, { ...options, byOneSource: kind === 'seen' }),
     live,
     foreign: await findForeign(scanning, range),
-    readings: readingsIn(range),
     landed: await findLanded(scanning, range),
     proof: range.proof,
+    readings: readingsIn(range),
   };
+}
+
+function checkStored(state: ChainState, headers: readonly BlockHeader[]): void {
+  for (const { height, hash } of headers) {
+    const stored = blockAt(state, height);
+    if (stored === undefined || stored.hash === hash) continue;
+    const context = { height, stored: stored.hash, read: hash };
+    throw scanError('BRANCHES_DIFFER', 'a source has another block than the stored one', context);
+  }
+}
+
+function readingsIn({ transfers, transactions, actors }: RangeRead): number {
+  return transfers.length + (transactions ?? actors?.length ?? 0);
+}
+
+/** Reads segments ahead, at most `most` at once, fewer where they are full. */
+export function readSegmentsAhead(
+  scanning: Scanning,
+  state: ChainState,
+  segments: Iterator<Segment, unknown, undefined>,
+  { limit, most, signal }: ReadOptions & { readonly limit: ReadingLimit; readonly most: number },
+): ReadAhead<SegmentRead> {
+  return createReadAhead({
+    items: segments,
+    read: async (segment, ended) => {
+      const read = await readSegment(scanning, state, segment, { signal: ended });
+      limit.note(read.readings);
+      return read;
+    },
+    ahead: () => limit.segments(most),
+    signal,
+  });
 }

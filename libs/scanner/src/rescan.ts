@@ -1,63 +1,116 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import type { Clock } from '@opentill/runtime/clock';
-import type { ChainState } from './chain-state.ts';
-import { createPartsAhead, type PartsAhead } from './parts-ahead.ts';
-import { createReadAhead } from './read-ahead.ts';
-import { segmentBlocks, splitRange } from './read-segment.ts';
-import {
-  type LiveTransfer,
-  type MatchedTransfer,
-  type RescanRequest,
-  type ScanChange,
+import { GatewayError } from '@opentill/domain/gateway-error';
+import { standStill, type ChainState } from './chain-state.ts';
+import { isolateFailure } from './isolate-failure.ts';
+import { createReadingLimit, type ReadingLimit } from './read-ahead.ts';
+import { readSegmentsAhead, segmentBlocks, splitRange, type SegmentRead } from './read-segment.ts';
+import type {
+  Changes,
+  LiveTransfer,
+  MatchedTransfer,
+  RescanProgress,
+  RescanRequest,
+  ScanChange,
 } from './scan-change.ts';
-import { scanError } from './scan-error.ts';
+import { scanError, type ScanErrorCode } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
-import { readAnew, standStill } from './verified-pass.ts';
 
-/** Ranges read at once, fewer where blocks are full. Together they are one commit, and as long as they take a new head waits. */
-const RANGES_PER_PART = 4;
+/** The rescans of one chain, one part after another. */
+export interface Rescans {
+  /** Yields the next part, if a rescan is asked for. A failure holds back only the rescan; the cursor stays. */
+  run(before: ChainState, options: ReadOptions): Changes<ChainState>;
+  /** Whether a request is under way, and the last part did not just fail. */
+  isDue(): boolean;
+  /** Looks a request under way up anew: another replica may have continued or answered it. */
+  forget(): void;
+}
 
-type Part = Awaited<ReturnType<typeof readAnew>>;
+/** Segments read at once, fewer where blocks are full. They are one commit; while they are read a new head waits. */
+const SEGMENTS_PER_PART = 4;
+const LOOKUP_INTERVAL_MS = 5_000;
+/** Another replica has continued with the chain: not the rescan's failure. */
+const TAKEN_OVER: ReadonlySet<string> = new Set(['LEASE_LOST', 'CURSOR_MOVED' satisfies ScanErrorCode]);
 
 /**
- * Reads the next part of a rescan. Only blocks below the verified cursor are read: the ones above it are about to be
- * read anew anyway. It records what is missing and takes nothing back: what it does not find, or
- * finds otherwise, is an operator's case, and of such a transaction nothing is written.
+ * Looks for requests every few seconds. The row of a request says how far it got, in the transaction that records what was found.
+ * So the holder of the chain continues there, also after a crash.
  */
-async function planRescan(
+export function createRescans(scanning: Scanning): Rescans {
+  const { network, store, clock } = scanning;
+  const isolation = isolateFailure(scanning, 'rescan');
+  const limit = createReadingLimit();
+  let request: RescanRequest | undefined;
+  let lookupAtMs = 0;
+  const forget = (): void => {
+    request = undefined;
+    lookupAtMs = 0;
+  };
+
+  async function nextPart(state: ChainState, options: ReadOptions): Promise<RescanPart | undefined> {
+    const nowMs = clock.now().getTime();
+    if (request === undefined && nowMs >= lookupAtMs) {
+      lookupAtMs = nowMs + LOOKUP_INTERVAL_MS;
+      request = await store.nextRescan(network.chain);
+    }
+    return request && planPart(scanning, state, request, { ...options, limit });
+  }
+
+  return {
+    forget,
+    isDue: () => request !== undefined && isolation.isDue(),
+    async *run(before, options) {
+      const part = await isolation.run(options, () => nextPart(before, options));
+      if (part === undefined) return before;
+      try {
+        const state = yield part;
+        if (part.rescan.isDone || request === undefined) forget();
+        else request = { ...request, fromHeight: part.rescan.nextHeight };
+        return state;
+      } catch (error) {
+        const isOthers = error instanceof GatewayError && TAKEN_OVER.has(error.code);
+        if (options.signal?.aborted === true || isOthers) throw error;
+        forget(); // it may have been committed all the same
+        isolation.failed(error);
+        return before; // which a rescan never changes
+      }
+    },
+  };
+}
+
+interface RescanPart extends ScanChange {
+  readonly rescan: RescanProgress;
+}
+
+/**
+ * Reads the next part. Only blocks below the verified cursor are read: those above are about to be read anyway. The part records what
+ * is missing and takes nothing back. Of a transaction that is not found, or found otherwise, nothing is written: an operator decides.
+ */
+async function planPart(
   scanning: Scanning,
   state: ChainState,
   request: RescanRequest,
-  { ahead, ...options }: ReadOptions & { readonly ahead: PartsAhead },
-): Promise<ScanChange> {
+  options: ReadOptions & { readonly limit: ReadingLimit },
+): Promise<RescanPart> {
   const { network, observe } = scanning;
+  const { requestId, fromHeight } = request;
   const last = Math.min(request.toHeight, state.verifiedHeight);
-  const blocks = segmentBlocks(scanning);
-  const to = Math.min(last, request.fromHeight + RANGES_PER_PART * blocks - 1);
-  const parts = await readRanges(
-    scanning,
-    state,
-    splitRange(request.fromHeight, to, () => blocks),
-    { ...options, ahead },
-  );
-  checkLinked(parts);
-  const read = parts.flatMap((part) => part.matched);
+  const to = Math.min(last, fromHeight + SEGMENTS_PER_PART * segmentBlocks(scanning) - 1);
+  const segments = await readSegments(scanning, state, { from: fromHeight, to }, options);
+  checkLinked(segments);
+  const read = segments.flatMap((segment) => segment.matched);
   const found = new Set(read.map(identityOf));
-  const missing = parts.flatMap((part) => part.live).filter((transfer) => !found.has(identityOf(transfer)));
+  const missing = segments
+    .flatMap((segment) => segment.live)
+    .filter((transfer) => !found.has(identityOf(transfer)));
   if (missing.length > 0) observe.rescanContradicts(network.chain, missing);
-  // What else such an answer says of the transaction may be the same movement under another position: credited twice.
+  // Another transfer of such a transaction may be the same movement under another position: credited twice.
   const doubted = new Set(missing.map(({ txHash }) => txHash));
-  const matched = read.filter(({ txHash }) => !doubted.has(txHash));
   return {
     step: standStill(state),
-    matched,
+    matched: read.filter(({ txHash }) => !doubted.has(txHash)),
     matchedState: 'VERIFIED',
-    orphanedIds: [],
-    rescan: {
-      requestId: request.requestId,
-      nextHeight: Math.max(to + 1, request.fromHeight),
-      isDone: to >= last,
-    },
+    orphaned: [],
+    rescan: { requestId, nextHeight: Math.max(to + 1, fromHeight), isDone: to >= last },
   };
 }
 
@@ -67,86 +120,29 @@ function identityOf(transfer: LiveTransfer | MatchedTransfer): string {
   return [txHash, position, blockHash, contract, to, amountBaseUnits].join(' ');
 }
 
-/** The ranges were read each by itself: of two branches they would give a transaction twice. Throws BRANCHES_DIFFER. */
-function checkLinked(parts: readonly Part[]): void {
-  parts.forEach((part, place) => {
-    const [first, below] = [part.headers[0], parts[place - 1]?.headers.at(-1)];
+/** Each segment was read by itself: those of two branches would give a transaction twice. Throws BRANCHES_DIFFER. */
+function checkLinked(segments: readonly SegmentRead[]): void {
+  segments.forEach(({ headers: [first] }, place) => {
+    const below = segments[place - 1]?.headers.at(-1);
     if (first === undefined || below === undefined || first.parentHash === below.hash) return;
     const context = { height: first.height, parent: first.parentHash, below: below.hash };
     throw scanError('BRANCHES_DIFFER', 'the parts of a rescan are of different branches', context);
   });
 }
 
-async function readRanges(
+async function readSegments(
   scanning: Scanning,
   state: ChainState,
-  ranges: Iterator<{ readonly from: number; readonly to: number }, unknown, undefined>,
-  { ahead, signal: ended }: ReadOptions & { readonly ahead: PartsAhead },
-): Promise<readonly Part[]> {
-  const reads = createReadAhead({
-    items: ranges,
-    read: async ({ from, to }, signal) => {
-      const part = await readAnew(scanning, state, from, to, { signal });
-      ahead.note(part.readings);
-      return part;
-    },
-    ahead: () => ahead.ahead(RANGES_PER_PART),
-    signal: ended,
-  });
+  range: { readonly from: number; readonly to: number },
+  options: ReadOptions & { readonly limit: ReadingLimit },
+): Promise<readonly SegmentRead[]> {
+  const ranges = splitRange({ kind: 'verified', ...range }, () => segmentBlocks(scanning));
+  const reads = readSegmentsAhead(scanning, state, ranges, { ...options, most: SEGMENTS_PER_PART });
   try {
-    const parts: Part[] = [];
-    for (let part = await reads.next(); part !== undefined; part = await reads.next()) parts.push(part);
-    return parts;
+    const segments: SegmentRead[] = [];
+    for (let read = await reads.next(); read !== undefined; read = await reads.next()) segments.push(read);
+    return segments;
   } finally {
     await reads.stop();
   }
-}
-
-/** The rescans of one chain, one part after another. */
-export interface Rescans {
-  /** The next part, or undefined when no rescan is asked for. Gives the same part until `committed` is called. */
-  planNext(state: ChainState, options: ReadOptions): Promise<ScanChange | undefined>;
-  /** The part planned last stands. */
-  committed(): void;
-  /** Whether a request is under way. */
-  isPending(): boolean;
-  /** Looks a request under way up anew: another replica may have gone on with it, or answered it. */
-  forget(): void;
-}
-
-const LOOKUP_INTERVAL_MS = 5_000;
-
-/**
- * Looks for requests every few seconds. How far a request got stands in its row, written with what was found: whoever
- * scans the chain goes on there, also after a crash.
- */
-export function createRescans(deps: Scanning & { readonly clock: Clock }): Rescans {
-  const ahead = createPartsAhead();
-  let request: RescanRequest | undefined;
-  let next: RescanRequest | undefined;
-  let lookupAtMs = 0;
-  return {
-    async planNext(state, options) {
-      const nowMs = deps.clock.now().getTime();
-      if (request === undefined && nowMs >= lookupAtMs) {
-        lookupAtMs = nowMs + LOOKUP_INTERVAL_MS;
-        request = await deps.store.nextRescan(deps.network.chain);
-      }
-      if (request === undefined) return undefined;
-      const change = await planRescan(deps, state, request, { ...options, ahead });
-      const { isDone = true, nextHeight = 0 } = change.rescan ?? {};
-      next = isDone ? undefined : { ...request, fromHeight: nextHeight };
-      return change;
-    },
-    committed() {
-      if (next === undefined) lookupAtMs = 0; // perhaps another waits
-      request = next;
-    },
-    isPending: () => request !== undefined,
-    forget() {
-      request = undefined;
-      next = undefined;
-      lookupAtMs = 0;
-    },
-  };
 }

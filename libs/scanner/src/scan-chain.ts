@@ -1,14 +1,14 @@
 import type { LeaseKeeper } from '@opentill/db/lease';
-import type { ChainState } from '@opentill/domain/chain-status';
 import type { Chain } from '@opentill/domain/chains';
 import { abortableDelay } from '@opentill/runtime/abortable-delay';
-import { startLoop, type Loop } from '@opentill/runtime/loop';
-import type { StartGates } from '@opentill/runtime/start-gates';
-import type { CheckFailure } from '@opentill/chain/check-failure';
-import { retryAfterMs } from './hold-off.ts';
+import { startLoop } from '@opentill/runtime/loop';
+import type { Clock } from '@opentill/runtime/clock';
+import { createStartGates, type StartGates } from '@opentill/runtime/start-gates';
+import { checkFailureOf, type CheckFailure } from '@opentill/chain/check-failure';
+import { retryAfterMs } from './isolate-failure.ts';
 import { createPollPace } from './poll-pace.ts';
 import { createScanTick, type ScanTickDeps } from './scan-tick.ts';
-import { createStatusReport } from './status-report.ts';
+import { startReporting } from './report-status.ts';
 
 export interface ScanChainDeps extends Omit<ScanTickDeps, 'lease'> {
   readonly lease: LeaseKeeper;
@@ -28,6 +28,17 @@ export interface ChainScan {
 }
 
 const MAX_BACKOFF_MS = 5_000;
+
+/**
+ * Start-up checks of a scanner's chains. A chain that fails them is left out and checked again.
+ * @param onNoneUsable receives the error when every chain is left out
+ */
+export function createChainGates(
+  clock: Clock,
+  onNoneUsable: (error: unknown) => void,
+): StartGates<CheckFailure> {
+  return createStartGates({ failureOf: checkFailureOf, nowMs: () => clock.now().getTime(), onNoneUsable });
+}
 
 /**
  * Scans one chain for as long as this replica holds its lease, and competes for the lease while it does not. Two loops
@@ -101,34 +112,6 @@ export function startChainScan(deps: ScanChainDeps): ChainScan {
       await Promise.all([scanLoop.stop(), leaseLoop.stop(), subscription]);
       await reporting.stop();
       await lease.release().catch((error: unknown) => observe.failed(network.chain, 'lease', error, 1));
-    },
-  };
-}
-
-/** Reports the state of the chain when it changes, and once more when it stops: the last state may be why the service ends. */
-function startReporting(deps: ScanChainDeps): Loop & { wakeIfChanged(): void } {
-  const { network, observe } = deps;
-  const report = createStatusReport(deps);
-  let state: ChainState | undefined;
-  const failed = (error: unknown, failuresInRow: number): void =>
-    observe.failed(network.chain, 'status', error, failuresInRow);
-  const loop = startLoop({
-    name: `status ${network.chain}`,
-    intervalMs: deps.leaseIntervalMs,
-    maxBackoffMs: MAX_BACKOFF_MS,
-    run: report,
-    onError: failed,
-  });
-  return {
-    wake: () => loop.wake(),
-    wakeIfChanged() {
-      const before = state;
-      ({ state } = observe.status(network.chain));
-      if (state !== before) loop.wake();
-    },
-    async stop() {
-      await loop.stop();
-      await report().catch((error: unknown) => failed(error, 1));
     },
   };
 }

@@ -1,9 +1,8 @@
 import type { RangeProof } from '@opentill/chain/epoch-committee';
-import type { Transfer } from '@opentill/chain/transfer';
-import type { ChainStep } from './chain-state.ts';
-import type { LandedTransaction } from './landed-transaction.ts';
-import type { ForeignTransaction } from './foreign-transaction.ts';
-import type { FateChange } from './own-fate.ts';
+import type { Address } from '@opentill/chain/address-codec';
+import type { TokenContract, Transfer, TxHash } from '@opentill/chain/transfer';
+import type { ChainState, ChainStep } from './chain-state.ts';
+import type { FateChange } from './judge-fates.ts';
 
 /** A proven transfer to one of the gateway's deposit addresses or hot wallets, as it is recorded. */
 export interface MatchedTransfer extends Transfer {
@@ -19,6 +18,33 @@ export interface LiveTransfer extends Pick<
 > {
   /** Decimal text of the row's id. */
   readonly transferId: string;
+}
+
+/** A transaction of a hot wallet, or by which money left it, that the gateway did not sign. */
+export interface ForeignTransaction {
+  readonly txHash: TxHash;
+  readonly wallet: Address;
+  readonly blockHeight: number;
+  readonly blockHash: string;
+  /** Of its block, in whole seconds since 1970. */
+  readonly blockTimeSeconds: number;
+  /** All configured assets that it moved to other addresses: first those from the wallet, each in chain order. */
+  readonly moved: readonly ForeignTransfer[];
+}
+
+/** A movement of a foreign transaction. */
+export interface ForeignTransfer {
+  readonly contract: TokenContract | null;
+  readonly to: Address;
+  /** More than 0. */
+  readonly amountBaseUnits: bigint;
+}
+
+/** An own transaction in a verified block, successful or not. */
+export interface LandedTransaction {
+  readonly txHash: TxHash;
+  readonly blockHeight: number;
+  readonly blockHash: string;
 }
 
 /** A request of an operator to read blocks once more. */
@@ -45,10 +71,10 @@ export interface ScanChange {
   /** What the matched ones are from now on; DETECTED takes nothing from one that is VERIFIED in the same block. */
   readonly matchedState: 'DETECTED' | 'VERIFIED';
   /** Transfers that the chain does not have any more. None of them is among the matched ones. */
-  readonly orphanedIds: readonly string[];
+  readonly orphaned: readonly LiveTransfer[];
   /** The rescan that this commit is a part of, if any. */
   readonly rescan?: RescanProgress;
-  /** What became of own transactions, in the chain as it is after the step; see FateFollowing. */
+  /** Outcomes of own transactions, in the chain as it is after the step; see FateFollowing. */
   readonly fates?: readonly FateChange[] | undefined;
   /** What hot wallets did in verified blocks that the gateway did not sign. */
   readonly foreign?: readonly ForeignTransaction[];
@@ -57,6 +83,9 @@ export interface ScanChange {
   /** Of all that the verified cursor passes; see proofOf. */
   readonly proof?: RangeProof | undefined;
 }
+
+/** Yields changes, receives the committed state after each, and returns its result. A failed commit is thrown at the `yield`. */
+export type Changes<R> = AsyncGenerator<ScanChange, R, ChainState>;
 
 /** What a commit made of own transactions and, by row id, of transfers; unchanged rows are in none of them. */
 export interface Written {

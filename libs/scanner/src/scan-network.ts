@@ -8,7 +8,7 @@ import {
 import type { Chain, Family } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-export type ScanNetworkErrorCode =
+type ScanNetworkErrorCode =
   /** A token's contract in the network file is not one of its family. */
   'TOKEN_CONTRACT_INVALID';
 

@@ -1,18 +1,14 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { Lease, LeaseKeeper } from '@opentill/db/lease';
 import { GatewayError } from '@opentill/domain/gateway-error';
-import type { Clock } from '@opentill/runtime/clock';
 import { seenBlock, type ChainState } from './chain-state.ts';
-import { readFirstState } from './first-state.ts';
-import { createPauseWatch } from './pause-watch.ts';
-import { createRoundParts, type RoundParts } from './round-parts.ts';
-import type { ScanChange } from './scan-change.ts';
+import type { Changes, ScanChange } from './scan-change.ts';
+import { createScanRounds, type RoundEnd, type ScanRounds } from './scan-round.ts';
 import type { Scanning } from './scanning.ts';
-import { verifiedTarget } from './verifiable-height.ts';
+import { verifiableHeight } from './verifiable-height.ts';
 
 export interface ScanTickDeps extends Scanning {
   readonly lease: Pick<LeaseKeeper, 'current' | 'renew'>;
-  readonly clock: Clock;
   /** A commit added events to the outbox, perhaps. */
   readonly onCommitted: () => void;
 }
@@ -21,65 +17,19 @@ export interface ScanTickDeps extends Scanning {
 interface Held {
   readonly lease: Lease;
   readonly state: ChainState;
-  /** The seen cursor moved in the last round, so that a head above it is likely to be read in the next. */
-  readonly hasMoved: boolean;
-  /** The last round ended with its head: what it showed is not believed yet. */
-  readonly isHeldBack: boolean;
 }
 
 /**
- * Makes the round of one chain: the seen pass, the verified pass, a part of a rescan, each committed by itself, with what
- * became of own transactions; these also when nothing else is to be committed. Does nothing without the lease, nor while an
- * operator has paused the chain. 'again' when there is more to do at once, 'soon' when something waits that no new head has
- * to come for. After any error the state is read again from
- * the database, since a commit whose answer was lost may stand. Where reading for the verified pass or a rescan fails,
- * only that waits: payments are shown on while a chain's finality stalls. A chain that is far behind is caught up with
- * in parallel first; where that fails the passes go on, block range by block range, until it is tried again.
+ * Makes the function that runs one round of a chain and commits its changes, each by itself. It does nothing without the lease, nor
+ * while an operator has paused the chain. After any error the state is loaded from the database again.
  */
-export function createScanTick(
-  deps: ScanTickDeps,
-): (signal: AbortSignal) => Promise<'again' | 'soon' | undefined> {
+export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Promise<RoundEnd['next']> {
   const { network, reader, observe } = deps;
-  const parts = createRoundParts(deps);
+  const rounds = createScanRounds(deps);
   const isPaused = createPauseWatch(deps);
-  const { finality, rescans } = parts;
-  observe.watching(network, reader.sources);
+  const tenure = createTenure(deps, rounds);
   let held: Held | undefined;
-  const tenure = createTenure(deps, parts);
-  async function round({ lease, state: opened }: Held, signal: AbortSignal): Promise<Held> {
-    const options = { signal };
-    const save = async (state: ChainState, change: ScanChange): Promise<ChainState> =>
-      commit(deps, lease, state, await parts.fates.addTo(state, change, options));
-    const head = await reader.head(options);
-    observe.headNamed(network.chain, head);
-    parts.fates.begin(opened, head, options);
-    parts.tokens.look(options);
-    const before = await parts.catchUpWithHead(opened, head, save, options);
-    const change = await parts.planSeen(before, head, options);
-    // Depths reckoned from the old head don't hold.
-    if (change === 'shorter-branch' || change === 'held')
-      return { lease, state: before, hasMoved: false, isHeldBack: true };
-    const seen = change === undefined ? before : await save(before, change);
-    const verified = await parts.verify(seen, save, options);
-    await parts.epochs.run(lease, verified, options);
-    const rescanned = await parts.rescan(verified, save, options);
-    const fates = await parts.fates.planIdle(rescanned, options);
-    const state = fates === undefined ? rescanned : await save(rescanned, fates);
-    return {
-      lease,
-      state,
-      hasMoved: seenBlock(opened).height !== seenBlock(state).height || change !== undefined,
-      isHeldBack: false,
-    };
-  }
-
-  function whatFollows({ state, hasMoved, isHeldBack }: Held): 'again' | 'soon' | undefined {
-    if (isHeldBack) return 'soon';
-    const isVerifiable = verifiedTarget(state, network, finality.view().isStale) > state.verifiedHeight;
-    const isBehind = hasMoved && seenBlock(state).height < state.head.height;
-    if (isBehind || (isVerifiable && parts.isVerifyingDue()) || parts.isRescanDue()) return 'again';
-    return isVerifiable ? 'soon' : undefined;
-  }
+  observe.watching(network, reader.sources);
 
   return async (signal) => {
     const lease = deps.lease.current();
@@ -93,11 +43,15 @@ export function createScanTick(
     try {
       tenure.begin(lease);
       const isCurrent = before?.lease.fencingToken === lease.fencingToken;
-      if (!isCurrent) rescans.forget();
-      held = await round(isCurrent ? before : await open(deps, lease, { signal }), signal);
-      return whatFollows(held);
+      if (!isCurrent) rounds.stateLoaded();
+      const opened = isCurrent ? before.state : await open(deps, lease, { signal });
+      const round = rounds.round(lease, opened, { signal });
+      const { state, next } = await commitEach(round, opened, async (from, planned) =>
+        commit(deps, lease, from, await rounds.withFates(from, planned, { signal })),
+      );
+      held = { lease, state };
+      return next;
     } catch (error) {
-      rescans.forget();
       if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;
       observe.refused(network.chain);
       await deps.lease.renew(); // finds the lease gone and forgets it
@@ -107,33 +61,22 @@ export function createScanTick(
   };
 }
 
-/** From one lease to the next: nothing that was noted under one counts under another. */
-function createTenure(
-  { network, observe }: Pick<ScanTickDeps, 'network' | 'observe'>,
-  parts: Pick<RoundParts, 'leaseChanged'>,
-): { begin(lease: Lease): void; end(): void } {
-  let knownToken: Lease['fencingToken'] | undefined;
-  return {
-    begin({ fencingToken }) {
-      if (knownToken !== fencingToken) parts.leaseChanged();
-      knownToken = fencingToken;
-    },
-    end() {
-      // First: what is still being answered must tell nothing of a chain that is another replica's.
-      if (knownToken !== undefined) parts.leaseChanged();
-      knownToken = undefined;
-      observe.closed(network.chain);
-    },
-  };
-}
-
-async function open(deps: ScanTickDeps, lease: Lease, options: ReadOptions): Promise<Held> {
-  const { network, store, observe } = deps;
-  const stored = await store.loadState(network.chain);
-  const state = stored ?? (await readFirstState(deps, options));
-  if (stored === undefined) await store.insertFirstState(lease, network, state);
-  observe.opened(network.chain, state, stored === undefined);
-  return { lease, state, hasMoved: false, isHeldBack: false };
+/** Commits each change of a round before it asks for the next one, and hands the committed state to the round. */
+async function commitEach<R>(
+  round: Changes<R>,
+  opened: ChainState,
+  commitOne: (before: ChainState, planned: ScanChange) => Promise<ChainState>,
+): Promise<R> {
+  let state = opened;
+  let step = await round.next(state);
+  while (step.done !== true) {
+    const committed = commitOne(state, step.value).then((after) => (state = after));
+    step = await committed.then(
+      (after) => round.next(after),
+      (error: unknown) => round.throw(error),
+    );
+  }
+  return step.value;
 }
 
 async function commit(
@@ -142,9 +85,83 @@ async function commit(
   before: ChainState,
   change: ScanChange,
 ): Promise<ChainState> {
+  const { chain } = network;
+  const { orphaned, matchedState, step } = change;
+  if (matchedState === 'VERIFIED' && orphaned.length > 0) observe.seenButNotVerified(chain, orphaned);
   const { state, written } = await store.commit(lease, network, before, change);
   onCommitted();
-  const depthBlocks = seenBlock(before).height - change.step.ancestorHeight;
-  observe.committed(network.chain, { state, written, depthBlocks });
+  observe.committed(chain, { state, written, depthBlocks: seenBlock(before).height - step.ancestorHeight });
   return state;
+}
+
+/** From one lease to the next: nothing that was noted under one counts under another. */
+function createTenure(
+  { network, observe }: Pick<ScanTickDeps, 'network' | 'observe'>,
+  rounds: Pick<ScanRounds, 'leaseChanged'>,
+): { begin(lease: Lease): void; end(): void } {
+  let knownToken: Lease['fencingToken'] | undefined;
+  return {
+    begin({ fencingToken }) {
+      if (knownToken !== fencingToken) rounds.leaseChanged();
+      knownToken = fencingToken;
+    },
+    end() {
+      // First: answers that are still under way must not be reported of a chain that another replica has.
+      if (knownToken !== undefined) rounds.leaseChanged();
+      knownToken = undefined;
+      observe.closed(network.chain);
+    },
+  };
+}
+
+/** How long a pause, or its end, may go unnoticed. */
+const PAUSE_LOOKUP_MS = 2_000;
+
+/**
+ * Makes the function that tells whether an operator has paused the chain. It asks the database every few seconds. A paused chain keeps
+ * its lease: no other replica continues in its place.
+ */
+function createPauseWatch({ network: { chain }, store, observe, clock }: Scanning): () => Promise<boolean> {
+  let isPaused = false;
+  let lookupAtMs = 0;
+  return async () => {
+    const nowMs = clock.now().getTime();
+    if (nowMs < lookupAtMs) return isPaused;
+    const reason = await store.pauseReason(chain);
+    lookupAtMs = nowMs + PAUSE_LOOKUP_MS;
+    isPaused = reason !== undefined;
+    observe.pauseSeen(chain, reason);
+    return isPaused;
+  };
+}
+
+async function open(deps: ScanTickDeps, lease: Lease, options: ReadOptions): Promise<ChainState> {
+  const { network, store, observe } = deps;
+  const stored = await store.loadState(network.chain);
+  const state = stored ?? (await readFirstState(deps, options));
+  if (stored === undefined) await store.insertFirstState(lease, network, state);
+  observe.opened(network.chain, state, stored === undefined);
+  return state;
+}
+
+/**
+ * Where to begin a chain that was never scanned: at the verified depth under the head, so that the seen pass reads what lies above.
+ * Nothing older matters, since the chain takes no order before this is committed. Where a fork may reach deeper than the verified
+ * depth, the blocks of the reorganisation window are read as well. A second source confirms the block to begin at: a start above the
+ * true head would leave out what is paid below it.
+ */
+async function readFirstState({ network, reader }: Scanning, options: ReadOptions): Promise<ChainState> {
+  const head = await reader.head(options);
+  const finalizedHeight =
+    network.confirmations === 'finalized'
+      ? Math.min(await reader.finalizedHeight(options), head.height)
+      : null;
+  const facts = { linkedHeight: head.height, finalizedHeight, isFinalityStale: false };
+  const verifiedHeight = Math.max(0, verifiableHeight(network, facts));
+  const oldestHeight =
+    finalizedHeight === null ? Math.max(0, verifiedHeight - network.reorgWindow) : verifiedHeight;
+  const blocks = await reader.headers(oldestHeight, verifiedHeight, options);
+  const verified = blocks.at(-1);
+  if (verified !== undefined) await reader.vouch(verified, options);
+  return { head, finalizedHeight, verifiedHeight, blocks };
 }

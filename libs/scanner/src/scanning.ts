@@ -1,7 +1,8 @@
 import type { ChainReader } from '@opentill/chain/chain-reader';
+import type { Clock } from '@opentill/runtime/clock';
 import type { ScanNetwork } from './scan-network.ts';
 import type { ScanObserver } from './observe.ts';
-import type { ScanStore } from './store.ts';
+import type { ScanStore } from './store/scan-store.ts';
 
 /** What the passes over a chain work with. */
 export interface Scanning {
@@ -9,4 +10,5 @@ export interface Scanning {
   readonly reader: ChainReader;
   readonly store: ScanStore;
   readonly observe: ScanObserver;
+  readonly clock: Clock;
 }

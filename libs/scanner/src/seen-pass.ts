@@ -1,24 +1,59 @@
 import type { BlockHeader } from '@opentill/chain/block';
 import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
-import type { ChainState, ChainStep } from './chain-state.ts';
-import { blockAt, seenBlock } from './chain-state.ts';
-import { findAncestor } from './find-ancestor.ts';
+import { blockAt, seenBlock, standStill, type ChainState, type ChainStep } from './chain-state.ts';
+import { confirmBranch, findAncestor } from './find-ancestor.ts';
 import { matchTransfers } from './match-transfers.ts';
 import { reconcileBlocks } from './reconcile-blocks.ts';
-import type { ScanChange } from './scan-change.ts';
-import { notFound } from './scan-change.ts';
-import { scanError } from './scan-error.ts';
+import { notFound, type Changes, type ScanChange } from './scan-change.ts';
+import { isScanError, scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
-import { vouchForBranch } from './vouch-for-branch.ts';
+
+/** How long a shorter branch must stay before it is followed: it may be the chain's, though most grow at once. */
+const SHORTER_BRANCH_GRACE_MS = 2_000;
+
+/** Follows the head of one chain with the seen cursor. */
+export interface SeenPass {
+  /**
+   * Reads up to `head`. Gives undefined, without a change, when the head's branch is not believed yet: it is shorter, or only one
+   * source shows it and it would take verified blocks back.
+   */
+  run(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState | undefined>;
+  /** The verified cursor has moved: a branch that is held back is the first one again. */
+  verified(): void;
+}
+
+export function createSeenPass(scanning: Scanning): SeenPass {
+  const { network, observe, clock } = scanning;
+  let shorterSinceMs: number | undefined;
+  let timesHeld = 0;
+  return {
+    async *run(before, head, options) {
+      const nowMs = clock.now().getTime();
+      const mayShrink = shorterSinceMs !== undefined && nowMs - shorterSinceMs >= SHORTER_BRANCH_GRACE_MS;
+      const change = await planSeen(scanning, before, head, mayShrink, options).catch((error: unknown) => {
+        if (!isScanError(error, 'BRANCH_NOT_VOUCHED')) throw error;
+        timesHeld += 1;
+        observe.failed(network.chain, 'branch', error, timesHeld);
+        return 'held' as const;
+      });
+      shorterSinceMs = change === 'shorter-branch' ? (shorterSinceMs ?? nowMs) : undefined;
+      if (change === 'shorter-branch' || change === 'held') return undefined;
+      return change === undefined ? before : yield change;
+    },
+    verified() {
+      timesHeld = 0;
+    },
+  };
+}
 
 /**
- * Reads what the seen cursor has to take in next: the blocks up to the `head` that the node named, at most a range of them, or the new
- * branch after a reorganisation. Undefined when there is nothing new; also when the node merely lags.
+ * Plans the blocks that the seen cursor has to take in next: those up to the head, at most a range of them, or the new branch after a
+ * reorganisation. Undefined when there is nothing new; also when the node merely lags.
  *
- * A branch that ends below the seen block is 'shorter-branch' unless `mayShrink`: a node in the middle of a
- * reorganisation shows such, and following it would take payments back that are about to be there again.
+ * A branch that ends below the seen block is 'shorter-branch' unless `mayShrink`. A node in the middle of a reorganisation shows
+ * such a branch. Following it would take payments back that are about to be there again.
  */
-export async function planSeenPass(
+async function planSeen(
   scanning: Scanning,
   state: ChainState,
   head: BlockHeader,
@@ -29,32 +64,29 @@ export async function planSeenPass(
   const seen = seenBlock(state);
   if (head.height <= seen.height) {
     const known = blockAt(state, head.height);
-    if (known === undefined) {
+    if (known === undefined)
       throw scanError('NODE_FAR_BEHIND', "the node's head is below every stored block", {
         head: head.height,
       });
-    }
     if (known.hash === head.hash) return undefined;
     if (head.height < seen.height && !mayShrink) return 'shorter-branch';
     return planReorganisation(scanning, state, head, [head], options);
   }
   const to = Math.min(head.height, seen.height + network.maxBlockRange);
   const range = await reader.readSeen(seen.height + 1, to, options);
-  if (reconcileBlocks(state.blocks, range.headers).kind !== 'extends') {
+  if (reconcileBlocks(state.blocks, range.headers).kind !== 'extends')
     return planReorganisation(scanning, state, head, range.headers, options);
-  }
   return {
-    step: { ...follow(head, range), ancestorHeight: seen.height, ...verifiedAsBefore(state) },
+    step: { ...standStill(state), ...follow(head, range) },
     matched: await matchTransfers(scanning, range, { ...options, byOneSource: true }),
     matchedState: 'DETECTED',
-    orphanedIds: [],
+    orphaned: [],
   };
 }
 
 /**
- * The new branch is taken in by the same commit that takes the old one back, at least as high as the old one was:
- * a payment that only moved to another block never looks lost. Throws BRANCH_NOT_VOUCHED where it would replace verified
- * blocks that no second source has let go.
+ * One commit takes the old branch back and the new one in, at least as high as the old one was: a payment that only moved to another
+ * block never looks lost. Throws BRANCH_NOT_VOUCHED where it would replace verified blocks and no second source shows the new branch.
  */
 async function planReorganisation(
   scanning: Scanning,
@@ -64,19 +96,15 @@ async function planReorganisation(
   options: ReadOptions,
 ): Promise<ScanChange> {
   const { network, reader, store } = scanning;
-  const seenHeight = seenBlock(state).height;
   const ancestorHeight = await findAncestor(scanning, state, contradicting, options);
-  const to = Math.min(head.height, Math.max(seenHeight, ancestorHeight + network.maxBlockRange));
-  const range = await reader.readSeen(ancestorHeight + 1, to, options);
-  if (range.headers[0]?.parentHash !== blockAt(state, ancestorHeight)?.hash) {
-    throw scanError('BRANCHES_DIFFER', 'the chain changed while its new branch was read', { ancestorHeight });
-  }
-  // What is verified is taken back on no single source's word.
+  const highest = Math.max(seenBlock(state).height, ancestorHeight + network.maxBlockRange);
+  const range = await reader.readSeen(ancestorHeight + 1, Math.min(head.height, highest), options);
   const first = range.headers[0];
+  if (first?.parentHash !== blockAt(state, ancestorHeight)?.hash)
+    throw scanError('BRANCHES_DIFFER', 'the chain changed while its new branch was read', { ancestorHeight });
   if (ancestorHeight < state.verifiedHeight && first !== undefined)
-    await vouchForBranch(reader, first, options);
+    await confirmBranch(reader, first, options);
   const matched = await matchTransfers(scanning, range, { ...options, byOneSource: true });
-  const lost = notFound(await store.liveTransfers(network.chain, ancestorHeight + 1), matched);
   return {
     step: {
       ...follow(head, range),
@@ -86,16 +114,12 @@ async function planReorganisation(
     },
     matched,
     matchedState: 'DETECTED',
-    orphanedIds: lost.map((transfer) => transfer.transferId),
+    orphaned: notFound(await store.liveTransfers(network.chain, ancestorHeight + 1), matched),
   };
 }
 
-/** The head is the last block that was read, when it was read so far: it is linked, what `head()` said may be gone. */
+/** The head is the last block that was read, when it was read so far: it is linked; the named head may be gone. */
 function follow(head: BlockHeader, range: RangeRead): Pick<ChainStep, 'head' | 'newBlocks'> {
   const last = range.headers.at(-1) ?? head;
   return { head: last.height >= head.height ? last : head, newBlocks: range.headers };
-}
-
-function verifiedAsBefore(state: ChainState): Pick<ChainStep, 'finalizedHeight' | 'verifiedHeight'> {
-  return { finalizedHeight: state.finalizedHeight, verifiedHeight: state.verifiedHeight };
 }

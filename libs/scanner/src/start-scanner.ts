@@ -13,13 +13,11 @@ import type { NewId } from '@opentill/runtime/ids';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 import { STOP_LIMITS_MS, stopWithin } from '@opentill/runtime/stop-within';
-import type { NodeObserver } from './observe-nodes.ts';
-import { createChainGates } from './chain-gates.ts';
-import { createNodeObserver } from './observe-nodes.ts';
-import { createScanObserver } from './observe.ts';
-import { startChainScan } from './scan-chain.ts';
+import { createObserve } from './observe.ts';
+import type { NodeObserver } from './observe/nodes.ts';
+import { createChainGates, startChainScan } from './scan-chain.ts';
 import type { ScanNetwork } from './scan-network.ts';
-import { createScanStore } from './store.ts';
+import { createScanStore } from './store/scan-store.ts';
 
 /** A network with what reads it. */
 export interface ScannedNetwork {
@@ -69,10 +67,10 @@ const LEASE_TTL_MS = 5_000;
 export function startScanner(deps: ScannerDeps): ScannerApp {
   const { db, schema, broker, logger, metrics, clock, newId, instanceId } = deps;
   const leaseTtlMs = deps.leaseTtlMs ?? LEASE_TTL_MS;
-  const scanObserver = createScanObserver({ logger, metrics, clock });
+  const observe = createObserve({ logger, metrics, clock });
   const store = createScanStore({ db, schema, clock, newId });
   // Before anything starts.
-  const networks = deps.openNetworks(createNodeObserver({ logger, metrics, scans: scanObserver }));
+  const networks = deps.openNetworks(observe.nodes);
   const gates = createChainGates(clock, deps.fail);
   const publisher = createPublisher(broker);
   const relay = startRelay({ store: createOutboxStore(db, schema), publisher, logger, metrics });
@@ -81,7 +79,7 @@ export function startScanner(deps: ScannerDeps): ScannerApp {
       network,
       reader,
       store,
-      observe: scanObserver,
+      observe,
       clock,
       lease: keepLease({
         db,
@@ -104,7 +102,7 @@ export function startScanner(deps: ScannerDeps): ScannerApp {
   });
 
   const chainChecks = scans.map(
-    ({ chain }) => [chain, () => Promise.resolve(scanObserver.health(chain))] as const,
+    ({ chain }) => [chain, () => Promise.resolve(observe.health(chain))] as const,
   );
   return {
     checks: {

@@ -23,7 +23,7 @@ function watched() {
     reader,
     observe,
     clock: { now: () => new Date(nowMs) },
-  } as unknown as Scanning & { clock: { now(): Date } });
+  } as unknown as Scanning);
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   return { watch, asked, told, failed, settled, pass: (ms: number) => (nowMs += ms) };
 }

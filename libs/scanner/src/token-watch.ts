@@ -1,6 +1,5 @@
 import type { ReadOptions } from '@opentill/chain/chain-reader';
-import type { Clock } from '@opentill/runtime/clock';
-import { createHoldOff } from './hold-off.ts';
+import { isolateFailure } from './isolate-failure.ts';
 import type { Scanning } from './scanning.ts';
 
 /** Asks the contracts of a chain's tokens now and then what they say of themselves, for alarms. */
@@ -14,13 +13,9 @@ export interface TokenWatch {
 /** An issuer that pauses or replaces its contract tells the world long before, or cannot tell at all. */
 const EVERY_MS = 10 * 60 * 1_000;
 
-export function createTokenWatch({
-  network: { chain },
-  reader,
-  observe,
-  clock,
-}: Pick<Scanning, 'network' | 'reader' | 'observe'> & { readonly clock: Clock }): TokenWatch {
-  const holdOff = createHoldOff(clock);
+export function createTokenWatch(scanning: Scanning): TokenWatch {
+  const { network, reader, observe, clock } = scanning;
+  const isolation = isolateFailure(scanning, 'tokens');
   let askedAtMs = -Infinity;
   /** The question that is under way. */
   let asking: object | undefined;
@@ -30,11 +25,11 @@ export function createTokenWatch({
     try {
       const warnings = (await reader.tokenWarnings?.(options)) ?? [];
       if (isStale()) return;
-      observe.tokensAsked(chain, warnings);
+      observe.tokensAsked(network.chain, warnings);
       askedAtMs = clock.now().getTime();
-      holdOff.succeeded();
+      isolation.succeeded();
     } catch (error) {
-      if (!isStale()) observe.failed(chain, 'tokens', error, holdOff.failed(error));
+      if (!isStale()) isolation.failed(error);
     } finally {
       if (asking === own) asking = undefined;
     }
@@ -42,7 +37,7 @@ export function createTokenWatch({
 
   return {
     look(options) {
-      const isDue = clock.now().getTime() - askedAtMs >= EVERY_MS && holdOff.isDue();
+      const isDue = clock.now().getTime() - askedAtMs >= EVERY_MS && isolation.isDue();
       if (reader.tokenWarnings === undefined || asking !== undefined || !isDue) return;
       asking = {};
       void ask(asking, options);

@@ -1,125 +1,116 @@
 import type { BlockHeader } from '@opentill/chain/block';
-import type { RangeRead, ReadOptions } from '@opentill/chain/chain-reader';
-import type { RangeProof } from '@opentill/chain/epoch-committee';
-import type { ChainState, ChainStep } from './chain-state.ts';
-import { blockAt, seenBlock } from './chain-state.ts';
-import { findForeign } from './find-foreign.ts';
-import { findLanded } from './find-landed.ts';
-import type { LandedTransaction } from './landed-transaction.ts';
-import type { ForeignTransaction } from './foreign-transaction.ts';
-import { readingsIn } from './read-segment.ts';
-import { proofOf } from './scan-proof.ts';
-import { matchTransfers } from './match-transfers.ts';
-import type { LiveTransfer, MatchedTransfer, ScanChange } from './scan-change.ts';
-import { notFound } from './scan-change.ts';
-import { scanError } from './scan-error.ts';
+import type { ReadOptions } from '@opentill/chain/chain-reader';
+import type { CatchingUp } from './catch-up.ts';
+import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
+import { confirmDepths } from './confirm-depth.ts';
+import { createFinalityWatch } from './finality-watch.ts';
+import { isolateFailure } from './isolate-failure.ts';
+import { readSegment } from './read-segment.ts';
+import type { Changes } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
+import { changeOf, type ScanGoal } from './segment-change.ts';
+import { verifiableHeight, verifiedTarget } from './verifiable-height.ts';
 
-/**
- * Reads what the verified cursor has to take in next, up to the height given and at most a range of blocks. What was seen and
- * is not in the chain's record is orphaned; what is there and was not seen is recorded.
- */
-export async function planVerifiedPass(
-  scanning: Scanning,
-  state: ChainState,
-  {
-    verifiedHeight: target,
-    finalizedHeight,
-  }: { readonly verifiedHeight: number; readonly finalizedHeight: number | null },
-  options: ReadOptions,
-): Promise<ScanChange> {
+/** Verifies what is deep enough, and knows what is final. */
+export interface VerifiedPass {
+  /** Reads in parallel up to a head that is far, and verifies on the way all that will be deep enough. */
+  catchUpWithHead(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState>;
+  /** Verifies a range of what is deep enough, or all of it when that is much. Gives the state as far as it came. */
+  run(before: ChainState, options: ReadOptions): Changes<ChainState>;
+  /** Whether something is deep enough: 'later' while the pass backs off. */
+  hasMore(state: ChainState): boolean | 'later';
+  /** Forgets what was noted under an earlier lease. */
+  forget(): void;
+}
+
+interface Finality {
+  readonly finalizedHeight: number | null;
+  readonly isFinalityStale: boolean;
+}
+
+export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp): VerifiedPass {
   const { network, observe } = scanning;
-  const from = state.verifiedHeight + 1;
-  const to = Math.min(target, state.verifiedHeight + network.maxBlockRange);
-  const { headers, matched, live, foreign, landed, proof } = await readAnew(
-    scanning,
-    state,
-    from,
-    to,
-    options,
-  );
-  const refuted = notFound(live, matched);
-  if (refuted.length > 0) observe.seenButNotVerified(network.chain, refuted);
-  return {
-    step: {
-      ...standStill(state),
-      finalizedHeight,
-      verifiedHeight: to,
-      corrected: toldOtherwise(state, headers),
-    },
-    matched,
-    matchedState: 'VERIFIED',
-    orphanedIds: refuted.map((transfer) => transfer.transferId),
-    foreign,
-    landed,
-    proof: proofOf(state, headers, [proof]),
-  };
-}
+  const finality = createFinalityWatch(scanning);
+  const verifying = isolateFailure(scanning, 'verified');
+  const askingFinality = isolateFailure(scanning, 'finality');
+  const highestConfirmed = confirmDepths(scanning);
 
-/** Reads a range anew with what is recorded of it, and matches it. Throws BRANCHES_DIFFER. */
-export async function readAnew(
-  scanning: Scanning,
-  state: ChainState,
-  from: number,
-  to: number,
-  options: ReadOptions,
-): Promise<{
-  readonly headers: readonly BlockHeader[];
-  readonly matched: readonly MatchedTransfer[];
-  readonly live: readonly LiveTransfer[];
-  readonly foreign: readonly ForeignTransaction[];
-  readonly landed: readonly LandedTransaction[];
-  readonly readings: number;
-  readonly proof: RangeProof | undefined;
-}> {
-  const { network, reader, store } = scanning;
-  const live = await store.liveTransfers(network.chain, from, to);
-  const range = await reader.readVerified(from, to, live, options);
-  checkAgainstStored(state, range);
-  const matched = await matchTransfers(scanning, range, options);
-  return {
-    headers: range.headers,
-    matched,
-    live,
-    foreign: await findForeign(scanning, range),
-    landed: await findLanded(scanning, range),
-    readings: readingsIn(range),
-    proof: range.proof,
-  };
-}
-
-function checkAgainstStored(state: ChainState, range: RangeRead): void {
-  for (const header of range.headers) {
-    const stored = blockAt(state, header.height);
-    if (stored !== undefined && stored.hash !== header.hash) {
-      throw scanError('BRANCHES_DIFFER', 'the verified read sees another block than was seen', {
-        height: header.height,
-        seen: stored.hash,
-        read: header.hash,
-      });
+  async function finalityAt(state: ChainState, head: HeadBlock, options: ReadOptions): Promise<Finality> {
+    const known = { finalizedHeight: state.finalizedHeight, headHeight: head.height };
+    try {
+      const finalizedHeight = await finality.look(known, options);
+      return { finalizedHeight, isFinalityStale: finality.view().isStale };
+    } finally {
+      observe.finalitySeen(network.chain, finality.view());
     }
   }
-}
 
-/**
- * A hash is compared by every source, and what stands beside it was one source's word when the block was seen. Orders expire by the
- * verified block's time, and transactions of SUI end by its epoch: they have to be those of the read that verifies.
- */
-export function toldOtherwise(state: ChainState, headers: readonly BlockHeader[]): readonly BlockHeader[] {
-  return headers.filter(({ height, timeSeconds, epoch }) => {
-    const stored = blockAt(state, height);
-    if (stored === undefined) return false;
-    return stored.timeSeconds !== timeSeconds || (epoch !== undefined && stored.epoch !== epoch);
-  });
-}
+  /** Up to what is deep enough of the seen blocks; undefined when that is verified already. */
+  async function goalOf(state: ChainState, options: ReadOptions): Promise<ScanGoal | undefined> {
+    const seenHeight = seenBlock(state).height;
+    const { head, verifiedHeight } = state;
+    if (verifiedHeight === seenHeight) return undefined;
+    const named = await finalityAt(state, head, options);
+    const finalizedHeight =
+      named.finalizedHeight === null ? null : Math.min(named.finalizedHeight, seenHeight);
+    const { isFinalityStale } = named;
+    const target = verifiedTarget({ ...state, finalizedHeight }, network, isFinalityStale);
+    if (target === verifiedHeight) return undefined;
+    const confirmed = await highestConfirmed(target, state, { finalizedHeight }, options);
+    return { head, seenHeight, verifiedHeight: confirmed, finalizedHeight, isFinalityStale };
+  }
 
-/** A step that changes nothing. */
-export function standStill(state: ChainState): ChainStep {
   return {
-    head: state.head,
-    finalizedHeight: state.finalizedHeight,
-    verifiedHeight: state.verifiedHeight,
-    ancestorHeight: seenBlock(state).height,
-    newBlocks: [],
+    async *catchUpWithHead(before, head, options) {
+      if (!catchingUp.isWorthwhile(head.height - seenBlock(before).height)) return before;
+      const named = verifying.isDue()
+        ? await askingFinality.run(options, () => finalityAt(before, head, options))
+        : undefined;
+      const goal = goalAtHead(scanning, before, head, named);
+      return (yield* catchingUp.run('catch-up', before, goal, options)).state;
+    },
+    async *run(before, options) {
+      const plan = await verifying.run(options, async () => {
+        const goal = await goalOf(before, options);
+        if (goal === undefined) return { isIdle: true };
+        const from = before.verifiedHeight + 1;
+        if (catchingUp.isWorthwhile(goal.verifiedHeight - before.verifiedHeight)) return { goal };
+        const to = Math.min(goal.verifiedHeight, before.verifiedHeight + network.maxBlockRange);
+        const read = await readSegment(scanning, before, { kind: 'verified', from, to }, options);
+        return { change: changeOf(network, before, goal, [read]) };
+      });
+      if (plan?.isIdle === true) observe.verifiedRead(network.chain);
+      let state = before;
+      if (plan?.change !== undefined) state = yield plan.change;
+      if (plan?.goal !== undefined) {
+        const caughtUp = yield* catchingUp.run('verified', before, plan.goal, options);
+        if (caughtUp.failure !== undefined) verifying.backOff(caughtUp.failure);
+        ({ state } = caughtUp);
+      }
+      if (state.verifiedHeight > before.verifiedHeight) observe.verifiedRead(network.chain);
+      return state;
+    },
+    hasMore(state) {
+      const isMore = verifiedTarget(state, network, finality.view().isStale) > state.verifiedHeight;
+      return isMore && (verifying.isDue() || 'later');
+    },
+    forget: () => finality.forget(),
+  };
+}
+
+/** Up to the head, verifying all that will be deep enough then; nothing while it cannot be told what is final. */
+function goalAtHead(
+  { network }: Scanning,
+  state: ChainState,
+  head: BlockHeader,
+  named: Finality | undefined,
+): ScanGoal {
+  const verifiable =
+    named === undefined ? 0 : verifiableHeight(network, { linkedHeight: head.height, ...named });
+  return {
+    head,
+    seenHeight: head.height,
+    verifiedHeight: Math.max(state.verifiedHeight, verifiable),
+    ...(named ?? { finalizedHeight: null, isFinalityStale: false }),
   };
 }

@@ -5,7 +5,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { aHotWalletAddress } from '@opentill/testkit/payout-scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
-import { createScanStore, type ScanStore } from '../src/store.ts';
+import { createScanStore, type ScanStore } from '../src/store/scan-store.ts';
 import { address, giveOut } from './scan-harness.ts';
 
 const [ALICE, BOB] = [address('alice'), address('bob')];

@@ -8,7 +8,7 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import type { ChainState } from '../src/chain-state.ts';
-import { createScanStore, type ScanStore } from '../src/store.ts';
+import { createScanStore, type ScanStore } from '../src/store/scan-store.ts';
 import { MOCK_NETWORK } from './scan-harness.ts';
 
 const CHAIN = 'SUI_TEST';
@@ -54,7 +54,7 @@ async function moveTo(height: number, epochEnds: readonly EpochEnd[] | undefined
     ancestorHeight: from,
     newBlocks,
   };
-  const change = { step, matched: [], matchedState: 'VERIFIED', orphanedIds: [] } as const;
+  const change = { step, matched: [], matchedState: 'VERIFIED', orphaned: [] } as const;
   const proof = epochEnds && { epochEnds };
   ({ state } = await store.commit(lease, NETWORK, state, { ...change, proof }));
   const { rows } = await sql<Record<string, number | null>>`

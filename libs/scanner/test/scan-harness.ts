@@ -10,10 +10,10 @@ import { createLogger, type LogFields, type Logger } from '@opentill/runtime/log
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
-import { createScanObserver, type ScanObserver } from '../src/observe.ts';
+import { createObserve, type ScanObserver } from '../src/observe.ts';
 import type { ScanNetwork } from '../src/scan-network.ts';
 import { createScanTick } from '../src/scan-tick.ts';
-import { createScanStore, type ScanStore } from '../src/store.ts';
+import { createScanStore, type ScanStore } from '../src/store/scan-store.ts';
 import { anOwnTransaction } from '@opentill/testkit/payout-scenario';
 import { aPayout } from '@opentill/testkit/scenario';
 import { aTx, MOCK_TOKEN, type MockTx } from './mock-node.ts';
@@ -94,7 +94,7 @@ export async function openScan(options: TestScanOptions): Promise<TestScan> {
   const { db, reader, network = MOCK_NETWORK } = options;
   const clock = createTestClock();
   const metrics = createMetrics('test');
-  const observe = createScanObserver({
+  const observe = createObserve({
     metrics,
     logger: createTestLogger(options.log),
     clock,

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Db } from '@opentill/db/database';
 import { readerError } from '@opentill/chain/reader-error';
 import type { ScanNetwork } from '../src/scan-network.ts';
-import type { ScanStore } from '../src/store.ts';
+import type { ScanStore } from '../src/store/scan-store.ts';
 import { aTx, createMockNode, type MockNode, type MockTx } from './mock-node.ts';
 import { CHAIN, forgetScans, MOCK_NETWORK, openScan, storedCursor, type TestScan } from './scan-harness.ts';
 import { Crash, FIRST_BLOCKS, OURS, STRANGER, useSimulation } from './simulated-world.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database, Db } from '@opentill/db/database';
-import type { ScanStore } from '../src/store.ts';
+import type { ScanStore } from '../src/store/scan-store.ts';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { createMockNode, type MockNode, type MockTx } from './mock-node.ts';
 import {

@@ -21,11 +21,10 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { createChainGates } from '@opentill/scanner/chain-gates';
-import { createScanObserver } from '@opentill/scanner/observe';
-import { startChainScan } from '@opentill/scanner/scan-chain';
+import { createObserve } from '@opentill/scanner/observe';
+import { createChainGates, startChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
-import { createScanStore } from '@opentill/scanner/store';
+import { createScanStore } from '@opentill/scanner/store/scan-store';
 import { tronDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { aCollection, aPayout } from '@opentill/testkit/scenario';
 import { createTestDatabase } from '@opentill/testkit/test-database';
@@ -135,7 +134,7 @@ describe.each([
         network: scanNetworkOf(network, node.canonical),
         reader: node.createReader(network),
         store: createScanStore({ db: scanDatabase.kysely, schema: node.schema, clock: systemClock, newId }),
-        observe: createScanObserver({ logger, metrics: createMetrics('scanner'), clock: systemClock }),
+        observe: createObserve({ logger, metrics: createMetrics('scanner'), clock: systemClock }),
         clock: systemClock,
         lease: keepLease({
           db: scanDatabase.kysely,

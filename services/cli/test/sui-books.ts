@@ -15,11 +15,10 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { createChainGates } from '@opentill/scanner/chain-gates';
-import { createScanObserver } from '@opentill/scanner/observe';
-import { startChainScan } from '@opentill/scanner/scan-chain';
+import { createObserve } from '@opentill/scanner/observe';
+import { createChainGates, startChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
-import { createScanStore } from '@opentill/scanner/store';
+import { createScanStore } from '@opentill/scanner/store/scan-store';
 import { SUI_DEVNET_PAYOUTS, suiDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { aPayout, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase } from '@opentill/testkit/test-database';
@@ -97,7 +96,7 @@ export async function openSuiBooks(suiForm: 'address' | 'coin' = 'address'): Pro
     network: scanNetworkOf(network, parseCoinType),
     reader: suiFamily.createReader(network, {}),
     store: createScanStore({ db: scanDatabase.kysely, schema: 'scanner_sui', clock: systemClock, newId }),
-    observe: createScanObserver({
+    observe: createObserve({
       logger: createLogger({ service: 'scanner-sui', level: 'silent' }),
       metrics: createMetrics('scanner-sui'),
       clock: systemClock,

@@ -28,11 +28,10 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { createChainGates } from '@opentill/scanner/chain-gates';
-import { createScanObserver } from '@opentill/scanner/observe';
-import { startChainScan, type ChainScan } from '@opentill/scanner/scan-chain';
+import { createObserve as createScanObserve } from '@opentill/scanner/observe';
+import { createChainGates, startChainScan, type ChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
-import { createScanStore } from '@opentill/scanner/store';
+import { createScanStore } from '@opentill/scanner/store/scan-store';
 import { anEvmAddress, aPayout, type OrderRow } from '@opentill/testkit/scenario';
 import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
@@ -422,7 +421,7 @@ function startScan(config: NetworkConfig, db: Db): ChainScan {
     network,
     reader: evmFamily.createReader(config, {}),
     store: createScanStore(deps),
-    observe: createScanObserver({ logger, metrics: createMetrics('scanner-evm'), clock: systemClock }),
+    observe: createScanObserve({ logger, metrics: createMetrics('scanner-evm'), clock: systemClock }),
     clock: systemClock,
     lease: keepLease({
       db,

@@ -8,11 +8,10 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { createChainGates } from '@opentill/scanner/chain-gates';
-import { createScanObserver } from '@opentill/scanner/observe';
-import { startChainScan, type ChainScan } from '@opentill/scanner/scan-chain';
+import { createObserve } from '@opentill/scanner/observe';
+import { createChainGates, startChainScan, type ChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
-import { createScanStore } from '@opentill/scanner/store';
+import { createScanStore } from '@opentill/scanner/store/scan-store';
 
 /** The scanner of one chain, beside a signer of the tests. */
 export function startScan(
@@ -31,7 +30,7 @@ export function startScan(
     network: scanNetworkOf(config, canonicalContract),
     reader,
     store: createScanStore({ db, schema, clock: systemClock, newId }),
-    observe: createScanObserver({ logger, metrics: createMetrics(service), clock: systemClock }),
+    observe: createObserve({ logger, metrics: createMetrics(service), clock: systemClock }),
     clock: systemClock,
     lease: keepLease({
       db,

@@ -8,11 +8,10 @@ import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
 import { createLogger } from '@opentill/runtime/logger';
 import { createMetrics } from '@opentill/runtime/metrics';
-import { createChainGates } from '@opentill/scanner/chain-gates';
-import { createScanObserver } from '@opentill/scanner/observe';
-import { startChainScan } from '@opentill/scanner/scan-chain';
+import { createObserve } from '@opentill/scanner/observe';
+import { createChainGates, startChainScan } from '@opentill/scanner/scan-chain';
 import { scanNetworkOf } from '@opentill/scanner/scan-network';
-import { createScanStore } from '@opentill/scanner/store';
+import { createScanStore } from '@opentill/scanner/store/scan-store';
 import {
   createLyingRpcProxy,
   type LyingRpcOptions,
@@ -214,7 +213,7 @@ async function startScanner(
     network: scanNetworkOf(network, evmFamily.addressCodec.parse),
     reader: plan.crippled(evmFamily.createReader(network, {})),
     store: createScanStore({ db: db.kysely, schema: 'scanner_evm', clock, newId }),
-    observe: createScanObserver({ logger, metrics: createMetrics('scanner-evm'), clock }),
+    observe: createObserve({ logger, metrics: createMetrics('scanner-evm'), clock }),
     clock,
     lease: keepLease({
       db: db.kysely,

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { ALARM_KINDS } from '@opentill/scanner/alarms';
+import { ALARM_KINDS } from '@opentill/scanner/observe/alarms';
 import { SERVICE_SCHEMAS } from '@opentill/db/service-schema';
 import { BROKER_SERVICES } from '@opentill/messaging/write-broker-users';
 import { SWEEP_DELAYS } from '@opentill/domain/plan-sweeps';

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
+import type { EpochEnd } from '@opentill/chain/epoch-committee';
 import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
-import type { ForeignTransaction } from './foreign-transaction.ts';
+import type { ForeignTransaction, LandedTransaction } from '../scan-change.ts';
 
 /** Writes down what hot wallets did that the gateway did not sign, and all that it moved; each once. */
 export async function recordForeign(
@@ -43,5 +44,30 @@ export async function recordForeign(
     select ${chain}, f.tx_hash, f.wallet, f.place, f.contract_address, f.to_address, f.amount
     from jsonb_to_recordset(${JSON.stringify(transfers)}::jsonb) as f (tx_hash text, wallet text, place int4, contract_address text,
       to_address text, amount numeric)
+    on conflict do nothing`.execute(tx);
+}
+
+/** Writes down which attempts verified blocks hold: none of these is ever dead. */
+export async function recordLanded(
+  tx: Tx,
+  chain: Chain,
+  landed: readonly LandedTransaction[],
+): Promise<void> {
+  if (landed.length === 0) return;
+  await sql`
+    insert into own_transaction_landed (chain, tx_hash, block_height, block_hash)
+    select ${chain}, l."txHash", l."blockHeight", l."blockHash"
+    from jsonb_to_recordset(${JSON.stringify(landed)}::jsonb) as l ("txHash" text, "blockHeight" int8, "blockHash" text)
+    on conflict do nothing`.execute(tx);
+}
+
+/** Writes down which epochs ended in what was proven; call it when the cursor has moved. */
+export async function recordEpochEnds(tx: Tx, chain: Chain, ends: readonly EpochEnd[]): Promise<void> {
+  if (ends.length === 0) return;
+  await sql`
+    insert into epoch_end (chain, epoch, after_height, height, hash)
+    select c.chain, e.epoch, c.proven_after_height, e.height, e.hash
+    from jsonb_to_recordset(${JSON.stringify(ends)}::jsonb) as e (epoch int8, height int8, hash text)
+      join chain_cursor c on c.chain = ${chain} and c.proven_after_height < e.height
     on conflict do nothing`.execute(tx);
 }

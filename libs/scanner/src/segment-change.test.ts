@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { BlockHash, BlockHeader } from '@opentill/chain/block';
-import { proofOf } from './scan-proof.ts';
+import { proofOf } from './segment-change.ts';
 
 const hashOf = (height: number): BlockHash => `c${height}` as BlockHash;
 const block = (height: number): BlockHeader => ({

@@ -2,9 +2,8 @@ import { onNewFinding } from '@opentill/chain/finding-changes';
 import type { Chain } from '@opentill/domain/chains';
 import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
-import type { ScanObserver } from './observe.ts';
 
-/** What readers of every family tell of their nodes, for logs and metrics. */
+/** Receives what the readers of every family report of their nodes, for logs and metrics. */
 export interface NodeObserver {
   (chain: Chain): {
     readonly onExchange: (exchange: {
@@ -39,13 +38,15 @@ export interface NodeObserver {
   };
 }
 
-export interface NodeObserverDeps {
+export function createNodeObserver({
+  logger,
+  metrics,
+  onFinalityLag,
+}: {
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly scans: Pick<ScanObserver, 'finalityLags'>;
-}
-
-export function createNodeObserver({ logger, metrics, scans }: NodeObserverDeps): NodeObserver {
+  readonly onFinalityLag: (chain: Chain, source: string) => void;
+}): NodeObserver {
   const { exchanges, calls, bytes, compared } = createNodeMeters(metrics);
   const outcomes = new Map<Chain, string>();
   return (chain) => ({
@@ -63,7 +64,7 @@ export function createNodeObserver({ logger, metrics, scans }: NodeObserverDeps)
       if (isNews && outcome !== 'AGREED') logger.warn('sources differ', { chain, outcome, sources, height });
     },
     onFinalityLag({ source, height, lagSeconds }) {
-      scans.finalityLags(chain, source);
+      onFinalityLag(chain, source);
       logger.debug('finality of a source passed over', { chain, source, height, lagSeconds });
     },
     onSourceChange(change) {

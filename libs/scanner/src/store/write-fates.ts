@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '@opentill/db/database';
-import type { FateChange } from './own-fate.ts';
-import type { ScanNetwork } from './scan-network.ts';
+import type { FateChange } from '../judge-fates.ts';
+import type { ScanNetwork } from '../scan-network.ts';
 
 /**
  * Records what became of own transactions. A row is changed only when its block, its contents or its state differ; then

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Address } from '@opentill/chain/address-codec';
 import type { SourceHealth } from '@opentill/chain/source-health';
 import type { TokenContract } from '@opentill/chain/transfer';
-import { buildChain } from '../test/build-chain.ts';
+import { buildChain } from '../../test/build-chain.ts';
 import { alarmsOf, type ChainCondition } from './alarms.ts';
 
 const BLOCKS = buildChain({ to: 100 });

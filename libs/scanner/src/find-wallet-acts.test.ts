@@ -4,7 +4,7 @@ import type { BlockHash, BlockHeader } from '@opentill/chain/block';
 import type { Actor, RangeRead } from '@opentill/chain/chain-reader';
 import type { CandidateTransfer, TokenContract, TxHash } from '@opentill/chain/transfer';
 import { baseUnits } from '@opentill/domain/money';
-import { findForeign } from './find-foreign.ts';
+import { findForeign } from './find-wallet-acts.ts';
 
 const [HOT, OTHER, ALICE, BOB] = ['hot', 'other', 'alice', 'bob'] as Address[];
 const [USDC, USDT] = ['USDC', 'USDT'] as TokenContract[];

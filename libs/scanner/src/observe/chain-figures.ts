@@ -1,7 +1,54 @@
+import type { ChainReader } from '@opentill/chain/chain-reader';
 import { chainStatusText, type ChainStatus } from '@opentill/domain/chain-status';
 import type { CheckResult } from '@opentill/runtime/health';
-import type { AlarmKind } from './alarms.ts';
-import type { ChainFigures } from './chain-figures.ts';
+import type { ScanNetwork } from '../scan-network.ts';
+import type { AlarmKind, ChainCondition } from './alarms.ts';
+
+/** Figures of own transactions for metrics and alarms. */
+export interface FateFigures {
+  /** Own transactions whose outcome is not final. */
+  readonly open: number;
+  /** When the oldest of those that are in no block was signed, in seconds since 1970. */
+  readonly oldestUnminedSeconds: number | undefined;
+  /** Since when sources have differed on the one that waits longest. */
+  readonly waitingSinceMs: number | undefined;
+}
+
+/** What is known of a chain between two scrapes. */
+export interface ChainFigures extends Omit<
+  { -readonly [Key in keyof ChainCondition]: ChainCondition[Key] },
+  'network' | 'headTimeSeconds' | 'sources'
+> {
+  network?: ScanNetwork;
+  sources?: ChainReader['sources'];
+  /** Time of the newest block that a head named. */
+  headTimeSeconds?: number | undefined;
+  /** When this process began to watch the chain. */
+  watchedAtMs: number;
+  openedAtMs: number;
+  headMovedAtMs: number;
+  verifiedMovedAtMs: number;
+  tickedAtMs?: number;
+  /** Code of the last failed round. */
+  failedBy?: string;
+  /** Undefined before own transactions were asked for. */
+  own?: FateFigures | undefined;
+}
+
+export const NOT_FAILING: ChainFigures['verifying'] = { failingSinceMs: undefined, contradictionsInRow: 0 };
+
+/** Nothing is known yet. */
+export function createChainFigures(): ChainFigures {
+  return {
+    watchedAtMs: 0,
+    openedAtMs: 0,
+    headMovedAtMs: 0,
+    verifiedMovedAtMs: 0,
+    verifying: NOT_FAILING,
+    fates: {},
+    tokenWarnings: [],
+  };
+}
 
 type Alarms = ReadonlyMap<AlarmKind, string>;
 

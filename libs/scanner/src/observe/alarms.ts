@@ -1,9 +1,9 @@
 import type { SourceHealth } from '@opentill/chain/source-health';
 import type { TokenWarning } from '@opentill/chain/token-warning';
 import type { CheckFailure } from '@opentill/chain/check-failure';
-import { seenBlock, type ChainState } from './chain-state.ts';
-import type { FinalityView } from './finality-watch.ts';
-import type { ScanNetwork } from './scan-network.ts';
+import { seenBlock, type ChainState } from '../chain-state.ts';
+import type { FinalityView } from '../finality-watch.ts';
+import type { ScanNetwork } from '../scan-network.ts';
 
 /** What somebody has to look at; label values of the metric `scanner_alarm`. */
 export const ALARM_KINDS = [
@@ -46,30 +46,30 @@ export type AlarmKind = (typeof ALARM_KINDS)[number];
 /** What is known of a chain that this replica scans, for judging it at any moment. */
 export interface ChainCondition {
   readonly network: ScanNetwork;
-  /** Undefined while it can't even be loaded. */
-  readonly state: ChainState | undefined;
+  /** Undefined while it cannot be loaded. */
+  readonly state?: ChainState | undefined;
   /** Time of the newest block that any head named, in seconds since 1970. */
   readonly headTimeSeconds: number;
-  readonly finality: FinalityView | undefined;
-  /** Why the chain stands still, by error code. */
-  readonly halted: string | undefined;
-  /** Message of the halt. */
+  readonly finality?: FinalityView | undefined;
+  /** Error code of the halt, while the chain is halted. */
+  readonly halted?: string | undefined;
+  /** Message of the halt, where this process found it. */
   readonly haltDetail?: string | undefined;
-  /** Failed start-up check of a chain that is left out. */
+  /** Failed start-up check, while the chain is left out for it. */
   readonly leftOut?: CheckFailure | undefined;
   /** Since when every verified pass failed, and how often its answers contradicted one another in a row. */
   readonly verifying: { readonly failingSinceMs: number | undefined; readonly contradictionsInRow: number };
-  /** Why an operator has paused the chain; undefined when none has. */
-  readonly pauseReason: string | undefined;
+  /** Why an operator has paused the chain, while it is paused. */
+  readonly pauseReason?: string | undefined;
   /** Since when sources differ on an own transaction, and since when own transactions could not be asked about. */
   readonly fates: {
-    readonly waitingSinceMs: number | undefined;
-    readonly failingSinceMs: number | undefined;
+    readonly waitingSinceMs?: number | undefined;
+    readonly failingSinceMs?: number | undefined;
   };
-  /** A source whose finality hung behind another's when it was asked last, and when that was. */
-  readonly finalityLag: { readonly source: string; readonly toldAtMs: number } | undefined;
+  /** A source whose finality was behind another's when it was asked last, and when that was. */
+  readonly finalityLag?: { readonly source: string; readonly toldAtMs: number } | undefined;
   readonly sources: readonly SourceHealth[];
-  /** What the contracts of the tokens said when they were asked last. */
+  /** The last answers of the tokens' contracts. */
   readonly tokenWarnings: readonly TokenWarning[];
 }
 

@@ -2,10 +2,10 @@ import { sql, type RawBuilder } from 'kysely';
 import type { BlockHeader } from '@opentill/chain/block';
 import type { Tx } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
-import { seenBlock, verifiedBlock, type ChainState } from './chain-state.ts';
-import { scanError } from './scan-error.ts';
-import type { MatchedTransfer, RescanProgress, ScanChange, Written } from './scan-change.ts';
-import type { ScanNetwork } from './scan-network.ts';
+import { seenBlock, verifiedBlock, type ChainState } from '../chain-state.ts';
+import { scanError } from '../scan-error.ts';
+import type { LiveTransfer, MatchedTransfer, RescanProgress, ScanChange, Written } from '../scan-change.ts';
+import type { ScanNetwork } from '../scan-network.ts';
 
 /** Blocks as a table (height, hash, parent_hash, block_time). */
 function blockRows(blocks: readonly BlockHeader[]): RawBuilder<unknown> {
@@ -147,9 +147,10 @@ export async function recordTransfers(
 export async function markOrphaned(
   tx: Tx,
   chain: Chain,
-  transferIds: readonly string[],
+  orphaned: readonly LiveTransfer[],
 ): Promise<readonly string[]> {
-  if (transferIds.length === 0) return [];
+  if (orphaned.length === 0) return [];
+  const transferIds = orphaned.map((transfer) => transfer.transferId);
   const { rows } = await sql<{ transfer_id: string }>`
     update transfer set state = 'ORPHANED', verified_at = null, version = version + 1, updated_at = now()
     where chain = ${chain} and transfer_id = any(${transferIds}::int8[]) and state <> 'ORPHANED'

@@ -5,7 +5,7 @@ import type { TokenContract, TxHash } from '@opentill/chain/transfer';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
-import type { OpenTransaction, RecordedFate } from './own-fate.ts';
+import type { OpenTransaction, RecordedFate } from '../judge-fates.ts';
 
 /** Most that are in no block; far more than a wallet may have. Of more each wallet's first nonces, which are mined first. */
 const UNMINED_MAX = 1_000;

@@ -12,9 +12,9 @@ import type { Chain, Family } from '@opentill/domain/chains';
 import { baseUnits } from '@opentill/domain/money';
 import type { Clock } from '@opentill/runtime/clock';
 import type { NewId } from '@opentill/runtime/ids';
-import { checkState, takeStep, type ChainState } from './chain-state.ts';
-import { scanError } from './scan-error.ts';
-import type { OpenTransaction } from './own-fate.ts';
+import { checkState, takeStep, type ChainState } from '../chain-state.ts';
+import { scanError } from '../scan-error.ts';
+import type { OpenTransaction } from '../judge-fates.ts';
 import {
   mayHaveOpenTransactions,
   readOpenAttemptHashes,
@@ -23,10 +23,10 @@ import {
   readTakenTransactions,
   type TakenPage,
 } from './read-own.ts';
-import { eventsOf } from './scan-events.ts';
+import { eventsOf } from '../scan-events.ts';
 import { sortAddresses } from './sort-addresses.ts';
-import type { LiveTransfer, RescanRequest, ScanChange, Written } from './scan-change.ts';
-import type { ScanNetwork } from './scan-network.ts';
+import type { LiveTransfer, RescanRequest, ScanChange, Written } from '../scan-change.ts';
+import type { ScanNetwork } from '../scan-network.ts';
 import {
   answerRescan,
   insertCursor,
@@ -36,10 +36,8 @@ import {
   upsertBlocks,
 } from './write-chain.ts';
 import { recordFates } from './write-fates.ts';
-import { recordForeign } from './write-foreign.ts';
-import { recordLanded } from './write-landed.ts';
+import { recordEpochEnds, recordForeign, recordLanded } from './write-findings.ts';
 import { createCommitteeStore, type CommitteeStore } from './committee-store.ts';
-import { recordEpochEnds } from './scan-proof.ts';
 
 /** What a scanner reads and writes in Postgres. Every write asserts the lease first: a stale holder writes nothing. */
 export interface ScanStore {
@@ -121,7 +119,7 @@ export function createScanStore(deps: ScanStoreDeps): ScanStore {
         });
         const transfers = {
           ...(await recordTransfers(tx, network, change.matched, change.matchedState)),
-          orphanedIds: await markOrphaned(tx, network.chain, change.orphanedIds),
+          orphanedIds: await markOrphaned(tx, network.chain, change.orphaned),
           changedFates: await recordFates(tx, network, change.fates ?? []),
         };
         await recordForeign(tx, network.chain, change.foreign ?? []);

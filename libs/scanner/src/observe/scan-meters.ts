@@ -1,0 +1,127 @@
+import { CHAIN_STATES } from '@opentill/domain/chain-status';
+import type { Chain } from '@opentill/domain/chains';
+import type { Metrics } from '@opentill/runtime/metrics';
+import { seenBlock } from '../chain-state.ts';
+import type { AlarmWatch } from './alarm-watch.ts';
+import { ALARM_KINDS } from './alarms.ts';
+import { statusOf, type ChainFigures } from './chain-figures.ts';
+
+type Counter = ReturnType<Metrics['counter']>;
+
+/** Counters of what happens. */
+export type ScanMeters = Readonly<
+  Record<
+    'errors' | 'transfers' | 'fates' | 'commits' | 'refusedCommits' | 'reorganisations' | 'contradictions',
+    Counter
+  >
+> & { readonly depth: ReturnType<Metrics['histogram']> };
+
+interface MeterDeps {
+  readonly figures: ReadonlyMap<Chain, ChainFigures>;
+  readonly alarms: AlarmWatch;
+  readonly nowMs: () => number;
+}
+
+/** Name, help and value of the gauges with one value a chain. Undefined leaves the chain out. */
+const FIGURES: readonly (readonly [
+  name: string,
+  help: string,
+  value: (figure: ChainFigures, nowMs: number) => number | undefined,
+])[] = [
+  ['scanner_head_height_blocks', 'Newest known block', ({ state }) => state?.head.height],
+  ['scanner_seen_height_blocks', 'Seen cursor', ({ state }) => state && seenBlock(state).height],
+  ['scanner_verified_height_blocks', 'Verified cursor', ({ state }) => state?.verifiedHeight],
+  [
+    'scanner_head_age_seconds',
+    'Since the head moved last',
+    (f, nowMs) => f.state && (nowMs - f.headMovedAtMs) / 1000,
+  ],
+  [
+    'scanner_verified_age_seconds',
+    'Since the verified cursor moved last',
+    (f, nowMs) => f.state && (nowMs - f.verifiedMovedAtMs) / 1000,
+  ],
+  [
+    'scanner_halted_chains',
+    '1 while the chain stands still until somebody looks',
+    ({ halted }) => (halted ? 1 : 0),
+  ],
+  [
+    'scanner_own_transactions_open',
+    'Transactions of the gateway itself of which the last word is not said',
+    ({ own }) => own?.open,
+  ],
+  [
+    'scanner_own_transaction_unmined_age_seconds',
+    'Since the oldest own transaction that is in no block was signed; 0 when there is none',
+    ({ own }, nowMs) => own && Math.max(0, nowMs / 1000 - (own.oldestUnminedSeconds ?? nowMs / 1000)),
+  ],
+];
+
+/** The metrics of the scan loops. The gauges are computed from `figures` at each scrape. */
+export function createScanMeters(metrics: Metrics, { figures, alarms, nowMs }: MeterDeps): ScanMeters {
+  const gauge = (
+    [name, help]: readonly [string, string],
+    labels: readonly string[],
+    valuesOf: (chain: Chain, figure: ChainFigures) => readonly (readonly [string, number | undefined])[],
+  ): void => {
+    metrics.gauge<string>({
+      name,
+      help,
+      labelNames: ['chain', ...labels],
+      collect(set) {
+        set.reset();
+        for (const [chain, figure] of figures)
+          for (const [label, value] of valuesOf(chain, figure))
+            if (value !== undefined)
+              set.set({ chain, ...Object.fromEntries(labels.map((one) => [one, label])) }, value);
+      },
+    });
+  };
+  gauge(
+    [
+      'scanner_alarm',
+      '1 while somebody should look at the chain for this reason; absent where another replica scans it',
+    ],
+    ['kind'],
+    (chain, { state }) => {
+      const raised = alarms.judge(chain);
+      if (state === undefined && raised.size === 0) return [];
+      return ALARM_KINDS.map((kind) => [kind, raised.has(kind) ? 1 : 0]);
+    },
+  );
+  gauge(
+    ['scanner_chain_state', '1 for the present state of the chain, as in /readyz'],
+    ['state'],
+    (chain, figure) => {
+      const { state } = statusOf(figure, alarms.judge(chain), nowMs());
+      return CHAIN_STATES.map((one) => [one, one === state ? 1 : 0]);
+    },
+  );
+  for (const [name, help, value] of FIGURES)
+    gauge([name, help], [], (_, figure) => [['', value(figure, nowMs())]]);
+  return createCounters(metrics);
+}
+
+function createCounters(metrics: Metrics): ScanMeters {
+  const counter = (name: string, help: string, ...labels: readonly string[]): Counter =>
+    metrics.counter<string>({ name, help, labelNames: ['chain', ...labels] });
+  return {
+    errors: counter('scanner_errors_total', 'Failed rounds, by code', 'part', 'code'),
+    transfers: counter('scanner_transfers_total', 'Transfers written, by what became of them', 'state'),
+    fates: counter('scanner_own_fates_changed_total', 'Own transactions of which something new was written'),
+    commits: counter('scanner_commits_total', 'Committed changes'),
+    refusedCommits: counter(
+      'scanner_refused_commits_total',
+      'Commits of a replica that had lost the chain without knowing: nothing was written',
+    ),
+    reorganisations: counter('scanner_reorganisations_total', 'Reorganisations followed'),
+    contradictions: counter('scanner_contradictions_total', 'Transfers on which answers differed', 'kind'),
+    depth: metrics.histogram<string>({
+      name: 'scanner_reorganisation_depth_blocks',
+      help: 'Stored blocks taken back by a reorganisation',
+      labelNames: ['chain'],
+      buckets: [1, 2, 3, 5, 8, 16, 32, 64, 128, 256],
+    }),
+  };
+}
