@@ -15,12 +15,12 @@ import type { Changes } from './scan-change.ts';
 import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 import { changeOf, type ScanGoal } from './segment-change.ts';
-import { countedDepth, verifiableHeight } from './verifiable-height.ts';
+import { countedDepth, verifiableHeight } from './depth.ts';
 
 /** How far it came. `failure`: why reading ended before the goal; what was committed until then stands. */
 interface CaughtUp {
   readonly state: ChainState;
-  readonly failure?: unknown;
+  readonly failure?: Error;
 }
 
 /** Segments being read, or read and waiting. The raw answers of those being read take the memory. */
@@ -34,24 +34,22 @@ const COMMIT_PATIENCE_MS = 100;
 /** Segments that a chain has to be behind for catching up to be worth it. */
 const SEGMENTS_FAR_BEHIND = 2;
 
-/** Reads long ways of one chain in parallel. */
-export interface CatchingUp {
-  /** Whether so many blocks are worth it, and the last attempt did not just fail. */
-  isWorthwhile(blocks: number): boolean;
-  /** Reports a failure to read as one of `part`, and gives how far it came. */
-  run(
-    part: 'catch-up' | 'verified',
-    before: ChainState,
-    goal: ScanGoal,
-    options: ReadOptions,
-  ): Changes<CaughtUp>;
-}
+export type CatchingUp = ReturnType<typeof createCatchingUp>;
 
-export function createCatchingUp(scanning: Scanning): CatchingUp {
+/** Reads long ways of one chain in parallel. */
+export function createCatchingUp(scanning: Scanning) {
   const isolation = isolateFailure(scanning, 'catch-up');
   return {
-    isWorthwhile: (blocks) => blocks > SEGMENTS_FAR_BEHIND * segmentBlocks(scanning) && isolation.isDue(),
-    async *run(part, before, goal, options) {
+    /** Whether so many blocks are worth it, and the last attempt did not just fail. */
+    isWorthwhile: (blocks: number) =>
+      blocks > SEGMENTS_FAR_BEHIND * segmentBlocks(scanning) && isolation.isDue(),
+    /** Reports a failure to read as one of `part`, and gives how far it came. */
+    async *run(
+      part: 'catch-up' | 'verified',
+      before: ChainState,
+      goal: ScanGoal,
+      options: ReadOptions,
+    ): Changes<CaughtUp> {
       const caughtUp = yield* catchUp(scanning, before, goal, options);
       const { state, failure } = caughtUp;
       if (state !== before || failure === undefined) isolation.succeeded(); // the next failure is the first again
@@ -123,15 +121,15 @@ function* segmentsTo(
 }
 
 interface Failure {
-  readonly failure: unknown;
+  readonly failure: Error;
 }
 
 async function failureOf(work: () => Promise<void>): Promise<Failure | undefined> {
   try {
     await work();
     return undefined;
-  } catch (failure) {
-    return { failure };
+  } catch (error) {
+    return { failure: error instanceof Error ? error : new Error('not an error', { cause: error }) };
   }
 }
 

@@ -6,20 +6,14 @@ import { isolateFailure } from './isolate-failure.ts';
 import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
-/** Follows who certifies the epochs of a chain, and which end of each of them they certified. */
-export interface EpochCertifying {
-  /** Takes one step where the verified cursor is in a later epoch than the committee that is known; a failure is reported, and tried again. */
-  run(lease: Lease, state: ChainState, options: ReadOptions): Promise<void>;
-  /** Reads from the database what is known: another replica may have gone on. */
-  forget(): void;
-}
-
 /**
+ * Follows who certifies the epochs of a chain, and which end of each of them they certified.
+ *
  * The committee of one epoch is trusted by the word of two sources, once: the first time that the chain is scanned. Every later one is
  * named by the last checkpoint of the epoch before it, which that epoch's committee has signed. So it is never trusted anew: nodes could
  * hide the signatures of an epoch's end, to name a committee of their own.
  */
-export function createEpochCertifying(scanning: Scanning): EpochCertifying {
+export function createEpochCertifying(scanning: Scanning) {
   const {
     network: { chain },
     reader: { committees },
@@ -29,7 +23,8 @@ export function createEpochCertifying(scanning: Scanning): EpochCertifying {
   const isolation = isolateFailure(scanning, 'certify');
   let known: EpochCommittee | undefined;
   return {
-    async run(lease, state, options) {
+    /** Takes one step where the verified cursor is in a later epoch than the known committee. A failed step is tried again. */
+    async run(lease: Lease, state: ChainState, options: ReadOptions): Promise<void> {
       const { epoch } = verifiedBlock(state);
       if (committees === undefined || epoch === undefined || !isolation.isDue()) return;
       if (known !== undefined && known.epoch >= epoch) return;
@@ -52,7 +47,8 @@ export function createEpochCertifying(scanning: Scanning): EpochCertifying {
       const message = 'the validators certified another end of an epoch than was read';
       observe.failed(chain, 'certify', scanError('NOT_CERTIFIED', message, context), 1);
     },
-    forget() {
+    /** Reads from the database again: another replica may have continued. */
+    forget(): void {
       known = undefined;
     },
   };

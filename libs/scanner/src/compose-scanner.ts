@@ -64,10 +64,6 @@ export function composeScannerOf({ service, family, schema, startScanner }: Scan
   };
 }
 
-type SelectNetworksErrorCode =
-  /** CHAINS names what is no enabled network of the family in the file. */
-  'CHAINS_INVALID';
-
 /** The enabled networks of the family, of these the ones named. May be none: then the scanner runs without work. */
 function selectNetworks(
   networks: readonly NetworkConfig[],
@@ -76,8 +72,7 @@ function selectNetworks(
 ): readonly NetworkConfig[] {
   const enabled = networks.filter((network) => network.family === family && network.enabled);
   const unknown = (chains ?? []).filter((chain) => !enabled.some((network) => network.chain === chain));
-  const selected = enabled.filter((network) => chains?.includes(network.chain) ?? true);
-  if (unknown.length === 0) return selected;
+  if (unknown.length === 0) return enabled.filter((network) => chains?.includes(network.chain) ?? true);
   const message = `CHAINS: not an enabled ${family} network of the network file: ${unknown.join(', ')}`;
-  throw new GatewayError<SelectNetworksErrorCode>('CHAINS_INVALID', message, { retryable: false });
+  throw new GatewayError('CHAINS_INVALID', message, { retryable: false });
 }

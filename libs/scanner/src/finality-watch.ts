@@ -10,27 +10,15 @@ export interface FinalityView {
   readonly isStale: boolean;
 }
 
-/** Looks at the finalized height of a chain and remembers when it moved. */
-export interface FinalityWatch {
-  /**
-   * The newest height that the chain calls final: never lower than `knownHeight`, never above the head, since a node
-   * that names a higher one knows less than it says. Null where depth alone decides. Throws what the reader does;
-   * FINALITY_UNAVAILABLE only while no fallback applies.
-   */
-  look(
-    known: { readonly finalizedHeight: number | null; readonly headHeight: number },
-    options: ReadOptions,
-  ): Promise<number | null>;
-  view(): FinalityView;
-  /** Begins anew: the chain was another replica's meanwhile, or will be. */
-  forget(): void;
-}
+export type FinalityWatch = ReturnType<typeof createFinalityWatch>;
 
 /** Between two looks that are further apart nobody was watching: that time is no stall. */
 const LOOKS_APART_MS_MIN = 90_000;
 const LOOKS_APART_POLLS = 6;
 
 /**
+ * Looks at the finalized height of a chain and remembers when it moved.
+ *
  * Time counts between looks that were answered, and from the first of them, so that a new replica waits its full time
  * before it falls back: neither a process that slept nor nodes that could not be asked make finality stale.
  */
@@ -38,7 +26,7 @@ export function createFinalityWatch(deps: {
   readonly network: ScanNetwork;
   readonly reader: Pick<ChainReader, 'finalizedHeight'>;
   readonly clock: Clock;
-}): FinalityWatch {
+}) {
   const { network, reader, clock } = deps;
   const staleMs = (network.finality?.staleSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
   const apartMsMax = Math.max(LOOKS_APART_MS_MIN, LOOKS_APART_POLLS * network.pollIntervalMs);
@@ -58,12 +46,23 @@ export function createFinalityWatch(deps: {
 
   return {
     view,
-    forget() {
+    /** Begins anew: another replica had the chain meanwhile, or will have it. */
+    forget(): void {
       lastHeight = -1;
       unmovedMs = 0;
       answeredAtMs = undefined;
     },
-    async look({ finalizedHeight, headHeight }, options) {
+    /**
+     * The newest height that the chain calls final: never lower than the known one, never above the head, since a node that names a
+     * higher one is wrong. Null where depth alone decides. Throws what the reader does; FINALITY_UNAVAILABLE only while no fallback applies.
+     */
+    async look(
+      {
+        finalizedHeight,
+        headHeight,
+      }: { readonly finalizedHeight: number | null; readonly headHeight: number },
+      options: ReadOptions,
+    ): Promise<number | null> {
       if (network.confirmations !== 'finalized') return null;
       let height = 0;
       try {

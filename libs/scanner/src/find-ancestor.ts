@@ -4,7 +4,7 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import type { ChainState } from './chain-state.ts';
 import { reconcileBlocks } from './reconcile-blocks.ts';
 import { scanError } from './scan-error.ts';
-import type { ScanNetwork } from './scan-network.ts';
+import type { Scanning } from './scanning.ts';
 
 const FIRST_STEP_BLOCKS = 8;
 
@@ -15,12 +15,15 @@ const FIRST_STEP_BLOCKS = 8;
  * second source shows that branch as well; BRANCH_NOT_VOUCHED until then.
  */
 export async function findAncestor(
-  { network, reader }: { readonly network: ScanNetwork; readonly reader: ChainReader },
+  { network, reader }: Scanning,
   state: ChainState,
   contradicting: readonly BlockHeader[],
   options: ReadOptions,
 ): Promise<number> {
   const oldestHeight = state.blocks[0]?.height ?? 0;
+  // At most the verified height: a stored block above it may be another than the one that became final.
+  const isTagged = network.confirmations === 'finalized';
+  const finalHeight = isTagged ? Math.min(state.finalizedHeight ?? 0, state.verifiedHeight) : 0;
   let read = contradicting;
   let stepBlocks = FIRST_STEP_BLOCKS;
   for (;;) {
@@ -28,7 +31,6 @@ export async function findAncestor(
     const first = read[0];
     if (found.kind === 'reorganised') {
       const { ancestorHeight } = found;
-      const finalHeight = finalHeightOf(network, state);
       if (ancestorHeight >= finalHeight) return ancestorHeight;
       const branch = read.find((header) => header.height === ancestorHeight + 1);
       if (branch !== undefined) await confirmBranch(reader, branch, options);
@@ -47,13 +49,6 @@ export async function findAncestor(
     read = [...older, ...read];
     stepBlocks = Math.min(stepBlocks * 2, network.maxBlockRange);
   }
-}
-
-/** At most the verified height: a stored block above it may be another than the one that became final. */
-function finalHeightOf(network: ScanNetwork, state: ChainState): number {
-  return network.confirmations === 'finalized'
-    ? Math.min(state.finalizedHeight ?? 0, state.verifiedHeight)
-    : 0;
 }
 
 /**

@@ -70,14 +70,11 @@ function movedBy(
   txHash: TxHash,
   wallet: Address,
 ): readonly ForeignTransfer[] {
-  const moved = transfers.filter(
-    (one) => one.txHash === txHash && one.to !== wallet && one.amountBaseUnits > 0n,
-  );
-  const [own, others] = [
-    moved.filter(({ from }) => from === wallet),
-    moved.filter(({ from }) => from !== wallet),
-  ];
-  return [...own, ...others].map(({ contract, to, amountBaseUnits }) => ({ contract, to, amountBaseUnits }));
+  const isOthers = ({ from }: CandidateTransfer): number => Number(from !== wallet);
+  return transfers
+    .filter((one) => one.txHash === txHash && one.to !== wallet && one.amountBaseUnits > 0n)
+    .toSorted((one, other) => isOthers(one) - isOthers(other))
+    .map(({ contract, to, amountBaseUnits }) => ({ contract, to, amountBaseUnits }));
 }
 
 /**

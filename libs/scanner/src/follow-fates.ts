@@ -9,20 +9,6 @@ import type { FateFigures } from './observe/chain-figures.ts';
 import type { ScanChange } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
 
-/**
- * Follows what becomes of the transactions that the gateway signed: by their receipts, not by the blocks that are read,
- * so that one which was mined long before anybody asked is found as well. What is found stands in the commit that moves
- * the cursor over its block. Whatever goes wrong here holds no cursor back: it is asked again.
- */
-export interface FateFollowing {
-  /** Begins to ask while the round reads blocks: what is paid to us must not wait for what we paid. */
-  begin(state: ChainState, head: HeadBlock, options: ReadOptions): void;
-  /** The change with the fates that belong to it. A rescan has none: its cursor stands still. */
-  addTo(state: ChainState, change: ScanChange, options: ReadOptions): Promise<ScanChange>;
-  /** What changed although no cursor moved in this round; undefined when nothing did, or nothing is open. */
-  planIdle(state: ChainState, options: ReadOptions): Promise<ScanChange | undefined>;
-}
-
 /** No fate is recorded so high. */
 const NOWHERE = Number.MAX_SAFE_INTEGER;
 const NO_ANSWERS: FateAnswers = { seen: new Map(), verified: new Map(), olderBlocks: new Map() };
@@ -33,8 +19,12 @@ interface Known {
   readonly early: FatesRead | undefined;
 }
 
-/** Follows the own transactions of one chain. */
-export function createFateFollowing(deps: Scanning): FateFollowing {
+/**
+ * Follows the outcomes of the transactions that the gateway signed: by their receipts, not by the blocks that are read. So one that was
+ * mined long before it is asked about is found as well. What is found is part of the commit that moves the cursor over its block. A
+ * failure here holds no cursor back: sources are asked again.
+ */
+export function createFateFollowing(deps: Scanning) {
   const { network, reader, observe, clock } = deps;
   const isolation = isolateFailure(deps, 'fates');
   const waits = createWaits();
@@ -73,14 +63,16 @@ export function createFateFollowing(deps: Scanning): FateFollowing {
   }
 
   return {
-    begin(state, head, options) {
+    /** Begins to ask while the round reads blocks: payments to us must not wait for our own. */
+    begin(state: ChainState, head: HeadBlock, options: ReadOptions): void {
       early = undefined;
       isAsked = false;
       if (!isolation.isDue() || (head.hash === seenBlock(state).hash && !openOnes.mayHaveSome())) return;
       early = readEarly(state, options);
       early.catch(() => undefined); // told when it is waited for, if it ever is
     },
-    async addTo(state, change, options) {
+    /** The change with the outcomes that belong to it. A rescan has none: its cursor stands still. */
+    async addTo(state: ChainState, change: ScanChange, options: ReadOptions): Promise<ScanChange> {
       if (change.rescan !== undefined || change.fates !== undefined) return change;
       const { step } = change;
       const moment = {
@@ -93,7 +85,8 @@ export function createFateFollowing(deps: Scanning): FateFollowing {
       const fates = await judgeAt(moment, options, takenBack);
       return fates === undefined ? change : { ...change, fates };
     },
-    async planIdle(state, options) {
+    /** What changed although no cursor moved in this round; undefined when nothing did, or nothing is open. */
+    async planIdle(state: ChainState, options: ReadOptions): Promise<ScanChange | undefined> {
       if (isAsked || (early === undefined && !openOnes.mayHaveSome())) return undefined;
       const fates = await judgeAt({ after: state, isReorganised: false, isVerifying: false }, options);
       if (fates === undefined) return undefined;
@@ -103,19 +96,13 @@ export function createFateFollowing(deps: Scanning): FateFollowing {
 }
 
 /** The open transactions of a chain, and whether there were any when they were looked up last. */
-interface OpenOnes {
-  /** With `aboveHeight` also what a reorganisation down to there takes back. */
-  load(aboveHeight?: number): Promise<readonly OpenTransaction[]>;
-  /** True also after a look-up that failed. */
-  mayHaveSome(): boolean;
-}
-
-function createOpenOnes(deps: Scanning, isWaiting: (own: OpenTransaction) => boolean): OpenOnes {
+function createOpenOnes(deps: Scanning, isWaiting: (own: OpenTransaction) => boolean) {
   const { network, store } = deps;
   const nextTaken = createTakenOnes(deps, isWaiting);
   let hadSome = false;
   return {
-    async load(aboveHeight = NOWHERE) {
+    /** With `aboveHeight` also what a reorganisation down to there takes back. */
+    async load(aboveHeight = NOWHERE): Promise<readonly OpenTransaction[]> {
       const isLikelyNone = !hadSome && aboveHeight === NOWHERE;
       hadSome = true; // unless it turns out otherwise: what could not be asked now is asked again
       const isNone = isLikelyNone && !(await store.mayHaveOpenTransactions(network.chain));
@@ -125,6 +112,7 @@ function createOpenOnes(deps: Scanning, isWaiting: (own: OpenTransaction) => boo
       hadSome = open.length > 0;
       return [...open, ...taken];
     },
+    /** True also after a look-up that failed. */
     mayHaveSome: () => hadSome,
   };
 }
@@ -158,23 +146,17 @@ function createTakenOnes(
 }
 
 /** Since when two sources have differed on each transaction. */
-interface Waits {
-  /** Of the unheard nobody knows more than before: one source says nothing of them, and two were not asked. */
-  note(waiting: readonly TxHash[], unheard: readonly OpenTransaction[], nowMs: number): void;
-  has(txHash: TxHash): boolean;
-  /** Of the one that waits longest; undefined when none does. */
-  sinceMs(): number | undefined;
-}
-
-function createWaits(): Waits {
+function createWaits() {
   const since = new Map<TxHash, number>();
   return {
-    note(waiting, unheard, nowMs) {
+    /** Of the unheard no more is known than before: one source has no receipt of them, and two were not asked. */
+    note(waiting: readonly TxHash[], unheard: readonly OpenTransaction[], nowMs: number): void {
       const kept = new Set([...waiting, ...unheard.map(({ txHash }) => txHash)]);
       for (const txHash of since.keys()) if (!kept.has(txHash)) since.delete(txHash);
       for (const txHash of waiting) if (!since.has(txHash)) since.set(txHash, nowMs);
     },
-    has: (txHash) => since.has(txHash),
+    has: (txHash: TxHash) => since.has(txHash),
+    /** Of the one that waits longest; undefined when none does. */
     sinceMs: () => least([...since.values()]),
   };
 }

@@ -9,54 +9,43 @@ const MAX_MS = 10_000;
 /** Limit of the pause that a provider may ask for. */
 const RETRY_AFTER_MS_MAX = 60_000;
 
-/** One part of the round whose failures hold back only itself. It has no timer of its own. */
-export interface Isolation {
-  /** False for a while after a failure: twice as long after each one in a row, or as long as the error says. */
-  isDue(): boolean;
-  /** Reads, if due. Undefined when it backs off, or failed, which is reported. An abort is passed on. Never for a commit. */
-  run<T>(options: ReadOptions, work: () => Promise<T>): Promise<T | undefined>;
-  /** Backs off, and reports the failure, as one of this part unless another is named. */
-  failed(error: unknown, part?: ScanPart): void;
-  /** Backs off without a report. */
-  backOff(error: unknown): void;
-  succeeded(): void;
-}
-
+/** Isolates one part of the round: its failures hold back only itself. It has no timer of its own. */
 export function isolateFailure(
   { network, observe, clock }: Pick<Scanning, 'network' | 'observe' | 'clock'>,
   ownPart: ScanPart,
-): Isolation {
+) {
   let failures = 0;
   let dueAtMs = 0;
-  const backOff = (error: unknown): void => {
+  /** False for a while after a failure: twice as long after each one in a row, or as long as the error says. */
+  const isDue = (): boolean => clock.now().getTime() >= dueAtMs;
+  /** Backs off without a report. */
+  function backOff(error: unknown): void {
     failures += 1;
     const waitMs = Math.max(backoffMs(failures, { firstMs: FIRST_MS, maxMs: MAX_MS }), retryAfterMs(error));
     dueAtMs = clock.now().getTime() + waitMs;
-  };
-  const isolation: Isolation = {
-    isDue: () => clock.now().getTime() >= dueAtMs,
-    async run({ signal }, work) {
-      if (!isolation.isDue()) return undefined;
-      try {
-        const result = await work();
-        failures = 0;
-        return result;
-      } catch (error) {
-        if (signal?.aborted === true) throw error;
-        isolation.failed(error);
-        return undefined;
-      }
-    },
-    failed(error, part = ownPart) {
-      backOff(error);
-      observe.failed(network.chain, part, error, failures);
-    },
-    backOff,
-    succeeded() {
-      failures = 0;
-    },
-  };
-  return isolation;
+  }
+  /** Backs off, and reports the failure, as one of this part unless another is named. */
+  function failed(error: unknown, part = ownPart): void {
+    backOff(error);
+    observe.failed(network.chain, part, error, failures);
+  }
+  function succeeded(): void {
+    failures = 0;
+  }
+  /** Reads, if due. Undefined when it backs off, or failed, which is reported. An abort is passed on. Never for a commit. */
+  async function run<T>({ signal }: ReadOptions, work: () => Promise<T>): Promise<T | undefined> {
+    if (!isDue()) return undefined;
+    try {
+      const result = await work();
+      succeeded();
+      return result;
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      failed(error);
+      return undefined;
+    }
+  }
+  return { isDue, backOff, failed, succeeded, run };
 }
 
 /** How long the provider asked to be left alone, in milliseconds; 0 when it did not. */

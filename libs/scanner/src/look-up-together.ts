@@ -1,14 +1,6 @@
 import type { Address } from '@opentill/chain/address-codec';
 import type { ScanStore } from './store/scan-store.ts';
 
-/** A look-up that is gathered: whoever joined it gets its answer. */
-interface Gathering {
-  readonly addresses: (readonly Address[])[];
-  readonly answer: PromiseWithResolvers<ReadonlySet<Address>>;
-  readonly timer: NodeJS.Timeout;
-  joined: number;
-}
-
 /**
  * Joins look-ups of recipients, all of one family, that come about at the same time into one statement. A part of a long
  * way waits at most `withinMs` for others, and for none once `together` have joined. One statement for several parts
@@ -22,26 +14,25 @@ export function lookUpTogether(
   find: ScanStore['findRecipients'],
   { withinMs, together }: { readonly withinMs: number; readonly together: number },
 ): ScanStore['findRecipients'] {
-  let gathering: Gathering | undefined;
-  return (family, addresses) => {
-    const begin = (gathered: Gathering): void => {
-      clearTimeout(gathered.timer);
-      if (gathering === gathered) gathering = undefined;
-      find(family, gathered.addresses.flat()).then(gathered.answer.resolve, gathered.answer.reject);
-    };
+  type Found = Awaited<ReturnType<typeof find>>;
+  let gathering:
+    | { readonly addresses: (readonly Address[])[]; readonly answer: Promise<Found>; begin(): void }
+    | undefined;
+  return (family, asked) => {
     if (gathering === undefined) {
-      const own: Gathering = {
-        addresses: [],
-        answer: Promise.withResolvers(),
-        timer: setTimeout(() => begin(own), withinMs),
-        joined: 0,
+      const addresses: (readonly Address[])[] = [];
+      const { promise: answer, resolve, reject } = Promise.withResolvers<Found>();
+      const begin = (): void => {
+        clearTimeout(timer);
+        if (gathering?.addresses === addresses) gathering = undefined;
+        find(family, addresses.flat()).then(resolve, reject);
       };
-      gathering = own;
+      const timer = setTimeout(begin, withinMs);
+      gathering = { addresses, answer, begin };
     }
-    const joined = gathering;
-    joined.addresses.push(addresses);
-    joined.joined += 1;
-    if (joined.joined >= together) begin(joined);
-    return joined.answer.promise;
+    const { addresses, answer, begin } = gathering;
+    addresses.push(asked);
+    if (addresses.length >= together) begin();
+    return answer;
   };
 }

@@ -3,7 +3,6 @@ import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { CheckFailure } from '@opentill/chain/check-failure';
 import type { EpochCommittee } from '@opentill/chain/epoch-committee';
 import type { TokenWarning } from '@opentill/chain/token-warning';
-import type { CandidateTransfer } from '@opentill/chain/transfer';
 import type { ChainStatus } from '@opentill/domain/chain-status';
 import type { Chain } from '@opentill/domain/chains';
 import { GatewayError } from '@opentill/domain/gateway-error';
@@ -22,9 +21,9 @@ import {
   type ChainFigures,
   type FateFigures,
 } from './observe/chain-figures.ts';
-import { createNodeObserver, type NodeObserver } from './observe/nodes.ts';
+import { createNodeObserver } from './observe/nodes.ts';
 import { createScanMeters, type ScanMeters } from './observe/scan-meters.ts';
-import type { LiveTransfer, Written } from './scan-change.ts';
+import type { Written } from './scan-change.ts';
 import { isContradiction, isHalt, isScanError } from './scan-error.ts';
 import type { ScanNetwork } from './scan-network.ts';
 
@@ -42,61 +41,14 @@ export type ScanPart =
   | 'lease'
   | 'status';
 
-/** Receives what happens to chains, changes once they are committed. */
-export interface ScanObserver {
-  /** For the readers of the nodes. */
-  readonly nodes: NodeObserver;
-  /** The chain is going to be scanned, by this replica or another; `sources` tells how its nodes do. */
-  watching(network: ScanNetwork, sources: ChainReader['sources']): void;
-  /** This replica begins to scan the chain. */
-  opened(chain: Chain, state: ChainState, isFirst: boolean): void;
-  /** Another replica scans the chain, now or still. */
-  closed(chain: Chain): void;
-  /** A commit was refused, because another replica has taken the chain meanwhile. Nothing was written. */
-  refused(chain: Chain): void;
-  /** A round went through, with or without something new. */
-  ticked(chain: Chain): void;
-  /** A node named its newest block. */
-  headNamed(chain: Chain, head: HeadBlock): void;
-  /** The chain was asked what is final. */
-  finalitySeen(chain: Chain, finality: FinalityView): void;
-  committed(
-    chain: Chain,
-    commit: {
-      readonly state: ChainState;
-      readonly written: Written;
-      /** Stored blocks that a reorganisation took back; mostly 0. */
-      readonly depthBlocks: number;
-    },
-  ): void;
-  failed(chain: Chain, part: ScanPart, error: unknown, failuresInRow: number): void;
-  /** The verified cursor moved, or nothing was deep enough. */
-  verifiedRead(chain: Chain): void;
-  /** An operator has paused the chain for this reason, or nobody has. */
-  pauseSeen(chain: Chain, reason: string | undefined): void;
-  /** The contracts of the tokens were asked what they say of themselves. */
-  tokensAsked(chain: Chain, warnings: readonly TokenWarning[]): void;
-  /** From this committee all later ones are proven; it is believed by the word of nodes. Once a chain. */
-  committeeTrusted(chain: Chain, committee: EpochCommittee): void;
-  /** It was asked what became of own transactions. */
-  fatesRead(chain: Chain, fates: FateFigures): void;
-  /** The node's logs named transfers that its receipts know nothing of. */
-  refuted(chain: Chain, candidates: readonly CandidateTransfer[]): void;
-  /** What the seen pass recorded is not in the chain's record: taken back. */
-  seenButNotVerified(chain: Chain, transfers: readonly LiveTransfer[]): void;
-  /** A rescan did not find what is recorded and verified. Nothing was changed: somebody has to look. */
-  rescanContradicts(chain: Chain, transfers: readonly LiveTransfer[]): void;
-  /** The start-up checks ran; `failure`: why the chain is left out. */
-  checked(chain: Chain, failure: CheckFailure | undefined): void;
-  /** An earlier holder of the chain stored this halt. It holds until a round succeeds. */
-  inheritedHalt(chain: Chain, code: string): void;
-  /** State of the chain, for the database. */
-  status(chain: Chain): ChainStatus;
-  /** Whether the chain is scanned, or its standby works, as a health check says it. */
-  health(chain: Chain): CheckResult;
-}
-
 const LOGGED_IDS_MAX = 50;
+
+interface Commit {
+  readonly state: ChainState;
+  readonly written: Written;
+  /** Stored blocks that a reorganisation took back; mostly 0. */
+  readonly depthBlocks: number;
+}
 
 interface Noting {
   readonly figureOf: (chain: Chain) => ChainFigures;
@@ -106,12 +58,15 @@ interface Noting {
   readonly nowMs: () => number;
 }
 
+/** Receives what happens to chains, changes once they are committed. */
+export type ScanObserver = ReturnType<typeof createObserve>;
+
 /** Logs, counts and judges what the scan loops of a process report. */
 export function createObserve(deps: {
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly clock: Clock;
-}): ScanObserver {
+}) {
   const { metrics, logger, clock } = deps;
   const nowMs = (): number => clock.now().getTime();
   const figures = new Map<Chain, ChainFigures>();
@@ -124,34 +79,29 @@ export function createObserve(deps: {
   const meters = createScanMeters(metrics, { figures, alarms, nowMs });
   const noting = { figureOf, alarms, meters, logger, nowMs };
   return {
-    nodes: createNodeObserver({
-      logger,
-      metrics,
-      onFinalityLag(chain, source) {
-        figureOf(chain).finalityLag = { source, toldAtMs: nowMs() };
-      },
+    /** For the readers of the nodes. */
+    nodes: createNodeObserver(deps, (chain, source) => {
+      figureOf(chain).finalityLag = { source, toldAtMs: nowMs() };
     }),
     ...noteProgress(noting),
     ...noteReadings(noting),
     ...noteTrouble(noting),
-    status: (chain) => statusOf(figureOf(chain), alarms.judge(chain), nowMs()),
-    health: (chain) => healthOf(figureOf(chain), alarms.judge(chain), nowMs()),
+    /** State of the chain, for the database. */
+    status: (chain: Chain): ChainStatus => statusOf(figureOf(chain), alarms.judge(chain), nowMs()),
+    /** Whether the chain is scanned, or its standby works, for a health check. */
+    health: (chain: Chain): CheckResult => healthOf(figureOf(chain), alarms.judge(chain), nowMs()),
   };
 }
 
 /** A chain from one lease to the next, round by round. */
-function noteProgress({
-  figureOf,
-  alarms,
-  meters,
-  logger,
-  nowMs,
-}: Noting): Pick<ScanObserver, 'watching' | 'opened' | 'closed' | 'ticked' | 'committed'> {
+function noteProgress({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   return {
-    watching(network, sources) {
+    /** This replica or another one is going to scan the chain; `sources` gives the health of its nodes. */
+    watching(network: ScanNetwork, sources: ChainReader['sources']): void {
       Object.assign(figureOf(network.chain), { network, sources, watchedAtMs: nowMs() });
     },
-    opened(chain, state, isFirst) {
+    /** This replica begins to scan the chain. */
+    opened(chain: Chain, state: ChainState, isFirst: boolean): void {
       const figure = figureOf(chain);
       // After an error the state is loaded again; only the first time is news.
       if (figure.state === undefined) {
@@ -160,7 +110,8 @@ function noteProgress({
       }
       markMoves(figure, state, nowMs());
     },
-    closed(chain) {
+    /** Another replica scans the chain, now or still. */
+    closed(chain: Chain): void {
       const figure = figureOf(chain);
       figure.pauseReason = undefined; // the holder of the chain reports it
       if (figure.state === undefined && figure.halted === undefined) return;
@@ -177,7 +128,8 @@ function noteProgress({
       logger.info('chain given up', { chain });
       alarms.judge(chain);
     },
-    ticked(chain) {
+    /** A round went through, with or without something new. */
+    ticked(chain: Chain): void {
       const figure = figureOf(chain);
       figure.tickedAtMs = nowMs();
       // A paused chain reads nothing, so its halt may still hold.
@@ -185,7 +137,7 @@ function noteProgress({
         Object.assign(figure, { halted: undefined, haltDetail: undefined });
       alarms.judge(chain);
     },
-    committed(chain, { state, written, depthBlocks }) {
+    committed(chain: Chain, { state, written, depthBlocks }: Commit): void {
       markMoves(figureOf(chain), state, nowMs());
       figureOf(chain).tickedAtMs = nowMs(); // catching up is one long round
       meters.commits.inc({ chain });
@@ -209,67 +161,52 @@ function noteProgress({
 }
 
 /** Answers of nodes and of the database, which alarms judge later. */
-function noteReadings({
-  figureOf,
-  logger,
-  nowMs,
-}: Noting): Pick<
-  ScanObserver,
-  | 'headNamed'
-  | 'finalitySeen'
-  | 'verifiedRead'
-  | 'fatesRead'
-  | 'tokensAsked'
-  | 'committeeTrusted'
-  | 'pauseSeen'
-> {
+function noteReadings({ figureOf, logger, nowMs }: Noting) {
   return {
-    headNamed(chain, head) {
+    /** A node named its newest block. */
+    headNamed(chain: Chain, head: HeadBlock): void {
       // The last one counts, not the highest, and none counts as newer than now. Otherwise one answer from the future would hide
       // permanently that a chain stands still, and a development chain ahead of the clock would look as if it stood still.
       figureOf(chain).headTimeSeconds = Math.min(head.timeSeconds, Math.floor(nowMs() / 1_000));
     },
-    finalitySeen(chain, finality) {
+    finalitySeen(chain: Chain, finality: FinalityView): void {
       figureOf(chain).finality = finality;
     },
-    verifiedRead(chain) {
+    /** The verified cursor moved, or nothing was deep enough. */
+    verifiedRead(chain: Chain): void {
       figureOf(chain).verifying = NOT_FAILING;
     },
-    fatesRead(chain, own) {
+    /** Sources were asked about own transactions. */
+    fatesRead(chain: Chain, own: FateFigures): void {
       Object.assign(figureOf(chain), { own, fates: { waitingSinceMs: own.waitingSinceMs } });
     },
-    tokensAsked(chain, tokenWarnings) {
+    /** The contracts of the tokens were asked. */
+    tokensAsked(chain: Chain, tokenWarnings: readonly TokenWarning[]): void {
       figureOf(chain).tokenWarnings = tokenWarnings;
     },
-    committeeTrusted(chain, { epoch, members }) {
+    /** All later committees are proven from this one, which is trusted by the word of nodes. Once a chain. */
+    committeeTrusted(chain: Chain, { epoch, members }: EpochCommittee): void {
       const digest = createHash('sha256').update(JSON.stringify(members)).digest('hex');
       logger.warn('committee trusted by the word of nodes', { chain, epoch, digest });
     },
-    pauseSeen(chain, reason) {
+    /** An operator has paused the chain for this reason, or it is not paused. */
+    pauseSeen(chain: Chain, reason: string | undefined): void {
       figureOf(chain).pauseReason = reason;
     },
   };
 }
 
 /** Failures, and answers that contradict one another. */
-function noteTrouble({
-  figureOf,
-  alarms,
-  meters,
-  logger,
-  nowMs,
-}: Noting): Pick<
-  ScanObserver,
-  'failed' | 'refused' | 'refuted' | 'seenButNotVerified' | 'rescanContradicts' | 'checked' | 'inheritedHalt'
-> {
+function noteTrouble({ figureOf, alarms, meters, logger, nowMs }: Noting) {
   const contradicted =
-    (kind: string) => (chain: Chain, transfers: readonly { readonly txHash: string }[]) => {
+    (kind: string) =>
+    (chain: Chain, transfers: readonly { readonly txHash: string }[]): void => {
       meters.contradictions.inc({ chain, kind }, transfers.length);
       const txHashes = transfers.slice(0, LOGGED_IDS_MAX).map((t) => t.txHash);
       logger.error('transfers contradicted', { chain, kind, txHashes });
     };
   return {
-    failed(chain, part, error, failuresInRow) {
+    failed(chain: Chain, part: ScanPart, error: unknown, failuresInRow: number): void {
       const code = error instanceof GatewayError ? error.code : 'UNKNOWN';
       meters.errors.inc({ chain, part, code });
       if (isHalt(error)) Object.assign(figureOf(chain), { halted: code, haltDetail: error.message });
@@ -279,20 +216,26 @@ function noteTrouble({
       if (isHalt(error) || !Number.isInteger(Math.log2(failuresInRow))) return;
       logger[levelOf(error)]('scan failed', { chain, part, code, failuresInRow, error });
     },
-    refused(chain) {
+    /** A commit was refused, because another replica has taken the chain meanwhile. Nothing was written. */
+    refused(chain: Chain): void {
       meters.refusedCommits.inc({ chain });
       logger.warn('commit refused', { chain });
     },
+    /** The node's logs named transfers that its receipts do not have. */
     refuted: contradicted('refuted'),
+    /** Transfers that the seen pass recorded are not in the verified blocks: taken back. */
     seenButNotVerified: contradicted('seen-not-verified'),
+    /** A rescan did not find what is recorded and verified. Nothing was changed: an operator has to look. */
     rescanContradicts: contradicted('rescan'),
-    checked(chain, leftOut) {
+    /** The start-up checks ran; `leftOut`: why the chain is left out. */
+    checked(chain: Chain, leftOut: CheckFailure | undefined): void {
       const figure = figureOf(chain);
       if (figure.leftOut === leftOut) return;
       figure.leftOut = leftOut;
       alarms.judge(chain);
     },
-    inheritedHalt(chain, code) {
+    /** An earlier holder of the chain stored this halt. It holds until a round succeeds. */
+    inheritedHalt(chain: Chain, code: string): void {
       figureOf(chain).halted ??= code;
       alarms.judge(chain);
     },

@@ -4,14 +4,6 @@ import type { ScanNetwork } from './scan-network.ts';
 /** So many polls are left out, but for one, while a subscription tells of every block. */
 const STRETCH = 4;
 
-/** Decides which polls to leave out. */
-export interface PollPace {
-  /** A subscription told of a head: the next poll is due. */
-  hinted(): void;
-  /** Whether to ask the node now. When it is, the time is noted. */
-  isDue(): boolean;
-}
-
 /**
  * Polling is what finds heads; a subscription only finds them earlier. While one tells of heads as fast as the chain
  * makes them, only every fourth poll is made, in case it misses some. Once it has been silent for two block times and
@@ -20,17 +12,19 @@ export interface PollPace {
 export function createPollPace(
   { blockTimeMs, pollIntervalMs }: Pick<ScanNetwork, 'blockTimeMs' | 'pollIntervalMs'>,
   clock: Clock,
-): PollPace {
+) {
   const silentAfterMs = 2 * blockTimeMs + pollIntervalMs;
   let hintedAtMs = Number.NEGATIVE_INFINITY;
   let polledAtMs = Number.NEGATIVE_INFINITY;
   let isHinted = false;
   return {
-    hinted() {
+    /** A subscription reported a head: the next poll is due. */
+    hinted(): void {
       hintedAtMs = clock.now().getTime();
       isHinted = true;
     },
-    isDue() {
+    /** Whether to ask the node now. When it is, the time is noted. */
+    isDue(): boolean {
       const nowMs = clock.now().getTime();
       const isTold = nowMs - hintedAtMs <= silentAfterMs && nowMs >= hintedAtMs;
       // A timer may come a little early: the fourth poll must not be left to the fifth.

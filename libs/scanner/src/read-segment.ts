@@ -4,7 +4,7 @@ import type { RangeProof } from '@opentill/chain/epoch-committee';
 import { blockAt, seenBlock, type ChainState } from './chain-state.ts';
 import { findForeign, findLanded } from './find-wallet-acts.ts';
 import { matchTransfers } from './match-transfers.ts';
-import { createReadAhead, type ReadAhead, type ReadingLimit } from './read-ahead.ts';
+import { createReadAhead, type ReadingLimit } from './read-ahead.ts';
 import type { ForeignTransaction, LandedTransaction, LiveTransfer, MatchedTransfer } from './scan-change.ts';
 import { scanError } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
@@ -97,7 +97,7 @@ export function readSegmentsAhead(
   state: ChainState,
   segments: Iterator<Segment, unknown, undefined>,
   { limit, most, signal }: ReadOptions & { readonly limit: ReadingLimit; readonly most: number },
-): ReadAhead<SegmentRead> {
+): ReturnType<typeof createReadAhead<Segment, SegmentRead>> {
   return createReadAhead({
     items: segments,
     read: async (segment, ended) => {

@@ -4,23 +4,44 @@ import { GatewayError } from '@opentill/domain/gateway-error';
 import { startLoop, type Loop } from '@opentill/runtime/loop';
 import type { Scanning } from './scanning.ts';
 
-interface ReportDeps extends Pick<Scanning, 'network' | 'store' | 'observe'> {
+export interface ReportDeps extends Pick<Scanning, 'network' | 'store' | 'observe'> {
   readonly lease: Pick<LeaseKeeper, 'current'>;
   readonly leaseIntervalMs: number;
 }
 
 const MAX_BACKOFF_MS = 5_000;
 
-/** Reports the state of the chain when it changes, and once more when it stops: the last state may be why the service ends. */
+/**
+ * Writes the chain's state to the database when it changed, and once more at the stop: the last state may be why the service ends.
+ * Only the holder of the chain's lease writes. A halt that an earlier holder stored holds until a round succeeds.
+ */
 export function startReporting(deps: ReportDeps): Loop & { wakeIfChanged(): void } {
-  const { network, observe } = deps;
-  const report = createStatusReport(deps);
+  const { observe, store, lease, leaseIntervalMs: intervalMs } = deps;
+  const { chain } = deps.network;
   let state: ChainState | undefined;
+  let reported: { readonly token: Lease['fencingToken']; readonly text: string } | undefined;
   const failed = (error: unknown, failuresInRow: number): void =>
-    observe.failed(network.chain, 'status', error, failuresInRow);
+    observe.failed(chain, 'status', error, failuresInRow);
+  const report = async (): Promise<void> => {
+    const held = lease.current();
+    if (held === undefined) return;
+    try {
+      const isOwn = reported?.token === held.fencingToken;
+      const stored = isOwn ? undefined : await store.readStatus(chain);
+      if (stored?.state === 'HALTED') observe.inheritedHalt(chain, stored.reason ?? 'UNKNOWN');
+      const status = observe.status(chain);
+      const text = JSON.stringify(status);
+      if (isOwn && reported?.text === text) return;
+      await store.writeStatus(held, chain, status);
+      reported = { token: held.fencingToken, text };
+    } catch (error) {
+      // The next holder reports.
+      if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;
+    }
+  };
   const loop = startLoop({
-    name: `status ${network.chain}`,
-    intervalMs: deps.leaseIntervalMs,
+    name: `status ${chain}`,
+    intervalMs,
     maxBackoffMs: MAX_BACKOFF_MS,
     run: report,
     onError: failed,
@@ -29,39 +50,12 @@ export function startReporting(deps: ReportDeps): Loop & { wakeIfChanged(): void
     wake: () => loop.wake(),
     wakeIfChanged() {
       const before = state;
-      ({ state } = observe.status(network.chain));
+      ({ state } = observe.status(chain));
       if (state !== before) loop.wake();
     },
     async stop() {
       await loop.stop();
       await report().catch((error: unknown) => failed(error, 1));
     },
-  };
-}
-
-/**
- * Makes the function that writes the chain's state to the database when it changed. Only the holder of the chain's lease
- * writes. A halt that an earlier holder stored holds until a round succeeds.
- */
-function createStatusReport({ network: { chain }, store, observe, lease }: ReportDeps): () => Promise<void> {
-  let reported: { readonly token: Lease['fencingToken']; readonly text: string } | undefined;
-  return async () => {
-    const held = lease.current();
-    if (held === undefined) return;
-    try {
-      if (reported?.token !== held.fencingToken) {
-        const stored = await store.readStatus(chain);
-        if (stored?.state === 'HALTED') observe.inheritedHalt(chain, stored.reason ?? 'UNKNOWN');
-      }
-      const status = observe.status(chain);
-      const text = JSON.stringify(status);
-      if (reported?.token === held.fencingToken && reported.text === text) return;
-      await store.writeStatus(held, chain, status);
-      reported = { token: held.fencingToken, text };
-    } catch (error) {
-      // The next holder reports.
-      if (error instanceof GatewayError && error.code === 'LEASE_LOST') return;
-      throw error;
-    }
   };
 }

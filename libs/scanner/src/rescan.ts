@@ -15,16 +15,6 @@ import type {
 import { scanError, type ScanErrorCode } from './scan-error.ts';
 import type { Scanning } from './scanning.ts';
 
-/** The rescans of one chain, one part after another. */
-export interface Rescans {
-  /** Yields the next part, if a rescan is asked for. A failure holds back only the rescan; the cursor stays. */
-  run(before: ChainState, options: ReadOptions): Changes<ChainState>;
-  /** Whether a request is under way, and the last part did not just fail. */
-  isDue(): boolean;
-  /** Looks a request under way up anew: another replica may have continued or answered it. */
-  forget(): void;
-}
-
 /** Segments read at once, fewer where blocks are full. They are one commit; while they are read a new head waits. */
 const SEGMENTS_PER_PART = 4;
 const LOOKUP_INTERVAL_MS = 5_000;
@@ -32,10 +22,10 @@ const LOOKUP_INTERVAL_MS = 5_000;
 const TAKEN_OVER: ReadonlySet<string> = new Set(['LEASE_LOST', 'CURSOR_MOVED' satisfies ScanErrorCode]);
 
 /**
- * Looks for requests every few seconds. The row of a request says how far it got, in the transaction that records what was found.
+ * The rescans of one chain, one part after another. Looks for requests every few seconds. The row of a request says how far it got, in the transaction that records what was found.
  * So the holder of the chain continues there, also after a crash.
  */
-export function createRescans(scanning: Scanning): Rescans {
+export function createRescans(scanning: Scanning) {
   const { network, store, clock } = scanning;
   const isolation = isolateFailure(scanning, 'rescan');
   const limit = createReadingLimit();
@@ -56,9 +46,12 @@ export function createRescans(scanning: Scanning): Rescans {
   }
 
   return {
+    /** Looks a request under way up anew: another replica may have continued or answered it. */
     forget,
+    /** Whether a request is under way, and the last part did not just fail. */
     isDue: () => request !== undefined && isolation.isDue(),
-    async *run(before, options) {
+    /** Yields the next part, if a rescan is asked for. A failure holds back only the rescan; the cursor stays. */
+    async *run(before: ChainState, options: ReadOptions): Changes<ChainState> {
       const part = await isolation.run(options, () => nextPart(before, options));
       if (part === undefined) return before;
       try {

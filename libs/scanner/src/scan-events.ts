@@ -28,13 +28,11 @@ export function eventsOf(
   const verifiedParts = inParts(written.verifiedIds, TRANSFER_IDS_PER_EVENT);
   if (verifiedParts.length === 0 && after.verifiedHeight > before.verifiedHeight) verifiedParts.push([]);
   const { height, timeSeconds: blockTimeSeconds } = verifiedBlock(after);
+  const transfers = (type: 'transfer.orphaned' | 'transfer.detected', ids: readonly string[]) =>
+    inParts(ids, TRANSFER_IDS_PER_EVENT).map((transferIds) => make(type, { chain, transferIds }));
   return [
-    ...inParts(written.orphanedIds, TRANSFER_IDS_PER_EVENT).map((transferIds) =>
-      make('transfer.orphaned', { chain, transferIds }),
-    ),
-    ...inParts(written.detectedIds, TRANSFER_IDS_PER_EVENT).map((transferIds) =>
-      make('transfer.detected', { chain, transferIds }),
-    ),
+    ...transfers('transfer.orphaned', written.orphanedIds),
+    ...transfers('transfer.detected', written.detectedIds),
     ...verifiedParts.map((transferIds) =>
       make('block.verified', { chain, height, blockTimeSeconds, transferIds }),
     ),

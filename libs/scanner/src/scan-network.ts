@@ -1,36 +1,23 @@
 import type { TokenContract } from '@opentill/chain/transfer';
-import {
-  headStaleSecondsOf,
-  type Confirmations,
-  type FinalityConfig,
-  type NetworkConfig,
-} from '@opentill/contracts/network-config';
-import type { Chain, Family } from '@opentill/domain/chains';
+import { headStaleSecondsOf, type NetworkConfig } from '@opentill/contracts/network-config';
 import { GatewayError } from '@opentill/domain/gateway-error';
 
-type ScanNetworkErrorCode =
-  /** A token's contract in the network file is not one of its family. */
-  'TOKEN_CONTRACT_INVALID';
-
 /** What the scan loop knows of the network it follows. */
-export interface ScanNetwork {
-  readonly chain: Chain;
-  readonly family: Family;
-  /** Depth of the verified cursor: so many blocks with the head as the first, or the chain's finalized tag. */
-  readonly confirmations: Confirmations;
-  /** What to do about finality that stalls; only with confirmations 'finalized'. Absent: hold, without an alarm. */
-  readonly finality?: FinalityConfig;
-  /** Usual time between blocks: a guide for alarms and pauses, never for correctness. */
-  readonly blockTimeMs: number;
+export interface ScanNetwork extends Pick<
+  NetworkConfig,
+  | 'chain'
+  | 'family'
+  | 'confirmations'
+  | 'finality'
+  | 'blockTimeMs'
+  | 'pollIntervalMs'
+  | 'reorgWindow'
+  | 'maxBlockRange'
+> {
   /** A newest block older than this is an alarm, and the chain not ready. */
   readonly headStaleSeconds: number;
   /** Symbol of each configured token by its contract in canonical form; null is the native coin. */
   readonly symbols: ReadonlyMap<TokenContract | null, string>;
-  readonly pollIntervalMs: number;
-  /** Blocks kept below the verified cursor; a fork below them stops the scanner. */
-  readonly reorgWindow: number;
-  /** Most blocks read and committed at once. */
-  readonly maxBlockRange: number;
 }
 
 /**
@@ -50,7 +37,7 @@ export function scanNetworkOf(
     }
     const canonical = canonicalContract(contract);
     if (canonical === undefined) {
-      throw new GatewayError<ScanNetworkErrorCode>(
+      throw new GatewayError(
         'TOKEN_CONTRACT_INVALID',
         `${symbol} on ${network.chain}: ${contract} is not the address of a contract`,
         { retryable: false },

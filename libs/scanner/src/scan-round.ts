@@ -5,7 +5,7 @@ import { createEpochCertifying } from './certify-epochs.ts';
 import { seenBlock, type ChainState } from './chain-state.ts';
 import { createFateFollowing } from './follow-fates.ts';
 import { createRescans } from './rescan.ts';
-import type { Changes, ScanChange } from './scan-change.ts';
+import type { Changes } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
 import { createSeenPass } from './seen-pass.ts';
 import { createTokenWatch } from './token-watch.ts';
@@ -18,36 +18,8 @@ export interface RoundEnd {
   readonly next: 'again' | 'soon' | undefined;
 }
 
-/** The rounds of one chain. Its parts remember things from round to round; losing them costs only time. */
-export interface ScanRounds {
-  /**
-   * One round, as changes to commit in this order:
-   *
-   * | step               | reads                                         | in flight while a change is committed | a failed read leaves                |
-   * |--------------------|-----------------------------------------------|---------------------------------------|-------------------------------------|
-   * | head               | the newest block; receipts of own transactions begin | receipts, token contracts      | the round ends; the caller retries  |
-   * | catch-up           | a long way to the head, in parallel            | up to 12 segments ahead               | commits so far; the round continues |
-   * | seen pass          | one range, or the branch of a reorganisation   | receipts                              | the round ends                      |
-   * | verified pass      | one range, or a long way in parallel           | up to 12 segments ahead               | commits so far; the round continues |
-   * | committee of epochs | the end of an epoch (SUI)                     | –                                     | tried again later                   |
-   * | rescan             | up to 4 segments                               | –                                     | the cursor; tried again later       |
-   * | idle outcomes      | receipts, if no commit above has used them     | –                                     | asked again in the next round       |
-   *
-   * A round yields one change at a time and computes the next one from the state that the commit returns. A commit is one transaction:
-   * cursor, blocks, transfers, outcomes and events. A failed commit is thrown at the `yield`. It stops what is read ahead and ends the
-   * round with nothing half-written; only a rescan survives its failed commit, unless the lease is lost or another replica has moved the
-   * cursor. An abort ends all reads and the round. After an error the caller loads the state again: a commit whose answer was lost stands.
-   */
-  round(lease: Lease, opened: ChainState, options: ReadOptions): Changes<RoundEnd>;
-  /** The planned change with the outcomes of own transactions that belong to it. */
-  withFates(before: ChainState, planned: ScanChange, options: ReadOptions): Promise<ScanChange>;
-  /** The state was loaded anew: another replica may have continued a rescan. */
-  stateLoaded(): void;
-  /** Forgets what was noted under an earlier lease. */
-  leaseChanged(): void;
-}
-
-export function createScanRounds(scanning: Scanning): ScanRounds {
+/** The rounds of one chain. Their parts remember things from round to round; losing them costs only time. */
+export function createScanRounds(scanning: Scanning) {
   const { network, reader, observe } = scanning;
   const fates = createFateFollowing(scanning);
   const tokens = createTokenWatch(scanning);
@@ -57,7 +29,25 @@ export function createScanRounds(scanning: Scanning): ScanRounds {
   const rescans = createRescans(scanning);
 
   return {
-    async *round(lease, opened, options) {
+    /**
+     * One round. It yields one change at a time, in this order, and computes the next one from the state that the commit returns.
+     *
+     * | step               | it reads                               | in flight during a commit | a failed read leaves       |
+     * |--------------------|----------------------------------------|---------------------------|----------------------------|
+     * | head               | the newest block                       | own receipts, tokens      | nothing: the round ends    |
+     * | catch-up           | a long way to the head, in parallel    | up to 12 segments         | the commits so far         |
+     * | seen pass          | one range, or a new branch             | own receipts              | nothing: the round ends    |
+     * | verified pass      | one range, or a long way in parallel   | up to 12 segments         | the commits so far         |
+     * | committee (SUI)    | the certified end of an epoch          | –                         | the known committee        |
+     * | rescan             | up to 4 segments                       | –                         | the request as it was      |
+     * | idle outcomes      | own receipts, unless a commit had them | –                         | the outcomes as they were  |
+     *
+     * Where a failed read does not end the round, the step backs off and the round continues. A commit is one transaction: cursor,
+     * blocks, transfers, outcomes and events. A failed commit is thrown at the `yield`: it stops what is read ahead and ends the round
+     * with nothing half-written. Only a rescan survives its failed commit, unless the lease is lost or another replica moved the cursor.
+     * An abort ends all reads and the round. After any error the caller loads the state: a commit whose answer was lost may stand.
+     */
+    async *round(lease: Lease, opened: ChainState, options: ReadOptions): Changes<RoundEnd> {
       const head = await reader.head(options);
       observe.headNamed(network.chain, head);
       fates.begin(opened, head, options);
@@ -78,9 +68,12 @@ export function createScanRounds(scanning: Scanning): ScanRounds {
       if (isBehind || isVerifiable === true || rescans.isDue()) return { state, next: 'again' };
       return { state, next: isVerifiable === 'later' ? 'soon' : undefined };
     },
-    withFates: (before, planned, options) => fates.addTo(before, planned, options),
-    stateLoaded: () => rescans.forget(),
-    leaseChanged() {
+    /** The planned change with the outcomes of own transactions that belong to it. */
+    withFates: fates.addTo,
+    /** The state was loaded anew: another replica may have continued a rescan. */
+    stateLoaded: rescans.forget,
+    /** Forgets what was noted under an earlier lease. */
+    leaseChanged(): void {
       verifiedPass.forget();
       tokens.forget();
       epochs.forget();

@@ -3,20 +3,14 @@ import type { Lease, LeaseKeeper } from '@opentill/db/lease';
 import { GatewayError } from '@opentill/domain/gateway-error';
 import { seenBlock, type ChainState } from './chain-state.ts';
 import type { Changes, ScanChange } from './scan-change.ts';
-import { createScanRounds, type RoundEnd, type ScanRounds } from './scan-round.ts';
+import { createScanRounds, type RoundEnd } from './scan-round.ts';
 import type { Scanning } from './scanning.ts';
-import { verifiableHeight } from './verifiable-height.ts';
+import { verifiableHeight } from './depth.ts';
 
 export interface ScanTickDeps extends Scanning {
   readonly lease: Pick<LeaseKeeper, 'current' | 'renew'>;
   /** A commit added events to the outbox, perhaps. */
   readonly onCommitted: () => void;
-}
-
-/** A state and the lease under which it was loaded; worthless under another. */
-interface Held {
-  readonly lease: Lease;
-  readonly state: ChainState;
 }
 
 /**
@@ -27,9 +21,18 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
   const { network, reader, observe } = deps;
   const rounds = createScanRounds(deps);
   const isPaused = createPauseWatch(deps);
-  const tenure = createTenure(deps, rounds);
-  let held: Held | undefined;
+  /** A state is worthless under another lease than its own. */
+  let held: { readonly lease: Lease; readonly state: ChainState } | undefined;
+  let knownToken: Lease['fencingToken'] | undefined;
   observe.watching(network, reader.sources);
+
+  /** Nothing that was noted under one lease counts under another. */
+  function noteLease(token: Lease['fencingToken'] | undefined): void {
+    // First: answers that are still under way must not be reported of a chain that another replica has.
+    if (knownToken !== token) rounds.leaseChanged();
+    knownToken = token;
+    if (token === undefined) observe.closed(network.chain);
+  }
 
   return async (signal) => {
     const lease = deps.lease.current();
@@ -37,11 +40,11 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
     const before = held;
     held = undefined;
     if (lease === undefined) {
-      tenure.end(); // also after an error, which left nothing held
+      noteLease(undefined); // also after an error, which left nothing held
       return undefined;
     }
     try {
-      tenure.begin(lease);
+      noteLease(lease.fencingToken);
       const isCurrent = before?.lease.fencingToken === lease.fencingToken;
       if (!isCurrent) rounds.stateLoaded();
       const opened = isCurrent ? before.state : await open(deps, lease, { signal });
@@ -55,7 +58,7 @@ export function createScanTick(deps: ScanTickDeps): (signal: AbortSignal) => Pro
       if (!(error instanceof GatewayError) || error.code !== 'LEASE_LOST') throw error;
       observe.refused(network.chain);
       await deps.lease.renew(); // finds the lease gone and forgets it
-      tenure.end();
+      noteLease(undefined);
       return undefined;
     }
   };
@@ -92,26 +95,6 @@ async function commit(
   onCommitted();
   observe.committed(chain, { state, written, depthBlocks: seenBlock(before).height - step.ancestorHeight });
   return state;
-}
-
-/** From one lease to the next: nothing that was noted under one counts under another. */
-function createTenure(
-  { network, observe }: Pick<ScanTickDeps, 'network' | 'observe'>,
-  rounds: Pick<ScanRounds, 'leaseChanged'>,
-): { begin(lease: Lease): void; end(): void } {
-  let knownToken: Lease['fencingToken'] | undefined;
-  return {
-    begin({ fencingToken }) {
-      if (knownToken !== fencingToken) rounds.leaseChanged();
-      knownToken = fencingToken;
-    },
-    end() {
-      // First: answers that are still under way must not be reported of a chain that another replica has.
-      if (knownToken !== undefined) rounds.leaseChanged();
-      knownToken = undefined;
-      observe.closed(network.chain);
-    },
-  };
 }
 
 /** How long a pause, or its end, may go unnoticed. */

@@ -12,22 +12,16 @@ import type { Scanning } from './scanning.ts';
 const SHORTER_BRANCH_GRACE_MS = 2_000;
 
 /** Follows the head of one chain with the seen cursor. */
-export interface SeenPass {
-  /**
-   * Reads up to `head`. Gives undefined, without a change, when the head's branch is not believed yet: it is shorter, or only one
-   * source shows it and it would take verified blocks back.
-   */
-  run(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState | undefined>;
-  /** The verified cursor has moved: a branch that is held back is the first one again. */
-  verified(): void;
-}
-
-export function createSeenPass(scanning: Scanning): SeenPass {
+export function createSeenPass(scanning: Scanning) {
   const { network, observe, clock } = scanning;
   let shorterSinceMs: number | undefined;
   let timesHeld = 0;
   return {
-    async *run(before, head, options) {
+    /**
+     * Reads up to `head`. Gives undefined, without a change, when the head's branch is not believed yet: it is shorter, or only one
+     * source shows it and it would take verified blocks back.
+     */
+    async *run(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState | undefined> {
       const nowMs = clock.now().getTime();
       const mayShrink = shorterSinceMs !== undefined && nowMs - shorterSinceMs >= SHORTER_BRANCH_GRACE_MS;
       const change = await planSeen(scanning, before, head, mayShrink, options).catch((error: unknown) => {
@@ -40,7 +34,8 @@ export function createSeenPass(scanning: Scanning): SeenPass {
       if (change === 'shorter-branch' || change === 'held') return undefined;
       return change === undefined ? before : yield change;
     },
-    verified() {
+    /** The verified cursor has moved: a branch that is held back is the first one again. */
+    verified(): void {
       timesHeld = 0;
     },
   };

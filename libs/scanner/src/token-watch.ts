@@ -2,18 +2,11 @@ import type { ReadOptions } from '@opentill/chain/chain-reader';
 import { isolateFailure } from './isolate-failure.ts';
 import type { Scanning } from './scanning.ts';
 
-/** Asks the contracts of a chain's tokens now and then what they say of themselves, for alarms. */
-export interface TokenWatch {
-  /** Asks when it is due, and is not waited for; a failure is told, and payments are read on. */
-  look(options: ReadOptions): void;
-  /** Asks anew: the chain was another replica's meanwhile. What is still being answered is of before, and told no more. */
-  forget(): void;
-}
-
 /** An issuer that pauses or replaces its contract tells the world long before, or cannot tell at all. */
 const EVERY_MS = 10 * 60 * 1_000;
 
-export function createTokenWatch(scanning: Scanning): TokenWatch {
+/** Asks the contracts of a chain's tokens now and then about themselves, for alarms. */
+export function createTokenWatch(scanning: Scanning) {
   const { network, reader, observe, clock } = scanning;
   const isolation = isolateFailure(scanning, 'tokens');
   let askedAtMs = -Infinity;
@@ -36,13 +29,15 @@ export function createTokenWatch(scanning: Scanning): TokenWatch {
   }
 
   return {
-    look(options) {
+    /** Asks when it is due, and is not waited for. A failure is reported, and payments are read on. */
+    look(options: ReadOptions): void {
       const isDue = clock.now().getTime() - askedAtMs >= EVERY_MS && isolation.isDue();
       if (reader.tokenWarnings === undefined || asking !== undefined || !isDue) return;
       asking = {};
       void ask(asking, options);
     },
-    forget() {
+    /** The chain was another replica's meanwhile: asks anew, and drops answers that are still under way. */
+    forget(): void {
       asking = undefined;
       askedAtMs = -Infinity;
     },

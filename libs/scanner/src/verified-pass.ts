@@ -2,33 +2,21 @@ import type { BlockHeader } from '@opentill/chain/block';
 import type { ReadOptions } from '@opentill/chain/chain-reader';
 import type { CatchingUp } from './catch-up.ts';
 import { seenBlock, type ChainState, type HeadBlock } from './chain-state.ts';
-import { confirmDepths } from './confirm-depth.ts';
 import { createFinalityWatch } from './finality-watch.ts';
 import { isolateFailure } from './isolate-failure.ts';
 import { readSegment } from './read-segment.ts';
 import type { Changes } from './scan-change.ts';
 import type { Scanning } from './scanning.ts';
 import { changeOf, type ScanGoal } from './segment-change.ts';
-import { verifiableHeight, verifiedTarget } from './verifiable-height.ts';
-
-/** Verifies what is deep enough, and knows what is final. */
-export interface VerifiedPass {
-  /** Reads in parallel up to a head that is far, and verifies on the way all that will be deep enough. */
-  catchUpWithHead(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState>;
-  /** Verifies a range of what is deep enough, or all of it when that is much. Gives the state as far as it came. */
-  run(before: ChainState, options: ReadOptions): Changes<ChainState>;
-  /** Whether something is deep enough: 'later' while the pass backs off. */
-  hasMore(state: ChainState): boolean | 'later';
-  /** Forgets what was noted under an earlier lease. */
-  forget(): void;
-}
+import { confirmDepths, verifiableHeight, verifiedTarget } from './depth.ts';
 
 interface Finality {
   readonly finalizedHeight: number | null;
   readonly isFinalityStale: boolean;
 }
 
-export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp): VerifiedPass {
+/** Verifies what is deep enough, and knows what is final. */
+export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp) {
   const { network, observe } = scanning;
   const finality = createFinalityWatch(scanning);
   const verifying = isolateFailure(scanning, 'verified');
@@ -61,7 +49,8 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp): 
   }
 
   return {
-    async *catchUpWithHead(before, head, options) {
+    /** Reads in parallel up to a head that is far, and verifies on the way all that will be deep enough. */
+    async *catchUpWithHead(before: ChainState, head: BlockHeader, options: ReadOptions): Changes<ChainState> {
       if (!catchingUp.isWorthwhile(head.height - seenBlock(before).height)) return before;
       const named = verifying.isDue()
         ? await askingFinality.run(options, () => finalityAt(before, head, options))
@@ -69,7 +58,8 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp): 
       const goal = goalAtHead(scanning, before, head, named);
       return (yield* catchingUp.run('catch-up', before, goal, options)).state;
     },
-    async *run(before, options) {
+    /** Verifies a range of what is deep enough, or all of it when that is much. Gives the state as far as it came. */
+    async *run(before: ChainState, options: ReadOptions): Changes<ChainState> {
       const plan = await verifying.run(options, async () => {
         const goal = await goalOf(before, options);
         if (goal === undefined) return { isIdle: true };
@@ -90,11 +80,13 @@ export function createVerifiedPass(scanning: Scanning, catchingUp: CatchingUp): 
       if (state.verifiedHeight > before.verifiedHeight) observe.verifiedRead(network.chain);
       return state;
     },
-    hasMore(state) {
+    /** Whether something is deep enough: 'later' while the pass backs off. */
+    hasMore(state: ChainState): boolean | 'later' {
       const isMore = verifiedTarget(state, network, finality.view().isStale) > state.verifiedHeight;
       return isMore && (verifying.isDue() || 'later');
     },
-    forget: () => finality.forget(),
+    /** Forgets what was noted under an earlier lease. */
+    forget: finality.forget,
   };
 }
 

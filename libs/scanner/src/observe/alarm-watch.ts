@@ -3,22 +3,19 @@ import type { Logger } from '@opentill/runtime/logger';
 import { ALARM_KINDS, alarmsOf, type AlarmKind, type ChainCondition } from './alarms.ts';
 import type { ChainFigures } from './chain-figures.ts';
 
-/** Judges chains when asked, and logs what changed since the last time. */
-export interface AlarmWatch {
-  /** The alarms that hold now; none for a chain that another replica scans. */
-  judge(chain: Chain): ReadonlyMap<AlarmKind, string>;
-}
-
 const JUST_OPENED_MS = 10_000;
 
-/** Has no timer: rounds, health checks and scrapes ask, one of them always does. */
+export type AlarmWatch = ReturnType<typeof createAlarmWatch>;
+
+/** Judges chains when asked, and logs what changed. Has no timer: rounds, health checks and scrapes ask. */
 export function createAlarmWatch(
   figures: ReadonlyMap<Chain, ChainFigures>,
   { logger, nowMs }: { readonly logger: Logger; readonly nowMs: () => number },
-): AlarmWatch {
+) {
   const raised = new Map<Chain, ReadonlyMap<AlarmKind, string>>();
   return {
-    judge(chain) {
+    /** The alarms that hold now; none for a chain that another replica scans. */
+    judge(chain: Chain): ReadonlyMap<AlarmKind, string> {
       const condition = conditionOf(figures.get(chain), nowMs());
       const now = condition === undefined ? new Map<AlarmKind, string>() : alarmsOf(condition, nowMs());
       const before = raised.get(chain);

@@ -92,67 +92,58 @@ export function alarmsOf(condition: ChainCondition, nowMs: number): ReadonlyMap<
     ...tokenAlarms(condition),
   ];
   for (const [kind, detail] of judgements) {
-    if (detail !== undefined) alarms.set(kind, detail);
+    if (typeof detail === 'string') alarms.set(kind, detail);
   }
   return alarms;
 }
 
-type Judgement = readonly [AlarmKind, string | undefined];
+/** The detail for the operator, while the alarm holds. */
+type Judgement = readonly [AlarmKind, string | false | undefined];
 
 function progressAlarms(condition: ChainCondition, state: ChainState, nowMs: number): readonly Judgement[] {
   const { network, finality, verifying, headTimeSeconds, fates } = condition;
-  const fatesWaitMs = Math.max(
-    ...[fates.waitingSinceMs, fates.failingSinceMs].map((ms) => nowMs - (ms ?? nowMs)),
-  );
+  const sinceMs = (ms: number | undefined): number => (ms === undefined ? 0 : nowMs - ms);
+  const seconds = (ms: number): number => Math.floor(ms / 1_000);
+  const fatesWaitMs = Math.max(sinceMs(fates.waitingSinceMs), sinceMs(fates.failingSinceMs));
+  const failingMs = sinceMs(verifying.failingSinceMs);
   const headAgeSeconds = Math.floor(nowMs / 1_000 - headTimeSeconds);
   const seen = seenBlock(state);
   const behindSeconds = headTimeSeconds - seen.timeSeconds;
-  const failingMs = verifying.failingSinceMs === undefined ? 0 : nowMs - verifying.failingSinceMs;
   const isHeld = state.verifiedHeight < seen.height;
   return [
-    ['head-stale', when(headAgeSeconds > network.headStaleSeconds, `head is ${headAgeSeconds} s old`)],
+    ['head-stale', headAgeSeconds > network.headStaleSeconds && `head is ${headAgeSeconds} s old`],
     [
       'finality-stale',
-      when(
-        isHeld && finality?.isStale === true,
-        `finality has not moved for ${Math.floor((finality?.unmovedMs ?? 0) / 1_000)} s`,
-      ),
+      isHeld && finality?.isStale === true && `finality has not moved for ${seconds(finality.unmovedMs)} s`,
     ],
     [
       'sources-disagree',
-      when(
-        verifying.contradictionsInRow >= CONTRADICTIONS_MAX,
+      verifying.contradictionsInRow >= CONTRADICTIONS_MAX &&
         `verified reads contradict one another, ${verifying.contradictionsInRow} in a row`,
-      ),
     ],
-    [
-      'verification-failing',
-      when(failingMs > FAILING_MS_MAX, `nothing verified for ${Math.floor(failingMs / 1_000)} s`),
-    ],
+    ['verification-failing', failingMs > FAILING_MS_MAX && `nothing verified for ${seconds(failingMs)} s`],
     [
       'fates-waiting',
-      when(fatesWaitMs > FAILING_MS_MAX, `own transactions unknown for ${Math.floor(fatesWaitMs / 1_000)} s`),
+      fatesWaitMs > FAILING_MS_MAX && `own transactions unknown for ${seconds(fatesWaitMs)} s`,
     ],
-    ['far-behind', when(behindSeconds > network.headStaleSeconds, `seen ${behindSeconds} s behind the head`)],
+    ['far-behind', behindSeconds > network.headStaleSeconds && `seen ${behindSeconds} s behind the head`],
   ];
 }
 
 function haltAlarms({ halted, haltDetail, leftOut }: ChainCondition): readonly Judgement[] {
   return [
     ['left-out', leftOut && `${leftOut.code}: ${leftOut.detail}`],
-    ['reorg-too-deep', when(halted === 'REORG_TOO_DEEP', haltDetail ?? 'the chain forked too deep')],
+    ['reorg-too-deep', halted === 'REORG_TOO_DEEP' && (haltDetail ?? 'the chain forked too deep')],
     [
       'stored-chain-broken',
-      when(halted === 'STORED_CHAIN_BROKEN', haltDetail ?? 'the stored blocks are not a chain'),
+      halted === 'STORED_CHAIN_BROKEN' && (haltDetail ?? 'the stored blocks are not a chain'),
     ],
   ];
 }
 
 function sourceAlarms({ sources, finalityLag }: ChainCondition, nowMs: number): readonly Judgement[] {
-  const told = (text: string, is: (source: SourceHealth) => boolean): string | undefined => {
-    const names = sources.filter(is).map((source) => nameOf(source, sources));
-    return names.length === 0 ? undefined : `${text}: ${names.join(', ')}`;
-  };
+  const namesOf = (is: (source: SourceHealth) => boolean): readonly string[] =>
+    sources.filter(is).map((source) => nameOf(source, sources));
   const isWrong = ({ trouble }: SourceHealth): boolean => trouble === 'WRONG_CHAIN' || trouble === 'EXCLUDED';
   const isBehind = ({ trouble }: SourceHealth): boolean => trouble === 'LAGGING' || trouble === 'STUCK';
   const isDown = (source: SourceHealth): boolean =>
@@ -161,34 +152,35 @@ function sourceAlarms({ sources, finalityLag }: ChainCondition, nowMs: number): 
     !isWrong(source) &&
     !isBehind(source);
   const isFinalityLate = finalityLag !== undefined && nowMs - finalityLag.toldAtMs <= FINALITY_LAG_TOLD_MS;
-  const late = isFinalityLate ? `finality of ${finalityLag.source}` : undefined;
-  const behind = told('behind', isBehind);
+  const late = isFinalityLate ? [`finality of ${finalityLag.source}`] : [];
   return [
+    ['source-lagging', listed('behind', [...namesOf(isBehind), ...late])],
+    ['source-down', listed('down', namesOf(isDown))],
+    ['source-wrong', listed('another network or tokens', namesOf(isWrong))],
     [
-      'source-lagging',
-      behind === undefined ? late && `behind: ${late}` : [behind, late ?? []].flat().join(', '),
+      'single-source',
+      listed(
+        'believed alone',
+        namesOf(({ isAlone }) => isAlone),
+      ),
     ],
-    ['source-down', told('down', isDown)],
-    ['source-wrong', told('another network or tokens', isWrong)],
-    ['single-source', told('believed alone', ({ isAlone }) => isAlone)],
   ];
 }
 
+function listed(text: string, names: readonly string[]): string | undefined {
+  return names.length === 0 ? undefined : `${text}: ${names.join(', ')}`;
+}
+
 function tokenAlarms({ network, tokenWarnings }: ChainCondition): readonly Judgement[] {
-  const told = (kind: TokenWarning['kind'], text: string): string | undefined => {
-    const names = tokenWarnings
-      .filter((warning) => warning.kind === kind)
-      .map((warning) => {
-        const symbol = network.symbols.get(warning.contract) ?? warning.contract;
-        return warning.kind === 'REPLACED' && warning.by !== undefined
-          ? `${symbol} by ${warning.by}`
-          : symbol;
-      });
-    return names.length === 0 ? undefined : `${text}: ${names.join(', ')}`;
-  };
+  const namesOf = (kind: TokenWarning['kind']): readonly string[] =>
+    tokenWarnings.flatMap((warning) => {
+      if (warning.kind !== kind) return [];
+      const symbol = network.symbols.get(warning.contract) ?? warning.contract;
+      return warning.kind === 'REPLACED' && warning.by !== undefined ? `${symbol} by ${warning.by}` : symbol;
+    });
   return [
-    ['token-replaced', told('REPLACED', 'replaced by another contract')],
-    ['token-paused', told('PAUSED', 'paused by its issuer')],
+    ['token-replaced', listed('replaced by another contract', namesOf('REPLACED'))],
+    ['token-paused', listed('paused by its issuer', namesOf('PAUSED'))],
   ];
 }
 
@@ -196,8 +188,4 @@ function tokenAlarms({ network, tokenWarnings }: ChainCondition): readonly Judge
 function nameOf({ label, place }: SourceHealth, sources: readonly SourceHealth[]): string {
   const isShared = sources.some((other) => other.label === label && other.place !== place);
   return isShared ? `${label} (no. ${place + 1})` : label;
-}
-
-function when(holds: boolean, detail: string): string | undefined {
-  return holds ? detail : undefined;
 }

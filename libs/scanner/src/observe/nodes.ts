@@ -4,70 +4,57 @@ import type { Logger } from '@opentill/runtime/logger';
 import type { Metrics } from '@opentill/runtime/metrics';
 
 /** Receives what the readers of every family report of their nodes, for logs and metrics. */
-export interface NodeObserver {
-  (chain: Chain): {
-    readonly onExchange: (exchange: {
-      readonly endpoint: string;
-      /** Of each call in it. */
-      readonly methods: readonly string[];
-      readonly outcome: string;
-      readonly durationMs: number;
-      readonly requestBytes: number;
-      readonly answerBytes: number;
-    }) => void;
-    readonly onCompared: (comparison: {
-      readonly outcome: string;
-      readonly sources: readonly [string, string];
-      readonly height: number;
-    }) => void;
-    readonly onFinalityLag: (lag: {
-      readonly source: string;
-      readonly height: number;
-      readonly lagSeconds: number;
-    }) => void;
-    readonly onSourceChange: (change: {
-      readonly label: string;
-      readonly trouble: string | null;
-      readonly before: string | null;
-    }) => void;
-    readonly onFinding: (finding: {
-      readonly source: string;
-      readonly kind: string;
-      readonly error: unknown;
-    }) => void;
-  };
+export type NodeObserver = ReturnType<typeof createNodeObserver>;
+
+export interface Exchange {
+  readonly endpoint: string;
+  /** Of each call in it. */
+  readonly methods: readonly string[];
+  readonly outcome: string;
+  readonly durationMs: number;
+  readonly requestBytes: number;
+  readonly answerBytes: number;
 }
 
-export function createNodeObserver({
-  logger,
-  metrics,
-  onFinalityLag,
-}: {
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly onFinalityLag: (chain: Chain, source: string) => void;
-}): NodeObserver {
+export function createNodeObserver(
+  { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
+  onFinalityLag: (chain: Chain, source: string) => void,
+) {
   const { exchanges, calls, bytes, compared } = createNodeMeters(metrics);
   const outcomes = new Map<Chain, string>();
-  return (chain) => ({
-    onExchange({ endpoint, methods, outcome, durationMs, requestBytes, answerBytes }) {
+  return (chain: Chain) => ({
+    onExchange({ endpoint, methods, outcome, durationMs, requestBytes, answerBytes }: Exchange): void {
       exchanges.observe({ chain, endpoint, outcome }, durationMs / 1_000);
       bytes.inc({ chain, endpoint, direction: 'sent' }, requestBytes);
       bytes.inc({ chain, endpoint, direction: 'received' }, answerBytes);
       for (const method of methods) calls.inc({ chain, endpoint, method });
     },
-    onCompared({ outcome, sources, height }) {
+    onCompared(comparison: {
+      readonly outcome: string;
+      readonly sources: readonly [string, string];
+      readonly height: number;
+    }): void {
+      const { outcome, sources, height } = comparison;
       compared.inc({ chain, outcome });
       // While two sources are on different forks every round says so: the log has the edges.
       const isNews = outcomes.get(chain) !== outcome;
       outcomes.set(chain, outcome);
       if (isNews && outcome !== 'AGREED') logger.warn('sources differ', { chain, outcome, sources, height });
     },
-    onFinalityLag({ source, height, lagSeconds }) {
+    onFinalityLag(lag: {
+      readonly source: string;
+      readonly height: number;
+      readonly lagSeconds: number;
+    }): void {
+      const { source, height, lagSeconds } = lag;
       onFinalityLag(chain, source);
       logger.debug('finality of a source passed over', { chain, source, height, lagSeconds });
     },
-    onSourceChange(change) {
+    onSourceChange(change: {
+      readonly label: string;
+      readonly trouble: string | null;
+      readonly before: string | null;
+    }): void {
       // A source rests for a moment after each failure; when it rests for long, an alarm says so.
       const level = change.trouble === 'RESTING' || change.before === 'RESTING' ? 'debug' : 'info';
       logger[level]('source changed', { chain, ...change });

@@ -6,37 +6,25 @@ import type { ServiceSchema } from '@opentill/db/service-schema';
 import type { Chain } from '@opentill/domain/chains';
 
 /** Who certifies the epochs of a chain, as far as it is known. */
-export interface CommitteeStore {
-  /** Of the latest epoch. Undefined before the first one. */
-  latest(chain: Chain): Promise<EpochCommittee | undefined>;
-  /** Keeps the first one. Throws LEASE_LOST. */
-  trust(lease: Lease, chain: Chain, committee: EpochCommittee): Promise<void>;
-  /** Keeps the certified end of an epoch, and the committee after it. @returns whether the own scan has read another end. Throws LEASE_LOST. */
-  certify(lease: Lease, chain: Chain, epoch: number, end: CertifiedEnd): Promise<boolean>;
-}
-
-export function createCommitteeStore({
-  db,
-  schema,
-}: {
-  readonly db: Db;
-  readonly schema: ServiceSchema;
-}): CommitteeStore {
+export function createCommitteeStore({ db, schema }: { readonly db: Db; readonly schema: ServiceSchema }) {
   return {
-    async latest(chain) {
+    /** Of the latest epoch. Undefined before the first one. */
+    async latest(chain: Chain): Promise<EpochCommittee | undefined> {
       const { rows } = await sql<{ epoch: number; members: readonly CommitteeMember[] }>`
         select epoch, members from epoch_committee where chain = ${chain} order by epoch desc limit 1`.execute(
         db,
       );
       return rows[0];
     },
-    trust: (lease, chain, committee) =>
+    /** Stores the first one. Throws LEASE_LOST. */
+    trust: (lease: Lease, chain: Chain, committee: EpochCommittee) =>
       db.transaction().execute(async (tx) => {
         await assertLease(tx, schema, lease);
         const { rows } = await sql`select from epoch_committee where chain = ${chain} limit 1`.execute(tx);
         if (rows.length === 0) await insert(tx, chain, committee, true);
       }),
-    certify: (lease, chain, epoch, { height, hash, next }) =>
+    /** Stores the certified end of an epoch and the next committee. Gives whether the scan has read another end. Throws LEASE_LOST. */
+    certify: (lease: Lease, chain: Chain, epoch: number, { height, hash, next }: CertifiedEnd) =>
       db.transaction().execute(async (tx) => {
         await assertLease(tx, schema, lease);
         await sql`

@@ -12,6 +12,48 @@ const UNMINED_MAX = 1_000;
 /** Most that are in a block and wait for depth: of more the lowest, which reach it first. They keep no place from others. */
 const MINED_MAX = 10_000;
 
+/** A part of a list in the order of the hashes; `after` is empty for the first. */
+export interface TakenPage {
+  readonly after: TxHash | '';
+  readonly limit: number;
+}
+
+/** Reads of own transactions. */
+export function readOwn(db: Db) {
+  return {
+    /** Those of the hashes that are of transactions which the gateway signed. */
+    async findOwn(chain: Chain, txHashes: readonly TxHash[]): Promise<ReadonlySet<TxHash>> {
+      const { rows } = await sql<{ tx_hash: TxHash }>`
+        select tx_hash from own_transaction
+        where chain = ${chain} and tx_hash = any(string_to_array(${txHashes.join(' ')}, ' '))`.execute(db);
+      return new Set(rows.map((row) => row.tx_hash));
+    },
+    /** Hashes of attempts that may land yet, where time or epochs end them. */
+    async openAttempts(chain: Chain): Promise<ReadonlySet<TxHash>> {
+      const { rows } = await sql<{ tx_hash: TxHash }>`
+        select tx_hash from payout_attempt where chain = ${chain} and state = 'OPEN'`.execute(db);
+      return new Set(rows.map((row) => row.tx_hash));
+    },
+    /** Whether there may be open transactions. Cheap: it is asked with every commit of a gateway that pays nothing. */
+    mayHaveOpenTransactions: (chain: Chain) => mayHaveOpenTransactions(db, chain),
+    /**
+     * Own transactions whose outcome is not final: those of nonces that are signed and not used up, open attempts that end by time, and
+     * those recorded and not VERIFIED. Of several for one nonce only one can land: once one is VERIFIED the others are dead, except those
+     * recorded as MINED, which have to be taken back. A reorganisation down to `aboveHeight` opens what is VERIFIED above it again, and
+     * what shares its nonce.
+     */
+    async openTransactions(chain: Chain, aboveHeight: number): Promise<readonly OpenTransaction[]> {
+      const reads = [readOpenOfNonces(db, chain, aboveHeight), readOpenAttempts(db, chain, aboveHeight)];
+      return (await Promise.all(reads)).flat();
+    },
+    /**
+     * A page of own transactions of nonces that another's transaction used, as the signer found. The finding may be wrong, and what an
+     * operator named as a payment is recorded at such a nonce. Ends when a transaction of the payout or of the nonce is VERIFIED.
+     */
+    takenTransactions: (chain: Chain, page: TakenPage) => readTakenTransactions(db, chain, page),
+  };
+}
+
 interface OwnRow {
   readonly tx_hash: TxHash;
   readonly wallet: Address;
@@ -30,8 +72,7 @@ interface OwnRow {
 /** Later it can land no more: it lives for two epochs of a day. */
 const isNewGathering = sql`o.purpose = 'GATHER' and o.signed_at > now() - interval '3 days'`;
 
-/** Whether there may be own transactions of which the last word is not said: a fraction of the time of reading them. */
-export async function mayHaveOpenTransactions(db: Db, chain: Chain): Promise<boolean> {
+async function mayHaveOpenTransactions(db: Db, chain: Chain): Promise<boolean> {
   const { rows } = await sql`
     select from wallet_nonce where chain = ${chain} and state = 'SIGNED'
     union all
@@ -43,24 +84,6 @@ export async function mayHaveOpenTransactions(db: Db, chain: Chain): Promise<boo
     select from own_transaction_fate where chain = ${chain} and state in ('MINED', 'ORPHANED')
     limit 1`.execute(db);
   return rows.length > 0;
-}
-
-/**
- * The own transactions of a chain of which the last word is not said: those of nonces that are signed and not used up, those
- * that end by time and are open, and those whose fate is not VERIFIED. Of several for one nonce only one can land: once one is VERIFIED the others are dead,
- * but for such as are recorded as MINED, which is to be taken back. With `aboveHeight` also what is VERIFIED in a block
- * above it, and what shares its nonce: a reorganisation opens them again.
- */
-export async function readOpenTransactions(
-  db: Db,
-  chain: Chain,
-  aboveHeight: number,
-): Promise<readonly OpenTransaction[]> {
-  const [byNonce, byTime] = await Promise.all([
-    readOpenOfNonces(db, chain, aboveHeight),
-    readOpenAttempts(db, chain, aboveHeight),
-  ]);
-  return [...byNonce, ...byTime];
 }
 
 /**
@@ -137,12 +160,7 @@ async function readOpenOfNonces(
   return rows.map(transactionIn);
 }
 
-/**
- * Own transactions of nonces that the signer found another's transaction on, by hash and after this one: such a finding
- * may be wrong, and what an operator named as a payment is recorded at such a nonce. Until one of the payout's own
- * transactions is VERIFIED, or one of the nonce's.
- */
-export async function readTakenTransactions(
+async function readTakenTransactions(
   db: Db,
   chain: Chain,
   { after, limit }: TakenPage,
@@ -161,13 +179,6 @@ export async function readTakenTransactions(
         where s.order_pk = o.order_pk and v.state = 'VERIFIED')
     order by o.tx_hash limit ${limit}`.execute(db);
   return rows.map((row) => ({ ...transactionIn(row), isTaken: true }));
-}
-
-/** A part of a list in the order of the hashes. */
-export interface TakenPage {
-  /** Empty for the first. */
-  readonly after: TxHash | '';
-  readonly limit: number;
 }
 
 const OWN_COLUMNS = sql.raw(`o.tx_hash, o.wallet, o.contract_address, o.to_address, o.amount,
@@ -200,23 +211,4 @@ function fateIn(row: OwnRow): RecordedFate | undefined {
     deliveredBaseUnits: delivered ?? 0n,
     feeBaseUnits: network_fee ?? 0n,
   };
-}
-
-/** Those of the hashes that are of own transactions. */
-export async function readOwnHashes(
-  db: Db,
-  chain: Chain,
-  txHashes: readonly TxHash[],
-): Promise<ReadonlySet<TxHash>> {
-  const { rows } = await sql<{ tx_hash: TxHash }>`
-    select tx_hash from own_transaction
-    where chain = ${chain} and tx_hash = any(string_to_array(${txHashes.join(' ')}, ' '))`.execute(db);
-  return new Set(rows.map((row) => row.tx_hash));
-}
-
-/** Those that end by time or epochs, and are not closed. */
-export async function readOpenAttemptHashes(db: Db, chain: Chain): Promise<ReadonlySet<TxHash>> {
-  const { rows } = await sql<{ tx_hash: TxHash }>`
-    select tx_hash from payout_attempt where chain = ${chain} and state = 'OPEN'`.execute(db);
-  return new Set(rows.map((row) => row.tx_hash));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { verifiableHeight, type DepthFacts } from './verifiable-height.ts';
+import { verifiableHeight, type DepthFacts } from './depth.ts';
 
 const facts = (partial: Partial<DepthFacts> = {}): DepthFacts => ({
   linkedHeight: 1_000,
