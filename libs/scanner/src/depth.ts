@@ -65,9 +65,9 @@ export function verifiedTarget(
 }
 
 /**
- * Makes the function that gives the highest height above the verified cursor, at most `target`, whose depth two sources confirm. Depth is a number of blocks
- * above, and those were read from one source, which may have invented them. The other source may be some blocks behind.
- * Throws DEPTH_NOT_VOUCHED when it lacks the block that makes the next height deep enough, and what the reader throws.
+ * Makes the function that gives the highest height above the verified cursor, at most `target`, whose depth two sources confirm. Depth
+ * is a number of blocks above, and those were read from one source, which may have invented them. The other source may be some blocks
+ * behind. Throws DEPTH_NOT_VOUCHED when it lacks the block that makes the next height deep enough, and what the reader throws.
  * Remembers the block that was confirmed last: that confirms everything below it.
  */
 export function confirmDepths({ network, reader }: Pick<Scanning, 'network' | 'reader'>) {

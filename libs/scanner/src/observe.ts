@@ -43,7 +43,7 @@ export type ScanPart =
 
 const LOGGED_IDS_MAX = 50;
 
-interface Commit {
+export interface Commit {
   readonly state: ChainState;
   readonly written: Written;
   /** Stored blocks that a reorganisation took back; mostly 0. */

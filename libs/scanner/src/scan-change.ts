@@ -74,7 +74,7 @@ export interface ScanChange {
   readonly orphaned: readonly LiveTransfer[];
   /** The rescan that this commit is a part of, if any. */
   readonly rescan?: RescanProgress;
-  /** Outcomes of own transactions, in the chain as it is after the step; see FateFollowing. */
+  /** Outcomes of own transactions, in the chain as it is after the step; see createFateFollowing. */
   readonly fates?: readonly FateChange[] | undefined;
   /** What hot wallets did in verified blocks that the gateway did not sign. */
   readonly foreign?: readonly ForeignTransaction[];

@@ -45,40 +45,20 @@ export interface MockNodeFaults {
   latencyMs: ((method: string) => number) | undefined;
 }
 
-/** A chain in memory with a reader of it, for what a devnet can't be made to do at the right moment. */
-export interface MockNode {
-  readonly reader: ChainReader;
-  readonly faults: MockNodeFaults;
-  readonly calls: string[];
-  /** The ranges that were read for a pass, in the order in which they were begun. */
-  readonly reads: { readonly method: string; readonly from: number; readonly to: number }[];
-  /** How many receipts were asked for at once, and of how many sources, as `3 by one`. */
-  readonly fateReads: string[];
-  /** The most calls that were under way at once. */
-  readonly callsAtOnce: () => number;
-  mine(...txs: readonly MockTx[]): BlockHeader;
-  /** Replaces the last `depth` blocks by new ones with these transactions. */
-  reorg(depth: number, ...blocks: readonly (readonly MockTx[])[]): void;
-  /** Height below which `finalized` lies. */
-  finalize(height: number): void;
-  head(): BlockHeader;
-  /** Makes the node claim a head of this height, of which there are no blocks; undefined: the truth again. */
-  claimHead(height: number | undefined): void;
-  /** Every transfer of the chain as it is now. */
-  transfers(): readonly Transfer[];
-  /** Every transaction of the chain as it is now. */
-  transactions(): readonly { readonly hash: TxHash; readonly height: number }[];
-}
+export type MockNode = ReturnType<typeof createMockNode>;
 
 const SECONDS_PER_BLOCK = 12;
 
-export function createMockNode(chain: Chain): MockNode {
+/** A chain in memory with a reader of it, for what a devnet cannot be made to do at the right moment. */
+export function createMockNode(chain: Chain) {
   const blocks: MockBlock[] = [];
   let branch = 0;
   let finalized = 0;
   let claimed: number | undefined;
   const calls: string[] = [];
-  const reads: MockNode['reads'] = [];
+  /** The ranges that were read for a pass, in the order in which they were begun. */
+  const reads: { readonly method: string; readonly from: number; readonly to: number }[] = [];
+  /** How many receipts were asked for at once, and of how many sources, as `3 by one`. */
   const fateReads: string[] = [];
   let underWay = 0;
   let callsAtOnce = 0;
@@ -169,6 +149,16 @@ export function createMockNode(chain: Chain): MockNode {
     }
   }
 
+  function readFor(
+    method: string,
+    from: number,
+    to: number,
+    hidden: ReadonlySet<TxHash>,
+  ): Promise<RangeRead> {
+    reads.push({ method, from, to });
+    return call(method, () => readRange(from, to, hidden));
+  }
+
   const reader: ChainReader = {
     chain,
     checkNetwork: () => call('checkNetwork', () => undefined),
@@ -183,14 +173,8 @@ export function createMockNode(chain: Chain): MockNode {
         return finalized;
       }),
     headers: (from, to) => call('headers', () => range(from, to).map(headerOf)),
-    readSeen: (from, to) => {
-      reads.push({ method: 'readSeen', from, to });
-      return call('readSeen', () => readRange(from, to, faults.hiddenFromSeen));
-    },
-    readVerified: (from, to) => {
-      reads.push({ method: 'readVerified', from, to });
-      return call('readVerified', () => readRange(from, to, faults.hiddenFromVerified));
-    },
+    readSeen: (from, to) => readFor('readSeen', from, to, faults.hiddenFromSeen),
+    readVerified: (from, to) => readFor('readVerified', from, to, faults.hiddenFromVerified),
     confirmTransfers: (asked) =>
       call('confirmTransfers', () => {
         const confirmed: Transfer[] = [];
@@ -241,22 +225,29 @@ export function createMockNode(chain: Chain): MockNode {
     calls,
     reads,
     fateReads,
+    /** The most calls that were under way at once. */
     callsAtOnce: () => callsAtOnce,
     mine,
-    reorg(depth, ...replacement) {
+    /** Replaces the last `depth` blocks by new ones with these transactions. */
+    reorg(depth: number, ...replacement: readonly (readonly MockTx[])[]): void {
       blocks.splice(blocks.length - depth, depth);
       branch += 1;
       for (const txs of replacement) mine(...txs);
     },
-    finalize(height) {
+    /** What is final from now on. */
+    finalize(height: number): void {
       finalized = height;
     },
     head: () => headerOf(blocks.at(-1)!),
-    claimHead(height) {
+    /** Makes the node claim a head of this height, of which there are no blocks; undefined: the truth again. */
+    claimHead(height: number | undefined): void {
       claimed = height;
     },
+    /** Every transaction of the chain as it is now. */
     transactions: () => blocks.flatMap(({ txs, height }) => txs.map(({ hash }) => ({ hash, height }))),
-    transfers: () => blocks.flatMap((block) => candidates(block).flatMap((c) => prove(block, c) ?? [])),
+    /** Every transfer of the chain as it is now. */
+    transfers: (): readonly Transfer[] =>
+      blocks.flatMap((block) => candidates(block).flatMap((c) => prove(block, c) ?? [])),
   };
 }
 

@@ -5,12 +5,12 @@ import type { ChainReader } from '@opentill/chain/chain-reader';
 import type { TokenContract } from '@opentill/chain/transfer';
 import type { EventEnvelope } from '@opentill/contracts/event-catalog';
 import type { Db } from '@opentill/db/database';
-import { keepLease, type LeaseKeeper } from '@opentill/db/lease';
+import { keepLease } from '@opentill/db/lease';
 import { createLogger, type LogFields, type Logger } from '@opentill/runtime/logger';
-import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
+import { createMetrics } from '@opentill/runtime/metrics';
 import { systemClock } from '@opentill/runtime/clock';
 import { newId } from '@opentill/runtime/ids';
-import { createObserve, type ScanObserver } from '../src/observe.ts';
+import { createObserve } from '../src/observe.ts';
 import type { ScanNetwork } from '../src/scan-network.ts';
 import { createScanTick } from '../src/scan-tick.ts';
 import { createScanStore, type ScanStore } from '../src/store/scan-store.ts';
@@ -37,32 +37,18 @@ export const MOCK_NETWORK: ScanNetwork = {
 };
 
 /** A clock that stands still until it is moved. */
-export interface TestClock {
-  now(): Date;
-  pass(ms: number): void;
-}
-
-export function createTestClock(): TestClock {
+function createTestClock() {
   let ms = Date.UTC(2026, 0, 1);
   return {
     now: () => new Date(ms),
-    pass(byMs) {
+    pass(byMs: number): void {
       ms += byMs;
     },
   };
 }
 
 /** One replica's scan of a chain, moved by hand. */
-export interface TestScan {
-  readonly lease: LeaseKeeper;
-  readonly clock: TestClock;
-  readonly metrics: Metrics;
-  readonly observe: ScanObserver;
-  /** One round. */
-  tick(signal?: AbortSignal): Promise<'again' | 'soon' | undefined>;
-  /** Rounds until there is nothing more to do, failures included; rejects when it never ends. */
-  settle(): Promise<void>;
-}
+export type TestScan = Awaited<ReturnType<typeof openScan>>;
 
 export interface TestScanOptions {
   readonly db: Db;
@@ -90,7 +76,7 @@ export function createTestLogger(lines: LogLine[] | undefined): Logger {
 }
 
 /** Takes the lease unless another has it. */
-export async function openScan(options: TestScanOptions): Promise<TestScan> {
+export async function openScan(options: TestScanOptions) {
   const { db, reader, network = MOCK_NETWORK } = options;
   const clock = createTestClock();
   const metrics = createMetrics('test');
@@ -122,8 +108,10 @@ export async function openScan(options: TestScanOptions): Promise<TestScan> {
     clock,
     metrics,
     observe,
-    tick: (signal = new AbortController().signal) => tick(signal),
-    async settle() {
+    /** One round. */
+    tick: (signal: AbortSignal = new AbortController().signal) => tick(signal),
+    /** Rounds until there is nothing more to do, failures included; rejects when it never ends. */
+    async settle(): Promise<void> {
       let quietRounds = 0;
       for (let round = 0; round < 500; round += 1) {
         clock.pass(20_000);
@@ -173,11 +161,7 @@ export async function recordedTransfers(db: Db): Promise<readonly RecordedTransf
 }
 
 /** id, state and version of each transfer. */
-export async function transferVersions(
-  db: Db,
-): Promise<
-  readonly { readonly id: string; readonly tx: string; readonly state: string; readonly version: number }[]
-> {
+export async function transferVersions(db: Db) {
   const { rows } = await sql<{ id: string; tx: string; state: string; version: number }>`
     select transfer_id::text as id, tx_hash as tx, state, version from transfer order by transfer_id`.execute(
     db,
@@ -193,14 +177,7 @@ export async function outboxEvents(db: Db): Promise<readonly EventEnvelope[]> {
   return rows.map((row) => JSON.parse(row.payload) as EventEnvelope);
 }
 
-export async function storedCursor(db: Db): Promise<{
-  readonly head: number;
-  readonly seen: number;
-  readonly seenHash: string;
-  readonly verified: number;
-  readonly token: number;
-  readonly blocks: readonly string[];
-}> {
+export async function storedCursor(db: Db) {
   const { rows } = await sql<{
     head: number;
     seen: number;

@@ -27,21 +27,16 @@ export const FIRST_BLOCKS = 8;
 
 export class Crash extends Error {}
 
-export interface Crasher {
-  /** The step at which it crashes; -1: never. */
-  crashAt: number;
-  /** Steps taken so far; more than `crashAt`: it crashed. */
-  steps: number;
-  step(): void;
-  wrap(store: ScanStore): ScanStore;
-}
+export type Crasher = ReturnType<typeof createCrasher>;
 
 /** Counts side effects; at the chosen one it crashes, before or after it happened. */
-export function createCrasher(): Crasher {
-  const crasher: Crasher = {
+export function createCrasher() {
+  const crasher = {
+    /** The step at which it crashes; -1: never. */
     crashAt: -1,
+    /** Steps taken so far; more than `crashAt`: it crashed. */
     steps: 0,
-    step() {
+    step(): void {
       crasher.steps += 1;
       if (crasher.steps - 1 === crasher.crashAt) throw new Crash(`at step ${crasher.crashAt}`);
     },
@@ -55,6 +50,7 @@ export function createCrasher(): Crasher {
           return result;
         };
       return {
+        ...store,
         loadState: around(store.loadState),
         insertFirstState: around(store.insertFirstState),
         commit: around(store.commit),
@@ -67,9 +63,7 @@ export function createCrasher(): Crasher {
         openTransactions: around(store.openTransactions),
         takenTransactions: around(store.takenTransactions),
         liveTransfers: around(store.liveTransfers),
-        pauseReason: store.pauseReason,
         nextRescan: around(store.nextRescan),
-        committees: store.committees,
         readStatus: () => Promise.resolve(undefined),
         writeStatus: () => Promise.resolve(),
       };
@@ -80,28 +74,11 @@ export function createCrasher(): Crasher {
 
 export type OwnTransactions = readonly [MockTx, MockTx, MockTx, MockTx, MockTx, MockTx];
 
-/** A chain, and scanners that follow it one after another. */
-export interface World {
-  readonly node: MockNode;
-  /** One replica after another: each ends at its crash, the next one takes over. */
-  scanUntilQuiet(): Promise<void>;
-}
+export type Simulation = ReturnType<typeof useSimulation>;
+export type World = ReturnType<Simulation['createWorld']>;
 
-/** A database in which chains are simulated, and what must hold of it. */
-export interface Simulation {
-  readonly admin: Db;
-  readonly scanner: Db;
-  /** Own transactions, open and in no block; of the first and the second, and so on, only one can be mined. */
-  signedOnes(): Promise<OwnTransactions>;
-  createWorld(crasher: Crasher): World;
-  /** What must hold at the end, whatever happened on the way. */
-  checkEndState(node: MockNode): Promise<void>;
-  /** What was told is what is recorded. Gives the height that was said to be verified last. */
-  checkEvents(): Promise<number | undefined>;
-}
-
-/** Makes the database before the tests of the file, and drops it after them. */
-export function useSimulation(): Simulation {
+/** A database in which chains are simulated, made before the tests of the file and dropped after them, and what must hold of it. */
+export function useSimulation() {
   let database: TestDatabase;
   let admin: Database;
   let scanner: Database;
@@ -126,13 +103,15 @@ export function useSimulation(): Simulation {
     await database.drop();
   });
 
-  function createWorld(crasher: Crasher): World {
+  /** A chain, and scanners that follow it one after another. */
+  function createWorld(crasher: Crasher) {
     const node = createMockNode(CHAIN);
     node.faults.beforeCall = () => crasher.step();
     let replica = 0;
     return {
       node,
-      async scanUntilQuiet() {
+      /** One replica after another: each ends at its crash, the next one takes over. */
+      async scanUntilQuiet(): Promise<void> {
         for (;;) {
           replica += 1;
           // What a dead replica leaves behind: a lease that runs out.
@@ -230,10 +209,10 @@ export function useSimulation(): Simulation {
   }
 
   return {
-    get admin() {
+    get admin(): Db {
       return admin.kysely;
     },
-    get scanner() {
+    get scanner(): Db {
       return scanner.kysely;
     },
     signedOnes,

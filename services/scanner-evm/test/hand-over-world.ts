@@ -4,35 +4,33 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { EventData, EventEnvelope } from '@opentill/contracts/event-catalog';
-import type { NetworkConfig } from '@opentill/contracts/network-config';
 import { queueName } from '@opentill/contracts/topology';
 import type { Db } from '@opentill/db/database';
 import type { Chain } from '@opentill/domain/chains';
-import { startAnvil, type Anvil } from '@opentill/devnets/evm/anvil';
+import type { Anvil } from '@opentill/devnets/evm/anvil';
 import { devAccount } from '@opentill/devnets/evm/accounts';
 import {
   DEV_TOKEN_ADDRESSES,
-  deployDevTokens,
   headHeight,
   mine,
   payToken,
   setBlockTime,
 } from '@opentill/devnets/evm/start-evm-devnet';
 import { findFreePort } from '@opentill/test-servers/free-port';
-import { callRpc } from '@opentill/devnets/evm/json-rpc';
+import { evmDevnetNetwork } from '@opentill/testkit/devnet-networks';
+import { readEvmTransfers } from '@opentill/testkit/evm-transfers';
 import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';
 import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
 import { createTestDatabase } from '@opentill/testkit/test-database';
 import { waitUntil } from '@opentill/testkit/wait-until';
+import { startTokenChain } from './scanner-harness.ts';
 
 const CHAINS: readonly { readonly chain: Chain; readonly chainId: number }[] = [
   { chain: 'ETH_SEPOLIA', chainId: 11155111 },
   { chain: 'BSC_TEST', chainId: 97 },
   { chain: 'POLYGON_AMOY', chainId: 80002 },
 ];
-const CONFIRMATIONS = 3;
 const WAIT_MAX_MS = 90_000;
-const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
 /** A scanner process. */
 export interface Replica {
@@ -87,7 +85,9 @@ export async function createHandOverWorld(): Promise<HandOverWorld> {
   const broker = await createTestBroker();
   const anvils = await Promise.all(CHAINS.map(({ chain, chainId }) => startChain(join(dir, chain), chainId)));
   const networksFile = join(dir, 'networks.json');
-  const networks = CHAINS.map(({ chain, chainId }, place) => networkOf(chain, chainId, anvils[place]!));
+  const networks = CHAINS.map(({ chain, chainId }, place) =>
+    evmDevnetNetwork(anvils[place]!, { chain, chainId, pollIntervalMs: 200 }),
+  );
   await writeFile(networksFile, JSON.stringify({ networks }));
   const addresses = Array.from({ length: 5 }, anEvmAddress);
   for (const address of addresses) await aCollection(admin.kysely, { chain: CHAINS[0]!.chain, address });
@@ -188,42 +188,10 @@ export async function createHandOverWorld(): Promise<HandOverWorld> {
 }
 
 async function startChain(dir: string, chainId: number): Promise<Anvil> {
-  const anvil = await startAnvil({ dir, port: await findFreePort(), chainId });
-  await setBlockTime(anvil.rpcUrl, 0);
-  await deployDevTokens({ rpcUrl: anvil.rpcUrl, usdtDecimals: 6, usdcDecimals: 6 });
+  const anvil = await startTokenChain(dir, { chainId });
   await mine({ rpcUrl: anvil.rpcUrl, blocks: 10 });
   await setBlockTime(anvil.rpcUrl, 1);
   return anvil;
-}
-
-function networkOf(chain: Chain, chainId: number, anvil: Anvil): NetworkConfig {
-  return {
-    chain,
-    family: 'EVM',
-    enabled: true,
-    chainId,
-    name: chain,
-    rpcUrls: [anvil.rpcUrl],
-    wsUrl: anvil.wsUrl,
-    nativeSymbol: 'ETH',
-    nativeDecimals: 18,
-    confirmations: CONFIRMATIONS,
-    blockTimeMs: 1_000,
-    pollIntervalMs: 200,
-    reorgWindow: 30,
-    maxBlockRange: 20,
-    bloom: true,
-    tokens: [
-      {
-        symbol: 'USDT',
-        contract: DEV_TOKEN_ADDRESSES.USDT,
-        decimals: 6,
-        displayDecimals: 2,
-        minAmount: null,
-        maxAmount: null,
-      },
-    ],
-  };
 }
 
 /** About three payments in each block of each chain. */
@@ -257,35 +225,11 @@ async function paymentsOnChains(
 ): Promise<readonly string[]> {
   const perChain = await Promise.all(
     CHAINS.map(async ({ chain }, place) => {
-      const logs = await callRpc<
-        {
-          transactionHash: string;
-          blockHash: string;
-          blockNumber: string;
-          topics: string[];
-          data: string;
-        }[]
-      >(anvils[place]!.rpcUrl, 'eth_getLogs', [
-        {
-          fromBlock: '0x0',
-          toBlock: 'latest',
-          address: DEV_TOKEN_ADDRESSES.USDT,
-          topics: [TRANSFER_TOPIC],
-        },
-      ]);
+      const logs = await readEvmTransfers(anvils[place]!.rpcUrl, [DEV_TOKEN_ADDRESSES.USDT]);
       return logs
-        .map((log) => ({ ...log, to: `0x${log.topics[2]!.slice(26)}` }))
         .filter(({ to }) => addresses.includes(to))
-        .map((log) =>
-          [
-            chain,
-            Number(log.blockNumber),
-            log.blockHash,
-            log.transactionHash,
-            log.to,
-            BigInt(log.data),
-            'VERIFIED',
-          ].join(' '),
+        .map(({ height, block, tx, to, amount }) =>
+          [chain, height, block, tx, to, amount, 'VERIFIED'].join(' '),
         );
     }),
   );

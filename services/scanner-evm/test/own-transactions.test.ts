@@ -301,7 +301,7 @@ describe('of two sources, one of which lies about receipts', () => {
     await replica.stop();
     const { rpcUrl } = world.anvil;
     const rpcUrls = place === 'first' ? [proxy.url, rpcUrl] : [rpcUrl, proxy.url];
-    replica = await world.startReplica({ network: { rpcUrls } });
+    replica = await world.startReplica({ rpcUrls });
     await world.caughtUp();
     return {
       tellTheTruth() {

@@ -221,7 +221,7 @@ describe('a chain of its own', () => {
     });
     closers.push(() => proxy.close());
     const { wsUrl: _, ...network } = { ...other.network, rpcUrls: [proxy.url] };
-    await other.startReplica({ network });
+    await other.startReplica(network);
     await other.caughtUp();
     const addresses = await Promise.all(Array.from({ length: 5 }, () => other.newDepositAddress()));
     for (let block = 0; block < 24; block += 1) {
@@ -246,14 +246,12 @@ describe('a chain of its own', () => {
   it('is not scanned when the node is of another network, which the operator is told', async () => {
     const other = await createScannerWorld();
     worlds.push(other);
-    const wrong = await other.startReplica({ network: { chainId: 5 } });
+    const wrong = await other.startReplica({ chainId: 5 });
     await waitUntil('it gives up', () => wrong.failures.length > 0);
     expect(wrong.failures[0]).toMatchObject({ code: 'WRONG_CHAIN', retryable: false });
     await expect(other.cursor()).rejects.toThrow('no cursor yet');
     const [token, ...rest] = other.network.tokens;
-    const mistaken = await other.startReplica({
-      network: { tokens: [{ ...token!, decimals: 18 }, ...rest] },
-    });
+    const mistaken = await other.startReplica({ tokens: [{ ...token!, decimals: 18 }, ...rest] });
     await waitUntil('it gives up', () => mistaken.failures.length > 0);
     expect(mistaken.failures[0]).toMatchObject({ code: 'TOKEN_MISMATCH', retryable: false });
     await expect(other.cursor()).rejects.toThrow('no cursor yet');
@@ -263,9 +261,9 @@ describe('a chain of its own', () => {
     const other = await createScannerWorld();
     worlds.push(other);
     await other.holdLeases();
-    const first = await other.startReplica({ name: 'first' });
+    const first = await other.startReplica({}, 'first');
     await other.caughtUp();
-    const second = await other.startReplica({ name: 'second' });
+    const second = await other.startReplica({}, 'second');
     const detail = async (of: Replica): Promise<string> =>
       (await of.app.checks['ETH_SEPOLIA']!()).detail ?? '';
     await waitUntil('the second stands by', async () => (await detail(second)) === 'standby');

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { Database } from '@opentill/db/database';
 import { startAnvil, type Anvil, type AnvilOptions } from '@opentill/devnets/evm/anvil';
 import { devAccount } from '@opentill/devnets/evm/accounts';
+import type { ContractName } from '@opentill/devnets/evm/contract-artifacts';
 import {
   callContract,
   DEV_TOKEN_ADDRESSES,
@@ -17,21 +17,21 @@ import {
 } from '@opentill/devnets/evm/start-evm-devnet';
 import { findFreePort } from '@opentill/test-servers/free-port';
 import { callRpc } from '@opentill/devnets/evm/json-rpc';
-import { connectBroker } from '@opentill/messaging/connection';
-import { systemClock } from '@opentill/runtime/clock';
-import { newId } from '@opentill/runtime/ids';
-import { createLogger } from '@opentill/runtime/logger';
-import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
-import { aCollection, anEvmAddress } from '@opentill/testkit/scenario';
-import { createTestBroker, type TestBroker } from '@opentill/testkit/test-broker';
-import { createTestDatabase, type TestDatabase } from '@opentill/testkit/test-database';
+import { evmDevnetNetwork } from '@opentill/testkit/devnet-networks';
+import { readEvmTransfers } from '@opentill/testkit/evm-transfers';
+import { anEvmAddress } from '@opentill/testkit/scenario';
+import {
+  createScannerWorldOf,
+  type Replica as ReplicaOf,
+  type ScannerWorld as WorldOf,
+} from '@opentill/testkit/scanner-world';
 import { waitUntil } from '@opentill/testkit/wait-until';
-import { watchScan, type WatchedScan } from '@opentill/testkit/watched-scan';
 import { startScanner, type ScannerApp } from '../src/app.ts';
 
 export const CHAIN = 'ETH_SEPOLIA';
 const CHAIN_ID = 11155111;
-const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+
+export type Replica = ReplicaOf<ScannerApp>;
 
 /** A payment as the chain, or the database, tells of it. */
 export interface Payment {
@@ -43,15 +43,9 @@ export interface Payment {
 }
 
 /** A devnet whose blocks are made by `mine` alone, a database and a broker. */
-export interface ScannerWorld extends WatchedScan {
+export interface ScannerWorld extends WorldOf<ScannerApp> {
   readonly anvil: Anvil;
-  readonly admin: Database;
-  readonly database: TestDatabase;
-  readonly broker: TestBroker;
-  readonly network: NetworkConfig;
   readonly usdt: string;
-  /** A deposit address of a new order. */
-  newDepositAddress(): Promise<string>;
   /** Sends a payment of USDT; a block holds it after `mine`. */
   pay(to: string, amount: bigint, account?: number): Promise<string>;
   /** Many transfers in one transaction. */
@@ -61,27 +55,21 @@ export interface ScannerWorld extends WatchedScan {
   paymentsOnChain(): Promise<readonly Payment[]>;
   /** Recorded transfers of one of the states. */
   recorded(...states: readonly string[]): Promise<readonly Payment[]>;
-  /** Waits until the seen cursor is at the node's head, by hash, and the verified one at its depth. */
-  caughtUp(): Promise<void>;
   /** From now on a replica that lives keeps the chain until it stops or `endLease`, also on a machine that stands for a while. */
   holdLeases(): Promise<void>;
-  /** The time of whoever has the chain is over. */
+  /** Ends the lease of the replica that has the chain. */
   endLease(): Promise<void>;
-  startReplica(options?: ReplicaOptions): Promise<Replica>;
-  close(): Promise<void>;
 }
 
-export interface ReplicaOptions {
-  readonly name?: string;
-  readonly network?: Partial<NetworkConfig>;
-}
-
-export interface Replica {
-  readonly app: ScannerApp;
-  readonly metrics: Metrics;
-  /** What it said only the operator can mend. */
-  readonly failures: unknown[];
-  stop(): Promise<void>;
+/** An anvil with the development tokens, whose blocks are made by `mine` alone. */
+export async function startTokenChain(
+  dir: string,
+  options: Pick<AnvilOptions, 'chainId'> & Partial<AnvilOptions>,
+): Promise<Anvil> {
+  const anvil = await startAnvil({ dir, port: await findFreePort(), ...options });
+  await setBlockTime(anvil.rpcUrl, 0);
+  await deployDevTokens({ rpcUrl: anvil.rpcUrl, usdtDecimals: 6, usdcDecimals: 6 });
+  return anvil;
 }
 
 export async function createScannerWorld(
@@ -89,77 +77,40 @@ export async function createScannerWorld(
 ): Promise<ScannerWorld> {
   const { network: overrides, ...anvilOptions } = options;
   const dir = await mkdtemp(join(tmpdir(), 'scanner-evm-'));
-  const anvil = await startAnvil({ dir, port: await findFreePort(), chainId: CHAIN_ID, ...anvilOptions });
+  const anvil = await startTokenChain(dir, { chainId: CHAIN_ID, ...anvilOptions });
   const { rpcUrl } = anvil;
-  await setBlockTime(rpcUrl, 0);
-  await deployDevTokens({ rpcUrl, usdtDecimals: 6, usdcDecimals: 6 });
   const usdt = DEV_TOKEN_ADDRESSES.USDT;
-  const batch = await deployBatch(rpcUrl, usdt);
-  await mine({ rpcUrl, blocks: 30 });
-  const database = await createTestDatabase();
-  const admin = database.open('admin');
-  const broker = await createTestBroker();
-  const replicas = new Set<Replica>();
-  const network = networkOf(anvil, overrides);
-  let started = 0;
-
-  async function startReplica(replicaOptions: ReplicaOptions = {}): Promise<Replica> {
-    started += 1;
-    const db = database.open('scanner_evm');
-    const metrics = createMetrics('scanner-evm');
-    const logger = createLogger({ service: 'scanner-evm', level: 'silent' });
-    const connection = connectBroker({
-      url: await broker.urlFor('scanner-evm'),
-      logger,
-      name: `replica-${started}`,
-    });
-    const failures: unknown[] = [];
-    const app = startScanner({
-      db: db.kysely,
-      broker: connection,
-      logger,
-      metrics,
-      clock: systemClock,
-      newId,
-      networks: [{ ...network, ...replicaOptions.network }],
-      instanceId: replicaOptions.name ?? `replica-${started}`,
-      fail: (error) => failures.push(error),
-      leaseTtlMs: 1_500,
-    });
-    const replica: Replica = {
-      app,
-      metrics,
-      failures,
-      async stop() {
-        if (!replicas.delete(replica)) return;
-        await app.stop();
-        await connection.close();
-        await db.close();
-      },
-    };
-    replicas.add(replica);
-    return replica;
-  }
-
-  const world: ScannerWorld = {
-    anvil,
-    admin,
-    database,
-    broker,
+  const { privateKey } = devAccount(2);
+  const batch = await deploy(rpcUrl, 'TransferBatch', [], 2);
+  await payToken({ rpcUrl, token: usdt, fromKey: privateKey, to: batch, amountBaseUnits: 10n ** 12n });
+  await mine({ rpcUrl, blocks: 31 });
+  const network = evmDevnetNetwork(anvil, { chain: CHAIN, chainId: CHAIN_ID, ...overrides });
+  const world = await createScannerWorldOf({
+    service: 'scanner-evm',
     network,
-    usdt,
-    ...watchScan(CHAIN, admin.kysely, broker),
-    async newDepositAddress() {
-      const address = anEvmAddress();
-      await aCollection(admin.kysely, { chain: CHAIN, address });
-      return address;
+    newAddress: anEvmAddress,
+    startScanner,
+    async isCaughtUp({ seen, verified, seenHash }) {
+      const head = await callRpc<{ hash: string }>(rpcUrl, 'eth_getBlockByNumber', ['latest', false]);
+      const depth = network.confirmations === 'finalized' ? undefined : network.confirmations - 1;
+      return seenHash === head.hash && (depth === undefined || verified === seen - depth);
     },
+    async closeDevnet() {
+      await anvil.stop('kill');
+      await rm(dir, { recursive: true });
+    },
+  });
+  const { admin } = world;
+  return {
+    ...world,
+    anvil,
+    usdt,
     pay: (to, amount, account = 1) =>
       payToken({ rpcUrl, token: usdt, fromKey: devAccount(account).privateKey, to, amountBaseUnits: amount }),
     payMany: (items) =>
       callContract({
         rpcUrl,
-        fromKey: devAccount(2).privateKey,
+        fromKey: privateKey,
         contract: 'TransferBatch',
         address: batch,
         method: 'send',
@@ -172,19 +123,11 @@ export async function createScannerWorld(
         admin.kysely,
       );
       const ours = new Set(rows.map((row) => row.address));
-      const logs = await callRpc<RawLog[]>(rpcUrl, 'eth_getLogs', [
-        { fromBlock: '0x0', toBlock: 'latest', address: usdt, topics: [TRANSFER_TOPIC] },
-      ]);
+      const logs = await readEvmTransfers(rpcUrl, [usdt]);
       return sorted(
         logs
-          .map((log) => ({
-            tx: log.transactionHash,
-            to: `0x${log.topics[2]!.slice(26)}`,
-            amount: BigInt(log.data).toString(),
-            height: Number(log.blockNumber),
-            block: log.blockHash,
-          }))
-          .filter((payment) => ours.has(payment.to)),
+          .filter(({ to }) => ours.has(to))
+          .map(({ tx, to, amount, height, block }) => ({ tx, to, amount: `${amount}`, height, block })),
       );
     },
     async recorded(...states) {
@@ -206,80 +149,24 @@ export async function createScannerWorld(
         admin.kysely,
       );
     },
-    caughtUp: () =>
-      waitUntil(
-        'the scanner is at the head',
-        async () => {
-          const head = await callRpc<{ number: string; hash: string }>(rpcUrl, 'eth_getBlockByNumber', [
-            'latest',
-            false,
-          ]);
-          const { seen, verified, seenHash } = await world.cursor();
-          const depth = network.confirmations === 'finalized' ? undefined : network.confirmations - 1;
-          return seenHash === head.hash && (depth === undefined || verified === seen - depth);
-        },
-        60_000,
-      ),
-    startReplica,
-    async close() {
-      for (const replica of replicas) await replica.stop();
-      await admin.close();
-      await broker.drop();
-      await database.drop();
-      await anvil.stop('kill');
-      await rm(dir, { recursive: true });
-    },
   };
-  return world;
 }
 
-interface RawLog {
-  readonly transactionHash: string;
-  readonly blockHash: string;
-  readonly blockNumber: string;
-  readonly topics: readonly string[];
-  readonly data: string;
-}
-
-/** A contract that pays many at once, holding a million USDT. */
-async function deployBatch(rpcUrl: string, usdt: string): Promise<string> {
-  const fromKey = devAccount(2).privateKey;
-  const deploying = deployContract({ rpcUrl, fromKey, contract: 'TransferBatch' });
+/** Deploys a contract, in a block of its own. */
+export async function deploy(
+  rpcUrl: string,
+  contract: ContractName,
+  constructorArguments: readonly unknown[],
+  account: number,
+): Promise<string> {
+  const fromKey = devAccount(account).privateKey;
+  const deploying = deployContract({ rpcUrl, fromKey, contract, constructorArguments });
   await waitUntil('the creation waits for a block', async () => {
     const pool = await callRpc<{ pending: string }>(rpcUrl, 'txpool_status', []);
     return Number(pool.pending) === 1;
   });
   await mine({ rpcUrl, blocks: 1 });
-  const batch = await deploying;
-  await payToken({ rpcUrl, token: usdt, fromKey, to: batch, amountBaseUnits: 10n ** 12n });
-  await mine({ rpcUrl, blocks: 1 });
-  return batch;
-}
-
-function networkOf(anvil: Anvil, overrides: Partial<NetworkConfig> = {}): NetworkConfig {
-  const token = { decimals: 6, displayDecimals: 2, minAmount: null, maxAmount: null };
-  return {
-    chain: CHAIN,
-    family: 'EVM',
-    enabled: true,
-    chainId: CHAIN_ID,
-    name: 'devnet',
-    rpcUrls: [anvil.rpcUrl],
-    wsUrl: anvil.wsUrl,
-    nativeSymbol: 'ETH',
-    nativeDecimals: 18,
-    confirmations: 3,
-    blockTimeMs: 1_000,
-    pollIntervalMs: 50,
-    reorgWindow: 30,
-    maxBlockRange: 20,
-    bloom: true,
-    tokens: [
-      { symbol: 'USDT', contract: DEV_TOKEN_ADDRESSES.USDT, ...token },
-      { symbol: 'USDC', contract: DEV_TOKEN_ADDRESSES.USDC, ...token },
-    ],
-    ...overrides,
-  };
+  return deploying;
 }
 
 function sorted(payments: readonly Payment[]): readonly Payment[] {

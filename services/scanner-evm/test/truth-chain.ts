@@ -1,20 +1,14 @@
 import { contractInterface, type ContractName } from '@opentill/devnets/evm/contract-artifacts';
 import { devAccount } from '@opentill/devnets/evm/accounts';
-import {
-  DEV_TOKEN_ADDRESSES,
-  deployContract,
-  mine,
-  payToken,
-  reorg,
-} from '@opentill/devnets/evm/start-evm-devnet';
+import { DEV_TOKEN_ADDRESSES, mine, payToken, reorg } from '@opentill/devnets/evm/start-evm-devnet';
 import { signTransaction } from '@opentill/devnets/evm/transactions';
 import { callRpc, callRpcBatch } from '@opentill/devnets/evm/json-rpc';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { anEvmAddress } from '@opentill/testkit/scenario';
-import { waitUntil } from '@opentill/testkit/wait-until';
-import type { Deposit } from '@opentill/testkit/transfer-audit';
+import { readEvmTransfers } from '@opentill/testkit/evm-transfers';
+import type { TruthChain as TruthChainOf } from '@opentill/testkit/truth-run';
+import { deploy } from './scanner-harness.ts';
 
-const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** Who does what; an account that does one thing alone can be put into any branch. */
 const OWNER = 0;
 const PAYERS = [1, 2, 4] as const;
@@ -40,15 +34,9 @@ export interface Fates {
 }
 
 /** A chain full of deposits, noise and reorganisations, made by a seed. */
-export interface TruthChain {
-  /** Deposits may go to this address from now on. */
-  addAddress(address: string): void;
-  /** One block of payments to us and to others, of fakes, nothings and reverts. */
-  produceBlock(): Promise<void>;
+export interface TruthChain extends TruthChainOf {
   /** Makes the blocks it needs and takes `depth` blocks back. */
   reorganise(kind: ReorgKind, depth: number): Promise<void>;
-  /** What the node itself has of deposits, read without the scanner's code. */
-  truth(): Promise<readonly Deposit[]>;
   fates(): Promise<Fates>;
 }
 
@@ -58,30 +46,17 @@ interface Sent {
   readonly hash: string;
 }
 interface RawReceipt {
-  readonly transactionHash: string;
   readonly status: string;
-  readonly logs: readonly RawLog[];
+  readonly logs: readonly { readonly blockHash: string; readonly logIndex: string }[];
 }
-interface RawLog {
-  readonly address: string;
-  readonly transactionHash: string;
-  readonly blockHash: string;
-  readonly blockNumber: string;
-  readonly logIndex: string;
-  readonly topics: readonly string[];
-  readonly data: string;
-}
-
-const word = (value: string): string => value.slice(2).padStart(64, '0');
-const hex = (value: number): string => `0x${value.toString(16)}`;
 
 /** The chain of a seed on a devnet whose dev tokens are deployed and whose blocks are made by `mine` alone. */
 export async function createTruthChain(rpcUrl: string, seed: number): Promise<TruthChain> {
   const random = seededRandom(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
   const pick = <T>(items: readonly T[]): T => items[below(items.length)]!;
-  const batch = await deploy(rpcUrl, 'TransferBatch', []);
-  const fake = await deploy(rpcUrl, 'FakeToken', [6, 'Tether USD', 'USDT']);
+  const batch = await deploy(rpcUrl, 'TransferBatch', [], 9);
+  const fake = await deploy(rpcUrl, 'FakeToken', [6, 'Tether USD', 'USDT'], 9);
   for (const token of TOKENS) {
     const { privateKey } = devAccount(1);
     await payToken({ rpcUrl, token, fromKey: privateKey, to: batch, amountBaseUnits: 10n ** 14n });
@@ -223,27 +198,20 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
       return replaceBlocks(kind, depth, [blacklisting]);
     },
     async truth() {
-      const head = Number(await callRpc<string>(rpcUrl, 'eth_blockNumber', []));
-      const filter = { fromBlock: '0x0', toBlock: hex(head), address: TOKENS, topics: [TRANSFER_TOPIC] };
-      const logs = await callRpc<RawLog[]>(rpcUrl, 'eth_getLogs', [filter]);
-      const mine = new Set(ours.map((address) => `0x${word(address)}`));
-      const paid = logs.filter(
-        (log) => log.topics.length === 3 && mine.has(log.topics[2]!) && BigInt(log.data) > 0n,
+      const mine = new Set(ours);
+      const paid = (await readEvmTransfers(rpcUrl, TOKENS)).filter(
+        ({ to, amount: moved }) => mine.has(to) && moved > 0n,
       );
-      const hashes = [...new Set(paid.map((log) => log.transactionHash))];
+      const hashes = [...new Set(paid.map(({ tx }) => tx))];
       const places = new Map<string, number>();
       for (let at = 0; at < hashes.length; at += 100) {
         for (const receipt of await receipts(hashes.slice(at, at + 100)))
           receipt!.logs.forEach((log, place) => places.set(`${log.blockHash} ${log.logIndex}`, place));
       }
-      return paid.map((log) => ({
-        tx: log.transactionHash,
-        position: `log:${places.get(`${log.blockHash} ${log.logIndex}`)}`,
-        token: log.address,
-        to: `0x${log.topics[2]!.slice(26)}`,
-        amount: BigInt(log.data).toString(),
-        height: Number(log.blockNumber),
-        block: log.blockHash,
+      return paid.map(({ logIndex, amount: moved, ...deposit }) => ({
+        ...deposit,
+        position: `log:${places.get(`${deposit.block} ${logIndex}`)}`,
+        amount: `${moved}`,
       }));
     },
     async fates() {
@@ -259,15 +227,4 @@ export async function createTruthChain(rpcUrl: string, seed: number): Promise<Tr
       return fates;
     },
   };
-}
-
-async function deploy(rpcUrl: string, contract: ContractName, constructorArguments: readonly unknown[]) {
-  const fromKey = devAccount(9).privateKey;
-  const deploying = deployContract({ rpcUrl, fromKey, contract, constructorArguments });
-  await waitUntil('the creation waits for a block', async () => {
-    const pool = await callRpc<{ pending: string }>(rpcUrl, 'txpool_status', []);
-    return Number(pool.pending) === 1;
-  });
-  await mine({ rpcUrl, blocks: 1 });
-  return deploying;
 }

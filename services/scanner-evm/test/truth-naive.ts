@@ -1,24 +1,11 @@
-import { callRpc } from '@opentill/devnets/evm/json-rpc';
+import { headHeight } from '@opentill/devnets/evm/start-evm-devnet';
+import { readEvmTransfers } from '@opentill/testkit/evm-transfers';
+import type { NaiveScanner } from '@opentill/testkit/truth-run';
 
-const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const ATTEMPTS_MAX = 50;
 const BLOCKS_MAX = 50;
 
-/** The scanner that everybody writes first: logs from its cursor to the head, tried again after errors. */
-export interface NaiveScanner {
-  /** Reads up to the head that the node names. */
-  step(): Promise<void>;
-  /** What it would have credited, as `transaction amount`: more lenient than any natural key. */
-  readonly credited: ReadonlySet<string>;
-}
-
-interface RawLog {
-  readonly transactionHash: string;
-  readonly topics: readonly string[];
-  readonly data: string;
-}
-
-/** Starts behind `height`; `isOurs` tells deposit addresses. */
+/** Logs from its cursor to the head, tried again after errors. Starts behind `height`; `isOurs` tells deposit addresses. */
 export function createNaiveScanner(options: {
   readonly rpcUrl: string;
   readonly tokens: readonly string[];
@@ -42,19 +29,18 @@ export function createNaiveScanner(options: {
 
   async function readNext(head: number, attempt: number): Promise<void> {
     const to = Math.min(head, cursor + Math.max(1, BLOCKS_MAX >> attempt));
-    const range = { fromBlock: `0x${(cursor + 1).toString(16)}`, toBlock: `0x${to.toString(16)}` };
-    const filter = { ...range, address: tokens, topics: [TRANSFER_TOPIC] };
-    for (const log of await callRpc<RawLog[]>(rpcUrl, 'eth_getLogs', [filter])) {
-      if (log.topics.length !== 3 || !isOurs(`0x${log.topics[2]!.slice(26)}`)) continue;
-      if (BigInt(log.data) > 0n) credited.add(`${log.transactionHash} ${BigInt(log.data)}`);
-    }
+    for (const { tx, to: receiver, amount } of await readEvmTransfers(rpcUrl, tokens, {
+      from: cursor + 1,
+      to,
+    }))
+      if (amount > 0n && isOurs(receiver)) credited.add(`${tx} ${amount}`);
     cursor = to;
   }
 
   return {
     credited,
     async step() {
-      const head = Number(await insist(() => callRpc<string>(rpcUrl, 'eth_blockNumber', [])));
+      const head = await insist(() => headHeight(rpcUrl));
       while (cursor < head) await insist((attempt) => readNext(head, attempt));
     },
   };

@@ -3,6 +3,7 @@ import type { SuiDevnet } from '@opentill/devnets/sui/start-sui-devnet';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { createSuiPaying, suiPayersOf, type PayOptions, type SuiOutput } from '@opentill/testkit/sui-paying';
 import type { Deposit } from '@opentill/testkit/transfer-audit';
+import type { TruthChain as TruthChainOf } from '@opentill/testkit/truth-run';
 
 /** What customers, exchanges and thieves do. */
 export type PaymentKind =
@@ -24,13 +25,9 @@ export type PaymentKind =
   | 'ofNothing';
 
 /** A chain full of payments to our addresses, and of what only looks like such. */
-export interface TruthChain {
-  addAddress(address: string): void;
+export interface TruthChain extends TruthChainOf {
   /** Sends one transaction of a kind, to an address; a checkpoint holds it after the next `checkpoint`. */
   send(kind: PaymentKind, to: string): Promise<void>;
-  /** One checkpoint of some transactions of every kind, to any address of ours. */
-  produceBlock(): Promise<void>;
-  /** All deposits of the chain. */
   truth(): readonly Deposit[];
   /** How many transactions of each kind were sent. */
   readonly sent: Readonly<Record<string, number>>;

@@ -1,18 +1,14 @@
 import { GrpcWebFetchTransport, SuiGrpcClient } from '@mysten/sui/grpc';
-
-/**
- * The scanner that everybody writes first: each checkpoint up to the head of one node, what addresses got taken for payments whatever
- * became of the transaction, the next one after an empty answer or one that is not there.
- */
-export interface NaiveScanner {
-  step(): Promise<void>;
-  /** What it would have credited, as `transaction address coin amount`. */
-  readonly credited: ReadonlySet<string>;
-}
+import type { NaiveScanner } from '@opentill/testkit/truth-run';
 
 const TRIES = 3;
 
-/** Starts behind `height`; `isOurs` tells deposit addresses. */
+/**
+ * Each checkpoint up to the head of one node, what addresses got taken for payments whatever
+ * became of the transaction, the next one after an empty answer or one that is not there.
+ * Starts behind `height`; `isOurs` tells deposit addresses. Credits are
+ * `transaction address coin amount`.
+ */
 export function createNaiveScanner(options: {
   readonly url: string;
   readonly height: number;

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { expectTruth } from '@opentill/testkit/truth-run';
 import { LIES } from './lying-nodes.ts';
-import { reportOf, runTruth, type TruthFindings, type TruthPlan } from './truth-run.ts';
+import { runTruth, type TruthFindings, type TruthPlan } from './truth-run.ts';
 
 const TEST_TIMEOUT_MS = 300_000;
-const LONG = { checkpoints: 120, sources: 2 } as const;
+const LONG = { blocks: 120, sources: 2 } as const;
 const KINDS = [
   'coin',
   'intoBalance',
@@ -16,16 +17,9 @@ const KINDS = [
   'ofNothing',
 ];
 
-async function run(plan: TruthPlan): Promise<TruthFindings> {
-  const findings = await runTruth(plan);
-  process.stdout.write(`${reportOf(plan, findings)}\n`);
-  return findings;
-}
-
 /** What must hold of every run, and that the run had what it is about. */
-function expectTruth(findings: TruthFindings, deposits = 150): void {
-  expect(findings).toMatchObject({ settled: true, missed: [], invented: [], unverified: 0, untold: [] });
-  expect(findings.deposits).toBeGreaterThanOrEqual(deposits);
+function expectEveryKind(findings: TruthFindings, deposits = 150): void {
+  expectTruth(findings, deposits);
   expect(Object.keys(findings.sent)).toEqual(expect.arrayContaining(KINDS));
 }
 
@@ -40,9 +34,9 @@ describe('over 120 checkpoints', () => {
   it.each(plans)(
     'seed $seed, $name: nothing is missed or invented, as it is by a naive scanner',
     async (plan) => {
-      const findings = await run(plan);
+      const findings = await runTruth(plan);
       for (const lies of findings.lies) for (const lie of Object.keys(lies)) told.add(lie);
-      expectTruth(findings);
+      expectEveryKind(findings);
       expect(findings.naive.missed).toBeGreaterThanOrEqual(3);
       expect(findings.naive.invented).toBeGreaterThanOrEqual(1);
     },
@@ -57,8 +51,14 @@ describe('over 120 checkpoints', () => {
     'while one of two nodes is dead the other one is believed alone, with an alarm, as soon as the network allows it',
     async () => {
       const network = { aloneAfterSeconds: 2 };
-      const findings = await run({ ...LONG, seed: 6, name: 'outage', outage: 'until-verified', network });
-      expectTruth(findings);
+      const findings = await runTruth({
+        ...LONG,
+        seed: 6,
+        name: 'outage',
+        outage: 'until-verified',
+        network,
+      });
+      expectEveryKind(findings);
       expect(findings.outage).toMatchObject({
         isVerified: true,
         alarms: expect.arrayContaining(['single-source']),
@@ -70,15 +70,15 @@ describe('over 120 checkpoints', () => {
   it(
     'while one of two nodes is dead and the network never believes one alone, nothing is verified, with alarms, until it is back',
     async () => {
-      const findings = await run({
-        checkpoints: 60,
+      const findings = await runTruth({
+        blocks: 60,
         sources: 2,
         seed: 10,
         name: 'outage, never alone',
         outage: 'until-alarm',
         network: { aloneAfterSeconds: 'never' },
       });
-      expectTruth(findings, 60);
+      expectEveryKind(findings, 60);
       expect(findings.outage).toMatchObject({ isVerified: false });
       expect(findings.outage?.alarms).not.toContain('single-source');
     },
@@ -87,7 +87,7 @@ describe('over 120 checkpoints', () => {
 
   it(
     'nothing is missed or invented with a single node that leaves out, lags, is cut and falls silent',
-    async () => expectTruth(await run({ checkpoints: 60, sources: 1, seed: 7, name: 'one node' }), 60),
+    async () => expectEveryKind(await runTruth({ blocks: 60, sources: 1, seed: 7, name: 'one node' }), 60),
     TEST_TIMEOUT_MS,
   );
 });
@@ -96,8 +96,8 @@ describe('the same runs, to show that they would tell', () => {
   it(
     'find what is missed when an address is paid that the scanner does not know',
     async () => {
-      const plan = { checkpoints: 60, sources: 1, seed: 8, name: 'control', isControl: true } as const;
-      const findings = await run(plan);
+      const plan = { blocks: 60, sources: 1, seed: 8, name: 'control', isControl: true } as const;
+      const findings = await runTruth(plan);
       expect(findings.missed.length).toBeGreaterThan(0);
       expect(findings.invented).toEqual([]);
     },

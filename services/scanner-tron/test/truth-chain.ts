@@ -5,6 +5,7 @@ import type { TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { seededRandom } from '@opentill/testkit/seeded-random';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import type { Deposit } from '@opentill/testkit/transfer-audit';
+import type { TruthChain as TruthChainOf } from '@opentill/testkit/truth-run';
 import { TronWeb } from 'tronweb';
 
 /** What customers, exchanges and thieves do. */
@@ -22,19 +23,14 @@ export type PaymentKind =
   | 'trx';
 
 /** A chain full of payments to our addresses, and of what only looks like such. */
-export interface TruthChain {
-  addAddress(address: string): void;
+export interface TruthChain extends TruthChainOf {
   /** Sends one transaction of a kind, to an address; a block holds it after the next `mine`. */
   send(kind: PaymentKind, to: string): Promise<void>;
   /** One transaction of a contract with so many transfers of a token to one address. */
   sendOwn(to: string, times: number): Promise<void>;
   /** TRX that a contract sends while it runs: in no log, and in no transaction but as an internal one. @returns sun */
   sendTrxByContract(to: string): Promise<bigint>;
-  /** One block of some transactions of every kind, to any address of ours. */
-  produceBlock(): Promise<void>;
   reorganise(depth: number, drop: boolean): Promise<void>;
-  /** All deposits of the chain as it is now. */
-  truth(): Promise<readonly Deposit[]>;
   /** How many transactions of each kind were sent, by what was done. */
   readonly sent: Readonly<Record<string, number>>;
 }

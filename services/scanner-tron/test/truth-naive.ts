@@ -1,14 +1,5 @@
 import { addressOfHex, addressOfShortHex } from '@opentill/chain-tron/address-codec';
-
-/**
- * The scanner that everybody writes first: each block up to the head, the call data of transfers taken for payments, the
- * next one after an empty answer. See tron.md, decision 2.
- */
-export interface NaiveScanner {
-  step(): Promise<void>;
-  /** What it would have credited, as `transaction amount`. */
-  readonly credited: ReadonlySet<string>;
-}
+import type { NaiveScanner } from '@opentill/testkit/truth-run';
 
 interface RawTransaction {
   readonly txID: string;
@@ -37,7 +28,11 @@ const TRIES = 20;
 const JUMP_MAX = 1_000;
 const TRANSFER = 'a9059cbb';
 
-/** Starts behind `height`; `isOurs` tells deposit addresses. */
+/**
+ * Each block up to the head, the call data of transfers taken for payments, the
+ * next one after an empty answer. See tron.md, decision 2.
+ * Starts behind `height`; `isOurs` tells deposit addresses.
+ */
 export function createNaiveScanner(options: {
   readonly url: string;
   readonly tokens: readonly string[];

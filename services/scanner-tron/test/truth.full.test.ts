@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { FAULTS, reportOf, runTruth, SOLID_LAG, type TruthFindings, type TruthPlan } from './truth-run.ts';
+import { expectTruth } from '@opentill/testkit/truth-run';
+import { FAULTS, runTruth, SOLID_LAG, type TruthFindings, type TruthPlan } from './truth-run.ts';
 
 const TEST_TIMEOUT_MS = 300_000;
 const LONG = { blocks: 120, reorgs: 12, sources: 2 } as const;
@@ -14,16 +15,9 @@ const KINDS = [
   'trx',
 ];
 
-async function run(plan: TruthPlan): Promise<TruthFindings> {
-  const findings = await runTruth(plan);
-  process.stdout.write(`${reportOf(plan, findings)}\n`);
-  return findings;
-}
-
 /** What must hold of every run, and that the run had what it is about. */
-function expectTruth(findings: TruthFindings, deposits = 150): void {
-  expect(findings).toMatchObject({ settled: true, missed: [], invented: [], unverified: 0, untold: [] });
-  expect(findings.deposits).toBeGreaterThanOrEqual(deposits);
+function expectEveryKind(findings: TruthFindings, deposits = 150): void {
+  expectTruth(findings, deposits);
   expect(findings.orphanings).toBeGreaterThan(0);
   expect(Object.keys(findings.sent)).toEqual(expect.arrayContaining(KINDS));
 }
@@ -39,9 +33,9 @@ describe('over 120 blocks and 12 reorganisations', () => {
   it.each(plans)(
     'seed $seed, $name: nothing is missed or invented, as it is by a naive scanner',
     async (plan) => {
-      const findings = await run(plan);
+      const findings = await runTruth(plan);
       for (const injected of findings.lies) for (const fault of Object.keys(injected)) told.add(fault);
-      expectTruth(findings);
+      expectEveryKind(findings);
       expect(findings.naive.missed).toBeGreaterThanOrEqual(10);
       expect(findings.naive.invented).toBeGreaterThanOrEqual(10);
     },
@@ -55,14 +49,14 @@ describe('over 120 blocks and 12 reorganisations', () => {
   it(
     'while one of two sources is dead the other one is believed alone, with an alarm, as soon as the network allows it',
     async () => {
-      const findings = await run({
+      const findings = await runTruth({
         ...LONG,
         seed: 6,
         name: 'outage',
         outage: 'until-verified',
         network: { aloneAfterSeconds: 2 },
       });
-      expectTruth(findings);
+      expectEveryKind(findings);
       expect(findings.outage).toMatchObject({
         isVerified: true,
         alarms: expect.arrayContaining(['single-source']),
@@ -75,7 +69,7 @@ describe('over 120 blocks and 12 reorganisations', () => {
   it(
     'while one of two sources is dead and the network never believes one alone, nothing is verified, with alarms, until it is back',
     async () => {
-      const findings = await run({
+      const findings = await runTruth({
         blocks: 60,
         reorgs: 6,
         sources: 2,
@@ -84,7 +78,7 @@ describe('over 120 blocks and 12 reorganisations', () => {
         outage: 'until-alarm',
         network: { aloneAfterSeconds: 'never' },
       });
-      expectTruth(findings, 60);
+      expectEveryKind(findings, 60);
       expect(findings.outage).toMatchObject({
         isVerified: false,
         alarms: expect.arrayContaining(['verification-failing', 'source-down']),
@@ -99,7 +93,7 @@ describe('over 120 blocks and 12 reorganisations', () => {
   it(
     'nothing is missed or invented with a single source that leaves out, lags and jumps, and calls solid what is not',
     async () =>
-      expectTruth(await run({ blocks: 60, reorgs: 6, sources: 1, seed: 7, name: 'one source' }), 80),
+      expectEveryKind(await runTruth({ blocks: 60, reorgs: 6, sources: 1, seed: 7, name: 'one source' }), 80),
     TEST_TIMEOUT_MS,
   );
 });
@@ -111,7 +105,12 @@ describe('the same runs, to show that they would tell', () => {
   it(
     'find what is missed when the only source leaves it out of its receipts',
     async () => {
-      const findings = await run({ ...ALONE, seed: 8, name: 'control: left out', faults: { droppedLog: 1 } });
+      const findings = await runTruth({
+        ...ALONE,
+        seed: 8,
+        name: 'control: left out',
+        faults: { droppedLog: 1 },
+      });
       expect(findings.settled).toBe(true);
       expect(findings.missed.length).toBeGreaterThan(0);
     },
@@ -121,7 +120,12 @@ describe('the same runs, to show that they would tell', () => {
   it(
     'find what is invented when the only source puts it into its receipts',
     async () => {
-      const findings = await run({ ...ALONE, seed: 9, name: 'control: put in', faults: { inventedLog: 1 } });
+      const findings = await runTruth({
+        ...ALONE,
+        seed: 9,
+        name: 'control: put in',
+        faults: { inventedLog: 1 },
+      });
       expect(findings.settled).toBe(true);
       expect(findings.invented.length).toBeGreaterThan(0);
     },

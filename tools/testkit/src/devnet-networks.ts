@@ -1,4 +1,6 @@
 import type { NetworkConfig, SuiPayoutsConfig, TronPayoutsConfig } from '@opentill/contracts/network-config';
+import type { Anvil } from '@opentill/devnets/evm/anvil';
+import { DEV_TOKEN_ADDRESSES } from '@opentill/devnets/evm/start-evm-devnet';
 import type { SuiDevnet } from '@opentill/devnets/sui/start-sui-devnet';
 import type { TronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 
@@ -28,6 +30,33 @@ export const SUI_DEVNET_PAYOUTS: SuiPayoutsConfig = {
   maxGasBudgetMist: '50000000',
   maxGasPriceMist: '5000',
 };
+
+/** A network of three confirmations at an anvil, with both development tokens. */
+export function evmDevnetNetwork(
+  { rpcUrl, wsUrl }: Pick<Anvil, 'rpcUrl' | 'wsUrl'>,
+  network: Pick<NetworkConfig, 'chain' | 'chainId'> & Partial<NetworkConfig>,
+): NetworkConfig {
+  return {
+    family: 'EVM',
+    enabled: true,
+    name: 'devnet',
+    rpcUrls: [rpcUrl],
+    wsUrl,
+    nativeSymbol: 'ETH',
+    nativeDecimals: 18,
+    confirmations: 3,
+    blockTimeMs: 1_000,
+    pollIntervalMs: 50,
+    reorgWindow: 30,
+    maxBlockRange: 20,
+    bloom: true,
+    tokens: [
+      { symbol: 'USDT', contract: DEV_TOKEN_ADDRESSES.USDT, ...STABLECOIN },
+      { symbol: 'USDC', contract: DEV_TOKEN_ADDRESSES.USDC, ...STABLECOIN },
+    ],
+    ...network,
+  };
+}
 
 /** TRON_TEST at a devnet, with both its tokens and TRX; without payouts unless `overrides` names their terms. */
 export function tronDevnetNetwork(

@@ -64,7 +64,7 @@ export async function aMerchantWithShortToken(
     .execute();
 }
 
-type OrderOverrides = Partial<Insertable<OrdersTable>>;
+export type OrderOverrides = Partial<Insertable<OrdersTable>>;
 
 async function anOrder(db: Db, defaults: OrderOverrides, overrides: OrderOverrides): Promise<OrderRow> {
   const chain: Chain = overrides.chain ?? 'ETH_SEPOLIA';
