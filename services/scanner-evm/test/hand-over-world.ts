@@ -32,16 +32,7 @@ const CHAINS: readonly { readonly chain: Chain; readonly chainId: number }[] = [
 ];
 const WAIT_MAX_MS = 90_000;
 
-/** A scanner process. */
-export interface Replica {
-  readonly name: string;
-  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
-  /** Commits it tried under a lease that another had taken; by its own metrics. */
-  refusedCommits(): Promise<number>;
-  /** What its health says of each chain. */
-  details(): Promise<readonly string[]>;
-  readonly ended: Promise<unknown>;
-}
+export type Replica = Awaited<ReturnType<typeof startProcess>>;
 
 export interface ChainCursor {
   readonly chain: string;
@@ -50,35 +41,10 @@ export interface ChainCursor {
   readonly token: number;
 }
 
-/** Three devnets with a block a second and payments all the time once they are scanned, a database, a broker, and scanners to be ended. */
-export interface HandOverWorld {
-  readonly chains: number;
-  startReplica(name: string): Promise<Replica>;
-  cursors(): Promise<readonly ChainCursor[]>;
-  /** Waits until this replica scans all chains; the payments begin when the first one does. */
-  leads(replica: Replica): Promise<void>;
-  /** For how long nobody else may take one of the chains, at most. */
-  leaseSecondsLeft(): Promise<number>;
-  /**
-   * Waits until every chain is somebody else's, who has seen the head of the moment of the call.
-   * Gives the seconds of the slowest.
-   */
-  continued(leader: Replica): Promise<number>;
-  /** Keeps every address look-up waiting, hence every round between reading and commit. Resolves when all wait. */
-  holdLookUps(): Promise<{ release(): Promise<void> }>;
-  /** Keeps every commit waiting after it has begun to write. Resolves when all wait. */
-  holdCommits(): Promise<{ release(): Promise<void> }>;
-  /** Ends the payments and waits until the last one is verified. */
-  settle(): Promise<void>;
-  /** What the chains have of payments, and what is recorded and told of them; equal when nothing went wrong. */
-  truth(): Promise<readonly string[]>;
-  recorded(): Promise<readonly string[]>;
-  /** How often each verified transfer was told, told twice by one event counting once. */
-  timesTold(): Promise<readonly number[]>;
-  close(): Promise<void>;
-}
+export type HandOverWorld = Awaited<ReturnType<typeof createHandOverWorld>>;
 
-export async function createHandOverWorld(): Promise<HandOverWorld> {
+/** Three devnets with a block a second and payments all the time once they are scanned, a database, a broker, and scanners to be ended. */
+export async function createHandOverWorld() {
   const dir = await mkdtemp(join(tmpdir(), 'hand-over-'));
   const database = await createTestDatabase();
   const admin = database.open('admin');
@@ -104,7 +70,7 @@ export async function createHandOverWorld(): Promise<HandOverWorld> {
   return {
     chains: CHAINS.length,
     cursors,
-    async startReplica(name) {
+    async startReplica(name: string): Promise<Replica> {
       const replica = await startProcess(name, {
         DATABASE_URL: database.url('scanner_evm'),
         AMQP_URL: await broker.urlFor('scanner-evm'),
@@ -114,7 +80,8 @@ export async function createHandOverWorld(): Promise<HandOverWorld> {
       void replica.ended.then(() => running.delete(replica));
       return replica;
     },
-    async leads(replica) {
+    /** Waits until this replica scans all chains; the payments begin when the first one does. */
+    async leads(replica: Replica): Promise<void> {
       await waitUntil(
         `${replica.name} scans all chains`,
         async () => {
@@ -126,13 +93,15 @@ export async function createHandOverWorld(): Promise<HandOverWorld> {
       // Not before the chains are scanned: nobody looks for what lies below the first cursors.
       payments ??= payAllTheTime(anvils, addresses);
     },
-    async leaseSecondsLeft() {
+    /** For how long no other replica may take one of the chains, at most. */
+    async leaseSecondsLeft(): Promise<number> {
       const { rows } = await sql<{ seconds: number }>`
         select max(extract(epoch from expires_at - now()))::float8 as seconds from scanner_evm.lease
         where name like 'chain:%'`.execute(admin.kysely);
       return rows[0]!.seconds;
     },
-    async continued(leader) {
+    /** Waits until another replica has every chain and has seen the head of the moment of the call. Gives the seconds of the slowest. */
+    async continued(leader: Replica): Promise<number> {
       const startedAt = performance.now();
       const heads = await Promise.all(anvils.map(({ rpcUrl }) => headHeight(rpcUrl)));
       const target = new Map(CHAINS.map(({ chain }, place) => [chain as string, heads[place]!]));
@@ -153,10 +122,13 @@ export async function createHandOverWorld(): Promise<HandOverWorld> {
       );
       return (performance.now() - startedAt) / 1_000;
     },
+    /** Keeps every address look-up waiting, hence every round between reading and commit. Resolves when all wait. */
     holdLookUps: () =>
       holdBack(admin.kysely, 'deposit_address', sql`lock table deposit_address in access exclusive mode`),
+    /** Keeps every commit waiting after it has begun to write. Resolves when all wait. */
     holdCommits: () => holdBack(admin.kysely, 'chain_cursor', sql`select from chain_cursor for update`),
-    async settle() {
+    /** Ends the payments and waits until the last one is verified. */
+    async settle(): Promise<void> {
       await payments?.stop();
       const heads = await Promise.all(anvils.map(({ rpcUrl }) => headHeight(rpcUrl)));
       const last = new Map(CHAINS.map(({ chain }, place) => [chain as string, heads[place]! + 1]));
@@ -166,15 +138,17 @@ export async function createHandOverWorld(): Promise<HandOverWorld> {
         WAIT_MAX_MS,
       );
     },
+    /** The payments of the chains; `recorded` and these are equal when nothing went wrong. */
     truth: () => paymentsOnChains(anvils, addresses),
-    async recorded() {
+    async recorded(): Promise<readonly string[]> {
       const { rows } = await sql<{ line: string }>`
         select concat_ws(' ', chain, block_height, block_hash, tx_hash, to_address, amount, state) as line
         from transfer`.execute(admin.kysely);
       return rows.map((row) => row.line).toSorted();
     },
+    /** How often events reported each verified transfer; the same event twice counts once. */
     timesTold: () => timesTold(admin.kysely, broker),
-    async close() {
+    async close(): Promise<void> {
       await payments?.stop();
       for (const replica of running) replica.signal('SIGKILL');
       await Promise.all([...running].map((replica) => replica.ended));
@@ -273,7 +247,8 @@ async function holdBack(
   return { release: () => tx.rollback().execute() };
 }
 
-async function startProcess(name: string, env: Readonly<Record<string, string>>): Promise<Replica> {
+/** A scanner process. */
+async function startProcess(name: string, env: Readonly<Record<string, string>>) {
   const healthPort = await findFreePort();
   const child: ChildProcess = spawn(
     process.execPath,
@@ -291,16 +266,18 @@ async function startProcess(name: string, env: Readonly<Record<string, string>>)
     fetch(`http://127.0.0.1:${healthPort}${path}`, { signal: AbortSignal.timeout(10_000) });
   return {
     name,
-    signal: (signal) => void child.kill(signal),
-    async refusedCommits() {
+    signal: (signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT') => void child.kill(signal),
+    /** Commits that it tried under a lease that another replica had taken; by its own metrics. */
+    async refusedCommits(): Promise<number> {
       const text = await (await get('/metrics')).text();
       const counts = [...text.matchAll(/^scanner_refused_commits_total\{.*\} (\d+)$/gm)];
       return counts.reduce((sum, found) => sum + Number(found[1]), 0);
     },
-    async details() {
+    /** The detail of each chain in its health check. */
+    async details(): Promise<readonly string[]> {
       const body = (await (await get('/readyz')).json()) as { checks: Record<string, { detail?: string }> };
       return CHAINS.flatMap(({ chain }) => body.checks[chain]?.detail ?? []);
     },
-    ended: new Promise((resolve) => child.once('close', resolve)),
+    ended: new Promise<unknown>((resolve) => child.once('close', resolve)),
   };
 }

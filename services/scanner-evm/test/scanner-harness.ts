@@ -20,11 +20,7 @@ import { callRpc } from '@opentill/devnets/evm/json-rpc';
 import { evmDevnetNetwork } from '@opentill/testkit/devnet-networks';
 import { readEvmTransfers } from '@opentill/testkit/evm-transfers';
 import { anEvmAddress } from '@opentill/testkit/scenario';
-import {
-  createScannerWorldOf,
-  type Replica as ReplicaOf,
-  type ScannerWorld as WorldOf,
-} from '@opentill/testkit/scanner-world';
+import { createScannerWorldOf, type Replica as ReplicaOf } from '@opentill/testkit/scanner-world';
 import { waitUntil } from '@opentill/testkit/wait-until';
 import { startScanner, type ScannerApp } from '../src/app.ts';
 
@@ -42,24 +38,7 @@ export interface Payment {
   readonly block: string;
 }
 
-/** A devnet whose blocks are made by `mine` alone, a database and a broker. */
-export interface ScannerWorld extends WorldOf<ScannerApp> {
-  readonly anvil: Anvil;
-  readonly usdt: string;
-  /** Sends a payment of USDT; a block holds it after `mine`. */
-  pay(to: string, amount: bigint, account?: number): Promise<string>;
-  /** Many transfers in one transaction. */
-  payMany(items: readonly { readonly to: string; readonly amount: bigint }[]): Promise<string>;
-  mine(blocks?: number): Promise<void>;
-  /** What the chain has of payments to deposit addresses after the first cursor, read without the scanner's code. */
-  paymentsOnChain(): Promise<readonly Payment[]>;
-  /** Recorded transfers of one of the states. */
-  recorded(...states: readonly string[]): Promise<readonly Payment[]>;
-  /** From now on a replica that lives keeps the chain until it stops or `endLease`, also on a machine that stands for a while. */
-  holdLeases(): Promise<void>;
-  /** Ends the lease of the replica that has the chain. */
-  endLease(): Promise<void>;
-}
+export type ScannerWorld = Awaited<ReturnType<typeof createScannerWorld>>;
 
 /** An anvil with the development tokens, whose blocks are made by `mine` alone. */
 export async function startTokenChain(
@@ -72,9 +51,10 @@ export async function startTokenChain(
   return anvil;
 }
 
+/** A devnet whose blocks are made by `mine` alone, a database and a broker. */
 export async function createScannerWorld(
   options: Partial<Pick<AnvilOptions, 'slotsInAnEpoch'>> & { readonly network?: Partial<NetworkConfig> } = {},
-): Promise<ScannerWorld> {
+) {
   const { network: overrides, ...anvilOptions } = options;
   const dir = await mkdtemp(join(tmpdir(), 'scanner-evm-'));
   const anvil = await startTokenChain(dir, { chainId: CHAIN_ID, ...anvilOptions });
@@ -105,9 +85,11 @@ export async function createScannerWorld(
     ...world,
     anvil,
     usdt,
-    pay: (to, amount, account = 1) =>
+    /** Sends a payment of USDT; a block holds it after `mine`. */
+    pay: (to: string, amount: bigint, account = 1) =>
       payToken({ rpcUrl, token: usdt, fromKey: devAccount(account).privateKey, to, amountBaseUnits: amount }),
-    payMany: (items) =>
+    /** Many transfers in one transaction. */
+    payMany: (items: readonly { readonly to: string; readonly amount: bigint }[]) =>
       callContract({
         rpcUrl,
         fromKey: privateKey,
@@ -118,7 +100,8 @@ export async function createScannerWorld(
         gasLimit: 2_000_000n,
       }),
     mine: (blocks = 1) => mine({ rpcUrl, blocks }),
-    async paymentsOnChain() {
+    /** What the chain has of payments to deposit addresses after the first cursor, read without the scanner's code. */
+    async paymentsOnChain(): Promise<readonly Payment[]> {
       const { rows } = await sql<{ address: string }>`select address from deposit_address`.execute(
         admin.kysely,
       );
@@ -130,13 +113,15 @@ export async function createScannerWorld(
           .map(({ tx, to, amount, height, block }) => ({ tx, to, amount: `${amount}`, height, block })),
       );
     },
-    async recorded(...states) {
+    /** Recorded transfers of one of the states. */
+    async recorded(...states: readonly string[]): Promise<readonly Payment[]> {
       const { rows } = await sql<Payment>`
         select tx_hash as tx, to_address as to, amount::text as amount, block_height as height, block_hash as block
         from transfer where state = any(${states})`.execute(admin.kysely);
       return sorted(rows);
     },
-    async holdLeases() {
+    /** From now on a replica that lives keeps the chain until it stops or `endLease`, also on a machine that stands for a while. */
+    async holdLeases(): Promise<void> {
       await sql`create function scanner_evm.hold_lease() returns trigger language plpgsql as $$
         begin new.expires_at = now() + interval '10 minutes'; return new; end $$`.execute(admin.kysely);
       await sql`create trigger lease_held before insert or update on scanner_evm.lease for each row
@@ -144,7 +129,8 @@ export async function createScannerWorld(
         admin.kysely,
       );
     },
-    async endLease() {
+    /** Ends the lease of the replica that has the chain. */
+    async endLease(): Promise<void> {
       await sql`update scanner_evm.lease set expires_at = now() where name = ${`chain:${CHAIN}`}`.execute(
         admin.kysely,
       );

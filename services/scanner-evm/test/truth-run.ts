@@ -98,7 +98,8 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
       },
       outage: {
         begin: () => proxies[1]?.setFaults({ connectionReset: 1 }),
-        end: () => proxies[1]?.setFaults({ ...FAULTS, ...plan.faults }),
+        revive: () => proxies[1]?.setFaults({ ...FAULTS, ...plan.faults }),
+        restore: () => undefined,
         verifiable: head,
       },
       async finish() {

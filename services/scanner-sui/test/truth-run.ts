@@ -59,9 +59,9 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
           dying!.kill();
           living!.clear();
         },
-        end() {
+        revive: () => dying!.revive(),
+        restore() {
           isOut = false;
-          dying!.revive();
         },
         verifiable: head,
       },

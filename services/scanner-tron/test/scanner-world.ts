@@ -1,26 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { addressOfShortHex } from '@opentill/chain-tron/address-codec';
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { TronDevnet, TronDevnetOptions } from '@opentill/devnets/tron/start-tron-devnet';
+import type { TronDevnetOptions } from '@opentill/devnets/tron/start-tron-devnet';
 import { startTronDevnet } from '@opentill/devnets/tron/start-tron-devnet';
 import { tronDevnetNetwork } from '@opentill/testkit/devnet-networks';
-import {
-  createScannerWorldOf,
-  type Replica as ReplicaOf,
-  type ScannerWorld as WorldOf,
-} from '@opentill/testkit/scanner-world';
+import { createScannerWorldOf, type Replica as ReplicaOf } from '@opentill/testkit/scanner-world';
 import { startScanner, type ScannerApp } from '../src/app.ts';
 
 export type Replica = ReplicaOf<ScannerApp>;
 
-/** A devnet whose blocks are made when told, a database and a broker. */
-export interface ScannerWorld extends WorldOf<ScannerApp> {
-  readonly devnet: TronDevnet;
-}
+export type ScannerWorld = Awaited<ReturnType<typeof createScannerWorld>>;
 
+/** A devnet whose blocks are made when told, a database and a broker. */
 export async function createScannerWorld(
   options: Partial<TronDevnetOptions> & { readonly network?: Partial<NetworkConfig> } = {},
-): Promise<ScannerWorld> {
+) {
   const { network, ...ofDevnet } = options;
   const devnet = await startTronDevnet({ blockTimeMs: 0, solidLagBlocks: 3, ...ofDevnet });
   const world = await createScannerWorldOf({

@@ -115,9 +115,8 @@ export function runTruth(plan: TruthPlan): Promise<TruthFindings> {
           dead!.setFaults({ connectionReset: 1 });
           living!.setFaults({ ...faults, ...HONEST_ALONE });
         },
-        end() {
-          for (const proxy of proxies) proxy.setFaults(faults);
-        },
+        revive: () => dead!.setFaults(faults),
+        restore: () => living!.setFaults(faults),
         verifiable: () => control.summary().solid,
       },
       async finish() {

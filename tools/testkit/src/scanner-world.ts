@@ -1,5 +1,5 @@
 import type { NetworkConfig } from '@opentill/contracts/network-config';
-import type { Database, Db } from '@opentill/db/database';
+import type { Db } from '@opentill/db/database';
 import type { Family } from '@opentill/domain/chains';
 import { connectBroker, type Broker } from '@opentill/messaging/connection';
 import { systemClock, type Clock } from '@opentill/runtime/clock';
@@ -7,10 +7,10 @@ import { newId, type NewId } from '@opentill/runtime/ids';
 import { createLogger, type Logger } from '@opentill/runtime/logger';
 import { createMetrics, type Metrics } from '@opentill/runtime/metrics';
 import { aCollection, aMerchant, type OrderOverrides } from './scenario.ts';
-import { createTestBroker, type TestBroker } from './test-broker.ts';
-import { createTestDatabase, type TestDatabase } from './test-database.ts';
+import { createTestBroker } from './test-broker.ts';
+import { createTestDatabase } from './test-database.ts';
 import { waitUntil } from './wait-until.ts';
-import { raisedAlarms, watchScan, type ScanCursor, type WatchedScan } from './watched-scan.ts';
+import { raisedAlarms, watchScan, type ScanCursor } from './watched-scan.ts';
 
 /** What differs between the scanners of the families. */
 export interface ScannerOfFamily<App> {
@@ -36,20 +36,6 @@ export interface ScannerOfFamily<App> {
   closeDevnet(): Promise<unknown>;
 }
 
-/** A scanner of a devnet, with a database and a broker. */
-export interface ScannerWorld<App> extends WatchedScan {
-  readonly admin: Database;
-  readonly database: TestDatabase;
-  readonly broker: TestBroker;
-  readonly network: NetworkConfig;
-  /** A deposit address of a new order. */
-  newDepositAddress(): Promise<string>;
-  /** Waits until the seen cursor is at the node's head, by hash, and the verified one at its depth. */
-  caughtUp(): Promise<void>;
-  startReplica(network?: Partial<NetworkConfig>, name?: string): Promise<Replica<App>>;
-  close(): Promise<void>;
-}
-
 export interface Replica<App> {
   readonly app: App;
   readonly metrics: Metrics;
@@ -67,9 +53,10 @@ export interface Replica<App> {
 
 const CAUGHT_UP_MAX_MS = 60_000;
 
+/** A scanner of a devnet, with a database and a broker. */
 export async function createScannerWorldOf<App extends { stop(): Promise<void> }>(
   ofFamily: ScannerOfFamily<App>,
-): Promise<ScannerWorld<App>> {
+) {
   const { network, service, order, newAddress, isCaughtUp, closeDevnet } = ofFamily;
   const { chain, family } = network;
   const database = await createTestDatabase();
@@ -128,11 +115,13 @@ export async function createScannerWorldOf<App extends { stop(): Promise<void> }
     broker,
     network,
     ...watched,
-    async newDepositAddress() {
+    /** A deposit address of a new order. */
+    async newDepositAddress(): Promise<string> {
       const address = newAddress();
       await aCollection(admin.kysely, { chain, family, address, merchant_id: merchantId, ...order });
       return address;
     },
+    /** Waits until the seen cursor is at the node's head, by hash, and the verified one at its depth. */
     caughtUp: () =>
       waitUntil(
         'the scanner is at the head',
@@ -140,7 +129,7 @@ export async function createScannerWorldOf<App extends { stop(): Promise<void> }
         CAUGHT_UP_MAX_MS,
       ),
     startReplica,
-    async close() {
+    async close(): Promise<void> {
       for (const replica of replicas) await replica.stop();
       await admin.close();
       await broker.drop();

@@ -88,7 +88,15 @@ export interface TruthScene<Chain extends TruthChain, Extra> {
   keyOf?(deposit: Deposit): string;
   beforeBlock?(issued: readonly string[]): void;
   reorganise?(place: number): Promise<void>;
-  readonly outage: { begin(): void | Promise<void>; end(): void; verifiable(): number | Promise<number> };
+  readonly outage: {
+    /** Kills the second source. The first one has from now on no fault that it takes two to reveal. */
+    begin(): void | Promise<void>;
+    /** Brings the second source back. */
+    revive(): void;
+    /** Both have all their faults again. */
+    restore(): void;
+    verifiable(): number | Promise<number>;
+  };
   /** Makes the blocks that verify all deposits. Gives the height to be verified, where it is not that of the last deposit. */
   finish(): Promise<number | undefined>;
   /** How long events are waited for; undefined where they are not checked. */
@@ -248,7 +256,15 @@ async function beginOutage<Chain extends TruthChain>(
       isVerified: verified >= height,
       alarms: await alarms(),
     };
-    outage.end();
+    outage.revive();
+    // A single source that is still believed alone must not have faults that only two reveal.
+    if (plan.outage !== 'brief')
+      await waitUntil(
+        'no source is believed alone',
+        async () => !(await alarms()).includes('single-source'),
+        OUTAGE_MAX_MS,
+      );
+    outage.restore();
     return findings;
   };
 }
